@@ -1,0 +1,23 @@
+/** @jest-config-loader esbuild-register */
+import type { Config } from 'jest'
+
+const config: Config = {
+  testEnvironment: 'node',
+  roots: ['<rootDir>/test'],
+  testMatch: ['**/*.test.ts'],
+  extensionsToTreatAsEsm: ['.ts'],
+  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
+  transform: {
+    '^.+\\.ts$': [
+      '@swc/jest',
+      { jsc: { parser: { syntax: 'typescript' }, target: 'es2022' }, module: { type: 'es6' }, sourceMaps: 'inline' },
+    ],
+  },
+  // Each worker that opens PGlite takes 300 to 500 MB, so two workers are what a small machine carries.
+  maxWorkers: 2,
+  testTimeout: 60_000,
+  reporters: ['default', '<rootDir>/test/support/count-reporter.mjs'],
+  coverageProvider: 'v8',
+}
+
+export default config

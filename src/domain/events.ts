@@ -1,0 +1,238 @@
+/**
+ * THE facts: one schema each, types inferred from them. A stream `conversation-<id>` is made of these and of nothing else,
+ * and every one names what it needs to be understood alone.
+ *
+ * Revisions are `bigint` in the program and decimal strings in JSON. To change a shape: a new version here, an upcaster in
+ * `upcasters.ts`, and the old fixture under `test/fixtures/stored-events/` stays.
+ */
+import { z } from 'zod'
+import { answersSchema, contentSchema, roleSchema, toolCallSchema } from './message.js'
+import { policySchema, policySettingsSchema } from './policy.js'
+
+const id = z.string().min(1)
+const time = z.iso.datetime()
+const count = z.number().int().nonnegative()
+const revision = z.string().regex(/^\d+$/).transform(BigInt)
+const hash = z.string().regex(/^[0-9a-f]{64}$/)
+
+/** What a summary was made with. */
+export const summarizerFactsSchema = z.object({
+  strategy: id,
+  provider: id,
+  model: id,
+  parameters: z.record(z.string(), z.unknown()),
+  prompt: z.object({ name: id, sha256: hash }),
+  persona: z.object({ sha256: hash }).optional(),
+  formatterVersion: count,
+  /** SHA-256 over strategy, provider, model, parameters and the exact request. */
+  requestHash: hash,
+  responseId: z.string().optional(),
+  usage: z.object({ promptTokens: count, completionTokens: count }).optional(),
+  durationMs: z.number().nonnegative(),
+  /** True where the extractive strategy stood in at the hard limit, because the summarizer failed. */
+  standIn: z.boolean().optional(),
+})
+export type SummarizerFacts = z.infer<typeof summarizerFactsSchema>
+
+/** The named sections of a session summary, where the strategy gives them. */
+export const sectionsSchema = z.object({
+  completedWork: z.array(z.object({ file: z.string(), action: z.string(), description: z.string() })),
+  decisions: z.array(z.string()),
+  currentState: z.array(z.string()),
+  pendingWork: z.array(z.string()),
+  errors: z.array(z.string()),
+})
+export type Sections = z.infer<typeof sectionsSchema>
+
+/** The settings that a conversation goes by. */
+export const configurationSchema = z.object({
+  policy: policySchema,
+  /** What was set by somebody; the rest of `policy` are defaults. */
+  settings: policySettingsSchema,
+  rendererVersion: count,
+  estimator: id,
+  /** Tenant or owner; never changes. */
+  scope: z.string().optional(),
+})
+export type Configuration = z.infer<typeof configurationSchema>
+
+const span = { startTime: time, endTime: time, messageCount: count }
+
+const conversationConfigured = configurationSchema
+
+const messageAppended = z.object({
+  messageId: id,
+  role: roleSchema,
+  content: contentSchema,
+  name: z.string().optional(),
+  toolCalls: z.array(toolCallSchema).optional(),
+  toolCallId: z.string().optional(),
+  createdAt: time,
+  tokens: count,
+  pinned: z.boolean().optional(),
+  attributes: z.record(z.string(), z.unknown()).optional(),
+  extra: z.record(z.string(), z.unknown()).optional(),
+  answers: answersSchema.optional(),
+})
+
+const messagePinned = z.object({ messageId: id, revision })
+const messageUnpinned = z.object({ messageId: id, revision })
+
+const chunkSummarized = z.object({
+  chunkId: id,
+  messageIds: z.array(id).min(1),
+  firstRevision: revision,
+  lastRevision: revision,
+  ...span,
+  /** The chunk whose summary was its background. */
+  continues: z.string().optional(),
+  summary: id,
+  sections: sectionsSchema.optional(),
+  summarizer: summarizerFactsSchema,
+})
+
+const batchArchived = z.object({
+  batchId: id,
+  label: id,
+  depth: z.literal(0),
+  ...span,
+  firstRevision: revision,
+  lastRevision: revision,
+  messageIds: z.array(id).min(1),
+  /** Header line and summary, for people and tools that know the format. */
+  content: id,
+  sections: sectionsSchema.optional(),
+  tokens: count,
+  chunkId: id,
+})
+
+const batchesResummarized = z.object({
+  batchId: id,
+  label: id,
+  sourceBatchIds: z.array(id).min(2),
+  depth: count.min(1),
+  ...span,
+  firstRevision: revision,
+  lastRevision: revision,
+  content: id,
+  sections: sectionsSchema.optional(),
+  tokens: count,
+  summarizer: summarizerFactsSchema,
+})
+
+/** What the next load needs from before the live window. */
+export const carriedSchema = z.object({
+  configuration: configurationSchema,
+  messagesCompressed: count,
+  /** Messages appended before this event, live ones included. */
+  messagesAppended: count,
+  originalTask: revision.optional(),
+  leading: z.array(revision),
+  /** Pinned messages, and ones that were unpinned and are not folded yet, from before the window. */
+  kept: z.array(z.object({ revision, pinned: z.boolean() })),
+  batches: z.array(z.object({ batchId: id, revision })),
+  chunks: z.array(revision),
+  /** Calls that were folded before their result came; a result that comes names the batch. */
+  foldedCalls: z.array(z.object({ callId: id, name: z.string(), batchId: id })),
+})
+export type Carried = z.infer<typeof carriedSchema>
+
+export const triggerSchema = z.enum(['soft', 'hard', 'manual'])
+export type Trigger = z.infer<typeof triggerSchema>
+
+const whySchema = z.object({
+  trigger: triggerSchema,
+  threshold: count,
+  /** The settings whose product the threshold is. */
+  terms: z.object({ modelMaxTokens: count, systemReserve: count, outputReserve: count, safetyBuffer: count, contextBudget: z.number() }),
+})
+
+const messagesPruned = z.object({
+  cycle: count.min(1),
+  /** The live window now starts at this revision. */
+  windowStart: revision,
+  pruned: z.array(z.object({ batchId: id, messageIds: z.array(id).min(1) })).min(1),
+  tokensBefore: count,
+  tokensAfter: count,
+  why: whySchema,
+  carried: carriedSchema,
+  /** SHA-256 of the canonical JSON of the messages of the context that this makes. */
+  contextHash: hash,
+  /** SHA-256 of the text of the view that this makes, so that it is recognized when it is given back. */
+  viewHash: hash,
+  /** The prune before this one. */
+  previous: revision.optional(),
+})
+
+const compactionFailed = z.object({
+  step: z.enum(['chunk', 'resummarize']),
+  failure: id,
+  detail: z.string(),
+  trigger: triggerSchema,
+  /** Failures in a row, this one included. */
+  attempt: count.min(1),
+  /** The next attempt waits for so many further messages, unless it is asked for by hand. */
+  retryAfterMessages: count,
+  strategy: id,
+  provider: id,
+  model: id,
+  requestHash: z.string().optional(),
+})
+
+const compactionCouldNotHelp = z.object({
+  reason: z.enum(['recent-messages', 'pinned-and-leading', 'too-little-to-fold', 'open-calls', 'summaries']),
+  tokens: count,
+  limit: count,
+  trigger: triggerSchema,
+  /** Messages that it may not fold. */
+  messageIds: z.array(id),
+})
+
+const promptRegistered = z.object({ name: id, kind: z.enum(['template', 'persona']), sha256: hash, text: z.string() })
+
+/** Every type of fact, with the schema of its data and the version that is written today. */
+export const factSchemas = {
+  ConversationConfigured: { version: 1, schema: conversationConfigured },
+  MessageAppended: { version: 1, schema: messageAppended },
+  MessagePinned: { version: 1, schema: messagePinned },
+  MessageUnpinned: { version: 1, schema: messageUnpinned },
+  ChunkSummarized: { version: 1, schema: chunkSummarized },
+  BatchArchived: { version: 1, schema: batchArchived },
+  BatchesResummarized: { version: 1, schema: batchesResummarized },
+  MessagesPruned: { version: 1, schema: messagesPruned },
+  CompactionFailed: { version: 1, schema: compactionFailed },
+  CompactionCouldNotHelp: { version: 1, schema: compactionCouldNotHelp },
+  PromptRegistered: { version: 1, schema: promptRegistered },
+} as const
+
+export type FactType = keyof typeof factSchemas
+/** The data of one type of fact. */
+export type FactData<Type extends FactType> = z.infer<(typeof factSchemas)[Type]['schema']>
+/** A fact: its type and its data. */
+export type Fact = { [Type in FactType]: { readonly type: Type; readonly data: FactData<Type> } }[FactType]
+
+export const isFactType = (type: string): type is FactType => Object.hasOwn(factSchemas, type)
+
+/** What stands beside the data of every fact. */
+export const metadataSchema = z.object({
+  schemaVersion: count.min(1),
+  correlationId: id,
+  /** The command or fact that led to this one. */
+  causationId: id,
+  actor: id,
+  /** Our clock; never goes back within a stream. */
+  recordedAt: time,
+  /** SHA-256 of this event and of its predecessor. */
+  hash,
+  previousHash: hash,
+})
+export type Metadata = z.infer<typeof metadataSchema>
+
+/** A fact as it was recorded: where, when, by whom. */
+export type RecordedFact<Type extends FactType = FactType> = Extract<Fact, { type: Type }> & {
+  readonly stream: string
+  readonly revision: bigint
+  readonly position: bigint
+  readonly id: string
+  readonly metadata: Metadata
+}

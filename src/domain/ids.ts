@@ -1,0 +1,53 @@
+/** Names of streams, and ids that derive from what they name. */
+import { either as E } from 'fp-ts'
+import { hashOf, uuidOf } from './hash.js'
+
+export const CONVERSATION_PREFIX = 'conversation-'
+export const PROMPT_PREFIX = 'prompt-'
+
+/** Longest conversation id, in UTF-8 bytes: a stream name has to fit every store and its indexes. */
+export const MAX_CONVERSATION_ID_BYTES = 512
+
+export const conversationStream = (conversationId: string): string => `${CONVERSATION_PREFIX}${conversationId}`
+export const promptStream = (promptSha256: string): string => `${PROMPT_PREFIX}${promptSha256}`
+
+/** The conversation that a stream belongs to, or undefined where it is no conversation's. */
+export function conversationOf(stream: string): string | undefined {
+  return stream.startsWith(CONVERSATION_PREFIX) ? stream.slice(CONVERSATION_PREFIX.length) : undefined
+}
+
+export type BadId = { readonly kind: 'BadId'; readonly field: string; readonly detail: string }
+
+/**
+ * Checks an id that somebody gave: not empty, no control characters, no lone surrogates (a store would change them), not too long.
+ * Everything else is allowed: slashes, spaces, emoji, Chinese.
+ */
+export function checkId(field: string, id: string, maxBytes = MAX_CONVERSATION_ID_BYTES): E.Either<BadId, string> {
+  const no = (detail: string): E.Either<BadId, string> => E.left({ kind: 'BadId', field, detail })
+  if (id.length === 0) return no('is empty')
+  if (/\p{Cc}/u.test(id)) return no('has a control character')
+  if (!id.isWellFormed()) return no('has a lone surrogate')
+  if (Buffer.byteLength(id, 'utf8') > maxBytes) return no(`is longer than ${String(maxBytes)} bytes`)
+  return E.right(id)
+}
+
+/** Event id of the fact that a message was appended. It derives from the message's id alone, so that the store itself notices one that comes back, however late. */
+export const messageEventId = (stream: string, messageId: string): string => uuidOf(stream, 'MessageAppended', messageId)
+
+/** Event id of any other fact: from its place and its content. */
+export const factEventId = (stream: string, revision: bigint, type: string, data: string): string =>
+  uuidOf(stream, revision.toString(), type, data)
+
+/** Id of a message that came without one: from its conversation and its place in it, counted from 0. */
+export const derivedMessageId = (conversationId: string, place: number): string => `m-${hashOf([conversationId, place]).slice(0, 20)}`
+
+/** Id of a chunk: from the messages it covers and the request that was made for it. */
+export const chunkIdOf = (conversationId: string, messageIds: readonly string[], requestHash: string): string =>
+  `chunk-${hashOf([conversationId, messageIds, requestHash]).slice(0, 20)}`
+
+/** Id of the batch that archives a chunk. */
+export const batchIdOf = (conversationId: string, chunkId: string): string => `batch-${hashOf([conversationId, chunkId]).slice(0, 20)}`
+
+/** Id of the batch that several became. */
+export const resummarizedBatchIdOf = (conversationId: string, sources: readonly string[], requestHash: string): string =>
+  `batch-${hashOf([conversationId, sources, requestHash]).slice(0, 20)}`

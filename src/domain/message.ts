@@ -1,0 +1,157 @@
+/**
+ * A chat message: its shape in our facts, the shape that the OpenAI chat API takes, and the way between them.
+ * Parts, calls and fields that we do not know pass through as they came.
+ */
+import { either as E } from 'fp-ts'
+import { z } from 'zod'
+import { hashOf } from './hash.js'
+
+export const roleSchema = z.enum(['system', 'developer', 'user', 'assistant', 'tool'])
+export type Role = z.infer<typeof roleSchema>
+
+/** A part of a content; `type` is all we ask of it. */
+export const contentPartSchema = z.looseObject({ type: z.string() })
+export type ContentPart = z.infer<typeof contentPartSchema>
+
+/** A call of a tool. `function` is the form that we can show, shorten and search; another form passes through. */
+export const toolCallSchema = z.looseObject({
+  id: z.string().min(1),
+  type: z.string().default('function'),
+  function: z.looseObject({ name: z.string().min(1), arguments: z.string() }).optional(),
+})
+export type ToolCall = z.infer<typeof toolCallSchema>
+
+export const contentSchema = z.union([z.string(), z.array(contentPartSchema), z.null()])
+
+/** Revision and hash of the context that an assistant's message answers. */
+export const answersSchema = z.object({ revision: z.string().regex(/^\d+$/), hash: z.string().regex(/^[0-9a-f]{64}$/) })
+
+/** What makes a message the message it is. */
+export interface MessageBody {
+  readonly role: Role
+  readonly content: string | readonly ContentPart[] | null
+  readonly name?: string | undefined
+  readonly toolCalls?: readonly ToolCall[] | undefined
+  readonly toolCallId?: string | undefined
+  readonly extra?: Readonly<Record<string, unknown>> | undefined
+}
+
+/** A message that somebody wants appended: parsed, and not yet recorded. */
+export interface NewMessage extends MessageBody {
+  /** Without one it gets an id from its conversation and its place. */
+  readonly messageId?: string | undefined
+  readonly createdAt?: string | undefined
+  readonly pinned?: boolean | undefined
+  readonly attributes?: Readonly<Record<string, unknown>> | undefined
+  readonly answers?: z.infer<typeof answersSchema> | undefined
+}
+
+/** A message as the OpenAI chat API takes it. */
+export interface ChatMessage {
+  role: Role
+  content: string | readonly ContentPart[] | null
+  name?: string
+  tool_calls?: ToolCall[]
+  tool_call_id?: string
+  [extra: string]: unknown
+}
+
+/** The hash by which two messages are the same: role, content, name, calls and call id; not time, tokens, attributes or unknown fields. */
+export function messageHash(message: MessageBody): string {
+  const { role, content, name, toolCalls, toolCallId } = message
+  return hashOf({ role, content: content ?? '', name, toolCalls: toolCalls?.length === 0 ? undefined : toolCalls, toolCallId })
+}
+
+/** Whether two messages are the same one, said twice. */
+export function sameMessage(a: MessageBody, b: MessageBody): boolean {
+  if (a === b) return true
+  if (a.role !== b.role || (typeof a.content === 'string' && typeof b.content === 'string' && a.content !== b.content)) return false
+  return messageHash(a) === messageHash(b)
+}
+
+/** The text of a content, for people, prompts and search: parts that are no text are named, never pasted. */
+export function contentText(content: string | readonly ContentPart[] | null | undefined): string {
+  if (content === null || content === undefined) return ''
+  if (typeof content === 'string') return content
+  return content
+    .map((part) => (typeof part['text'] === 'string' && part.type.includes('text') ? part['text'] : `[${part.type}]`))
+    .join('\n')
+}
+
+const isLeadingRole = (role: Role): boolean => role === 'system' || role === 'developer'
+/** System and developer messages are instructions; those before the first other message lead the conversation and stay. */
+export const isInstruction = (message: { readonly role: Role }): boolean => isLeadingRole(message.role)
+
+const timeSchema = z
+  .union([z.iso.datetime({ offset: true }), z.number().int().nonnegative()])
+  .transform((time) => new Date(typeof time === 'number' ? time : time).toISOString())
+
+// The door for messages of any origin: the OpenAI chat API's own, those of the JSON Lines files, and our own camel-case spelling.
+const inputSchema = z.looseObject({
+  id: z.string().min(1).optional(),
+  role: roleSchema,
+  content: contentSchema.optional(),
+  name: z.string().min(1).optional(),
+  tool_calls: z.array(toolCallSchema).nullish(),
+  tool_call_id: z.string().min(1).optional(),
+  created_at: timeSchema.optional(),
+  createdAt: timeSchema.optional(),
+  pinned: z.boolean().optional(),
+  attributes: z.record(z.string(), z.unknown()).optional(),
+  answers: answersSchema.optional(),
+  kind: z.string().optional(),
+  is_error: z.boolean().optional(),
+})
+
+/** What `append` takes: a message as the OpenAI chat API has it, and what we add (`id`, `created_at`, `pinned`, `attributes`, `answers`). */
+export type MessageInput = z.input<typeof inputSchema>
+
+export type BadMessage = { readonly kind: 'BadMessage'; readonly field: string; readonly detail: string }
+
+/** Parses a message at the door. An unknown field is kept in `extra`; a wrong one is named. */
+export function parseMessage(input: unknown): E.Either<BadMessage, NewMessage> {
+  const parsed = inputSchema.safeParse(input)
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0]
+    return E.left({ kind: 'BadMessage', field: issue?.path.join('.') || 'message', detail: issue?.message ?? 'is not a message' })
+  }
+  const { id, role, content, name, tool_calls, tool_call_id, created_at, createdAt, pinned, attributes, answers, kind, is_error, ...extra } = parsed.data
+  const bad = (field: string, detail: string): E.Either<BadMessage, NewMessage> => E.left({ kind: 'BadMessage', field, detail })
+  if (role === 'tool' && tool_call_id === undefined) return bad('tool_call_id', 'is missing: a tool result names the call that it answers')
+  if (role !== 'assistant' && tool_calls !== undefined && tool_calls !== null && tool_calls.length > 0) return bad('tool_calls', 'belong to an assistant message')
+  if (role !== 'tool' && tool_call_id !== undefined) return bad('tool_call_id', 'belongs to a tool message')
+  if ((content === undefined || content === null) && role !== 'assistant') return bad('content', 'is missing')
+  if ((content === undefined || content === null) && (tool_calls ?? []).length === 0 && Object.keys(extra).length === 0) return bad('content', 'is missing, and there is no tool call')
+  const callIds = (tool_calls ?? []).map((call) => call.id)
+  if (new Set(callIds).size !== callIds.length) return bad('tool_calls', 'use the same call id twice')
+  const time = createdAt ?? created_at
+  const seen = { ...attributes, ...(kind === undefined ? {} : { kind }), ...(is_error === undefined ? {} : { isError: is_error }) }
+  return E.right({
+    ...(id === undefined ? {} : { messageId: id }),
+    role,
+    content: content ?? null,
+    ...(name === undefined ? {} : { name }),
+    ...(tool_calls === undefined || tool_calls === null || tool_calls.length === 0 ? {} : { toolCalls: tool_calls }),
+    ...(tool_call_id === undefined ? {} : { toolCallId: tool_call_id }),
+    ...(time === undefined ? {} : { createdAt: time }),
+    ...(pinned === true ? { pinned } : {}),
+    ...(Object.keys(seen).length === 0 ? {} : { attributes: seen }),
+    ...(Object.keys(extra).length === 0 ? {} : { extra }),
+    ...(answers === undefined ? {} : { answers }),
+  })
+}
+
+// The API refuses names with white space, angle brackets, bars and slashes, or above 64 characters; the log keeps the name as it came.
+const apiName = (name: string): string => name.replaceAll(/[\s<|\\/>]+/gu, '_').slice(0, 64)
+
+/** A message as the OpenAI chat API takes it. */
+export function toChatMessage(message: MessageBody): ChatMessage {
+  return {
+    ...message.extra,
+    role: message.role,
+    content: message.content,
+    ...(message.name === undefined ? {} : { name: apiName(message.name) }),
+    ...(message.toolCalls === undefined ? {} : { tool_calls: [...message.toolCalls] }),
+    ...(message.toolCallId === undefined ? {} : { tool_call_id: message.toolCallId }),
+  }
+}

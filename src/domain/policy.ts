@@ -1,0 +1,167 @@
+/**
+ * The settings of compaction, their defaults, and the two limits that follow from them.
+ * The whole policy is recorded in the stream, and readers go by what is recorded.
+ */
+import { either as E } from 'fp-ts'
+import { z } from 'zod'
+
+const count = z.number().int().nonnegative()
+const positive = z.number().int().positive()
+
+/** What somebody may set. What is left out takes its default; `maxSummaryTokens`, `chunkMinTokens` and `chunkMaxTokens` follow from the rest. */
+export const policySettingsSchema = z.strictObject({
+  /** The model whose window counts where `modelMaxTokens` is not given. */
+  model: z.string().min(1).optional(),
+  modelMaxTokens: z.number().int().min(256).optional(),
+  /** Share of the window that starts a cycle. */
+  contextBudget: z.number().gt(0).lte(1).optional(),
+  systemReserve: count.optional(),
+  outputReserve: count.optional(),
+  safetyBuffer: count.optional(),
+  /** Messages a chunk has at least. */
+  chunkSize: positive.optional(),
+  /** Tokens a chunk has at least; 0 for chunks by count alone. */
+  chunkMinTokens: count.optional(),
+  /** Tokens a chunk has at most: what the summarizer's own window takes. */
+  chunkMaxTokens: positive.optional(),
+  /** Messages at the end that stay as they are. */
+  keepRecent: positive.optional(),
+  clipFirst: count.optional(),
+  clipMiddle: count.optional(),
+  clipLast: positive.optional(),
+  /** Batches beyond those shown before the oldest become one. */
+  buffer: count.optional(),
+  maxSummaryTokens: positive.optional(),
+  temperature: z.number().min(0).max(2).optional(),
+  view: z.enum(['clip-archive', 'session-summary']).optional(),
+  /** Who summarizes at the hard limit when the summarizer fails. */
+  standIn: z.enum(['extractive', 'none']).optional(),
+})
+export type PolicySettings = z.infer<typeof policySettingsSchema>
+
+/** The policy in force: every setting with its number. */
+export const policySchema = z.strictObject({
+  modelMaxTokens: positive,
+  contextBudget: z.number(),
+  systemReserve: count,
+  outputReserve: count,
+  safetyBuffer: count,
+  chunkSize: positive,
+  chunkMinTokens: count,
+  chunkMaxTokens: positive,
+  keepRecent: positive,
+  clipFirst: count,
+  clipMiddle: count,
+  clipLast: count,
+  buffer: count,
+  maxSummaryTokens: positive,
+  temperature: z.number(),
+  view: z.enum(['clip-archive', 'session-summary']),
+  standIn: z.enum(['extractive', 'none']),
+})
+export type Policy = z.infer<typeof policySchema>
+
+/** Window of a model that we do not know, in tokens. */
+export const DEFAULT_WINDOW_TOKENS = 128_000
+/** Share of a window that a chunk may fill; the rest is for the template, the background, the answer and a rough estimate's error. */
+const CHUNK_SHARE_OF_WINDOW = 0.6
+
+// Windows by model name; a longer name that starts with one of these, followed by a dash or a dot, has the same window.
+const windows = new Map<string, number>([
+  ['gpt-3.5-turbo', 16_385],
+  ['gpt-4', 8_192],
+  ['gpt-4-32k', 32_768],
+  ['gpt-4-turbo', 128_000],
+  ['gpt-4o', 128_000],
+  ['gpt-4.1', 1_047_576],
+  ['gpt-5', 400_000],
+  ['o1', 200_000],
+  ['o3', 200_000],
+  ['o4-mini', 200_000],
+  ['claude-3', 200_000],
+  ['claude-sonnet-4', 200_000],
+  ['claude-opus-4', 200_000],
+  ['claude-haiku-4', 200_000],
+  ['gemini-1.5-pro', 2_097_152],
+  ['gemini-2', 1_048_576],
+  ['mistral-large', 128_000],
+  ['llama-3.1', 128_000],
+  ['deepseek', 128_000],
+  ['qwen2.5', 131_072],
+])
+
+/** Makes a model's window known, or corrects one. `windowTokens` is what its window takes, in tokens. */
+export function registerModelWindow(model: string, windowTokens: number): void {
+  windows.set(model, windowTokens)
+}
+
+/** The window of a model in tokens: by its name, by the longest known name that it starts with, else 128,000. */
+export function modelWindow(model: string | undefined): number {
+  if (model === undefined) return DEFAULT_WINDOW_TOKENS
+  const name = model.slice(model.lastIndexOf('/') + 1).toLowerCase()
+  const known = [...windows.keys()].filter((key) => name === key || name.startsWith(`${key}-`) || name.startsWith(`${key}.`) || name.startsWith(`${key}:`))
+  const longest = known.toSorted((a, b) => b.length - a.length)[0]
+  return windows.get(model) ?? (longest === undefined ? DEFAULT_WINDOW_TOKENS : (windows.get(longest) ?? DEFAULT_WINDOW_TOKENS))
+}
+
+type Window = Pick<Policy, 'modelMaxTokens' | 'systemReserve' | 'outputReserve' | 'safetyBuffer'>
+
+/** The hard limit in tokens: no context is ever above it. */
+export function hardLimit(policy: Window): number {
+  return policy.modelMaxTokens - policy.systemReserve - policy.outputReserve - policy.safetyBuffer
+}
+
+/** The soft limit in tokens: a context that reaches it starts a cycle. */
+export function softLimit(policy: Window & Pick<Policy, 'contextBudget'>): number {
+  // 0.8 is no binary fraction: 200,000 × 0.8 must be 160,000 and not 159,999, hence the rounding before the floor.
+  return Math.floor(Number((hardLimit(policy) * policy.contextBudget).toFixed(6)))
+}
+
+export type BadPolicy = { readonly kind: 'BadPolicy'; readonly field: string; readonly detail: string }
+
+/** Parses settings that came from outside, naming the field that is wrong. */
+export function parsePolicySettings(input: unknown): E.Either<BadPolicy, PolicySettings> {
+  const parsed = policySettingsSchema.safeParse(input)
+  if (parsed.success) return E.right(parsed.data)
+  const issue = parsed.error.issues[0]
+  const field = issue?.code === 'unrecognized_keys' ? issue.keys.join(', ') : issue?.path.join('.') || 'policy'
+  return E.left({ kind: 'BadPolicy', field, detail: issue?.code === 'unrecognized_keys' ? 'is no setting' : (issue?.message ?? 'is wrong') })
+}
+
+/**
+ * Every setting with its number.
+ * @param settings what was set
+ * @param summarizerWindowTokens the window of the model that summarizes, for `chunkMaxTokens`
+ */
+export function resolvePolicy(settings: PolicySettings, summarizerWindowTokens = DEFAULT_WINDOW_TOKENS): E.Either<BadPolicy, Policy> {
+  const window = {
+    modelMaxTokens: settings.modelMaxTokens ?? modelWindow(settings.model),
+    systemReserve: settings.systemReserve ?? 0,
+    outputReserve: settings.outputReserve ?? 0,
+    safetyBuffer: settings.safetyBuffer ?? 0,
+    contextBudget: settings.contextBudget ?? 0.8,
+  }
+  if (hardLimit(window) < 128) {
+    const detail = `leaves ${String(hardLimit(window))} tokens after systemReserve, outputReserve and safetyBuffer: at least 128 are needed`
+    return E.left({ kind: 'BadPolicy', field: 'modelMaxTokens', detail })
+  }
+  // 1,024 tokens a summary fills a small window with summaries: measured at 8,000 tokens, a sixteenth of the soft limit takes a third of the calls away.
+  const maxSummaryTokens = settings.maxSummaryTokens ?? Math.max(16, Math.min(1024, Math.floor(softLimit(window) / 16)))
+  const chunkMinTokens = settings.chunkMinTokens ?? 4 * maxSummaryTokens
+  const chunkMaxTokens = settings.chunkMaxTokens ?? Math.max(64, Math.floor(summarizerWindowTokens * CHUNK_SHARE_OF_WINDOW))
+  return E.right({
+    ...window,
+    chunkSize: settings.chunkSize ?? 20,
+    chunkMinTokens,
+    chunkMaxTokens,
+    keepRecent: settings.keepRecent ?? 5,
+    clipFirst: settings.clipFirst ?? 2,
+    clipMiddle: settings.clipMiddle ?? 1,
+    clipLast: settings.clipLast ?? 2,
+    buffer: settings.buffer ?? 6,
+    maxSummaryTokens,
+    temperature: settings.temperature ?? 0,
+    view: settings.view ?? 'clip-archive',
+    standIn: settings.standIn ?? 'extractive',
+  })
+}

@@ -1,0 +1,91 @@
+/**
+ * What we need from an event store. `test/contracts/event-store.ts` asks every promise below of every adapter.
+ *
+ * An event is kept as the exact text that was hashed: `data` and `metadata` are JSON texts, never re-encoded by a store.
+ * They are made with `JSON.stringify`, so NUL and lone surrogates arrive as escapes.
+ */
+import type { taskEither as TE } from 'fp-ts'
+
+/** Where a stream is expected to stand: at a revision (the first event has 0n), not yet there, or anywhere. */
+export type ExpectedRevision = bigint | 'no_stream' | 'any'
+
+export interface EventToAppend {
+  /** A UUID in lower case; unique within its stream for ever. */
+  readonly id: string
+  readonly type: string
+  readonly data: string
+  readonly metadata: string
+}
+
+export interface StoredEvent extends EventToAppend {
+  readonly stream: string
+  /** Place in its stream, from 0n, without gaps. */
+  readonly revision: bigint
+  /** Place in the whole log. Grows with every event; a reader that goes by it sees every committed event. */
+  readonly position: bigint
+}
+
+export interface Appended {
+  /** Revision and position of the last event of the append. */
+  readonly revision: bigint
+  readonly position: bigint
+  /** True where these very events were there already, and nothing was written. */
+  readonly repeated: boolean
+}
+
+export type AppendFailure =
+  /** The stream stands elsewhere; nothing was written. `actual` is -1n where there is no stream. */
+  | { readonly kind: 'RevisionConflict'; readonly stream: string; readonly expected: ExpectedRevision; readonly actual: bigint }
+  /**
+   * Some ids are in the stream already and the append is not their exact repetition: other content, only part of them, or another order.
+   * `ids` names those that are there. Nothing was written.
+   */
+  | { readonly kind: 'IdsRecorded'; readonly stream: string; readonly ids: readonly string[] }
+  /** The store cannot be asked, or did not answer in time. Whether the events were written is not known: retry the same append. */
+  | { readonly kind: 'StoreUnavailable'; readonly detail: string }
+  /** The store refuses these events for good (a stream name, a size, a type it cannot keep). */
+  | { readonly kind: 'AppendRefused'; readonly detail: string }
+
+export interface ReadOptions {
+  /** First revision to give, inclusive. Default: the first event forwards, the last one backwards. */
+  readonly from?: bigint
+  readonly direction?: 'forwards' | 'backwards'
+  /** At most so many events. Default: all. */
+  readonly limit?: number
+}
+
+export interface ReadAllOptions {
+  /** Give events after this position, exclusive. Default -1n: from the start. */
+  readonly after?: bigint
+  /** Only streams whose name starts so. Default: all. */
+  readonly prefix?: string
+  readonly limit?: number
+}
+
+/** What a subscription says: an event, or that everything committed so far was given, up to `position` whether or not the filter matched it. */
+export type SubscriptionItem =
+  | { readonly kind: 'event'; readonly event: StoredEvent }
+  | { readonly kind: 'caught-up'; readonly position: bigint }
+
+export interface EventStore {
+  /**
+   * Appends all of `events` in this order, or none.
+   * The same ids with the same content again, however late and at whatever `expected`, give the first result (`repeated`).
+   * That check comes before the one of the revision, so that a retry after a lost answer is no conflict.
+   */
+  append(stream: string, expected: ExpectedRevision, events: readonly EventToAppend[]): TE.TaskEither<AppendFailure, Appended>
+  /** The stream's events from `from` on, in `direction`; nothing where there is no such stream. */
+  readStream(stream: string, options?: ReadOptions): AsyncIterable<StoredEvent>
+  /** The events at these revisions, in ascending order; a revision that is not there is left out. */
+  readRevisions(stream: string, revisions: readonly bigint[]): Promise<StoredEvent[]>
+  /** The events of `stream` with these ids, in ascending order of revision, however old. */
+  findByIds(stream: string, ids: readonly string[]): Promise<StoredEvent[]>
+  /** Events of all streams by position. Pages inside; ends at the head that it meets. */
+  readAll(options?: ReadAllOptions): AsyncIterable<StoredEvent>
+  /** Like `readAll`, and then goes on with what is appended, until `signal` aborts (then it ends without an error). */
+  subscribe(options: ReadAllOptions & { readonly signal: AbortSignal }): AsyncIterable<SubscriptionItem>
+  /** Position of the last committed event; -1n in an empty store. */
+  head(): Promise<bigint>
+  /** Last revision of a stream; -1n where there is none. */
+  streamRevision(stream: string): Promise<bigint>
+}

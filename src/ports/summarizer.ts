@@ -1,0 +1,93 @@
+/**
+ * What we need from whoever summarizes: a request that can be named before it is paid for, and the answer or a named failure.
+ *
+ * `prepare` is pure. Its `requestHash` covers strategy, provider, model, parameters and the exact request, so a summary that was
+ * recorded is found again by it, and one that was made by another prompt or model is never taken for it.
+ */
+import type { taskEither as TE } from 'fp-ts'
+import type { Sections } from '../domain/events.js'
+import type { MessageBody } from '../domain/message.js'
+
+/** A message to summarize, with what a prompt may say of it. */
+export interface MessageToSummarize extends MessageBody {
+  readonly messageId: string
+  readonly createdAt: string
+  readonly attributes?: Readonly<Record<string, unknown>> | undefined
+}
+
+/** A summary that already is, as background or as something to condense. */
+export interface SummaryToFold {
+  readonly text: string
+  readonly startTime: string
+  readonly endTime: string
+  readonly messageCount: number
+  readonly depth: number
+  readonly sections?: Sections | undefined
+}
+
+export type SummaryJob = {
+  /** Tokens that the summary may have, by our estimator. */
+  readonly maxSummaryTokens: number
+  readonly temperature: number
+  readonly persona: string
+} & (
+  | {
+      readonly kind: 'chunk'
+      readonly messages: readonly MessageToSummarize[]
+      /** The summary of the chunk before: background, not to be repeated. */
+      readonly existingSummary: string | undefined
+    }
+  | { readonly kind: 'resummarize'; readonly summaries: readonly SummaryToFold[] }
+)
+
+/** Everything that decides what the answer will be. */
+export interface PreparedSummary {
+  readonly job: SummaryJob
+  readonly strategy: string
+  readonly provider: string
+  readonly model: string
+  readonly parameters: Readonly<Record<string, unknown>>
+  /** The template as it was registered, and the persona where there is one. */
+  readonly prompt: { readonly name: string; readonly sha256: string; readonly text: string }
+  readonly persona?: { readonly sha256: string; readonly text: string }
+  readonly formatterVersion: number
+  readonly requestHash: string
+  /** The exact request that goes to the model; for a strategy without a model, its input. */
+  readonly request: unknown
+}
+
+export interface Summary {
+  /** Not empty, at most `maxSummaryTokens` by our estimator. */
+  readonly text: string
+  readonly sections?: Sections
+  readonly responseId?: string
+  readonly usage?: { readonly promptTokens: number; readonly completionTokens: number }
+  readonly durationMs: number
+}
+
+export type SummarizerFailureKind =
+  | 'unreachable' | 'timeout' | 'rate-limited' | 'unauthorized' | 'unknown-model' | 'request-rejected'
+  /** The request does not fit the model's window; smaller chunks may. */
+  | 'request-too-large'
+  | 'empty' | 'refused' | 'cut-off' | 'over-long' | 'malformed'
+  /** A summarizer of somebody's own threw. */
+  | 'threw'
+
+export interface SummarizerFailure {
+  readonly kind: 'SummarizerFailed'
+  readonly failure: SummarizerFailureKind
+  /** One sentence for people; never a key. */
+  readonly detail: string
+  /** Where the other side said when to come back. */
+  readonly retryAfterMs?: number
+}
+
+export interface Summarizer {
+  readonly strategy: string
+  readonly provider: string
+  readonly model: string
+  /** What its window takes, in tokens; decides how large a chunk may be. */
+  readonly windowTokens: number
+  prepare(job: SummaryJob): PreparedSummary
+  summarize(prepared: PreparedSummary, signal?: AbortSignal): TE.TaskEither<SummarizerFailure, Summary>
+}
