@@ -83,8 +83,8 @@ const isLeadingRole = (role: Role): boolean => role === 'system' || role === 'de
 export const isInstruction = (message: { readonly role: Role }): boolean => isLeadingRole(message.role)
 
 const timeSchema = z
-  .union([z.iso.datetime({ offset: true }), z.number().int().nonnegative()])
-  .transform((time) => new Date(typeof time === 'number' ? time : time).toISOString())
+  .union([z.iso.datetime({ offset: true }), z.number().int().nonnegative(), z.date()])
+  .transform((time) => new Date(time).toISOString())
 
 // The door for messages of any origin: the OpenAI chat API's own, those of the JSON Lines files, and our own camel-case spelling.
 const inputSchema = z.looseObject({

@@ -67,3 +67,17 @@ export function messageTokens(message: MessageBody, estimator: Estimator): numbe
     (message.extra === undefined ? 0 : estimator.text(JSON.stringify(message.extra)))
   )
 }
+
+const estimators = new Map([[defaultEstimator.name, defaultEstimator]])
+
+/** Makes another estimator known by its name, so that streams recorded with it can be read. */
+export function registerEstimator(estimator: Estimator): void {
+  estimators.set(estimator.name, estimator)
+}
+
+/** The estimator of this name. Throws where it was never registered: numbers by another rule would not be the recorded ones. */
+export function estimatorNamed(name: string): Estimator {
+  const estimator = estimators.get(name)
+  if (estimator === undefined) throw new Error(`token estimator "${name}" is not registered: call registerEstimator before reading this conversation`)
+  return estimator
+}

@@ -1,0 +1,94 @@
+/**
+ * Which messages of a history that a host hands over are new. A host may keep what `compress` returned, or its whole history, with ids or
+ * without: what was recorded is recognized by its id, else by its content at its place, and what is only shown (the view, a placeholder,
+ * a shortened text) by what was shown. Nothing is recognized by the first words of a text.
+ */
+import type { Context } from '../domain/context.js'
+import type { Conversation, LiveMessage } from '../domain/conversation.js'
+import { hashOf } from '../domain/hash.js'
+import { sameMessage, toChatMessage, type NewMessage } from '../domain/message.js'
+
+/** A message of the history, and the recorded one that it is, where it is one. */
+export interface Aligned {
+  readonly message: NewMessage
+  readonly messageId: string | undefined
+  readonly isNew: boolean
+}
+
+/** Whether a text is the view that some prune of this conversation made. */
+export type IsView = (text: string) => Promise<boolean>
+
+/** What a place of the history has to be like: a shown message, and the recorded one behind it. */
+interface Expected {
+  readonly chatHash: string
+  readonly live: LiveMessage | undefined
+}
+
+const chatHash = (message: NewMessage): string => hashOf(toChatMessage(message))
+
+const matches = (message: NewMessage, expected: Expected): boolean =>
+  (message.messageId !== undefined && message.messageId === expected.live?.messageId) ||
+  (expected.live !== undefined && sameMessage(message, expected.live)) ||
+  chatHash(message) === expected.chatHash
+
+/** The first place at which all of `pattern` stands in a row, or -1. */
+function findRun(history: readonly NewMessage[], pattern: readonly Expected[]): number {
+  if (pattern.length === 0) return -1
+  for (let at = 0; at + pattern.length <= history.length; at += 1) {
+    if (pattern.every((expected, offset) => { const message = history[at + offset]; return message !== undefined && matches(message, expected) })) return at
+  }
+  return -1
+}
+
+/** What the conversation shows now, from behind the pinned messages on; and what it has recorded there. */
+function patterns(state: Conversation, context: Context): Expected[][] {
+  const live = new Map([...state.leading, ...state.kept, ...state.window].map((message) => [message.messageId, message]))
+  const kept = new Set(state.kept.map((message) => message.messageId))
+  const leading = new Set(state.leading.map((message) => message.messageId))
+  const shown = context.messages.map((message, at): Expected & { id: string | undefined } => {
+    const id = context.messageIds[at]
+    return { chatHash: hashOf(message), live: id === undefined ? undefined : live.get(id), id }
+  })
+  const first = shown.findIndex(({ id }, at) => at !== context.viewAt && (id === undefined || !(leading.has(id) || kept.has(id))))
+  const recorded = state.window.map((message) => ({ chatHash: hashOf(toChatMessage(message)), live: message }))
+  return [first === -1 ? [] : shown.slice(first), recorded]
+}
+
+/** Says of each message of a history whether it is new. */
+export async function alignHistory(history: readonly NewMessage[], state: Conversation, context: Context, isView: IsView): Promise<Aligned[]> {
+  const shownIds = new Map(context.messages.map((message, at) => [hashOf(message), context.messageIds[at]]))
+  const known = (message: NewMessage): Aligned => ({ message, messageId: message.messageId ?? shownIds.get(chatHash(message)), isNew: false })
+  if (state.messagesAppended === 0) return history.map((message) => ({ message, messageId: message.messageId, isNew: true }))
+  for (const pattern of patterns(state, context)) {
+    const at = findRun(history, pattern)
+    if (at !== -1) {
+      return history.map((message, index): Aligned => {
+        const expected = pattern[index - at]
+        if (index >= at + pattern.length) return { message, messageId: message.messageId, isNew: true }
+        return expected === undefined ? known(message) : { message, messageId: expected.live?.messageId, isNew: false }
+      })
+    }
+  }
+  return inOrder(history, state, context, isView)
+}
+
+// The host's list and ours differ (somebody else appended too, or it dropped something): go by ids, and by content in order.
+async function inOrder(history: readonly NewMessage[], state: Conversation, context: Context, isView: IsView): Promise<Aligned[]> {
+  const live = [...state.leading, ...state.kept, ...state.window]
+  const onlyShown = new Set(context.messages.filter((_message, at) => context.messageIds[at] === undefined).map((message) => hashOf(message)))
+  const aligned: Aligned[] = []
+  let from = 0
+  for (const message of history) {
+    const at = live.findIndex((recorded, index) => index >= from && (message.messageId === undefined ? sameMessage(message, recorded) : message.messageId === recorded.messageId))
+    const recorded = live[at]
+    if (recorded !== undefined) {
+      from = at + 1
+      aligned.push({ message, messageId: recorded.messageId, isNew: false })
+    } else if (message.messageId === undefined && (onlyShown.has(chatHash(message)) || (typeof message.content === 'string' && message.role === 'system' && (await isView(message.content))))) {
+      aligned.push({ message, messageId: undefined, isNew: false })
+    } else aligned.push({ message, messageId: message.messageId, isNew: true })
+  }
+  // What stands before the last recorded message cannot be new: it left the window before, and is in the log.
+  const last = aligned.findLastIndex((entry) => entry.messageId !== undefined && !entry.isNew)
+  return aligned.map((entry, at) => (at < last && entry.message.messageId === undefined ? { ...entry, isNew: false } : entry))
+}

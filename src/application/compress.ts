@@ -1,0 +1,123 @@
+/**
+ * `compress(history, conversationId)`: records what is new in a host's history, compacts where a limit asks for it, and hands back the
+ * context. It never throws: whatever goes wrong, the host keeps the history that it gave.
+ */
+import { either as E } from 'fp-ts'
+import { contextOf, type Context } from '../domain/context.js'
+import type { Conversation } from '../domain/conversation.js'
+import { hashOf } from '../domain/hash.js'
+import { conversationStream } from '../domain/ids.js'
+import { parseMessage, type ChatMessage, type MessageInput, type NewMessage } from '../domain/message.js'
+import { defaultEstimator, messageTokens } from '../domain/tokens.js'
+import { alignHistory, type Aligned } from './align-history.js'
+import type { Compaction } from './compact.js'
+import { decodeFact, isOfType } from './facts.js'
+import type { Log } from './load-conversation.js'
+
+export interface Compressed<Message> {
+  /** The context: the host's own objects where they stay, the view in front of them. */
+  readonly history: readonly (Message | ChatMessage)[]
+  readonly batchesCreated: number
+  readonly messagesCompressed: number
+  readonly tokensEstimateBefore: number
+  readonly tokensEstimateAfter: number
+}
+
+export interface CompressDependencies {
+  readonly log: Log
+  readonly load: (conversationId: string) => Promise<Conversation>
+  readonly append: (conversationId: string, messages: readonly NewMessage[]) => Promise<void>
+  /** Runs what is due and waits for it. */
+  readonly compact: (conversationId: string) => Promise<Compaction>
+  /** Hears of whatever went wrong; the caller of `compress` does not. */
+  readonly onProblem: (problem: unknown) => void
+}
+
+/** Whether a text is a view that this conversation showed at some prune: walks the prunes back by the hashes that they recorded. */
+async function isViewOf(log: Log, state: Conversation, text: string): Promise<boolean> {
+  const wanted = hashOf(text)
+  let at = state.lastPrune
+  while (at !== undefined) {
+    const [stored] = await log.store.readRevisions(conversationStream(state.conversationId), [at])
+    const fact = stored === undefined ? undefined : await decodeFact(stored, log.bodies)
+    if (fact === undefined || !isOfType(fact, 'MessagesPruned')) return false
+    if (fact.data.viewHash === wanted) return true
+    at = fact.data.previous
+  }
+  return false
+}
+
+function parseAll(history: readonly unknown[]): NewMessage[] {
+  return history.map((input, at) => {
+    const parsed = parseMessage(input)
+    if (E.isLeft(parsed)) throw new TypeError(`history[${String(at)}]: ${parsed.left.field} ${parsed.left.detail}`)
+    return parsed.right
+  })
+}
+
+const contextNow = (state: Conversation): Context => {
+  const context = contextOf(state)
+  if (E.isLeft(context)) throw new Error(`the leading system messages do not fit the model's window: ${context.left.messageIds.join(', ')}`)
+  return context.right
+}
+
+/** The context as the host's own objects, where it gave them. */
+function asHostsOwn<Message extends MessageInput>(history: readonly Message[], aligned: readonly Aligned[], context: Context, usesIds: boolean): (Message | ChatMessage)[] {
+  const own = new Map<string, Message[]>()
+  for (const [at, message] of history.entries()) {
+    const id = aligned[at]?.messageId
+    if (id !== undefined) own.set(id, [...(own.get(id) ?? []), message])
+  }
+  const shortened = new Set(context.shortened?.map(({ id }) => id))
+  return context.messages.map((message, at) => {
+    const id = context.messageIds[at]
+    if (id === undefined) return message
+    const given = own.get(id)?.[0]
+    return given !== undefined && !shortened.has(id) && given.role === message.role ? given : usesIds ? { id, ...message } : message
+  })
+}
+
+/** Builds `compress`. */
+export function createCompress(deps: CompressDependencies) {
+  return async function compress<Message extends MessageInput>(history: readonly Message[], conversationId: string): Promise<Compressed<Message>> {
+    let before = 0
+    try {
+      const parsed = parseAll(history)
+      before = parsed.reduce((sum, message) => sum + messageTokens(message, defaultEstimator), 0)
+      const start = await deps.load(conversationId)
+      const aligned = await alignHistory(parsed, start, contextNow(start), (text) => isViewOf(deps.log, start, text))
+      await deps.append(conversationId, aligned.filter((entry) => entry.isNew).map((entry) => entry.message))
+      const done = await deps.compact(conversationId)
+      if (done.failure !== undefined) deps.onProblem(done.failure)
+      const state = await deps.load(conversationId)
+      const context = contextNow(state)
+      const named = nameNew(aligned, state)
+      const unchanged = context.messages.length === history.length && context.messageIds.every((id, at) => named[at]?.messageId === id) && context.shortened === undefined
+      return {
+        history: unchanged ? history : asHostsOwn(history, named, context, history.some((message) => message.id !== undefined)),
+        batchesCreated: done.batchesCreated,
+        messagesCompressed: done.messagesCompressed,
+        tokensEstimateBefore: before,
+        tokensEstimateAfter: context.tokens,
+      }
+    } catch (problem) {
+      deps.onProblem(problem)
+      return { history, batchesCreated: 0, messagesCompressed: 0, tokensEstimateBefore: before, tokensEstimateAfter: before }
+    }
+  }
+}
+
+/** New messages without an id, by the id that they got: they are the last that were recorded, in their order. */
+function nameNew(aligned: readonly Aligned[], state: Conversation): Aligned[] {
+  const recorded = [...state.leading, ...state.window].toSorted((a, b) => (a.revision < b.revision ? -1 : 1))
+  const named: Aligned[] = []
+  let at = recorded.length - 1
+  for (const entry of aligned.toReversed()) {
+    if (!entry.isNew) named.push(entry)
+    else {
+      named.push({ ...entry, messageId: entry.messageId ?? recorded[at]?.messageId })
+      at -= 1
+    }
+  }
+  return named.toReversed()
+}

@@ -1,0 +1,180 @@
+/**
+ * Load, decide, append. A conflict decides again on what is there now; a message id that the store knows from long ago is compared with
+ * what was recorded then. Commands of one call become one append, whole or not at all.
+ */
+import { either as E } from 'fp-ts'
+import { LRUCache } from 'lru-cache'
+import { encode, encodeData, type Provenance } from '../domain/codec.js'
+import { evolve, type Conversation } from '../domain/conversation.js'
+import { decide, type Command, type Rejection } from '../domain/decide.js'
+import type { Fact, Metadata, RecordedFact } from '../domain/events.js'
+import { conversationStream, factEventId, messageEventId } from '../domain/ids.js'
+import { sameMessage } from '../domain/message.js'
+import type { Clock } from '../ports/clock.js'
+import type { AppendFailure, Appended, EventToAppend } from '../ports/event-store.js'
+import { decodeFact, isOfType } from './facts.js'
+import { catchUpConversation, loadConversation, type Log } from './load-conversation.js'
+
+export interface Handled {
+  readonly state: Conversation
+  readonly facts: readonly RecordedFact[]
+  /** Position of the last fact that was recorded; undefined where nothing was. */
+  readonly position: bigint | undefined
+}
+
+export type CommandFailure = Rejection | AppendFailure
+
+export interface Conversations {
+  /** The state as it is now; another process's appends included. */
+  load(conversationId: string): Promise<Conversation>
+  /** The state as it was at a revision. */
+  loadAt(conversationId: string, revision: bigint): Promise<Conversation>
+  /** Decides on the commands in turn and records their facts in one append. */
+  handle(conversationId: string, commands: readonly Command[], provenance: Provenance): Promise<E.Either<CommandFailure, Handled>>
+}
+
+export interface ConversationsOptions {
+  readonly log: Log
+  readonly clock: Clock
+  /** Tokens of live messages that the states kept in memory may have together. */
+  readonly cacheTokens?: number
+}
+
+// How often an append is tried again: after a conflict it decides anew, after an unknown outcome it repeats the same events.
+const CONFLICT_ATTEMPTS = 50
+const UNKNOWN_OUTCOME_DELAYS_MS = [20, 100, 500]
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => { setTimeout(resolve, ms) })
+
+interface Encoded {
+  readonly events: EventToAppend[]
+  readonly bodies: { readonly sha256: string; readonly text: string }[]
+  readonly facts: RecordedFact[]
+}
+
+function encodeAll(state: Conversation, facts: readonly Fact[], now: string, provenance: Provenance): Encoded {
+  const stream = conversationStream(state.conversationId)
+  const recordedAt = state.recordedAt !== undefined && state.recordedAt > now ? state.recordedAt : now
+  const encoded: Encoded = { events: [], bodies: [], facts: [] }
+  let previousHash = state.hash
+  for (const [at, fact] of facts.entries()) {
+    const revision = state.revision + 1n + BigInt(at)
+    const data = encodeData(fact)
+    const id = fact.type === 'MessageAppended' ? messageEventId(stream, fact.data.messageId) : factEventId(stream, revision, fact.type, data)
+    const { event, hash, body } = encode(fact, data, { stream, revision, id, previousHash, recordedAt }, provenance)
+    encoded.events.push(event)
+    if (body !== undefined) encoded.bodies.push(body)
+    encoded.facts.push({ ...fact, stream, revision, position: -1n, id, metadata: JSON.parse(event.metadata) as Metadata } as RecordedFact)
+    previousHash = hash
+  }
+  return encoded
+}
+
+/** Loads, decides and appends; keeps the states in use in memory. */
+export function createConversations({ log, clock, cacheTokens = 8_000_000 }: ConversationsOptions): Conversations {
+  const cache = new LRUCache<string, Conversation>({ maxSize: cacheTokens, sizeCalculation: (state) => 500 + state.tokens })
+  const turns = new Map<string, Promise<unknown>>()
+
+  /** One at a time for each conversation of this process: its own commands need not lose races against each other. */
+  async function inTurn<T>(conversationId: string, work: () => Promise<T>): Promise<T> {
+    const before = turns.get(conversationId) ?? Promise.resolve()
+    const mine = before.then(work, work)
+    const settled = mine.catch(() => undefined)
+    turns.set(conversationId, settled)
+    try {
+      return await mine
+    } finally {
+      if (turns.get(conversationId) === settled) turns.delete(conversationId)
+    }
+  }
+
+  async function load(conversationId: string): Promise<Conversation> {
+    const known = cache.get(conversationId)
+    const state = known === undefined ? await loadConversation(log, conversationId) : await catchUpConversation(log, known)
+    cache.set(conversationId, state)
+    return state
+  }
+
+  async function appendUntilKnown(stream: string, expected: bigint, encoded: Encoded): Promise<E.Either<AppendFailure, Appended>> {
+    for (const body of encoded.bodies) await log.bodies.put(body.sha256, body.text)
+    const append = log.store.append(stream, expected < 0n ? 'no_stream' : expected, encoded.events)
+    let result = await append()
+    for (const delay of UNKNOWN_OUTCOME_DELAYS_MS) {
+      if (E.isRight(result) || result.left.kind !== 'StoreUnavailable') break
+      await pause(delay)
+      result = await append()
+    }
+    return result
+  }
+
+  /** Message ids of the command that the log has from long ago, each compared with what was recorded then. */
+  async function recordedBefore(stream: string, commands: readonly Command[], ids: readonly string[]): Promise<E.Either<Rejection, ReadonlySet<string>>> {
+    const same = new Set<string>()
+    const asked = commands.flatMap((command) => (command.type === 'AppendMessages' ? command.messages : []))
+    for (const stored of await log.store.findByIds(stream, ids)) {
+      const fact = await decodeFact(stored, log.bodies)
+      if (!isOfType(fact, 'MessageAppended')) continue
+      const { messageId } = fact.data
+      const wanted = asked.find((message) => message.messageId === messageId)
+      if (wanted === undefined || !sameMessage(wanted, fact.data)) return E.left({ kind: 'MessageIdTaken', messageId })
+      same.add(messageId)
+    }
+    return E.right(same)
+  }
+
+  const without = (commands: readonly Command[], messageIds: ReadonlySet<string>): Command[] =>
+    commands.map((command) =>
+      command.type === 'AppendMessages'
+        ? { ...command, messages: command.messages.filter((message) => message.messageId === undefined || !messageIds.has(message.messageId)) }
+        : command,
+    )
+
+  async function attempt(conversationId: string, commands: readonly Command[], provenance: Provenance): Promise<E.Either<CommandFailure, Handled>> {
+    const stream = conversationStream(conversationId)
+    let asked = commands
+    let state = cache.get(conversationId) ?? (await load(conversationId))
+    let conflict: AppendFailure | undefined
+    for (let tries = 0; tries < CONFLICT_ATTEMPTS; tries += 1) {
+      const encoded: Encoded = { events: [], bodies: [], facts: [] }
+      let seen = state
+      for (const command of asked) {
+        const decided = decide(seen, command)
+        if (E.isLeft(decided)) return decided
+        // The next command is decided on the state that this one leads to.
+        const { events, bodies, facts } = encodeAll(seen, decided.right, clock.now().toISOString(), provenance)
+        encoded.events.push(...events)
+        encoded.bodies.push(...bodies)
+        encoded.facts.push(...facts)
+        seen = facts.reduce(evolve, seen)
+      }
+      if (encoded.facts.length === 0) return E.right({ state, facts: [], position: undefined })
+      const appended = await appendUntilKnown(stream, state.revision, encoded)
+      if (E.isRight(appended) && !appended.right.repeated) {
+        cache.set(conversationId, seen)
+        return E.right({ state: seen, facts: encoded.facts, position: appended.right.position })
+      }
+      if (E.isLeft(appended) && appended.left.kind !== 'IdsRecorded' && appended.left.kind !== 'RevisionConflict') {
+        cache.delete(conversationId)
+        return appended
+      }
+      const stood = state.revision
+      state = await load(conversationId)
+      if (E.isRight(appended)) return E.right({ state, facts: [], position: appended.right.position })
+      conflict = appended.left
+      // Ids that are recorded though the stream stands where we thought come from before the live window; else it is a race, decided anew.
+      if (conflict.kind === 'IdsRecorded' && state.revision === stood) {
+        const same = await recordedBefore(stream, asked, conflict.ids)
+        if (E.isLeft(same)) return same
+        if (same.right.size === 0) return E.left(conflict)
+        asked = without(asked, same.right)
+      }
+    }
+    return E.left(conflict ?? { kind: 'StoreUnavailable', detail: 'the append was tried too often' })
+  }
+
+  return {
+    load: (conversationId) => inTurn(conversationId, () => load(conversationId)),
+    loadAt: (conversationId, revision) => loadConversation(log, conversationId, revision),
+    handle: (conversationId, commands, provenance) => inTurn(conversationId, () => attempt(conversationId, commands, provenance)),
+  }
+}

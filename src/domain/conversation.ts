@@ -1,0 +1,250 @@
+/**
+ * What the decider remembers of a conversation: `initialState`, `evolve`, and how to take up the thread at a `MessagesPruned`.
+ *
+ * `MessagesPruned` closes the books: the state after it needs nothing from before but what it carries forward and point reads of the
+ * revisions that it names. `evolve` never refuses: what is recorded has happened.
+ */
+import { batchFrom, type Batch } from './batch.js'
+import { GENESIS_HASH } from './codec.js'
+import type { Configuration, FactData, RecordedFact } from './events.js'
+import { isInstruction, type MessageBody } from './message.js'
+import { renderView, type View } from './view.js'
+
+/** A message of the live conversation. */
+export interface LiveMessage extends MessageBody {
+  readonly messageId: string
+  readonly revision: bigint
+  readonly createdAt: string
+  readonly tokens: number
+  readonly pinned: boolean
+  readonly attributes?: Readonly<Record<string, unknown>> | undefined
+}
+
+/** A chunk that has a summary and is not archived yet. */
+export type Chunk = FactData<'ChunkSummarized'> & { readonly revision: bigint }
+
+export interface Conversation {
+  readonly conversationId: string
+  /** Revision of the last fact; -1n before the first. */
+  readonly revision: bigint
+  /** Hash of the last fact: what the next one chains to. */
+  readonly hash: string
+  /** Time of the last fact, which the next one may not be before. */
+  readonly recordedAt: string | undefined
+  readonly configuration: Configuration | undefined
+  readonly messagesAppended: number
+  readonly messagesCompressed: number
+  readonly cycles: number
+  /** Revision of the last `MessagesPruned`. */
+  readonly lastPrune: bigint | undefined
+  readonly originalTask: LiveMessage | undefined
+  /** System and developer messages before the first other message: they lead every context. */
+  readonly leading: readonly LiveMessage[]
+  /** Pinned messages from before the window, with what has to stay beside them, and unpinned ones that are not folded yet. */
+  readonly kept: readonly LiveMessage[]
+  /** The live window. */
+  readonly window: readonly LiveMessage[]
+  /** Active batches in order, re-summarizations included. */
+  readonly batches: readonly Batch[]
+  /** The batches that the last prune carried, which the view shows until the next one. */
+  readonly shown: readonly Batch[]
+  readonly view: View | undefined
+  /** Summarized and not archived yet, in order. */
+  readonly chunks: readonly Chunk[]
+  readonly foldedCalls: FactData<'MessagesPruned'>['carried']['foldedCalls']
+  /** Sum of the recorded tokens of leading, kept and window, and of the view. */
+  readonly tokens: number
+  /** Failures in a row since the last prune, and how many messages there were then. */
+  readonly failures: { readonly attempts: number; readonly atMessage: number; readonly retryAfterMessages: number } | undefined
+  readonly couldNotHelp: FactData<'CompactionCouldNotHelp'> | undefined
+}
+
+/** A conversation before its first fact. */
+export function initialState(conversationId: string): Conversation {
+  return {
+    conversationId,
+    revision: -1n,
+    hash: GENESIS_HASH,
+    recordedAt: undefined,
+    configuration: undefined,
+    messagesAppended: 0,
+    messagesCompressed: 0,
+    cycles: 0,
+    lastPrune: undefined,
+    originalTask: undefined,
+    leading: [],
+    kept: [],
+    window: [],
+    batches: [],
+    shown: [],
+    view: undefined,
+    chunks: [],
+    foldedCalls: [],
+    tokens: 0,
+    failures: undefined,
+    couldNotHelp: undefined,
+  }
+}
+
+/** The live message that a fact records. */
+export function liveMessage(fact: RecordedFact<'MessageAppended'>): LiveMessage {
+  const { messageId, role, content, name, toolCalls, toolCallId, createdAt, tokens, pinned, attributes, extra } = fact.data
+  return { messageId, role, content, name, toolCalls, toolCallId, createdAt, tokens, pinned: pinned === true, attributes, extra, revision: fact.revision }
+}
+
+const sumTokens = (messages: readonly LiveMessage[]): number => messages.reduce((sum, message) => sum + message.tokens, 0)
+
+function total(state: Pick<Conversation, 'leading' | 'kept' | 'window' | 'view'>): number {
+  return sumTokens(state.leading) + sumTokens(state.kept) + sumTokens(state.window) + (state.view?.tokens ?? 0)
+}
+
+/** Whether messages still lead the conversation: nothing but instructions so far. */
+const onlyInstructionsSoFar = (state: Conversation): boolean => state.messagesAppended === state.leading.length
+
+function appendMessage(state: Conversation, message: LiveMessage): Conversation {
+  const leads = isInstruction(message) && onlyInstructionsSoFar(state)
+  return {
+    ...state,
+    messagesAppended: state.messagesAppended + 1,
+    originalTask: state.originalTask ?? (message.role === 'user' ? message : undefined),
+    leading: leads ? [...state.leading, message] : state.leading,
+    window: leads ? state.window : [...state.window, message],
+    tokens: state.tokens + message.tokens,
+  }
+}
+
+function setPinned(state: Conversation, messageId: string, pinned: boolean): Conversation {
+  const set = (messages: readonly LiveMessage[]): LiveMessage[] =>
+    messages.map((message) => (message.messageId === messageId ? { ...message, pinned } : message))
+  return { ...state, kept: set(state.kept), window: set(state.window), couldNotHelp: undefined }
+}
+
+// A chunk made anew for messages that an unarchived chunk covers supersedes it, and all that continue it.
+function addChunk(state: Conversation, chunk: Chunk): Conversation {
+  const covered = new Set(chunk.messageIds)
+  const firstOverlap = state.chunks.findIndex((old) => old.messageIds.some((id) => covered.has(id)))
+  return { ...state, chunks: [...(firstOverlap === -1 ? state.chunks : state.chunks.slice(0, firstOverlap)), chunk] }
+}
+
+function resummarize(state: Conversation, batch: Batch, sourceBatchIds: readonly string[]): Conversation {
+  const sources = new Set(sourceBatchIds)
+  const at = state.batches.findIndex((old) => sources.has(old.batchId))
+  const rest = state.batches.filter((old) => !sources.has(old.batchId))
+  return { ...state, batches: [...rest.slice(0, at), batch, ...rest.slice(at)] }
+}
+
+function prune(state: Conversation, data: FactData<'MessagesPruned'>, revision: bigint): Conversation {
+  const left = new Set(data.pruned.flatMap((part) => part.messageIds))
+  const stays = (message: LiveMessage): boolean => !left.has(message.messageId)
+  const known = new Map(state.batches.map((batch) => [batch.batchId, batch]))
+  const batches = data.carried.batches.flatMap(({ batchId }) => known.get(batchId) ?? [])
+  const chunkRevisions = new Set(data.carried.chunks)
+  const pruned = {
+    ...state,
+    cycles: data.cycle,
+    messagesCompressed: data.carried.messagesCompressed,
+    lastPrune: revision,
+    kept: [...state.kept, ...state.window.filter((message) => message.revision < data.windowStart)].filter(stays),
+    window: state.window.filter((message) => message.revision >= data.windowStart && stays(message)),
+    batches,
+    shown: batches,
+    chunks: state.chunks.filter((chunk) => chunkRevisions.has(chunk.revision)),
+    foldedCalls: data.carried.foldedCalls,
+    failures: undefined,
+    couldNotHelp: undefined,
+  }
+  return withView(pruned)
+}
+
+/** Renders the view anew and sums the tokens. */
+export function withView<State extends Conversation>(state: State): State {
+  const view = renderView(state)
+  return { ...state, view, tokens: total({ ...state, view }) }
+}
+
+/** The state after one more fact. */
+export function evolve(state: Conversation, fact: RecordedFact): Conversation {
+  const next: Conversation = { ...state, revision: fact.revision, hash: fact.metadata.hash, recordedAt: fact.metadata.recordedAt }
+  switch (fact.type) {
+    case 'ConversationConfigured':
+      return withView({ ...next, configuration: fact.data, couldNotHelp: undefined })
+    case 'MessageAppended':
+      return appendMessage(next, liveMessage(fact))
+    case 'MessagePinned':
+      return setPinned(next, fact.data.messageId, true)
+    case 'MessageUnpinned':
+      return setPinned(next, fact.data.messageId, false)
+    case 'ChunkSummarized':
+      return { ...addChunk(next, { ...fact.data, revision: fact.revision }), failures: undefined }
+    case 'BatchArchived':
+      return { ...next, batches: [...next.batches, batchFrom(fact.data, fact.revision)] }
+    case 'BatchesResummarized':
+      return { ...resummarize(next, batchFrom(fact.data, fact.revision), fact.data.sourceBatchIds), failures: undefined }
+    case 'MessagesPruned':
+      return prune(next, fact.data, fact.revision)
+    case 'CompactionFailed':
+      return { ...next, failures: { attempts: fact.data.attempt, atMessage: next.messagesAppended, retryAfterMessages: fact.data.retryAfterMessages } }
+    case 'CompactionCouldNotHelp':
+      return { ...next, couldNotHelp: fact.data }
+    case 'PromptRegistered':
+      return next
+    default:
+      return assertNever(fact)
+  }
+}
+
+function assertNever(value: never): never {
+  throw new Error(`unexpected fact ${JSON.stringify(value)}`)
+}
+
+/** What a load reads by revision, as `MessagesPruned` names it. */
+export interface PointReads {
+  readonly messages: readonly RecordedFact<'MessageAppended'>[]
+  readonly batches: readonly RecordedFact<'BatchArchived' | 'BatchesResummarized'>[]
+  readonly chunks: readonly RecordedFact<'ChunkSummarized'>[]
+}
+
+/** The revisions that have to be read to take up the thread at this prune, besides those from its window start up to itself. */
+export function revisionsCarried(data: FactData<'MessagesPruned'>): bigint[] {
+  const { originalTask, leading, kept, batches, chunks } = data.carried
+  return [...(originalTask === undefined ? [] : [originalTask]), ...leading, ...kept.map((message) => message.revision), ...batches.map((batch) => batch.revision), ...chunks]
+}
+
+/**
+ * The state right after a `MessagesPruned`, without anything from before it but what it names.
+ * @param windowFacts the messages appended from its window start up to itself
+ */
+export function resumeAt(
+  conversationId: string,
+  fact: RecordedFact<'MessagesPruned'>,
+  reads: PointReads,
+  windowFacts: readonly RecordedFact<'MessageAppended'>[],
+): Conversation {
+  const { carried, cycle, windowStart } = fact.data
+  const messages = new Map(reads.messages.map((read) => [read.revision, liveMessage(read)]))
+  const batches = new Map(reads.batches.map((read) => [read.revision, batchFrom(read.data, read.revision)]))
+  const pins = new Map(carried.kept.map((message) => [message.revision, message.pinned]))
+  // Every message that is pinned at a prune is carried as kept, wherever it lies: one that is not named there is not pinned (any more).
+  const pinnedNow = (message: LiveMessage): LiveMessage => ({ ...message, pinned: pins.get(message.revision) ?? false })
+  const active = carried.batches.flatMap((batch) => batches.get(batch.revision) ?? [])
+  const leadingRevisions = new Set(carried.leading)
+  return withView({
+    ...initialState(conversationId),
+    revision: fact.revision,
+    hash: fact.metadata.hash,
+    recordedAt: fact.metadata.recordedAt,
+    configuration: carried.configuration,
+    messagesAppended: carried.messagesAppended,
+    messagesCompressed: carried.messagesCompressed,
+    cycles: cycle,
+    lastPrune: fact.revision,
+    originalTask: carried.originalTask === undefined ? undefined : messages.get(carried.originalTask),
+    leading: carried.leading.flatMap((revision) => messages.get(revision) ?? []),
+    kept: carried.kept.filter(({ revision }) => revision < windowStart).flatMap(({ revision }) => { const message = messages.get(revision); return message === undefined ? [] : [pinnedNow(message)] }),
+    window: windowFacts.filter((read) => !leadingRevisions.has(read.revision)).map((read) => pinnedNow(liveMessage(read))),
+    batches: active,
+    shown: active,
+    chunks: reads.chunks.map((read) => ({ ...read.data, revision: read.revision })),
+    foldedCalls: carried.foldedCalls,
+  })
+}

@@ -1,0 +1,357 @@
+/**
+ * What may be asked of a conversation, every way to be refused, and the rule that chooses. `decide` is told and does not look: the time
+ * and the summary's text come in with the command. A command that is already true gives no facts.
+ */
+import { either as E } from 'fp-ts'
+import { archivedContent, batchLabel } from './batch.js'
+import { callGroups, callName } from './call-groups.js'
+import { RENDERER_VERSION } from './clip-archive.js'
+import { contextOf } from './context.js'
+import { evolve, type Chunk, type Conversation, type LiveMessage } from './conversation.js'
+import { legalCuts } from './cut-rules.js'
+import type { Carried, Configuration, Fact, FactData, RecordedFact, Sections, SummarizerFacts, Trigger } from './events.js'
+import { canonicalJson, hashOf } from './hash.js'
+import { batchIdOf, checkId, chunkIdOf, derivedMessageId, resummarizedBatchIdOf, type BadId } from './ids.js'
+import { sameMessage, type NewMessage } from './message.js'
+import { planCycle, retryAfterMessages, triggerOf, type NoPlan } from './plan.js'
+import { hardLimit, resolvePolicy, softLimit, type BadPolicy, type PolicySettings } from './policy.js'
+import { defaultEstimator, estimatorNamed, messageTokens } from './tokens.js'
+
+/** How a chunk or a re-summarization came out. */
+export interface SummaryResult {
+  readonly summary: string
+  readonly sections?: Sections | undefined
+  readonly summarizer: SummarizerFacts
+}
+
+export type Command =
+  | { readonly type: 'Configure'; readonly settings: PolicySettings | undefined; readonly scope: string | undefined; readonly summarizerWindowTokens: number; readonly estimator?: string | undefined }
+  | { readonly type: 'AppendMessages'; readonly messages: readonly NewMessage[]; readonly now: string }
+  | { readonly type: 'PinMessage' | 'UnpinMessage'; readonly messageId: string }
+  | ({ readonly type: 'RecordChunk'; readonly messageIds: readonly string[]; readonly continues: string | undefined } & SummaryResult)
+  | { readonly type: 'ArchiveAndPrune'; readonly chunkIds: readonly string[]; readonly trigger: Trigger }
+  | ({ readonly type: 'RecordResummarization'; readonly sourceBatchIds: readonly string[] } & SummaryResult)
+  | ({ readonly type: 'RecordFailure' } & Omit<FactData<'CompactionFailed'>, 'attempt' | 'retryAfterMessages'>)
+  | { readonly type: 'RecordCouldNotHelp'; readonly trigger: Trigger }
+
+export type Rejection =
+  | BadId
+  | BadPolicy
+  | { readonly kind: 'NotConfigured' }
+  | { readonly kind: 'ScopeChanged'; readonly recorded: string | undefined; readonly given: string }
+  | { readonly kind: 'MessageIdTaken'; readonly messageId: string }
+  | { readonly kind: 'ToolResultWithoutCall'; readonly messageId: string; readonly toolCallId: string }
+  | { readonly kind: 'PinTooLarge'; readonly messageId: string; readonly tokens: number; readonly limit: number }
+  | { readonly kind: 'MessageNotLive'; readonly messageId: string }
+  | { readonly kind: 'NotArchivedYet'; readonly chunkId: string }
+  | { readonly kind: 'NotAtHead'; readonly messageId: string }
+  | { readonly kind: 'CutInsideCallGroup'; readonly messageId: string }
+  | { readonly kind: 'BatchesNotActive'; readonly batchIds: readonly string[] }
+
+type Decision = E.Either<Rejection, Fact[]>
+
+/** The part of the hard limit that leading and pinned messages may take together. */
+const PIN_SHARE = 4
+
+function configure(state: Conversation, command: Extract<Command, { type: 'Configure' }>): Decision {
+  const { configuration } = state
+  if (configuration !== undefined && command.scope !== undefined && command.scope !== configuration.scope) {
+    return E.left({ kind: 'ScopeChanged', recorded: configuration.scope, given: command.scope })
+  }
+  if (configuration !== undefined && command.settings === undefined && command.estimator === undefined) return E.right([])
+  const settings = { ...configuration?.settings, ...command.settings }
+  const policy = resolvePolicy(settings, command.summarizerWindowTokens)
+  if (E.isLeft(policy)) return policy
+  const scope = configuration?.scope ?? command.scope
+  const next: Configuration = {
+    policy: policy.right,
+    settings,
+    rendererVersion: RENDERER_VERSION,
+    estimator: command.estimator ?? configuration?.estimator ?? defaultEstimator.name,
+    ...(scope === undefined ? {} : { scope }),
+  }
+  // What is asked for by settings that are in force already changes nothing, whichever summarizer's window the defaults were reckoned with.
+  const asked = configuration !== undefined && canonicalJson(settings) === canonicalJson(configuration.settings) && next.estimator === configuration.estimator
+  return E.right(asked ? [] : [{ type: 'ConversationConfigured', data: next }])
+}
+
+const allLive = (state: Conversation): LiveMessage[] => [...state.leading, ...state.kept, ...state.window]
+
+/** Whether a call with this id waits for its result: among the live messages, or folded away. */
+function awaitsResult(state: Conversation, toolCallId: string): boolean {
+  for (let at = state.window.length - 1; at >= 0; at -= 1) {
+    const message = state.window[at]
+    if (message?.toolCallId === toolCallId) return false
+    if (message?.toolCalls?.some((call) => call.id === toolCallId) === true) return true
+  }
+  const { groups } = callGroups(state.kept)
+  return groups.some((group) => group.open.some((call) => call.id === toolCallId)) || state.foldedCalls.some((call) => call.callId === toolCallId)
+}
+
+function pinAllowed(state: Conversation, messageId: string, tokens: number): E.Either<Rejection, undefined> {
+  const limit = Math.floor(hardLimit(configurationOf(state).policy) / PIN_SHARE)
+  const pinned = [...state.kept, ...state.window].filter((message) => message.pinned && message.messageId !== messageId)
+  const taken = [...state.leading, ...pinned].reduce((sum, message) => sum + message.tokens, 0)
+  return taken + tokens > limit ? E.left({ kind: 'PinTooLarge', messageId, tokens: taken + tokens, limit }) : E.right(undefined)
+}
+
+function configurationOf(state: Conversation): Configuration {
+  if (state.configuration === undefined) throw new Error(`conversation ${state.conversationId} has no configuration yet`)
+  return state.configuration
+}
+
+// The facts that a decision has so far, as if they were recorded: to decide on the next one, and to know their revisions.
+function foresee(state: Conversation, facts: readonly Fact[]): Conversation {
+  return facts.reduce((seen, fact) => evolve(seen, { ...fact, stream: '', position: -1n, id: '', revision: seen.revision + 1n, metadata: { hash: seen.hash, recordedAt: seen.recordedAt ?? '' } } as RecordedFact), state)
+}
+
+function appendOne(state: Conversation, message: NewMessage, now: string): Decision {
+  if (message.messageId !== undefined) {
+    const id = checkId('id', message.messageId)
+    if (E.isLeft(id)) return id
+    const before = allLive(state).find((old) => old.messageId === message.messageId)
+    if (before !== undefined) return sameMessage(before, message) ? E.right([]) : E.left({ kind: 'MessageIdTaken', messageId: message.messageId })
+  }
+  const messageId = message.messageId ?? derivedMessageId(state.conversationId, state.messagesAppended)
+  if (message.role === 'tool' && message.toolCallId !== undefined && !awaitsResult(state, message.toolCallId)) {
+    return E.left({ kind: 'ToolResultWithoutCall', messageId, toolCallId: message.toolCallId })
+  }
+  const { messageId: _given, createdAt, ...body } = message
+  const data: FactData<'MessageAppended'> = {
+    ...(body as Omit<FactData<'MessageAppended'>, 'messageId' | 'createdAt' | 'tokens'>),
+    messageId,
+    createdAt: createdAt ?? now,
+    tokens: messageTokens(message, estimatorNamed(configurationOf(state).estimator)),
+  }
+  if (message.pinned === true) {
+    const allowed = pinAllowed(state, messageId, data.tokens)
+    if (E.isLeft(allowed)) return allowed
+  }
+  return E.right([{ type: 'MessageAppended', data }])
+}
+
+function appendMessages(state: Conversation, command: Extract<Command, { type: 'AppendMessages' }>): Decision {
+  const facts: Fact[] = []
+  let seen = state
+  for (const message of command.messages) {
+    const decided = appendOne(seen, message, command.now)
+    if (E.isLeft(decided)) return decided
+    facts.push(...decided.right)
+    seen = foresee(seen, decided.right)
+  }
+  return E.right(facts)
+}
+
+function setPin(state: Conversation, messageId: string, pinned: boolean): Decision {
+  const message = [...state.kept, ...state.window].find((live) => live.messageId === messageId)
+  if (message === undefined) return E.left({ kind: 'MessageNotLive', messageId })
+  if (message.pinned === pinned) return E.right([])
+  if (pinned) {
+    const allowed = pinAllowed(state, messageId, message.tokens)
+    if (E.isLeft(allowed)) return allowed
+  }
+  return E.right([{ type: pinned ? 'MessagePinned' : 'MessageUnpinned', data: { messageId, revision: message.revision } }])
+}
+
+/** The live messages with these ids, or the first id that is not live. */
+function liveOnes(state: Conversation, messageIds: readonly string[]): E.Either<Rejection, LiveMessage[]> {
+  const live = new Map([...state.kept, ...state.window].map((message) => [message.messageId, message]))
+  const missing = messageIds.find((id) => !live.has(id))
+  return missing === undefined ? E.right(messageIds.flatMap((id) => live.get(id) ?? [])) : E.left({ kind: 'MessageNotLive', messageId: missing })
+}
+
+const earliest = (times: readonly string[]): string => times.reduce((a, b) => (a <= b ? a : b))
+const latest = (times: readonly string[]): string => times.reduce((a, b) => (a >= b ? a : b))
+const lowest = (revisions: readonly bigint[]): bigint => revisions.reduce((a, b) => (a <= b ? a : b))
+const highest = (revisions: readonly bigint[]): bigint => revisions.reduce((a, b) => (a >= b ? a : b))
+
+function recordChunk(state: Conversation, command: Extract<Command, { type: 'RecordChunk' }>): Decision {
+  const chunkId = chunkIdOf(state.conversationId, command.messageIds, command.summarizer.requestHash)
+  if (state.chunks.some((chunk) => chunk.chunkId === chunkId)) return E.right([])
+  const messages = liveOnes(state, command.messageIds)
+  if (E.isLeft(messages)) return messages
+  const revisions = messages.right.map((message) => message.revision)
+  const times = messages.right.map((message) => message.createdAt)
+  return E.right([
+    {
+      type: 'ChunkSummarized',
+      data: {
+        chunkId,
+        messageIds: [...command.messageIds],
+        firstRevision: lowest(revisions),
+        lastRevision: highest(revisions),
+        startTime: earliest(times),
+        endTime: latest(times),
+        messageCount: revisions.length,
+        ...(command.continues === undefined ? {} : { continues: command.continues }),
+        summary: command.summary,
+        ...(command.sections === undefined ? {} : { sections: command.sections }),
+        summarizer: command.summarizer,
+      },
+    },
+  ])
+}
+
+function archive(state: Conversation, chunk: Chunk): FactData<'BatchArchived'> {
+  const span = { depth: 0 as const, startTime: chunk.startTime, endTime: chunk.endTime, messageCount: chunk.messageCount }
+  return {
+    batchId: batchIdOf(state.conversationId, chunk.chunkId),
+    label: batchLabel(state.conversationId, chunk.endTime),
+    ...span,
+    firstRevision: chunk.firstRevision,
+    lastRevision: chunk.lastRevision,
+    messageIds: chunk.messageIds,
+    content: archivedContent(span, chunk.summary),
+    ...(chunk.sections === undefined ? {} : { sections: chunk.sections }),
+    tokens: estimatorNamed(configurationOf(state).estimator).text(chunk.summary),
+    chunkId: chunk.chunkId,
+  }
+}
+
+/** Calls that are folded without their result, and those folded before whose late result is still live or still to come. */
+function foldedCalls(state: Conversation, archived: readonly FactData<'BatchArchived'>[]): Carried['foldedCalls'] {
+  const batchOf = new Map(archived.flatMap((batch) => batch.messageIds.map((id) => [id, batch.batchId] as const)))
+  const messages = [...state.kept, ...state.window]
+  const { groups, strays } = callGroups(messages)
+  const answeredAndFolded = new Set([...strays].flatMap((at) => { const message = messages[at]; return message !== undefined && batchOf.has(message.messageId) ? [message.toolCallId] : [] }))
+  const before = state.foldedCalls.filter((call) => !answeredAndFolded.has(call.callId))
+  const now = groups.flatMap((group) => {
+    const batchId = batchOf.get(messages[group.call]?.messageId ?? '')
+    return batchId === undefined ? [] : group.open.map((call) => ({ callId: call.id, name: callName(call), batchId }))
+  })
+  return [...before, ...now]
+}
+
+function archiveAndPrune(state: Conversation, command: Extract<Command, { type: 'ArchiveAndPrune' }>): Decision {
+  const { policy } = configurationOf(state)
+  const unknown = command.chunkIds.find((id) => !state.chunks.some((chunk) => chunk.chunkId === id))
+  if (unknown !== undefined || command.chunkIds.length === 0) return E.left({ kind: 'NotArchivedYet', chunkId: unknown ?? '' })
+  const chunks = command.chunkIds.flatMap((id) => state.chunks.find((chunk) => chunk.chunkId === id) ?? [])
+  const folded = new Set(chunks.flatMap((chunk) => chunk.messageIds))
+  const live = liveOnes(state, [...folded])
+  if (E.isLeft(live)) return live
+  const messages = [...state.kept, ...state.window]
+  const last = messages.findLastIndex((message) => folded.has(message.messageId))
+  // No hole: whatever is older than the newest folded message is folded with it, or pinned, or beside something pinned.
+  const cut = last + 1
+  if (!legalCuts(messages, policy.chunkSize).includes(cut)) return E.left({ kind: 'CutInsideCallGroup', messageId: messages[last]?.messageId ?? '' })
+  const { groups } = callGroups(messages)
+  const groupOf = new Map(groups.flatMap((group) => [group.call, ...group.results].map((at) => [at, group] as const)))
+  const besidePinned = (at: number): boolean => {
+    const group = groupOf.get(at)
+    return group !== undefined && [group.call, ...group.results].some((member) => messages[member]?.pinned === true)
+  }
+  const hole = messages.slice(0, cut).find((message, at) => !folded.has(message.messageId) && !message.pinned && !besidePinned(at))
+  if (hole !== undefined) return E.left({ kind: 'NotAtHead', messageId: hole.messageId })
+
+  const archived = chunks.map((chunk) => archive(state, chunk))
+  const facts: Fact[] = archived.map((data) => ({ type: 'BatchArchived', data }))
+  const seen = foresee(state, facts)
+  const windowStart = messages.slice(Math.max(cut, state.kept.length))[0]?.revision ?? seen.revision + 1n
+  const kept = messages.filter((message) => !folded.has(message.messageId) && (message.revision < windowStart || message.pinned))
+  const { modelMaxTokens, systemReserve, outputReserve, safetyBuffer, contextBudget } = policy
+  const pruned: FactData<'MessagesPruned'> = {
+    cycle: state.cycles + 1,
+    windowStart,
+    pruned: archived.map(({ batchId, messageIds }) => ({ batchId, messageIds })),
+    tokensBefore: state.tokens,
+    tokensAfter: 0,
+    why: {
+      trigger: command.trigger,
+      threshold: command.trigger === 'hard' ? hardLimit(policy) : softLimit(policy),
+      terms: { modelMaxTokens, systemReserve, outputReserve, safetyBuffer, contextBudget },
+    },
+    carried: {
+      configuration: configurationOf(state),
+      messagesCompressed: state.messagesCompressed + folded.size,
+      messagesAppended: state.messagesAppended,
+      ...(state.originalTask === undefined ? {} : { originalTask: state.originalTask.revision }),
+      leading: state.leading.map((message) => message.revision),
+      kept: kept.map(({ revision, pinned }) => ({ revision, pinned })),
+      batches: seen.batches.map(({ batchId, revision }) => ({ batchId, revision })),
+      chunks: state.chunks.filter((chunk) => !chunk.messageIds.some((id) => folded.has(id))).map((chunk) => chunk.revision),
+      foldedCalls: foldedCalls(state, archived),
+    },
+    contextHash: hashOf([]),
+    viewHash: hashOf(''),
+    ...(state.lastPrune === undefined ? {} : { previous: state.lastPrune }),
+  }
+  const after = foresee(seen, [{ type: 'MessagesPruned', data: pruned }])
+  const context = contextOf(after)
+  // Where leading messages do not fit by themselves there is no context to hash; the prune is right all the same.
+  const contextHash = E.isRight(context) ? context.right.hash : hashOf([])
+  return E.right([...facts, { type: 'MessagesPruned', data: { ...pruned, tokensAfter: after.tokens, contextHash, viewHash: hashOf(after.view?.text ?? '') } }])
+}
+
+function recordResummarization(state: Conversation, command: Extract<Command, { type: 'RecordResummarization' }>): Decision {
+  const batchId = resummarizedBatchIdOf(state.conversationId, command.sourceBatchIds, command.summarizer.requestHash)
+  if (state.batches.some((batch) => batch.batchId === batchId)) return E.right([])
+  const sources = command.sourceBatchIds.flatMap((id) => state.batches.find((batch) => batch.batchId === id) ?? [])
+  const first = state.batches.findIndex((batch) => batch.batchId === command.sourceBatchIds[0])
+  const contiguous = sources.length > 1 && sources.every((source, at) => state.batches[first + at] === source)
+  if (sources.length !== command.sourceBatchIds.length || !contiguous) return E.left({ kind: 'BatchesNotActive', batchIds: command.sourceBatchIds })
+  const span = {
+    depth: 1 + Math.max(...sources.map((source) => source.depth)),
+    startTime: earliest(sources.map((source) => source.startTime)),
+    endTime: latest(sources.map((source) => source.endTime)),
+    messageCount: sources.reduce((sum, source) => sum + source.messageCount, 0),
+  }
+  return E.right([
+    {
+      type: 'BatchesResummarized',
+      data: {
+        batchId,
+        label: batchLabel(state.conversationId, span.endTime),
+        sourceBatchIds: [...command.sourceBatchIds],
+        ...span,
+        firstRevision: lowest(sources.map((source) => source.firstRevision)),
+        lastRevision: highest(sources.map((source) => source.lastRevision)),
+        content: archivedContent(span, command.summary),
+        ...(command.sections === undefined ? {} : { sections: command.sections }),
+        tokens: estimatorNamed(configurationOf(state).estimator).text(command.summary),
+        summarizer: command.summarizer,
+      },
+    },
+  ])
+}
+
+function recordCouldNotHelp(state: Conversation, trigger: Trigger): Decision {
+  const { policy } = configurationOf(state)
+  const plan: NoPlan | { kind: 'plan' } = triggerOf(state) === undefined ? { kind: 'plan' } : planCycle(state, trigger)
+  // Said once: until a cycle, another configuration or another reason there is nothing new to say.
+  if (plan.kind === 'plan' || state.couldNotHelp?.reason === plan.reason) return E.right([])
+  const limit = trigger === 'hard' ? hardLimit(policy) : softLimit(policy)
+  return E.right([{ type: 'CompactionCouldNotHelp', data: { reason: plan.reason, tokens: state.tokens, limit, trigger, messageIds: [...plan.messageIds] } }])
+}
+
+function recordFailure(state: Conversation, command: Extract<Command, { type: 'RecordFailure' }>): Decision {
+  const { type: _type, ...failure } = command
+  const attempt = (state.failures?.attempts ?? 0) + 1
+  return E.right([
+    { type: 'CompactionFailed', data: { ...failure, attempt, retryAfterMessages: retryAfterMessages(attempt, configurationOf(state).policy.chunkSize) } },
+  ])
+}
+
+/** The facts that a command leads to, or why it is refused. */
+export function decide(state: Conversation, command: Command): Decision {
+  if (command.type === 'Configure') return configure(state, command)
+  if (state.configuration === undefined) return E.left({ kind: 'NotConfigured' })
+  switch (command.type) {
+    case 'AppendMessages':
+      return appendMessages(state, command)
+    case 'PinMessage':
+      return setPin(state, command.messageId, true)
+    case 'UnpinMessage':
+      return setPin(state, command.messageId, false)
+    case 'RecordChunk':
+      return recordChunk(state, command)
+    case 'ArchiveAndPrune':
+      return archiveAndPrune(state, command)
+    case 'RecordResummarization':
+      return recordResummarization(state, command)
+    case 'RecordFailure':
+      return recordFailure(state, command)
+    case 'RecordCouldNotHelp':
+      return recordCouldNotHelp(state, command.trigger)
+  }
+}

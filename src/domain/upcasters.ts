@@ -1,0 +1,32 @@
+/**
+ * Old stored shapes to today's, one step a version. Recorded events are for ever, so a step that was written once stays.
+ * An upcaster takes the data as it was stored under `fromVersion` and returns it as the next version would have stored it.
+ */
+import type { FactType } from './events.js'
+
+type Upcast = (data: Record<string, unknown>) => Record<string, unknown>
+export type Upcasters = { readonly [Type in FactType]?: Readonly<Record<number, Upcast>> }
+
+/** The steps that exist: type → version it lifts from → step. Every fact is still at its first version. */
+export const upcasters: Upcasters = {}
+
+/**
+ * Lifts stored data to the version that is written today.
+ * @returns the data, or undefined where a step is missing (a version from the future, or one that was never written)
+ */
+export function upcast(
+  type: FactType,
+  data: Record<string, unknown>,
+  from: number,
+  to: number,
+  steps: Upcasters = upcasters,
+): Record<string, unknown> | undefined {
+  if (from > to) return undefined
+  let lifted = data
+  for (let version = from; version < to; version += 1) {
+    const step = steps[type]?.[version]
+    if (step === undefined) return undefined
+    lifted = step(lifted)
+  }
+  return lifted
+}

@@ -1,0 +1,96 @@
+/**
+ * Failure → one sentence, and whose fault it is. The only place that makes sentences of rejections and failures; a way in turns the
+ * fault into its exit status or HTTP status.
+ */
+import { UnreadableEventError } from '../application/facts.js'
+import type { CommandFailure } from '../application/handle-command.js'
+import type { LeadingTooLarge } from '../domain/context.js'
+import type { BadMessage } from '../domain/message.js'
+import { StoreError } from '../adapters/store-error.js'
+import type { SummarizerFailure } from '../ports/summarizer.js'
+
+/** `input`: what was asked is wrong; `state`: it does not fit what is recorded; `world`: a store or model cannot be used now; `data`: the log cannot be trusted or read. */
+export type Fault = 'input' | 'state' | 'world' | 'data'
+
+export type Failure =
+  | CommandFailure
+  | BadMessage
+  | LeadingTooLarge
+  | SummarizerFailure
+  | { readonly kind: 'BadInput'; readonly field: string; readonly detail: string }
+  | { readonly kind: 'NoSuchConversation'; readonly conversationId: string }
+  | { readonly kind: 'ProjectionsBehind'; readonly detail: string }
+  | { readonly kind: 'LedgerClosed' }
+
+/** What the library throws: the failure as data, one sentence, and whose fault it is. */
+export class LedgerError extends Error {
+  override readonly name = 'LedgerError'
+  constructor(readonly failure: Failure, message: string, readonly fault: Fault) {
+    super(message)
+  }
+}
+
+function describe(failure: Failure): readonly [Fault, string] {
+  switch (failure.kind) {
+    case 'BadId':
+      return ['input', `${failure.field} ${failure.detail}`]
+    case 'BadInput':
+      return ['input', `${failure.field}: ${failure.detail}`]
+    case 'BadMessage':
+      return ['input', `${failure.field} ${failure.detail}`]
+    case 'BadPolicy':
+      return ['input', `policy: ${failure.field} ${failure.detail}`]
+    case 'NotConfigured':
+      return ['state', 'the conversation has no configuration yet: append a message first']
+    case 'NoSuchConversation':
+      return ['input', `there is no conversation "${failure.conversationId}" in this ledger`]
+    case 'ScopeChanged':
+      return ['input', `scope: the conversation belongs to ${failure.recorded === undefined ? 'no scope' : `"${failure.recorded}"`}, and a scope never changes ("${failure.given}" was given)`]
+    case 'MessageIdTaken':
+      return ['input', `message "${failure.messageId}" is recorded already with other content: a message id stands for one content`]
+    case 'ToolResultWithoutCall':
+      return ['input', `message "${failure.messageId}" is a tool result for "${failure.toolCallId}", and no such call waits for a result`]
+    case 'PinTooLarge':
+      return ['input', `message "${failure.messageId}" cannot be pinned: leading and pinned messages would take ${String(failure.tokens)} tokens, and may take ${String(failure.limit)}`]
+    case 'MessageNotLive':
+      return ['state', `message "${failure.messageId}" is not in the live conversation`]
+    case 'NotArchivedYet':
+      return ['state', `chunk "${failure.chunkId}" has no summary that could be archived`]
+    case 'NotAtHead':
+      return ['state', `message "${failure.messageId}" is older than what would be pruned, and not covered`]
+    case 'CutInsideCallGroup':
+      return ['state', `a cut after message "${failure.messageId}" would part a tool call from its results`]
+    case 'BatchesNotActive':
+      return ['state', `the batches ${failure.batchIds.join(', ')} are not active, in this order`]
+    case 'LeadingTooLarge':
+      return ['state', `the leading system messages (${failure.messageIds.join(', ')}) take ${String(failure.tokens)} tokens, and the model's window leaves ${String(failure.limit)}`]
+    case 'RevisionConflict':
+      return ['world', `${failure.stream} was changed by others at every attempt`]
+    case 'IdsRecorded':
+      return ['input', `${failure.stream} has these events already, with other content: ${failure.ids.join(', ')}`]
+    case 'StoreUnavailable':
+      return ['world', `the store does not answer: ${failure.detail}`]
+    case 'AppendRefused':
+      return ['input', `the store refuses this: ${failure.detail}`]
+    case 'SummarizerFailed':
+      return ['world', `the summarizer failed (${failure.failure}): ${failure.detail}`]
+    case 'ProjectionsBehind':
+      return ['world', failure.detail]
+    case 'LedgerClosed':
+      return ['input', 'the ledger is closed']
+  }
+}
+
+/** The error that a failure becomes where somebody called a function. */
+export function problem(failure: Failure): LedgerError {
+  const [fault, message] = describe(failure)
+  return new LedgerError(failure, message, fault)
+}
+
+/** Whose fault an error is, and its sentence; anything unknown is our mistake. */
+export function faultOf(error: unknown): { fault: Fault | 'bug'; message: string } {
+  if (error instanceof LedgerError) return { fault: error.fault, message: error.message }
+  if (error instanceof UnreadableEventError) return { fault: 'data', message: error.message }
+  if (error instanceof StoreError) return { fault: 'world', message: error.message }
+  return { fault: 'bug', message: error instanceof Error ? error.message : String(error) }
+}
