@@ -8,7 +8,11 @@
  */
 import type { FactType, RecordedFact } from '../src/domain/events.js'
 
-/** What a cell holds. Times are ISO 8601 texts in UTC, which sort as they are; JSON is kept as the text that was given. */
+/**
+ * What a cell holds. Times are ISO 8601 texts in UTC, which sort as they are; JSON is kept as the text that was given.
+ * A text with NUL or a lone surrogate is refused (the projection stops there, since Postgres would refuse or alter it): text that may hold
+ * them goes through `JSON.stringify`, which escapes both. A `tsvector` cell is text in that type's own syntax (`'word':1,4 'other':2`).
+ */
 export type Cell = string | number | bigint | boolean | null
 
 export type ColumnType = 'text' | 'int8' | 'int4' | 'float8' | 'boolean' | 'jsonb' | 'tsvector'
@@ -16,7 +20,7 @@ export type ColumnType = 'text' | 'int8' | 'int4' | 'float8' | 'boolean' | 'json
 export interface Table {
   readonly name: string
   readonly columns: Readonly<Record<string, ColumnType>>
-  /** The columns of the primary key. */
+  /** The columns of the primary key; the first is `conversation_id`, by which `compare.ts` finds the rows of a conversation. */
   readonly key: readonly string[]
   /** Further indexes: what stands behind `create index … on <table>`, for example `(conversation_id, revision)` or `using gin (terms)`. Built last in a rebuild. */
   readonly indexes: readonly string[]
@@ -42,8 +46,7 @@ export interface Projection {
 }
 
 /** The changes that a fact makes to a read model. */
-export function changesOf(projection: Projection, fact: RecordedFact): readonly RowChange[] {
-  // The union of handlers cannot be called with the union of facts, though each pair fits: the key is the fact's own type.
-  const handler = projection.handlers[fact.type] as Handler<FactType> | 'ignore'
+export function changesOf<Type extends FactType>(projection: Projection, fact: RecordedFact<Type>): readonly RowChange[] {
+  const handler: Handler<Type> | 'ignore' = projection.handlers[fact.type]
   return handler === 'ignore' ? [] : handler(fact)
 }

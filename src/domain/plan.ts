@@ -79,7 +79,7 @@ function takeRecorded(segments: readonly Segment[], chunks: readonly Chunk[]): {
   return { taken, rest }
 }
 
-/** Cuts new chunks: at least `chunkSize` messages and `chunkMinTokens`, at most `chunkMaxTokens`; a short rest joins the chunk before it. */
+/** Cuts new chunks: at least `chunkSize` messages and `chunkMinTokens`, at most `chunkMaxTokens`; a short rest joins the chunk before it, unless chunks go by count alone. */
 function cutChunks(segments: readonly Segment[], policy: Policy): LiveMessage[][] {
   const chunks: LiveMessage[][] = []
   let current: LiveMessage[] = []
@@ -93,7 +93,7 @@ function cutChunks(segments: readonly Segment[], policy: Policy): LiveMessage[][
     current = [...current, ...segment]
     if (full(current)) close()
   }
-  const before = chunks.at(-1)
+  const before = policy.chunkMinTokens === 0 ? undefined : chunks.at(-1)
   if (current.length > 0 && before !== undefined && !full(current) && tokensOf(before) + tokensOf(current) <= policy.chunkMaxTokens) {
     chunks[chunks.length - 1] = [...before, ...current]
   } else close()

@@ -8,7 +8,7 @@
  * - **A month or year in the query means messages of that time.**
  *
  * Every figure below lies on a plateau: half or twice of it moves recall@10 by less than 0.02 in each of four groups of conversations
- * (two-person dialogues, user and assistant, notes, fact questions; 1,104 questions), and none was chosen by one group alone.
+ * (two-person dialogues, user and assistant, notes, fact questions; 1,133 questions), and none was chosen by one group alone.
  */
 import { isSingleLetter, termCounts } from './terms.js'
 
@@ -97,6 +97,12 @@ export function weightedTerms(terms: readonly string[], isName: (term: string) =
   }))
 }
 
+/** Whether a term is part of the name of one of these authors. */
+export function namesIn(authors: readonly string[]): (term: string) => boolean {
+  const names = new Set([...new Set(authors)].flatMap(nameTerms))
+  return (term) => names.has(term)
+}
+
 export interface Ranked {
   readonly scores: Float64Array
   /** Places of the messages that match, best first; equal scores in the order of the conversation. */
@@ -106,12 +112,12 @@ export interface Ranked {
 /** Ranks the messages of a corpus. `query` is only read for dates; `terms` are its terms. */
 export function rank(query: string, terms: readonly string[], corpus: Corpus): Ranked {
   const { size, authors, lengths } = corpus
-  const names = new Set([...new Set(authors)].flatMap(nameTerms))
-  const speakers = new Set(terms.filter((term) => names.has(term)))
+  const isName = namesIn(authors)
+  const speakers = new Set(terms.filter(isName))
   const scores = new Float64Array(size)
   const mean = meanOf(lengths, size)
   const spread = new Float64Array(size)
-  for (const { term, weight } of weightedTerms(terms, (each) => names.has(each))) {
+  for (const { term, weight } of weightedTerms(terms, isName)) {
     const postings = corpus.postings(term)
     if (postings.length === 0) continue
     const idf = weight * rarity(corpus.total ?? size, corpus.frequency?.(term) ?? postings.length / 2)

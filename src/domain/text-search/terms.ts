@@ -49,11 +49,11 @@ const functionLetters: ReadonlySet<string> = new Set(FUNCTION_LETTERS)
 const folded = (text: string): string => {
   const lower = text.normalize('NFKC').toLowerCase()
   // Most text is plain: only where an accent can be is it taken apart ("café" is found by "cafe").
-  return /[\u00c0-\u024f\u0300-\u036f\u1e00-\u1eff]/u.test(lower) ? lower.normalize('NFD').replace(accented, '$1').normalize('NFC') : lower
+  return /[\u00c0-\u024f\u1e00-\u1eff]/u.test(lower) ? lower.normalize('NFD').replace(accented, '$1').normalize('NFC') : lower
 }
 
 function* unspacedTerms(run: string): Generator<string> {
-  const letters = [...run]
+  const letters = Array.from(run)
   for (const [at, letter] of letters.entries()) {
     const isFunction = functionLetters.has(letter)
     if (!isFunction) yield letter
@@ -92,20 +92,7 @@ export function termCounts(text: string): TermCounts {
 export const queryTerms = (query: string): readonly string[] => [...termCounts(query).counts.keys()]
 
 /** Whether a term is a single letter of a script without spaces: common, and told apart by its neighbours. */
-export const isSingleLetter = (term: string): boolean => startsUnspaced.test(term) && [...term].length === 1
-
-// A tsvector holds a place for each time a term occurs; ours holds one place, whose number is the count. Places end at 16,383.
-const MAX_COUNT = 16_383
-
-/**
- * Term counts as the text of a Postgres `tsvector`: `'stem':2 'word':1`. Terms are letters, digits and marks alone, so nothing in
- * them needs escaping, NUL and lone surrogates cannot be in them, and `parsedCount` finds a count again without a parser.
- */
-export const tsvectorOf = ({ counts }: TermCounts): string =>
-  Array.from(counts, ([term, count]) => `'${term}':${String(Math.min(count, MAX_COUNT))}`).join(' ')
-
-/** Any of the terms, as the text of a `tsquery`. */
-export const tsqueryOf = (terms: readonly string[], operator: '|' | '&' = '|'): string => terms.map((term) => `'${term}'`).join(` ${operator} `)
+export const isSingleLetter = (term: string): boolean => startsUnspaced.test(term) && Array.from(term).length === 1
 
 /** Text as a Postgres `text` column takes it: NUL left out, lone surrogates replaced. What was said stays whole in the log. */
 export const storable = (text: string): string => text.replaceAll('\0', '').toWellFormed()

@@ -1,0 +1,74 @@
+/**
+ * The conversations that were searched lately, in memory: what ranking needs of every message, about 350 bytes each.
+ *
+ * A message's row never changes, so a kept conversation only asks for the rows behind the last one that it has. Every search asks, so it
+ * sees what was committed before it, also by other processes. The least lately used ones go when all together pass the limit.
+ */
+import { LRUCache } from 'lru-cache'
+import { codeOf } from '../../src/domain/text-search/codes.js'
+import type { RevisionedCorpus } from '../../src/ports/archive-index.js'
+import type { Sql } from '../../src/ports/sql.js'
+import { emptyTermTable, type TermTable } from './term-table.js'
+
+const DEFAULT_LIMIT_BYTES = 64 * 1024 * 1024
+/** Of a message, beside its codes. */
+const BYTES_A_MESSAGE = 64
+
+// One row for all messages: a thousand rows of their own would take PGlite 4 ms longer. The inner order is what the aggregates read in;
+// neither an author (role and terms) nor a code has a tab or a line break in it.
+const LOAD = `
+  select string_agg(concat_ws(E'\\t', revision, author, created_at, length, repeated), E'\\n') as heads, string_agg(terms, E'\\n') as terms
+  from (select revision, author, created_at, length, repeated, terms from archive_messages
+        where conversation_id = $1 and revision > $2 order by revision) as message`
+
+interface Kept {
+  readonly revisions: number[]
+  readonly authors: string[]
+  readonly times: number[]
+  readonly lengths: number[]
+  table: TermTable
+  /** The refresh that is under way, or the last one. They go one after the other: two at once would add the same rows. */
+  refreshed: Promise<void>
+}
+
+/** A reader of whole conversations that remembers them. */
+export function createConversationCache(sql: Sql, limitBytes = DEFAULT_LIMIT_BYTES): (conversationId: string) => Promise<RevisionedCorpus> {
+  const cache = new LRUCache<string, Kept>({ maxSize: limitBytes, sizeCalculation: bytesOf })
+  return async (conversationId) => {
+    const kept = cache.get(conversationId) ?? { revisions: [], authors: [], times: [], lengths: [], table: emptyTermTable(), refreshed: Promise.resolve() }
+    const refresh = kept.refreshed.then(async () => await addNewRows(sql, conversationId, kept))
+    // A failure belongs to the search that asked; the next one tries again.
+    kept.refreshed = refresh.catch(() => undefined)
+    const before = kept.table.size
+    if (!cache.has(conversationId)) cache.set(conversationId, kept)
+    await refresh
+    // The size is reckoned when an entry is set, so one that grew is set again.
+    if (kept.table.size !== before) cache.set(conversationId, kept)
+    return corpusOf(kept)
+  }
+}
+
+const bytesOf = ({ table, revisions }: Kept): number => table.bytes + BYTES_A_MESSAGE * revisions.length + 1
+
+async function addNewRows(sql: Sql, conversationId: string, kept: Kept): Promise<void> {
+  const [row] = await sql.query<{ heads: string | null; terms: string | null }>(LOAD, [conversationId, String(kept.revisions.at(-1) ?? -1)])
+  if (row === undefined || row.heads === null) return
+  const repeated: number[] = []
+  const known = new Map(kept.authors.length === 0 ? [] : [...new Set(kept.authors)].map((author) => [author, author] as const))
+  for (const head of row.heads.split('\n')) {
+    const [revision = '0', author = '', createdAt = '', length = '0', twice = '0'] = head.split('\t')
+    // Slices of a long text keep it alive; one string an author is enough.
+    if (!known.has(author)) known.set(author, author)
+    kept.authors.push(known.get(author) ?? author)
+    kept.revisions.push(Number(revision))
+    kept.times.push(Date.parse(createdAt))
+    kept.lengths.push(Number(length))
+    repeated.push(Number(twice))
+  }
+  kept.table = kept.table.withLines(row.terms ?? '', repeated)
+}
+
+/** The conversation as it is now; what is added later lies behind `size`. */
+function corpusOf({ revisions, authors, times, lengths, table }: Kept): RevisionedCorpus {
+  return { size: table.size, revisions, authors, times, lengths, follows: (at) => at > 0, postings: (term) => table.postings(codeOf(term)) }
+}

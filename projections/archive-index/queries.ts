@@ -1,0 +1,235 @@
+/**
+ * The archive index as search asks it: `ArchiveIndex` on Postgres, on a server and embedded alike.
+ *
+ * Within one conversation all of it is looked at, from memory. Over a scope the index on the codes gives the messages with the rarest of the
+ * terms, at most `CANDIDATES` of them, and only these are ranked: words that are everywhere tell nobody which message was meant, and a
+ * search for nothing else takes messages that have all of them.
+ */
+import { CODE_STEP, codeOf } from '../../src/domain/text-search/codes.js'
+import { storable } from '../../src/domain/text-search/terms.js'
+import type { ArchiveIndex, BatchCandidate, BatchRef, BatchRow, MessageRef, MessageRow, ScopeCandidates, Within } from '../../src/ports/archive-index.js'
+import type { Sql } from '../../src/ports/sql.js'
+import { createConversationCache } from './conversation-cache.js'
+import { nearestMessages } from './vectors.js'
+import { withinCondition } from './within.js'
+
+/** Messages that a search over a scope ranks; reading so many takes 5 ms on a server and 10 ms embedded. */
+const CANDIDATES = 1_000
+/**
+ * Weights of terms over a scope come from how many messages have them, counted up to `CANDIDATES`; a term beyond that is taken to be in one
+ * message of ten. The total is a fixed number: counting would take longer than searching, and only the ratio of weights matters.
+ */
+const ASSUMED_MESSAGES = 100_000
+const ASSUMED_FREQUENT = 10_000
+
+export interface ArchiveIndexOptions {
+  /** For conversations kept in memory. */
+  readonly cacheBytes?: number
+}
+
+/** The archive index in a database. */
+export function createArchiveIndex(sql: Sql, options: ArchiveIndexOptions = {}): ArchiveIndex {
+  return {
+    conversation: createConversationCache(sql, options.cacheBytes),
+    batches: async (conversationId) => (await sql.query<BatchTermsRow>(`${BATCH_TERMS} where active and conversation_id = $1 order by first_revision`, [conversationId])).map(batchCandidate),
+    candidates: async (within, terms) => await candidates(sql, within, terms),
+    phrase: async (within, text, limit) => await phrase(sql, within, text, limit),
+    messages: async (refs) => await messageRows(sql, refs),
+    batchRows: async (refs) => await batchRows(sql, refs),
+    async archivedUpTo(conversationId) {
+      const [row] = await sql.query<{ last: string | null }>('select max(last_revision) as last from archive_batches where conversation_id = $1', [conversationId])
+      return Number(row?.last ?? -1)
+    },
+    nearest: async (within, model, vector, limit) => await nearestMessages(sql, within, model, vector, limit),
+  }
+}
+
+interface BatchTermsRow {
+  conversationId: string
+  batchId: string
+  firstRevision: string
+  lastRevision: string
+  length: number
+  repeated: number
+  terms: string | null
+}
+
+const BATCH_TERMS = `
+  select conversation_id as "conversationId", batch_id as "batchId", first_revision as "firstRevision", last_revision as "lastRevision", length, repeated, terms
+  from archive_batches`
+
+const countIn = (terms: string, repeated: number, term: string): number => {
+  const at = terms.indexOf(codeOf(term))
+  return at === -1 ? 0 : at / CODE_STEP < repeated ? 2 : 1
+}
+
+function batchCandidate({ conversationId, batchId, firstRevision, lastRevision, length, repeated, terms }: BatchTermsRow): BatchCandidate {
+  const known = terms ?? ''
+  return { conversationId, batchId, firstRevision: Number(firstRevision), lastRevision: Number(lastRevision), length, count: (term) => countIn(known, repeated, term) }
+}
+
+interface CandidateRow {
+  conversationId: string
+  revision: string
+  author: string
+  createdAt: string
+  length: number
+  repeated: number
+  terms: string
+}
+
+async function candidates(sql: Sql, within: Within, terms: readonly string[]): ReturnType<ArchiveIndex['candidates']> {
+  const { condition, value } = withinCondition(within, 1)
+  // A planner without statistics may think that reading everything finds so many rows sooner. The index is right in every case.
+  return await sql.transaction(async (tx) => {
+    await tx.script('set local enable_seqscan = off')
+    const codes = [...new Set(terms.map(codeOf))]
+    const counted = await tx.query<{ code: string; messages: number }>(
+      `select code, (select count(*)::int4 from (select 1 from archive_messages where ${condition} and string_to_array(terms, ' ') @> array[code] limit ${String(CANDIDATES + 1)}) as found) as messages
+       from unnest($2::text[]) as code`,
+      [value, codes],
+    )
+    const frequency = new Map(counted.map(({ code, messages }) => [code, messages]))
+    const chosen = rarest(counted)
+    const select = `select conversation_id as "conversationId", revision, author, created_at as "createdAt", length, repeated, terms from archive_messages where ${condition} and`
+    const any = async (wanted: readonly string[]): Promise<CandidateRow[]> =>
+      await tx.query<CandidateRow>(`${select} string_to_array(terms, ' ') && $2::text[] limit ${String(CANDIDATES)}`, [value, wanted])
+    const all = async (wanted: readonly string[]): Promise<CandidateRow[]> =>
+      await tx.query<CandidateRow>(`${select} string_to_array(terms, ' ') @> $2::text[] limit ${String(CANDIDATES)}`, [value, wanted])
+    const common = chosen.length === 0
+    const rows = common ? [...(await all(codes)), ...(await any(leastCommon(counted)))] : await any(chosen)
+    const batches = await tx.query<BatchTermsRow>(`${BATCH_TERMS} where ${condition} and active and string_to_array(terms, ' ') && $2::text[] limit ${String(CANDIDATES)}`, [
+      value, common ? codes : chosen,
+    ])
+    return { messages: scopeCandidates(rows, frequency), batches: batches.map(batchCandidate) }
+  })
+}
+
+/** The rarest codes, as many as stay together below the number of candidates; none where even the rarest has more. */
+function rarest(counted: readonly { readonly code: string; readonly messages: number }[]): readonly string[] {
+  let sum = 0
+  return counted
+    .filter(({ messages }) => messages > 0 && messages <= CANDIDATES)
+    .toSorted((a, b) => a.messages - b.messages)
+    .filter(({ messages }, at) => {
+      sum += messages
+      return at === 0 || sum <= CANDIDATES
+    })
+    .map(({ code }) => code)
+}
+
+const leastCommon = (counted: readonly { readonly code: string; readonly messages: number }[]): readonly string[] =>
+  counted.filter(({ messages }) => messages > 0).slice(0, 1).map(({ code }) => code)
+
+function scopeCandidates(found: readonly CandidateRow[], frequency: ReadonlyMap<string, number>): ScopeCandidates {
+  const distinct = [...new Map(found.map((row) => [`${row.revision} ${row.conversationId}`, row])).values()]
+  const rows = distinct.toSorted((a, b) => compare(a.conversationId, b.conversationId) || Number(a.revision) - Number(b.revision))
+  const revisions = rows.map((row) => Number(row.revision))
+  return {
+    size: rows.length,
+    conversationIds: rows.map((row) => row.conversationId),
+    revisions,
+    authors: rows.map((row) => row.author),
+    times: rows.map((row) => Date.parse(row.createdAt)),
+    lengths: rows.map((row) => row.length),
+    // Neighbours that have no term themselves are not among the candidates, and facts of other types lie between messages: a step of two is still near.
+    follows: (at) => at > 0 && rows[at]?.conversationId === rows[at - 1]?.conversationId && (revisions[at] ?? 0) - (revisions[at - 1] ?? 0) <= 2,
+    postings: (term) =>
+      rows.flatMap((row, at) => {
+        const count = countIn(row.terms, row.repeated, term)
+        return count === 0 ? [] : [at, count]
+      }),
+    frequency: (term) => {
+      const messages = frequency.get(codeOf(term)) ?? 0
+      return messages > CANDIDATES ? ASSUMED_FREQUENT : messages
+    },
+    total: ASSUMED_MESSAGES,
+  }
+}
+
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
+
+async function phrase(sql: Sql, within: Within, text: string, limit: number): Promise<readonly MessageRef[]> {
+  const { condition, value } = withinCondition(within, 1)
+  const rows = await sql.query<{ conversationId: string; revision: string }>(
+    `select conversation_id as "conversationId", revision from archive_messages
+     where ${condition} and strpos(lower(text), lower($2)) > 0 order by conversation_id desc, revision desc limit $3`,
+    [value, storable(text), limit],
+  )
+  return rows.map(({ conversationId, revision }) => ({ conversationId, revision: Number(revision) }))
+}
+
+interface MessageSqlRow {
+  conversationId: string
+  revision: string
+  messageId: string
+  createdAt: string
+  text: string
+  covers: readonly { readonly batchId: string; readonly messageIds: string }[] | null
+}
+
+async function messageRows(sql: Sql, refs: readonly MessageRef[]): Promise<readonly MessageRow[]> {
+  if (refs.length === 0) return []
+  // Batches are runs of messages, but a message that was pinned lies within the run of a batch that does not have it. So the batches whose
+  // runs hold the message are given, which is one nearly always, and the lists of their messages say which.
+  const rows = await sql.query<MessageSqlRow>(
+    `select m.conversation_id as "conversationId", m.revision, m.message_id as "messageId", m.created_at as "createdAt", m.text,
+       (select json_agg(json_build_object('batchId', b.batch_id, 'messageIds', b.message_ids)) from archive_batches b
+        where b.conversation_id = m.conversation_id and b.depth = 0 and b.last_revision >= m.revision and b.first_revision <= m.revision) as covers
+     from unnest($1::text[], $2::int8[]) with ordinality as asked(conversation_id, revision, place)
+     join archive_messages m on m.conversation_id = asked.conversation_id and m.revision = asked.revision
+     order by asked.place`,
+    [refs.map((ref) => ref.conversationId), refs.map((ref) => String(ref.revision))],
+  )
+  return rows.map(({ covers, ...row }) => {
+    const batch = (covers ?? []).find(({ messageIds }) => idsOf(messageIds).includes(row.messageId))
+    return { ...row, revision: Number(row.revision), batchId: batch?.batchId ?? null }
+  })
+}
+
+// Our own projection wrote it.
+const idsOf = (json: string): readonly string[] => {
+  const ids: string[] = JSON.parse(json)
+  return ids
+}
+
+interface BatchSqlRow {
+  conversationId: string
+  batchId: string
+  firstRevision: string
+  lastRevision: string
+  startTime: string
+  endTime: string
+  text: string
+  lists: readonly string[]
+}
+
+async function batchRows(sql: Sql, refs: readonly BatchRef[]): Promise<readonly BatchRow[]> {
+  if (refs.length === 0) return []
+  // Down through the sources to the batches that name their messages. A source stands before the batch that it became part of, so it ends.
+  const rows = await sql.query<BatchSqlRow>(
+    `with recursive asked as (
+       select * from unnest($1::text[], $2::text[]) with ordinality as asked(conversation_id, batch_id, place)
+     ), covered as (
+       select a.place, b.conversation_id, b.batch_id, b.first_revision, b.message_ids, b.source_batch_ids
+       from asked a join archive_batches b on b.conversation_id = a.conversation_id and b.batch_id = a.batch_id
+       union all
+       select c.place, b.conversation_id, b.batch_id, b.first_revision, b.message_ids, b.source_batch_ids
+       from covered c cross join lateral json_array_elements_text(c.source_batch_ids::json) as source(batch_id)
+       join archive_batches b on b.conversation_id = c.conversation_id and b.batch_id = source.batch_id
+     )
+     select b.conversation_id as "conversationId", b.batch_id as "batchId", b.first_revision as "firstRevision", b.last_revision as "lastRevision",
+       b.start_time as "startTime", b.end_time as "endTime", b.text,
+       (select json_agg(c.message_ids order by c.first_revision) from covered c where c.place = a.place) as lists
+     from asked a join archive_batches b on b.conversation_id = a.conversation_id and b.batch_id = a.batch_id
+     order by a.place`,
+    [refs.map((ref) => ref.conversationId), refs.map((ref) => ref.batchId)],
+  )
+  return rows.map(({ lists, ...row }) => ({
+    ...row,
+    firstRevision: Number(row.firstRevision),
+    lastRevision: Number(row.lastRevision),
+    messageIds: lists.flatMap(idsOf),
+  }))
+}
+

@@ -1,0 +1,122 @@
+/**
+ * The clip-archive view: every batch that was ever archived, and for each conversation what its last prune carried forward.
+ *
+ * A batch is held when it is recorded and shown from the next prune on, so between two cycles the view does not change.
+ * Sources of a re-summarized batch stay here: a view as of an earlier prune, or an audit, opens them.
+ */
+import type { RecordedFact } from '../../src/domain/events.js'
+import { conversationOf } from '../../src/domain/ids.js'
+import type { Projection, RowChange, Table } from '../projection.js'
+
+const batches: Table = {
+  name: 'batches',
+  columns: {
+    conversation_id: 'text',
+    batch_id: 'text',
+    revision: 'int8',
+    label: 'text',
+    depth: 'int4',
+    start_time: 'text',
+    end_time: 'text',
+    message_count: 'int4',
+    first_revision: 'int8',
+    last_revision: 'int8',
+    tokens: 'int4',
+    // JSON texts: what a model wrote may hold what `text` refuses, and lists keep their order.
+    content: 'text',
+    sections: 'text',
+    source_batch_ids: 'text',
+    message_ids: 'text',
+    chunk_id: 'text',
+    recorded_at: 'text',
+  },
+  key: ['conversation_id', 'batch_id'],
+  // Nothing asks for all batches in an order; a view names its batches.
+  indexes: [],
+}
+
+const views: Table = {
+  name: 'clip_archive_views',
+  columns: {
+    conversation_id: 'text',
+    cycle: 'int4',
+    /** Of the prune that this is from. */
+    revision: 'int8',
+    window_start: 'int8',
+    /** JSON text: the active batches in their order. */
+    batch_ids: 'text',
+    messages_compressed: 'int4',
+    tokens_before: 'int4',
+    tokens_after: 'int4',
+    context_hash: 'text',
+    recorded_at: 'text',
+  },
+  key: ['conversation_id'],
+  indexes: [],
+}
+
+function conversationIdOf(fact: RecordedFact): string {
+  const conversationId = conversationOf(fact.stream)
+  if (conversationId === undefined) throw new Error(`${fact.stream} is no conversation's stream.`)
+  return conversationId
+}
+
+const heldBatch = (fact: RecordedFact<'BatchArchived' | 'BatchesResummarized'>): RowChange => ({
+  op: 'put',
+  table: batches.name,
+  row: {
+    conversation_id: conversationIdOf(fact),
+    batch_id: fact.data.batchId,
+    revision: fact.revision,
+    label: fact.data.label,
+    depth: fact.data.depth,
+    start_time: fact.data.startTime,
+    end_time: fact.data.endTime,
+    message_count: fact.data.messageCount,
+    first_revision: fact.data.firstRevision,
+    last_revision: fact.data.lastRevision,
+    tokens: fact.data.tokens,
+    content: JSON.stringify(fact.data.content),
+    sections: fact.data.sections === undefined ? null : JSON.stringify(fact.data.sections),
+    source_batch_ids: fact.type === 'BatchesResummarized' ? JSON.stringify(fact.data.sourceBatchIds) : '[]',
+    message_ids: fact.type === 'BatchArchived' ? JSON.stringify(fact.data.messageIds) : '[]',
+    chunk_id: fact.type === 'BatchArchived' ? fact.data.chunkId : null,
+    recorded_at: fact.metadata.recordedAt,
+  },
+})
+
+export const clipArchive: Projection = {
+  name: 'clip-archive',
+  version: 1,
+  tables: [batches, views],
+  handlers: {
+    ConversationConfigured: 'ignore',
+    MessageAppended: 'ignore',
+    MessagePinned: 'ignore',
+    MessageUnpinned: 'ignore',
+    ChunkSummarized: 'ignore',
+    BatchArchived: (fact) => [heldBatch(fact)],
+    BatchesResummarized: (fact) => [heldBatch(fact)],
+    MessagesPruned: (fact) => [
+      {
+        op: 'put',
+        table: views.name,
+        row: {
+          conversation_id: conversationIdOf(fact),
+          cycle: fact.data.cycle,
+          revision: fact.revision,
+          window_start: fact.data.windowStart,
+          batch_ids: JSON.stringify(fact.data.carried.batches.map(({ batchId }) => batchId)),
+          messages_compressed: fact.data.carried.messagesCompressed,
+          tokens_before: fact.data.tokensBefore,
+          tokens_after: fact.data.tokensAfter,
+          context_hash: fact.data.contextHash,
+          recorded_at: fact.metadata.recordedAt,
+        },
+      },
+    ],
+    CompactionFailed: 'ignore',
+    CompactionCouldNotHelp: 'ignore',
+    PromptRegistered: 'ignore',
+  },
+}

@@ -1,0 +1,116 @@
+/** What readers ask of the clip-archive view: the batches that a conversation shows, and any batch by its id. */
+import { z } from 'zod'
+import { sectionsSchema, type Sections } from '../../src/domain/events.js'
+import type { Sql } from '../../src/ports/sql.js'
+
+export interface HeldBatch {
+  readonly batchId: string
+  /** Of the fact that recorded it. */
+  readonly revision: bigint
+  readonly label: string
+  readonly depth: number
+  readonly startTime: string
+  readonly endTime: string
+  readonly messageCount: number
+  readonly firstRevision: bigint
+  readonly lastRevision: bigint
+  readonly tokens: number
+  readonly content: string
+  readonly sections: Sections | undefined
+  /** What it was made of: batches, or the messages of a chunk. */
+  readonly sourceBatchIds: readonly string[]
+  readonly messageIds: readonly string[]
+  readonly chunkId: string | undefined
+  readonly recordedAt: string
+}
+
+export interface ClipArchiveView {
+  readonly conversationId: string
+  readonly cycle: number
+  /** Of the prune that this view is from. */
+  readonly revision: bigint
+  readonly windowStart: bigint
+  readonly messagesCompressed: number
+  readonly tokensBefore: number
+  readonly tokensAfter: number
+  readonly contextHash: string
+  readonly recordedAt: string
+  /** Active batches in their order. */
+  readonly batches: readonly HeldBatch[]
+}
+
+interface BatchRow {
+  batchId: string
+  revision: string
+  label: string
+  depth: number
+  startTime: string
+  endTime: string
+  messageCount: number
+  firstRevision: string
+  lastRevision: string
+  tokens: number
+  content: string
+  sections: string | null
+  sourceBatchIds: string
+  messageIds: string
+  chunkId: string | null
+  recordedAt: string
+}
+
+interface ViewRow {
+  cycle: number
+  revision: string
+  windowStart: string
+  messagesCompressed: number
+  tokensBefore: number
+  tokensAfter: number
+  contextHash: string
+  recordedAt: string
+  batchIds: string
+}
+
+const BATCH = `
+  select batch_id as "batchId", revision, label, depth, start_time as "startTime", end_time as "endTime", message_count as "messageCount",
+    first_revision as "firstRevision", last_revision as "lastRevision", tokens, content, sections,
+    source_batch_ids as "sourceBatchIds", message_ids as "messageIds", chunk_id as "chunkId", recorded_at as "recordedAt"
+  from batches where conversation_id = $1`
+
+const texts = z.array(z.string())
+
+const batchOf = (row: BatchRow): HeldBatch => ({
+  ...row,
+  revision: BigInt(row.revision),
+  firstRevision: BigInt(row.firstRevision),
+  lastRevision: BigInt(row.lastRevision),
+  content: z.string().parse(JSON.parse(row.content)),
+  sections: row.sections === null ? undefined : sectionsSchema.parse(JSON.parse(row.sections)),
+  sourceBatchIds: texts.parse(JSON.parse(row.sourceBatchIds)),
+  messageIds: texts.parse(JSON.parse(row.messageIds)),
+  chunkId: row.chunkId ?? undefined,
+})
+
+/** Batches of a conversation by their ids, in the order of these; one that is not there is left out. */
+export async function findBatches(sql: Sql, conversationId: string, batchIds: readonly string[]): Promise<HeldBatch[]> {
+  const rows = await sql.query<BatchRow>(`${BATCH} and batch_id = any($2::text[])`, [conversationId, batchIds])
+  const byId = new Map(rows.map((row) => [row.batchId, row]))
+  return batchIds.flatMap((id) => {
+    const row = byId.get(id)
+    return row === undefined ? [] : [batchOf(row)]
+  })
+}
+
+/** What the last prune of a conversation carried forward; undefined where nothing was pruned yet. */
+export async function clipArchiveView(sql: Sql, conversationId: string): Promise<ClipArchiveView | undefined> {
+  const [row] = await sql.query<ViewRow>(
+    `select cycle, revision, window_start as "windowStart", messages_compressed as "messagesCompressed", tokens_before as "tokensBefore",
+       tokens_after as "tokensAfter", context_hash as "contextHash", recorded_at as "recordedAt", batch_ids as "batchIds"
+     from clip_archive_views where conversation_id = $1`,
+    [conversationId],
+  )
+  if (row === undefined) return undefined
+  const { batchIds, ...view } = row
+  // A batch is never deleted or changed, so the second question needs no snapshot with the first.
+  const batches = await findBatches(sql, conversationId, texts.parse(JSON.parse(batchIds)))
+  return { ...view, conversationId, revision: BigInt(view.revision), windowStart: BigInt(view.windowStart), batches }
+}

@@ -1,0 +1,119 @@
+/** What readers ask of the live messages and the list of conversations. */
+import type { MessageBody } from '../../src/domain/message.js'
+import type { Sql } from '../../src/ports/sql.js'
+
+/** A live message, whole: `body` is the message itself, with its attributes and unknown fields. */
+export interface LiveMessage {
+  readonly messageId: string
+  readonly revision: bigint
+  readonly createdAt: string
+  readonly tokens: number
+  readonly pinned: boolean
+  readonly body: MessageBody & { readonly attributes?: Readonly<Record<string, unknown>> }
+}
+
+interface MessageRow {
+  messageId: string
+  revision: string
+  createdAt: string
+  tokens: number
+  pinned: boolean
+  body: string
+}
+
+/** The live messages of a conversation in their order; `after` is the revision of the last one that was seen. */
+export async function liveMessages(sql: Sql, conversationId: string, page: { readonly after?: bigint; readonly limit?: number } = {}): Promise<LiveMessage[]> {
+  const rows = await sql.query<MessageRow>(
+    `select message_id as "messageId", revision, created_at as "createdAt", tokens, pinned, body
+     from live_messages where conversation_id = $1 and revision > $2 order by revision limit $3`,
+    [conversationId, page.after ?? -1n, page.limit ?? null],
+  )
+  return rows.map((row) => ({ ...row, revision: BigInt(row.revision), body: bodyOf(row.body) }))
+}
+
+// Written by the projection from a fact that was parsed at the door.
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion
+const bodyOf = (text: string): LiveMessage['body'] => JSON.parse(text) as LiveMessage['body']
+
+/** A conversation as lists show it. */
+export interface ConversationSummary {
+  readonly conversationId: string
+  readonly scope: string | undefined
+  readonly revision: bigint
+  /** When the first fact and the last one were recorded. */
+  readonly startedAt: string
+  readonly lastRecordedAt: string
+  /** The time of the last message, as its sender gave it. */
+  readonly lastMessageAt: string | undefined
+  readonly cycles: number
+  /** All messages ever appended: each is live or compressed. */
+  readonly messages: number
+  readonly liveMessages: number
+  readonly liveTokens: number
+  readonly messagesCompressed: number
+}
+
+interface ConversationRow {
+  conversationId: string
+  scope: string | null
+  revision: string
+  startedAt: string
+  lastRecordedAt: string
+  lastMessageAt: string | null
+  cycles: number
+  messagesCompressed: number
+  liveMessages: number
+  liveTokens: string
+}
+
+// Counted at the time of asking: a handler reads nothing, so it cannot count, and the live messages of one conversation are few.
+const SUMMARY = `
+  select c.conversation_id as "conversationId", c.scope, c.revision, c.started_at as "startedAt", c.last_recorded_at as "lastRecordedAt",
+    c.last_message_at as "lastMessageAt", c.cycles, c.messages_compressed as "messagesCompressed",
+    coalesce(l.messages, 0) as "liveMessages", coalesce(l.tokens, 0) as "liveTokens"
+  from conversations c
+  left join lateral (
+    select count(*)::int4 as messages, sum(tokens)::int8 as tokens from live_messages m where m.conversation_id = c.conversation_id
+  ) l on true`
+
+const summaryOf = (row: ConversationRow): ConversationSummary => ({
+  ...row,
+  scope: row.scope ?? undefined,
+  revision: BigInt(row.revision),
+  lastMessageAt: row.lastMessageAt ?? undefined,
+  messages: row.liveMessages + row.messagesCompressed,
+  liveTokens: Number(row.liveTokens),
+})
+
+/** One conversation, or undefined where its stream has no fact that the rows show. */
+export async function conversation(sql: Sql, conversationId: string): Promise<ConversationSummary | undefined> {
+  const [row] = await sql.query<ConversationRow>(`${SUMMARY} where c.conversation_id = $1`, [conversationId])
+  return row === undefined ? undefined : summaryOf(row)
+}
+
+export interface ConversationPage {
+  /** Only those of this tenant or owner. */
+  readonly scope?: string
+  readonly limit?: number
+  /** Those behind this one, which the last page ended with. */
+  readonly after?: Pick<ConversationSummary, 'conversationId' | 'lastRecordedAt'>
+}
+
+/** Conversations, the one that something happened in last first. By key and not by offset, so that a page costs the same however far back it lies. */
+export async function listConversations(sql: Sql, page: ConversationPage = {}): Promise<ConversationSummary[]> {
+  const values: unknown[] = [page.limit ?? 50]
+  const where: string[] = []
+  if (page.scope !== undefined) {
+    values.push(page.scope)
+    where.push(`c.scope = $${String(values.length)}`)
+  }
+  if (page.after !== undefined) {
+    values.push(page.after.lastRecordedAt, page.after.conversationId)
+    where.push(`(c.last_recorded_at, c.conversation_id) < ($${String(values.length - 1)}, $${String(values.length)})`)
+  }
+  const rows = await sql.query<ConversationRow>(
+    `${SUMMARY}${where.length === 0 ? '' : ` where ${where.join(' and ')}`} order by c.last_recorded_at desc, c.conversation_id desc limit $1`,
+    values,
+  )
+  return rows.map(summaryOf)
+}

@@ -1,0 +1,300 @@
+/**
+ * Where the rows lie, and how changes get there.
+ *
+ * A table `t` of a projection is a view `t` upon a physical table `t_g<generation>`. Readers know the view alone; a rebuild fills the tables
+ * of the next generation and then points the views at them. `projection_checkpoints` says for each generation how far it has come and
+ * whether it is the one that readers see. Rows and checkpoint change in one transaction, which is what makes delivery exactly once.
+ */
+import type { Database, Sql } from '../src/ports/sql.js'
+import { coalesce, type NetChange, type NetChanges } from './fold.js'
+import type { Cell, ColumnType, Projection, Row, RowChange, Table } from './projection.js'
+
+/** `building` is filled beside the live one and resumed after a crash; `retired` was live, and its tables wait to be dropped. */
+export type GenerationState = 'building' | 'live' | 'retired'
+
+export interface Checkpoint {
+  readonly name: string
+  readonly generation: number
+  readonly version: number
+  /** The last position that its rows show; -1n before the first. */
+  readonly position: bigint
+  readonly state: GenerationState
+  /** The names of its tables, without the generation. A later version may have others, and these must still be found to be dropped. */
+  readonly tables: readonly string[]
+  readonly updatedAt: string
+}
+
+const CHECKPOINTS = 'projection_checkpoints'
+
+// One live generation a name is a rule of the database, so that no mistake here can show readers two.
+const CHECKPOINTS_SQL = `
+  create table if not exists ${CHECKPOINTS} (
+    name text not null,
+    generation int4 not null,
+    version int4 not null,
+    position int8 not null,
+    state text not null check (state in ('building', 'live', 'retired')),
+    tables text not null,
+    updated_at timestamptz not null default clock_timestamp(),
+    primary key (name, generation)
+  );
+  create unique index if not exists ${CHECKPOINTS}_live on ${CHECKPOINTS} (name) where state = 'live'`
+
+export const physicalName = (table: string, generation: number): string => `${table}_g${String(generation)}`
+
+const quoted = (identifier: string): string => `"${identifier.replaceAll('"', '""')}"`
+
+/** Waits until nobody else lays out tables in this schema; two processes that create the same table at once make one of them fail. Held until the transaction ends. */
+export async function lockLayout(sql: Sql): Promise<void> {
+  await sql.query(`select pg_advisory_xact_lock(hashtextextended('context_ledger.projections.' || current_schema(), 0))`)
+}
+
+/** Creates the table of checkpoints where it is missing. Wants `lockLayout`. */
+export async function createCheckpoints(sql: Sql): Promise<void> {
+  await sql.script(CHECKPOINTS_SQL)
+}
+
+interface CheckpointRow {
+  name: string
+  generation: number
+  version: number
+  position: string
+  state: GenerationState
+  tables: string
+  updatedAt: string
+}
+
+/** The checkpoints of these projections, by name and generation. With `lock` they stand still until the transaction ends. */
+export async function readCheckpoints(sql: Sql, names: readonly string[], options: { readonly lock?: boolean } = {}): Promise<Checkpoint[]> {
+  const rows = await sql.query<CheckpointRow>(
+    `select name, generation, version, position, state, tables, to_char(updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
+     from ${CHECKPOINTS} where name = any($1::text[]) order by name, generation${options.lock === true ? ' for update' : ''}`,
+    [names],
+  )
+  return rows.map((row) => ({ ...row, position: BigInt(row.position), tables: row.tables.split(' ') }))
+}
+
+/** Adds the checkpoint of a new generation, at the start of the log. */
+export async function addCheckpoint(sql: Sql, projection: Projection, generation: number, state: GenerationState): Promise<void> {
+  await sql.query(`insert into ${CHECKPOINTS} (name, generation, version, position, state, tables) values ($1, $2, $3, -1, $4, $5)`, [
+    projection.name,
+    generation,
+    projection.version,
+    state,
+    projection.tables.map((table) => table.name).join(' '),
+  ])
+}
+
+export async function setState(sql: Sql, name: string, generation: number, state: GenerationState): Promise<void> {
+  await sql.query(`update ${CHECKPOINTS} set state = $3, updated_at = clock_timestamp() where name = $1 and generation = $2`, [name, generation, state])
+}
+
+export async function removeCheckpoint(sql: Sql, name: string, generation: number): Promise<void> {
+  await sql.query(`delete from ${CHECKPOINTS} where name = $1 and generation = $2`, [name, generation])
+}
+
+/**
+ * Moves a checkpoint on, where it still stands at `from`; false where somebody else was faster, or the generation is gone.
+ * The first statement of a transaction that writes rows: the row lock that it takes makes a second runner wait, and then see that it lost.
+ */
+export async function advance(sql: Sql, name: string, generation: number, from: bigint, to: bigint): Promise<boolean> {
+  const moved = await sql.query(
+    `update ${CHECKPOINTS} set position = $4, updated_at = clock_timestamp()
+     where name = $1 and generation = $2 and position = $3 and state <> 'retired' returning 1`,
+    [name, generation, from, to],
+  )
+  return moved.length === 1
+}
+
+/**
+ * Creates the tables of a generation, without their further indexes.
+ * Texts compare by their bytes: a locale's order makes indexes larger and slower, and ISO times need none.
+ */
+export async function createTables(sql: Sql, projection: Projection, generation: number): Promise<void> {
+  for (const table of projection.tables) {
+    const name = physicalName(table.name, generation)
+    const columns = Object.entries(table.columns).map(([column, type]) => `${quoted(column)} ${type}${type === 'text' ? ' collate "C"' : ''}`)
+    await sql.script(`drop table if exists ${quoted(name)}; create table ${quoted(name)} (${columns.join(', ')}, primary key (${table.key.map(quoted).join(', ')}))`)
+  }
+}
+
+/** The live checkpoint of each projection, by name; a projection that has none yet gets its tables, empty, at the start of the log. */
+export async function openGenerations(db: Database, projections: readonly Projection[]): Promise<ReadonlyMap<string, Checkpoint>> {
+  return await db.transaction(async (sql) => {
+    await lockLayout(sql)
+    await createCheckpoints(sql)
+    const names = projections.map((projection) => projection.name)
+    const known = await readCheckpoints(sql, names)
+    for (const projection of projections) {
+      const generations = known.filter((checkpoint) => checkpoint.name === projection.name)
+      if (generations.some((checkpoint) => checkpoint.state === 'live')) continue
+      const generation = 1 + generations.reduce((most, checkpoint) => Math.max(most, checkpoint.generation), 0)
+      await createTables(sql, projection, generation)
+      for (const statement of indexStatements(projection, generation)) await sql.script(statement)
+      await pointViews(sql, projection, generation, [])
+      await addCheckpoint(sql, projection, generation, 'live')
+    }
+    const live = (await readCheckpoints(sql, names)).filter((checkpoint) => checkpoint.state === 'live')
+    return new Map(live.map((checkpoint) => [checkpoint.name, checkpoint]))
+  })
+}
+
+/** The statements that build the further indexes of a generation; each may be repeated. */
+export function indexStatements(projection: Projection, generation: number): string[] {
+  return projection.tables.flatMap((table) => {
+    const name = physicalName(table.name, generation)
+    return table.indexes.map((index, at) => `create index if not exists ${quoted(`${name}_i${String(at)}`)} on ${quoted(name)} ${index}`)
+  })
+}
+
+/** Points the views of a projection at the tables of a generation. `gone` are tables of the generation before, whose views go too. */
+export async function pointViews(sql: Sql, projection: Projection, generation: number, gone: readonly string[]): Promise<void> {
+  // Dropped and made anew, because `create or replace` refuses a view whose columns changed. In one order, so that two who do it wait and do not deadlock.
+  for (const name of new Set([...gone, ...projection.tables.map((table) => table.name)].toSorted())) await sql.script(`drop view if exists ${quoted(name)}`)
+  for (const table of projection.tables) {
+    const columns = Object.keys(table.columns).map(quoted).join(', ')
+    await sql.script(`create view ${quoted(table.name)} as select ${columns} from ${quoted(physicalName(table.name, generation))}`)
+  }
+}
+
+/** Drops the tables of a generation and its checkpoint. */
+export async function dropGeneration(sql: Sql, checkpoint: Pick<Checkpoint, 'name' | 'generation' | 'tables'>): Promise<void> {
+  for (const table of checkpoint.tables) await sql.script(`drop table if exists ${quoted(physicalName(table, checkpoint.generation))}`)
+  await removeCheckpoint(sql, checkpoint.name, checkpoint.generation)
+}
+
+/** About how many rows the tables of a generation have: the planner's own numbers, which cost nothing, or undefined where it has none yet. */
+export async function estimatedRows(sql: Sql, checkpoint: Checkpoint): Promise<number | undefined> {
+  const rows = await sql.query<{ rows: string | null }>(
+    `select sum(greatest(c.reltuples, 0))::int8 as rows from unnest($1::text[]) as t(name) join pg_class c on c.oid = to_regclass(quote_ident(t.name)) having min(c.reltuples) >= 0`,
+    [checkpoint.tables.map((table) => physicalName(table, checkpoint.generation))],
+  )
+  const count = rows[0]?.rows
+  return count === undefined || count === null ? undefined : Number(count)
+}
+
+/** A cell that Postgres would refuse, or that would come back as another text. */
+export class CellRefused extends Error {
+  constructor(table: string, column: string, detail: string) {
+    super(`${table}.${column} ${detail}`)
+    this.name = 'CellRefused'
+  }
+}
+
+// A statement of at most so many rows and characters takes PGlite well below 100 ms, for which long nothing else in the process runs.
+const STATEMENT_ROWS = 1_000
+const STATEMENT_CHARACTERS = 512 * 1024
+
+// `unnest` takes one array a column. Types without an array form that every driver knows go as text and are cast behind it.
+const ELEMENT: Readonly<Record<ColumnType, string>> = {
+  text: 'text', int8: 'int8', int4: 'int4', float8: 'float8', boolean: 'boolean', jsonb: 'text', tsvector: 'text',
+}
+const CAST: Readonly<Partial<Record<ColumnType, string>>> = { jsonb: '::jsonb', tsvector: '::tsvector' }
+
+function typeOf(table: Table, column: string): ColumnType {
+  const type = table.columns[column]
+  if (type === undefined) throw new Error(`There is no column ${column} in ${table.name}.`)
+  return type
+}
+
+/** `(select … from unnest(…))` with typed columns: the rows of a statement as a table. */
+function given(table: Table, columns: readonly string[]): string {
+  const shown = columns.map((column) => `${quoted(column)}${CAST[typeOf(table, column)] ?? ''} as ${quoted(column)}`)
+  const arrays = columns.map((column, at) => `$${String(at + 1)}::${ELEMENT[typeOf(table, column)]}[]`)
+  return `select ${shown.join(', ')} from unnest(${arrays.join(', ')}) as u(${columns.map(quoted).join(', ')})`
+}
+
+const onKey = (table: Table): string => table.key.map((column) => `t.${quoted(column)} = n.${quoted(column)}`).join(' and ')
+
+function putStatement(table: Table, physical: string, columns: readonly string[]): string {
+  const rest = columns.filter((column) => !table.key.includes(column))
+  const update = rest.length === 0 ? 'nothing' : `update set ${rest.map((column) => `${quoted(column)} = excluded.${quoted(column)}`).join(', ')}`
+  const names = columns.map(quoted).join(', ')
+  return `insert into ${quoted(physical)} (${names}) ${given(table, columns)} on conflict (${table.key.map(quoted).join(', ')}) do ${update}`
+}
+
+function patchStatement(table: Table, physical: string, set: readonly string[]): string {
+  const cells = set.map((column) => `${quoted(column)} = n.${quoted(column)}`).join(', ')
+  return `update ${quoted(physical)} as t set ${cells} from (${given(table, [...table.key, ...set])}) as n where ${onKey(table)}`
+}
+
+const deleteStatement = (table: Table, physical: string): string =>
+  `delete from ${quoted(physical)} as t using (${given(table, table.key)}) as n where ${onKey(table)}`
+
+function checkedCell(table: Table, column: string, cell: Cell | undefined): Cell {
+  if (typeof cell !== 'string') return cell ?? null
+  // Postgres refuses NUL in a text, and a driver turns a lone surrogate into U+FFFD, so that two keys could become one.
+  if (cell.includes('\0')) throw new CellRefused(table.name, column, 'holds NUL, which a text of Postgres cannot')
+  if (!cell.isWellFormed()) throw new CellRefused(table.name, column, 'holds a lone surrogate, which UTF-8 cannot')
+  return cell
+}
+
+/** Sends rows in statements of bounded size, one array a column. */
+async function send(sql: Sql, table: Table, statement: string, columns: readonly string[], rows: readonly Row[]): Promise<void> {
+  let arrays: Cell[][] = columns.map(() => [])
+  let characters = 0
+  let count = 0
+  const flush = async (): Promise<void> => {
+    if (count === 0) return
+    await sql.query(statement, arrays)
+    arrays = columns.map(() => [])
+    characters = 0
+    count = 0
+    // The embedded engine answers without ever leaving the queue of promises, so timers and requests would wait for the whole batch.
+    await new Promise(setImmediate)
+  }
+  for (const row of rows) {
+    for (const [at, column] of columns.entries()) {
+      const cell = checkedCell(table, column, row[column])
+      arrays[at]?.push(cell)
+      if (typeof cell === 'string') characters += cell.length
+    }
+    count += 1
+    if (count >= STATEMENT_ROWS || characters >= STATEMENT_CHARACTERS) await flush()
+  }
+  await flush()
+}
+
+/** Writes net changes to the tables of a generation: a few statements a table, whatever the number of rows. Inside a transaction. */
+export async function writeNet(sql: Sql, tables: readonly Table[], generation: number, net: NetChanges): Promise<void> {
+  for (const table of tables) {
+    const changes = net.get(table.name)
+    if (changes === undefined) continue
+    const physical = physicalName(table.name, generation)
+    const puts: Row[] = []
+    const deletes: Row[] = []
+    // Patches that set the same columns share a statement; a projection has few such sets.
+    const patches = new Map<string, { readonly set: readonly string[]; readonly rows: Row[] }>()
+    for (const change of changes.values()) sortChange(change, puts, deletes, patches)
+
+    // Each key stands in one of the three, so their order is free.
+    if (deletes.length > 0) await send(sql, table, deleteStatement(table, physical), table.key, deletes)
+    const columns = Object.keys(table.columns)
+    if (puts.length > 0) await send(sql, table, putStatement(table, physical, columns), columns, puts)
+    for (const { set, rows } of patches.values()) await send(sql, table, patchStatement(table, physical, set), [...table.key, ...set], rows)
+  }
+}
+
+function sortChange(change: NetChange, puts: Row[], deletes: Row[], patches: Map<string, { readonly set: readonly string[]; readonly rows: Row[] }>): void {
+  switch (change.op) {
+    case 'put':
+      puts.push(change.row)
+      return
+    case 'delete':
+      deletes.push(change.key)
+      return
+    case 'patch': {
+      const set = Object.keys(change.set).toSorted()
+      if (set.length === 0) return
+      const name = set.join(' ')
+      const same = patches.get(name) ?? { set, rows: [] }
+      if (same.rows.length === 0) patches.set(name, same)
+      same.rows.push({ ...change.key, ...change.set })
+    }
+  }
+}
+
+/** Writes changes in their order, by way of their net effect. Inside a transaction. */
+export async function writeChanges(sql: Sql, tables: readonly Table[], generation: number, changes: Iterable<RowChange>): Promise<void> {
+  await writeNet(sql, tables, generation, coalesce(tables, changes))
+}

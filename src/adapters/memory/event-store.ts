@@ -1,0 +1,146 @@
+/**
+ * The event store that forgets: the smallest correct one, for tests, and what a new adapter starts as a copy of.
+ * Each append runs in one go, so nothing comes between its checks and its writing.
+ */
+import { either as E, taskEither as TE } from 'fp-ts'
+import type { Appended, AppendFailure, EventStore, EventToAppend, ExpectedRevision, ReadAllOptions, StoredEvent, SubscriptionItem } from '../../ports/event-store.js'
+import { checkAppend } from '../append-checks.js'
+import { StoreError } from '../store-error.js'
+import { createBell, type Bell } from '../wake-up.js'
+
+export interface MemoryEventStore extends EventStore {
+  /** From here on it answers like a store that cannot be reached. */
+  close(): void
+}
+
+/** An empty store in memory. */
+export function createMemoryEventStore(): MemoryEventStore {
+  const log: StoredEvent[] = []
+  const streams = new Map<string, { readonly events: StoredEvent[]; readonly byId: Map<string, StoredEvent> }>()
+  const bells = new Set<Bell>()
+  let closed = false
+
+  function open(): void {
+    if (closed) throw new StoreError('StoreUnavailable', 'the store in memory is closed')
+  }
+
+  function record(stream: string, expected: ExpectedRevision, events: readonly EventToAppend[]): E.Either<AppendFailure, Appended> {
+    if (closed) return E.left({ kind: 'StoreUnavailable', detail: 'the store in memory is closed' })
+    const there = streams.get(stream) ?? { events: [], byId: new Map<string, StoredEvent>() }
+    const known = events.flatMap((event) => there.byId.get(event.id) ?? [])
+    if (known.length > 0) return repetition(stream, events, known)
+    const actual = BigInt(there.events.length) - 1n
+    if (expected !== 'any' && actual !== (expected === 'no_stream' ? -1n : expected)) {
+      return E.left({ kind: 'RevisionConflict', stream, expected, actual })
+    }
+    streams.set(stream, there)
+    for (const { id, type, data, metadata } of events) {
+      const stored: StoredEvent = Object.freeze({ id, type, data, metadata, stream, revision: BigInt(there.events.length), position: BigInt(log.length) })
+      there.events.push(stored)
+      there.byId.set(id, stored)
+      log.push(stored)
+    }
+    for (const bell of bells) bell.ring()
+    return E.right({ revision: BigInt(there.events.length) - 1n, position: BigInt(log.length) - 1n, repeated: false })
+  }
+
+  function* from(after: bigint, prefix: string): Generator<StoredEvent> {
+    for (let position = Math.max(Number(after) + 1, 0); position < log.length; position++) {
+      const event = log[position]
+      if (event?.stream.startsWith(prefix) === true) yield event
+    }
+  }
+
+  async function* readAll({ after = -1n, prefix = '', limit = Infinity }: ReadAllOptions = {}): AsyncGenerator<StoredEvent> {
+    open()
+    let left = limit
+    for (const event of from(after, prefix)) {
+      if (left-- <= 0) return
+      yield event
+    }
+  }
+
+  async function* subscribe({ after = -1n, prefix = '', limit = Infinity, signal }: ReadAllOptions & { readonly signal: AbortSignal }): AsyncGenerator<SubscriptionItem> {
+    const bell = createBell()
+    bells.add(bell)
+    try {
+      let seen = after
+      let told: bigint | undefined
+      let left = limit
+      while (!signal.aborted) {
+        open()
+        for (const event of from(seen, prefix)) {
+          if (left-- <= 0 || signal.aborted) return
+          seen = event.position
+          yield { kind: 'event', event }
+        }
+        if (signal.aborted || left <= 0) return
+        const head = BigInt(log.length) - 1n
+        if (told !== head) yield { kind: 'caught-up', position: head }
+        told = head
+        await bell.wait(signal)
+      }
+    } finally {
+      bells.delete(bell)
+    }
+  }
+
+  return {
+    append: (stream, expected, events) =>
+      TE.fromIOEither(() => {
+        const checked = checkAppend(stream, expected, events)
+        return E.isLeft(checked) ? checked : record(stream, expected, events)
+      }),
+    async *readStream(stream, { from: first, direction = 'forwards', limit = Infinity } = {}) {
+      open()
+      const events = streams.get(stream)?.events ?? []
+      const step = direction === 'forwards' ? 1 : -1
+      const start = first === undefined ? (direction === 'forwards' ? 0n : BigInt(events.length) - 1n) : first
+      const clamped = direction === 'forwards' ? (start < 0n ? 0n : start) : start >= BigInt(events.length) ? BigInt(events.length) - 1n : start
+      let left = limit
+      for (let revision = Number(clamped); left-- > 0; revision += step) {
+        const event = events[revision]
+        if (event === undefined) return
+        yield event
+      }
+    },
+    async readRevisions(stream, revisions) {
+      open()
+      const events = streams.get(stream)?.events ?? []
+      return [...new Set(revisions)].toSorted((a, b) => (a < b ? -1 : 1)).flatMap((revision) => events[Number(revision)] ?? [])
+    },
+    async findByIds(stream, ids) {
+      open()
+      const byId = streams.get(stream)?.byId
+      return [...new Set(ids)].flatMap((id) => byId?.get(id) ?? []).toSorted((a, b) => (a.revision < b.revision ? -1 : 1))
+    },
+    readAll,
+    subscribe,
+    async head() {
+      open()
+      return BigInt(log.length) - 1n
+    },
+    async streamRevision(stream) {
+      open()
+      return BigInt(streams.get(stream)?.events.length ?? 0) - 1n
+    },
+    close() {
+      closed = true
+      for (const bell of bells) bell.ring()
+    },
+  }
+}
+
+/** What an append comes to of which `known` are in the stream already: its first result where it is their repetition, else a refusal that names them. */
+function repetition(stream: string, events: readonly EventToAppend[], known: readonly StoredEvent[]): E.Either<AppendFailure, Appended> {
+  const [first] = known
+  const last = known.at(-1)
+  const same =
+    known.length === events.length &&
+    events.every((event, place) => {
+      const was = known[place]
+      return was?.type === event.type && was.data === event.data && was.revision === (first?.revision ?? 0n) + BigInt(place)
+    })
+  if (same && last !== undefined) return E.right({ revision: last.revision, position: last.position, repeated: true })
+  return E.left({ kind: 'IdsRecorded', stream, ids: known.map((event) => event.id) })
+}

@@ -1,0 +1,213 @@
+/**
+ * The event store on Postgres, a server or the embedded engine: reads by page, appends by the function in `schema.ts`.
+ *
+ * A reader goes by position and sees every committed event, because positions have no gaps and become visible in their order.
+ */
+import { either as E, taskEither as TE } from 'fp-ts'
+import type { Appended, AppendFailure, EventStore, EventToAppend, ExpectedRevision, ReadAllOptions, StoredEvent, SubscriptionItem } from '../../ports/event-store.js'
+import type { Database } from '../../ports/sql.js'
+import { checkAppend } from '../append-checks.js'
+import { codeOf, sentenceOf } from '../store-error.js'
+import { createBell, type Bell } from '../wake-up.js'
+import { LOG_CHANNEL } from './schema.js'
+
+export interface PostgresEventStoreOptions {
+  /** How often a subscription looks by itself, for the case that a wake-up call was lost. Default 250 ms. */
+  readonly pollMs?: number
+}
+
+/** The log in the tables that `migrateLog` creates. It lives as long as `db` does. */
+export function createPostgresEventStore(db: Database, { pollMs = 250 }: PostgresEventStoreOptions = {}): EventStore {
+  const bells = new Set<Bell>()
+  const ringAll = (): void => {
+    for (const bell of bells) bell.ring()
+  }
+
+  async function head(): Promise<bigint> {
+    const [row] = await db.query<{ position: string }>(HEAD)
+    return BigInt(row?.position ?? -1)
+  }
+
+  async function record(stream: string, expected: ExpectedRevision, events: readonly EventToAppend[]): Promise<E.Either<AppendFailure, Appended>> {
+    const [row] = await db.query<AppendRow>(APPEND, [
+      stream,
+      expected === 'any' ? -2n : expected === 'no_stream' ? -1n : expected,
+      events.map((event) => event.id),
+      events.map((event) => event.type),
+      events.map((event) => event.data),
+      events.map((event) => event.metadata),
+    ])
+    if (row === undefined) throw new Error('append_events gave no row')
+    const result = { revision: BigInt(row.last_revision), position: BigInt(row.last_position ?? -1) }
+    switch (row.outcome) {
+      case 'appended':
+        ringAll()
+        return E.right({ ...result, repeated: false })
+      case 'repeated':
+        return E.right({ ...result, repeated: true })
+      case 'recorded':
+        return E.left({ kind: 'IdsRecorded', stream, ids: row.recorded ?? [] })
+      case 'conflict':
+        return E.left({ kind: 'RevisionConflict', stream, expected, actual: result.revision })
+    }
+    row.outcome satisfies never
+    throw new Error(`append_events gave the outcome ${String(row.outcome)}`)
+  }
+
+  /** Events after `after` up to and with `upTo`, which the log has already passed. */
+  async function* between(after: bigint, upTo: bigint, prefix: string | undefined): AsyncGenerator<StoredEvent> {
+    const size = pageSize()
+    let seen = after
+    while (seen < upTo) {
+      // Without gaps, a page is a range of positions: also where the prefix matches nothing, no statement looks at more of the log than one page.
+      const last = seen + BigInt(prefix === undefined ? size.events : Math.max(size.events, 1_000))
+      const rows = await db.query<EventRow>(prefix === undefined ? READ_ALL : READ_ALL_PREFIX, [
+        seen,
+        last < upTo ? last : upTo,
+        ...(prefix === undefined ? [] : [prefix]),
+      ])
+      for (const row of rows) yield eventOf(row)
+      size.learnFrom(rows)
+      seen = last
+    }
+  }
+
+  async function* subscribe({ after = -1n, prefix, limit = Infinity, signal }: ReadAllOptions & { readonly signal: AbortSignal }): AsyncGenerator<SubscriptionItem> {
+    const bell = createBell()
+    bells.add(bell)
+    const stopListening = await db.listen(LOG_CHANNEL, () => bell.ring())
+    try {
+      let seen = after
+      let told: bigint | undefined
+      let left = limit
+      while (!signal.aborted) {
+        const upTo = await head()
+        for await (const event of between(seen, upTo, prefix)) {
+          if (left-- <= 0 || signal.aborted) return
+          yield { kind: 'event', event }
+        }
+        if (signal.aborted || left <= 0) return
+        if (upTo > seen) seen = upTo
+        if (told !== upTo) yield { kind: 'caught-up', position: upTo }
+        told = upTo
+        await bell.wait(signal, pollMs)
+      }
+    } finally {
+      bells.delete(bell)
+      await stopListening()
+    }
+  }
+
+  return {
+    append: (stream, expected, events) => async () => {
+      const checked = checkAppend(stream, expected, events)
+      if (E.isLeft(checked)) return checked
+      return await TE.tryCatch(() => record(stream, expected, events), failureOf)().then(E.flatten)
+    },
+
+    async *readStream(stream, { from, direction = 'forwards', limit = Infinity } = {}) {
+      const size = pageSize()
+      const forwards = direction === 'forwards'
+      let next = from ?? (forwards ? 0n : LAST)
+      let left = limit
+      while (left > 0) {
+        const asked = Math.min(size.events, left)
+        const rows = await db.query<EventRow>(forwards ? READ_FORWARDS : READ_BACKWARDS, [stream, next, asked])
+        for (const row of rows) yield eventOf(row)
+        const last = rows.at(-1)
+        if (last === undefined || rows.length < asked) return
+        left -= rows.length
+        next = BigInt(last.revision) + (forwards ? 1n : -1n)
+        size.learnFrom(rows)
+      }
+    },
+
+    readRevisions: async (stream, revisions) => (await db.query<EventRow>(READ_REVISIONS, [stream, revisions])).map(eventOf),
+    findByIds: async (stream, ids) => (await db.query<EventRow>(FIND_BY_IDS, [stream, ids])).map(eventOf),
+
+    async *readAll({ after = -1n, prefix, limit = Infinity } = {}) {
+      let left = limit
+      if (left <= 0) return
+      for await (const event of between(after, await head(), prefix)) {
+        yield event
+        if (--left <= 0) return
+      }
+    },
+
+    subscribe,
+    head,
+
+    async streamRevision(stream) {
+      const [row] = await db.query<{ revision: string }>(STREAM_REVISION, [stream])
+      return BigInt(row?.revision ?? -1)
+    },
+  }
+}
+
+const LAST = 2n ** 63n - 1n
+
+interface EventRow {
+  readonly position: string
+  readonly revision: string
+  readonly id: string
+  readonly stream: string
+  readonly type: string
+  readonly data: string
+  readonly metadata: string
+}
+
+interface AppendRow {
+  readonly outcome: 'appended' | 'repeated' | 'recorded' | 'conflict'
+  readonly last_revision: string
+  readonly last_position: string | null
+  readonly recorded: readonly string[] | null
+}
+
+function eventOf(row: EventRow): StoredEvent {
+  return {
+    id: row.id,
+    type: row.type,
+    data: row.data,
+    metadata: row.metadata,
+    stream: row.stream,
+    revision: BigInt(row.revision),
+    position: BigInt(row.position),
+  }
+}
+
+/** How many events the next page asks for: about 4 MB of what the last page's events weighed, so that large events do not fill the memory. */
+function pageSize(): { events: number; learnFrom(rows: readonly EventRow[]): void } {
+  return {
+    events: 64,
+    learnFrom(rows) {
+      if (rows.length === 0) return
+      const average = rows.reduce((sum, row) => sum + row.data.length + row.metadata.length, 0) / rows.length
+      this.events = Math.max(1, Math.min(Math.floor(4_000_000 / (average + 1)), this.events * 8, 2_000))
+    },
+  }
+}
+
+/** Refused for good where the data is what the database does not take (classes 22, 23 and 54); anything else may have been written or not. */
+function failureOf(failure: unknown): AppendFailure {
+  const refused = /^(22|23|54)/.test(codeOf(failure) ?? '')
+  return { kind: refused ? 'AppendRefused' : 'StoreUnavailable', detail: sentenceOf(failure) }
+}
+
+const COLUMNS = 'position, revision, id, stream, type, data, metadata'
+const HEAD = 'select position from log_head'
+const APPEND = 'select * from append_events($1, $2, $3, $4, $5, $6)'
+const STREAM_REVISION = 'select revision from streams where stream = $1'
+const READ_ALL = `select ${COLUMNS} from events where position > $1 and position <= $2 order by position`
+// starts_with takes the prefix as it is; in a LIKE its % and _ would stand for anything.
+const READ_ALL_PREFIX = `select ${COLUMNS} from events where position > $1 and position <= $2 and starts_with(stream, $3) order by position`
+const READ_FORWARDS = `select ${COLUMNS} from events where stream = $1 and revision >= $2 order by revision limit $3`
+const READ_BACKWARDS = `select ${COLUMNS} from events where stream = $1 and revision <= $2 order by revision desc limit $3`
+// Each one is looked up by itself; see `append_events` for what comes of `= any` otherwise.
+const READ_REVISIONS = `
+  select there.* from (select distinct unnest($2::bigint[]) as revision) asked
+  cross join lateral (select ${COLUMNS} from events e where e.stream = $1 and e.revision = asked.revision limit 1) there
+  order by there.revision`
+const FIND_BY_IDS = `
+  select there.* from (select distinct unnest($2::uuid[]) as id) asked
+  cross join lateral (select ${COLUMNS} from events e where e.stream = $1 and e.id = asked.id limit 1) there
+  order by there.revision`

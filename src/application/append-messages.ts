@@ -1,0 +1,53 @@
+/** Appends messages to a conversation: the configuration first where there is none or another one is asked for, all in one append. */
+import { either as E } from 'fp-ts'
+import type { Provenance } from '../domain/codec.js'
+import type { Conversation } from '../domain/conversation.js'
+import { checkId } from '../domain/ids.js'
+import type { NewMessage } from '../domain/message.js'
+import type { PolicySettings } from '../domain/policy.js'
+import type { Clock } from '../ports/clock.js'
+import type { CommandFailure, Conversations } from './handle-command.js'
+
+export interface AppendDependencies {
+  readonly conversations: Conversations
+  readonly clock: Clock
+  readonly summarizerWindowTokens: number
+}
+
+export interface AppendCommand {
+  readonly conversationId: string
+  readonly messages: readonly NewMessage[]
+  /** Settings to go by from now on; undefined keeps what is recorded. */
+  readonly settings: PolicySettings | undefined
+  readonly scope: string | undefined
+  readonly provenance: Provenance
+}
+
+export interface AppendedMessages {
+  readonly state: Conversation
+  /** Ids of the messages that were recorded by this call, in order. What was there already is not among them. */
+  readonly recorded: readonly string[]
+  readonly position: bigint | undefined
+}
+
+/** Builds the use case. */
+export function createAppendMessages({ conversations, clock, summarizerWindowTokens }: AppendDependencies) {
+  return async (command: AppendCommand): Promise<E.Either<CommandFailure, AppendedMessages>> => {
+    const { conversationId, messages, settings, scope, provenance } = command
+    const id = checkId('conversationId', conversationId)
+    if (E.isLeft(id)) return id
+    const handled = await conversations.handle(
+      conversationId,
+      [
+        { type: 'Configure', settings, scope, summarizerWindowTokens },
+        { type: 'AppendMessages', messages, now: clock.now().toISOString() },
+      ],
+      provenance,
+    )
+    return E.map(({ state, facts, position }: { state: Conversation; facts: readonly { type: string; data: unknown }[]; position: bigint | undefined }) => ({
+      state,
+      recorded: facts.flatMap((fact) => (fact.type === 'MessageAppended' ? [(fact.data as { messageId: string }).messageId] : [])),
+      position,
+    }))(handled)
+  }
+}

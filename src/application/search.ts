@@ -1,0 +1,190 @@
+/**
+ * Search: where in a conversation, or in all conversations of a scope, was this said?
+ *
+ * One ranked list of messages and batches. Full text always; by meaning too where an embedding model is given and vectors are there, the two
+ * fused by reciprocal rank. A model that fails, or vectors that are missing, leave the full text: search never fails for want of them.
+ */
+import { either as E } from 'fp-ts'
+import { placeBatches, rankBatches, type BatchInCorpus } from '../domain/text-search/place-batches.js'
+import { namesIn, rank, weightedTerms } from '../domain/text-search/rank.js'
+import { queryTerms } from '../domain/text-search/terms.js'
+import type { ArchiveIndex, BatchCandidate, BatchRef, MessageRef, RevisionedCorpus, Within } from '../ports/archive-index.js'
+import type { EmbeddingModel } from '../ports/embedding-model.js'
+
+export interface SearchPorts {
+  readonly index: ArchiveIndex
+  readonly embedding?: EmbeddingModel
+}
+
+export interface SearchOptions {
+  /** One conversation, one scope (`null`: the conversations that name none), or everything. */
+  readonly within: Within
+  /** Default 10. */
+  readonly limit?: number
+  /** Default 'all'. */
+  readonly include?: 'messages' | 'batches' | 'all'
+  /** Leaves out the messages that no batch covers: the agent still sees them. */
+  readonly excludeLive?: boolean
+  /** Leaves out these batches: the ones whose text the agent still sees. */
+  readonly excludeBatchIds?: readonly string[]
+}
+
+export interface SearchHit {
+  readonly conversationId: string
+  /** The batch itself, or the one that a message was archived in; null for a message that is live. */
+  readonly batchId: string | null
+  readonly kind: 'message' | 'batch'
+  /** Of a batch all messages that it covers, oldest first. */
+  readonly messageIds: readonly string[]
+  readonly firstRevision: bigint
+  readonly lastRevision: bigint
+  readonly startTime: string
+  readonly endTime: string
+  /** Falls along the list; only to be compared within one answer. */
+  readonly score: number
+  readonly text: string
+}
+
+type Found = { readonly score: number } & (({ readonly kind: 'message' } & MessageRef) | ({ readonly kind: 'batch' } & BatchRef))
+
+const DEFAULT_LIMIT = 10
+/** How far down the list by meaning counts, and the constant of reciprocal rank fusion (Cormack and others, 2009). */
+const NEAREST = 50
+const FUSION = 60
+
+/** The best hits for a query, best first. */
+export async function search({ index, embedding }: SearchPorts, query: string, options: SearchOptions): Promise<readonly SearchHit[]> {
+  const { within, limit = DEFAULT_LIMIT, include = 'all' } = options
+  if (limit <= 0) return []
+  const [byText, byMeaning] = await Promise.all([
+    foundByText(index, query, options),
+    embedding === undefined || include === 'batches' ? [] : foundByMeaning(index, embedding, query, within),
+  ])
+  const found = byMeaning.length === 0 ? byText : fused(byText, byMeaning)
+  return await hitsOf(index, found, options, limit)
+}
+
+async function foundByText(index: ArchiveIndex, query: string, { within, include = 'all', limit = DEFAULT_LIMIT }: SearchOptions): Promise<readonly Found[]> {
+  const terms = queryTerms(query)
+  if (terms.length === 0) return include === 'batches' ? [] : await foundAsPhrase(index, within, query, limit)
+  const { corpus, batches, conversationIdAt } = await gathered(index, within, terms, include)
+  const ranked = rank(query, terms, corpus)
+  const weighted = weightedTerms(terms, namesIn(corpus.authors))
+  const inCorpus = batches.map((batch) => inCorpusOf(batch, corpus, conversationIdAt))
+  const entries =
+    include === 'batches' ? rankBatches(weighted, inCorpus, corpus)
+    : batches.length === 0 ? ranked.order.map((at) => ({ kind: 'message' as const, at, score: ranked.scores[at] ?? 0 }))
+    : placeBatches(ranked, weighted, inCorpus, corpus)
+  return entries.flatMap(({ kind, at, score }): Found[] => {
+    if (kind === 'message') return [{ kind, score, conversationId: conversationIdAt(at), revision: corpus.revisions[at] ?? 0 }]
+    const batch = batches[at]
+    return batch === undefined ? [] : [{ kind, score, conversationId: batch.conversationId, batchId: batch.batchId }]
+  })
+}
+
+interface Gathered {
+  readonly corpus: RevisionedCorpus
+  readonly batches: readonly BatchCandidate[]
+  readonly conversationIdAt: (at: number) => string
+}
+
+async function gathered(index: ArchiveIndex, within: Within, terms: readonly string[], include: 'messages' | 'batches' | 'all'): Promise<Gathered> {
+  if ('conversationId' in within) {
+    const { conversationId } = within
+    const [corpus, batches] = await Promise.all([index.conversation(conversationId), include === 'messages' ? [] : index.batches(conversationId)])
+    return { corpus, batches, conversationIdAt: () => conversationId }
+  }
+  const { messages, batches } = await index.candidates(within, terms)
+  return { corpus: messages, batches: include === 'messages' ? [] : batches, conversationIdAt: (at) => messages.conversationIds[at] ?? '' }
+}
+
+/** A batch with the places of the messages in its run. A pinned message in that run is not the batch's own, which ranking may overlook. */
+function inCorpusOf(batch: BatchCandidate, corpus: RevisionedCorpus, conversationIdAt: (at: number) => string): BatchInCorpus {
+  const before = (at: number, revision: number): boolean => {
+    const conversationId = conversationIdAt(at)
+    return conversationId < batch.conversationId || (conversationId === batch.conversationId && (corpus.revisions[at] ?? 0) < revision)
+  }
+  return { length: batch.length, count: batch.count, from: partition(corpus.size, (at) => before(at, batch.firstRevision)), to: partition(corpus.size, (at) => before(at, batch.lastRevision + 1)) }
+}
+
+/** The first place that does not lie before what is looked for. */
+function partition(size: number, isBefore: (at: number) => boolean): number {
+  let low = 0
+  let high = size
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (isBefore(middle)) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+async function foundAsPhrase(index: ArchiveIndex, within: Within, query: string, limit: number): Promise<readonly Found[]> {
+  const text = query.trim()
+  if (text === '') return []
+  const refs = await index.phrase(within, text, Math.max(limit, NEAREST))
+  return refs.map((ref, place) => ({ kind: 'message', ...ref, score: 1 / (1 + place) }))
+}
+
+async function foundByMeaning(index: ArchiveIndex, embedding: EmbeddingModel, query: string, within: Within): Promise<readonly Found[]> {
+  if (index.nearest === undefined || query.trim() === '') return []
+  const vectors = await embedding.embed([query])()
+  const vector = E.isRight(vectors) ? vectors.right[0] : undefined
+  if (vector === undefined) return []
+  const refs = (await index.nearest(within, embedding.model, vector, NEAREST)) ?? []
+  return refs.map((ref, place) => ({ kind: 'message', ...ref, score: 1 / (1 + place) }))
+}
+
+const keyOf = (found: Found): string => JSON.stringify([found.kind, found.conversationId, found.kind === 'message' ? found.revision : found.batchId])
+
+/** Two lists as one, by reciprocal rank: scores of different kinds cannot be added, places can. */
+function fused(...lists: readonly (readonly Found[])[]): readonly Found[] {
+  const all = new Map<string, Found>()
+  for (const list of lists) {
+    for (const [place, found] of list.entries()) {
+      const key = keyOf(found)
+      all.set(key, { ...found, score: (all.get(key)?.score ?? 0) + 1 / (FUSION + place + 1) })
+    }
+  }
+  return [...all.values()].toSorted((a, b) => b.score - a.score)
+}
+
+/** Opens what was found, from the top of the list, until there are enough: some turn out to be live, or gone since they were ranked. */
+async function hitsOf(index: ArchiveIndex, found: readonly Found[], options: SearchOptions, limit: number): Promise<readonly SearchHit[]> {
+  const allowed = await allowedBy(index, options)
+  const wanted = found.filter(allowed)
+  const hits: SearchHit[] = []
+  for (let from = 0; from < wanted.length && hits.length < limit; from += limit) {
+    const opened = await open(index, wanted.slice(from, from + limit))
+    hits.push(...opened.filter((hit) => options.excludeLive !== true || hit.batchId !== null))
+  }
+  return hits.slice(0, limit)
+}
+
+async function allowedBy(index: ArchiveIndex, { within, excludeLive, excludeBatchIds = [] }: SearchOptions): Promise<(found: Found) => boolean> {
+  const excluded = new Set(excludeBatchIds)
+  // Within a conversation nearly all live messages lie behind the last batch, so most of them need not be opened to be left out.
+  const upTo = excludeLive === true && 'conversationId' in within ? await index.archivedUpTo(within.conversationId) : Infinity
+  return (found) => (found.kind === 'batch' ? !excluded.has(found.batchId) : found.revision <= upTo)
+}
+
+async function open(index: ArchiveIndex, found: readonly Found[]): Promise<readonly SearchHit[]> {
+  const [messages, batches] = await Promise.all([
+    index.messages(found.filter((each) => each.kind === 'message')),
+    index.batchRows(found.filter((each) => each.kind === 'batch')),
+  ])
+  const opened = new Map<string, Omit<SearchHit, 'score'>>()
+  for (const { conversationId, revision, messageId, createdAt, text, batchId } of messages) {
+    const span = { firstRevision: BigInt(revision), lastRevision: BigInt(revision), startTime: createdAt, endTime: createdAt }
+    opened.set(keyOf({ kind: 'message', conversationId, revision, score: 0 }), { kind: 'message', conversationId, batchId, messageIds: [messageId], ...span, text })
+  }
+  for (const { firstRevision, lastRevision, ...batch } of batches) {
+    opened.set(keyOf({ kind: 'batch', conversationId: batch.conversationId, batchId: batch.batchId, score: 0 }), {
+      kind: 'batch', ...batch, firstRevision: BigInt(firstRevision), lastRevision: BigInt(lastRevision),
+    })
+  }
+  return found.flatMap((each) => {
+    const hit = opened.get(keyOf(each))
+    return hit === undefined ? [] : [{ ...hit, score: each.score }]
+  })
+}

@@ -1,0 +1,64 @@
+/**
+ * Terms as codes of one width: what the read model stores of a text, and how a term is found in it.
+ *
+ * A code is five characters (30 bits of a hash), and a text is its distinct codes with one blank between them. So a stored text is half as
+ * long as its words would be, looks the same in every language, needs no escaping, and a term is found in many of them by plain string
+ * search: a match never lies across a blank. Two terms share a code once in some ten thousand conversations; what that costs is a
+ * hit too many, at its lower end. How often a term occurs is kept as once or more than once: measured, a full count finds no more.
+ */
+import type { TermCounts } from './terms.js'
+
+export const CODE_LENGTH = 5
+/** A code and the blank behind it. */
+export const CODE_STEP = CODE_LENGTH + 1
+
+const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+
+/** FNV-1a over the code units, with its bits mixed once more, because its low bits alone follow the last letter. */
+function hash(term: string): number {
+  let value = 0x811c9dc5
+  for (let at = 0; at < term.length; at += 1) value = Math.imul(value ^ term.charCodeAt(at), 0x01000193)
+  value = Math.imul(value ^ (value >>> 16), 0x85ebca6b)
+  value = Math.imul(value ^ (value >>> 13), 0xc2b2ae35)
+  return (value ^ (value >>> 16)) >>> 0
+}
+
+/** The code of a term. */
+export function codeOf(term: string): string {
+  let rest = hash(term)
+  let code = ''
+  for (let at = 0; at < CODE_LENGTH; at += 1) {
+    code += ALPHABET.charAt(rest & 63)
+    rest >>>= 6
+  }
+  return code
+}
+
+const values = new Uint8Array(128)
+for (const [value, letter] of Array.from(ALPHABET).entries()) values[letter.charCodeAt(0)] = value
+
+/** The number that the code at this place of a text stands for. */
+export function codeValueAt(text: string, place: number): number {
+  let value = 0
+  for (let at = CODE_LENGTH - 1; at >= 0; at -= 1) value = (value << 6) | (values[text.charCodeAt(place + at)] ?? 0)
+  return value
+}
+
+/** A text as it is stored for search. */
+export interface CodedText {
+  /** Distinct codes with a blank between them; those of terms that occur more than once come first. */
+  readonly terms: string
+  /** How many of the codes those are. */
+  readonly repeated: number
+  /** Terms of the text in all. */
+  readonly length: number
+}
+
+/** The codes of a text's terms. */
+export function codedText({ counts, length }: TermCounts): CodedText {
+  const twice = new Set<string>()
+  const once = new Set<string>()
+  for (const [term, count] of counts) (count > 1 ? twice : once).add(codeOf(term))
+  for (const code of twice) once.delete(code)
+  return { terms: [...twice, ...once].join(' '), repeated: twice.size, length }
+}

@@ -1,0 +1,88 @@
+/**
+ * The tools of the agent itself: to read what left its context, and to compact it. Bound to one conversation when they are made; the
+ * arguments that a model writes can name no other.
+ */
+import { z } from 'zod'
+import type { SearchHit } from '../application/search.js'
+import type { Compaction } from '../application/compact.js'
+
+/** A tool, usable as it is: `tool.definition` goes into the request of the OpenAI chat API, `execute` takes the arguments that came back. */
+export interface AgentTool {
+  readonly name: string
+  readonly description: string
+  /** JSON Schema of the arguments. */
+  readonly parameters: Readonly<Record<string, unknown>>
+  /** What `tools: [...]` of the OpenAI chat API takes. */
+  readonly definition: { readonly type: 'function'; readonly function: { readonly name: string; readonly description: string; readonly parameters: Readonly<Record<string, unknown>> } }
+  /** Takes the arguments as the JSON text of a tool call, or as an object; answers with the content of the tool message. Never throws. */
+  execute(args?: unknown): Promise<string>
+}
+
+const querySchema = z.object({ query: z.string().trim().min(1), limit: z.number().int().min(1).max(50).optional() })
+const noArguments = z.object({})
+
+export interface AgentToolUses {
+  readonly memoryRead: (query: string, limit: number) => Promise<readonly SearchHit[]>
+  readonly compact: () => Promise<Compaction>
+}
+
+/** Characters of a hit that the agent gets; the whole message is in the log. */
+const HIT_CHARACTERS = 2_000
+
+function tool<Schema extends z.ZodObject>(name: string, description: string, schema: Schema, run: (args: z.infer<Schema>) => Promise<unknown>): AgentTool {
+  const parameters = z.toJSONSchema(schema, { target: 'draft-7' }) as Record<string, unknown>
+  delete parameters['$schema']
+  return {
+    name,
+    description,
+    parameters,
+    definition: { type: 'function', function: { name, description, parameters } },
+    async execute(args) {
+      try {
+        const given: unknown = typeof args === 'string' ? JSON.parse(args === '' ? '{}' : args) : (args ?? {})
+        const parsed = schema.safeParse(given)
+        if (!parsed.success) return JSON.stringify({ error: `${parsed.error.issues[0]?.path.join('.') || 'arguments'}: ${parsed.error.issues[0]?.message ?? 'are wrong'}` })
+        return JSON.stringify(await run(parsed.data))
+      } catch (error) {
+        return JSON.stringify({ error: error instanceof Error ? error.message : String(error) })
+      }
+    },
+  }
+}
+
+const cut = (text: string): string => (text.length <= HIT_CHARACTERS ? text : `${text.slice(0, HIT_CHARACTERS)} [... ${String(text.length - HIT_CHARACTERS)} more characters]`)
+
+/** The tools of one conversation. */
+export function createAgentTools(uses: AgentToolUses): readonly AgentTool[] {
+  return [
+    tool(
+      'memory_read',
+      'Searches what was said earlier in this conversation and is no longer in the context: summaries and original messages, best first. Use it before you say that you do not remember.',
+      querySchema,
+      async ({ query, limit }) => ({
+        hits: (await uses.memoryRead(query, limit ?? 10)).map((hit) => ({
+          batchId: hit.batchId,
+          messageIds: hit.messageIds,
+          startTime: hit.startTime,
+          endTime: hit.endTime,
+          text: cut(hit.text),
+        })),
+      }),
+    ),
+    tool(
+      'compact_context',
+      'Compacts this conversation at once where its context is at its limit: old messages become summaries, and stay searchable by memory_read. Does nothing while there is room.',
+      noArguments,
+      async () => {
+        const done = await uses.compact()
+        return {
+          messagesCompressed: done.messagesCompressed,
+          batchesCreated: done.batchesCreated,
+          tokensBefore: done.tokensBefore,
+          tokensAfter: done.tokensAfter,
+          ...(done.failure === undefined ? {} : { failure: 'failure' in done.failure ? done.failure.failure : done.failure.kind }),
+        }
+      },
+    ),
+  ]
+}

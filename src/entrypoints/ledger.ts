@@ -1,0 +1,93 @@
+/**
+ * The ledger as a library: what an agent's developer, an auditor and an operator call. Every function parses, calls one use case, and
+ * throws a `LedgerError` (a failure as data, one sentence, whose fault it is) where the use case says no.
+ */
+import { either as E } from 'fp-ts'
+import type { ProjectionStatus } from '../../projections/runner.js'
+import type { RebuildOptions } from '../../projections/rebuild.js'
+import type { Compaction } from '../application/compact.js'
+import type { Compressed } from '../application/compress.js'
+import type { ConversationSummary } from '../../projections/live-messages/queries.js'
+import type { SearchHit } from '../application/search.js'
+import type { Verification } from '../application/verify.js'
+import type { Context } from '../domain/context.js'
+import type { RecordedFact } from '../domain/events.js'
+import type { ChatMessage, MessageInput } from '../domain/message.js'
+import type { PolicySettings } from '../domain/policy.js'
+import type { AgentTool } from './agent-tools.js'
+
+export interface AppendOptions {
+  /** Settings to go by from now on, over those of the ledger and those that are recorded. */
+  readonly policy?: PolicySettings
+  /** Tenant or owner; given with the first message, and the same for ever. */
+  readonly scope?: string
+  readonly actor?: string
+  /** The request that it all belongs to. */
+  readonly correlationId?: string
+}
+
+export interface AppendResult {
+  readonly conversationId: string
+  /** Revision of the conversation's last fact. */
+  readonly revision: bigint
+  /** Ids of the messages that were recorded now; what was there already is left out. */
+  readonly recorded: readonly string[]
+  /** Position of the last fact that was recorded now. */
+  readonly position: bigint | undefined
+}
+
+/** Where to search, and for how much. Without a conversation or a scope: the conversations that name no scope. */
+export interface LedgerSearchOptions {
+  readonly conversationId?: string
+  readonly scope?: string
+  /** Hits at most; default 10. */
+  readonly limit?: number
+  /** Batches, messages, or both in one list (the default). */
+  readonly include?: 'messages' | 'batches' | 'all'
+}
+
+export interface VerifyOptions {
+  readonly onConversation?: (done: number) => void
+}
+
+export interface Ledger {
+  /** Resolves when the messages are recorded, all or none; compaction runs behind it. The same message again records nothing. */
+  append(conversationId: string, messages: MessageInput | readonly MessageInput[], options?: AppendOptions): Promise<AppendResult>
+  /** The context to send to the model: always includes the last message, is valid for the chat API, and fits the window. */
+  context(conversationId: string): Promise<Context>
+  /** Compacts now. Without `force` only where the context is at its limit. A failure is returned, not thrown. */
+  compact(conversationId: string, options?: { readonly force?: boolean }): Promise<Compaction>
+  /** Waits for compaction behind the appends; with an id, for that conversation's alone. */
+  settled(conversationId?: string): Promise<void>
+  /** Searches batches and messages, best first, within one conversation or one scope (by default: those without a scope). */
+  search(query: string, options?: LedgerSearchOptions): Promise<readonly SearchHit[]>
+  /** Every fact of a conversation, oldest first. */
+  log(conversationId: string): AsyncIterable<RecordedFact>
+  /** Every conversation, the one that something happened in last first. */
+  list(options?: { readonly scope?: string }): Promise<readonly ConversationSummary[]>
+  /** Proves that nothing was lost, of one conversation or of all. */
+  verify(conversationId?: string, options?: VerifyOptions): Promise<Verification>
+  /** Keeps a message out of compaction, and shows it word for word. */
+  pin(conversationId: string, messageId: string): Promise<void>
+  unpin(conversationId: string, messageId: string): Promise<void>
+  readonly projections: {
+    status(): Promise<readonly ProjectionStatus[]>
+    rebuild(names: readonly string[] | 'all', options?: RebuildOptions): Promise<void>
+    /** Applies what the log has; resolves at its head. */
+    catchUp(): Promise<bigint>
+  }
+  /** The agent's own tools, bound to its conversation. */
+  tools(conversationId: string): readonly AgentTool[]
+  /** Records what is new in a host's history, compacts where due, and hands back the context. Never throws. */
+  compress<Message extends MessageInput>(history: readonly Message[], conversationId: string): Promise<Compressed<Message>>
+  /** Waits for what runs, and lets go of the store. */
+  close(): Promise<void>
+}
+
+export type { AgentTool, ChatMessage, Compaction, Compressed, Context, ConversationSummary, MessageInput, SearchHit, Verification }
+
+/** The value of a Right; a Left is thrown by `raise`. */
+export function valueOf<L, R>(either: E.Either<L, R>, raise: (left: L) => Error): R {
+  if (E.isLeft(either)) throw raise(either.left)
+  return either.right
+}

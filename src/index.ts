@@ -1,0 +1,12 @@
+/** What the package `context-ledger` exports. */
+export { openLedger, type EmbeddingConfig, type LedgerOptions } from './entrypoints/compose.js'
+export { createCompactor, type Compactor, type CompactorOptions } from './entrypoints/compactor.js'
+export type * from './entrypoints/ledger.js'
+export { LedgerError, type Failure, type Fault } from './entrypoints/problem.js'
+export type { Fact, FactData, FactType, Metadata, RecordedFact, Sections, SummarizerFacts } from './domain/events.js'
+export { registerModelWindow, type Policy, type PolicySettings } from './domain/policy.js'
+export { defaultEstimator, registerEstimator, type Estimator } from './domain/tokens.js'
+export type { Clock } from './ports/clock.js'
+export type { MessageToSummarize, PreparedSummary, Summarizer, SummarizerFailure, Summary, SummaryJob, SummaryToFold } from './ports/summarizer.js'
+export type { SummarizerConfig } from './summarizers/index.js'
+export { StoreError } from './adapters/store-error.js'

@@ -1,0 +1,178 @@
+/**
+ * The strategy that needs no model, no key and no network: it picks what was said, word for word, and says nothing of its own.
+ * The embedded default, and what stands in at the hard limit when a model fails. The same input gives the same summary on any machine.
+ */
+import { either as E, taskEither as TE } from 'fp-ts'
+import { hashOf, sha256 } from '../domain/hash.js'
+import type { Sections } from '../domain/events.js'
+import { defaultEstimator } from '../domain/tokens.js'
+import type { MessageToSummarize, PreparedSummary, Summarizer, Summary, SummarizerFailure, SummaryJob, SummaryToFold } from '../ports/summarizer.js'
+import { clipToTokens, FORMATTER_VERSION, textOf } from './format-messages.js'
+import { sectionsOfChunk, mergedSections } from './heuristic-sections.js'
+import { collectIdentifiers } from './identifiers.js'
+import { selectSentences } from './select-sentences.js'
+import { toolActions } from './tool-actions.js'
+import { FILES_LABEL, GAP, unitsOfMessages, unitsOfSummaries, type Unit } from './units.js'
+
+export { collectIdentifiers, type Identifiers } from './identifiers.js'
+
+export const name = 'extractive'
+/** Changes whenever the same messages may give another summary. */
+export const EXTRACTIVE_MODEL = 'extractive-1'
+const WINDOW_TOKENS = 128_000
+// What the strategy does, where a strategy with a model has its prompt: it is registered and shown like one.
+const PROMPT_TEXT =
+  'No prompt: sentences are chosen from the messages by what they seem to be (decisions, constraints, preferences, outcomes, errors), by their terms and by their place, each measured against those already chosen, and stand in time order.'
+const PROMPT = { name: 'extractive', sha256: sha256(PROMPT_TEXT), text: PROMPT_TEXT }
+
+// A summary of a quarter of its chunk is worth having; below 64 tokens it would be a heading.
+const SHARE_OF_CHUNK = 0.25
+const SHARE_OF_SUMMARIES = 0.5
+const MIN_TOKENS = 64
+
+const tokensOf = (text: string): number => defaultEstimator.text(text)
+
+/** Tokens of texts, counted no further than is needed to know that there are `enough`. */
+function tokensUpTo(texts: Iterable<string>, enough: number): number {
+  let tokens = 0
+  for (const text of texts) {
+    tokens += tokensOf(text.length > enough * 8 ? text.slice(0, enough * 8) : text)
+    if (tokens >= enough) return enough
+  }
+  return tokens
+}
+
+function* textsOf(messages: readonly MessageToSummarize[]): Generator<string> {
+  for (const message of messages) {
+    yield textOf(message.content)
+    for (const call of message.toolCalls ?? []) yield call.function?.arguments ?? ''
+  }
+}
+
+const budget = (tokens: number, share: number, most: number): number => Math.max(1, Math.min(most, Math.max(MIN_TOKENS, Math.ceil(tokens * share))))
+
+/** The chosen units as lines: one a message, calls in a row together, a line for each day where there is more than one. */
+export function renderUnits(chosen: readonly Unit[]): string {
+  const units = chosen.toSorted((a, b) => a.order - b.order)
+  const days = new Set(units.map((unit) => unit.day)).size > 1
+  const lines: string[] = []
+  let before: Unit | undefined
+  for (const unit of units) {
+    const newDay = days && unit.day !== before?.day
+    if (newDay) lines.push(`[${unit.day}]`)
+    const joins = before !== undefined && !newDay && unit.speaker === before.speaker && (unit.kind === 'action' ? before.kind === 'action' : unit.group === before.group)
+    if (joins) {
+      const mark = unit.kind === 'action' ? '; ' : unit.place === (before?.place ?? 0) + 1 ? ' ' : GAP
+      lines.push(`${lines.pop() ?? ''}${mark}${unit.text}`)
+    } else lines.push(unit.speaker === '' ? unit.text : `${unit.speaker}: ${unit.text}`)
+    before = unit
+  }
+  return lines.join('\n')
+}
+
+/** Renders the most of the chosen units that fits, giving up the least worthy first. */
+function renderWithin(chosen: readonly Unit[], maxTokens: number): string {
+  for (let kept = chosen.length; kept > 0; kept -= Math.max(1, Math.floor(kept / 20))) {
+    const text = renderUnits(chosen.slice(0, kept))
+    if (tokensOf(text) <= maxTokens) return text
+  }
+  const first = chosen[0]
+  return first === undefined ? '' : clipToTokens(renderUnits([first]), maxTokens)
+}
+
+/** Files that the text does not name, in a line of their own where there is room. */
+function withFiles(text: string, files: readonly string[], maxTokens: number): string {
+  const missing = [...new Set(files)].filter((file) => !text.includes(file))
+  if (missing.length === 0) return text
+  let line = ''
+  for (const file of missing) {
+    const longer = line === '' ? `${FILES_LABEL}${file}` : `${line}, ${file}`
+    if (tokensOf(`${text}\n${longer}`) > maxTokens) break
+    line = longer
+  }
+  return line === '' ? text : `${text}\n${line}`
+}
+
+/** What was there, where nothing in it is text. */
+function inventory(messages: readonly MessageToSummarize[]): string {
+  const counts = new Map<string, number>()
+  for (const { role } of messages) counts.set(role, (counts.get(role) ?? 0) + 1)
+  const roles = Array.from(counts, ([role, count]) => `${String(count)} from ${role}`).join(', ')
+  return `${String(messages.length)} ${messages.length === 1 ? 'message' : 'messages'} without text (${roles})`
+}
+
+interface Extract {
+  readonly text: string
+  readonly sections?: Sections
+}
+
+function pick(units: readonly Unit[], files: readonly string[], maxTokens: number): string {
+  // A tenth is kept for the names of files, where there are any.
+  const forSentences = files.length > 1 ? Math.ceil(maxTokens * 0.9) : maxTokens
+  const chosen = selectSentences(units, forSentences)
+  const worthiest = units.reduce<Unit | undefined>((best, unit) => (best === undefined || unit.score > best.score ? unit : best), undefined)
+  return withFiles(renderWithin(chosen.length > 0 || worthiest === undefined ? chosen : [worthiest], maxTokens), files, maxTokens)
+}
+
+const nonEmpty = (text: string, otherwise: string, maxTokens: number): string => {
+  const clipped = clipToTokens(text, maxTokens)
+  return clipped.trim() !== '' ? clipped : clipToTokens(otherwise, maxTokens)
+}
+
+function extractChunk(messages: readonly MessageToSummarize[], background: string | undefined, maxSummaryTokens: number): Extract {
+  const actions = toolActions(messages)
+  const units = unitsOfMessages(messages, actions, background)
+  const enough = Math.ceil(maxSummaryTokens / SHARE_OF_CHUNK)
+  const maxTokens = budget(tokensUpTo(textsOf(messages), enough), SHARE_OF_CHUNK, maxSummaryTokens)
+  const touched = actions.filter((action) => action.effect === 'write').flatMap(({ file }) => (file === undefined ? [] : [file]))
+  const named = units.filter((unit) => unit.kind === 'speech').flatMap((unit) => collectIdentifiers(unit.text).files)
+  return {
+    text: nonEmpty(pick(units, [...touched, ...named], maxTokens), inventory(messages), maxTokens),
+    sections: sectionsOfChunk(units, actions, messages.length, maxTokens),
+  }
+}
+
+function extractSummaries(summaries: readonly SummaryToFold[], maxSummaryTokens: number): Extract {
+  const enough = Math.ceil(maxSummaryTokens / SHARE_OF_SUMMARIES)
+  const texts = summaries.map((summary) => summary.text)
+  const maxTokens = budget(tokensUpTo(texts, enough), SHARE_OF_SUMMARIES, maxSummaryTokens)
+  const files = summaries.flatMap((summary) => collectIdentifiers(summary.text).files)
+  const sections = mergedSections(summaries, maxTokens)
+  return {
+    text: nonEmpty(pick(unitsOfSummaries(summaries), files, maxTokens), `${String(summaries.length)} summaries without text`, maxTokens),
+    ...(sections === undefined ? {} : { sections }),
+  }
+}
+
+/** What the answer depends on; ids, tokens and clock times within a day do not change it. */
+function inputOf(job: SummaryJob): unknown {
+  if (job.kind === 'resummarize') return { kind: job.kind, summaries: job.summaries }
+  const messages = job.messages.map(({ role, content, name: speaker, toolCalls, toolCallId, attributes, createdAt }) => ({
+    role, content, name: speaker, toolCalls, toolCallId, attributes, day: createdAt.slice(0, 10),
+  }))
+  return { kind: job.kind, messages, existingSummary: job.existingSummary }
+}
+
+function prepare(job: SummaryJob): PreparedSummary {
+  const facts = { strategy: name, provider: 'none', model: EXTRACTIVE_MODEL, parameters: { maxSummaryTokens: job.maxSummaryTokens } }
+  const request = inputOf(job)
+  return { job, ...facts, prompt: PROMPT, formatterVersion: FORMATTER_VERSION, request, requestHash: hashOf({ ...facts, formatterVersion: FORMATTER_VERSION, request }) }
+}
+
+// No call was made, and a clock would make the same input give another fact: the duration is 0.
+function summarize({ job }: PreparedSummary): Summary {
+  const extract = job.kind === 'chunk' ? extractChunk(job.messages, job.existingSummary, job.maxSummaryTokens) : extractSummaries(job.summaries, job.maxSummaryTokens)
+  return { ...extract, durationMs: 0 }
+}
+
+/** The extractive summarizer. It cannot be unreachable, and its summary always keeps to the limit. */
+export function createExtractiveSummarizer(): Summarizer {
+  return {
+    strategy: name,
+    provider: 'none',
+    model: EXTRACTIVE_MODEL,
+    windowTokens: WINDOW_TOKENS,
+    prepare,
+    summarize: (prepared): TE.TaskEither<SummarizerFailure, Summary> => () => Promise.resolve(E.right(summarize(prepared))),
+  }
+}

@@ -1,0 +1,15 @@
+/** The default strategy with a model: one narrative a chunk, with the chunk before as background. */
+import { either as E } from 'fp-ts'
+import type { Summarizer } from '../ports/summarizer.js'
+import { createModelSummarizer, type ModelStrategyOptions } from './model-strategy.js'
+import { foldInPrompt, resummarizePrompt } from './prompts.js'
+
+export const name = 'fold-in'
+
+/** A summarizer whose summary is what the model wrote. */
+export function createFoldInSummarizer(options: ModelStrategyOptions): Summarizer {
+  return createModelSummarizer(
+    { name, prompts: { chunk: foldInPrompt, resummarize: resummarizePrompt }, read: (answer) => E.right({ text: answer.trim() }) },
+    options,
+  )
+}

@@ -1,0 +1,75 @@
+/** The list of strategies, and the one way to make a summarizer from a configuration. */
+import { either as E } from 'fp-ts'
+import { z } from 'zod'
+import type { LanguageModel } from '../ports/language-model.js'
+import type { Summarizer } from '../ports/summarizer.js'
+import { createExtractiveSummarizer, name as extractive } from './extractive.js'
+import { createFoldInSummarizer, name as foldIn } from './fold-in.js'
+import type { ModelStrategyOptions } from './model-strategy.js'
+import { createPrompt } from './prompts.js'
+import { createStructuredSummarizer, name as structured } from './structured.js'
+
+export { createExtractiveSummarizer } from './extractive.js'
+export { createFoldInSummarizer } from './fold-in.js'
+export { collectIdentifiers, type Identifiers } from './identifiers.js'
+export { createStructuredSummarizer } from './structured.js'
+
+/** The strategies with a model, by name. */
+const modelStrategies: Readonly<Record<'fold-in' | 'structured', (options: ModelStrategyOptions) => Summarizer>> = {
+  [foldIn]: createFoldInSummarizer,
+  [structured]: createStructuredSummarizer,
+}
+
+/** Every strategy, with whether it needs a model. */
+export const strategies: readonly { readonly name: string; readonly needsModel: boolean }[] = [
+  { name: foldIn, needsModel: true },
+  { name: structured, needsModel: true },
+  { name: extractive, needsModel: false },
+]
+
+const promptSchema = z.strictObject({
+  name: z.string().min(1),
+  text: z.string().refine((text) => text.trim() !== '', 'has no text'),
+})
+
+export const summarizerConfigSchema = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('extractive') }),
+  z.strictObject({
+    kind: z.literal('openai'),
+    strategy: z.enum(['fold-in', 'structured']).optional(),
+    model: z.string().min(1),
+    baseUrl: z.url({ protocol: /^https?$/u }).optional(),
+    apiKey: z.string().min(1).optional(),
+    /** What the model's window takes, where its name does not tell. */
+    windowTokens: z.number().int().min(512).optional(),
+    timeoutMs: z.number().int().positive().optional(),
+    maxRetries: z.number().int().min(0).max(10).optional(),
+    prompt: promptSchema.optional(),
+  }),
+])
+export type SummarizerConfig = z.infer<typeof summarizerConfigSchema>
+export type OpenAiSummarizerConfig = Extract<SummarizerConfig, { kind: 'openai' }>
+
+export type BadSummarizerConfig = { readonly kind: 'BadSummarizerConfig'; readonly field: string; readonly detail: string }
+
+/** Parses a configuration that came from outside, naming the field that is wrong. */
+export function parseSummarizerConfig(input: unknown): E.Either<BadSummarizerConfig, SummarizerConfig> {
+  const parsed = summarizerConfigSchema.safeParse(input)
+  if (parsed.success) return E.right(parsed.data)
+  const issue = parsed.error.issues[0]
+  const field = issue?.code === 'unrecognized_keys' ? issue.keys.join(', ') : issue?.path.join('.') || 'summarizer'
+  return E.left({ kind: 'BadSummarizerConfig', field, detail: issue?.code === 'unrecognized_keys' ? 'is no setting' : (issue?.message ?? 'is wrong') })
+}
+
+/**
+ * A summarizer from its configuration. Which client talks to the model is for the caller to say, because strategies know no adapter;
+ * the extractive strategy needs none.
+ */
+export function createSummarizer(config: Extract<SummarizerConfig, { kind: 'extractive' }>): Summarizer
+export function createSummarizer(config: SummarizerConfig, model: LanguageModel): Summarizer
+export function createSummarizer(config: SummarizerConfig, model?: LanguageModel): Summarizer {
+  if (config.kind === 'extractive') return createExtractiveSummarizer()
+  if (model === undefined) throw new Error(`the summarizer of kind "${config.kind}" needs a language model`)
+  const prompt = config.prompt === undefined ? undefined : createPrompt(config.prompt.name, config.prompt.text)
+  return modelStrategies[config.strategy ?? foldIn]({ model, prompt })
+}

@@ -1,0 +1,265 @@
+/** A Postgres server, asked what every adapter is asked, and what only several connections can show. */
+import { expect, test } from '@jest/globals'
+import { either as E } from 'fp-ts'
+import { createServer } from 'node:net'
+import { createPostgresBodyStore } from '../../src/adapters/postgres/body-store.js'
+import { createPostgresClaims } from '../../src/adapters/postgres/claims.js'
+import { createPostgresEventStore } from '../../src/adapters/postgres/event-store.js'
+import { migrateLog } from '../../src/adapters/postgres/schema.js'
+import { openPostgres } from '../../src/adapters/postgres/sql.js'
+import { describeBodyStore } from '../contracts/body-store.js'
+import { describeClaims } from '../contracts/claims.js'
+import { describeEventStore } from '../contracts/event-store.js'
+import { appended, collect, eventNamed, eventsNamed } from '../support/events.js'
+import { describeOnServer, openTestSchema, testServer } from '../support/postgres.js'
+
+describeOnServer('on a Postgres server', () => {
+  describeEventStore('Postgres', async () => {
+    const { db, schema, drop } = await openTestSchema()
+    const again: Array<() => Promise<void>> = []
+    return {
+      store: createPostgresEventStore(db),
+      close: () => db.close(),
+      async reopen() {
+        const second = await openTestSchema({ schema })
+        again.push(() => second.db.close())
+        return createPostgresEventStore(second.db)
+      },
+      async done() {
+        await db.close()
+        for (const close of again) await close()
+        await drop()
+      },
+    }
+  })
+
+  describeBodyStore('Postgres', async () => {
+    const { db, drop } = await openTestSchema()
+    return {
+      store: createPostgresBodyStore(db),
+      async close() {
+        await db.close()
+        await drop()
+      },
+    }
+  })
+
+  describeClaims('Postgres', async () => {
+    const { db, drop } = await openTestSchema()
+    return {
+      claims: createPostgresClaims(db),
+      async pass(ms) {
+        await db.query(`update compaction_claims set expires_at = expires_at - $1 * interval '1 millisecond'`, [ms])
+      },
+      async close() {
+        await db.close()
+        await drop()
+      },
+    }
+  })
+
+  test('no reader passes an append whose transaction is still open, whichever commits first', async () => {
+    const { db, drop } = await openTestSchema()
+    const store = createPostgresEventStore(db)
+    await appended(store, 'before', [eventNamed('before')])
+    let letGo: () => void = () => undefined
+    let holds: () => void = () => undefined
+    const held = new Promise<void>((resolve) => {
+      letGo = resolve
+    })
+    const holding = new Promise<void>((resolve) => {
+      holds = resolve
+    })
+    const early = db.transaction(async (sql) => {
+      await sql.query('select append_events($1, -2, $2, $3, $4, $5)', ['early', [eventNamed('early').id], ['Noted'], ['{}'], ['{}']])
+      holds()
+      await held
+    })
+    await holding
+    const late = appended(store, 'late', [eventNamed('late')])
+    // The late one stands behind the early one's counter, so nothing is readable that a position before it could still follow.
+    await waitFor(async () => (await db.query(`select from pg_stat_activity where wait_event_type = 'Lock' and query like '%append_events%'`)).length > 0)
+    expect((await collect(store.readAll())).map((event) => event.stream)).toEqual(['before'])
+    expect(await store.head()).toBe(0n)
+    letGo()
+    await Promise.all([early, late])
+    expect((await collect(store.readAll())).map((event) => event.stream)).toEqual(['before', 'early', 'late'])
+    await db.close()
+    await drop()
+  })
+
+  test('an append that is rolled back leaves no gap and no stream', async () => {
+    const { db, drop } = await openTestSchema()
+    const store = createPostgresEventStore(db)
+    const undone = db.transaction(async (sql) => {
+      await sql.query('select append_events($1, -2, $2, $3, $4, $5)', ['undone', [eventNamed('x').id], ['Noted'], ['{}'], ['{}']])
+      throw new Error('changed my mind')
+    })
+    await expect(undone).rejects.toThrow('changed my mind')
+    expect(await appended(store, 'kept', [eventNamed('y')], 'no_stream')).toMatchObject({ position: 0n })
+    expect(await store.streamRevision('undone')).toBe(-1n)
+    await db.close()
+    await drop()
+  })
+
+  test('16 writers of two processes’ worth of pools, and a reader of a third that misses nothing', async () => {
+    const first = await openTestSchema()
+    const second = await openTestSchema({ schema: first.schema })
+    const third = await openTestSchema({ schema: first.schema })
+    const stop = new AbortController()
+    const seen: bigint[] = []
+    const reader = (async () => {
+      for await (const item of createPostgresEventStore(third.db, { pollMs: 1 }).subscribe({ signal: stop.signal })) {
+        if (item.kind === 'event') seen.push(item.event.position)
+        if (seen.length === 1_600) stop.abort()
+      }
+    })()
+    const stores = [createPostgresEventStore(first.db), createPostgresEventStore(second.db)]
+    await Promise.all(
+      Array.from({ length: 16 }, async (_, writer) => {
+        const store = stores[writer % 2]
+        if (store === undefined) return
+        for (let round = 0; round < 50; round++) await appended(store, `conversation-${String(writer % 6)}`, eventsNamed(`${String(writer)} ${String(round)}`, 2))
+      }),
+    )
+    await reader
+    expect(seen).toEqual(Array.from({ length: 1_600 }, (_, place) => BigInt(place)))
+    for (const { db } of [first, second, third]) await db.close()
+    await first.drop()
+  })
+
+  test('a subscription in another process wakes up by a call, not by looking', async () => {
+    const writing = await openTestSchema()
+    const reading = await openTestSchema({ schema: writing.schema })
+    const stop = new AbortController()
+    const items = createPostgresEventStore(reading.db, { pollMs: 600_000 }).subscribe({ signal: stop.signal })[Symbol.asyncIterator]()
+    expect((await items.next()).value).toEqual({ kind: 'caught-up', position: -1n })
+    const next = items.next()
+    await appended(createPostgresEventStore(writing.db), 'a', [eventNamed('x')])
+    expect((await next).value).toMatchObject({ kind: 'event' })
+    // The connection that listens is cut; it comes back, and wakes the reader for what it may have missed.
+    expect((await items.next()).value).toMatchObject({ kind: 'caught-up' })
+    const after = items.next()
+    await writing.db.query(`select pg_terminate_backend(pid) from pg_stat_activity where query ilike 'listen%' and pid <> pg_backend_pid() and datname = current_database()`)
+    await appended(createPostgresEventStore(writing.db), 'a', [eventNamed('y')])
+    expect((await after).value).toMatchObject({ kind: 'event' })
+    stop.abort()
+    await items.return?.(undefined)
+    await reading.db.close()
+    await writing.db.close()
+    await writing.drop()
+  })
+
+  test('events are neither changed nor deleted', async () => {
+    const { db, drop } = await openTestSchema()
+    await appended(createPostgresEventStore(db), 'a', [eventNamed('x')])
+    for (const statement of [`update events set data = '{}'`, 'delete from events', 'truncate events']) {
+      await expect(db.query(statement)).rejects.toMatchObject({ code: '23001', message: 'events are never changed or deleted' })
+    }
+    await db.close()
+    await drop()
+  })
+
+  test('six processes that start on an empty schema at once all find it ready', async () => {
+    const first = await openTestSchema({ migrated: false })
+    const others = await Promise.all(Array.from({ length: 5 }, () => openTestSchema({ schema: first.schema, migrated: false })))
+    const databases = [first, ...others].map(({ db }) => db)
+    await Promise.all(databases.map((db) => migrateLog(db)))
+    await Promise.all(databases.map((db, place) => appended(createPostgresEventStore(db), 'a', [eventNamed(String(place))])))
+    expect(await createPostgresEventStore(first.db).head()).toBe(5n)
+    expect(first.db.hasVector).toBe(others[0]?.db.hasVector)
+    for (const db of databases) await db.close()
+    await first.drop()
+  })
+
+  test('tables of a later version are left alone', async () => {
+    const { db, drop } = await openTestSchema()
+    await db.query('update log_version set version = 99')
+    await expect(migrateLog(db)).rejects.toMatchObject({ kind: 'NewerSchema', message: expect.stringContaining('99') })
+    await db.close()
+    await drop()
+  })
+
+  test('8-byte integers and numerics are strings, a broken statement gives its code, a transaction rolls back', async () => {
+    const { db, drop } = await openTestSchema()
+    expect(await db.query('select 9007199254740993::int8 as a, 1.10::numeric as b, $1::int8 as c, $2::text[] as d', [2n ** 62n, ['x', 'y,"{}\\']])).toEqual([
+      { a: '9007199254740993', b: '1.10', c: String(2n ** 62n), d: ['x', 'y,"{}\\'] },
+    ])
+    await expect(db.query('select 1/0')).rejects.toMatchObject({ code: '22012' })
+    await expect(db.transaction(async (sql) => await sql.query('select * from nowhere'))).rejects.toMatchObject({ code: '42P01' })
+    expect(await db.query('select 1 as one')).toEqual([{ one: 1 }])
+    await db.close()
+    await drop()
+  })
+
+  test('a statement that takes too long is ended, and an append that waits too long may be tried again', async () => {
+    const { db, schema, drop } = await openTestSchema()
+    const hasty = await openTestSchema({ schema, statementTimeoutMs: 200 })
+    await expect(hasty.db.query('select pg_sleep(30)')).rejects.toMatchObject({ code: '57014' })
+    const hastyStore = createPostgresEventStore(hasty.db)
+    await db.transaction(async (sql) => {
+      await sql.query('select from log_head for update')
+      expect(await hastyStore.append('a', 'any', [eventNamed('x')])()).toMatchObject({ left: { kind: 'StoreUnavailable' } })
+    })
+    expect(await appended(hastyStore, 'a', [eventNamed('x')])).toMatchObject({ position: 0n, repeated: false })
+    await hasty.db.close()
+    await db.close()
+    await drop()
+  })
+
+  test('a connection cut under an append fails by a value, and the same append may be tried again', async () => {
+    const { db, schema, drop } = await openTestSchema()
+    const other = await openTestSchema({ schema })
+    const store = createPostgresEventStore(other.db)
+    await db.transaction(async (sql) => {
+      await sql.query('select from log_head for update')
+      const pending = store.append('a', 'any', [eventNamed('x')])()
+      await waitFor(async () => (await db.query(CUT)).length > 0)
+      expect(await pending).toMatchObject({ left: { kind: 'StoreUnavailable' } })
+    })
+    expect(E.isRight(await store.append('a', 'any', [eventNamed('x')])())).toBe(true)
+    await other.db.close()
+    await db.close()
+    await drop()
+  })
+
+  test('a database that is not there, and a name that keeps the password to itself', async () => {
+    const url = new URL(testServer)
+    url.pathname = '/no_such_database'
+    url.password = 'secret-word'
+    const failure: unknown = await openPostgres(url.href).catch((error: unknown) => error)
+    expect(failure).toMatchObject({ kind: 'StoreRefused', message: expect.stringContaining('no_such_database') })
+    expect(JSON.stringify([failure, String(failure)])).not.toContain('secret-word')
+  })
+})
+
+test('an address that is none is refused without repeating it', async () => {
+  for (const address of ['not an address secret', 'mysql://me:secret@host/db']) {
+    const failure: unknown = await openPostgres(address).catch((error: unknown) => error)
+    expect(failure).toMatchObject({ kind: 'StoreRefused', message: expect.stringContaining('postgres://') })
+    expect(String(failure)).not.toContain('secret')
+  }
+})
+
+test('a server that cannot be reached, or that says nothing, is an error in time', async () => {
+  await expect(openPostgres('postgres://me:secret@127.0.0.1:1/db')).rejects.toMatchObject({ kind: 'StoreUnavailable', message: expect.stringMatching(/postgres:\/\/me@127\.0\.0\.1:1\/db.*ECONNREFUSED/) })
+  const silent = createServer()
+  await new Promise<void>((resolve) => {
+    silent.listen(0, '127.0.0.1', resolve)
+  })
+  const address = silent.address()
+  const port = typeof address === 'object' ? (address?.port ?? 0) : 0
+  await expect(openPostgres(`postgres://127.0.0.1:${String(port)}/db`, { connectTimeoutMs: 200 })).rejects.toMatchObject({ kind: 'StoreUnavailable' })
+  silent.close()
+})
+
+const CUT = `select pg_terminate_backend(pid) from pg_stat_activity where wait_event_type = 'Lock' and query like '%append_events%' and pid <> pg_backend_pid()`
+
+/** Asks until it is so; the test's own time limit ends it otherwise. */
+async function waitFor(condition: () => Promise<boolean>): Promise<void> {
+  while (!(await condition())) {
+    await new Promise<void>((resolve) => {
+      setTimeout(resolve, 5)
+    })
+  }
+}

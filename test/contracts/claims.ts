@@ -1,0 +1,73 @@
+/** What users rely on in claims, asked of every adapter. `pass` lets so much time go by: for a database, by moving what is recorded, never by sleeping. */
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import type { Claims } from '../../src/ports/claims.js'
+
+export interface OpenedClaims {
+  readonly claims: Claims
+  pass(ms: number): Promise<void>
+  close(): Promise<void>
+}
+
+export function describeClaims(name: string, open: () => Promise<OpenedClaims>): void {
+  describe(`claims: ${name}`, () => {
+    let opened: OpenedClaims
+    beforeAll(async () => {
+      opened = await open()
+    })
+    afterAll(async () => {
+      await opened.close()
+    })
+
+    test('one owner holds a key, and another one gets it when it is released', async () => {
+      const held = await opened.claims.take('a', 'first', 60_000)
+      expect(held).toBeDefined()
+      expect(await opened.claims.take('a', 'second', 60_000)).toBeUndefined()
+      expect(await opened.claims.take('another key', 'second', 60_000)).toBeDefined()
+      await held?.release()
+      expect(await opened.claims.take('a', 'second', 60_000)).toBeDefined()
+    })
+
+    test('one that runs out goes to the next who asks, and its first owner learns that it is lost', async () => {
+      const held = await opened.claims.take('b', 'first', 1_000)
+      await opened.pass(900)
+      expect(await opened.claims.take('b', 'second', 1_000)).toBeUndefined()
+      await opened.pass(200)
+      const next = await opened.claims.take('b', 'second', 60_000)
+      expect(next).toBeDefined()
+      expect(await held?.extend()).toBe(false)
+      await held?.release()
+      expect(await opened.claims.take('b', 'third', 1_000)).toBeUndefined()
+      expect(await next?.extend()).toBe(true)
+    })
+
+    test('extending holds it for as long again', async () => {
+      const held = await opened.claims.take('c', 'first', 1_000)
+      await opened.pass(800)
+      expect(await held?.extend()).toBe(true)
+      await opened.pass(800)
+      expect(await opened.claims.take('c', 'second', 1_000)).toBeUndefined()
+    })
+
+    test('one that ran out and that nobody took is still held by who took it', async () => {
+      const held = await opened.claims.take('d', 'first', 1_000)
+      await opened.pass(5_000)
+      expect(await held?.extend()).toBe(true)
+      expect(await opened.claims.take('d', 'second', 1_000)).toBeUndefined()
+    })
+
+    test('released twice, or after it went to another, takes nothing from anybody', async () => {
+      const held = await opened.claims.take('e', 'first', 1_000)
+      await held?.release()
+      await held?.release()
+      const next = await opened.claims.take('e', 'second', 60_000)
+      await held?.release()
+      expect(await opened.claims.take('e', 'third', 1_000)).toBeUndefined()
+      expect(await next?.extend()).toBe(true)
+    })
+
+    test('of 16 who ask at once one gets it', async () => {
+      const taken = await Promise.all(Array.from({ length: 16 }, (_, asker) => opened.claims.take('f', `asker ${String(asker)}`, 60_000)))
+      expect(taken.filter((claim) => claim !== undefined)).toHaveLength(1)
+    })
+  })
+}

@@ -1,0 +1,477 @@
+/**
+ * What users rely on in an event store, asked of every adapter.
+ * `open` gives an empty store; `close` shuts it for good, `done` gives it back after a test (where closing would cost seconds), and
+ * `reopen` opens the same events again, in a store that outlives its process.
+ */
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { either as E } from 'fp-ts'
+import { getEventListeners } from 'node:events'
+import { uuidOf } from '../../src/domain/hash.js'
+import type { EventStore, EventToAppend, StoredEvent, SubscriptionItem } from '../../src/ports/event-store.js'
+import { appended, collect, eventNamed, eventsNamed } from '../support/events.js'
+
+export interface OpenedStore {
+  readonly store: EventStore
+  close(): Promise<void>
+  done?(): Promise<void>
+  reopen?(): Promise<EventStore>
+}
+
+const A = 'conversation-a'
+const B = 'conversation-b'
+
+export function describeEventStore(name: string, open: () => Promise<OpenedStore>): void {
+  describe(`event store: ${name}`, () => {
+    let opened: OpenedStore
+    let store: EventStore
+    beforeEach(async () => {
+      opened = await open()
+      store = opened.store
+    })
+    afterEach(async () => {
+      await (opened.done ?? opened.close)()
+    })
+
+    const append = (stream: string, events: readonly EventToAppend[], expected: bigint | 'any' | 'no_stream' = 'any') => appended(store, stream, events, expected)
+    const idsIn = async (stream: string): Promise<string[]> => (await collect(store.readStream(stream))).map((event) => event.id)
+
+    describe('appending', () => {
+      test('an empty store has no head, no stream and nothing to read', async () => {
+        expect(await store.head()).toBe(-1n)
+        expect(await store.streamRevision(A)).toBe(-1n)
+        expect(await collect(store.readStream(A))).toEqual([])
+        expect(await collect(store.readStream(A, { direction: 'backwards' }))).toEqual([])
+        expect(await collect(store.readAll())).toEqual([])
+        expect(await store.readRevisions(A, [0n])).toEqual([])
+        expect(await store.findByIds(A, [uuidOf('x')])).toEqual([])
+      })
+
+      test('revisions count from 0 in each stream, positions grow by one over all of them', async () => {
+        const first = await append(A, eventsNamed('a', 2))
+        const second = await append(B, eventsNamed('b', 1))
+        const third = await append(A, [eventNamed('a again')])
+        expect([first.revision, second.revision, third.revision]).toEqual([1n, 0n, 2n])
+        expect([second.position - first.position, third.position - second.position]).toEqual([1n, 1n])
+        expect(await store.head()).toBe(third.position)
+        expect(await store.streamRevision(A)).toBe(2n)
+      })
+
+      test('an event comes back whole, its texts byte for byte', async () => {
+        const texts = ['{"b":1,  "a":2}', '{"text":"😀 𠮷 \u{10ffff} \u00e9 e\u0301"}', String.raw`{"nul":"\u0000","half":"\ud83d"}`, 'no JSON at all {,"\\', '', ' \n\t\r\u0001', "''\"\"{}[]NULL"]
+        const events = texts.map((text, place) => ({ id: uuidOf('text', text), type: `Type ${String(place)} "{,}`, data: text, metadata: texts[texts.length - 1 - place] ?? '' }))
+        const { position } = await append(A, events)
+        const first = position - BigInt(events.length) + 1n
+        expect(await collect(store.readStream(A))).toEqual(
+          events.map((event, place): StoredEvent => ({ ...event, stream: A, revision: BigInt(place), position: first + BigInt(place) })),
+        )
+      })
+
+      test('an event of 5 MB', async () => {
+        const large = eventNamed('large', 'ä💡 '.repeat(700_000))
+        await append(A, [eventNamed('small'), large, eventNamed('small too')])
+        const [, back] = await collect(store.readStream(A))
+        expect(Buffer.byteLength(large.data)).toBeGreaterThan(4_900_000)
+        expect(back?.data === large.data).toBe(true)
+      })
+
+      test.each(['conversation-/x y/../%_\\', "conversation-'\"{},NULL", 'conversation-会话 😀', `conversation-${'n'.repeat(1_900)}`, 'conversation-a\tb\u0001'])('a stream may be called %j', async (stream) => {
+        await append(stream, [eventNamed('odd')], 'no_stream')
+        expect(await store.streamRevision(stream)).toBe(0n)
+        expect((await collect(store.readAll())).map((event) => event.stream)).toEqual([stream])
+        expect((await store.findByIds(stream, [uuidOf('odd')])).map((event) => event.stream)).toEqual([stream])
+      })
+
+      test('names that differ in case or in how an accent is written are different streams', async () => {
+        const names = ['conversation-\u00e9', 'conversation-e\u0301', 'conversation-\u00c9', 'conversation-e']
+        for (const stream of names) await append(stream, [eventNamed(`in ${stream}`)], 'no_stream')
+        expect((await collect(store.readAll())).map((event) => event.stream)).toEqual(names)
+      })
+
+      test.each([
+        ['no event at all', A, [], 'no event'],
+        ['an empty name of a stream', '', [eventNamed('x')], 'empty'],
+        ['a NUL in a name', 'a\0b', [eventNamed('x')], 'NUL'],
+        ['a name too long for an index', 'n'.repeat(3_000), [eventNamed('x')], 'longer'],
+        ['an id that is no UUID', A, [{ ...eventNamed('x'), id: 'x' }], 'UUID'],
+        ['an id in upper case', A, [{ ...eventNamed('x'), id: uuidOf('x').toUpperCase() }], 'UUID'],
+        ['the same id twice', A, [eventNamed('x'), eventNamed('x')], 'twice'],
+        ['an empty type', A, [{ ...eventNamed('x'), type: '' }], 'type'],
+        ['a raw NUL in data', A, [{ ...eventNamed('x'), data: 'a\0' }], 'NUL'],
+        ['a lone surrogate in metadata', A, [{ ...eventNamed('x'), metadata: '\ud83d' }], 'surrogate'],
+      ])('refuses %s, and writes nothing', async (_name, stream, events, word) => {
+        const refused = await store.append(stream, 'any', events)()
+        expect(refused).toMatchObject({ left: { kind: 'AppendRefused', detail: expect.stringContaining(word) } })
+        expect(await store.head()).toBe(-1n)
+      })
+    })
+
+    describe('expecting a revision', () => {
+      test('a new stream is there for no_stream, -1n and any, and not for a revision', async () => {
+        expect(await store.append(A, 0n, [eventNamed('x')])()).toEqual(E.left({ kind: 'RevisionConflict', stream: A, expected: 0n, actual: -1n }))
+        expect(await store.streamRevision(A)).toBe(-1n)
+        await append(A, [eventNamed('x')], 'no_stream')
+        await append(B, [eventNamed('y')], -1n)
+        await append('conversation-c', [eventNamed('z')], 'any')
+      })
+
+      test('a stream that is there takes its own revision and any, and nothing else', async () => {
+        await append(A, eventsNamed('first', 3))
+        for (const expected of ['no_stream', -1n, 0n, 1n, 3n, 2n ** 62n] as const) {
+          expect(await store.append(A, expected, [eventNamed('late')])()).toEqual(E.left({ kind: 'RevisionConflict', stream: A, expected, actual: 2n }))
+        }
+        expect((await append(A, [eventNamed('next')], 2n)).revision).toBe(3n)
+        expect((await append(A, [eventNamed('and one')], 'any')).revision).toBe(4n)
+        expect(await store.head()).toBe((await collect(store.readAll())).at(-1)?.position)
+      })
+
+      test.each(['no_stream', 0n] as const)('of 16 that race at %s one wins, and the others learn where the stream stands', async (expected) => {
+        if (expected === 0n) await append(A, [eventNamed('there')])
+        const results = await Promise.all(Array.from({ length: 16 }, (_, racer) => store.append(A, expected, [eventNamed(`racer ${String(racer)}`)])()))
+        const won = results.filter(E.isRight)
+        expect(won).toHaveLength(1)
+        const actual = expected === 0n ? 1n : 0n
+        expect(won[0]?.right.revision).toBe(actual)
+        expect(results.filter(E.isLeft)).toEqual(Array.from({ length: 15 }, () => E.left({ kind: 'RevisionConflict', stream: A, expected, actual })))
+        expect(await idsIn(A)).toHaveLength(Number(actual) + 1)
+      })
+    })
+
+    describe('appending again', () => {
+      test.each(['any', 'no_stream', 0n, 7n, -1n] as const)('the same events give their first result at %s, however late', async (expected) => {
+        await append(A, [eventNamed('before')])
+        const events = eventsNamed('mine', 3)
+        const first = await append(A, events, 0n)
+        await append(A, eventsNamed('others', 5))
+        await append(B, eventsNamed('elsewhere', 2))
+        const head = await store.head()
+        expect(await append(A, events, expected)).toEqual({ ...first, repeated: true })
+        expect(first.repeated).toBe(false)
+        expect(await store.head()).toBe(head)
+      })
+
+      test('other metadata is the same event, and the first one stays', async () => {
+        const event = eventNamed('x')
+        await append(A, [event])
+        expect((await append(A, [{ ...event, metadata: '{"recordedAt":"later"}' }])).repeated).toBe(true)
+        expect((await collect(store.readStream(A))).map((stored) => stored.metadata)).toEqual([event.metadata])
+      })
+
+      test('one event of several is repeated too, and the whole run of two appends', async () => {
+        const events = eventsNamed('x', 4)
+        await append(A, events.slice(0, 2))
+        const { revision, position } = await append(A, events.slice(2))
+        expect(await append(A, events.slice(1, 2))).toMatchObject({ revision: 1n, repeated: true })
+        expect(await append(A, events)).toEqual({ revision, position, repeated: true })
+      })
+
+      test.each<[string, (there: EventToAppend[]) => EventToAppend[], number[]]>([
+        ['other data', ([a, b]) => [{ ...eventNamed('there 0'), data: '{}' }, ...(a && b ? [b] : [])], [0, 1]],
+        ['another type', ([a]) => (a ? [{ ...a, type: 'Other' }] : []), [0]],
+        ['some of them new', ([, b]) => [eventNamed('new'), ...(b ? [b] : [])], [1]],
+        ['a new one behind', (there) => [...there, eventNamed('new')], [0, 1, 2]],
+        ['another order', ([a, b]) => (a && b ? [b, a] : []), [1, 0]],
+        ['a gap between them', ([a, , c]) => (a && c ? [a, c] : []), [0, 2]],
+      ])('refuses %s and names the ids that are there', async (_name, change, places) => {
+        const there = eventsNamed('there', 3)
+        await append(A, there)
+        const ids = places.map((place) => there[place]?.id)
+        for (const expected of ['any', 2n, 'no_stream'] as const) {
+          expect(await store.append(A, expected, change(there))()).toEqual(E.left({ kind: 'IdsRecorded', stream: A, ids }))
+        }
+        expect(await idsIn(A)).toEqual(there.map((event) => event.id))
+      })
+
+      test('an id is taken in its own stream alone', async () => {
+        await append(A, [eventNamed('x')])
+        expect((await append(B, [eventNamed('x')], 'no_stream')).repeated).toBe(false)
+      })
+
+      test('of 16 that send the same events at once one writes them, and all get its result', async () => {
+        const events = eventsNamed('same', 3)
+        const results = await Promise.all(Array.from({ length: 16 }, () => append(A, events, 'no_stream')))
+        expect(results.filter((result) => !result.repeated)).toHaveLength(1)
+        expect(new Set(results.map((result) => `${String(result.revision)} ${String(result.position)}`)).size).toBe(1)
+        expect(await store.streamRevision(A)).toBe(2n)
+      })
+    })
+
+    describe('reading', () => {
+      test('a stream both ways, from a revision, with a limit', async () => {
+        await append(A, eventsNamed('a', 10))
+        await append(B, eventsNamed('b', 3))
+        const revisions = async (options: Parameters<EventStore['readStream']>[1]): Promise<number[]> => (await collect(store.readStream(A, options))).map((event) => Number(event.revision))
+        expect(await revisions({})).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
+        expect(await revisions({ direction: 'backwards' })).toEqual([9, 8, 7, 6, 5, 4, 3, 2, 1, 0])
+        expect(await revisions({ from: 7n })).toEqual([7, 8, 9])
+        expect(await revisions({ from: 2n, direction: 'backwards' })).toEqual([2, 1, 0])
+        expect(await revisions({ from: 3n, limit: 2 })).toEqual([3, 4])
+        expect(await revisions({ from: 3n, direction: 'backwards', limit: 2 })).toEqual([3, 2])
+        expect(await revisions({ limit: 0 })).toEqual([])
+        expect(await revisions({ from: 10n })).toEqual([])
+        expect(await revisions({ from: 99n, direction: 'backwards', limit: 1 })).toEqual([9])
+        expect(await revisions({ from: -5n, limit: 1 })).toEqual([0])
+        expect(await revisions({ from: -1n, direction: 'backwards' })).toEqual([])
+      })
+
+      test('single revisions and ids, in order, without those that are not there', async () => {
+        const events = eventsNamed('a', 6)
+        await append(A, events)
+        await append(B, eventsNamed('b', 6))
+        expect((await store.readRevisions(A, [4n, 0n, 99n, 4n, -1n])).map((event) => [event.stream, event.revision])).toEqual([[A, 0n], [A, 4n]])
+        const ids = [events[5]?.id ?? '', uuidOf('b 0'), events[1]?.id ?? '', events[5]?.id ?? '']
+        expect((await store.findByIds(A, ids)).map((event) => event.revision)).toEqual([1n, 5n])
+        expect(await store.readRevisions(A, [])).toEqual([])
+        expect(await store.findByIds(A, [])).toEqual([])
+      })
+
+      test('all streams by position, after a position, with a limit', async () => {
+        await append(A, eventsNamed('a', 3))
+        await append(B, eventsNamed('b', 2))
+        await append(A, eventsNamed('a again', 2))
+        const all = await collect(store.readAll())
+        expect(all.map((event) => event.stream)).toEqual([A, A, A, B, B, A, A])
+        expect(all.map((event) => event.position)).toEqual(all.map((_, place) => (all[0]?.position ?? 0n) + BigInt(place)))
+        expect(await collect(store.readAll({ after: all[2]?.position ?? 0n }))).toEqual(all.slice(3))
+        expect(await collect(store.readAll({ after: all[2]?.position ?? 0n, limit: 2 }))).toEqual(all.slice(3, 5))
+        expect(await collect(store.readAll({ limit: 0 }))).toEqual([])
+        expect(await collect(store.readAll({ after: await store.head() }))).toEqual([])
+        expect(await collect(store.readAll({ after: 10n ** 12n }))).toEqual([])
+      })
+
+      test.each(['conversation-', 'conv%', 'conv_rsation-', 'a\\', 'a\\%', '会', ''])('by the prefix %j as it is written, without patterns', async (prefix) => {
+        const streams = ['conversation-1', 'conv%-2', 'conv_rsation-3', 'a\\b', 'a\\%', 'a%', '会话', 'Conversation-4', 'x-conversation-5']
+        for (const stream of streams) await append(stream, [eventNamed(`in ${stream}`)])
+        const found = await collect(store.readAll({ prefix, after: -1n }))
+        expect(found.map((event) => event.stream)).toEqual(streams.filter((stream) => stream.startsWith(prefix)))
+        const limited = await collect(store.readAll({ prefix, limit: 1 }))
+        expect(limited).toEqual(found.slice(0, 1))
+      })
+
+      test('10,000 events in one read, both ways and by position', async () => {
+        for (let part = 0; part < 10; part++) await append(A, eventsNamed(`part ${String(part)}`, 1_000))
+        const forwards = await collect(store.readStream(A))
+        expect(forwards.map((event) => Number(event.revision))).toEqual(Array.from({ length: 10_000 }, (_, place) => place))
+        expect((await collect(store.readStream(A, { direction: 'backwards' }))).toReversed()).toEqual(forwards)
+        expect(await collect(store.readAll({ prefix: 'conversation-' }))).toEqual(forwards)
+        expect(await collect(store.readAll({ prefix: 'nothing' }))).toEqual([])
+        expect(await store.readRevisions(A, forwards.map((event) => event.revision))).toEqual(forwards)
+      })
+
+      test('several large events in one read', async () => {
+        for (let place = 0; place < 12; place++) await append(A, [eventNamed(String(place), 'x'.repeat(place % 3 === 0 ? 10 : 3_000_000))])
+        expect((await collect(store.readStream(A))).map((event) => event.revision)).toHaveLength(12)
+        expect(await collect(store.readAll())).toHaveLength(12)
+      })
+    })
+
+    describe('subscribing', () => {
+      /** Runs a subscription beside the test; `until` resolves when what it gave fulfils a condition, without looking at a clock. */
+      function subscribed(options: { after?: bigint; prefix?: string; limit?: number } = {}) {
+        const stop = new AbortController()
+        const items: SubscriptionItem[] = []
+        let changed: () => void = () => undefined
+        const ended = (async () => {
+          for await (const item of store.subscribe({ ...options, signal: stop.signal })) {
+            items.push(item)
+            changed()
+          }
+        })()
+        ended.catch(() => undefined)
+        return {
+          items,
+          stop,
+          ended,
+          ids: () => items.flatMap((item) => (item.kind === 'event' ? [item.event.id] : [])),
+          async until(fulfilled: (given: readonly SubscriptionItem[]) => boolean): Promise<void> {
+            while (!fulfilled(items)) {
+              await new Promise<void>((resolve) => {
+                changed = resolve
+              })
+            }
+          },
+        }
+      }
+      const caughtUpAt = (position: bigint) => (items: readonly SubscriptionItem[]) => items.some((item) => item.kind === 'caught-up' && item.position >= position)
+
+      test('an empty store is caught up at once', async () => {
+        const reader = subscribed()
+        await reader.until((items) => items.length > 0)
+        expect(reader.items).toEqual([{ kind: 'caught-up', position: -1n }])
+        reader.stop.abort()
+        await reader.ended
+      })
+
+      test('gives what happened while away, then says that it is caught up, then what happens', async () => {
+        await append(A, eventsNamed('before', 3))
+        const checkpoint = await store.head()
+        await append(A, eventsNamed('away', 2))
+        await append(B, eventsNamed('away too', 1))
+        const away = await store.head()
+        const reader = subscribed({ after: checkpoint })
+        await reader.until(caughtUpAt(away))
+        const live = await append(A, eventsNamed('live', 2))
+        await reader.until(caughtUpAt(live.position))
+        reader.stop.abort()
+        await reader.ended
+        expect(reader.items.flatMap((item) => (item.kind === 'event' ? [item.event] : []))).toEqual(await collect(store.readAll({ after: checkpoint })))
+        expect(reader.items.findIndex((item) => item.kind === 'caught-up')).toBe(3)
+      })
+
+      test('a live event arrives well within a second', async () => {
+        const reader = subscribed()
+        await reader.until(caughtUpAt(-1n))
+        const delays: number[] = []
+        for (let round = 0; round < 20; round++) {
+          const from = performance.now()
+          const { position } = await append(A, [eventNamed(`live ${String(round)}`)])
+          await reader.until((items) => items.some((item) => item.kind === 'event' && item.event.position === position))
+          delays.push(performance.now() - from)
+        }
+        reader.stop.abort()
+        await reader.ended
+        expect(delays.toSorted((a, b) => a - b)[10]).toBeLessThan(500)
+      })
+
+      test('with a prefix it also tells how far it has looked', async () => {
+        const reader = subscribed({ prefix: 'prompt-' })
+        await reader.until(caughtUpAt(-1n))
+        const { position } = await append(A, eventsNamed('of no interest', 3))
+        await reader.until(caughtUpAt(position))
+        const wanted = await append('prompt-x', [eventNamed('wanted')])
+        await reader.until(caughtUpAt(wanted.position))
+        reader.stop.abort()
+        await reader.ended
+        expect(reader.ids()).toEqual([uuidOf('wanted')])
+      })
+
+      test('ends after its limit', async () => {
+        await append(A, eventsNamed('x', 5))
+        const reader = subscribed({ limit: 3 })
+        await reader.ended
+        expect(reader.ids()).toEqual(eventsNamed('x', 3).map((event) => event.id))
+      })
+
+      test('an abort ends it without an error, before, while it reads and while it waits, and leaves nothing behind', async () => {
+        await append(A, eventsNamed('x', 300))
+        const before = new AbortController()
+        before.abort()
+        expect(await collect(store.subscribe({ signal: before.signal }))).toEqual([])
+
+        const during = new AbortController()
+        const seen: SubscriptionItem[] = []
+        for await (const item of store.subscribe({ signal: during.signal })) {
+          seen.push(item)
+          if (seen.length === 100) during.abort()
+        }
+        expect(seen).toHaveLength(100)
+
+        const waiting = subscribed()
+        await waiting.until(caughtUpAt(await store.head()))
+        waiting.stop.abort()
+        await waiting.ended
+        for (const { signal } of [before, during, waiting.stop]) expect(getEventListeners(signal, 'abort')).toEqual([])
+      })
+
+      test('who leaves in the middle leaves nothing behind', async () => {
+        await append(A, eventsNamed('x', 300))
+        const { signal } = new AbortController()
+        for await (const item of store.subscribe({ signal })) {
+          expect(item.kind).toBe('event')
+          break
+        }
+        expect(getEventListeners(signal, 'abort')).toEqual([])
+        await append(A, [eventNamed('after')])
+      })
+
+      test('several read for themselves', async () => {
+        const readers = [subscribed(), subscribed({ prefix: A }), subscribed({ prefix: B })]
+        await append(A, eventsNamed('a', 20))
+        const { position } = await append(B, eventsNamed('b', 20))
+        for (const reader of readers) {
+          await reader.until(caughtUpAt(position))
+          reader.stop.abort()
+          await reader.ended
+        }
+        expect(readers.map((reader) => reader.ids().length)).toEqual([40, 20, 20])
+      })
+
+      test('while 16 write, a reader sees each event exactly once, in order, and no position is missing', async () => {
+        const reader = subscribed()
+        const acknowledged = new Map<string, bigint>()
+        await Promise.all(
+          Array.from({ length: 16 }, async (_, writer) => {
+            for (let round = 0; round < 20; round++) {
+              const events = eventsNamed(`writer ${String(writer)} round ${String(round)}`, 1 + ((writer + round) % 3))
+              // Some share a stream, some collide at a revision and lose: a loser must not leave a gap.
+              const lost = await store.append(`conversation-${String(writer % 5)}`, 'no_stream', [eventNamed(`lost ${String(writer)} ${String(round)}`)])()
+              if (E.isRight(lost)) acknowledged.set(uuidOf(`lost ${String(writer)} ${String(round)}`), lost.right.position)
+              const { position } = await append(`conversation-${String(writer % 5)}`, events)
+              events.forEach((event, place) => acknowledged.set(event.id, position - BigInt(events.length - 1 - place)))
+            }
+          }),
+        )
+        await reader.until(caughtUpAt(await store.head()))
+        reader.stop.abort()
+        await reader.ended
+        const seen = reader.items.flatMap((item) => (item.kind === 'event' ? [item.event] : []))
+        const first = seen[0]?.position ?? 0n
+        expect(seen.map((event) => event.position)).toEqual(seen.map((_, place) => first + BigInt(place)))
+        expect(new Map(seen.map((event) => [event.id, event.position]))).toEqual(new Map([...acknowledged].toSorted((a, b) => Number(a[1] - b[1]))))
+        expect(seen).toEqual(await collect(store.readAll()))
+        for (let stream = 0; stream < 5; stream++) {
+          const events = await collect(store.readStream(`conversation-${String(stream)}`))
+          expect(events.map((event) => Number(event.revision))).toEqual(events.map((_, place) => place))
+          expect(events.map((event) => event.position)).toEqual(events.map((event) => event.position).toSorted((a, b) => Number(a - b)))
+        }
+      })
+    })
+
+    describe('closing', () => {
+      test('a closed store says that it cannot be reached, and keeps nobody waiting', async () => {
+        await append(A, [eventNamed('x')])
+        const stop = new AbortController()
+        const items = store.subscribe({ signal: stop.signal })[Symbol.asyncIterator]()
+        await items.next()
+        await items.next()
+        const waiting = Promise.resolve(items.next()).then(
+          () => 'ended',
+          (error: unknown) => error,
+        )
+        await opened.close()
+        expect(await waiting).toMatchObject({ kind: 'StoreUnavailable' })
+        expect(await store.append(A, 'any', [eventNamed('y')])()).toMatchObject({ left: { kind: 'StoreUnavailable', detail: expect.stringContaining('closed') } })
+        await expect(store.head()).rejects.toMatchObject({ kind: 'StoreUnavailable' })
+        await expect(collect(store.readStream(A))).rejects.toMatchObject({ kind: 'StoreUnavailable' })
+        await expect(collect(store.readAll())).rejects.toMatchObject({ kind: 'StoreUnavailable' })
+        await expect(collect(store.subscribe({ signal: stop.signal }))).rejects.toMatchObject({ kind: 'StoreUnavailable' })
+        await opened.close()
+      })
+
+      test('closing while many append loses none that was acknowledged', async () => {
+        const results = Array.from({ length: 40 }, (_, place) => store.append(A, 'any', [eventNamed(String(place))])())
+        await results[5]
+        await opened.close()
+        const settled = await Promise.all(results)
+        expect(settled.filter(E.isLeft).every((result) => result.left.kind === 'StoreUnavailable')).toBe(true)
+        if (opened.reopen === undefined) return
+        store = await opened.reopen()
+        const there = await idsIn(A)
+        const acknowledged = settled.flatMap((result, place) => (E.isRight(result) ? [uuidOf(String(place))] : []))
+        expect(acknowledged.length).toBeGreaterThan(5)
+        expect(acknowledged.filter((id) => !there.includes(id))).toEqual([])
+      })
+
+      test('opened again, everything is where it was, and goes on from there', async () => {
+        if (opened.reopen === undefined) return
+        const events = eventsNamed('x', 5)
+        const first = await append(A, events)
+        const before = await collect(store.readAll())
+        await opened.close()
+        store = await opened.reopen()
+        expect(await collect(store.readAll())).toEqual(before)
+        expect(await append(A, events)).toEqual({ ...first, repeated: true })
+        expect(await append(A, [eventNamed('next')], 4n)).toEqual({ revision: 5n, position: first.position + 1n, repeated: false })
+      })
+    })
+  })
+}
