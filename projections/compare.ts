@@ -7,7 +7,7 @@ import type { RecordedFact } from '../src/domain/events.js'
 import type { Database, Sql } from '../src/ports/sql.js'
 import { foldRows, inKeyOrder, rowKey } from './fold.js'
 import type { Cell, ColumnType, Projection, Row, Table } from './projection.js'
-import { physicalName, readCheckpoints } from './store.js'
+import { hasCheckpoints, physicalName, readCheckpoints } from './store.js'
 
 export interface Difference {
   readonly projection: string
@@ -77,6 +77,7 @@ async function readRows(db: Database, projection: Projection, conversationId: st
     try {
       return await db.transaction(async (sql) => {
         await sql.script('set transaction isolation level repeatable read')
+        if (!(await hasCheckpoints(sql))) return undefined
         const live = (await readCheckpoints(sql, [projection.name])).find(({ state }) => state === 'live')
         if (live === undefined) return undefined
         const rows = new Map<string, Row[]>()

@@ -4,7 +4,7 @@
  * `verify` compares the SQL rows with the first; the writer sends the second, so that a message which came and left within one batch costs no statement at all.
  */
 import type { RecordedFact } from '../src/domain/events.js'
-import type { Cell, Projection, Row, RowChange, Table } from './projection.js'
+import type { Cell, ColumnType, Projection, Row, RowChange, Table } from './projection.js'
 import { changesOf } from './projection.js'
 
 /** A text that two rows share only where they share their key: the cells with their lengths, so that no two lists of cells run together. */
@@ -70,21 +70,18 @@ export function coalesce(tables: readonly Table[], changes: Iterable<RowChange>)
   return collected.net
 }
 
-const compareCells = (a: Cell | undefined, b: Cell | undefined): number => {
-  if (typeof a === 'string' || typeof b === 'string') {
-    const [left, right] = [String(a), String(b)]
-    return left < right ? -1 : Number(left > right)
-  }
-  const [left, right] = [a ?? 0, b ?? 0]
-  return left < right ? -1 : Number(left > right)
+/** A cell of a key so that it compares: a large number comes back from a database as text. */
+function comparable(type: ColumnType | undefined, cell: Cell | undefined): string | number | bigint {
+  if (type === 'int8') return BigInt(String(cell))
+  return type === 'int4' || type === 'float8' ? Number(cell) : String(cell)
 }
 
 /** Rows in the order of their key, by code units and numbers: the same on every machine, where a database goes by its collation. */
 export function inKeyOrder(table: Table, rows: Iterable<Row>): Row[] {
   return [...rows].toSorted((a, b) => {
     for (const column of table.key) {
-      const order = compareCells(a[column], b[column])
-      if (order !== 0) return order
+      const [left, right] = [comparable(table.columns[column], a[column]), comparable(table.columns[column], b[column])]
+      if (left !== right) return left < right ? -1 : 1
     }
     return 0
   })

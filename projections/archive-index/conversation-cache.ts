@@ -26,6 +26,9 @@ interface Kept {
   readonly authors: string[]
   readonly times: number[]
   readonly lengths: number[]
+  readonly replies: number[]
+  readonly distinctAuthors: Map<string, string>
+  totalLength: number
   table: TermTable
   /** The refresh that is under way, or the last one. They go one after the other: two at once would add the same rows. */
   refreshed: Promise<void>
@@ -35,7 +38,7 @@ interface Kept {
 export function createConversationCache(sql: Sql, limitBytes = DEFAULT_LIMIT_BYTES): (conversationId: string) => Promise<RevisionedCorpus> {
   const cache = new LRUCache<string, Kept>({ maxSize: limitBytes, sizeCalculation: bytesOf })
   return async (conversationId) => {
-    const kept = cache.get(conversationId) ?? { revisions: [], authors: [], times: [], lengths: [], table: emptyTermTable(), refreshed: Promise.resolve() }
+    const kept = cache.get(conversationId) ?? nothingKept()
     const refresh = kept.refreshed.then(async () => await addNewRows(sql, conversationId, kept))
     // A failure belongs to the search that asked; the next one tries again.
     kept.refreshed = refresh.catch(() => undefined)
@@ -48,27 +51,49 @@ export function createConversationCache(sql: Sql, limitBytes = DEFAULT_LIMIT_BYT
   }
 }
 
+const nothingKept = (): Kept => ({
+  revisions: [], authors: [], times: [], lengths: [], replies: [], distinctAuthors: new Map(), totalLength: 0, table: emptyTermTable(), refreshed: Promise.resolve(),
+})
+
 const bytesOf = ({ table, revisions }: Kept): number => table.bytes + BYTES_A_MESSAGE * revisions.length + 1
 
 async function addNewRows(sql: Sql, conversationId: string, kept: Kept): Promise<void> {
   const [row] = await sql.query<{ heads: string | null; terms: string | null }>(LOAD, [conversationId, String(kept.revisions.at(-1) ?? -1)])
   if (row === undefined || row.heads === null) return
   const repeated: number[] = []
-  const known = new Map(kept.authors.length === 0 ? [] : [...new Set(kept.authors)].map((author) => [author, author] as const))
   for (const head of row.heads.split('\n')) {
     const [revision = '0', author = '', createdAt = '', length = '0', twice = '0'] = head.split('\t')
     // Slices of a long text keep it alive; one string an author is enough.
-    if (!known.has(author)) known.set(author, author)
-    kept.authors.push(known.get(author) ?? author)
+    if (!kept.distinctAuthors.has(author)) kept.distinctAuthors.set(author, author)
+    const known = kept.distinctAuthors.get(author) ?? author
+    kept.replies.push(kept.authors.length > 0 && kept.authors.at(-1) !== known ? 1 : 0)
+    kept.authors.push(known)
     kept.revisions.push(Number(revision))
     kept.times.push(Date.parse(createdAt))
     kept.lengths.push(Number(length))
+    kept.totalLength += Number(length)
     repeated.push(Number(twice))
   }
   kept.table = kept.table.withLines(row.terms ?? '', repeated)
 }
 
 /** The conversation as it is now; what is added later lies behind `size`. */
-function corpusOf({ revisions, authors, times, lengths, table }: Kept): RevisionedCorpus {
-  return { size: table.size, revisions, authors, times, lengths, follows: (at) => at > 0, postings: (term) => table.postings(codeOf(term)) }
+function corpusOf({ revisions, authors, times, lengths, replies, distinctAuthors, totalLength, table }: Kept): RevisionedCorpus {
+  // Ranking asks for a term's messages more than once.
+  const asked = new Map<string, readonly number[]>()
+  return {
+    size: table.size,
+    revisions,
+    authors,
+    distinctAuthors: [...distinctAuthors.keys()],
+    times,
+    lengths,
+    meanLength: totalLength / Math.max(table.size, 1),
+    replies,
+    postings(term) {
+      const known = asked.get(term) ?? table.postings(codeOf(term))
+      asked.set(term, known)
+      return known
+    },
+  }
 }

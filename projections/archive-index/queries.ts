@@ -130,10 +130,11 @@ function scopeCandidates(found: readonly CandidateRow[], frequency: ReadonlyMap<
     conversationIds: rows.map((row) => row.conversationId),
     revisions,
     authors: rows.map((row) => row.author),
+    distinctAuthors: [...new Set(rows.map((row) => row.author))],
+    meanLength: rows.reduce((all, row) => all + row.length, 0) / Math.max(rows.length, 1),
     times: rows.map((row) => Date.parse(row.createdAt)),
     lengths: rows.map((row) => row.length),
-    // Neighbours that have no term themselves are not among the candidates, and facts of other types lie between messages: a step of two is still near.
-    follows: (at) => at > 0 && rows[at]?.conversationId === rows[at - 1]?.conversationId && (revisions[at] ?? 0) - (revisions[at - 1] ?? 0) <= 2,
+    replies: rows.map((row, at) => (repliesTo(row, rows[at - 1]) ? 1 : 0)),
     postings: (term) =>
       rows.flatMap((row, at) => {
         const count = countIn(row.terms, row.repeated, term)
@@ -147,6 +148,10 @@ function scopeCandidates(found: readonly CandidateRow[], frequency: ReadonlyMap<
   }
 }
 
+// Neighbours that have no term themselves are not among the candidates, and facts of other types lie between messages: a step of two is still near.
+const repliesTo = (row: CandidateRow, before: CandidateRow | undefined): boolean =>
+  before?.conversationId === row.conversationId && before.author !== row.author && Number(row.revision) - Number(before.revision) <= 2
+
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
 async function phrase(sql: Sql, within: Within, text: string, limit: number): Promise<readonly MessageRef[]> {
@@ -159,32 +164,55 @@ async function phrase(sql: Sql, within: Within, text: string, limit: number): Pr
   return rows.map(({ conversationId, revision }) => ({ conversationId, revision: Number(revision) }))
 }
 
+interface Cover {
+  readonly batchId: string
+  readonly messageIds: string
+}
+
 interface MessageSqlRow {
   conversationId: string
   revision: string
   messageId: string
   createdAt: string
   text: string
-  covers: readonly { readonly batchId: string; readonly messageIds: string }[] | null
+  batchId: string | null
+  messageIds: string | null
 }
 
 async function messageRows(sql: Sql, refs: readonly MessageRef[]): Promise<readonly MessageRow[]> {
   if (refs.length === 0) return []
-  // Batches are runs of messages, but a message that was pinned lies within the run of a batch that does not have it. So the batches whose
-  // runs hold the message are given, which is one nearly always, and the lists of their messages say which.
+  // Batches are runs of messages one behind the other, so the first that does not end before the message has it, nearly always.
   const rows = await sql.query<MessageSqlRow>(
     `select m.conversation_id as "conversationId", m.revision, m.message_id as "messageId", m.created_at as "createdAt", m.text,
-       (select json_agg(json_build_object('batchId', b.batch_id, 'messageIds', b.message_ids)) from archive_batches b
-        where b.conversation_id = m.conversation_id and b.depth = 0 and b.last_revision >= m.revision and b.first_revision <= m.revision) as covers
+       b.batch_id as "batchId", b.message_ids as "messageIds"
      from unnest($1::text[], $2::int8[]) with ordinality as asked(conversation_id, revision, place)
      join archive_messages m on m.conversation_id = asked.conversation_id and m.revision = asked.revision
+     left join lateral (
+       select batch_id, message_ids from archive_batches b
+       where b.conversation_id = m.conversation_id and b.last_revision >= m.revision and b.depth = 0 order by b.last_revision limit 1
+     ) as b on true
      order by asked.place`,
     [refs.map((ref) => ref.conversationId), refs.map((ref) => String(ref.revision))],
   )
-  return rows.map(({ covers, ...row }) => {
-    const batch = (covers ?? []).find(({ messageIds }) => idsOf(messageIds).includes(row.messageId))
-    return { ...row, revision: Number(row.revision), batchId: batch?.batchId ?? null }
-  })
+  return await Promise.all(
+    rows.map(async ({ batchId, messageIds, ...row }) => {
+      const revision = Number(row.revision)
+      // Behind the last batch: live.
+      if (batchId === null || messageIds === null) return { ...row, revision, batchId: null }
+      const isIn = (cover: Cover): boolean => idsOf(cover.messageIds).includes(row.messageId)
+      const cover = isIn({ batchId, messageIds }) ? { batchId } : (await coversOf(sql, row)).find(isIn)
+      return { ...row, revision, batchId: cover?.batchId ?? null }
+    }),
+  )
+}
+
+/** All batches in whose run a message lies. One that was pinned lies in the run of a batch that does not have it, until a later one may. */
+async function coversOf(sql: Sql, { conversationId, revision }: { readonly conversationId: string; readonly revision: string }): Promise<readonly Cover[]> {
+  return await sql.query<{ batchId: string; messageIds: string }>(
+    `select batch_id as "batchId", message_ids as "messageIds" from archive_batches
+     where conversation_id = $1 and depth = 0 and last_revision >= $2 and first_revision <= $2`,
+    [conversationId, revision],
+  )
 }
 
 // Our own projection wrote it.

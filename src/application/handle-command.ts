@@ -38,6 +38,8 @@ export interface ConversationsOptions {
   readonly clock: Clock
   /** Tokens of live messages that the states kept in memory may have together. */
   readonly cacheTokens?: number
+  /** True where nobody else can append to this log (a folder belongs to one process): then a state in memory is always the newest. */
+  readonly alone?: boolean
 }
 
 // How often an append is tried again: after a conflict it decides anew, after an unknown outcome it repeats the same events.
@@ -71,7 +73,7 @@ function encodeAll(state: Conversation, facts: readonly Fact[], now: string, pro
 }
 
 /** Loads, decides and appends; keeps the states in use in memory. */
-export function createConversations({ log, clock, cacheTokens = 8_000_000 }: ConversationsOptions): Conversations {
+export function createConversations({ log, clock, cacheTokens = 8_000_000, alone = false }: ConversationsOptions): Conversations {
   const cache = new LRUCache<string, Conversation>({ maxSize: cacheTokens, sizeCalculation: (state) => 500 + state.tokens })
   const turns = new Map<string, Promise<unknown>>()
 
@@ -88,8 +90,9 @@ export function createConversations({ log, clock, cacheTokens = 8_000_000 }: Con
     }
   }
 
-  async function load(conversationId: string): Promise<Conversation> {
+  async function load(conversationId: string, afresh = false): Promise<Conversation> {
     const known = cache.get(conversationId)
+    if (known !== undefined && alone && !afresh) return known
     const state = known === undefined ? await loadConversation(log, conversationId) : await catchUpConversation(log, known)
     cache.set(conversationId, state)
     return state
@@ -122,6 +125,9 @@ export function createConversations({ log, clock, cacheTokens = 8_000_000 }: Con
     return E.right(same)
   }
 
+  const messageEventIds = (stream: string, commands: readonly Command[]): string[] =>
+    commands.flatMap((command) => (command.type === 'AppendMessages' ? command.messages.flatMap(({ messageId }) => (messageId === undefined ? [] : [messageEventId(stream, messageId)])) : []))
+
   const without = (commands: readonly Command[], messageIds: ReadonlySet<string>): Command[] =>
     commands.map((command) =>
       command.type === 'AppendMessages'
@@ -137,15 +143,28 @@ export function createConversations({ log, clock, cacheTokens = 8_000_000 }: Con
     for (let tries = 0; tries < CONFLICT_ATTEMPTS; tries += 1) {
       const encoded: Encoded = { events: [], bodies: [], facts: [] }
       let seen = state
+      let refused: E.Either<Rejection, never> | undefined
       for (const command of asked) {
         const decided = decide(seen, command)
-        if (E.isLeft(decided)) return decided
+        if (E.isLeft(decided)) {
+          refused = decided
+          break
+        }
         // The next command is decided on the state that this one leads to.
         const { events, bodies, facts } = encodeAll(seen, decided.right, clock.now().toISOString(), provenance)
         encoded.events.push(...events)
         encoded.bodies.push(...bodies)
         encoded.facts.push(...facts)
         seen = facts.reduce(evolve, seen)
+      }
+      if (refused !== undefined) {
+        // A message that was recorded and folded away long ago is no longer in the state, and a rule for new ones may refuse it (a tool
+        // result whose call has left as well): what is recorded already is taken out before the answer is no.
+        const same = await recordedBefore(stream, asked, messageEventIds(stream, asked))
+        if (E.isLeft(same)) return same
+        if (same.right.size === 0) return refused
+        asked = without(asked, same.right)
+        continue
       }
       if (encoded.facts.length === 0) return E.right({ state, facts: [], position: undefined })
       const appended = await appendUntilKnown(stream, state.revision, encoded)
@@ -158,7 +177,7 @@ export function createConversations({ log, clock, cacheTokens = 8_000_000 }: Con
         return appended
       }
       const stood = state.revision
-      state = await load(conversationId)
+      state = await load(conversationId, true)
       if (E.isRight(appended)) return E.right({ state, facts: [], position: appended.right.position })
       conflict = appended.left
       // Ids that are recorded though the stream stands where we thought come from before the live window; else it is a race, decided anew.

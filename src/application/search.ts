@@ -51,25 +51,35 @@ const DEFAULT_LIMIT = 10
 /** How far down the list by meaning counts, and the constant of reciprocal rank fusion (Cormack and others, 2009). */
 const NEAREST = 50
 const FUSION = 60
+/** Places ranked beyond those asked for: some turn out to be live (pinned ones) or gone when they are opened. */
+const SPARE = 200
 
 /** The best hits for a query, best first. */
 export async function search({ index, embedding }: SearchPorts, query: string, options: SearchOptions): Promise<readonly SearchHit[]> {
   const { within, limit = DEFAULT_LIMIT, include = 'all' } = options
   if (limit <= 0) return []
+  const upTo = await revisionsUpTo(index, options)
   const [byText, byMeaning] = await Promise.all([
-    foundByText(index, query, options),
+    foundByText(index, query, options, upTo),
     embedding === undefined || include === 'batches' ? [] : foundByMeaning(index, embedding, query, within),
   ])
   const found = byMeaning.length === 0 ? byText : fused(byText, byMeaning)
-  return await hitsOf(index, found, options, limit)
+  const excluded = new Set(options.excludeBatchIds)
+  const allowed = found.filter((each) => (each.kind === 'batch' ? !excluded.has(each.batchId) : each.revision <= upTo))
+  return await hitsOf(index, allowed, options.excludeLive === true, limit)
 }
 
-async function foundByText(index: ArchiveIndex, query: string, { within, include = 'all', limit = DEFAULT_LIMIT }: SearchOptions): Promise<readonly Found[]> {
+/** The last revision that may be found. Nearly all live messages of a conversation lie behind its last batch, so they are left out before ranking. */
+async function revisionsUpTo(index: ArchiveIndex, { within, excludeLive }: SearchOptions): Promise<number> {
+  return excludeLive === true && 'conversationId' in within ? await index.archivedUpTo(within.conversationId) : Infinity
+}
+
+async function foundByText(index: ArchiveIndex, query: string, { within, include = 'all', limit = DEFAULT_LIMIT }: SearchOptions, upTo: number): Promise<readonly Found[]> {
   const terms = queryTerms(query)
   if (terms.length === 0) return include === 'batches' ? [] : await foundAsPhrase(index, within, query, limit)
   const { corpus, batches, conversationIdAt } = await gathered(index, within, terms, include)
-  const ranked = rank(query, terms, corpus)
-  const weighted = weightedTerms(terms, namesIn(corpus.authors))
+  const ranked = rank(query, terms, corpus, { most: limit + SPARE, accepts: (at) => (corpus.revisions[at] ?? 0) <= upTo })
+  const weighted = weightedTerms(terms, namesIn(corpus))
   const inCorpus = batches.map((batch) => inCorpusOf(batch, corpus, conversationIdAt))
   const entries =
     include === 'batches' ? rankBatches(weighted, inCorpus, corpus)
@@ -150,22 +160,13 @@ function fused(...lists: readonly (readonly Found[])[]): readonly Found[] {
 }
 
 /** Opens what was found, from the top of the list, until there are enough: some turn out to be live, or gone since they were ranked. */
-async function hitsOf(index: ArchiveIndex, found: readonly Found[], options: SearchOptions, limit: number): Promise<readonly SearchHit[]> {
-  const allowed = await allowedBy(index, options)
-  const wanted = found.filter(allowed)
+async function hitsOf(index: ArchiveIndex, found: readonly Found[], excludeLive: boolean, limit: number): Promise<readonly SearchHit[]> {
   const hits: SearchHit[] = []
-  for (let from = 0; from < wanted.length && hits.length < limit; from += limit) {
-    const opened = await open(index, wanted.slice(from, from + limit))
-    hits.push(...opened.filter((hit) => options.excludeLive !== true || hit.batchId !== null))
+  for (let from = 0; from < found.length && hits.length < limit; from += limit) {
+    const opened = await open(index, found.slice(from, from + limit))
+    hits.push(...opened.filter((hit) => !excludeLive || hit.batchId !== null))
   }
   return hits.slice(0, limit)
-}
-
-async function allowedBy(index: ArchiveIndex, { within, excludeLive, excludeBatchIds = [] }: SearchOptions): Promise<(found: Found) => boolean> {
-  const excluded = new Set(excludeBatchIds)
-  // Within a conversation nearly all live messages lie behind the last batch, so most of them need not be opened to be left out.
-  const upTo = excludeLive === true && 'conversationId' in within ? await index.archivedUpTo(within.conversationId) : Infinity
-  return (found) => (found.kind === 'batch' ? !excluded.has(found.batchId) : found.revision <= upTo)
 }
 
 async function open(index: ArchiveIndex, found: readonly Found[]): Promise<readonly SearchHit[]> {

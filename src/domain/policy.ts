@@ -65,6 +65,10 @@ export type Policy = z.infer<typeof policySchema>
 export const DEFAULT_WINDOW_TOKENS = 128_000
 /** Share of a window that a chunk may fill; the rest is for the template, the background, the answer and a rough estimate's error. */
 const CHUNK_SHARE_OF_WINDOW = 0.6
+/** How many summaries of the largest size would fill the soft limit, unless 1,024 tokens each are fewer. */
+const SUMMARIES_A_SOFT_LIMIT = 40
+/** Tokens of a chunk in summaries of the largest size: a summary that replaces less is not worth its call. */
+const CHUNK_IN_SUMMARIES = 16
 
 // Windows by model name; a longer name that starts with one of these, followed by a dash or a dot, has the same window.
 const windows = new Map<string, number>([
@@ -145,9 +149,10 @@ export function resolvePolicy(settings: PolicySettings, summarizerWindowTokens =
     const detail = `leaves ${String(hardLimit(window))} tokens after systemReserve, outputReserve and safetyBuffer: at least 128 are needed`
     return E.left({ kind: 'BadPolicy', field: 'modelMaxTokens', detail })
   }
-  // 1,024 tokens a summary fills a small window with summaries: measured at 8,000 tokens, a sixteenth of the soft limit takes a third of the calls away.
-  const maxSummaryTokens = settings.maxSummaryTokens ?? Math.max(16, Math.min(1024, Math.floor(softLimit(window) / 16)))
-  const chunkMinTokens = settings.chunkMinTokens ?? 4 * maxSummaryTokens
+  // Shares measured with the extractive summarizer over 52 real conversations at 8,000 tokens (docs/decisions/0003-default-policy.md):
+  // a sixteenth of the soft limit, four summaries' worth and a buffer of 6 took 1,564 calls; these take 1,111.
+  const maxSummaryTokens = settings.maxSummaryTokens ?? Math.max(32, Math.min(1024, Math.floor(softLimit(window) / SUMMARIES_A_SOFT_LIMIT)))
+  const chunkMinTokens = settings.chunkMinTokens ?? CHUNK_IN_SUMMARIES * maxSummaryTokens
   const chunkMaxTokens = settings.chunkMaxTokens ?? Math.max(64, Math.floor(summarizerWindowTokens * CHUNK_SHARE_OF_WINDOW))
   return E.right({
     ...window,
@@ -158,7 +163,7 @@ export function resolvePolicy(settings: PolicySettings, summarizerWindowTokens =
     clipFirst: settings.clipFirst ?? 2,
     clipMiddle: settings.clipMiddle ?? 1,
     clipLast: settings.clipLast ?? 2,
-    buffer: settings.buffer ?? 6,
+    buffer: settings.buffer ?? 10,
     maxSummaryTokens,
     temperature: settings.temperature ?? 0,
     view: settings.view ?? 'clip-archive',

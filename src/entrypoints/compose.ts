@@ -114,7 +114,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   }
 
   const log = { store: createPostgresEventStore(db), bodies: createPostgresBodyStore(db) }
-  const conversations = createConversations({ log, clock })
+  const conversations = createConversations({ log, clock, alone: !shared })
   const decode = (stored: Parameters<typeof decodeFact>[0]): ReturnType<typeof decodeFact> => decodeFact(stored, log.bodies)
   const runner = createProjectionRunner({ db, store: log.store, decode, projections, onFailure: onProblem })
   const index = createArchiveIndex(db)
@@ -237,9 +237,9 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
       if (conversationId !== undefined && scope !== undefined) throw bad('scope', 'goes without a conversation: a search stays in one of the two')
       return find(query, { within: conversationId === undefined ? { scope: scope ?? null } : { conversationId }, ...given })
     },
-    async *log(conversationId) {
+    async *log(conversationId, given = {}) {
       await existing(conversationId)
-      for await (const stored of log.store.readStream(conversationStream(conversationId))) yield await decode(stored)
+      for await (const stored of log.store.readStream(conversationStream(conversationId), given)) yield await decode(stored)
     },
     async list(given = {}) {
       await caughtUp()

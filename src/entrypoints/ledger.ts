@@ -46,6 +46,12 @@ export interface LedgerSearchOptions {
   readonly include?: 'messages' | 'batches' | 'all'
 }
 
+export interface LogOptions {
+  /** The first revision to give. */
+  readonly from?: bigint
+  readonly limit?: number
+}
+
 export interface VerifyOptions {
   readonly onConversation?: (done: number) => void
 }
@@ -61,8 +67,8 @@ export interface Ledger {
   settled(conversationId?: string): Promise<void>
   /** Searches batches and messages, best first, within one conversation or one scope (by default: those without a scope). */
   search(query: string, options?: LedgerSearchOptions): Promise<readonly SearchHit[]>
-  /** Every fact of a conversation, oldest first. */
-  log(conversationId: string): AsyncIterable<RecordedFact>
+  /** Every fact of a conversation, oldest first; from a revision on, and at most so many, where that is asked for. */
+  log(conversationId: string, options?: LogOptions): AsyncIterable<RecordedFact>
   /** Every conversation, the one that something happened in last first. */
   list(options?: { readonly scope?: string }): Promise<readonly ConversationSummary[]>
   /** Proves that nothing was lost, of one conversation or of all. */

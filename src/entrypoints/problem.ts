@@ -2,11 +2,13 @@
  * Failure → one sentence, and whose fault it is. The only place that makes sentences of rejections and failures; a way in turns the
  * fault into its exit status or HTTP status.
  */
+import { RebuildFailed } from '../../projections/rebuild.js'
+import { ProjectionStopped } from '../../projections/runner.js'
 import { UnreadableEventError } from '../application/facts.js'
 import type { CommandFailure } from '../application/handle-command.js'
 import type { LeadingTooLarge } from '../domain/context.js'
 import type { BadMessage } from '../domain/message.js'
-import { StoreError } from '../adapters/store-error.js'
+import { codeOf, StoreError } from '../adapters/store-error.js'
 import type { SummarizerFailure } from '../ports/summarizer.js'
 
 /** `input`: what was asked is wrong; `state`: it does not fit what is recorded; `world`: a store or model cannot be used now; `data`: the log cannot be trusted or read. */
@@ -30,6 +32,9 @@ export class LedgerError extends Error {
   }
 }
 
+// Our own details go on from the field's name; those of the parser are sentences of their own.
+const fieldSentence = (field: string, detail: string): string => (/^[A-Z]/u.test(detail) ? `${field}: ${detail}` : `${field} ${detail}`)
+
 function describe(failure: Failure): readonly [Fault, string] {
   switch (failure.kind) {
     case 'BadId':
@@ -37,9 +42,9 @@ function describe(failure: Failure): readonly [Fault, string] {
     case 'BadInput':
       return ['input', `${failure.field}: ${failure.detail}`]
     case 'BadMessage':
-      return ['input', `${failure.field} ${failure.detail}`]
+      return ['input', fieldSentence(failure.field, failure.detail)]
     case 'BadPolicy':
-      return ['input', `policy: ${failure.field} ${failure.detail}`]
+      return ['input', `policy: ${fieldSentence(failure.field, failure.detail)}`]
     case 'NotConfigured':
       return ['state', 'the conversation has no configuration yet: append a message first']
     case 'NoSuchConversation':
@@ -92,5 +97,20 @@ export function faultOf(error: unknown): { fault: Fault | 'bug'; message: string
   if (error instanceof LedgerError) return { fault: error.fault, message: error.message }
   if (error instanceof UnreadableEventError) return { fault: 'data', message: error.message }
   if (error instanceof StoreError) return { fault: 'world', message: error.message }
+  if (error instanceof ProjectionStopped) return { fault: 'data', message: error.message }
+  if (error instanceof RebuildFailed) return { fault: 'world', message: error.message }
+  if (isServersNo(error)) return { fault: 'world', message: `the store says no: ${error.message}` }
   return { fault: 'bug', message: error instanceof Error ? error.message : String(error) }
+}
+
+// Classes of Postgres: connection (08), authorization (28), resources such as a full disk (53), somebody stepped in (57), its system (58).
+const isServersNo = (error: unknown): error is Error => error instanceof Error && /^(?:08|28|53|57|58)[\dA-Z]{3}$/u.test(codeOf(error) ?? '')
+
+/** The name of an error's kind, for who goes by it. */
+export function kindOf(error: unknown): string {
+  if (error instanceof LedgerError) return error.failure.kind
+  if (error instanceof UnreadableEventError) return error.event.kind
+  if (error instanceof StoreError) return error.kind
+  if (error instanceof ProjectionStopped || error instanceof RebuildFailed) return error.name
+  return isServersNo(error) ? 'StoreUnavailable' : 'Bug'
 }

@@ -49,7 +49,7 @@ const REASON = words(
   '因为|因為|由于|由於|所以|原因|为了|為了|ので|ため|理由|なので|때문|위해|그래서|이유',
 )
 const FILLER =
-  /^(?:(?:ok(?:ay)?|sure|thanks?(?: you)?(?: so much)?|thx|great|nice|cool|perfect|awesome|wow|hi|hello|hey|bye|good (?:morning|night|luck)|you'?re welcome|no problem|sounds good|got it|yes|no|yep|nope|please|haha+|lol|danke|hallo|tschüss|merci|bonjour|salut|gracias|hola|adiós|спасибо|привет|好的|谢谢|謝謝|你好|您好|再见|不客气|嗯+|はい|ありがとう(?:ございま(?:す|した))?|こんにちは|こんばんは|おはようございます|よろしくお願いします|そうですね|そうなんですね|なるほど|네|안녕하세요|감사합니다|고마워요?)[\s,.!?，。！？、~…\p{L}']{0,24})$|(?:let me|i'?ll|now i(?:'ll)?|now let'?s)(?: now| also)? (?:check|look|see|read|take a look|search|find|start by|verify|explore|examine|continue|run|try)/iu
+  /^(?:(?:ok(?:ay)?|sure|thanks?(?: you)?(?: so much)?|thx|great|nice|cool|perfect|awesome|wow|hi|hello|hey|bye|good (?:morning|night|luck)|you'?re welcome|no problem|sounds good|got it|yes|no|yep|nope|please|haha+|lol|danke|hallo|tschüss|merci|bonjour|salut|gracias|hola|adiós|спасибо|привет|好的|谢谢|謝謝|你好|您好|再见|不客气|嗯+|はい|ありがとう(?:ございま(?:す|した))?|こんにちは|こんばんは|おはようございます|よろしくお願いします|そうですね|そうなんですね|なるほど|네|안녕하세요|감사합니다|고마워요?)[\s,.!?，。！？、~…\p{L}\p{N}']{0,24})$|(?:let me|i'?ll|now i(?:'ll)?|now let'?s)(?: now| also)? (?:check|look|see|read|take a look|search|find|start by|verify|explore|examine|continue|run|try)|(?:확인|검증|수행|진행|검색)(?:을|를)? ?하겠습니다|살펴보겠습니다|(?:確認|調査|検証|実行)(?:します|しましょう|させてください)|見てみ(?:ます|ましょう)|让我(?:看|检查|查|先)|我来(?:看|检查|查)/iu
 const QUESTION = /[?？؟]|(?:吗|呢|么|嘛|です ?か|ます ?か|でしょうか|ますか|까요?|나요|니까)[。.!！\s]*$/u
 
 /** What a sentence seems to be, by its words. */

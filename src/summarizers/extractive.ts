@@ -52,7 +52,7 @@ function* textsOf(messages: readonly MessageToSummarize[]): Generator<string> {
 const budget = (tokens: number, share: number, most: number): number => Math.max(1, Math.min(most, Math.max(MIN_TOKENS, Math.ceil(tokens * share))))
 
 /** The chosen units as lines: one a message, calls in a row together, a line for each day where there is more than one. */
-export function renderUnits(chosen: readonly Unit[]): string {
+function renderUnits(chosen: readonly Unit[]): string {
   const units = chosen.toSorted((a, b) => a.order - b.order)
   const days = new Set(units.map((unit) => unit.day)).size > 1
   const lines: string[] = []
@@ -80,9 +80,12 @@ function renderWithin(chosen: readonly Unit[], maxTokens: number): string {
   return first === undefined ? '' : clipToTokens(renderUnits([first]), maxTokens)
 }
 
+// Folders, branches and fractions look like paths too; a name with an extension is a file.
+const HAS_EXTENSION = /\.[^./\\]+$/u
+
 /** Files that the text does not name, in a line of their own where there is room. */
 function withFiles(text: string, files: readonly string[], maxTokens: number): string {
-  const missing = [...new Set(files)].filter((file) => !text.includes(file))
+  const missing = [...new Set(files)].filter((file) => HAS_EXTENSION.test(file) && !text.includes(file))
   if (missing.length === 0) return text
   let line = ''
   for (const file of missing) {
@@ -128,7 +131,7 @@ function extractChunk(messages: readonly MessageToSummarize[], background: strin
   const named = units.filter((unit) => unit.kind === 'speech').flatMap((unit) => collectIdentifiers(unit.text).files)
   return {
     text: nonEmpty(pick(units, [...touched, ...named], maxTokens), inventory(messages), maxTokens),
-    sections: sectionsOfChunk(units, actions, messages.length, maxTokens),
+    sections: sectionsOfChunk(units, actions, messages.length, maxSummaryTokens),
   }
 }
 
@@ -137,7 +140,7 @@ function extractSummaries(summaries: readonly SummaryToFold[], maxSummaryTokens:
   const texts = summaries.map((summary) => summary.text)
   const maxTokens = budget(tokensUpTo(texts, enough), SHARE_OF_SUMMARIES, maxSummaryTokens)
   const files = summaries.flatMap((summary) => collectIdentifiers(summary.text).files)
-  const sections = mergedSections(summaries, maxTokens)
+  const sections = mergedSections(summaries, maxSummaryTokens)
   return {
     text: nonEmpty(pick(unitsOfSummaries(summaries), files, maxTokens), `${String(summaries.length)} summaries without text`, maxTokens),
     ...(sections === undefined ? {} : { sections }),

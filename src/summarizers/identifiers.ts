@@ -24,7 +24,10 @@ const IDENTIFIER =
 // Most sentences have none of these inside a word, and so neither a file nor an identifier: the patterns above need not be asked.
 const SUSPECT = /\S[./_]\S|[a-z][A-Z]|#\d|[a-f]\d|\d[a-f]|--[a-z]|[A-Z]-\d|\d\.\d/u
 
-const unique = (matches: Iterable<RegExpMatchArray>): string[] => [...new Set(Array.from(matches, ([match]) => match))]
+// What an ellipsis follows was cut off there, and is the name of nothing.
+const unique = (text: string, pattern: RegExp): string[] => [
+  ...new Set(Array.from(text.matchAll(pattern)).flatMap((match) => (text.charAt(match.index + match[0].length) === '…' ? [] : [match[0]]))),
+]
 
 /**
  * The file names and identifiers in a text, each once, in the order in which they first occur.
@@ -33,9 +36,9 @@ const unique = (matches: Iterable<RegExpMatchArray>): string[] => [...new Set(Ar
 export function collectIdentifiers(text: string): Identifiers {
   if (!SUSPECT.test(text)) return { files: [], identifiers: [] }
   const read = text.length <= MAX_CHARACTERS ? text : `${text.slice(0, MAX_CHARACTERS / 2)}\n${text.slice(-MAX_CHARACTERS / 2)}`
-  const files = unique(read.matchAll(FILE)).filter((file) => /[\p{L}\p{N}]/u.test(file))
+  const files = unique(read, FILE).filter((file) => /[\p{L}\p{N}]/u.test(file))
   const inFiles = new Set(files)
-  const identifiers = unique(read.matchAll(IDENTIFIER)).filter((identifier) => !inFiles.has(identifier))
+  const identifiers = unique(read, IDENTIFIER).filter((identifier) => !inFiles.has(identifier))
   return { files, identifiers }
 }
 

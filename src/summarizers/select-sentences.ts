@@ -1,8 +1,8 @@
 /**
  * Which sentences stand for the rest: the worthiest, each measured against what is already chosen, so that nothing is said twice.
  *
- * What a sentence costs does not count, as long as it fits: dividing by tokens to the power of 0.3 fills a summary with short exclamations,
- * and loses a tenth of the terms that the answers to 700 labelled questions are made of.
+ * What a sentence costs does not count, as long as it fits. Divided by the root of its tokens, its worth would favour short exclamations:
+ * measured on LoCoMo, 0.60 of the terms that answers are made of are kept then, and 0.66 without, all else being equal.
  *
  * Worth only falls as more is chosen, so a queue that looks again at its first entry alone ("lazy greedy") finds the same as looking at all
  * of them each time, and stays near linear.

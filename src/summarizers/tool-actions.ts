@@ -74,9 +74,9 @@ const subjectOf = (values: Arguments): string =>
 
 function fileOf(call: ToolCall, values: Arguments): string | undefined {
   const named = firstText(values, FILE_KEYS)
-  if (named !== undefined && named.length <= 300) return named
+  if (named !== undefined && named.length <= 300) return cleanText(named)
   const patched = /\*\*\* (?:Add|Update|Delete) File: (\S[^\n\\"]{0,200})/u.exec(headOf(call.function?.arguments ?? '', MAX_PARSED_CHARACTERS))
-  return patched?.[1]?.trim()
+  return patched?.[1] === undefined ? undefined : cleanText(patched[1]).trim()
 }
 
 /** What a tool does, by the words of its name (`get_credit` edits nothing). A shell may do anything. */
@@ -92,9 +92,9 @@ export function effectOf(tool: string): ToolEffect {
 
 // "Exit code 1" says that it failed; the line after it, or the last one, says why.
 function errorOf({ errors, first, last }: OutputDigest): string {
-  const head = errors[0] ?? first
+  const head = (errors[0] ?? first).replace(/^error:\s*(?=\S)/iu, '')
   const why = errors[1] ?? last
-  return head.length < 20 && why !== '' && why !== head ? `${head}: ${why}` : head
+  return head.length < 20 && why !== '' && !why.includes(head) ? `${head}: ${why}` : head
 }
 
 function outcomeOf(effect: ToolEffect, failed: boolean, digest: OutputDigest): string {
@@ -126,7 +126,7 @@ export function toolActions(messages: readonly MessageToSummarize[]): readonly T
     if (message.role !== 'tool' || called.has(message.toolCallId ?? '')) return calls
     const digest = digestOutput(textOf(message.content))
     const failed = hasFailed(message, 'other', digest)
-    return [{ message: index, tool: message.name ?? 'tool', effect: 'other', file: undefined, subject: '', failed, outcome: outcomeOf('other', failed, digest) }]
+    return [{ message: index, tool: short(message.name ?? 'tool', 60), effect: 'other', file: undefined, subject: '', failed, outcome: outcomeOf('other', failed, digest) }]
   })
 }
 

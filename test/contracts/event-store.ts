@@ -9,6 +9,7 @@ import { getEventListeners } from 'node:events'
 import { uuidOf } from '../../src/domain/hash.js'
 import type { EventStore, EventToAppend, StoredEvent, SubscriptionItem } from '../../src/ports/event-store.js'
 import { appended, collect, eventNamed, eventsNamed } from '../support/events.js'
+import { changes } from '../support/latch.js'
 
 export interface OpenedStore {
   readonly store: EventStore
@@ -29,10 +30,11 @@ export function describeEventStore(name: string, open: () => Promise<OpenedStore
       store = opened.store
     })
     afterEach(async () => {
-      await (opened.done ?? opened.close)()
+      await (opened.done === undefined ? opened.close() : opened.done())
     })
 
     const append = (stream: string, events: readonly EventToAppend[], expected: bigint | 'any' | 'no_stream' = 'any') => appended(store, stream, events, expected)
+    const subscribed = (options?: SubscribeOptions) => subscribedTo(store, options)
     const idsIn = async (stream: string): Promise<string[]> => (await collect(store.readStream(stream))).map((event) => event.id)
 
     describe('appending', () => {
@@ -265,34 +267,6 @@ export function describeEventStore(name: string, open: () => Promise<OpenedStore
     })
 
     describe('subscribing', () => {
-      /** Runs a subscription beside the test; `until` resolves when what it gave fulfils a condition, without looking at a clock. */
-      function subscribed(options: { after?: bigint; prefix?: string; limit?: number } = {}) {
-        const stop = new AbortController()
-        const items: SubscriptionItem[] = []
-        let changed: () => void = () => undefined
-        const ended = (async () => {
-          for await (const item of store.subscribe({ ...options, signal: stop.signal })) {
-            items.push(item)
-            changed()
-          }
-        })()
-        ended.catch(() => undefined)
-        return {
-          items,
-          stop,
-          ended,
-          ids: () => items.flatMap((item) => (item.kind === 'event' ? [item.event.id] : [])),
-          async until(fulfilled: (given: readonly SubscriptionItem[]) => boolean): Promise<void> {
-            while (!fulfilled(items)) {
-              await new Promise<void>((resolve) => {
-                changed = resolve
-              })
-            }
-          },
-        }
-      }
-      const caughtUpAt = (position: bigint) => (items: readonly SubscriptionItem[]) => items.some((item) => item.kind === 'caught-up' && item.position >= position)
-
       test('an empty store is caught up at once', async () => {
         const reader = subscribed()
         await reader.until((items) => items.length > 0)
@@ -475,3 +449,30 @@ export function describeEventStore(name: string, open: () => Promise<OpenedStore
     })
   })
 }
+
+type SubscribeOptions = Omit<Parameters<EventStore['subscribe']>[0], 'signal'>
+
+/** Runs a subscription beside the test; `until` resolves when what it gave fulfils a condition. */
+function subscribedTo(store: EventStore, options: SubscribeOptions = {}) {
+  const stop = new AbortController()
+  const items: SubscriptionItem[] = []
+  const change = changes()
+  const ended = (async () => {
+    for await (const item of store.subscribe({ ...options, signal: stop.signal })) {
+      items.push(item)
+      change.happened()
+    }
+  })()
+  return {
+    items,
+    stop,
+    ended,
+    ids: (): string[] => items.flatMap((item) => (item.kind === 'event' ? [item.event.id] : [])),
+    async until(fulfilled: (given: readonly SubscriptionItem[]) => boolean): Promise<void> {
+      // A subscription that fails, or ends too soon, fails the test here.
+      while (!fulfilled(items)) await Promise.race([change.next(), ended.then(() => expect(fulfilled(items)).toBe(true))])
+    },
+  }
+}
+
+const caughtUpAt = (position: bigint) => (items: readonly SubscriptionItem[]) => items.some((item) => item.kind === 'caught-up' && item.position >= position)

@@ -1,14 +1,10 @@
 /** The Postgres server for tests: the one that `CONTEXT_LEDGER_TEST_POSTGRES` names, and a schema of its own for each test. */
-import { describe } from '@jest/globals'
 import { randomUUID } from 'node:crypto'
 import { migrateLog } from '../../src/adapters/postgres/schema.js'
 import { openPostgres, type PostgresOptions } from '../../src/adapters/postgres/sql.js'
 import type { Database } from '../../src/ports/sql.js'
 
 export const testServer = process.env['CONTEXT_LEDGER_TEST_POSTGRES'] ?? ''
-
-/** Runs only where a server is named; otherwise its tests are counted as skipped. */
-export const describeOnServer = testServer === '' ? describe.skip : describe
 
 /** A database with a new schema, with the log's tables unless told otherwise, and the way to drop all of it. */
 export async function openTestSchema(options: PostgresOptions & { readonly migrated?: boolean } = {}): Promise<{ db: Database; schema: string; drop: () => Promise<void> }> {

@@ -1,13 +1,13 @@
 /**
  * A folder is open in one process at a time. PGlite itself has no such lock, and two processes on one folder lose acknowledged events without an error.
  *
- * The lock is a file `lock.<n>` that says who took it; the highest number counts. Only a process that is dead loses its lock, never one
- * that is merely old or slow, so time plays no part (libraries that go by the file's age would take the folder from a process that was suspended).
- * A lock is taken by creating the next number, which the file system lets exactly one process do; the highest number never goes away, it is at most
- * marked as released. So one that read the folder a while ago and then creates a number below the highest sees that it came too late.
+ * Below `lock/` lie files named by numbers, each says who took the folder with it, and the highest counts. `<number>.free` beside it says that it was
+ * given back (an empty file, because a full disk still takes one). Who wants the folder creates the next number, which the file system lets
+ * exactly one process do. Only a process that is dead loses its lock, never one that is merely old or slow: time plays no part, where libraries
+ * that go by a file's age would take the folder from a process that was suspended.
  */
 import { randomUUID } from 'node:crypto'
-import { link, mkdir, readdir, readFile, readlink, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { link, mkdir, readdir, readFile, readlink, rm, stat, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { basename, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -19,34 +19,33 @@ export interface FolderLock {
   release(): Promise<void>
 }
 
+/** The one name that the lock uses in a folder. */
+export const LOCK_NAME = 'lock'
+
 /** Takes the folder for this process, making it where it is missing; throws a `StoreError` that says who has it or what is wrong with it. */
 export async function lockFolder(folder: string): Promise<FolderLock> {
+  const locks = join(folder, LOCK_NAME)
   await makeFolder(folder)
   const mine = await ownRecord()
   try {
+    await mkdir(locks, { recursive: true })
     for (;;) {
-      const highest = await highestLock(folder)
-      const owner = highest === 0 ? undefined : await readRecord(fileOf(folder, highest))
-      if (owner === 'gone') continue
-      if (owner !== undefined) await refuseWhereHeld(folder, fileOf(folder, highest), owner)
+      const highest = await highestLock(locks)
+      if (highest > 0 && !(await isFree(locks, highest))) await refuseWhereHeld(folder, join(locks, String(highest)))
       const number = highest + 1
-      if (!(await createLock(folder, number, mine))) continue
-      // Somebody may have gone further while this process stood still between looking and creating.
-      if ((await highestLock(folder)) > number) {
-        await rm(fileOf(folder, number), { force: true })
+      if (!(await createLock(locks, number, mine))) continue
+      // A number is swept away only when several higher ones are there. A process that stood still so long, between looking and creating,
+      // that its number was free once more sees them now.
+      if ((await highestLock(locks)) > number) {
+        await rm(join(locks, String(number)), { force: true })
         continue
       }
-      await sweep(folder, number)
-      return { release: () => release(folder, number, mine) }
+      await sweep(locks, number)
+      return { release: () => release(locks, number) }
     }
   } catch (error) {
     throw error instanceof StoreError ? error : unusable(folder, error)
   }
-}
-
-/** True for the names that the lock uses in a folder. */
-export function isLockFile(name: string): boolean {
-  return LOCK_FILE.test(name) || name.startsWith(DRAFT)
 }
 
 /** What a failure of the file system means for who wanted to open `folder`. */
@@ -58,8 +57,10 @@ export function unusable(folder: string, error: unknown): StoreError {
   return new StoreError('FolderUnusable', `${folder} cannot be used: ${sentenceOf(error)}`, error)
 }
 
-const LOCK_FILE = /^lock\.(\d{1,15})$/
-const DRAFT = 'lock-draft-'
+const LOCK_FILE = /^(\d{1,15})(?:\.free)?$/
+const DRAFT = 'draft-'
+/** So many locks stay behind the highest. */
+const KEPT = 4
 
 const Record = z.object({
   pid: z.number(),
@@ -72,9 +73,6 @@ const Record = z.object({
   /** Which run of the machine, and whose pids: a container counts its own. Linux alone tells. */
   bootId: z.string().optional(),
   pidNamespace: z.string().optional(),
-  /** Tells two locks of one process apart. */
-  token: z.string(),
-  released: z.boolean(),
 })
 type Record = z.infer<typeof Record>
 
@@ -87,19 +85,24 @@ async function makeFolder(folder: string): Promise<void> {
   }
 }
 
-const fileOf = (folder: string, number: number): string => join(folder, `lock.${String(number)}`)
-
-async function highestLock(folder: string): Promise<number> {
-  const names = await readdir(folder)
+async function highestLock(locks: string): Promise<number> {
+  const names = await readdir(locks)
   return Math.max(0, ...names.map((name) => Number(LOCK_FILE.exec(name)?.[1] ?? 0)))
 }
 
+async function isFree(locks: string, number: number): Promise<boolean> {
+  return await stat(join(locks, `${String(number)}.free`)).then(
+    () => true,
+    () => false,
+  )
+}
+
 /** Creates the file with its content in one step, so that nobody ever reads half a record; false where the number was taken. */
-async function createLock(folder: string, number: number, record: Record): Promise<boolean> {
-  const draft = join(folder, DRAFT + randomUUID())
+async function createLock(locks: string, number: number, record: Record): Promise<boolean> {
+  const draft = join(locks, DRAFT + randomUUID())
   try {
     await writeFile(draft, JSON.stringify(record))
-    await link(draft, fileOf(folder, number))
+    await link(draft, join(locks, String(number)))
     return true
   } catch (error) {
     const code = codeOf(error)
@@ -107,7 +110,7 @@ async function createLock(folder: string, number: number, record: Record): Promi
     if (code === 'EEXIST' || code === 'ENOENT') return false
     if (code !== 'EPERM' && code !== 'ENOTSUP' && code !== 'ENOSYS') throw error
     // A file system without hard links (exFAT, some shares). Who reads between creating and writing waits for the rest.
-    return await writeFile(fileOf(folder, number), JSON.stringify(record), { flag: 'wx' }).then(
+    return await writeFile(join(locks, String(number)), JSON.stringify(record), { flag: 'wx' }).then(
       () => true,
       (failure: unknown) => {
         if (codeOf(failure) === 'EEXIST') return false
@@ -143,9 +146,10 @@ function parseRecord(text: string): Record | undefined {
   }
 }
 
-async function refuseWhereHeld(folder: string, file: string, owner: Record): Promise<void> {
-  const where = owner.released ? 'nowhere' : await whereIs(owner)
-  if (where === 'nowhere') return
+async function refuseWhereHeld(folder: string, file: string): Promise<void> {
+  const owner = await readRecord(file)
+  const where = owner === 'gone' ? 'nowhere' : await whereIs(owner)
+  if (owner === 'gone' || where === 'nowhere') return
   const who = `process ${String(owner.pid)} on ${owner.host} (${owner.command}), running since ${owner.startedAt}`
   throw new StoreError(
     'FolderLocked',
@@ -184,8 +188,6 @@ async function ownRecord(): Promise<Record> {
     startTicks,
     bootId,
     pidNamespace,
-    token: randomUUID(),
-    released: false,
   }
 }
 
@@ -212,25 +214,17 @@ async function processStat(pid: number): Promise<{ startTicks: string | undefine
   return { startTicks: fields?.[19], ended: fields?.[0] === 'Z' || fields?.[0] === 'X' }
 }
 
-/** Takes away older locks, and drafts of processes that were killed while they wrote them. */
-async function sweep(folder: string, number: number): Promise<void> {
-  for (const name of await readdir(folder)) {
-    const older = Number(LOCK_FILE.exec(name)?.[1] ?? number) < number
-    if (older || name.startsWith(DRAFT)) await rm(join(folder, name), { force: true })
+/** Takes away locks from long ago, and drafts: of processes that were killed while they wrote them, or that come too late. */
+async function sweep(locks: string, number: number): Promise<void> {
+  for (const name of await readdir(locks)) {
+    const old = Number(LOCK_FILE.exec(name)?.[1] ?? number) < number - KEPT
+    if (old || name.startsWith(DRAFT)) await rm(join(locks, name), { force: true })
   }
 }
 
-async function release(folder: string, number: number, mine: Record): Promise<void> {
-  const draft = join(folder, DRAFT + mine.token)
-  try {
-    const held = await readRecord(fileOf(folder, number))
-    if (held === 'gone' || held.token !== mine.token || held.released) return
-    await writeFile(draft, JSON.stringify({ ...mine, released: true }))
-    await rename(draft, fileOf(folder, number))
-  } catch {
-    // A full disk, or the folder was deleted. The process ends some time, and then the lock is free by itself.
-    await rm(draft, { force: true }).catch(none)
-  }
+async function release(locks: string, number: number): Promise<void> {
+  // Where even an empty file does not fit, or the folder was deleted: the process ends some time, and then the lock is free by itself.
+  await writeFile(join(locks, `${String(number)}.free`), '').catch(none)
 }
 
 function none(): undefined {

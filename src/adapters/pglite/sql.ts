@@ -12,7 +12,7 @@ import { join, resolve } from 'node:path'
 import { z } from 'zod'
 import type { Database, Sql } from '../../ports/sql.js'
 import { codeOf, sentenceOf, StoreError } from '../store-error.js'
-import { isLockFile, lockFolder, unusable } from './folder-lock.js'
+import { LOCK_NAME, lockFolder, unusable } from './folder-lock.js'
 
 /**
  * Opens the ledger in a folder, which is made where it is missing: 3 to 6 s the first time (the engine creates its cluster), about 0.6 s from then on.
@@ -158,7 +158,7 @@ async function refuseForeign(folder: string): Promise<void> {
     throw unusable(folder, error)
   }
   // What file systems and desktops put into an empty folder by themselves.
-  const others = names.filter((name) => !isLockFile(name) && !name.startsWith(`${MARKER}.`) && name !== 'lost+found' && name !== '.DS_Store')
+  const others = names.filter((name) => name !== LOCK_NAME && !name.startsWith(`${MARKER}.`) && name !== 'lost+found' && name !== '.DS_Store')
   if (others.length === 0) return
   if (!others.includes(MARKER)) {
     throw new StoreError('NotALedger', `${folder} holds something else (${others.slice(0, 3).join(', ')}${others.length > 3 ? ', …' : ''}); nothing in it was touched. Name an empty folder, or one that does not exist`)

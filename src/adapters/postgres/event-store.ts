@@ -7,8 +7,9 @@ import { either as E, taskEither as TE } from 'fp-ts'
 import type { Appended, AppendFailure, EventStore, EventToAppend, ExpectedRevision, ReadAllOptions, StoredEvent, SubscriptionItem } from '../../ports/event-store.js'
 import type { Database } from '../../ports/sql.js'
 import { checkAppend } from '../append-checks.js'
-import { codeOf, sentenceOf } from '../store-error.js'
+import { sentenceOf } from '../store-error.js'
 import { createBell, type Bell } from '../wake-up.js'
+import { createAppendQueue, refusesData } from './append-queue.js'
 import { LOG_CHANNEL } from './schema.js'
 
 export interface PostgresEventStoreOptions {
@@ -19,6 +20,7 @@ export interface PostgresEventStoreOptions {
 /** The log in the tables that `migrateLog` creates. It lives as long as `db` does. */
 export function createPostgresEventStore(db: Database, { pollMs = 250 }: PostgresEventStoreOptions = {}): EventStore {
   const bells = new Set<Bell>()
+  const queue = createAppendQueue(db)
   const ringAll = (): void => {
     for (const bell of bells) bell.ring()
   }
@@ -29,15 +31,7 @@ export function createPostgresEventStore(db: Database, { pollMs = 250 }: Postgre
   }
 
   async function record(stream: string, expected: ExpectedRevision, events: readonly EventToAppend[]): Promise<E.Either<AppendFailure, Appended>> {
-    const [row] = await db.query<AppendRow>(APPEND, [
-      stream,
-      expected === 'any' ? -2n : expected === 'no_stream' ? -1n : expected,
-      events.map((event) => event.id),
-      events.map((event) => event.type),
-      events.map((event) => event.data),
-      events.map((event) => event.metadata),
-    ])
-    if (row === undefined) throw new Error('append_events gave no row')
+    const row = await queue.append(stream, expected, events)
     const result = { revision: BigInt(row.last_revision), position: BigInt(row.last_position ?? -1) }
     switch (row.outcome) {
       case 'appended':
@@ -156,13 +150,6 @@ interface EventRow {
   readonly metadata: string
 }
 
-interface AppendRow {
-  readonly outcome: 'appended' | 'repeated' | 'recorded' | 'conflict'
-  readonly last_revision: string
-  readonly last_position: string | null
-  readonly recorded: readonly string[] | null
-}
-
 function eventOf(row: EventRow): StoredEvent {
   return {
     id: row.id,
@@ -187,15 +174,13 @@ function pageSize(): { events: number; learnFrom(rows: readonly EventRow[]): voi
   }
 }
 
-/** Refused for good where the data is what the database does not take (classes 22, 23 and 54); anything else may have been written or not. */
+/** What was not refused for good may have been written or not, as where a connection breaks under a commit. */
 function failureOf(failure: unknown): AppendFailure {
-  const refused = /^(22|23|54)/.test(codeOf(failure) ?? '')
-  return { kind: refused ? 'AppendRefused' : 'StoreUnavailable', detail: sentenceOf(failure) }
+  return { kind: refusesData(failure) ? 'AppendRefused' : 'StoreUnavailable', detail: sentenceOf(failure) }
 }
 
 const COLUMNS = 'position, revision, id, stream, type, data, metadata'
 const HEAD = 'select position from log_head'
-const APPEND = 'select * from append_events($1, $2, $3, $4, $5, $6)'
 const STREAM_REVISION = 'select revision from streams where stream = $1'
 const READ_ALL = `select ${COLUMNS} from events where position > $1 and position <= $2 order by position`
 // starts_with takes the prefix as it is; in a LIKE its % and _ would stand for anything.

@@ -129,6 +129,27 @@ begin
   perform pg_notify('${LOG_CHANNEL}', '');
 end $$;
 
+-- Several appends in one transaction, so that those who wait for each other's commit share one. Each has its own outcome, and one that is
+-- refused does not touch the others. The events of all stand in one list; p_counts says how many belong to each.
+create function append_many(
+  p_streams text[], p_expected bigint[], p_counts int[], p_ids uuid[], p_types text[], p_data text[], p_metadata text[]
+) returns table (outcome text, last_revision bigint, last_position bigint, recorded uuid[]) language plpgsql as $$
+declare
+  v_start int := 1;
+begin
+  -- All streams are locked before the log's row is, and in the order of their names, so two of these never wait for each other in a circle.
+  insert into streams select distinct s, -1 from unnest(p_streams) s order by s on conflict (stream) do nothing;
+  perform from streams s where s.stream = any (p_streams) order by s.stream for update;
+  for i in 1 .. cardinality(p_streams) loop
+    return query select a.* from append_events(
+      p_streams[i], p_expected[i],
+      p_ids[v_start : v_start + p_counts[i] - 1], p_types[v_start : v_start + p_counts[i] - 1],
+      p_data[v_start : v_start + p_counts[i] - 1], p_metadata[v_start : v_start + p_counts[i] - 1]) a;
+    v_start := v_start + p_counts[i];
+  end loop;
+  delete from streams s where s.stream = any (p_streams) and s.revision = -1;
+end $$;
+
 create table bodies (
   sha256 text collate "C" primary key,
   body bytea not null

@@ -31,12 +31,15 @@ export interface Corpus {
   readonly size: number
   /** Role and name; a change of it is a change of author. */
   readonly authors: readonly string[]
+  /** Every author once. */
+  readonly distinctAuthors: readonly string[]
   /** Milliseconds since 1970. */
   readonly times: ArrayLike<number>
   /** Terms in all. */
   readonly lengths: ArrayLike<number>
-  /** True where the message directly follows the one before it in its conversation. */
-  readonly follows: (at: number) => boolean
+  readonly meanLength: number
+  /** 1 where the message directly follows the one before it in its conversation, and another author says it; else 0. */
+  readonly replies: ArrayLike<number>
   /** Pairs of a message's place and the term's count in it, by place; empty for an unknown term. */
   readonly postings: (term: string) => ArrayLike<number>
   /** In how many messages a term is, where `postings` do not hold them all. */
@@ -97,9 +100,9 @@ export function weightedTerms(terms: readonly string[], isName: (term: string) =
   }))
 }
 
-/** Whether a term is part of the name of one of these authors. */
-export function namesIn(authors: readonly string[]): (term: string) => boolean {
-  const names = new Set([...new Set(authors)].flatMap(nameTerms))
+/** Whether a term is part of the name of an author. */
+export function namesIn({ distinctAuthors }: Corpus): (term: string) => boolean {
+  const names = new Set(distinctAuthors.flatMap(nameTerms))
   return (term) => names.has(term)
 }
 
@@ -109,64 +112,83 @@ export interface Ranked {
   readonly order: readonly number[]
 }
 
+export interface RankOptions {
+  /** How many places are ordered; more are not looked for. */
+  readonly most?: number
+  /** Places that it says false of are scored, and left out of the order. */
+  readonly accepts?: (at: number) => boolean
+}
+
 /** Ranks the messages of a corpus. `query` is only read for dates; `terms` are its terms. */
-export function rank(query: string, terms: readonly string[], corpus: Corpus): Ranked {
-  const { size, authors, lengths } = corpus
-  const isName = namesIn(authors)
+export function rank(query: string, terms: readonly string[], corpus: Corpus, { most = Infinity, accepts }: RankOptions = {}): Ranked {
+  const { size, authors } = corpus
+  const isName = namesIn(corpus)
   const speakers = new Set(terms.filter(isName))
   const scores = new Float64Array(size)
-  const mean = meanOf(lengths, size)
   const spread = new Float64Array(size)
+  // What has a term neither itself nor next to it is context of context: it would only follow at the end of a list, and puzzle its reader.
+  const near = new Uint8Array(size)
   for (const { term, weight } of weightedTerms(terms, isName)) {
     const postings = corpus.postings(term)
     if (postings.length === 0) continue
     const idf = weight * rarity(corpus.total ?? size, corpus.frequency?.(term) ?? postings.length / 2)
-    for (const at of spreadTerm(postings, corpus, mean, spread)) {
+    for (const at of spreadTerm(postings, corpus, spread, near)) {
       scores[at] = (scores[at] ?? 0) + idf * saturated(spread[at] ?? 0)
       spread[at] = 0
     }
   }
   const asked = askedTime(query, terms)
-  const factorOf = new Map([...new Set(authors)].map((author) => [author, authorFactor(author, speakers)]))
-  const order: number[] = []
+  const factorOf = new Map(corpus.distinctAuthors.map((author) => [author, authorFactor(author, speakers)]))
+  const matching: number[] = []
   for (let at = 0; at < size; at += 1) {
     const score = scores[at] ?? 0
-    if (score <= 0) continue
+    if (score <= 0 || near[at] !== 1) continue
     scores[at] = score * (factorOf.get(authors[at] ?? '') ?? 1) * timeFactor(asked, corpus.times[at] ?? 0)
-    order.push(at)
+    if (accepts === undefined || accepts(at)) matching.push(at)
   }
-  order.sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0) || a - b)
-  return { scores, order }
+  return { scores, order: best(matching, scores, most) }
+}
+
+/** The first places by score. Sorting all of a long conversation would take longer than scoring it, so what cannot be among them is left out first. */
+function best(matching: readonly number[], scores: Float64Array, most: number): readonly number[] {
+  const byScore = (a: number, b: number): number => (scores[b] ?? 0) - (scores[a] ?? 0) || a - b
+  let kept: number[] = []
+  let least = -Infinity
+  for (const at of matching) {
+    if ((scores[at] ?? 0) < least) continue
+    kept.push(at)
+    if (kept.length < 2 * most) continue
+    kept = kept.toSorted(byScore).slice(0, most)
+    least = scores[kept.at(-1) ?? 0] ?? 0
+  }
+  return kept.toSorted(byScore).slice(0, most)
 }
 
 const authorFactor = (author: string, speakers: ReadonlySet<string>): number =>
   (nameTerms(author).some((term) => speakers.has(term)) ? 1 + SPEAKER_BOOST : 1) * (isUser(author) ? 1 + USER_BOOST : 1)
 
-function meanOf(lengths: ArrayLike<number>, size: number): number {
-  let sum = 0
-  for (let at = 0; at < size; at += 1) sum += lengths[at] ?? 0
-  return size === 0 ? 1 : sum / size
-}
-
-/** Adds a term's counts to `spread`, for the messages that have it and their neighbours, and returns the places that it touched. */
-function spreadTerm(postings: ArrayLike<number>, corpus: Corpus, mean: number, spread: Float64Array): readonly number[] {
+/** Adds a term's counts to `spread`, for the messages that have it and their neighbours, and returns the places that it touched. `near` marks the messages that have it and their direct neighbours. */
+function spreadTerm(postings: ArrayLike<number>, corpus: Corpus, spread: Float64Array, near: Uint8Array): readonly number[] {
   const touched: number[] = []
   const add = (at: number, count: number): void => {
     if (spread[at] === 0) touched.push(at)
     spread[at] = (spread[at] ?? 0) + count
   }
-  const changes = (at: number): boolean => corpus.follows(at) && corpus.authors[at] !== corpus.authors[at - 1]
+  const { replies, lengths, meanLength, size } = corpus
   for (let i = 0; i < postings.length; i += 2) {
     const at = postings[i] ?? 0
-    const count = (postings[i + 1] ?? 0) / lengthNorm(corpus.lengths[at] ?? 0, mean)
+    const count = (postings[i + 1] ?? 0) / lengthNorm(lengths[at] ?? 0, meanLength)
     add(at, count)
+    near[at] = 1
+    if (replies[at] === 1) near[at - 1] = 1
+    if (replies[at + 1] === 1) near[at + 1] = 1
     let weight = NEIGHBOUR_WEIGHT
-    for (let next = at + 1; next <= at + NEIGHBOUR_REACH && next < corpus.size && changes(next); next += 1) {
+    for (let next = at + 1; next <= at + NEIGHBOUR_REACH && next < size && replies[next] === 1; next += 1) {
       add(next, weight * count)
       weight *= NEIGHBOUR_DECAY
     }
     weight = NEIGHBOUR_WEIGHT
-    for (let step = at; step > at - NEIGHBOUR_REACH && step > 0 && changes(step); step -= 1) {
+    for (let step = at; step > at - NEIGHBOUR_REACH && step > 0 && replies[step] === 1; step -= 1) {
       add(step - 1, weight * count)
       weight *= NEIGHBOUR_DECAY
     }

@@ -46,28 +46,29 @@ const FUNCTION_LETTERS = '的了我你您他她它们是在有和与就不也都
 const functionWords: ReadonlySet<string> = new Set(FUNCTION_WORDS.trim().split(/\s+/u))
 const functionLetters: ReadonlySet<string> = new Set(FUNCTION_LETTERS)
 
-const folded = (text: string): string => {
+const plainWords = /[a-z0-9]+/g
+const isPlain = (text: string): boolean => !/[^\0-\x7f]/.test(text)
+
+function folded(text: string): string {
   const lower = text.normalize('NFKC').toLowerCase()
-  // Most text is plain: only where an accent can be is it taken apart ("café" is found by "cafe").
+  // Only where an accent can be is it taken off: "café" is found by "cafe".
   return /[\u00c0-\u024f\u1e00-\u1eff]/u.test(lower) ? lower.normalize('NFD').replace(accented, '$1').normalize('NFC') : lower
 }
 
-function* unspacedTerms(run: string): Generator<string> {
+/** The words of a text and its runs of letters of scripts without spaces. Most texts are ASCII, where this takes a fifth of the time. */
+const runsOf = (text: string): readonly string[] => (isPlain(text) ? text.toLowerCase().match(plainWords) : folded(text).match(runs)) ?? []
+
+function unspacedTerms(run: string): readonly string[] {
   const letters = Array.from(run)
-  for (const [at, letter] of letters.entries()) {
+  return letters.flatMap((letter, at) => {
     const isFunction = functionLetters.has(letter)
-    if (!isFunction) yield letter
     const before = letters[at - 1]
-    if (before !== undefined && !(isFunction && functionLetters.has(before))) yield before + letter
-  }
+    const pair = before !== undefined && !(isFunction && functionLetters.has(before)) ? [before + letter] : []
+    return isFunction ? pair : [letter, ...pair]
+  })
 }
 
-function* termsIn(text: string): Generator<string> {
-  for (const [run] of folded(text.slice(0, MAX_TEXT_LENGTH)).matchAll(runs)) {
-    if (startsUnspaced.test(run)) yield* unspacedTerms(run)
-    else if (!functionWords.has(run)) yield run.length > MAX_TERM_LETTERS ? run.slice(0, MAX_TERM_LETTERS) : stemOf(run)
-  }
-}
+const wordTerm = (word: string): string => (word.length > MAX_TERM_LETTERS ? word.slice(0, MAX_TERM_LETTERS) : stemOf(word))
 
 /** How often each term is in a text, in the order of their first place, and how many there are in all. */
 export interface TermCounts {
@@ -79,11 +80,17 @@ export interface TermCounts {
 export function termCounts(text: string): TermCounts {
   const counts = new Map<string, number>()
   let length = 0
-  for (const term of termsIn(text)) {
+  const add = (term: string): void => {
     const count = counts.get(term)
-    if (count === undefined && counts.size >= MAX_DISTINCT_TERMS) continue
+    if (count === undefined && counts.size >= MAX_DISTINCT_TERMS) return
     counts.set(term, (count ?? 0) + 1)
     length += 1
+  }
+  for (const run of runsOf(text.slice(0, MAX_TEXT_LENGTH))) {
+    if (functionWords.has(run)) continue
+    // Below the first letter of any script without spaces, nothing has to be looked up.
+    if (run.charCodeAt(0) >= 0x0e00 && startsUnspaced.test(run)) for (const term of unspacedTerms(run)) add(term)
+    else add(wordTerm(run))
   }
   return { counts, length }
 }

@@ -1,0 +1,79 @@
+/**
+ * Standard output and standard error of the command line. Output waits for a slow reader and ends quietly with one that has gone
+ * (`| head`); colours are for terminals, and only where NO_COLOR is not set.
+ */
+import { once } from 'node:events'
+import type { WriteStream } from 'node:tty'
+import pc from 'picocolors'
+
+/** Nobody reads our output any more. */
+export class OutputClosed extends Error {
+  override readonly name = 'OutputClosed'
+}
+
+let closed = false
+
+/** Makes a reader that went away an ordinary end; to be called once, before anything is written. */
+export function watchOutput(): void {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error
+    closed = true
+  })
+  process.stderr.on('error', () => undefined)
+}
+
+/** Writes to standard output; resolves when there is room for more. */
+export async function write(text: string): Promise<void> {
+  if (closed) throw new OutputClosed('standard output was closed')
+  if (process.stdout.write(text)) return
+  try {
+    await once(process.stdout, 'drain')
+  } catch {
+    throw new OutputClosed('standard output was closed')
+  }
+}
+
+/** Writes a line to standard output. */
+export const line = (text = ''): Promise<void> => write(`${text}\n`)
+
+/** A line for the person at the terminal, on standard error. */
+export function note(text: string): void {
+  process.stderr.write(`${text}\n`)
+}
+
+/** JSON in one line. A revision and a position are decimal strings: they may be larger than a number of JSON can safely be. */
+export const toJson = (value: unknown): string => JSON.stringify(value, (_key, part: unknown) => (typeof part === 'bigint' ? part.toString() : part))
+
+function mayColour(stream: WriteStream): boolean {
+  const { NO_COLOR = '', TERM = '' } = process.env
+  return stream.isTTY && NO_COLOR === '' && TERM !== 'dumb' && !process.argv.includes('--no-color')
+}
+
+export const colours = pc.createColors(mayColour(process.stdout))
+export const noteColours = pc.createColors(mayColour(process.stderr))
+
+const grouped = new Intl.NumberFormat('en-US')
+/** 12345 → 12,345. */
+export const count = (value: number | bigint): string => grouped.format(value)
+/** "1 message", "2 messages". */
+export const many = (value: number, one: string, several = `${one}s`): string => `${count(value)} ${value === 1 ? one : several}`
+
+const controls = /[\p{Cc}\p{Cf}]/gu
+const visible = (character: string): string => (character === '\n' || character === '\t' || character === '\u200d' ? character : `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`)
+/** A recorded text as it may be shown: what would move the cursor or change colours of a terminal becomes its escape. */
+export const shown = (text: string): string => text.replaceAll('\r\n', '\n').replaceAll(controls, visible).toWellFormed()
+
+/** A text in one line of at most so many characters. */
+export function brief(text: string, characters: number): string {
+  const flat = shown(text).replaceAll(/\s+/gu, ' ').trim()
+  const letters = [...flat]
+  return letters.length <= characters ? flat : `${letters.slice(0, characters - 1).join('')}…`
+}
+
+/** Rows as a table with right-aligned numbers. */
+export function table(head: readonly string[], rows: readonly (readonly string[])[], numeric: ReadonlySet<number>): string[] {
+  const widths = head.map((title, at) => Math.max(title.length, ...rows.map((row) => row[at]?.length ?? 0)))
+  const render = (row: readonly string[]): string =>
+    row.map((cell, at) => (numeric.has(at) ? cell.padStart(widths[at] ?? 0) : cell.padEnd(widths[at] ?? 0))).join('  ').trimEnd()
+  return [colours.dim(render(head)), ...rows.map(render)]
+}

@@ -1,0 +1,59 @@
+/** Progress on standard error: a bar with the time left on a terminal, else a plain line now and then. */
+import { noteColours, note } from './output.js'
+
+export interface Progress {
+  /** @param done of `total`, in whatever it is counted; `text` says it in words */
+  update(done: number, text: string, secondsLeft?: number): void
+  stop(): void
+}
+
+const LINE_EVERY_MS = 10_000
+
+/** 75 → "1 min 15 s". */
+export function duration(seconds: number): string {
+  const whole = Math.max(0, Math.round(seconds))
+  if (whole < 60) return `${String(whole)} s`
+  return whole < 3600 ? `${String(Math.floor(whole / 60))} min ${String(whole % 60)} s` : `${String(Math.floor(whole / 3600))} h ${String(Math.floor((whole % 3600) / 60))} min`
+}
+
+/** Starts a progress display; with `total` 0 nobody knows how much it will be. */
+export async function startProgress(label: string, total: number): Promise<Progress> {
+  const startedAt = performance.now()
+  // What was done before the first second says little of what is to come.
+  const reckon = (done: number): number | undefined => {
+    const elapsed = (performance.now() - startedAt) / 1000
+    return elapsed < 1 || done <= 0 || total <= 0 ? undefined : (elapsed * Math.max(0, total - done)) / done
+  }
+  const left = (done: number, given: number | undefined): string => {
+    const seconds = given ?? reckon(done)
+    return seconds === undefined ? '' : `, ${duration(seconds)} left`
+  }
+  if (process.stderr.isTTY) {
+    const { SingleBar } = await import('cli-progress')
+    const bar = new SingleBar({
+      stream: process.stderr,
+      format: `${label} ${noteColours.cyan('{bar}')} {percentage}% {text}{left}`,
+      barCompleteChar: '█',
+      barIncompleteChar: '░',
+      barsize: 24,
+      hideCursor: true,
+      clearOnComplete: true,
+      gracefulExit: false,
+    })
+    bar.start(Math.max(1, total), 0, { text: '', left: '' })
+    return {
+      update: (done, text, secondsLeft) => { bar.update(Math.min(done, Math.max(1, total)), { text, left: left(done, secondsLeft) }) },
+      stop: () => { bar.stop() },
+    }
+  }
+  let lastLineAt = startedAt
+  return {
+    update(done, text, secondsLeft) {
+      const now = performance.now()
+      if (now - lastLineAt < LINE_EVERY_MS) return
+      lastLineAt = now
+      note(`${label}: ${text}${left(done, secondsLeft)}`)
+    },
+    stop: () => undefined,
+  }
+}

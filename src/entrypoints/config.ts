@@ -1,0 +1,209 @@
+/**
+ * The configuration of the command line, parsed once: flags over the environment over a config file over the variables that everybody
+ * shares (`OPENAI_…`). Every complaint names where the value came from.
+ */
+import { readFile } from 'node:fs/promises'
+import { basename, dirname, extname, isAbsolute, join, resolve } from 'node:path'
+import { z } from 'zod'
+import { policySettingsSchema, type PolicySettings } from '../domain/policy.js'
+import type { SummarizerConfig } from '../summarizers/index.js'
+import { InputError } from './cli/errors.js'
+import { CONFIG_FILE, DEFAULT_STORE, settings, type Flags, type Setting } from './cli/flags.js'
+import { policyFlags } from './cli/policy-flags.js'
+
+export interface ConfigSources {
+  readonly flags: Flags
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly cwd: string
+}
+
+const text = z.string().refine((value) => value.trim() !== '', 'is empty')
+const number = (schema: z.ZodNumber): z.ZodPipe<z.ZodTransform<unknown, unknown>, z.ZodNumber> =>
+  // Flags and the environment give text; an empty text is no zero.
+  z.preprocess((value) => (typeof value === 'string' && value.trim() !== '' ? Number(value) : value), schema)
+
+const valuesSchema = z.strictObject({
+  store: text.default(DEFAULT_STORE),
+  database: text.optional(),
+  summarizer: z.enum(['extractive', 'openai']).default('extractive'),
+  strategy: z.enum(['fold-in', 'structured']).optional(),
+  model: text.optional(),
+  baseUrl: z.url({ protocol: /^https?$/u, error: 'is no http or https address' }).optional(),
+  apiKey: text.optional(),
+  windowTokens: number(z.number('is no number').int('is no whole number').min(512, 'is less than 512')).optional(),
+  /** Seconds. */
+  timeout: number(z.number('is no number').positive('must be above 0')).optional(),
+  prompt: text.optional(),
+  persona: z.string().optional(),
+  embeddingModel: text.optional(),
+})
+type Values = z.infer<typeof valuesSchema>
+
+const fileSchema = z.strictObject({ ...Object.fromEntries(settings.map(({ key }) => [key, z.unknown().optional()])), policy: z.unknown().optional() })
+
+export interface Config extends Values {
+  /** Where a value came from, for who has to complain of it. */
+  readonly origins: Readonly<Partial<Record<string, string>>>
+  /** Settings of the policy, where the command takes them; undefined where nothing was set. */
+  readonly policy: PolicySettings | undefined
+  /** The folder that a path of a setting starts at. */
+  readonly baseOf: (key: string) => string
+}
+
+const bad = (where: string, detail: string): InputError => new InputError('BadConfig', `${where} ${detail}`)
+
+/** Reads a file that a setting names; `what` says which, where it cannot be read. */
+async function readNamed(path: string, what: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (error) {
+    const missing = error instanceof Error && 'code' in error && error.code === 'ENOENT'
+    throw bad(what, missing ? `names ${path}, which does not exist` : `names ${path}, which cannot be read: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}
+
+function parseJson(content: string, path: string): unknown {
+  try {
+    return JSON.parse(content)
+  } catch (error) {
+    throw new InputError('BadConfig', `${path} is no JSON: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}
+
+interface ConfigFile {
+  readonly path: string
+  readonly values: Readonly<Record<string, unknown>>
+  readonly policy: unknown
+}
+
+async function readConfigFile({ flags, cwd }: ConfigSources): Promise<ConfigFile | undefined> {
+  const named = flags['config']
+  const path = resolve(cwd, typeof named === 'string' ? named : CONFIG_FILE)
+  const content = typeof named === 'string' ? await readNamed(path, '--config') : await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined
+    throw bad(path, `cannot be read: ${error.message}`)
+  })
+  if (content === undefined) return undefined
+  const parsed = fileSchema.safeParse(parseJson(content, path))
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0]
+    if (issue?.code === 'unrecognized_keys') throw bad(`${path}:`, `${issue.keys.map((key) => `"${key}"`).join(', ')} ${issue.keys.length === 1 ? 'is no setting' : 'are no settings'}; there are ${[...settings.map(({ key }) => key), 'policy'].join(', ')}`)
+    throw bad(`${path}:`, issue?.message ?? 'is no object')
+  }
+  const { policy, ...values } = parsed.data
+  return { path, values, policy }
+}
+
+interface Found {
+  readonly value: unknown
+  readonly origin: string
+}
+
+/** The first that is set: the flag, our variable, the config file, everybody's variable. A variable without a text is not set. */
+function find(setting: Setting, { flags, env }: ConfigSources, file: ConfigFile | undefined): Found | undefined {
+  const flag = flags[setting.flag]
+  if (flag !== undefined) return { value: flag, origin: `--${setting.flag}` }
+  const own = env[setting.env]
+  if (own !== undefined && own !== '') return { value: own, origin: setting.env }
+  const stored = file?.values[setting.key]
+  if (file !== undefined && stored !== undefined) return { value: stored, origin: `${file.path}: ${setting.key}` }
+  const shared = setting.fallbackEnv === undefined ? undefined : env[setting.fallbackEnv]
+  return shared === undefined || shared === '' ? undefined : { value: shared, origin: setting.fallbackEnv ?? '' }
+}
+
+function sentence(issue: z.core.$ZodIssue | undefined): string {
+  if (issue === undefined) return 'is wrong'
+  if (issue.code === 'invalid_value') return `must be ${issue.values.map(String).join(' or ')}`
+  return issue.code === 'invalid_type' && /^[A-Z]/u.test(issue.message) ? `must be a ${issue.expected}` : issue.message
+}
+
+/** The settings of the policy: a flag each over `--policy FILE` over the config file. They are checked together, and complained of by origin. */
+async function policyOf({ flags, cwd }: ConfigSources, file: ConfigFile | undefined): Promise<PolicySettings | undefined> {
+  const origins = new Map<string, string>()
+  const given: Record<string, unknown> = {}
+  const take = (content: unknown, where: string): void => {
+    if (typeof content !== 'object' || content === null || Array.isArray(content)) throw bad(where, 'is no object of policy settings')
+    for (const [key, value] of Object.entries(content)) {
+      given[key] = value
+      origins.set(key, `${where}: ${key}`)
+    }
+  }
+  if (file?.policy !== undefined) take(file.policy, `${file.path}: policy`)
+  const path = flags['policy']
+  if (typeof path === 'string') take(parseJson(await readNamed(resolve(cwd, path), '--policy'), path), path)
+  for (const { key, flag, kind } of policyFlags()) {
+    const value = flags[flag]
+    if (value === undefined) continue
+    given[key] = kind === 'number' && typeof value === 'string' && value.trim() !== '' ? Number(value) : value
+    if (Number.isNaN(given[key])) throw bad(`--${flag}`, `must be a number, and is "${String(value)}"`)
+    origins.set(key, `--${flag}`)
+  }
+  if (origins.size === 0) return undefined
+  const parsed = policySettingsSchema.safeParse(given)
+  if (parsed.success) return parsed.data
+  const issue = parsed.error.issues[0]
+  const key = issue?.code === 'unrecognized_keys' ? issue.keys[0] : String(issue?.path[0] ?? '')
+  const detail = issue?.code === 'unrecognized_keys' ? `is no setting of the policy; there are ${Object.keys(policySettingsSchema.shape).join(', ')}` : sentence(issue)
+  throw bad(origins.get(key ?? '') ?? 'policy', detail)
+}
+
+/** Everything that was set, checked. */
+export async function loadConfig(sources: ConfigSources, options: { readonly writes: boolean }): Promise<Config> {
+  const file = await readConfigFile(sources)
+  const found = new Map(settings.flatMap((setting) => {
+    const value = find(setting, sources, file)
+    return value === undefined ? [] : [[setting.key, value] as const]
+  }))
+  const parsed = valuesSchema.safeParse(Object.fromEntries([...found].map(([key, { value }]) => [key, value])))
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0]
+    throw bad(found.get(String(issue?.path[0]))?.origin ?? String(issue?.path[0]), sentence(issue))
+  }
+  const origins = Object.fromEntries([...found].map(([key, { origin }]) => [key, origin]))
+  const baseOf = (key: string): string => (file !== undefined && origins[key] === `${file.path}: ${key}` ? dirname(file.path) : sources.cwd)
+  const config: Config = { ...parsed.data, origins, baseOf, policy: options.writes ? await policyOf(sources, file) : undefined }
+  // A folder that the config file names lies beside that file, wherever the command is called.
+  return isFolder(config.store) ? { ...config, store: isAbsolute(config.store) ? config.store : join(baseOf('store'), config.store) } : config
+}
+
+/** Whether a store is a folder, and not the address of a server or the memory. */
+export const isFolder = (store: string): boolean => store !== 'memory' && !/^[a-z][a-z0-9+.-]+:\/\//iu.test(store)
+
+/** Settings that say something to a model alone. */
+const forModels = ['strategy', 'model', 'baseUrl', 'apiKey', 'windowTokens', 'timeout', 'prompt'] as const
+
+/** The summarizer as it is configured; reads the file of the prompt. */
+export async function summarizerOf(config: Config): Promise<'extractive' | SummarizerConfig> {
+  if (config.summarizer === 'extractive') {
+    // What the environment holds may be meant for others; a flag is meant for this very call.
+    const idle = forModels.find((key) => config.origins[key]?.startsWith('--') === true)
+    const apiToo = (idle === 'baseUrl' || idle === 'apiKey' || idle === 'timeout') && config.embeddingModel !== undefined
+    if (idle !== undefined && !apiToo) throw bad(config.origins[idle] ?? idle, 'is for a summarizer with a model: give --summarizer openai too')
+    return 'extractive'
+  }
+  if (config.model === undefined) throw new InputError('BadConfig', 'the summarizer’s model is missing: give --model, or set CONTEXT_LEDGER_MODEL or OPENAI_MODEL')
+  return {
+    kind: 'openai',
+    model: config.model,
+    ...(config.strategy === undefined ? {} : { strategy: config.strategy }),
+    ...(config.baseUrl === undefined ? {} : { baseUrl: config.baseUrl }),
+    ...(config.apiKey === undefined ? {} : { apiKey: config.apiKey }),
+    ...(config.windowTokens === undefined ? {} : { windowTokens: config.windowTokens }),
+    ...(config.timeout === undefined ? {} : { timeoutMs: Math.max(1, Math.round(config.timeout * 1000)) }),
+    ...(config.prompt === undefined ? {} : { prompt: await promptOf(config, config.prompt) }),
+  }
+}
+
+async function promptOf(config: Config, file: string): Promise<{ name: string; text: string }> {
+  const path = resolve(config.baseOf('prompt'), file)
+  const template = await readNamed(path, config.origins['prompt'] ?? 'prompt')
+  if (template.trim() === '') throw new InputError('BadConfig', `the prompt ${path} has no text`)
+  return { name: basename(path, extname(path)) || 'prompt', text: template }
+}
+
+/** Whom the summaries are for: a text, or `@FILE`. */
+export async function personaOf(config: Config): Promise<string> {
+  const { persona = '' } = config
+  return persona.startsWith('@') ? (await readNamed(resolve(config.baseOf('persona'), persona.slice(1)), config.origins['persona'] ?? 'persona')).trim() : persona
+}
+

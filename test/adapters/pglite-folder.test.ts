@@ -1,0 +1,258 @@
+/** What a folder owes its user: it survives `kill -9`, one process has it at a time, and what is wrong with it is said clearly. */
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { spawnSync } from 'node:child_process'
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { hostname, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { lockFolder } from '../../src/adapters/pglite/folder-lock.js'
+import { openFolder } from '../../src/adapters/pglite/sql.js'
+import { createPostgresEventStore } from '../../src/adapters/postgres/event-store.js'
+import { migrateLog } from '../../src/adapters/postgres/schema.js'
+import { startChild, type Child } from '../support/child.js'
+import { appended, collect, eventNamed } from '../support/events.js'
+
+let home: string
+let children: Child[] = []
+beforeEach(async () => {
+  home = await mkdtemp(join(tmpdir(), 'ledger-'))
+})
+afterEach(async () => {
+  for (const child of children) await child.kill()
+  children = []
+  await rm(home, { recursive: true, force: true })
+})
+
+function start(...words: Parameters<typeof startChild>): Child {
+  const child = startChild(...words)
+  children.push(child)
+  return child
+}
+
+/** A folder whose lock was left by a process that was killed. */
+async function abandoned(folder: string): Promise<string> {
+  const holder = start('hold-folder')
+  holder.say(folder)
+  expect(await holder.said(2)).toEqual(['ready', 'locked'])
+  await holder.kill()
+  return folder
+}
+
+/** Changes what the newest lock says. */
+async function editLock(folder: string, change: Readonly<Record<string, unknown>>): Promise<void> {
+  const file = join(folder, 'lock', '1')
+  const record: unknown = JSON.parse(await readFile(file, 'utf8'))
+  await writeFile(file, JSON.stringify(Object.assign({}, record, change)))
+}
+
+describe('killed while it appends', () => {
+  test('every acknowledged event is there after each of 8 kills, and at most one more', async () => {
+    const folder = join(home, 'ledger')
+    let there = 0
+    for (let round = 0; round < 8; round++) {
+      const child = start('append-until-killed', [folder, String(there)])
+      // Some number of events later, and wherever in the next append the signal finds it.
+      const enough = 1 + Math.floor(Math.random() * 400)
+      await child.said(enough)
+      await child.kill()
+      const acknowledged = there + child.lines.length
+      const db = await openFolder(folder)
+      const store = createPostgresEventStore(db)
+      const events = await collect(store.readAll())
+      const saidAs = `round ${String(round)}, killed after ${String(enough)}`
+      expect([saidAs, events.length >= acknowledged, events.length <= acknowledged + 1]).toEqual([saidAs, true, true])
+      expect(events.map((event) => event.id)).toEqual(events.map((_, number) => eventNamed(String(number)).id))
+      expect(events.map((event) => event.position)).toEqual(events.map((_, number) => BigInt(number)))
+      expect(await store.head()).toBe(BigInt(events.length - 1))
+      expect(await store.streamRevision('conversation-a')).toBe(BigInt(events.length - 1))
+      // A store that came back also goes on.
+      await appended(store, 'conversation-a', [eventNamed(String(events.length))], BigInt(events.length - 1))
+      there = events.length + 1
+      await db.close()
+    }
+    expect(there).toBeGreaterThan(8)
+  }, 180_000)
+
+  test('killed while it is made, the folder opens all the same', async () => {
+    const folder = join(home, 'ledger')
+    const child = start('append-until-killed', [folder])
+    const data = join(folder, 'pgdata')
+    // The engine has begun to write its cluster, and no more.
+    for (;;) {
+      const names = await readdir(data).catch(() => [])
+      if (names.length > 3) break
+      await new Promise<void>((resolve) => {
+        setTimeout(resolve, 20)
+      })
+    }
+    await child.kill()
+    expect(child.lines).toEqual([])
+    const db = await openFolder(folder)
+    await migrateLog(db)
+    expect(await createPostgresEventStore(db).head()).toBe(-1n)
+    await db.close()
+  })
+})
+
+describe('one process at a time', () => {
+  test('a second process is told who has the folder, and gets it at once when the first is killed', async () => {
+    const folder = join(home, 'ledger')
+    const child = start('append-until-killed', [folder])
+    await child.said(1)
+    await expect(openFolder(folder)).rejects.toMatchObject({
+      kind: 'FolderLocked',
+      message: expect.stringMatching(new RegExp(`process ${String(child.pid)} on ${hostname()} \\(append-until-killed.*running since 20\\d\\d-`)),
+    })
+    await child.kill()
+    const db = await openFolder(folder)
+    expect(await createPostgresEventStore(db).head()).toBeGreaterThan(-1n)
+    await db.close()
+  })
+
+  test('the same process may not open it twice, and may again after closing', async () => {
+    const folder = join(home, 'ledger')
+    const lock = await lockFolder(folder)
+    await expect(lockFolder(folder)).rejects.toMatchObject({ kind: 'FolderLocked', message: expect.stringContaining('this very process') })
+    await lock.release()
+    await lock.release()
+    const next = await lockFolder(folder)
+    await lock.release()
+    await expect(lockFolder(folder)).rejects.toMatchObject({ kind: 'FolderLocked' })
+    await next.release()
+    for (let round = 0; round < 20; round++) await (await lockFolder(folder)).release()
+    expect((await readdir(join(folder, 'lock'))).length).toBeLessThan(12)
+  })
+
+  test('of many that race for a lock that was left behind exactly one wins, round after round', async () => {
+    const racers = Array.from({ length: 5 }, () => start('hold-folder'))
+    await Promise.all(racers.map((racer) => racer.said(1)))
+    for (let round = 0; round < 12; round++) {
+      const folder = join(home, `round ${String(round)}`)
+      await (await lockFolder(folder)).release()
+      // As a process that was killed leaves it; every third time it was given back in order.
+      if (round % 3 !== 0) {
+        await rm(join(folder, 'lock', '1.free'))
+        await editLock(folder, { pid: 4_194_304 + round })
+      }
+      for (const racer of racers) racer.say(folder)
+      await Promise.all(racers.map((racer) => racer.said(round + 2)))
+      const answers = racers.map((racer) => racer.lines[round + 1] ?? '')
+      expect(answers.filter((answer) => answer === 'locked')).toHaveLength(1)
+      expect(answers.filter((answer) => answer.includes('is open in process'))).toHaveLength(4)
+      expect((await readdir(join(folder, 'lock'))).filter((name) => !name.startsWith('1'))).toEqual(['2'])
+    }
+  })
+
+  test('of 30 attempts within one process exactly one wins', async () => {
+    const folder = await abandoned(join(home, 'ledger'))
+    const attempts = await Promise.allSettled(Array.from({ length: 30 }, () => lockFolder(folder)))
+    expect(attempts.filter((attempt) => attempt.status === 'fulfilled')).toHaveLength(1)
+  })
+
+  test('a pid that was given to another process since does not hold the folder', async () => {
+    const folder = await abandoned(join(home, 'ledger'))
+    await editLock(folder, { pid: process.pid, startTicks: '1' })
+    const lock = await lockFolder(folder)
+    expect(await readdir(join(folder, 'lock'))).toEqual(['1', '2'])
+    await lock.release()
+  })
+
+  test('however old, a lock of a process that runs is never taken', async () => {
+    const folder = join(home, 'ledger')
+    const lock = await lockFolder(folder)
+    await editLock(folder, { startedAt: '1999-01-01T00:00:00.000Z' })
+    await expect(lockFolder(folder)).rejects.toMatchObject({ kind: 'FolderLocked' })
+    await lock.release()
+  })
+
+  test('a lock from before the machine was started anew is free', async () => {
+    const folder = await abandoned(join(home, 'ledger'))
+    await editLock(folder, { pid: process.pid, startTicks: undefined, bootId: 'another run' })
+    const lock = await lockFolder(folder)
+    expect(await readdir(join(folder, 'lock'))).toEqual(['1', '2'])
+    await lock.release()
+  })
+
+  test.each([{ host: 'another-host' }, { pidNamespace: 'pid:[1]' }])('a lock of another machine or container is never taken silently: %j', async (change) => {
+    const folder = await abandoned(join(home, 'ledger'))
+    await editLock(folder, change)
+    await expect(lockFolder(folder)).rejects.toMatchObject({ kind: 'FolderLocked', message: expect.stringMatching(/cannot be seen from here; if it has ended, delete .*lock\/1$/) })
+  })
+
+  test('a lock that nobody can read is not taken', async () => {
+    await mkdir(join(home, 'lock'))
+    await writeFile(join(home, 'lock', '3'), '{"pid":')
+    await expect(lockFolder(home)).rejects.toMatchObject({ kind: 'FolderLocked', message: expect.stringContaining(join('lock', '3')) })
+  })
+})
+
+describe('what is wrong with a folder', () => {
+  test('a file in its place', async () => {
+    const file = join(home, 'file')
+    await writeFile(file, 'mine')
+    for (const path of [file, join(file, 'below')]) await expect(openFolder(path)).rejects.toMatchObject({ kind: 'FolderUnusable', message: expect.stringContaining('is no folder') })
+    expect(await readFile(file, 'utf8')).toBe('mine')
+  })
+
+  test.each([
+    ['notes.txt', 'mine'],
+    ['PG_VERSION', '15\n'],
+    ['pgdata', 'no marker beside it'],
+    ['ledger.json', '{"something":"else"}'],
+  ])('a folder that holds something else (%s) is refused and left as it is', async (name, text) => {
+    await writeFile(join(home, name), text)
+    await expect(openFolder(home)).rejects.toMatchObject({ kind: 'NotALedger', message: expect.stringContaining('nothing in') })
+    expect(await readdir(home)).toEqual([name])
+    expect(await readFile(join(home, name), 'utf8')).toBe(text)
+  })
+
+  test('a folder of a later version', async () => {
+    await writeFile(join(home, 'ledger.json'), '{"ledger":"context-ledger","version":99,"ready":true}')
+    await expect(openFolder(home)).rejects.toMatchObject({ kind: 'NewerSchema', message: expect.stringContaining('99') })
+    expect(await readdir(home)).toEqual(['ledger.json'])
+  })
+
+  test('a folder that may not be written', async () => {
+    await chmod(home, 0o755)
+    const inside = join(home, 'inside')
+    await mkdir(inside)
+    // Who is root may write anywhere, so the question is asked as somebody else.
+    const holder = start('hold-folder', [], process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {})
+    if (process.getuid?.() !== 0) await chmod(inside, 0o555)
+    holder.say(inside)
+    expect((await holder.said(2))[1]).toMatch(/inside may not be written by this process/)
+    if (process.getuid?.() !== 0) await chmod(inside, 0o755)
+  })
+
+  test('a disk that fills up: the append fails by a value, what was acknowledged stays, and with space it goes on', async () => {
+    const disk = join(home, 'disk')
+    await mkdir(disk)
+    const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=72m', 'tmpfs', disk]).status === 0
+    // Only root may make a small disk; elsewhere the question cannot be asked.
+    if (!mounted) return
+    try {
+      const folder = join(disk, 'ledger')
+      let db = await openFolder(folder)
+      await migrateLog(db)
+      let store = createPostgresEventStore(db)
+      const kept: string[] = []
+      let refusal: unknown
+      for (let number = 0; refusal === undefined && number < 2_000; number++) {
+        const event = eventNamed(String(number), Array.from({ length: 3_000 }, () => Math.random().toString(36)).join(''))
+        const result = await store.append('a', 'any', [event])()
+        if (result._tag === 'Right') kept.push(event.id)
+        else refusal = result.left
+      }
+      expect(refusal).toMatchObject({ kind: 'StoreUnavailable' })
+      await db.close().catch(() => undefined)
+      spawnSync('mount', ['-o', 'remount,size=200m', disk])
+      db = await openFolder(folder)
+      store = createPostgresEventStore(db)
+      const there = (await collect(store.readStream('a'))).map((event) => event.id)
+      expect(there.slice(0, kept.length)).toEqual(kept)
+      await appended(store, 'a', [eventNamed('with space again')])
+      await db.close()
+    } finally {
+      spawnSync('umount', [disk])
+    }
+  })
+})

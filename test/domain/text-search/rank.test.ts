@@ -1,0 +1,120 @@
+/** The order of messages, and where batches stand among them. */
+import { describe, expect, test } from '@jest/globals'
+import { placeBatches, rankBatches, type BatchInCorpus } from '../../../src/domain/text-search/place-batches.js'
+import { askedTime, authorOf, namesIn, rank, weightedTerms, type Corpus } from '../../../src/domain/text-search/rank.js'
+import { queryTerms, termCounts } from '../../../src/domain/text-search/terms.js'
+
+interface Said {
+  readonly role?: string
+  readonly name?: string
+  readonly text: string
+  readonly time?: string
+}
+
+function corpusOf(messages: readonly Said[]): Corpus {
+  const counted = messages.map(({ text }) => termCounts(text))
+  const authors = messages.map(({ role = 'user', name }) => authorOf(role, name))
+  const lengths = counted.map(({ length }) => length)
+  return {
+    size: messages.length,
+    authors,
+    distinctAuthors: [...new Set(authors)],
+    times: messages.map(({ time = '2026-01-01T00:00:00.000Z' }) => Date.parse(time)),
+    lengths,
+    meanLength: lengths.reduce((all, length) => all + length, 0) / Math.max(lengths.length, 1),
+    replies: authors.map((author, at) => (at > 0 && author !== authors[at - 1] ? 1 : 0)),
+    postings: (term) => counted.flatMap(({ counts }, at) => (counts.has(term) ? [at, counts.get(term) ?? 0] : [])),
+  }
+}
+
+const orderOf = (query: string, messages: readonly Said[], most?: number): readonly number[] =>
+  rank(query, queryTerms(query), corpusOf(messages), most === undefined ? {} : { most }).order
+
+const filler: readonly Said[] = Array.from({ length: 20 }, (_, place) => ({ text: `talk number${String(place)} about weather` }))
+
+describe('rank', () => {
+  test('nothing matches nothing', () => {
+    expect(orderOf('zebra', filler)).toEqual([])
+    expect(orderOf('zebra', [])).toEqual([])
+  })
+
+  test('a rare word beats a common one, and a short text a long one', () => {
+    expect(orderOf('weather zebra', [...filler, { text: 'a zebra' }])[0]).toBe(20)
+    expect(orderOf('zebra', [...filler, { text: `zebra ${'and other animals of the plain '.repeat(20)}` }, { text: 'one zebra' }])).toEqual([21, 20])
+  })
+
+  test('an answer is found by its question, where the author changes', () => {
+    const answered: readonly Said[] = [...filler, { role: 'user', text: 'Where is the telescope?' }, { role: 'assistant', text: 'In the attic.' }]
+    expect(orderOf('telescope', answered)).toEqual([20, 21])
+    const notes: readonly Said[] = [...filler, { text: 'Bought a telescope.' }, { text: 'Cleaned the attic.' }]
+    expect(orderOf('telescope', notes)).toEqual([20])
+  })
+
+  test('context of context is not found', () => {
+    const chat = ['Any news?', 'The telescope broke.', 'Oh no!', 'We mend it.', 'Good luck.'].map((text, place): Said => ({ role: place % 2 === 0 ? 'user' : 'assistant', text }))
+    expect(orderOf('telescope', chat).toSorted()).toEqual([0, 1, 2])
+  })
+
+  test('a name means what its bearer said', () => {
+    const chat: readonly Said[] = [
+      { role: 'user', name: 'Ada', text: 'Hi Bo, I paint ships.' },
+      { role: 'assistant', name: 'Bo', text: 'Nice, Ada! I paint trees.' },
+    ]
+    expect(orderOf('What does Bo paint?', chat)[0]).toBe(1)
+    expect(orderOf('What does Ada paint?', chat)[0]).toBe(0)
+    expect(orderOf('Ada', chat).length).toBeGreaterThan(0)
+  })
+
+  test('a month or year means messages of that time', () => {
+    const trips: readonly Said[] = [
+      { text: 'We hiked up the hill', time: '2026-03-04T00:00:00.000Z' },
+      { text: 'We hiked up the hill', time: '2025-07-04T00:00:00.000Z' },
+    ]
+    expect(orderOf('hike in July', trips)[0]).toBe(1)
+    expect(orderOf('hike in 2026', trips)[0]).toBe(0)
+    expect(orderOf('hike', trips)).toEqual([0, 1])
+    expect(askedTime('2025年7月', [])).toEqual({ months: new Set([6]), years: new Set([2025]) })
+    expect(askedTime('since 2024-11', [])).toEqual({ months: new Set([10]), years: new Set([2024]) })
+  })
+
+  test('`most` orders the same places as the whole order begins with', () => {
+    const many = Array.from({ length: 500 }, (_, place): Said => ({ text: `zebra ${'plain '.repeat((place * 7) % 31)}` }))
+    expect(orderOf('zebra', many, 10)).toEqual(orderOf('zebra', many).slice(0, 10))
+  })
+
+  test('`accepts` leaves places out of the order', () => {
+    const corpus = corpusOf([{ text: 'zebra one' }, { text: 'zebra two' }])
+    expect(rank('zebra', ['zebra'], corpus, { accepts: (at) => at === 1 }).order).toEqual([1])
+  })
+})
+
+describe('batches among messages', () => {
+  const messages: readonly Said[] = [...filler, { text: 'The zebra escaped' }, { text: 'It ate the roses' }]
+  const corpus = corpusOf(messages)
+  const batch = (text: string, from: number, to: number): BatchInCorpus => {
+    const { counts, length } = termCounts(text)
+    return { length, from, to, count: (term) => counts.get(term) ?? 0 }
+  }
+  const placed = (query: string, batches: readonly BatchInCorpus[]): readonly string[] => {
+    const terms = queryTerms(query)
+    const entries = placeBatches(rank(query, terms, corpus), weightedTerms(terms, namesIn(corpus)), batches, corpus)
+    return entries.map(({ kind, at }) => `${kind} ${String(at)}`)
+  }
+
+  test('one that repeats its messages stands behind all messages', () => {
+    const withBatch = placed('zebra roses', [batch('A zebra escaped and ate roses.', 20, 22)])
+    expect(withBatch).toEqual([...placed('zebra roses', []), 'batch 0'])
+    expect(withBatch).toHaveLength(3)
+  })
+
+  test('one that says what no message of it says stands by that', () => {
+    expect(placed('animal weather', [batch('An animal did damage in the garden.', 20, 22)])[0]).toBe('batch 0')
+    expect(placed('animal', [batch('An animal did damage.', 20, 22)])).toEqual(['batch 0'])
+  })
+
+  test('batches alone are ranked by what they say', () => {
+    const terms = weightedTerms(queryTerms('zebra rose'), () => false)
+    const ranked = rankBatches(terms, [batch('nothing of it', 0, 20), batch('zebra', 20, 21), batch('zebra and rose', 20, 22)], corpus)
+    expect(ranked.map(({ at }) => at)).toEqual([2, 1])
+  })
+})

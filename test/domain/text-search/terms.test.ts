@@ -1,0 +1,88 @@
+/** Text to terms and codes: what matches what, in several scripts, and what odd text does. */
+import { describe, expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import { codedText, codeOf, codeValueAt, CODE_LENGTH } from '../../../src/domain/text-search/codes.js'
+import { stemOf } from '../../../src/domain/text-search/stem.js'
+import { isSingleLetter, MAX_DISTINCT_TERMS, queryTerms, storable, termCounts } from '../../../src/domain/text-search/terms.js'
+
+const shares = (a: string, b: string): boolean => queryTerms(a).some((term) => queryTerms(b).includes(term))
+
+describe('stems', () => {
+  test.each([
+    ['caresses', 'caress'], ['ponies', 'poni'], ['cats', 'cat'], ['agreed', 'agre'], ['plastered', 'plaster'], ['motoring', 'motor'],
+    ['hopping', 'hop'], ['filing', 'file'], ['happy', 'happi'], ['relational', 'relat'], ['rationalization', 'ration'], ['hopefulness', 'hope'],
+    ['adjustment', 'adjust'], ['adoption', 'adopt'], ['probate', 'probat'], ['rate', 'rate'], ['controlling', 'control'], ['yellow', 'yellow'],
+  ])('%s has the stem %s', (word, stem) => {
+    expect(stemOf(word)).toBe(stem)
+  })
+
+  test.each([['went', 'go'], ['bought', 'buying'], ['children', 'kids'], ['written', 'writes'], ['mum', 'mother']])('%s is found by %s', (a, b) => {
+    expect(shares(a, b)).toBe(true)
+  })
+
+  test('words that are names of things in the language are words', () => {
+    expect(stemOf('constructor')).toBe('constructor')
+    expect(queryTerms('__proto__ toString')).toEqual(['proto', 'tostr'])
+  })
+})
+
+describe('terms', () => {
+  test('function words are none, case and accents do not matter', () => {
+    expect(queryTerms('What did the CAFÉ have?')).toEqual(['cafe'])
+    expect(queryTerms('of the and to')).toEqual([])
+  })
+
+  test.each([
+    ['上海的天气', '天气'], ['東京タワーに行った', 'タワー'], ['서울에서 만났다', '서울'], ['ฉันชอบกาแฟ', 'กาแฟ'], ['Ｆｕｌｌ ｗｉｄｔｈ', 'full'], ['проверка связи', 'СВЯЗИ'], ['हिन्दी में', 'हिन्दी'],
+  ])('%s is found by %s', (text, query) => {
+    expect(shares(text, query)).toBe(true)
+  })
+
+  test('scripts without spaces give pairs and single letters, without function letters', () => {
+    expect(queryTerms('我的猫')).toEqual(['的猫', '猫'].toReversed())
+    expect(isSingleLetter('猫')).toBe(true)
+    expect(isSingleLetter('的猫')).toBe(false)
+    expect(isSingleLetter('x')).toBe(false)
+  })
+
+  test('counts occurrences, and stops at the most distinct terms', () => {
+    expect(termCounts('cat, cats and a dog')).toEqual({ counts: new Map([['cat', 2], ['dog', 1]]), length: 3 })
+    const many = Array.from({ length: MAX_DISTINCT_TERMS + 50 }, (_, place) => `w${String(place)}`).join(' ')
+    expect(termCounts(`${many} w1`).counts.size).toBe(MAX_DISTINCT_TERMS)
+    expect(termCounts(`${many} w1`).counts.get('w1')).toBe(2)
+  })
+
+  test('NUL and lone surrogates leave a text that Postgres takes', () => {
+    expect(storable('a\0b\ud800c')).toBe('ab\ufffdc')
+    expect(queryTerms('needle\0 \ud800hay')).toEqual(['needl', 'hai'])
+  })
+
+  test('any text has terms that are letters, digits and marks alone', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (text) => {
+        for (const term of queryTerms(text)) expect(term).toMatch(/^[\p{L}\p{N}\p{M}ー]+$/u)
+      }),
+    )
+  })
+})
+
+describe('codes', () => {
+  test('have one width and read back as the number that they stand for', () => {
+    fc.assert(
+      fc.property(fc.string({ minLength: 1 }), fc.string({ minLength: 1 }), (a, b) => {
+        expect(codeOf(a)).toMatch(/^[\w-]{5}$/)
+        expect(codeOf(a) === codeOf(b)).toBe(codeValueAt(`${codeOf(a)} ${codeOf(b)}`, 0) === codeValueAt(`${codeOf(a)} ${codeOf(b)}`, CODE_LENGTH + 1))
+      }),
+    )
+  })
+
+  test('spread: 20,000 terms share hardly any', () => {
+    const codes = new Set(Array.from({ length: 20_000 }, (_, place) => codeOf(`term${String(place)}`)))
+    expect(codes.size).toBeGreaterThan(19_990)
+  })
+
+  test('a text is its distinct codes, repeated ones first', () => {
+    expect(codedText(termCounts('dog cat cats'))).toEqual({ terms: `${codeOf('cat')} ${codeOf('dog')}`, repeated: 1, length: 3 })
+    expect(codedText(termCounts(''))).toEqual({ terms: '', repeated: 0, length: 0 })
+  })
+})

@@ -1,0 +1,178 @@
+/** A rebuild: beside the old rows, while appends, readers and the live runner go on; resumed after a kill, and gone without a trace once it is done. */
+import { beforeEach, expect, test } from '@jest/globals'
+import { createPostgresEventStore } from '../../src/adapters/postgres/event-store.js'
+import { conversationStream } from '../../src/domain/ids.js'
+import type { Fact } from '../../src/domain/events.js'
+import type { EventStore } from '../../src/ports/event-store.js'
+import type { Database } from '../../src/ports/sql.js'
+import { projections } from '../../projections/index.js'
+import { rebuild, type RebuildProgress } from '../../projections/rebuild.js'
+import { createProjectionRunner } from '../../projections/runner.js'
+import { appended as message, archived, configured, decodeStored, eventsFor, prunedBy } from '../support/builders.js'
+import { everyFact } from '../support/conversation-story.js'
+import { appended, eventNamed } from '../support/events.js'
+import { describeOnDatabases, record, rowsOf } from '../support/projections.js'
+
+/** A conversation of so many messages, the oldest of which are folded by tens. */
+function longStory(count: number): Fact[] {
+  const facts: Fact[] = [configured({ scope: 'tenant-1' })]
+  let live: string[] = []
+  for (let place = 0; place < count; place += 1) {
+    facts.push(message(`m${String(place)}`))
+    live.push(`m${String(place)}`)
+    if (live.length === 15) {
+      const left = live.slice(0, 10)
+      facts.push(archived(`b${String(place)}`, left), prunedBy({ [`b${String(place)}`]: left }))
+      live = live.slice(10)
+    }
+  }
+  return facts
+}
+
+describeOnDatabases('rebuild', (database) => {
+  let db: Database
+  let store: EventStore
+  beforeEach(async () => {
+    db = await database.fresh()
+    store = createPostgresEventStore(db)
+  })
+  const source = (): Parameters<typeof rebuild>[0] => ({ db, store, decode: decodeStored, projections })
+  const all = async (): Promise<unknown> => {
+    const rows: unknown[] = []
+    for (const projection of projections) rows.push(await rowsOf(db, projection))
+    return rows
+  }
+  const tables = async (): Promise<string[]> =>
+    (await db.query<{ name: string }>(`select tablename as name from pg_tables where schemaname = current_schema() and tablename ~ '_g[0-9]+$' order by 1`)).map(({ name }) => name)
+  const generations = async (): Promise<unknown[]> =>
+    await db.query('select distinct generation, state from projection_checkpoints order by generation')
+
+  test('the old tables are gone afterwards, and progress ends at its total', async () => {
+    await record(store, 'a', longStory(100))
+    await createProjectionRunner(source()).catchUp()
+    const before = await all()
+    const told: RebuildProgress[] = []
+    await rebuild(source(), 'all', { batchSize: 20, onProgress: (progress) => told.push(progress) })
+    expect(await all()).toEqual(before)
+    expect((await tables()).every((name) => name.endsWith('_g2'))).toBe(true)
+    expect(await generations()).toEqual([{ generation: 2, state: 'live' }])
+    expect([...new Set(told.map(({ phase }) => phase))]).toEqual(['rows', 'indexes', 'swap', 'done'])
+    expect(told.at(-1)).toMatchObject({ phase: 'done', done: told.at(-1)?.total })
+    expect(told.map(({ done }) => done)).toEqual(told.map(({ done }) => done).toSorted((a, b) => a - b))
+    expect(told.some(({ secondsLeft }) => secondsLeft !== undefined && secondsLeft >= 0)).toBe(true)
+    const indexes = await db.query<{ count: string }>(`select count(*) as count from pg_indexes where schemaname = current_schema() and indexname ~ '_g2_i'`)
+    expect(Number(indexes[0]?.count)).toBe(projections.flatMap((projection) => projection.tables).flatMap((table) => table.indexes).length)
+  })
+
+  test('one projection alone, and a name that there is not', async () => {
+    await record(store, 'a', everyFact)
+    await createProjectionRunner(source()).catchUp()
+    const before = await all()
+    await rebuild(source(), ['clip-archive'])
+    expect(await all()).toEqual(before)
+    expect((await tables()).filter((name) => name.endsWith('_g2'))).toEqual(['batches_g2', 'clip_archive_views_g2'])
+    await expect(rebuild(source(), ['nothing'])).rejects.toThrow('there is no projection nothing')
+  })
+
+  test('while appends, readers and the live runner go on', async () => {
+    await record(store, 'a', longStory(400))
+    await record(store, 'still', longStory(20))
+    const runner = createProjectionRunner({ ...source(), intervalMs: 10 })
+    await runner.catchUp()
+    runner.start()
+    const still = async (): Promise<string> =>
+      JSON.stringify(
+        await db.query(`
+          select (select count(*) from live_messages where conversation_id = 'still') as live,
+            (select count(*) from archive_messages where conversation_id = 'still') as indexed,
+            (select count(*) from batches where conversation_id = 'still') as batches,
+            (select revision from conversations where conversation_id = 'still') as revision`),
+      )
+    const expected = await still()
+    let done = false
+    let reads = 0
+    const reading = (async () => {
+      let last = -1n
+      while (!done) {
+        expect(await still()).toBe(expected)
+        // Whoever read a position never finds an earlier one.
+        for (const { position } of await runner.status().then((status) => status.filter(({ name }) => name === 'live-messages'))) {
+          expect(position).toBeGreaterThanOrEqual(last)
+          last = position
+        }
+        reads += 1
+        await new Promise((resolve) => setTimeout(resolve, 1))
+      }
+    })()
+    const story = longStory(600)
+    const { events } = eventsFor(conversationStream('b'), story)
+    const appending = (async () => {
+      for (let place = 0; place < events.length; place += 3) {
+        await appended(store, conversationStream('b'), events.slice(place, place + 3))
+        await new Promise((resolve) => setTimeout(resolve, 1))
+      }
+    })()
+    await rebuild(source(), 'all', { batchSize: 25 })
+    await rebuild(source(), 'all', { batchSize: 100 })
+    await appending
+    done = true
+    await reading
+    expect(reads).toBeGreaterThan(3)
+    expect(await runner.waitFor(await store.head(), 10_000)).toBe(true)
+    await runner.stop()
+    const live = await all()
+    expect(await generations()).toEqual([{ generation: 3, state: 'live' }])
+    await rebuild(source(), 'all')
+    expect(await all()).toEqual(live)
+  })
+
+  test('killed at any place, the next one goes on or begins anew, and nothing is left over', async () => {
+    await record(store, 'a', longStory(60))
+    await createProjectionRunner(source()).catchUp()
+    const before = await all()
+    for (let kill = 1; kill < 12; kill += 2) {
+      const abort = new AbortController()
+      let batches = 0
+      const onProgress = (): void => {
+        batches += 1
+        if (batches === kill) abort.abort()
+      }
+      await rebuild(source(), 'all', { batchSize: 10, signal: abort.signal, onProgress }).catch(() => undefined)
+      expect(await all()).toEqual(before)
+    }
+    const left = await tables()
+    expect(left.some((name) => name.endsWith('_g2'))).toBe(true)
+    const told: RebuildProgress[] = []
+    await rebuild(source(), 'all', { batchSize: 10, onProgress: (progress) => told.push(progress) })
+    expect(await all()).toEqual(before)
+    expect(await generations()).toHaveLength(1)
+    const names = projections.flatMap((projection) => projection.tables).length
+    expect(await tables()).toHaveLength(names)
+
+    // What was left by another version is of no use, and neither is anything where a fresh one is asked for.
+    const abort = new AbortController()
+    await expect(rebuild(source(), 'all', { batchSize: 10, signal: abort.signal, onProgress: () => { abort.abort() } })).rejects.toThrow('stopped')
+    await db.query(`update projection_checkpoints set version = version + 7, position = 50 where state = 'building'`)
+    await rebuild(source(), 'all')
+    expect(await all()).toEqual(before)
+    expect(await tables()).toHaveLength(names)
+  })
+
+  test('two rebuilds at once end in one set of whole tables', async () => {
+    await record(store, 'a', longStory(200))
+    await createProjectionRunner(source()).catchUp()
+    const before = await all()
+    await Promise.all([rebuild(source(), 'all', { batchSize: 13 }), rebuild(source(), 'all', { batchSize: 17 })])
+    expect(await all()).toEqual(before)
+    expect(await tables()).toHaveLength(projections.flatMap((projection) => projection.tables).length)
+  })
+
+  test('an event that cannot be applied ends the rebuild by name, and readers keep the old rows', async () => {
+    await record(store, 'a', longStory(20))
+    await createProjectionRunner(source()).catchUp()
+    const before = await all()
+    await appended(store, 'conversation-a', [eventNamed('odd')])
+    await expect(rebuild(source(), 'all')).rejects.toThrow(/cannot apply Noted at revision \d+ of conversation-a/)
+    expect(await all()).toEqual(before)
+  })
+})

@@ -1,0 +1,165 @@
+import { describe, expect, test } from '@jest/globals'
+import { either as E } from 'fp-ts'
+import fc from 'fast-check'
+import { sectionsSchema } from '../../src/domain/events.js'
+import { defaultEstimator, messageTokens } from '../../src/domain/tokens.js'
+import type { MessageToSummarize, Summary, SummaryJob } from '../../src/ports/summarizer.js'
+import { createExtractiveSummarizer } from '../../src/summarizers/extractive.js'
+import { describeSummarizer } from '../contracts/summarizer.js'
+import { calledTool, chunkJob, resummarizeJob, said, session, summaryOf } from '../support/summary-jobs.js'
+
+describeSummarizer('extractive', { create: createExtractiveSummarizer, usesModel: false })
+
+const summarizer = createExtractiveSummarizer()
+const summarize = async (job: SummaryJob): Promise<Summary> => {
+  const answer = await summarizer.summarize(summarizer.prepare(job))()
+  if (E.isLeft(answer)) throw new Error(answer.left.detail)
+  return answer.right
+}
+const textOf = async (messages: readonly MessageToSummarize[], maxSummaryTokens = 256): Promise<string> => (await summarize(chunkJob({ messages, maxSummaryTokens }))).text
+
+// Any UTF-16 at all, lone surrogates and controls included, beside words and scripts that the rules look for.
+const anyText = fc.oneof(
+  fc.array(fc.nat(0xffff), { maxLength: 60 }).map((units) => String.fromCharCode(...units)),
+  fc.string({ unit: 'grapheme', maxLength: 80 }),
+  fc.constantFrom('', '```\ncode\n```', '今天天气很好。我们决定去公园！', 'もう一度試してください。エラーでした。', '…', '👩‍👩‍👧‍👦', 'Never do this again. It failed because of src/a.ts.', 'x'.repeat(9_000)),
+)
+const anyPart = fc.oneof(fc.record({ type: fc.constant('text'), text: anyText }), fc.record({ type: fc.constantFrom('image_url', 'file', 'odd') }))
+const anyMessage = fc.record({
+  messageId: fc.constant('m'),
+  role: fc.constantFrom('system', 'user', 'assistant', 'tool', 'developer'),
+  content: fc.oneof(anyText, fc.constant(null), fc.array(anyPart, { maxLength: 3 })),
+  name: fc.option(anyText, { nil: undefined }),
+  toolCalls: fc.option(fc.array(fc.record({ id: fc.constantFrom('a', 'b'), type: fc.constant('function'), function: fc.record({ name: fc.constantFrom('Edit', 'Bash', '読む'), arguments: fc.oneof(anyText, fc.json()) }) }), { maxLength: 2 }), { nil: undefined }),
+  toolCallId: fc.constantFrom('a', 'b', 'c', undefined),
+  createdAt: fc.constantFrom('2026-01-01T00:00:00.000Z', '2026-01-02T00:00:00.000Z'),
+})
+
+describe('laws', () => {
+  test('whatever was said, the summary is not empty, has a token for each that it may have, and is the same again', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(anyMessage, { minLength: 1, maxLength: 8 }), fc.integer({ min: 1, max: 400 }), async (messages, maxSummaryTokens) => {
+        const summary = await summarize(chunkJob({ messages, maxSummaryTokens }))
+        expect(summary.text.trim()).not.toBe('')
+        expect(defaultEstimator.text(summary.text)).toBeLessThanOrEqual(maxSummaryTokens)
+        expect(summary.text.isWellFormed()).toBe(true)
+        expect(sectionsSchema.safeParse(summary.sections).success).toBe(true)
+        expect(await summarize(chunkJob({ messages, maxSummaryTokens }))).toEqual(summary)
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  test('the same of summaries', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(anyText, { minLength: 1, maxLength: 8 }), fc.integer({ min: 1, max: 400 }), async (texts, maxSummaryTokens) => {
+        const summary = await summarize(resummarizeJob({ summaries: texts.map((text) => summaryOf(text)), maxSummaryTokens }))
+        expect(summary.text.trim()).not.toBe('')
+        expect(defaultEstimator.text(summary.text)).toBeLessThanOrEqual(maxSummaryTokens)
+      }),
+      { numRuns: 200 },
+    )
+  })
+})
+
+describe('what it keeps', () => {
+  test('wishes, constraints, failures, decisions and files of a session, in time order', async () => {
+    const text = await textOf([...session, ...Array.from({ length: 12 }, (_, index) => said('user', `ok thanks ${String(index)}`)), said('assistant', 'and on it goes '.repeat(200))], 512)
+    const places = ['Never touch the table audit_log', 'run_tests', 'error', 'decided to use PGlite', 'src/billing/store.ts'].map((part) => text.indexOf(part))
+    expect(places.every((place) => place >= 0)).toBe(true)
+    expect(text.indexOf('Never touch')).toBeLessThan(text.indexOf('decided to use'))
+    expect(text).not.toContain('ok thanks')
+  })
+
+  test.each([
+    ['Chinese', '嗯嗯，今天的天气真不错呀。', '记得，绝对不能删除订单表，必须先备份。'],
+    ['Japanese', 'そうですね。いい天気です。', '本番環境には必ずバックアップを取ってからリリースしてください。'],
+    ['Korean', '네, 안녕하세요.', '운영 서버에는 절대 배포하지 마세요. 반드시 백업을 먼저 해야 합니다.'],
+    ['German', 'Hallo, schön dich zu sehen.', 'Die Tabelle Kunden darf niemals gelöscht werden, weil das Finanzamt sie braucht.'],
+    ['French', 'Salut, merci beaucoup.', 'Il ne faut jamais supprimer la table clients, parce que la comptabilité en a besoin.'],
+    ['Spanish', 'Hola, gracias.', 'Nunca debes borrar la tabla clientes, porque contabilidad la necesita.'],
+    ['Russian', 'Привет, спасибо.', 'Никогда не удаляй таблицу клиентов, потому что она нужна бухгалтерии.'],
+  ])('a constraint among small talk, in %s', async (_language, smallTalk, constraint) => {
+    const talk = Array.from({ length: 19 }, (_, index) => said(index % 2 === 0 ? 'assistant' : 'user', smallTalk))
+    const text = await textOf([...talk.slice(0, 9), said('user', constraint), ...talk.slice(9)], 64)
+    expect(text.replaceAll('\n', '')).toContain(constraint.slice(0, 12))
+  })
+
+  test('nothing twice', async () => {
+    const text = await textOf(Array.from({ length: 20 }, () => said('user', 'The deployment of version 2.4.1 to Frankfurt failed on Friday.')))
+    expect(text.split('Frankfurt').length - 1).toBe(1)
+  })
+
+  test('no more than a quarter of what was said', async () => {
+    const messages = Array.from({ length: 60 }, (_, index) => said('user', `On day ${String(index)} the team of Project${String(index)} in city number ${String(index * 7)} decided to paint wall ${String(index)} in colour ${String(index * 3)}.`))
+    const tokens = messages.reduce((sum, message) => sum + messageTokens(message, defaultEstimator), 0)
+    expect(defaultEstimator.text(await textOf(messages, 4096))).toBeLessThanOrEqual(Math.ceil(tokens / 4))
+  })
+
+  test('what the chunk before said already counts for less', async () => {
+    const messages = ['We decided to host everything in Frankfurt.', 'We decided to bill everybody in Swiss francs.'].map((text) => said('user', text))
+    const known = await summarize(chunkJob({ messages, maxSummaryTokens: 14, existingSummary: 'user: We decided to host everything in Frankfurt.' }))
+    expect(known.text).toContain('Swiss francs')
+  })
+
+  test('days, where there is more than one', async () => {
+    const messages = [said('user', 'I moved to Lisbon yesterday.'), said('user', 'I met Carla at the harbour in Porto.', { createdAt: '2026-02-01T10:00:00.000Z' })]
+    expect(await textOf(messages)).toBe('[2026-01-05]\nuser: I moved to Lisbon yesterday.\n[2026-02-01]\nuser: I met Carla at the harbour in Porto.')
+  })
+})
+
+describe('what is not text', () => {
+  test('images and files are named', async () => {
+    const text = await textOf([said('user', [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }, { type: 'file', file: { filename: 'plan.pdf', file_data: 'AAAA' } }])])
+    expect(text).toBe('user: [image] [file: plan.pdf]')
+  })
+
+  test('messages without any content are counted', async () => {
+    expect(await textOf([said('assistant', null), said('user', '')])).toBe('2 messages without text (1 from assistant, 1 from user)')
+  })
+
+  test('tool calls alone are named', async () => {
+    expect(await textOf(calledTool('c', 'lookup_weather', { city: 'Oslo' }, 'rain'))).toBe('tools: lookup_weather(city: Oslo) → rain')
+  })
+
+  test('one sentence that never ends', async () => {
+    const text = await textOf([said('user', 'word '.repeat(20_000))], 32)
+    expect(defaultEstimator.text(text)).toBeLessThanOrEqual(32)
+    expect(text).toMatch(/^user: word word/u)
+  })
+})
+
+const sections = (state: string, file: string) => ({ completedWork: [{ file, action: 'edited', description: '' }], decisions: ['Use PGlite.'], currentState: [state], pendingWork: [], errors: [] })
+
+describe('sections', () => {
+  test('completed work, decisions, errors and what is pending', async () => {
+    const { sections: found } = await summarize(chunkJob({ maxSummaryTokens: 1024, messages: session }))
+    expect(found?.completedWork).toEqual([{ file: 'src/billing/store.ts', action: 'written', description: expect.stringContaining('PGlite') }])
+    expect(found?.decisions.join('\n')).toContain('We decided to use PGlite in tests')
+    expect(found?.errors.join('\n')).toContain('run_tests')
+    expect(found?.pendingWork.join('\n')).toContain('migration of invoices')
+  })
+
+  test('work that failed is not done', async () => {
+    const { sections: found } = await summarize(chunkJob({ messages: calledTool('c', 'Edit', { file_path: 'a.ts' }, 'error: file has not been read') }))
+    expect(found?.completedWork).toEqual([])
+  })
+
+  test('sections of summaries add up, and the last one says where things stand', async () => {
+    const summary = await summarize(resummarizeJob({ summaries: [summaryOf('One.', { sections: sections('first', 'a.ts') }), summaryOf('Two.', { sections: sections('second', 'b.ts') })] }))
+    expect(summary.sections).toEqual({ completedWork: [sections('', 'a.ts').completedWork[0], sections('', 'b.ts').completedWork[0]], decisions: ['Use PGlite.'], currentState: ['second'], pendingWork: [], errors: [] })
+  })
+})
+
+test('huge tool results are sampled: 84,000 characters take milliseconds, not seconds', async () => {
+  const line = 'src/module_17/file.ts:42: const value = computeSomething(argument, 0x1f) // TODO\n'
+  const results = [line.repeat(1_037), 'x'.repeat(84_000), '漢字とかな。'.repeat(14_000), '{"a":'.repeat(16_800)]
+  for (const result of results) {
+    const messages = calledTool('c', 'Bash', { command: 'cat everything' }, result)
+    await textOf(messages)
+    const startedAt = performance.now()
+    await textOf(messages)
+    // Measured: 2 to 12 ms; the bound leaves room for a busy machine.
+    expect(performance.now() - startedAt).toBeLessThan(150)
+  }
+})

@@ -1,0 +1,56 @@
+/** A script of `test/support/` in a process of its own, read line by line. */
+import { spawn, type SpawnOptions } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { changes } from './latch.js'
+
+export interface Child {
+  readonly pid: number
+  /** All lines that it has said so far. */
+  readonly lines: readonly string[]
+  say(line: string): void
+  /** Resolves once it has said so many lines; rejects, with what it said of an error, where it ends before that. */
+  said(count: number): Promise<readonly string[]>
+  /** Kills it as `kill -9` does, and resolves when it is gone. */
+  kill(): Promise<void>
+}
+
+/** Starts `test/support/<script>.ts`. */
+export function startChild(script: string, words: readonly string[] = [], options: SpawnOptions = {}): Child {
+  const child = spawn(process.execPath, ['--import', 'tsx', join('test', 'support', `${script}.ts`), ...words], { ...options, stdio: ['pipe', 'pipe', 'pipe'] })
+  const lines: string[] = []
+  let errors = ''
+  const change = changes()
+  let ended = false
+  const output = createInterface({ input: child.stdout })
+  output.on('line', (line) => {
+    lines.push(line)
+    change.happened()
+  })
+  const closed = once(child, 'close').then(() => {
+    ended = true
+    change.happened()
+    return undefined
+  })
+  child.stderr.on('data', (text) => {
+    errors += String(text)
+  })
+  child.stdin.on('error', () => undefined)
+  return {
+    pid: child.pid ?? 0,
+    lines,
+    say: (line) => void child.stdin.write(`${line}\n`),
+    async said(count) {
+      while (lines.length < count) {
+        if (ended) throw new Error(`the process ended after ${String(lines.length)} lines: ${errors}`)
+        await change.next()
+      }
+      return lines
+    },
+    async kill() {
+      child.kill('SIGKILL')
+      await closed
+    },
+  }
+}

@@ -1,0 +1,135 @@
+/**
+ * Plays an interleaving: messages of a history, compactions, and what goes wrong between them. Whoever dies comes back as another process
+ * over the same store and asks again for what it does not know to be done.
+ */
+import { createMemoryClaims } from '../../src/adapters/memory/claims.js'
+import type { Context } from '../../src/domain/context.js'
+import type { MessageInput } from '../../src/domain/message.js'
+import type { PolicySettings } from '../../src/domain/policy.js'
+import type { Step } from './arbitraries.js'
+import { Crash, contextIn, createHarness, type Harness } from './harness.js'
+
+export interface Played {
+  readonly harness: Harness
+  /** Messages that were appended and acknowledged, by this process or a rival, each once. */
+  readonly appended: readonly MessageInput[]
+  readonly crashes: number
+}
+
+/** Asked after each step. */
+export type Check = (harness: Harness, context: Context | undefined) => Promise<void> | void
+
+interface Run {
+  harness: Harness
+  readonly appended: MessageInput[]
+  crashes: number
+  rivals: number
+}
+
+/** Does something until the process lives through it. */
+async function surviving(run: Run, work: (harness: Harness) => Promise<void>): Promise<void> {
+  for (;;) {
+    try {
+      await work(run.harness)
+      return
+    } catch (error) {
+      if (!(error instanceof Crash)) throw error
+      run.crashes += 1
+      run.harness = run.harness.restart()
+    }
+  }
+}
+
+async function rivalAppends(run: Run): Promise<void> {
+  const message: MessageInput = { id: `rival${String(run.rivals++)}`, role: 'user', content: 'Somebody else says something in between.' }
+  await run.harness.restart().appended(message)
+  run.appended.push(message)
+}
+
+function meanwhile(run: Run, what: 'append' | 'pin' | 'compact'): void {
+  const { summarizer, claims } = run.harness
+  const usual = summarizer.answer
+  summarizer.answer = async (prepared, call) => {
+    summarizer.answer = usual
+    if (what === 'append') await rivalAppends(run)
+    else if (what === 'pin' && prepared.job.kind === 'chunk') await run.harness.restart().pin(prepared.job.messages[0]?.messageId ?? '')
+    else if (what === 'compact') {
+      // The rival's claim is refused while ours is held: what it costs is a look now and then, so it is not waited for.
+      if ((await claims.take('compaction:c1', 'rival', 1)) !== undefined) throw new Error('two compactors hold the claim')
+    }
+    return usual(prepared, call)
+  }
+}
+
+async function play(run: Run, step: Step, waiting: MessageInput[]): Promise<void> {
+  const { harness } = run
+  switch (step.step) {
+    case 'append': {
+      const messages = waiting.splice(0, step.count)
+      if (messages.length === 0) return
+      await surviving(run, async (now) => { await now.appended(messages) })
+      run.appended.push(...messages)
+      return
+    }
+    case 'again': {
+      const message = run.appended[step.which % Math.max(1, run.appended.length)]
+      if (message === undefined) return
+      await surviving(run, async (now) => {
+        const { recorded } = await now.appended(message)
+        if (recorded.length > 0) throw new Error(`${String(message.id)} was recorded twice`)
+      })
+      return
+    }
+    case 'compact':
+      if (run.appended.length > 0) await surviving(run, async (now) => { await now.compact(step.mode) })
+      return
+    case 'pin': {
+      const message = run.appended[step.which % Math.max(1, run.appended.length)]
+      if (message?.id !== undefined) await surviving(run, async (now) => { await now.pin(String(message.id), step.pinned) })
+      return
+    }
+    case 'restart':
+      run.harness = harness.restart({ claims: createMemoryClaims(harness.clock) })
+      return
+    case 'fault':
+      while (harness.store.faults.length < step.after) harness.store.faults.push(undefined)
+      harness.store.faults.push(step.fault)
+      return
+    case 'fail': {
+      const { summarizer } = harness
+      const usual = summarizer.answer
+      summarizer.answer = () => {
+        summarizer.answer = usual
+        return { failure: step.failure }
+      }
+      return
+    }
+    case 'meanwhile':
+      meanwhile(run, step.what)
+      return
+    case 'race':
+      harness.store.beforeAppend = () => rivalAppends(run)
+  }
+}
+
+/** Plays it, and the rest of the history behind it; `check` looks after each step. */
+export async function interleave(policy: PolicySettings, history: readonly MessageInput[], steps: readonly Step[], check: Check = () => undefined, first = createHarness({ policy })): Promise<Played> {
+  const run: Run = { harness: first, appended: [], crashes: 0, rivals: 0 }
+  const waiting = [...history]
+  const look = async (): Promise<void> => {
+    const state = await run.harness.conversations.load('c1')
+    await check(run.harness, state.configuration === undefined ? undefined : contextIn(state))
+  }
+  for (const step of steps) {
+    await play(run, step, waiting)
+    await look()
+  }
+  run.harness.store.faults.length = 0
+  while (waiting.length > 0) {
+    await play(run, { step: 'append', count: 5 }, waiting)
+    await play(run, { step: 'compact', mode: 'due' }, waiting)
+    await look()
+  }
+  return { harness: run.harness, appended: run.appended, crashes: run.crashes }
+}
+

@@ -1,0 +1,100 @@
+/** What tests of projections share: the databases that they run on, a log to project, and all rows of a read model. */
+import { afterAll, describe } from '@jest/globals'
+import { migrateLog } from '../../src/adapters/postgres/schema.js'
+import type { Fact } from '../../src/domain/events.js'
+import { conversationStream } from '../../src/domain/ids.js'
+import type { EventStore } from '../../src/ports/event-store.js'
+import type { Database } from '../../src/ports/sql.js'
+import { inKeyOrder } from '../../projections/fold.js'
+import type { Projection, Row, Table } from '../../projections/projection.js'
+import { eventsFor } from './builders.js'
+import { appended } from './events.js'
+import { openTestDatabase } from './memory-database.js'
+import { openTestSchema, testServer } from './postgres.js'
+
+export interface TestDatabase {
+  /** An empty schema with the log's tables. */
+  fresh(): Promise<Database>
+}
+
+/** Opening an engine takes half a second and 300 MB, so a test file has one. */
+function embedded(): TestDatabase {
+  let db: Database | undefined
+  afterAll(async () => {
+    await db?.close()
+  })
+  return {
+    async fresh() {
+      db ??= await openTestDatabase()
+      await db.script('drop schema context_ledger cascade; create schema context_ledger')
+      await migrateLog(db)
+      return db
+    },
+  }
+}
+
+function server(): TestDatabase {
+  const opened: { db: Database; drop: () => Promise<void> }[] = []
+  afterAll(async () => {
+    for (const { db, drop } of opened) {
+      await db.close()
+      await drop()
+    }
+  })
+  return {
+    async fresh() {
+      const schema = await openTestSchema()
+      opened.push(schema)
+      return schema.db
+    },
+  }
+}
+
+const engine = embedded()
+
+/** Runs a suite on the embedded engine, and on a server where one is named. */
+export function describeOnDatabases(name: string, suite: (database: TestDatabase) => void): void {
+  describe(`${name}, embedded`, () => {
+    suite(engine)
+  })
+  const describeOnServer = testServer === '' ? describe.skip : describe
+  describeOnServer(`${name}, on a server`, () => {
+    suite(server())
+  })
+}
+
+/** Appends facts to a conversation that has none yet. */
+export async function record(store: EventStore, conversationId: string, facts: readonly Fact[]): Promise<void> {
+  const stream = conversationStream(conversationId)
+  await appended(store, stream, eventsFor(stream, facts).events)
+}
+
+/** All rows that readers see, table by table. */
+export async function rowsOf(db: Database, projection: Projection): Promise<Record<string, Row[]>> {
+  const rows: Record<string, Row[]> = {}
+  for (const table of projection.tables) rows[table.name] = inKeyOrder(table, await db.query<Row>(`select * from "${table.name}"`))
+  return rows
+}
+
+/** A projection that ignores every fact, but for the answers that are given. */
+export function silent(name: string, tables: readonly Table[], answers: Partial<Projection['handlers']> = {}, version = 1): Projection {
+  return {
+    name,
+    version,
+    tables,
+    handlers: {
+      ConversationConfigured: 'ignore',
+      MessageAppended: 'ignore',
+      MessagePinned: 'ignore',
+      MessageUnpinned: 'ignore',
+      ChunkSummarized: 'ignore',
+      BatchArchived: 'ignore',
+      BatchesResummarized: 'ignore',
+      MessagesPruned: 'ignore',
+      CompactionFailed: 'ignore',
+      CompactionCouldNotHelp: 'ignore',
+      PromptRegistered: 'ignore',
+      ...answers,
+    },
+  }
+}
