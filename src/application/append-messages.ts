@@ -44,10 +44,8 @@ export function createAppendMessages({ conversations, clock, summarizerWindowTok
       ],
       provenance,
     )
-    return E.map(({ state, facts, position }: { state: Conversation; facts: readonly { type: string; data: unknown }[]; position: bigint | undefined }) => ({
-      state,
-      recorded: facts.flatMap((fact) => (fact.type === 'MessageAppended' ? [(fact.data as { messageId: string }).messageId] : [])),
-      position,
-    }))(handled)
+    if (E.isLeft(handled)) return handled
+    const { state, facts, position } = handled.right
+    return E.right({ state, recorded: facts.flatMap((fact) => (fact.type === 'MessageAppended' ? [fact.data.messageId] : [])), position })
   }
 }

@@ -7,7 +7,7 @@ import { LRUCache } from 'lru-cache'
 import { encode, encodeData, type Provenance } from '../domain/codec.js'
 import { evolve, type Conversation } from '../domain/conversation.js'
 import { decide, type Command, type Rejection } from '../domain/decide.js'
-import type { Fact, Metadata, RecordedFact } from '../domain/events.js'
+import type { Fact, RecordedFact } from '../domain/events.js'
 import { conversationStream, factEventId, messageEventId } from '../domain/ids.js'
 import { sameMessage } from '../domain/message.js'
 import type { Clock } from '../ports/clock.js'
@@ -63,10 +63,10 @@ function encodeAll(state: Conversation, facts: readonly Fact[], now: string, pro
     const revision = state.revision + 1n + BigInt(at)
     const data = encodeData(fact)
     const id = fact.type === 'MessageAppended' ? messageEventId(stream, fact.data.messageId) : factEventId(stream, revision, fact.type, data)
-    const { event, hash, body } = encode(fact, data, { stream, revision, id, previousHash, recordedAt }, provenance)
+    const { event, metadata, hash, body } = encode(fact, data, { stream, revision, id, previousHash, recordedAt }, provenance)
     encoded.events.push(event)
     if (body !== undefined) encoded.bodies.push(body)
-    encoded.facts.push({ ...fact, stream, revision, position: -1n, id, metadata: JSON.parse(event.metadata) as Metadata } as RecordedFact)
+    encoded.facts.push({ ...fact, stream, revision, position: -1n, id, metadata })
     previousHash = hash
   }
   return encoded
@@ -158,6 +158,12 @@ export function createConversations({ log, clock, cacheTokens = 8_000_000, alone
         seen = facts.reduce(evolve, seen)
       }
       if (refused !== undefined) {
+        // A no has to be said of what is there now: another process may have appended since this state was kept.
+        const fresh = await load(conversationId)
+        if (fresh.revision !== state.revision) {
+          state = fresh
+          continue
+        }
         // A message that was recorded and folded away long ago is no longer in the state, and a rule for new ones may refuse it (a tool
         // result whose call has left as well): what is recorded already is taken out before the answer is no.
         const same = await recordedBefore(stream, asked, messageEventIds(stream, asked))

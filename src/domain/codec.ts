@@ -35,6 +35,7 @@ export interface Place {
 /** An event ready to be appended, and the body that has to be put beside the log before it. */
 export interface Encoded {
   readonly event: EventToAppend
+  readonly metadata: Metadata
   readonly hash: string
   readonly body?: { readonly sha256: string; readonly text: string }
 }
@@ -72,8 +73,10 @@ export function encode(fact: Fact, dataText: string, place: Place, provenance: P
     previousHash: place.previousHash,
   }
   const hash = eventHash({ ...place, type: fact.type, data }, unsigned)
+  const metadata: Metadata = { ...unsigned, hash }
   return {
-    event: { id: place.id, type: fact.type, data, metadata: JSON.stringify({ ...unsigned, hash }) },
+    event: { id: place.id, type: fact.type, data, metadata: JSON.stringify(metadata) },
+    metadata,
     hash,
     ...(large ? { body: { sha256: bodySha256, text: dataText } } : {}),
   }
@@ -117,11 +120,14 @@ export function decode(stored: StoredEvent, body?: string): E.Either<Unreadable,
   const { version, schema } = factSchemas[stored.type]
   const stands = metadata.right.schemaVersion
   try {
-    const lifted = upcast(stored.type, JSON.parse(body ?? stored.data) as Record<string, unknown>, stands, version)
+    const stood: unknown = JSON.parse(body ?? stored.data)
+    if (typeof stood !== 'object' || stood === null) return no('its data is no JSON object')
+    const lifted = upcast(stored.type, { ...stood }, stands, version)
     if (lifted === undefined) return no(`version ${String(stands)} of ${stored.type} is not known here (the newest known is ${String(version)})`)
     const data = schema.safeParse(lifted)
     if (!data.success) return no(z.prettifyError(data.error))
     const { stream, revision, position, id } = stored
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the schema was chosen by the type, which the union cannot follow
     return E.right({ type: stored.type, data: data.data, stream, revision, position, id, metadata: metadata.right } as RecordedFact)
   } catch {
     return no('its data is no JSON')

@@ -6,7 +6,7 @@
  */
 import { batchFrom, type Batch } from './batch.js'
 import { GENESIS_HASH } from './codec.js'
-import type { Configuration, FactData, RecordedFact } from './events.js'
+import type { Configuration, FactData, PlacedFact, RecordedFact } from './events.js'
 import { isInstruction, type MessageBody } from './message.js'
 import { renderView, type View } from './view.js'
 
@@ -87,7 +87,7 @@ export function initialState(conversationId: string): Conversation {
 }
 
 /** The live message that a fact records. */
-export function liveMessage(fact: RecordedFact<'MessageAppended'>): LiveMessage {
+export function liveMessage(fact: PlacedFact<'MessageAppended'>): LiveMessage {
   const { messageId, role, content, name, toolCalls, toolCallId, createdAt, tokens, pinned, attributes, extra } = fact.data
   return { messageId, role, content, name, toolCalls, toolCallId, createdAt, tokens, pinned: pinned === true, attributes, extra, revision: fact.revision }
 }
@@ -163,7 +163,7 @@ export function withView<State extends Conversation>(state: State): State {
 }
 
 /** The state after one more fact. */
-export function evolve(state: Conversation, fact: RecordedFact): Conversation {
+export function evolve(state: Conversation, fact: PlacedFact): Conversation {
   const next: Conversation = { ...state, revision: fact.revision, hash: fact.metadata.hash, recordedAt: fact.metadata.recordedAt }
   switch (fact.type) {
     case 'ConversationConfigured':

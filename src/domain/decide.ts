@@ -9,7 +9,7 @@ import { RENDERER_VERSION } from './clip-archive.js'
 import { contextOf } from './context.js'
 import { evolve, type Chunk, type Conversation, type LiveMessage } from './conversation.js'
 import { legalCuts } from './cut-rules.js'
-import type { Carried, Configuration, Fact, FactData, RecordedFact, Sections, SummarizerFacts, Trigger } from './events.js'
+import type { Carried, Configuration, Fact, FactData, PlacedFact, Sections, SummarizerFacts, Trigger } from './events.js'
 import { canonicalJson, hashOf } from './hash.js'
 import { batchIdOf, checkId, chunkIdOf, derivedMessageId, resummarizedBatchIdOf, type BadId } from './ids.js'
 import { sameMessage, type NewMessage } from './message.js'
@@ -102,7 +102,8 @@ function configurationOf(state: Conversation): Configuration {
 
 // The facts that a decision has so far, as if they were recorded: to decide on the next one, and to know their revisions.
 function foresee(state: Conversation, facts: readonly Fact[]): Conversation {
-  return facts.reduce((seen, fact) => evolve(seen, { ...fact, stream: '', position: -1n, id: '', revision: seen.revision + 1n, metadata: { hash: seen.hash, recordedAt: seen.recordedAt ?? '' } } as RecordedFact), state)
+  const placed = (fact: Fact, after: Conversation): PlacedFact => ({ ...fact, revision: after.revision + 1n, metadata: { hash: after.hash, recordedAt: after.recordedAt ?? '' } })
+  return facts.reduce((seen, fact) => evolve(seen, placed(fact, seen)), state)
 }
 
 function appendOne(state: Conversation, message: NewMessage, now: string): Decision {
@@ -116,11 +117,10 @@ function appendOne(state: Conversation, message: NewMessage, now: string): Decis
   if (message.role === 'tool' && message.toolCallId !== undefined && !awaitsResult(state, message.toolCallId)) {
     return E.left({ kind: 'ToolResultWithoutCall', messageId, toolCallId: message.toolCallId })
   }
-  const { messageId: _given, createdAt, ...body } = message
   const data: FactData<'MessageAppended'> = {
-    ...(body as Omit<FactData<'MessageAppended'>, 'messageId' | 'createdAt' | 'tokens'>),
+    ...message,
     messageId,
-    createdAt: createdAt ?? now,
+    createdAt: message.createdAt ?? now,
     tokens: messageTokens(message, estimatorNamed(configurationOf(state).estimator)),
   }
   if (message.pinned === true) {

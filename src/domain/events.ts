@@ -65,7 +65,7 @@ const messageAppended = z.object({
   role: roleSchema,
   content: contentSchema,
   name: z.string().optional(),
-  toolCalls: z.array(toolCallSchema).optional(),
+  toolCalls: z.array(toolCallSchema).readonly().optional(),
   toolCallId: z.string().optional(),
   createdAt: time,
   tokens: count,
@@ -227,6 +227,12 @@ export const metadataSchema = z.object({
   previousHash: hash,
 })
 export type Metadata = z.infer<typeof metadataSchema>
+
+/** A fact and what the state takes from its place: recorded, or foreseen by a decision. */
+export type PlacedFact<Type extends FactType = FactType> = Extract<Fact, { type: Type }> & {
+  readonly revision: bigint
+  readonly metadata: Pick<Metadata, 'hash' | 'recordedAt'>
+}
 
 /** A fact as it was recorded: where, when, by whom. */
 export type RecordedFact<Type extends FactType = FactType> = Extract<Fact, { type: Type }> & {

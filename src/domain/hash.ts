@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto'
 import canonicalizeModule from 'canonicalize'
 
 // The package is CommonJS with an ESM-style declaration, so its type under NodeNext is the module and not the function.
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see above
 const canonicalize = canonicalizeModule as unknown as (value: unknown) => string | undefined
 
 /** SHA-256 of the text's UTF-8 bytes, as 64 hexadecimal digits. */

@@ -21,7 +21,7 @@ export const toolCallSchema = z.looseObject({
 })
 export type ToolCall = z.infer<typeof toolCallSchema>
 
-export const contentSchema = z.union([z.string(), z.array(contentPartSchema), z.null()])
+export const contentSchema = z.union([z.string(), z.array(contentPartSchema).readonly(), z.null()])
 
 /** Revision and hash of the context that an assistant's message answers. */
 export const answersSchema = z.object({ revision: z.string().regex(/^\d+$/), hash: z.string().regex(/^[0-9a-f]{64}$/) })
@@ -92,7 +92,7 @@ const inputSchema = z.looseObject({
   role: roleSchema,
   content: contentSchema.optional(),
   name: z.string().min(1).optional(),
-  tool_calls: z.array(toolCallSchema).nullish(),
+  tool_calls: z.array(toolCallSchema).readonly().nullish(),
   tool_call_id: z.string().min(1).optional(),
   created_at: timeSchema.optional(),
   createdAt: timeSchema.optional(),
@@ -129,9 +129,10 @@ export function parseMessage(input: unknown): E.Either<BadMessage, NewMessage> {
   return E.right({
     ...(id === undefined ? {} : { messageId: id }),
     role,
-    content: content ?? null,
+    // What the caller does to its own objects later must not change what is recorded.
+    content: typeof content === 'string' ? content : structuredClone(content ?? null),
     ...(name === undefined ? {} : { name }),
-    ...(tool_calls === undefined || tool_calls === null || tool_calls.length === 0 ? {} : { toolCalls: tool_calls }),
+    ...(tool_calls === undefined || tool_calls === null || tool_calls.length === 0 ? {} : { toolCalls: structuredClone(tool_calls) }),
     ...(tool_call_id === undefined ? {} : { toolCallId: tool_call_id }),
     ...(time === undefined ? {} : { createdAt: time }),
     ...(pinned === true ? { pinned } : {}),
@@ -144,14 +145,14 @@ export function parseMessage(input: unknown): E.Either<BadMessage, NewMessage> {
 // The API refuses names with white space, angle brackets, bars and slashes, or above 64 characters; the log keeps the name as it came.
 const apiName = (name: string): string => name.replaceAll(/[\s<|\\/>]+/gu, '_').slice(0, 64)
 
-/** A message as the OpenAI chat API takes it. */
+/** A message as the OpenAI chat API takes it; a copy, which whoever gets it may change. */
 export function toChatMessage(message: MessageBody): ChatMessage {
   return {
     ...message.extra,
     role: message.role,
-    content: message.content,
+    content: typeof message.content === 'string' ? message.content : structuredClone(message.content),
     ...(message.name === undefined ? {} : { name: apiName(message.name) }),
-    ...(message.toolCalls === undefined ? {} : { tool_calls: [...message.toolCalls] }),
+    ...(message.toolCalls === undefined ? {} : { tool_calls: message.toolCalls.map((call) => structuredClone(call)) }),
     ...(message.toolCallId === undefined ? {} : { tool_call_id: message.toolCallId }),
   }
 }

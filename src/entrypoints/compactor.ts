@@ -19,27 +19,26 @@ export interface Compactor {
 
 /** Makes a compactor; the store is opened with the first call. */
 export function createCompactor(options: CompactorOptions): Compactor {
-  const own = !('ledger' in options)
-  let opened: Promise<Ledger> | undefined = own ? undefined : Promise.resolve(options.ledger)
+  const own = 'ledger' in options ? undefined : options
+  let opened: Promise<Ledger> | undefined = 'ledger' in options ? Promise.resolve(options.ledger) : undefined
 
   return {
     async compress(history, conversationId) {
       try {
-        opened ??= openLedger(options as LedgerOptions)
+        if (opened === undefined && own !== undefined) opened = openLedger(own)
+        if (opened === undefined) throw new Error('this compactor is closed')
         return await (await opened).compress(history, conversationId)
       } catch (problem) {
         // A store that could not be opened is tried again with the next call.
-        if (own) {
-          opened = undefined
-          options.onProblem?.(problem)
-        }
+        if (own !== undefined) opened = undefined
+        own?.onProblem?.(problem)
         return { history, batchesCreated: 0, messagesCompressed: 0, tokensEstimateBefore: 0, tokensEstimateAfter: 0 }
       }
     },
     async close() {
       const ledger = await opened?.catch(() => undefined)
       opened = undefined
-      if (own) await ledger?.close()
+      if (own !== undefined) await ledger?.close()
     },
   }
 }

@@ -34,6 +34,7 @@ import { systemClock, type Clock } from '../ports/clock.js'
 import type { Database } from '../ports/sql.js'
 import type { Summarizer } from '../ports/summarizer.js'
 import { createExtractiveSummarizer, createSummarizer, parseSummarizerConfig, type SummarizerConfig } from '../summarizers/index.js'
+import { guarded } from '../summarizers/guarded.js'
 import { createAgentTools } from './agent-tools.js'
 import { valueOf, type ConversationSummary, type Ledger } from './ledger.js'
 import { problem, type Failure } from './problem.js'
@@ -68,7 +69,7 @@ const bad = (field: string, detail: string): Error => problem({ kind: 'BadInput'
 
 function summarizerOf(given: LedgerOptions['summarizer']): Summarizer {
   if (given === undefined || given === 'extractive') return createExtractiveSummarizer()
-  if (typeof given === 'object' && 'prepare' in given) return given
+  if (typeof given === 'object' && 'prepare' in given) return guarded(given)
   const config = valueOf(parseSummarizerConfig(given), (left) => bad(`summarizer.${left.field}`, left.detail))
   if (config.kind === 'extractive') return createSummarizer(config)
   const model = valueOf(createOpenAiLanguageModel(config), (left) => bad(left.field, left.detail))
@@ -86,7 +87,8 @@ async function openStore(store: string): Promise<{ db: Database; shared: boolean
 
 const LIST_PAGE = 500
 
-const asList = (messages: MessageInput | readonly MessageInput[]): readonly MessageInput[] => (Array.isArray(messages) ? (messages as readonly MessageInput[]) : [messages as MessageInput])
+const isList = (messages: MessageInput | readonly MessageInput[]): messages is readonly MessageInput[] => Array.isArray(messages)
+const asList = (messages: MessageInput | readonly MessageInput[]): readonly MessageInput[] => (isList(messages) ? messages : [messages])
 
 function parseMessages(inputs: readonly MessageInput[]): NewMessage[] {
   return inputs.map((input, at) =>

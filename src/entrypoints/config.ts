@@ -18,9 +18,8 @@ export interface ConfigSources {
 }
 
 const text = z.string().refine((value) => value.trim() !== '', 'is empty')
-const number = (schema: z.ZodNumber): z.ZodPipe<z.ZodTransform<unknown, unknown>, z.ZodNumber> =>
-  // Flags and the environment give text; an empty text is no zero.
-  z.preprocess((value) => (typeof value === 'string' && value.trim() !== '' ? Number(value) : value), schema)
+// Flags and the environment give text; an empty text is no zero.
+const numberOf = (value: unknown): unknown => (typeof value === 'string' && value.trim() !== '' ? Number(value) : value)
 
 const valuesSchema = z.strictObject({
   store: text.default(DEFAULT_STORE),
@@ -30,9 +29,9 @@ const valuesSchema = z.strictObject({
   model: text.optional(),
   baseUrl: z.url({ protocol: /^https?$/u, error: 'is no http or https address' }).optional(),
   apiKey: text.optional(),
-  windowTokens: number(z.number('is no number').int('is no whole number').min(512, 'is less than 512')).optional(),
+  windowTokens: z.preprocess(numberOf, z.number('is no number').int('is no whole number').min(512, 'is less than 512').optional()),
   /** Seconds. */
-  timeout: number(z.number('is no number').positive('must be above 0')).optional(),
+  timeout: z.preprocess(numberOf, z.number('is no number').positive('must be above 0').optional()),
   prompt: text.optional(),
   persona: z.string().optional(),
   embeddingModel: text.optional(),

@@ -114,3 +114,11 @@ export function kindOf(error: unknown): string {
   if (error instanceof ProjectionStopped || error instanceof RebuildFailed) return error.name
   return isServersNo(error) ? 'StoreUnavailable' : 'Bug'
 }
+
+/** One sentence for what nobody waited for: a failure as data, an error, or whatever else was handed over. */
+export function sentenceOfProblem(given: unknown): string {
+  if (given instanceof Error) return faultOf(given).message
+  // `onProblem` hands over the failures of the use cases as they are; anything else has no kind that we know.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  return (typeof given === 'object' && given !== null && 'kind' in given ? describe(given as Failure)?.[1] : undefined) ?? String(given)
+}

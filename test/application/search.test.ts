@@ -14,7 +14,7 @@ import type { ArchiveIndex } from '../../src/ports/archive-index.js'
 import type { Database } from '../../src/ports/sql.js'
 import { appended, archived, at, configured, recorded, resummarized } from '../support/builders.js'
 import { openTestDatabase } from '../support/memory-database.js'
-import { describeOnServer, openTestSchema } from '../support/postgres.js'
+import { openTestSchema, testServer } from '../support/postgres.js'
 
 async function project(db: Database, conversationId: string, facts: readonly Fact[], from = 0): Promise<void> {
   const all = (await recorded(conversationId, facts)).slice(from)
@@ -195,6 +195,9 @@ describe('embedded', () => {
     return { db, close: () => db.close() }
   })
 })
+
+// Without a server these are counted as skipped.
+const describeOnServer = testServer === '' ? describe.skip : describe
 
 describeOnServer('on a server', () => {
   searchIsRight(async () => {

@@ -7,24 +7,24 @@
  * - **What a user says is what is asked about later;** an assistant's answers repeat it at length.
  * - **A month or year in the query means messages of that time.**
  *
- * Every figure below lies on a plateau: half or twice of it moves recall@10 by less than 0.02 in each of four groups of conversations
+ * Every figure below lies on a plateau: half or twice of it moves recall@10 by less than 0.03 in each of four groups of conversations
  * (two-person dialogues, user and assistant, notes, fact questions; 1,133 questions), and none was chosen by one group alone.
  */
 import { isSingleLetter, termCounts } from './terms.js'
 
 /** How soon a term's further occurrences stop counting, and how far a long text is held against it. */
 const SATURATION = 1.2
-const LENGTH_WEIGHT = 0.8
+const LENGTH_WEIGHT = 0.7
 /** A neighbour's terms count this much, and less by the second factor with every step. */
 const NEIGHBOUR_WEIGHT = 0.3
-const NEIGHBOUR_DECAY = 0.4
+const NEIGHBOUR_DECAY = 0.5
 const NEIGHBOUR_REACH = 3
 /** Single letters of scripts without spaces say less than pairs. */
 const LETTER_WEIGHT = 0.3
-const NAME_IN_TEXT_WEIGHT = 0.2
+const NAME_IN_TEXT_WEIGHT = 0.3
 const SPEAKER_BOOST = 1
 const USER_BOOST = 0.25
-const TIME_BOOST = 0.3
+const TIME_BOOST = 0.6
 
 /** What ranking knows of messages beside their terms, in the order of the conversation; column `i` of each is one message. */
 export interface Corpus {

@@ -52,7 +52,7 @@ describe('rank', () => {
 
   test('context of context is not found', () => {
     const chat = ['Any news?', 'The telescope broke.', 'Oh no!', 'We mend it.', 'Good luck.'].map((text, place): Said => ({ role: place % 2 === 0 ? 'user' : 'assistant', text }))
-    expect(orderOf('telescope', chat).toSorted()).toEqual([0, 1, 2])
+    expect(new Set(orderOf('telescope', chat))).toEqual(new Set([0, 1, 2]))
   })
 
   test('a name means what its bearer said', () => {
@@ -88,13 +88,14 @@ describe('rank', () => {
   })
 })
 
+function batch(text: string, from: number, to: number): BatchInCorpus {
+  const { counts, length } = termCounts(text)
+  return { length, from, to, count: (term) => counts.get(term) ?? 0 }
+}
+
 describe('batches among messages', () => {
   const messages: readonly Said[] = [...filler, { text: 'The zebra escaped' }, { text: 'It ate the roses' }]
   const corpus = corpusOf(messages)
-  const batch = (text: string, from: number, to: number): BatchInCorpus => {
-    const { counts, length } = termCounts(text)
-    return { length, from, to, count: (term) => counts.get(term) ?? 0 }
-  }
   const placed = (query: string, batches: readonly BatchInCorpus[]): readonly string[] => {
     const terms = queryTerms(query)
     const entries = placeBatches(rank(query, terms, corpus), weightedTerms(terms, namesIn(corpus)), batches, corpus)

@@ -1,0 +1,66 @@
+/** `context`: what the model gets, for people, for scripts, or as the list of messages that goes into a request. */
+import type { ChatMessage, Context } from '../ledger.js'
+import { contentText } from '../../domain/message.js'
+import type { Flags } from './flags.js'
+import { colours, count, line, many, shown, toJson } from './output.js'
+import { withLedger } from './session.js'
+
+export type ContextFormat = 'text' | 'json' | 'openai'
+
+/** The document of `context --json`. */
+export function contextDocument(context: Context): unknown {
+  const { conversationId, revision, hash, tokens, messages, overBudget, shortened, openCalls } = context
+  return {
+    conversationId,
+    revision,
+    hash,
+    tokens,
+    messages,
+    ...(overBudget === undefined ? {} : { overBudget }),
+    ...(shortened === undefined ? {} : { shortened }),
+    ...(openCalls === undefined ? {} : { openCalls }),
+  }
+}
+
+const paint: Readonly<Record<ChatMessage['role'], (text: string) => string>> = {
+  system: colours.magenta,
+  developer: colours.magenta,
+  user: colours.cyan,
+  assistant: colours.green,
+  tool: colours.yellow,
+}
+
+/** A message for people; `id` is the recorded message's, undefined for what is only shown. */
+export function messageText(message: ChatMessage, id: string | undefined, isView: boolean): string {
+  const answered = message.tool_call_id === undefined ? '' : ` answers ${shown(message.tool_call_id)}`
+  const name = message.name === undefined ? '' : ` (${shown(message.name)})`
+  const source = id ?? (isView ? 'what was compacted' : 'shown only, not recorded')
+  const head = `${paint[message.role](colours.bold(message.role))}${name}${answered} ${colours.dim(`[${shown(source)}]`)}`
+  const text = shown(contentText(message.content))
+  const calls = (message.tool_calls ?? []).map((call) => `→ ${shown(call.function?.name ?? call.type)}(${shown(call.function?.arguments ?? '')}) ${colours.dim(`[${shown(call.id)}]`)}`)
+  return [head, ...(text === '' ? [] : [text]), ...calls].join('\n')
+}
+
+/** What a reader has to know of a context beside its messages. */
+export function contextNotes(context: Context): string[] {
+  const { overBudget, shortened = [], openCalls = [] } = context
+  return [
+    ...(overBudget === undefined ? [] : [`over budget: ${count(overBudget.tokens)} tokens, the limit is ${count(overBudget.limit)} (${overBudget.reason}); ${many(overBudget.messageIds.length, 'message')} may not be folded`]),
+    ...(shortened.length === 0 ? [] : [`to fit the model’s window ${many(shortened.length, 'text is', 'texts are')} shortened or left out: ${shortened.map(({ id, how }) => `${id} (${how})`).join(', ')}`]),
+    ...(openCalls.length === 0 ? [] : [`calls without a result so far: ${openCalls.map(({ name, callId }) => `${name} (${callId})`).join(', ')}`]),
+  ]
+}
+
+/** Runs the command. */
+export async function runContext(flags: Flags, conversationId: string, format: ContextFormat): Promise<void> {
+  await withLedger(flags, {}, async ({ ledger }) => {
+    const context = await ledger.context(conversationId)
+    if (format === 'json') await line(toJson(contextDocument(context)))
+    else if (format === 'openai') await line(toJson(context.messages))
+    else {
+      for (const [at, message] of context.messages.entries()) await line(`${messageText(message, context.messageIds[at], at === context.viewAt)}\n`)
+      await line(colours.dim(`${many(context.messages.length, 'message')}, ${count(context.tokens)} tokens, revision ${context.revision.toString()}, SHA-256 ${context.hash}`))
+      for (const said of contextNotes(context)) await line(colours.yellow(said))
+    }
+  })
+}

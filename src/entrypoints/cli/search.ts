@@ -1,0 +1,100 @@
+/** `search`: one query for people or scripts, or a file of queries answered line by line in one run. */
+import { createReadStream } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { z } from 'zod'
+import type { Ledger, SearchHit } from '../ledger.js'
+import { LedgerError } from '../problem.js'
+import { InputError } from './errors.js'
+import type { Flags } from './flags.js'
+import { brief, colours, line, many, shown, toJson } from './output.js'
+import { withLedger } from './session.js'
+
+export interface SearchCommand {
+  readonly query: string | undefined
+  readonly queries: string | undefined
+  readonly conversation: string | undefined
+  readonly scope: string | undefined
+  readonly limit: number | undefined
+  readonly include: 'messages' | 'batches' | 'all'
+  readonly json: boolean
+}
+
+const limitSchema = z.number().int().min(1).max(10_000)
+const queryLine = z.object({ query: z.string(), conversationId: z.string().min(1).optional(), limit: limitSchema.optional() })
+
+/** A hit as the documents have it. */
+function hitDocument({ conversationId, batchId, messageIds, firstRevision, lastRevision, startTime, endTime, score, text }: SearchHit): unknown {
+  return { conversationId, batchId, messageIds, firstRevision, lastRevision, startTime, endTime, score, text }
+}
+
+/** "m1", "m1 to m9, 5 messages". */
+function messagesOf({ messageIds }: SearchHit): string {
+  const [first = '', last = first] = [messageIds[0], messageIds.at(-1)]
+  return shown(messageIds.length < 2 ? first : `${first} to ${last}, ${many(messageIds.length, 'message')}`)
+}
+
+/** Where a hit comes from, in words. */
+export function provenance(hit: SearchHit): string {
+  const revisions = hit.firstRevision === hit.lastRevision ? `revision ${hit.firstRevision.toString()}` : `revisions ${hit.firstRevision.toString()} to ${hit.lastRevision.toString()}`
+  const times = hit.startTime === hit.endTime ? hit.startTime : `${hit.startTime} to ${hit.endTime}`
+  return `${hit.batchId === null ? 'live' : hit.batchId} · ${messagesOf(hit)} · ${revisions} · ${times}`
+}
+
+function optionsOf(command: SearchCommand, conversationId: string | undefined, limit: number | undefined): Parameters<Ledger['search']>[1] {
+  return {
+    include: command.include,
+    ...(conversationId === undefined ? {} : { conversationId }),
+    ...(conversationId === undefined && command.scope !== undefined ? { scope: command.scope } : {}),
+    ...(limit === undefined ? {} : { limit }),
+  }
+}
+
+async function answerFile(ledger: Ledger, command: SearchCommand, file: string): Promise<void> {
+  const input: NodeJS.ReadableStream = file === '-' ? process.stdin : createReadStream(file)
+  let failed: Error | undefined
+  input.on('error', (error: Error) => { failed = error })
+  let number = 0
+  for await (const text of createInterface({ input, crlfDelay: Infinity })) {
+    number += 1
+    if (text.trim() === '') continue
+    const where = `${file === '-' ? 'standard input' : file}:${String(number)}`
+    let value: unknown
+    try {
+      value = JSON.parse(text)
+    } catch (error) {
+      throw new InputError('MalformedInput', `${where}: is no JSON: ${error instanceof Error ? error.message : String(error)}`)
+    }
+    const parsed = queryLine.safeParse(value)
+    if (!parsed.success) throw new InputError('MalformedInput', `${where}: ${parsed.error.issues[0]?.path.join('.') ?? ''} ${parsed.error.issues[0]?.message ?? 'is wrong'}`)
+    const { query, conversationId = command.conversation, limit = command.limit } = parsed.data
+    try {
+      await line(toJson({ hits: (await ledger.search(query, optionsOf(command, conversationId, limit))).map(hitDocument) }))
+    } catch (error) {
+      throw error instanceof LedgerError && error.fault === 'input' ? new InputError(error.failure.kind, `${where}: ${error.message}`) : error
+    }
+  }
+  if (failed !== undefined) throw new InputError('Usage', `--queries ${file} cannot be read: ${failed.message}`)
+}
+
+/** Runs the command. */
+export async function runSearch(flags: Flags, command: SearchCommand): Promise<void> {
+  if (command.query === undefined && command.queries === undefined) throw new InputError('Usage', 'give a query, or --queries FILE')
+  if (command.query !== undefined && command.queries !== undefined) throw new InputError('Usage', 'give a query or --queries, not both')
+  if (command.limit !== undefined && !limitSchema.safeParse(command.limit).success) throw new InputError('Usage', '--limit must be a whole number from 1 to 10000')
+  await withLedger(flags, { searches: true }, async ({ ledger }) => {
+    if (command.queries !== undefined) {
+      await answerFile(ledger, command, command.queries)
+      return
+    }
+    const hits = await ledger.search(command.query ?? '', optionsOf(command, command.conversation, command.limit))
+    if (command.json) {
+      await line(toJson({ hits: hits.map(hitDocument) }))
+      return
+    }
+    if (hits.length === 0) await line('nothing found')
+    for (const [at, hit] of hits.entries()) {
+      await line(`${colours.bold(`${String(at + 1)}. ${shown(hit.conversationId)}`)} ${colours.dim(provenance(hit))}`)
+      await line(`   ${brief(hit.text, 400)}\n`)
+    }
+  })
+}

@@ -1,0 +1,65 @@
+/** A ledger for the time of one command: configured, opened, and closed whatever happens. The heavy modules are loaded here, and not before. */
+import { access } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Config } from '../config.js'
+import type { Ledger } from '../ledger.js'
+import { InputError } from './errors.js'
+import type { Flags } from './flags.js'
+import { note, noteColours } from './output.js'
+
+export interface SessionNeeds {
+  /** Makes the store where there is none; everybody else is told how to make one. */
+  readonly creates?: boolean
+  /** Goes by the policy and the summarizer that are configured: `import`, `append`, `compact`. */
+  readonly writes?: boolean
+  /** Searches, or keeps what is searched: goes by meaning too, where an embedding model is configured. */
+  readonly searches?: boolean
+}
+
+export interface Session {
+  readonly ledger: Ledger
+  readonly config: Config
+  /** What went wrong behind the command so far, each sentence once. */
+  readonly warnings: readonly string[]
+}
+
+/** Whether a folder holds a ledger, or something that only opening it can tell. */
+async function isThere(folder: string): Promise<boolean> {
+  // The marker that the embedded store writes first. A folder without it may still hold something else, of which opening complains.
+  return await access(join(folder, 'ledger.json')).then(() => true, () => false)
+}
+
+/** Opens the ledger, does `work` with it, and closes it. */
+export async function withLedger<T>(flags: Flags, needs: SessionNeeds, work: (session: Session) => Promise<T>): Promise<T> {
+  const [{ isFolder, loadConfig, personaOf, summarizerOf }, { openLedger }, { sentenceOfProblem }] = await Promise.all([
+    import('../config.js'),
+    import('../compose.js'),
+    import('../problem.js'),
+  ])
+  const config = await loadConfig({ flags, env: process.env, cwd: process.cwd() }, { writes: needs.writes === true })
+  if (needs.creates !== true && isFolder(config.store) && !(await isThere(config.store))) {
+    throw new InputError('NoLedger', `there is no ledger in ${config.store}: \`context-ledger import FILE\` makes one there; --store or CONTEXT_LEDGER_STORE names another`)
+  }
+  const warnings: string[] = []
+  const ledger = await openLedger({
+    store: config.store,
+    ...(config.database === undefined ? {} : { database: config.database }),
+    ...(needs.writes === true ? { summarizer: await summarizerOf(config), persona: await personaOf(config) } : {}),
+    ...(config.policy === undefined ? {} : { policy: config.policy }),
+    ...(needs.searches === true && config.embeddingModel !== undefined
+      ? { embedding: { model: config.embeddingModel, ...(config.baseUrl === undefined ? {} : { baseUrl: config.baseUrl }), ...(config.apiKey === undefined ? {} : { apiKey: config.apiKey }) } }
+      : {}),
+    actor: 'cli',
+    onProblem: (problem) => {
+      const sentence = sentenceOfProblem(problem)
+      if (warnings.includes(sentence)) return
+      warnings.push(sentence)
+      note(`${noteColours.yellow('warning:')} ${sentence}`)
+    },
+  })
+  try {
+    return await work({ ledger, config, warnings })
+  } finally {
+    await ledger.close()
+  }
+}
