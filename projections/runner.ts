@@ -167,10 +167,16 @@ export function createProjectionRunner(options: RunnerOptions): ProjectionRunner
   async function keepApplying(from: bigint, signal: AbortSignal): Promise<void> {
     const alarm = createAlarm()
     const stopListening = new AbortController()
+    // By hand and not with `AbortSignal.any`: Node 20 lets the joined signal be collected, and then the subscription never hears of the end.
+    const ending = (): void => {
+      stopListening.abort()
+    }
+    signal.addEventListener('abort', ending)
+    if (signal.aborted) ending()
     const heard = { position: from, events: 0, ended: false }
     const listening = (async () => {
       try {
-        for await (const item of store.subscribe({ after: from, prefix: CONVERSATION_PREFIX, signal: AbortSignal.any([signal, stopListening.signal]) })) {
+        for await (const item of store.subscribe({ after: from, prefix: CONVERSATION_PREFIX, signal: stopListening.signal })) {
           if (item.kind === 'event') heard.events += 1
           heard.position = item.kind === 'event' ? item.event.position : item.position
           if (item.kind === 'caught-up' || heard.events >= eagerEvents) alarm.ring()
@@ -202,7 +208,8 @@ export function createProjectionRunner(options: RunnerOptions): ProjectionRunner
         lastAt = performance.now()
       }
     } finally {
-      stopListening.abort()
+      signal.removeEventListener('abort', ending)
+      ending()
       await listening.catch(ignore)
     }
     // A subscription that broke throws here, so that the caller begins anew.

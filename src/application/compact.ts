@@ -196,7 +196,7 @@ export function createCompact(deps: CompactDependencies): (conversationId: strin
       const pruned = await conversations.handle(this.conversationId, [{ type: 'ArchiveAndPrune', chunkIds, trigger }], this.provenance)
       if (E.isRight(pruned)) return { batches: chunkIds.length, messages: folded.size }
       // A late result, a pin or another compactor came between: what is recorded stays, and the next round plans on what is there now.
-      if (['CutInsideCallGroup', 'NotAtHead', 'MessageNotLive', 'NotArchivedYet'].includes(pruned.left.kind)) return { batches: 0, messages: 0 }
+      if (['CutInsideCallGroup', 'MessagePinned', 'NotAtHead', 'MessageNotLive', 'NotArchivedYet'].includes(pruned.left.kind)) return { batches: 0, messages: 0 }
       throw new Stop(pruned.left)
     }
 

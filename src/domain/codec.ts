@@ -88,8 +88,13 @@ export type Unreadable = { readonly kind: 'UnreadableEvent'; readonly stream: st
 /** The SHA-256 of the body that lies beside the log, where the event carries a claim check. */
 export function claimOf(stored: Pick<StoredEvent, 'data'>): string | undefined {
   if (!stored.data.startsWith(CLAIM_START)) return undefined
-  const parsed = claimSchema.safeParse(JSON.parse(stored.data))
-  return parsed.success ? parsed.data.claimCheck.sha256 : undefined
+  try {
+    const parsed = claimSchema.safeParse(JSON.parse(stored.data))
+    return parsed.success ? parsed.data.claimCheck.sha256 : undefined
+  } catch {
+    // Data that starts like a claim and is no JSON: reading it as data says so.
+    return undefined
+  }
 }
 
 /** The metadata of a stored event. */

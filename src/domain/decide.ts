@@ -46,6 +46,7 @@ export type Rejection =
   | { readonly kind: 'NotArchivedYet'; readonly chunkId: string }
   | { readonly kind: 'NotAtHead'; readonly messageId: string }
   | { readonly kind: 'CutInsideCallGroup'; readonly messageId: string }
+  | { readonly kind: 'MessagePinned'; readonly messageId: string }
   | { readonly kind: 'BatchesNotActive'; readonly batchIds: readonly string[] }
 
 type Decision = E.Either<Rejection, Fact[]>
@@ -241,6 +242,9 @@ function archiveAndPrune(state: Conversation, command: Extract<Command, { type: 
     const group = groupOf.get(at)
     return group !== undefined && [group.call, ...group.results].some((member) => messages[member]?.pinned === true)
   }
+  // A pin that came while the summary was made holds: what is pinned stays, and what has to stand beside it.
+  const pinned = messages.find((message, at) => folded.has(message.messageId) && (message.pinned || besidePinned(at)))
+  if (pinned !== undefined) return E.left({ kind: 'MessagePinned', messageId: pinned.messageId })
   const hole = messages.slice(0, cut).find((message, at) => !folded.has(message.messageId) && !message.pinned && !besidePinned(at))
   if (hole !== undefined) return E.left({ kind: 'NotAtHead', messageId: hole.messageId })
 

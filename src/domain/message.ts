@@ -84,7 +84,10 @@ export const isInstruction = (message: { readonly role: Role }): boolean => isLe
 
 const timeSchema = z
   .union([z.iso.datetime({ offset: true }), z.number().int().nonnegative(), z.date()])
-  .transform((time) => new Date(time).toISOString())
+  .transform((time) => new Date(time))
+  // Microseconds taken for milliseconds give the year 55,840, which ISO 8601 writes with a sign and no reader of the log takes.
+  .refine((time) => /^\d{4}-/u.test(Number.isNaN(time.getTime()) ? '' : time.toISOString()), 'is no time between the years 0 and 9999 (a number counts milliseconds)')
+  .transform((time) => time.toISOString())
 
 // The door for messages of any origin: the OpenAI chat API's own, those of the JSON Lines files, and our own camel-case spelling.
 const inputSchema = z.looseObject({
@@ -107,6 +110,15 @@ const inputSchema = z.looseObject({
 export type MessageInput = z.input<typeof inputSchema>
 
 export type BadMessage = { readonly kind: 'BadMessage'; readonly field: string; readonly detail: string }
+
+/** A value as JSON gives it back: what is recorded, and nothing that the caller can still change. Undefined where it has no JSON (a cycle, a big integer). */
+function asJson<Value>(value: Value): Value | undefined {
+  try {
+    return JSON.parse(JSON.stringify(value)) as Value
+  } catch {
+    return undefined
+  }
+}
 
 /** Parses a message at the door. An unknown field is kept in `extra`; a wrong one is named. */
 export function parseMessage(input: unknown): E.Either<BadMessage, NewMessage> {

@@ -67,6 +67,8 @@ export const DEFAULT_WINDOW_TOKENS = 128_000
 const CHUNK_SHARE_OF_WINDOW = 0.6
 /** How many summaries of the largest size would fill the soft limit, unless 1,024 tokens each are fewer. */
 const SUMMARIES_A_SOFT_LIMIT = 40
+/** A summary below 64 tokens says next to nothing, but five of them must not fill a tiny window either. */
+const defaultSummaryTokens = (soft: number): number => Math.max(16, Math.min(64, Math.floor(soft / 16)), Math.min(1024, Math.floor(soft / SUMMARIES_A_SOFT_LIMIT)))
 /** Tokens of a chunk in summaries of the largest size: a summary that replaces less is not worth its call. */
 const CHUNK_IN_SUMMARIES = 16
 
@@ -151,7 +153,7 @@ export function resolvePolicy(settings: PolicySettings, summarizerWindowTokens =
   }
   // Shares measured with the extractive summarizer over 52 real conversations at 8,000 tokens (docs/decisions/0003-default-policy.md):
   // a sixteenth of the soft limit, four summaries' worth and a buffer of 6 took 1,564 calls; these take 1,111.
-  const maxSummaryTokens = settings.maxSummaryTokens ?? Math.max(32, Math.min(1024, Math.floor(softLimit(window) / SUMMARIES_A_SOFT_LIMIT)))
+  const maxSummaryTokens = settings.maxSummaryTokens ?? defaultSummaryTokens(softLimit(window))
   const chunkMinTokens = settings.chunkMinTokens ?? CHUNK_IN_SUMMARIES * maxSummaryTokens
   const chunkMaxTokens = settings.chunkMaxTokens ?? Math.max(64, Math.floor(summarizerWindowTokens * CHUNK_SHARE_OF_WINDOW))
   return E.right({

@@ -57,12 +57,19 @@ function withPolicy<T>(argv: Argv<T>, flags: readonly PolicyFlag[]): Argv<T> {
 
 const CONVERSATION = { type: 'string', demandOption: true, describe: 'Id of the conversation' } as const
 
-const EPILOGUE = `Exit status: 0 ok; 1 a bug of ours; 2 what was asked is wrong; 3 a store or model cannot be used now;
-4 the log cannot be trusted, or verify found problems; 130 stopped by Ctrl-C.
+const MESSAGE = { type: 'string', demandOption: true, describe: 'Id of the message' } as const
 
-Flags win over the environment (CONTEXT_LEDGER_STORE, CONTEXT_LEDGER_MODEL, …; OPENAI_… where those are not set),
-which wins over ${CONFIG_FILE}. With --json, revisions and positions are strings; errors go to standard error
-as {"error":{"kind","message"}}.`
+const EPILOGUE = `Exit status:
+  0  ok
+  1  a bug of ours
+  2  what was asked is wrong: the command line, a setting, a file, an id
+  3  the store or the model cannot be used now
+  4  the log cannot be trusted, or verify found problems
+  130  stopped by Ctrl-C
+
+Flags win over the environment (CONTEXT_LEDGER_STORE, CONTEXT_LEDGER_MODEL, …), which wins over the config file
+(${CONFIG_FILE}), which wins over OPENAI_MODEL, OPENAI_BASE_URL and OPENAI_API_KEY.
+With --json, revisions and positions are strings, and errors go to standard error as {"error":{"kind","message"}}.`
 
 function commands(policyFlags: readonly PolicyFlag[]): Argv {
   const parser = yargs(words)
@@ -103,6 +110,36 @@ function commands(policyFlags: readonly PolicyFlag[]): Argv {
       },
     )
     .command(
+      'append <conversation>',
+      'Record one message',
+      (argv) => withPolicy(argv, policyFlags)
+        .positional('conversation', CONVERSATION)
+        .option('text', { type: 'string', requiresArg: true, describe: 'Its text [default: standard input]' })
+        .option('role', { type: 'string', requiresArg: true, choices: ['system', 'developer', 'user', 'assistant', 'tool'], describe: 'Who says it [default: user]' })
+        .option('name', { type: 'string', requiresArg: true, describe: 'Name of who says it' })
+        .option('id', { type: 'string', requiresArg: true, describe: 'Id of the message; the same id again records nothing' })
+        .option('tool-call-id', { type: 'string', requiresArg: true, describe: 'The call that a tool’s message answers' })
+        .option('message', { type: 'string', requiresArg: true, describe: 'The whole message as JSON, or - for standard input' })
+        .option('pin', { type: 'boolean', default: false, describe: 'Keep it word for word, whatever is compacted' })
+        .option('scope', { type: 'string', requiresArg: true, describe: 'Tenant or owner of a new conversation' }),
+      async (given) => {
+        const { runAppend } = await import('./cli/append.js')
+        const asked = given as unknown as Given
+        await runAppend(given, {
+          conversationId: given.conversation,
+          message: textOf(asked, 'message'),
+          text: textOf(asked, 'text'),
+          role: textOf(asked, 'role'),
+          name: textOf(asked, 'name'),
+          id: textOf(asked, 'id'),
+          toolCallId: textOf(asked, 'tool-call-id'),
+          scope: textOf(asked, 'scope'),
+          pin: given.pin,
+          json: asked.json,
+        })
+      },
+    )
+    .command(
       'context <conversation>',
       'Show what the model gets',
       (argv) => argv
@@ -110,7 +147,32 @@ function commands(policyFlags: readonly PolicyFlag[]): Argv {
         .option('format', { choices: ['text', 'json', 'openai'] as const, default: 'text', requiresArg: true, describe: 'For people, for scripts, or the messages alone' }),
       async (given) => {
         const { runContext } = await import('./cli/context.js')
-        await runContext(given, String(given.conversation), given.format === 'openai' ? 'openai' : given.json === true ? 'json' : (given.format as 'text' | 'json'))
+        await runContext(given, given.conversation, given.format === 'text' && (given as unknown as Given).json ? 'json' : given.format)
+      },
+    )
+    .command(
+      'compact <conversation>',
+      'Compact now what is at its limit',
+      (argv) => withPolicy(argv, policyFlags)
+        .positional('conversation', CONVERSATION)
+        .option('force', { type: 'boolean', default: false, describe: 'Fold what may be folded, though there is room' }),
+      async (given) => {
+        const { runCompact } = await import('./cli/compact.js')
+        await runCompact(given, given.conversation, given.force, (given as unknown as Given).json)
+      },
+    )
+    .command(
+      'log <conversation>',
+      'Show every fact: what happened, when, and what failed',
+      (argv) => argv
+        .positional('conversation', CONVERSATION)
+        .option('from', { type: 'string', requiresArg: true, describe: 'First revision to show' })
+        .option('limit', { type: 'string', requiresArg: true, describe: 'Facts at most' }),
+      async (given) => {
+        const { runLog } = await import('./cli/log.js')
+        const asked = given as unknown as Given
+        const from = numberOf(asked, 'from')
+        await runLog(given, { conversationId: given.conversation, from: from === undefined ? undefined : BigInt(from), limit: numberOf(asked, 'limit'), json: asked.json })
       },
     )
     .command(
@@ -134,7 +196,7 @@ function commands(policyFlags: readonly PolicyFlag[]): Argv {
           conversation: textOf(asked, 'conversation'),
           scope: textOf(asked, 'scope'),
           limit: numberOf(asked, 'limit'),
-          include: given.include as 'messages' | 'batches' | 'all',
+          include: given.include,
           json: asked.json,
         })
       },
@@ -159,6 +221,45 @@ function commands(policyFlags: readonly PolicyFlag[]): Argv {
         await runVerify(given, textOf(asked, 'conversation'), asked.json)
       },
     )
+    .command(
+      'pin <conversation> <message>',
+      'Keep a message word for word, whatever is compacted',
+      (argv) => argv.positional('conversation', CONVERSATION).positional('message', MESSAGE),
+      async (given) => {
+        const { runPin } = await import('./cli/pin.js')
+        await runPin(given, given.conversation, given.message, true, (given as unknown as Given).json)
+      },
+    )
+    .command(
+      'unpin <conversation> <message>',
+      'Let a pinned message be folded again',
+      (argv) => argv.positional('conversation', CONVERSATION).positional('message', MESSAGE),
+      async (given) => {
+        const { runPin } = await import('./cli/pin.js')
+        await runPin(given, given.conversation, given.message, false, (given as unknown as Given).json)
+      },
+    )
+    .command('projections', 'The read models: how far they are, and anew from the log', (argv) => argv
+      .command(
+        'status',
+        'Show position, lag and version of each',
+        (inner) => inner,
+        async (given) => {
+          const { runStatus } = await import('./cli/projections.js')
+          await runStatus(given, (given as unknown as Given).json)
+        },
+      )
+      .command(
+        'rebuild [names..]',
+        'Fill new tables beside those that are read, and swap them in',
+        (inner) => inner.positional('names', { type: 'string', array: true, describe: 'Names of read models [default: all]' }),
+        async (given) => {
+          const { runRebuild } = await import('./cli/projections.js')
+          const asked = given as unknown as Given
+          await runRebuild(given, listOf(asked, 'names'), asked.json)
+        },
+      )
+      .demandCommand(1, 'say what to do: projections status, or projections rebuild'))
     .completion('completion', 'Print a completion script for bash or zsh')
 }
 

@@ -63,6 +63,8 @@ function describe(failure: Failure): readonly [Fault, string] {
       return ['state', `chunk "${failure.chunkId}" has no summary that could be archived`]
     case 'NotAtHead':
       return ['state', `message "${failure.messageId}" is older than what would be pruned, and not covered`]
+    case 'MessagePinned':
+      return ['state', `message "${failure.messageId}" is pinned, or stands beside one that is, and stays in the context`]
     case 'CutInsideCallGroup':
       return ['state', `a cut after message "${failure.messageId}" would part a tool call from its results`]
     case 'BatchesNotActive':

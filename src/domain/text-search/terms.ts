@@ -43,8 +43,20 @@ upon within without since yet though although however therefore either neither w
 // Letters that do the same work in Chinese, and pairs made of nothing else.
 const FUNCTION_LETTERS = '的了我你您他她它们是在有和与就不也都这那吗呢吧啊呀哦嗯很太还又着过得个么什怎谁哪把被让给对从到为因所以但而或要会能可想说'
 
+// Words that any talk is full of. They are terms, because now and then one of them is what is asked about, and count for half.
+const VAGUE_WORDS = `
+able according actual ask become believe big bit call come certain clear day different end enough exact example far feel find give go good great
+happen hope idea important keep kind know last later left least little long look love make mean mention mind need new next old part place
+possible put question recent remember right say see seem set show sort start stuff take talk tell think time try use usual want way whole
+wish work wonder year`
+const VAGUE_PAIRS = `
+觉得 知道 真的 可以 没有 时候 现在 这个 那个 一个 我们 你们 他们 自己 还是 就是 但是 因为 所以 如果 非常 特别 一下 一些 这样 那样 应该 可能 需要
+已经 告诉 记得 感觉 一起 今天 怎样 为了 然后 其实`
+
 const functionWords: ReadonlySet<string> = new Set(FUNCTION_WORDS.trim().split(/\s+/u))
 const functionLetters: ReadonlySet<string> = new Set(FUNCTION_LETTERS)
+
+const vagueTerms: ReadonlySet<string> = new Set([...VAGUE_WORDS.trim().split(/\s+/u).map(stemOf), ...VAGUE_PAIRS.trim().split(/\s+/u)])
 
 const plainWords = /[a-z0-9]+/g
 const isPlain = (text: string): boolean => !/[^\0-\x7f]/.test(text)
@@ -97,6 +109,9 @@ export function termCounts(text: string): TermCounts {
 
 /** The distinct terms of a query, in its order. */
 export const queryTerms = (query: string): readonly string[] => [...termCounts(query).counts.keys()]
+
+/** Whether a term is a word that any talk is full of. */
+export const isVague = (term: string): boolean => vagueTerms.has(term)
 
 /** Whether a term is a single letter of a script without spaces: common, and told apart by its neighbours. */
 export const isSingleLetter = (term: string): boolean => startsUnspaced.test(term) && Array.from(term).length === 1

@@ -1,0 +1,60 @@
+/** `projections status` and `projections rebuild`: how far the read models are, and the read models made anew beside those that are read. */
+import { InputError } from './errors.js'
+import type { Flags } from './flags.js'
+import { colours, count, line, table, toJson } from './output.js'
+import { startProgress, type Progress } from './progress.js'
+import { withLedger } from './session.js'
+
+/** Runs `projections status`. */
+export async function runStatus(flags: Flags, json: boolean): Promise<void> {
+  await withLedger(flags, {}, async ({ ledger }) => {
+    const projections = await ledger.projections.status()
+    if (json) {
+      await line(toJson({ projections }))
+      return
+    }
+    const rows = projections.map((status) => [
+      status.name,
+      status.state,
+      status.position.toString(),
+      count(status.lag),
+      `${String(status.version)}, generation ${String(status.generation)}`,
+      status.rows === undefined ? '' : count(status.rows),
+      status.updatedAt,
+    ])
+    for (const row of table(['projection', 'state', 'position', 'lag', 'version', 'rows, about', 'updated'], rows, new Set([2, 3, 5]))) await line(row)
+    for (const { name, stop } of projections) if (stop !== undefined) await line(colours.red(`${name} stopped: ${stop.reason}`))
+  })
+}
+
+const phases = { rows: 'rows', indexes: 'building indexes', swap: 'swapping', done: 'done' } as const
+
+/** Runs `projections rebuild`. */
+export async function runRebuild(flags: Flags, names: readonly string[], json: boolean): Promise<void> {
+  await withLedger(flags, {}, async ({ ledger }) => {
+    const known = (await ledger.projections.status()).map(({ name }) => name)
+    const unknown = names.find((name) => !known.includes(name))
+    if (unknown !== undefined) throw new InputError('Usage', `there is no projection "${unknown}"; there are ${known.join(', ')}`)
+    const startedAt = performance.now()
+    let progress: Progress | undefined
+    let events = 0
+    // The total is known with the first report, and does not grow by more than what is appended meanwhile.
+    let starting: Promise<void> | undefined
+    await ledger.projections
+      .rebuild(names.length === 0 ? 'all' : names, {
+        onProgress: ({ phase, done, total, secondsLeft }) => {
+          events = total
+          starting ??= startProgress('rebuilding', total).then((started) => { progress = started })
+          progress?.update(done, `${phases[phase]}, ${count(done)} of ${count(total)} events`, secondsLeft)
+        },
+      })
+      .finally(async () => {
+        await starting
+        progress?.stop()
+      })
+    const seconds = (performance.now() - startedAt) / 1000
+    const rebuilt = names.length === 0 ? known : names
+    if (json) await line(toJson({ rebuilt, events, seconds: Number(seconds.toFixed(3)) }))
+    else await line(`rebuilt ${rebuilt.join(', ')} from ${count(events)} events in ${seconds.toFixed(1)} s`)
+  })
+}

@@ -1,0 +1,27 @@
+/** The examples of the documentation, run as they stand. */
+import { describe, expect, it } from '@jest/globals'
+import { agentLoop } from '../../examples/agent-loop.js'
+import { firstCompaction } from '../../examples/first-compaction.js'
+import { ownSummarizer } from '../../examples/own-summarizer.js'
+
+describe('examples', () => {
+  it('first-compaction: compacts, finds, and proves that nothing was lost', async () => {
+    const lines: string[] = []
+    await firstCompaction('memory', (line) => lines.push(line))
+    expect(lines[1]).toMatch(/^\[Context Summary — \d+ messages compressed across \d+ compaction cycles\]/)
+    expect(lines[2]).toContain('E_70')
+    expect(lines[3]).toContain('nothing was lost')
+  })
+
+  it('own-summarizer: the summaries name the strategy that wrote them', async () => {
+    const strategies = await ownSummarizer(() => undefined)
+    expect(strategies.length).toBeGreaterThan(1)
+    expect(new Set(strategies)).toEqual(new Set(['first-lines']))
+  })
+
+  it('agent-loop: the agent reads its own memory', async () => {
+    const lines: string[] = []
+    expect(await agentLoop(undefined, (line) => lines.push(line))).toContain('5544')
+    expect(lines[0]).toContain('5544')
+  })
+})
