@@ -31,17 +31,28 @@ const matches = (message: NewMessage, expected: Expected): boolean =>
   (expected.live !== undefined && sameMessage(message, expected.live)) ||
   chatHash(message) === expected.chatHash
 
+/** Whether all of `pattern` stands in the history from `at` on. */
+function standsAt(history: readonly NewMessage[], pattern: readonly Expected[], at: number): boolean {
+  if (pattern.length === 0 || at < 0 || at + pattern.length > history.length) return false
+  return pattern.every((expected, offset) => { const message = history[at + offset]; return message !== undefined && matches(message, expected) })
+}
+
 /** The first place at which all of `pattern` stands in a row, or -1. */
 function findRun(history: readonly NewMessage[], pattern: readonly Expected[]): number {
-  if (pattern.length === 0) return -1
-  for (let at = 0; at + pattern.length <= history.length; at += 1) {
-    if (pattern.every((expected, offset) => { const message = history[at + offset]; return message !== undefined && matches(message, expected) })) return at
-  }
+  for (let at = 0; at + pattern.length <= history.length; at += 1) if (standsAt(history, pattern, at)) return at
   return -1
 }
 
-/** What the conversation shows now, from behind the pinned messages on; and what it has recorded there. */
-function patterns(state: Conversation, context: Context): Expected[][] {
+interface Run {
+  readonly pattern: readonly Expected[]
+  readonly at: number
+}
+
+/**
+ * Where the history has what the conversation shows or has recorded, or undefined. A host keeps what it was given, or everything: these
+ * two places are looked at first, because messages that repeat ("go on", "ok") stand in a row at other places as well.
+ */
+function findKnown(history: readonly NewMessage[], state: Conversation, context: Context): Run | undefined {
   const live = new Map([...state.leading, ...state.kept, ...state.window].map((message) => [message.messageId, message]))
   const kept = new Set(state.kept.map((message) => message.messageId))
   const leading = new Set(state.leading.map((message) => message.messageId))
@@ -51,7 +62,14 @@ function patterns(state: Conversation, context: Context): Expected[][] {
   })
   const first = shown.findIndex(({ id }, at) => at !== context.viewAt && (id === undefined || !(leading.has(id) || kept.has(id))))
   const recorded = state.window.map((message) => ({ chatHash: hashOf(toChatMessage(message)), live: message }))
-  return [first === -1 ? [] : shown.slice(first), recorded]
+  if (standsAt(history, shown, 0)) return { pattern: shown, at: 0 }
+  const behindAll = state.messagesAppended - recorded.length
+  if (standsAt(history, recorded, behindAll)) return { pattern: recorded, at: behindAll }
+  for (const pattern of [first === -1 ? [] : shown.slice(first), recorded]) {
+    const at = pattern.length === 0 ? -1 : findRun(history, pattern)
+    if (at !== -1) return { pattern, at }
+  }
+  return undefined
 }
 
 /** Says of each message of a history whether it is new. */
@@ -59,17 +77,13 @@ export async function alignHistory(history: readonly NewMessage[], state: Conver
   const shownIds = new Map(context.messages.map((message, at) => [hashOf(message), context.messageIds[at]]))
   const known = (message: NewMessage): Aligned => ({ message, messageId: message.messageId ?? shownIds.get(chatHash(message)), isNew: false })
   if (state.messagesAppended === 0) return history.map((message) => ({ message, messageId: message.messageId, isNew: true }))
-  for (const pattern of patterns(state, context)) {
-    const at = findRun(history, pattern)
-    if (at !== -1) {
-      return history.map((message, index): Aligned => {
-        const expected = pattern[index - at]
-        if (index >= at + pattern.length) return { message, messageId: message.messageId, isNew: true }
-        return expected === undefined ? known(message) : { message, messageId: expected.live?.messageId, isNew: false }
-      })
-    }
-  }
-  return inOrder(history, state, context, isView)
+  const run = findKnown(history, state, context)
+  if (run === undefined) return inOrder(history, state, context, isView)
+  return history.map((message, index): Aligned => {
+    const expected = run.pattern[index - run.at]
+    if (index >= run.at + run.pattern.length) return { message, messageId: message.messageId, isNew: true }
+    return expected === undefined ? known(message) : { message, messageId: expected.live?.messageId, isNew: false }
+  })
 }
 
 // The host's list and ours differ (somebody else appended too, or it dropped something): go by ids, and by content in order.

@@ -7,7 +7,7 @@ import { LRUCache } from 'lru-cache'
 import { encode, encodeData, type Provenance } from '../domain/codec.js'
 import { evolve, type Conversation } from '../domain/conversation.js'
 import { decide, type Command, type Rejection } from '../domain/decide.js'
-import type { Fact, RecordedFact } from '../domain/events.js'
+import { factSchemas, type Fact, type RecordedFact } from '../domain/events.js'
 import { conversationStream, factEventId, messageEventId } from '../domain/ids.js'
 import { sameMessage } from '../domain/message.js'
 import type { Clock } from '../ports/clock.js'
@@ -62,6 +62,11 @@ function encodeAll(state: Conversation, facts: readonly Fact[], now: string, pro
   for (const [at, fact] of facts.entries()) {
     const revision = state.revision + 1n + BigInt(at)
     const data = encodeData(fact)
+    // Messages were parsed at the door; what a summarizer of somebody's own says of itself was not, and one fact that nobody can read stops every reader.
+    if (fact.type !== 'MessageAppended') {
+      const readable = factSchemas[fact.type].schema.safeParse(JSON.parse(data))
+      if (!readable.success) throw new Error(`a ${fact.type} that could not be read again is not recorded: ${readable.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`).join('; ')}`)
+    }
     const id = fact.type === 'MessageAppended' ? messageEventId(stream, fact.data.messageId) : factEventId(stream, revision, fact.type, data)
     const { event, metadata, hash, body } = encode(fact, data, { stream, revision, id, previousHash, recordedAt }, provenance)
     encoded.events.push(event)
@@ -98,16 +103,20 @@ export function createConversations({ log, clock, cacheTokens = 8_000_000, alone
     return state
   }
 
-  async function appendUntilKnown(stream: string, expected: bigint, encoded: Encoded): Promise<E.Either<AppendFailure, Appended>> {
+  /** `ours`: recorded by this call, by an attempt whose outcome was not known at first included. */
+  async function appendUntilKnown(stream: string, expected: bigint, encoded: Encoded): Promise<E.Either<AppendFailure, Appended & { readonly ours: boolean }>> {
     for (const body of encoded.bodies) await log.bodies.put(body.sha256, body.text)
     const append = log.store.append(stream, expected < 0n ? 'no_stream' : expected, encoded.events)
     let result = await append()
+    let tries = 1
     for (const delay of UNKNOWN_OUTCOME_DELAYS_MS) {
       if (E.isRight(result) || result.left.kind !== 'StoreUnavailable') break
       await pause(delay)
       result = await append()
+      tries += 1
     }
-    return result
+    const retried = tries > 1
+    return E.map((appended: Appended) => ({ ...appended, ours: !appended.repeated || retried }))(result)
   }
 
   /** Message ids of the command that the log has from long ago, each compared with what was recorded then. */
@@ -172,7 +181,13 @@ export function createConversations({ log, clock, cacheTokens = 8_000_000, alone
         asked = without(asked, same.right)
         continue
       }
-      if (encoded.facts.length === 0) return E.right({ state, facts: [], position: undefined })
+      if (encoded.facts.length === 0) {
+        // So has a yes that records nothing: a pin that is kept here may have been taken away elsewhere.
+        const fresh = await load(conversationId)
+        if (fresh.revision === state.revision) return E.right({ state, facts: [], position: undefined })
+        state = fresh
+        continue
+      }
       const appended = await appendUntilKnown(stream, state.revision, encoded)
       if (E.isRight(appended) && !appended.right.repeated) {
         cache.set(conversationId, seen)
@@ -184,7 +199,7 @@ export function createConversations({ log, clock, cacheTokens = 8_000_000, alone
       }
       const stood = state.revision
       state = await load(conversationId, true)
-      if (E.isRight(appended)) return E.right({ state, facts: [], position: appended.right.position })
+      if (E.isRight(appended)) return E.right({ state, facts: appended.right.ours ? encoded.facts : [], position: appended.right.position })
       conflict = appended.left
       // Ids that are recorded though the stream stands where we thought come from before the live window; else it is a race, decided anew.
       if (conflict.kind === 'IdsRecorded' && state.revision === stood) {

@@ -76,7 +76,7 @@ async function revisionsUpTo(index: ArchiveIndex, { within, excludeLive }: Searc
 
 async function foundByText(index: ArchiveIndex, query: string, { within, include = 'all', limit = DEFAULT_LIMIT }: SearchOptions, upTo: number): Promise<readonly Found[]> {
   const terms = queryTerms(query)
-  if (terms.length === 0) return include === 'batches' ? [] : await foundAsPhrase(index, within, query, limit)
+  if (terms.length === 0) return include === 'batches' ? [] : await foundAsPhrase(index, within, query, limit, upTo)
   const { corpus, batches, conversationIdAt } = await gathered(index, within, terms, include)
   const ranked = rank(query, terms, corpus, { most: limit + SPARE, accepts: (at) => (corpus.revisions[at] ?? 0) <= upTo })
   const weighted = weightedTerms(terms, namesIn(corpus))
@@ -129,10 +129,10 @@ function partition(size: number, isBefore: (at: number) => boolean): number {
   return low
 }
 
-async function foundAsPhrase(index: ArchiveIndex, within: Within, query: string, limit: number): Promise<readonly Found[]> {
+async function foundAsPhrase(index: ArchiveIndex, within: Within, query: string, limit: number, upTo: number): Promise<readonly Found[]> {
   const text = query.trim()
   if (text === '') return []
-  const refs = await index.phrase(within, text, Math.max(limit, NEAREST))
+  const refs = await index.phrase(within, text, Math.max(limit, NEAREST), upTo)
   return refs.map((ref, place) => ({ kind: 'message', ...ref, score: 1 / (1 + place) }))
 }
 

@@ -127,8 +127,17 @@ export function parseMessage(input: unknown): E.Either<BadMessage, NewMessage> {
     const issue = parsed.error.issues[0]
     return E.left({ kind: 'BadMessage', field: issue?.path.join('.') || 'message', detail: issue?.message ?? 'is not a message' })
   }
-  const { id, role, content, name, tool_calls, tool_call_id, created_at, createdAt, pinned, attributes, answers, kind, is_error, ...extra } = parsed.data
+  const { id, role, content, name, tool_calls, tool_call_id, created_at, createdAt, pinned, attributes, answers, kind, is_error, ...unknown } = parsed.data
   const bad = (field: string, detail: string): E.Either<BadMessage, NewMessage> => E.left({ kind: 'BadMessage', field, detail })
+  // What the caller does to its own objects later must not change what is recorded, and what JSON does not know is not recorded.
+  const plain = asJson({
+    parts: typeof content === 'string' ? undefined : content,
+    calls: tool_calls,
+    extra: unknown,
+    seen: { ...attributes, ...(kind === undefined ? {} : { kind }), ...(is_error === undefined ? {} : { isError: is_error }) },
+  })
+  if (plain === undefined) return bad('message', 'holds what JSON cannot say (a cycle, a big integer)')
+  const { parts, calls, extra, seen } = plain
   if (role === 'tool' && tool_call_id === undefined) return bad('tool_call_id', 'is missing: a tool result names the call that it answers')
   if (role !== 'assistant' && tool_calls !== undefined && tool_calls !== null && tool_calls.length > 0) return bad('tool_calls', 'belong to an assistant message')
   if (role !== 'tool' && tool_call_id !== undefined) return bad('tool_call_id', 'belongs to a tool message')
@@ -137,14 +146,12 @@ export function parseMessage(input: unknown): E.Either<BadMessage, NewMessage> {
   const callIds = (tool_calls ?? []).map((call) => call.id)
   if (new Set(callIds).size !== callIds.length) return bad('tool_calls', 'use the same call id twice')
   const time = createdAt ?? created_at
-  const seen = { ...attributes, ...(kind === undefined ? {} : { kind }), ...(is_error === undefined ? {} : { isError: is_error }) }
   return E.right({
     ...(id === undefined ? {} : { messageId: id }),
     role,
-    // What the caller does to its own objects later must not change what is recorded.
-    content: typeof content === 'string' ? content : structuredClone(content ?? null),
+    content: typeof content === 'string' ? content : (parts ?? null),
     ...(name === undefined ? {} : { name }),
-    ...(tool_calls === undefined || tool_calls === null || tool_calls.length === 0 ? {} : { toolCalls: structuredClone(tool_calls) }),
+    ...(calls === undefined || calls === null || calls.length === 0 ? {} : { toolCalls: calls }),
     ...(tool_call_id === undefined ? {} : { toolCallId: tool_call_id }),
     ...(time === undefined ? {} : { createdAt: time }),
     ...(pinned === true ? { pinned } : {}),

@@ -161,14 +161,12 @@ export function planCycle(state: Conversation, trigger: Trigger): Plan | NoPlan 
   if (live(state) > policy.keepRecent + 1 && worth(usual) && helps) return plan(usual)
   if (trigger === 'hard') {
     // Fewer recent messages than the policy wants, one at a time, until the rest fits; the last call group always stays.
-    let best: Folding | undefined
     for (let keep = policy.keepRecent; keep >= 1; keep -= 1) {
       const fold = folding(state, policy, keep)
-      if (!worth(fold)) continue
-      best = fold
-      if (tokensAfter(state, policy, fold) <= hardLimit(policy)) break
+      if (worth(fold) && tokensAfter(state, policy, fold) <= hardLimit(policy)) return plan(fold)
     }
-    if (best !== undefined) return plan(best)
+    // Nothing brings it below the limit (leading text, one huge message): it is shown shortened, and folded a whole chunk at a time, not a call a message.
+    if (usual.messages >= policy.chunkSize && usual.tokens >= policy.chunkMinTokens && worth(usual)) return plan(usual)
   }
   return reasonOf(state, policy, usual)
 }

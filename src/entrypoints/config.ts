@@ -132,9 +132,9 @@ async function policyOf({ flags, cwd }: ConfigSources, file: ConfigFile | undefi
   if (typeof path === 'string') take(parseJson(await readNamed(resolve(cwd, path), '--policy'), path), path)
   for (const { key, flag, kind } of policyFlags()) {
     const value = flags[flag]
-    if (value === undefined) continue
-    given[key] = kind === 'number' && typeof value === 'string' && value.trim() !== '' ? Number(value) : value
-    if (Number.isNaN(given[key])) throw bad(`--${flag}`, `must be a number, and is "${String(value)}"`)
+    if (typeof value !== 'string') continue
+    given[key] = kind === 'number' && value.trim() !== '' ? Number(value) : value
+    if (Number.isNaN(given[key])) throw bad(`--${flag}`, `must be a number, and is "${value}"`)
     origins.set(key, `--${flag}`)
   }
   if (origins.size === 0) return undefined

@@ -40,7 +40,7 @@ function describe(failure: Failure): readonly [Fault, string] {
     case 'BadId':
       return ['input', `${failure.field} ${failure.detail}`]
     case 'BadInput':
-      return ['input', `${failure.field}: ${failure.detail}`]
+      return ['input', fieldSentence(failure.field, failure.detail)]
     case 'BadMessage':
       return ['input', fieldSentence(failure.field, failure.detail)]
     case 'BadPolicy':

@@ -4,6 +4,8 @@
  */
 import { either as E, taskEither as TE } from 'fp-ts'
 import { pipe } from 'fp-ts/lib/function.js'
+import { z } from 'zod'
+import { sectionsSchema, summarizerFactsSchema } from '../domain/events.js'
 import { defaultEstimator } from '../domain/tokens.js'
 import type { Summarizer, SummarizerFailure, SummarizerFailureKind, Summary } from '../ports/summarizer.js'
 
@@ -12,8 +14,13 @@ const LONGEST_MS = 10 * 60_000
 
 const failed = (failure: SummarizerFailureKind, detail: string): SummarizerFailure => ({ kind: 'SummarizerFailed', failure, detail })
 
+/** What is recorded of an answer beside its text. */
+const answerSchema = z.object({ ...summarizerFactsSchema.pick({ responseId: true, usage: true, durationMs: true }).shape, sections: sectionsSchema.optional() })
+
 function checked(summary: Summary, maxTokens: number): E.Either<SummarizerFailure, Summary> {
   if (typeof summary.text !== 'string' || summary.text.trim() === '') return E.left(failed('empty', 'the summarizer answered nothing'))
+  const facts = answerSchema.safeParse(summary)
+  if (!facts.success) return E.left(failed('malformed', `what the summarizer says beside its text cannot be recorded: ${z.prettifyError(facts.error)}`))
   const tokens = defaultEstimator.text(summary.text)
   if (tokens <= maxTokens) return E.right(summary)
   return E.left(failed('over-long', `the summary has ${String(tokens)} tokens, and ${String(maxTokens)} were asked for`))

@@ -107,7 +107,9 @@ function searchIsRight(open: () => Promise<Opened>): void {
 
     test('function words alone are looked for as they stand', async () => {
       expect(ids(await found('because of the'))).toEqual(['m6'])
-      expect(await found('of of of')).toEqual([])
+      expect(ids(await found('under the'))).toEqual(['m7'])
+    expect(await found('under the', { excludeLive: true })).toEqual([])
+    expect(await found('of of of')).toEqual([])
       expect(await found('   ')).toEqual([])
     })
 

@@ -61,15 +61,15 @@ describe('probe', () => {
       const done = await h.compact('force')
       expect(done.failure).toBeDefined()
     }
-    await h.restart().conversations.load('c1')
+    await h.restart().conversations.load('c1'); await h.facts()
   })
   it('own summarizer with odd facts', async () => {
     const summarizer = createScriptedSummarizer()
     const odd = { ...summarizer, model: '', prepare: (job: Parameters<typeof summarizer.prepare>[0]) => ({ ...summarizer.prepare(job), model: '' }) }
     const h = createHarness({ policy, summarizer: odd })
     await h.appended(Array.from({ length: 10 }, (_, n) => say(n)))
-    await h.compact('force')
-    await h.restart().conversations.load('c1')
+    await expect(h.compact('force')).rejects.toThrow('model')
+    await h.restart().conversations.load('c1'); await h.facts()
   })
   it('far times', async () => {
     const h = createHarness({ policy })
@@ -77,7 +77,7 @@ describe('probe', () => {
       const p = parseMessage({ role: 'user', content: 'x', created_at })
       if (E.isRight(p)) await h.append({ role: 'user', content: 'x', created_at })
     }
-    await h.restart().conversations.load('c1')
+    await h.restart().conversations.load('c1'); await h.facts()
   })
   it('NaN', async () => {
     const h = createHarness({ policy })

@@ -25,6 +25,7 @@ import type { Claims } from '../../src/ports/claims.js'
 import type { Clock } from '../../src/ports/clock.js'
 import type { AppendFailure, Appended, EventStore, EventToAppend, StoredEvent } from '../../src/ports/event-store.js'
 import type { PreparedSummary, Summarizer, SummarizerFailure, SummarizerFailureKind, Summary, SummaryJob } from '../../src/ports/summarizer.js'
+import { guarded } from '../../src/summarizers/guarded.js'
 import { createExtractiveSummarizer } from '../../src/summarizers/index.js'
 
 /** A clock that goes on by a second each time it is asked, and whose ids are counted. */
@@ -223,7 +224,7 @@ export function createHarness(options: HarnessOptions = {}): Harness {
     return { actor, correlationId, causationId: correlationId }
   }
   const appendMessages = createAppendMessages({ conversations, clock, summarizerWindowTokens: summarizer.windowTokens })
-  const compact = createCompact({ conversations, summarizer, standIn: createExtractiveSummarizer(), persona: '', claims, clock, registerPrompt: createRegisterPrompt(log, clock, actor), actor })
+  const compact = createCompact({ conversations, summarizer: guarded(summarizer), standIn: createExtractiveSummarizer(), persona: '', claims, clock, registerPrompt: createRegisterPrompt(log, clock, actor), actor })
   const append = (messages: readonly NewMessage[], conversationId: string) => appendMessages({ conversationId, messages, settings: policy, scope: undefined, provenance: provenance() })
 
   const compress = createCompress({

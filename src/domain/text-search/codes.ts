@@ -23,19 +23,16 @@ function hash(term: string): number {
   return (value ^ (value >>> 16)) >>> 0
 }
 
+const letter = (value: number): number => ALPHABET.charCodeAt(value & 63)
+
 /** The code of a term. */
 export function codeOf(term: string): string {
-  let rest = hash(term)
-  let code = ''
-  for (let at = 0; at < CODE_LENGTH; at += 1) {
-    code += ALPHABET.charAt(rest & 63)
-    rest >>>= 6
-  }
-  return code
+  const bits = hash(term)
+  return String.fromCharCode(letter(bits), letter(bits >>> 6), letter(bits >>> 12), letter(bits >>> 18), letter(bits >>> 24))
 }
 
 const values = new Uint8Array(128)
-for (const [value, letter] of Array.from(ALPHABET).entries()) values[letter.charCodeAt(0)] = value
+for (let value = 0; value < ALPHABET.length; value += 1) values[ALPHABET.charCodeAt(value)] = value
 
 /** The number that the code at this place of a text stands for. */
 export function codeValueAt(text: string, place: number): number {

@@ -80,7 +80,19 @@ function unspacedTerms(run: string): readonly string[] {
   })
 }
 
-const wordTerm = (word: string): string => (word.length > MAX_TERM_LETTERS ? word.slice(0, MAX_TERM_LETTERS) : stemOf(word))
+// Stems cost 2 µs a word and conversations repeat their words, so the latest are kept; '' stands for a word that is no term.
+const KEPT_WORDS = 50_000
+const kept = new Map<string, string>()
+
+function wordTerm(word: string): string {
+  const seen = kept.get(word)
+  if (seen !== undefined) return seen
+  if (word.length > MAX_TERM_LETTERS) return word.slice(0, MAX_TERM_LETTERS)
+  const term = functionWords.has(word) ? '' : stemOf(word)
+  if (kept.size >= KEPT_WORDS) kept.clear()
+  kept.set(word, term)
+  return term
+}
 
 /** How often each term is in a text, in the order of their first place, and how many there are in all. */
 export interface TermCounts {
@@ -99,10 +111,12 @@ export function termCounts(text: string): TermCounts {
     length += 1
   }
   for (const run of runsOf(text.slice(0, MAX_TEXT_LENGTH))) {
-    if (functionWords.has(run)) continue
     // Below the first letter of any script without spaces, nothing has to be looked up.
     if (run.charCodeAt(0) >= 0x0e00 && startsUnspaced.test(run)) for (const term of unspacedTerms(run)) add(term)
-    else add(wordTerm(run))
+    else {
+      const term = wordTerm(run)
+      if (term !== '') add(term)
+    }
   }
   return { counts, length }
 }

@@ -66,8 +66,9 @@ export const shown = (text: string): string => text.replaceAll('\r\n', '\n').rep
 /** A text in one line of at most so many characters. */
 export function brief(text: string, characters: number): string {
   const flat = shown(text).replaceAll(/\s+/gu, ' ').trim()
-  const letters = [...flat]
-  return letters.length <= characters ? flat : `${letters.slice(0, characters - 1).join('')}…`
+  if (flat.length <= characters) return flat
+  // A cut inside an emoji would leave half of it.
+  return `${flat.slice(0, characters - 1).replace(/[\ud800-\udbff]$/u, '')}…`
 }
 
 /** Rows as a table with right-aligned numbers. */

@@ -2,7 +2,7 @@
 import { InputError } from './errors.js'
 import type { Flags } from './flags.js'
 import { colours, count, line, table, toJson } from './output.js'
-import { startProgress, type Progress } from './progress.js'
+import { startProgress } from './progress.js'
 import { withLedger } from './session.js'
 
 /** Runs `projections status`. */
@@ -32,26 +32,23 @@ const phases = { rows: 'rows', indexes: 'building indexes', swap: 'swapping', do
 /** Runs `projections rebuild`. */
 export async function runRebuild(flags: Flags, names: readonly string[], json: boolean): Promise<void> {
   await withLedger(flags, {}, async ({ ledger }) => {
-    const known = (await ledger.projections.status()).map(({ name }) => name)
+    const status = await ledger.projections.status()
+    const known = status.map(({ name }) => name)
     const unknown = names.find((name) => !known.includes(name))
     if (unknown !== undefined) throw new InputError('Usage', `there is no projection "${unknown}"; there are ${known.join(', ')}`)
     const startedAt = performance.now()
-    let progress: Progress | undefined
-    let events = 0
-    // The total is known with the first report, and does not grow by more than what is appended meanwhile.
-    let starting: Promise<void> | undefined
-    await ledger.projections
-      .rebuild(names.length === 0 ? 'all' : names, {
+    let events = Number(status[0]?.head ?? -1n) + 1
+    const progress = await startProgress('rebuilding', events)
+    try {
+      await ledger.projections.rebuild(names.length === 0 ? 'all' : names, {
         onProgress: ({ phase, done, total, secondsLeft }) => {
           events = total
-          starting ??= startProgress('rebuilding', total).then((started) => { progress = started })
-          progress?.update(done, `${phases[phase]}, ${count(done)} of ${count(total)} events`, secondsLeft)
+          progress.update(done, `${phases[phase]}, ${count(done)} of ${count(total)} events`, secondsLeft)
         },
       })
-      .finally(async () => {
-        await starting
-        progress?.stop()
-      })
+    } finally {
+      progress.stop()
+    }
     const seconds = (performance.now() - startedAt) / 1000
     const rebuilt = names.length === 0 ? known : names
     if (json) await line(toJson({ rebuilt, events, seconds: Number(seconds.toFixed(3)) }))

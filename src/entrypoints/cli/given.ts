@@ -1,0 +1,47 @@
+/** What was given on the command line, read by name. yargs has checked the names and the choices; here are the types. */
+import { InputError } from './errors.js'
+import type { Flags } from './flags.js'
+
+export interface Given {
+  /** Everything, for the settings. */
+  readonly flags: Flags
+  /** True where `--json` asks for one document. */
+  readonly json: boolean
+  text(name: string): string | undefined
+  /** Of a word that yargs demands. */
+  word(name: string): string
+  words(name: string): readonly string[]
+  is(name: string): boolean
+  /** A whole number from 0. */
+  whole(name: string): number | undefined
+  /** One of these; the first where it is not given. */
+  oneOf<Choice extends string>(name: string, choices: readonly [Choice, ...Choice[]]): Choice
+}
+
+/** Wraps what yargs made of the command line. */
+export function givenBy(flags: Flags): Given {
+  const text = (name: string): string | undefined => {
+    const value = flags[name]
+    return typeof value === 'string' ? value : undefined
+  }
+  return {
+    flags,
+    json: flags['json'] === true,
+    text,
+    word: (name) => text(name) ?? '',
+    words(name) {
+      const value = flags[name]
+      return Array.isArray(value) ? value.map(String) : []
+    },
+    is: (name) => flags[name] === true,
+    whole(name) {
+      const value = text(name)
+      if (value === undefined) return undefined
+      if (!/^\d{1,15}$/u.test(value.trim())) throw new InputError('Usage', `--${name} must be a whole number, and is "${value}"`)
+      return Number(value)
+    },
+    oneOf(name, choices) {
+      return choices.find((choice) => choice === flags[name]) ?? choices[0]
+    },
+  }
+}

@@ -1,0 +1,55 @@
+/** Wrong words on the command line, as sentences that say what to type instead. */
+import { commands, projectionCommands } from './commands.js'
+import { settings } from './flags.js'
+
+/** Letters that have to be changed, added, dropped or swapped with their neighbour to make one word of another. */
+function distance(a: string, b: string): number {
+  let before: number[] = []
+  let last = Array.from({ length: b.length + 1 }, (_none, at) => at)
+  for (let row = 1; row <= a.length; row += 1) {
+    const now = [row]
+    for (let at = 1; at <= b.length; at += 1) {
+      const same = a[row - 1] === b[at - 1] ? 0 : 1
+      const swapped = row > 1 && at > 1 && a[row - 1] === b[at - 2] && a[row - 2] === b[at - 1] ? (before[at - 2] ?? 0) + 1 : Infinity
+      now.push(Math.min((last[at] ?? 0) + 1, (now[at - 1] ?? 0) + 1, (last[at - 1] ?? 0) + same, swapped))
+    }
+    before = last
+    last = now
+  }
+  return last[b.length] ?? 0
+}
+
+const commandOf = (words: readonly string[]): (typeof commands)[number] | undefined => commands.find(({ words: own }) => words.includes(own.split(' ')[0] ?? ''))
+
+/** The flag that somebody may have meant, among those of the command and those of all. */
+function nearestFlag(typed: string, words: readonly string[]): string | undefined {
+  const own = Object.keys(commandOf(words)?.options ?? {})
+  const known = ['json', 'help', 'version', 'config', 'policy', ...settings.map(({ flag }) => flag), ...own]
+  return known.map((flag) => ({ flag, off: distance(typed, flag) })).filter(({ off }) => off <= 2).toSorted((a, b) => a.off - b.off)[0]?.flag
+}
+
+const typedAsFlag = (name: string, words: readonly string[]): boolean => words.some((word) => word === `--${name}` || word.startsWith(`--${name}=`) || word === `-${name}`)
+
+/** What yargs says of wrong words, as a sentence. */
+export function usageSentence(said: string, words: readonly string[]): string {
+  const meant = /^Did you mean (.+)\?$/u.exec(said)?.[1]
+  if (meant !== undefined) return `there is no such command: did you mean \`${meant}\`?`
+  const unknown = /^Unknown (?:command|argument)s?: (.+)$/u.exec(said)?.[1]
+  if (unknown !== undefined) {
+    const flags = unknown.split(', ').filter((name) => typedAsFlag(name, words))
+    const [flag] = flags
+    if (flag !== undefined) {
+      const nearest = nearestFlag(flag, words)
+      return `there is no flag --${flag} here${nearest === undefined ? '' : `: did you mean --${nearest}?`}`
+    }
+    return commandOf(words) === undefined && !words.includes('projections') ? `there is no command "${unknown}"` : `"${unknown}" is one word too many`
+  }
+  const choice = /Argument: (.+), Given: (.+), Choices: (.+)$/mu.exec(said)
+  if (choice !== null) return `--${choice[1] ?? ''} must be one of ${(choice[3] ?? '').replaceAll('"', '')}, and is ${choice[2] ?? ''}`
+  if (said.startsWith('Not enough non-option arguments')) {
+    const command = [...commands, ...projectionCommands].find(({ words: own }) => words.includes(own.split(' ')[0] ?? ''))
+    return `something is missing: context-ledger ${command?.words ?? 'COMMAND'}`
+  }
+  if (said.startsWith('Not enough arguments following')) return `${said.replace('Not enough arguments following: ', '--')} needs a value`
+  return said
+}

@@ -1,0 +1,141 @@
+/**
+ * A model that fails in every way that models fail, behind the real client and the real store: the context stays as it was, the log says
+ * what happened, and at the hard limit somebody else stands in.
+ */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { openLedger, type Ledger, type LedgerOptions, type RecordedFact } from '../../src/index.js'
+import { startOpenAiStub, stubAnswers, type OpenAiStub, type StubAnswer } from '../support/openai-stub.js'
+
+const WINDOW = 2_000
+const SUMMARY = 'The user asked for steps and the assistant reported them.'
+
+let stub: OpenAiStub
+
+beforeAll(async () => {
+  stub = await startOpenAiStub(stubAnswers.text(SUMMARY))
+  // Loading the client takes longer than a request on a busy machine, and would count as a time-out of the first one.
+  await import('openai')
+})
+afterAll(async () => {
+  await stub.close()
+})
+
+const withModel = (options: Partial<LedgerOptions> = {}): Promise<Ledger> =>
+  openLedger({
+    store: 'memory',
+    summarizer: { kind: 'openai', model: 'stub-1', baseUrl: stub.baseUrl, apiKey: 'test', maxRetries: 0, timeoutMs: 1_500 },
+    policy: { modelMaxTokens: WINDOW },
+    ...options,
+  })
+
+async function talk(ledger: Ledger, id: string, from: number, to: number): Promise<void> {
+  for (let turn = from; turn <= to; turn += 1) {
+    await ledger.append(id, { id: `m${String(turn)}`, role: turn % 2 === 0 ? 'assistant' : 'user', content: `Step ${String(turn)} of the migration moved table ${String(turn)} and took ${String(turn * 3)} seconds without trouble.` })
+    await ledger.settled(id)
+  }
+}
+
+async function factsOf(ledger: Ledger, id: string): Promise<RecordedFact[]> {
+  const facts: RecordedFact[] = []
+  for await (const fact of ledger.log(id)) facts.push(fact)
+  return facts
+}
+
+const failuresOf = (facts: readonly RecordedFact[]): string[] => facts.flatMap((fact) => (fact.type === 'CompactionFailed' ? [fact.data.failure] : []))
+
+// About 25 tokens a message: the soft limit of 1,600 is reached near message 64, the hard one of 2,000 near message 80.
+const BELOW_SOFT = 55
+const ABOVE_SOFT = 76
+
+describe('a summarizer that fails', () => {
+  const cases: [string, StubAnswer, string][] = [
+    ['answers nothing', stubAnswers.empty(), 'empty'],
+    ['refuses', stubAnswers.refused(), 'refused'],
+    ['is cut off', stubAnswers.cutOff(), 'cut-off'],
+    ['answers more than it was asked for', stubAnswers.text('word '.repeat(5_000)), 'over-long'],
+    ['does not know the model', { status: 404, body: { error: { message: 'The model does not exist', code: 'model_not_found' } } }, 'unknown-model'],
+    ['refuses the key', { status: 401, body: { error: { message: 'Incorrect API key' } } }, 'unauthorized'],
+    ['hangs', { never: 'silence' }, 'timeout'],
+  ]
+  it('leaves the context as it was, and the log says which failure it was', async () => {
+    const ledger = await withModel()
+    try {
+      for (const [what, answer, failure] of cases) {
+        stub.answerWith(answer)
+        await talk(ledger, what, 1, BELOW_SOFT)
+        const before = (await ledger.context(what)).messages
+        await talk(ledger, what, BELOW_SOFT + 1, ABOVE_SOFT)
+        const after = await ledger.context(what)
+        expect([what, after.messages.length]).toEqual([what, ABOVE_SOFT])
+        expect(after.messages.slice(0, before.length)).toEqual(before)
+        expect(after.overBudget?.reason).toBe('compaction-failed')
+        const failures = failuresOf(await factsOf(ledger, what))
+        expect([what, new Set(failures)]).toEqual([what, new Set([failure])])
+        // Backing off: not a call for each of the messages above the limit.
+        expect(failures.length).toBeLessThan(6)
+      }
+    } finally {
+      await ledger.close()
+    }
+  })
+
+  it('is stood in for at the hard limit, recorded as such, unless the policy says none; and no context is above the limit', async () => {
+    stub.answerWith(stubAnswers.refused())
+    const ledger = await withModel()
+    try {
+      for (const standIn of ['extractive', 'none'] as const) {
+        await ledger.append(standIn, { role: 'user', content: 'begin' }, { policy: { standIn } })
+        await talk(ledger, standIn, 1, 130)
+        expect((await ledger.context(standIn)).tokens).toBeLessThanOrEqual(WINDOW)
+        const summaries = (await factsOf(ledger, standIn)).flatMap((fact) => (fact.type === 'ChunkSummarized' ? [fact.data.summarizer] : []))
+        expect(summaries.length > 0).toBe(standIn === 'extractive')
+        expect(summaries.every((summarizer) => summarizer.standIn === true && summarizer.strategy === 'extractive')).toBe(true)
+        expect(failuresOf(await factsOf(ledger, standIn)).length).toBeGreaterThan(0)
+      }
+      expect((await ledger.verify()).problems).toEqual([])
+    } finally {
+      await ledger.close()
+    }
+  })
+
+  it('works with a prompt of one’s own, whose text is recorded, and compacts by itself once the model answers again', async () => {
+    stub.answerWith(stubAnswers.refused())
+    const prompt = { name: 'mine', text: 'Say in one sentence what happened.\n{existing_summary}\n{messages}' }
+    const ledger = await withModel({ summarizer: { kind: 'openai', model: 'stub-1', baseUrl: stub.baseUrl, apiKey: 'test', maxRetries: 0, prompt } })
+    try {
+      await talk(ledger, 'own', 1, ABOVE_SOFT)
+      stub.answerWith(stubAnswers.text(SUMMARY))
+      await talk(ledger, 'own', ABOVE_SOFT + 1, ABOVE_SOFT + 6)
+      const context = await ledger.context('own')
+      expect(context.overBudget).toBeUndefined()
+      expect(JSON.stringify(context.messages[0])).toContain(SUMMARY)
+      const made = (await factsOf(ledger, 'own')).find((fact) => fact.type === 'ChunkSummarized')
+      expect(made?.type === 'ChunkSummarized' && made.data.summarizer.prompt.name).toBe('mine')
+      expect(JSON.stringify(stub.calls.at(-1)?.body)).toContain('Say in one sentence what happened.')
+    } finally {
+      await ledger.close()
+    }
+  })
+
+  it('is not called for each message where no compaction brings the context below the limit', async () => {
+    stub.answerWith(stubAnswers.text(SUMMARY))
+    const ledger = await withModel()
+    try {
+      const calls = stub.calls.length
+      await ledger.append('full', { role: 'system', content: 'Rule: be exact. '.repeat(495) })
+      for (let turn = 1; turn <= 60; turn += 1) {
+        await ledger.append('full', { role: turn % 2 === 0 ? 'assistant' : 'user', content: `Entry ${String(turn)}. ${'A long report that says the same in other words. '.repeat(12)}` })
+        await ledger.settled('full')
+        expect((await ledger.context('full')).tokens).toBeLessThanOrEqual(WINDOW)
+      }
+      expect((await ledger.context('full')).overBudget?.reason).toBe('pinned-and-leading')
+      expect(stub.calls.length - calls).toBeLessThanOrEqual(4)
+      const said = (await factsOf(ledger, 'full')).filter((fact) => fact.type === 'CompactionCouldNotHelp')
+      expect(said.length).toBeGreaterThan(0)
+      expect(said.length).toBeLessThanOrEqual(4)
+      expect((await ledger.verify('full')).ok).toBe(true)
+    } finally {
+      await ledger.close()
+    }
+  })
+})
