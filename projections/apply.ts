@@ -51,8 +51,8 @@ interface Batch {
 // A batch is held in memory with its rows; a log of large messages must not make it many times its usual size.
 const BATCH_CHARACTERS = 16 * 1024 * 1024
 
-// Reading and decoding so many events takes some 5 ms.
-const TURN_EVENTS = 128
+// So many events are read, decoded and answered in some 5 ms.
+const TURN_EVENTS = 64
 
 const sentence = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
@@ -66,8 +66,8 @@ const charactersOf = (stored: StoredEvent, fact: RecordedFact): number =>
   claimOf(stored) === undefined ? stored.data.length : JSON.stringify(fact.data, (_key, value: unknown) => (typeof value === 'bigint' ? null : value)).length
 
 interface Reader {
-  /** The next facts, at most `limit` of them. */
-  next(limit: number): Promise<Batch>
+  /** The next facts, at most `limit` of them; each is shown to `onFact` as soon as it is decoded. */
+  next(limit: number, onFact: (fact: RecordedFact) => void): Promise<Batch>
   close(): Promise<void>
 }
 
@@ -78,7 +78,7 @@ function createReader({ store, decode }: Pick<ProjectionSource, 'store' | 'decod
   let stored: AsyncIterator<StoredEvent> | undefined
 
   return {
-    async next(limit) {
+    async next(limit, onFact) {
       if (stored === undefined) {
         // Asked before the events: what is committed until then is among them, so up to here the log was seen even where no event matched.
         head = await store.head()
@@ -95,6 +95,7 @@ function createReader({ store, decode }: Pick<ProjectionSource, 'store' | 'decod
         try {
           const fact = await decode(item.value)
           facts.push(fact)
+          onFact(fact)
           characters += charactersOf(item.value, fact)
         } catch (error) {
           return { facts, upTo, unreadable: stopAt(item.value, error), ended: false }
@@ -120,20 +121,46 @@ interface Step {
   readonly stop?: Stop | undefined
 }
 
-function stepOf(target: Target, facts: readonly RecordedFact[], upTo: bigint): Step {
+/** Collects what facts mean for a target, one by one as they are decoded. Where its position is behind them is looked at once, since no batch begins before the last one ended. */
+function createCollector(target: Target): { add(fact: RecordedFact): void; step(upTo: bigint): Step } {
   const { projection, position } = target
-  const taken = facts.filter((fact) => fact.position > position)
   const collected = createNet(projection.tables)
-  for (const [at, fact] of taken.entries()) {
-    try {
-      collected.add(changesOf(projection, fact))
-    } catch (error) {
-      // Anew without it: part of its changes may be among the collected ones.
-      const before = taken.slice(0, at)
-      return { ...stepOf(target, before, before.at(-1)?.position ?? position), stop: stopAt(fact, error) }
-    }
+  const facts: RecordedFact[] = []
+  let stop: Stop | undefined
+  return {
+    add(fact) {
+      if (stop !== undefined || fact.position <= position) return
+      try {
+        collected.add(changesOf(projection, fact))
+        facts.push(fact)
+      } catch (error) {
+        stop = stopAt(fact, error)
+      }
+    },
+    step(upTo) {
+      if (stop === undefined) return { target, facts, net: collected.net, upTo }
+      // Anew without the fact that stopped it: part of its changes may be among the collected ones.
+      return { ...stepOf(target, facts, facts.at(-1)?.position ?? position), stop }
+    },
   }
-  return { target, facts: taken, net: collected.net, upTo }
+}
+
+function stepOf(target: Target, facts: readonly RecordedFact[], upTo: bigint): Step {
+  const collector = createCollector(target)
+  for (const fact of facts) collector.add(fact)
+  return collector.step(upTo)
+}
+
+interface Prepared extends Batch {
+  readonly steps: readonly Step[]
+}
+
+async function prepare(reader: Reader, targets: readonly Target[], limit: number): Promise<Prepared> {
+  const collectors = targets.filter((target) => target.stop === undefined).map(createCollector)
+  const batch = await reader.next(limit, (fact) => {
+    for (const collector of collectors) collector.add(fact)
+  })
+  return { ...batch, steps: collectors.map((collector) => collector.step(batch.upTo)) }
 }
 
 class CheckpointMoved extends Error {}
@@ -188,20 +215,19 @@ async function commitOrFind(db: Sql, steps: readonly Step[]): Promise<void> {
  * Applies a batch to all targets that are behind it, rows and checkpoints in one transaction, and moves the targets on.
  * 'moved' where a checkpoint stood elsewhere (another runner, a swap): nothing was written, and the targets have to be read anew.
  */
-async function applyBatch(db: Sql, targets: readonly Target[], batch: Batch): Promise<'applied' | 'moved'> {
-  // By name, so that two runners lock checkpoints in the same order and one waits instead of both.
-  const active = targets.filter((target) => target.stop === undefined).toSorted((a, b) => (a.projection.name < b.projection.name ? -1 : 1))
-  const steps = active.filter((target) => target.position < batch.upTo).map((target) => stepOf(target, batch.facts, batch.upTo))
-  const moving = steps.filter((step) => step.upTo > step.target.position)
+async function applyBatch(db: Sql, batch: Prepared): Promise<'applied' | 'moved'> {
+  // A target may have stopped since the batch was prepared. By name, so that two runners lock checkpoints in the same order and one waits instead of both.
+  const steps = batch.steps.filter(({ target }) => target.stop === undefined).toSorted((a, b) => (a.target.projection.name < b.target.projection.name ? -1 : 1))
+  const moving = steps.filter(({ target, upTo }) => upTo > target.position)
   try {
     if (moving.length > 0) await commitOrFind(db, moving)
   } catch (error) {
     if (isRace(error)) return 'moved'
     throw error
   }
-  for (const step of steps) step.target.stop ??= step.stop
+  for (const { target, stop } of steps) target.stop ??= stop
   // Who stands right before what cannot be read has nothing left to do.
-  if (batch.unreadable !== undefined) for (const target of active) if (target.position === batch.upTo) target.stop ??= batch.unreadable
+  if (batch.unreadable !== undefined) for (const { target } of steps) if (target.position === batch.upTo) target.stop ??= batch.unreadable
   return 'applied'
 }
 
@@ -212,7 +238,7 @@ function nextAfter(targets: readonly Target[], until: bigint): bigint | undefine
 }
 
 /**
- * Applies all that the log has up to `until`. The next batch is read and decoded while the one before is written:
+ * Applies all that the log has up to `until`. The next batch is read, decoded and turned into rows while the one before is written:
  * on a server these are two processors' work.
  */
 export async function applyUntil(
@@ -224,17 +250,17 @@ export async function applyUntil(
   const from = nextAfter(targets, until)
   if (from === undefined) return 'done'
   const reader = createReader(source, from)
-  let next = reader.next(options.batchSize)
+  let next = prepare(reader, targets, options.batchSize)
   try {
     for (;;) {
       const batch = await next
       const goesOn = !batch.ended && batch.unreadable === undefined && batch.upTo < until && options.signal?.aborted !== true
       if (goesOn) {
-        next = reader.next(options.batchSize)
+        next = prepare(reader, targets, options.batchSize)
         // Its failure is told where it is awaited, which is after the write; until then it must not count as unhandled.
         next.catch(ignore)
       }
-      if ((await applyBatch(source.db, targets, batch)) === 'moved') return 'moved'
+      if ((await applyBatch(source.db, batch)) === 'moved') return 'moved'
       options.onBatch?.(batch)
       if (!goesOn || nextAfter(targets, until) === undefined) return 'done'
     }

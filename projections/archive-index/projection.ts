@@ -2,7 +2,7 @@
  * The index that search reads: every message from the moment it is appended, and every batch, with the codes of their terms.
  *
  * A message's row is written once and never changes; when it is archived is said by the row of its batch, which names it. (A mark on the
- * message's own row would rewrite row and index entries: 0.2 ms a message where the whole index costs 0.15.) A batch that became part
+ * message's own row would write the row and all its index entries a second time.) A batch that became part
  * of a later one stays as provenance, inactive and without terms, because a message still belongs to the batch that first archived it.
  */
 import { contentText, type ToolCall } from '../../src/domain/message.js'

@@ -65,7 +65,10 @@ export function createAppendQueue(db: Sql): AppendQueue {
     }
   }
 
-  const sendOne = async ({ stream, expected, events }: Waiting): Promise<AppendRow[]> => await db.query<AppendRow>(APPEND, [stream, expected, ...columns(events)])
+  async function sendOne({ stream, expected, events }: Waiting): Promise<AppendRow[]> {
+    const rows = await db.query<{ said: string }>(APPEND, [stream, expected, ...columns(events)])
+    return rows.map((row) => rowOf(row.said))
+  }
 
   async function sendMany(batch: readonly Waiting[]): Promise<AppendRow[]> {
     return await db.query<AppendRow>(APPEND_MANY, [
@@ -105,5 +108,17 @@ function columns(events: readonly EventToAppend[]): readonly [string[], string[]
   return [events.map((event) => event.id), events.map((event) => event.type), events.map((event) => event.data), events.map((event) => event.metadata)]
 }
 
-const APPEND = 'select * from append_events($1, $2, $3, $4, $5, $6)'
+/** Reads a row as Postgres writes one, `(appended,4,17,)` or `(recorded,4,17,"{id,id}")`: words, numbers and UUIDs, so nothing in it is escaped. */
+function rowOf(said: string): AppendRow {
+  const [, outcome = '', revision = '', position = '', ids] = ROW.exec(said) ?? []
+  if (!isOutcome(outcome)) throw new Error(`append_events said ${said}`)
+  return { outcome, last_revision: revision, last_position: position === '' ? null : position, recorded: ids === undefined ? null : ids.split(',') }
+}
+
+const ROW = /^\(([a-z]+),(-?\d+),(-?\d*),(?:"?\{([^}]*)\}"?)?\)$/
+const OUTCOMES: readonly AppendRow['outcome'][] = ['appended', 'repeated', 'recorded', 'conflict']
+const isOutcome = (word: string): word is AppendRow['outcome'] => OUTCOMES.some((outcome) => outcome === word)
+
+// As one text: that spares the engine a scan of the function's result, which is a sixth of the time of an append on PGlite.
+const APPEND = 'select append_events($1, $2, $3, $4, $5, $6)::text as said'
 const APPEND_MANY = 'select * from append_many($1, $2, $3, $4, $5, $6, $7)'

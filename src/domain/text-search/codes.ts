@@ -3,8 +3,8 @@
  *
  * A code is five characters (30 bits of a hash), and a text is its distinct codes with one blank between them. So a stored text is half as
  * long as its words would be, looks the same in every language, needs no escaping, and a term is found in many of them by plain string
- * search: a match never lies across a blank. Two terms share a code once in some ten thousand conversations; what that costs is a
- * hit too many, at its lower end. How often a term occurs is kept as once or more than once: measured, a full count finds no more.
+ * search: a match never lies across a blank. A term shares its code with one of 10,000 other words once in 100,000 times; what that costs is
+ * a hit too many. How often a term occurs is kept as once or more than once: measured, a full count finds no more.
  */
 import type { TermCounts } from './terms.js'
 

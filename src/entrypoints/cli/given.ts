@@ -21,7 +21,9 @@ export interface Given {
 /** Wraps what yargs made of the command line. */
 export function givenBy(flags: Flags): Given {
   const text = (name: string): string | undefined => {
-    const value = flags[name]
+    // A flag that is given twice counts as it was given last. (yargs can do that by itself, but then keeps only the last of several files as well.)
+    const given = flags[name]
+    const value: unknown = Array.isArray(given) ? given.at(-1) : given
     return typeof value === 'string' ? value : undefined
   }
   return {

@@ -1,0 +1,207 @@
+/**
+ * Appending: by the store, by the ledger, ten a call, sixteen writers at once; each beside plain inserts of the same bytes into a table
+ * with the same columns, a number for its only key, and nothing else: no revision to expect, no id to know again, no order to keep.
+ */
+import { either as E } from 'fp-ts'
+import { createPostgresEventStore } from '../src/adapters/postgres/event-store.js'
+import { migrateLog } from '../src/adapters/postgres/schema.js'
+import { openPostgres } from '../src/adapters/postgres/sql.js'
+import { encode, encodeData, GENESIS_HASH } from '../src/domain/codec.js'
+import type { Fact } from '../src/domain/events.js'
+import { messageEventId } from '../src/domain/ids.js'
+import { openLedger } from '../src/index.js'
+import type { EventStore, EventToAppend } from '../src/ports/event-store.js'
+import type { Database } from '../src/ports/sql.js'
+import { messageAt } from './support/bulk-log.js'
+import { against, atLeastShare, atMost, milliseconds, perSecond, told, type Bench, type Figure, type Group } from './support/figures.js'
+import { inTurns, median, timed } from './support/measure.js'
+import { openDatabase } from './support/places.js'
+import { randomOf } from './support/text.js'
+
+const RAW_TABLE = `create table raw_events (
+  position bigint generated always as identity primary key, revision bigint not null, id uuid not null, stream text not null, type text not null, data text not null, metadata text not null)`
+const RAW_INSERT = 'insert into raw_events (revision, id, stream, type, data, metadata) values ($1, $2, $3, $4, $5, $6)'
+const RAW_MANY = `insert into raw_events (revision, id, stream, type, data, metadata)
+  select * from unnest($1::bigint[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[])`
+
+const BLOCK = 250
+const TEN = 10
+const WRITERS = 16
+const EACH = 40
+
+const random = randomOf(7)
+let made = 0
+
+/** A message's fact as the ledger would record it, for a stream's next revision. */
+function eventFor(stream: string, revision: bigint): EventToAppend {
+  made += 1
+  const { messageId, ...message } = messageAt(made, random)
+  const fact: Fact = { type: 'MessageAppended', data: { messageId, role: message.role, content: message.content, createdAt: message.createdAt ?? '', tokens: 102 } }
+  const id = messageEventId(stream, messageId)
+  return encode(fact, encodeData(fact), { stream, revision, id, previousHash: GENESIS_HASH, recordedAt: new Date().toISOString() }, { actor: 'library', correlationId: id, causationId: id }).event
+}
+
+const eventsFor = (stream: string, from: number, count: number): EventToAppend[] => Array.from({ length: count }, (_unused, at) => eventFor(stream, BigInt(from + at)))
+
+async function mustAppend(store: EventStore, stream: string, at: number, events: readonly EventToAppend[]): Promise<void> {
+  const done = await store.append(stream, at === 0 ? 'no_stream' : BigInt(at - 1), events)()
+  if (E.isLeft(done)) throw new Error(`the append failed: ${done.left.kind}`)
+}
+
+async function rawInsert(db: Database, { id, type, data, metadata }: EventToAppend, stream: string, revision: number): Promise<void> {
+  await db.query(RAW_INSERT, [revision, id, stream, type, data, metadata])
+}
+
+async function oneByOne(bench: Bench, db: Database, store: EventStore): Promise<Figure[]> {
+  const place = await bench.place('append-ledger')
+  const ledger = await openLedger({ store: place.store })
+  const conversation = 'in-use'
+  for (let at = 0; at < 100; at += 1) await ledger.append(conversation, { ...messageAt(1_000_000 + at, random), id: `before-${String(at)}` })
+  let recorded = 0
+  const rounds = await inTurns(8, {
+    async raw(round) {
+      const events = eventsFor('raw', 0, BLOCK)
+      const times: number[] = []
+      for (const [at, event] of events.entries()) times.push(await timed(async () => await rawInsert(db, event, 'conversation-raw', round * BLOCK + at)))
+      return times
+    },
+    async store(round) {
+      const stream = 'conversation-store'
+      const events = eventsFor(stream, round * BLOCK, BLOCK)
+      const times: number[] = []
+      for (const [at, event] of events.entries()) times.push(await timed(async () => await mustAppend(store, stream, round * BLOCK + at, [event])))
+      return times
+    },
+    async ledger() {
+      const times: number[] = []
+      for (let at = 0; at < BLOCK; at += 1) {
+        recorded += 1
+        const { messageId, ...message } = messageAt(recorded, random)
+        const input = { ...message, id: messageId }
+        times.push(await timed(async () => await ledger.append(conversation, input)))
+      }
+      // What runs behind the appends ends here, so that it does not run into the next one's time.
+      await ledger.settled()
+      await ledger.projections.catchUp()
+      return times
+    },
+  })
+  await ledger.close()
+  await place.remove()
+  const raw = { name: 'one raw INSERT', value: median(rounds.raw) }
+  return [
+    atMost('append by the store, one message a call, p50', median(rounds.store), raw, 2, milliseconds),
+    atMost('`ledger.append` to a conversation in use, p50', median(rounds.ledger), raw, 3, milliseconds, 'read models follow meanwhile'),
+  ]
+}
+
+async function tenACall(bench: Bench, db: Database, store: EventStore): Promise<Figure[]> {
+  const CALLS = 60
+  const speed = (milliseconds_: number): number[] => [(CALLS * TEN * 1_000) / milliseconds_]
+  const rounds = await inTurns(9, {
+    async raw(round) {
+      const calls = Array.from({ length: CALLS }, () => eventsFor('raw', 0, TEN))
+      return speed(await timed(async () => {
+        for (const events of calls) {
+          await db.query(RAW_MANY, [
+            events.map((_event, at) => round * TEN + at), events.map(({ id }) => id), events.map(() => 'conversation-raw'), events.map(({ type }) => type), events.map(({ data }) => data), events.map(({ metadata }) => metadata),
+          ])
+        }
+      }))
+    },
+    async store(round) {
+      const stream = 'conversation-ten'
+      const calls = Array.from({ length: CALLS }, (_unused, at) => eventsFor(stream, (round * CALLS + at) * TEN, TEN))
+      return speed(await timed(async () => {
+        for (const [at, events] of calls.entries()) await mustAppend(store, stream, (round * CALLS + at) * TEN, events)
+      }))
+    },
+  })
+  const raw = { name: 'raw insert of ten rows', value: median(rounds.raw) }
+  return [against('append, ten a call', median(rounds.store), { least: bench.engine === 'native' ? 10_000 : 8_000 }, (value) => perSecond(value, 'events'), raw)]
+}
+
+/** What sixteen writers left behind: all that they wrote, each once, in the order of each, without a gap between positions. */
+async function faults(store: EventStore, written: ReadonlyMap<string, readonly string[]>, prefix: string): Promise<string[]> {
+  const found = new Map<string, string[]>()
+  const seen = new Set<string>()
+  const wrong: string[] = []
+  let before = -1n
+  for await (const { stream, id, position } of store.readAll()) {
+    if (position !== before + 1n) wrong.push(`position ${String(position)} after ${String(before)}`)
+    before = position
+    if (!stream.startsWith(prefix)) continue
+    if (seen.has(id)) wrong.push(`${id} twice`)
+    seen.add(id)
+    found.set(stream, [...(found.get(stream) ?? []), id])
+  }
+  for (const [stream, ids] of written) if (found.get(stream)?.join() !== ids.join()) wrong.push(`${stream} is not what was written`)
+  return wrong
+}
+
+async function sixteenWriters(bench: Bench, db: Database, store: EventStore, wide: Database, others: readonly EventStore[]): Promise<Figure[]> {
+  const writers = Array.from({ length: WRITERS }, (_unused, at) => at)
+  const written = new Map<string, string[]>()
+  const speed = (milliseconds_: number): number[] => [(WRITERS * EACH * 1_000) / milliseconds_]
+  const prefix = 'conversation-writer-'
+  const race = async (round: number, kind: string, storeOf: (writer: number) => EventStore): Promise<number[]> => {
+    const works = writers.map((writer) => {
+      const stream = `${prefix}${kind}-${String(writer)}`
+      const events = eventsFor(stream, round * EACH, EACH)
+      written.set(stream, [...(written.get(stream) ?? []), ...events.map(({ id }) => id)])
+      return { stream, events, store: storeOf(writer) }
+    })
+    return speed(await timed(async () => {
+      await Promise.all(works.map(async ({ stream, events, store: mine }) => {
+        for (const [at, event] of events.entries()) await mustAppend(mine, stream, round * EACH + at, [event])
+      }))
+    }))
+  }
+  const rounds = await inTurns(9, {
+    async raw(round) {
+      const works = writers.map((writer) => eventsFor(`raw-${String(writer)}`, 0, EACH))
+      return speed(await timed(async () => {
+        await Promise.all(works.map(async (events, writer) => {
+          for (const [at, event] of events.entries()) await rawInsert(wide, event, `conversation-raw-${String(writer)}`, round * EACH + at)
+        }))
+      }))
+    },
+    store: async (round) => await race(round, 'one', () => store),
+    others: async (round) => (others.length === 0 ? [0] : await race(round, 'own', (writer) => others[writer] ?? store)),
+  })
+  const wrong = await faults(store, written, prefix)
+  const raw = { name: `raw INSERT x ${String(WRITERS)}`, value: median(rounds.raw) }
+  const events = (value: number): string => perSecond(value, 'events')
+  const note = wrong.length === 0 ? 'nothing lost, doubled or out of order' : `WRONG: ${wrong.slice(0, 3).join('; ')}`
+  const figure = atLeastShare('16 writers at once', median(rounds.store), raw, 0.3, events, note)
+  return [
+    { ...figure, met: figure.met === true && wrong.length === 0 },
+    ...(others.length === 0 ? [] : [told('16 writers, each with a store and connections of its own', median(rounds.others), events, raw, 'as 16 processes would; the one in the row above shares commits')]),
+  ]
+}
+
+export const group: Group = {
+  title: 'Appending',
+  async run(bench) {
+    const place = await bench.place('append')
+    const db = await openDatabase(place.store)
+    const wide = bench.engine === 'native' ? await openPostgres(place.store, { connections: WRITERS }) : db
+    const own = bench.engine === 'native' ? await Promise.all(Array.from({ length: WRITERS }, async () => await openPostgres(place.store, { connections: 1 }))) : []
+    try {
+      await migrateLog(db)
+      await db.script(RAW_TABLE)
+      const store = createPostgresEventStore(db)
+      bench.say('one message a call')
+      const single = await oneByOne(bench, db, store)
+      bench.say('ten a call')
+      const ten = await tenACall(bench, db, store)
+      bench.say('16 writers')
+      return [...single, ...ten, ...(await sixteenWriters(bench, db, store, wide, own.map((each) => createPostgresEventStore(each))))]
+    } finally {
+      for (const each of own) await each.close()
+      if (wide !== db) await wide.close()
+      await db.close()
+      await place.remove()
+    }
+  },
+}

@@ -1,0 +1,95 @@
+/**
+ * Loading a context: at message 1,000 and at message 1,000,000 of a conversation, without any cache. Where in a cycle a conversation stands
+ * decides how much of it is live, so each is loaded as of many revisions, spread over its last cycles.
+ */
+import { either as E } from 'fp-ts'
+import { createPostgresBodyStore } from '../src/adapters/postgres/body-store.js'
+import { createPostgresEventStore } from '../src/adapters/postgres/event-store.js'
+import { loadConversation, type Log } from '../src/application/load-conversation.js'
+import { contextOf } from '../src/domain/context.js'
+import { conversationStream } from '../src/domain/ids.js'
+import { openLedger } from '../src/index.js'
+import type { Database } from '../src/ports/sql.js'
+import { createBulkLog } from './support/bulk-log.js'
+import { atMost, milliseconds, told, type Bench, type Figure, type Group } from './support/figures.js'
+import { inTurns, median, percentile, timed } from './support/measure.js'
+import { openDatabase } from './support/places.js'
+
+const MANY = Number(process.env['CONTEXT_LEDGER_BENCH_MESSAGES'] ?? 1_000_000)
+const FEW = 1_000
+const WINDOWS = [8_000, 32_000] as const
+/** Loads of each a round, as of as many revisions. */
+const PLACES = 40
+/** Revisions before the last one that the places are spread over: several cycles of both windows. */
+const SPREAD = 500
+
+async function fill(bench: Bench, db: Database): Promise<number> {
+  const bulk = await createBulkLog(db)
+  for (const window of WINDOWS) {
+    await bulk.write(`few-${String(window)}`, FEW, { modelMaxTokens: window }, { seed: window })
+    // The wider window is told and not judged, and a tenth of its length is long enough to see that length is nothing to it.
+    const messages = window === WINDOWS[0] ? MANY : MANY / 10
+    bench.say(`writing ${messages.toLocaleString('en')} messages at ${window.toLocaleString('en')} tokens`)
+    await bulk.write(`many-${String(window)}`, messages, { modelMaxTokens: window }, { seed: window })
+  }
+  return (await bulk.finish()).events
+}
+
+async function provenByVerify(store: string): Promise<void> {
+  const ledger = await openLedger({ store })
+  try {
+    for (const window of WINDOWS) {
+      const context = await ledger.context(`many-${String(window)}`)
+      if (context.messages.length === 0) throw new Error('the long conversation has no context')
+    }
+  } finally {
+    await ledger.close()
+  }
+}
+
+async function loads(log: Log, conversationId: string): Promise<number[]> {
+  const last = await log.store.streamRevision(conversationStream(conversationId))
+  const times: number[] = []
+  for (let place = 0; place < PLACES; place += 1) {
+    const at = last - BigInt(Math.floor((place * SPREAD) / PLACES))
+    times.push(await timed(async () => {
+      const context = contextOf(await loadConversation(log, conversationId, at))
+      if (E.isLeft(context)) throw new Error(`no context: ${context.left.kind}`)
+    }))
+  }
+  return times
+}
+
+export const group: Group = {
+  title: 'Loading a context',
+  async run(bench) {
+    const place = await bench.place('load')
+    const db = await openDatabase(place.store)
+    let open = true
+    try {
+      const started = performance.now()
+      const events = await fill(bench, db)
+      bench.say(`${events.toLocaleString('en')} facts written in ${((performance.now() - started) / 1_000).toFixed(0)} s`)
+      const log: Log = { store: createPostgresEventStore(db), bodies: createPostgresBodyStore(db) }
+      const figures: Figure[] = []
+      for (const window of WINDOWS) {
+        const measured = await inTurns(6, { few: async () => await loads(log, `few-${String(window)}`), many: async () => await loads(log, `many-${String(window)}`) })
+        const long = (window === WINDOWS[0] ? MANY : MANY / 10).toLocaleString('en')
+        const name = `load a context at ${long} messages, window of ${window.toLocaleString('en')} tokens`
+        const few = (value: number): { name: string; value: number } => ({ name: `at ${FEW.toLocaleString('en')}`, value })
+        const p95 = percentile(measured.many, 0.95)
+        const judged = atMost(`${name}, p50`, median(measured.many), few(median(measured.few)), 1.2, milliseconds, 'cold: no cache of ours')
+        const slow = told(`${name}, p95`, p95, milliseconds, few(percentile(measured.few, 0.95)))
+        if (window === WINDOWS[0]) figures.push(judged, bench.engine === 'native' ? { ...slow, target: '<= 5 ms', met: p95 <= 5 } : slow)
+        else figures.push({ ...judged }, slow)
+      }
+      await db.close()
+      open = false
+      await provenByVerify(place.store)
+      return figures
+    } finally {
+      if (open) await db.close()
+      await place.remove()
+    }
+  },
+}

@@ -1,0 +1,103 @@
+/**
+ * Runs benchmarks: `npm run bench -- [NAMES…] [--engine native|pglite]`. Each group runs in a process of its own for each engine, so that no
+ * group's memory or warm code is another one's; what it found lies in `bench/.results`, and `docs/benchmarks.md` is written from all of that.
+ */
+import { spawn } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { cpus, loadavg, totalmem } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { tableOf, writeReport } from './report.js'
+import type { Engine, Group, Machine, Result } from './support/figures.js'
+import { newPlace, server, versionOf } from './support/places.js'
+import { root } from './support/root.js'
+
+const groups: Readonly<Record<string, () => Promise<{ group: Group }>>> = {
+  append: async () => await import('./append.js'),
+  load: async () => await import('./load.js'),
+  growth: async () => await import('./growth.js'),
+  rebuild: async () => await import('./rebuild.js'),
+  import: async () => await import('./import.js'),
+  calls: async () => await import('./calls.js'),
+  search: async () => await import('./search.js'),
+  recall: async () => await import('./recall.js'),
+  cli: async () => await import('./cli.js'),
+}
+const engines: readonly Engine[] = ['native', 'pglite']
+export const resultsFolder = join(root, 'bench', '.results')
+
+const machine = (): Machine => ({
+  cpu: cpus()[0]?.model.trim() ?? 'unknown', cores: cpus().length, memoryGb: Math.round(totalmem() / 2 ** 30), node: process.version, load: Math.round((loadavg()[0] ?? 0) * 10) / 10,
+})
+
+async function runHere(name: string, engine: Engine): Promise<void> {
+  const load = groups[name]
+  if (load === undefined) throw new Error(`there is no benchmark ${name}`)
+  const { group } = await load()
+  const started = performance.now()
+  const measuredAt = new Date().toISOString()
+  const before = machine()
+  const outcome = await group.run({
+    engine,
+    place: async (label) => await newPlace(engine, label),
+    say: (text) => { process.stderr.write(`  ${name}, ${engine}: ${text}\n`) },
+  })
+  const result: Result = {
+    group: name,
+    title: group.title,
+    engine: group.anyEngine === true ? 'any' : engine,
+    measuredAt,
+    seconds: Math.round((performance.now() - started) / 1_000),
+    database: group.anyEngine === true ? 'in memory' : await versionOf(engine),
+    machine: before,
+    figures: typeof outcome === 'string' ? [] : outcome,
+    ...(typeof outcome === 'string' ? { notRun: outcome } : {}),
+  }
+  process.stdout.write(`\n${group.title} (${result.engine}, ${result.database}, ${String(result.seconds)} s)\n${tableOf(result)}\n`)
+  if (typeof outcome === 'string') return
+  mkdirSync(resultsFolder, { recursive: true })
+  writeFileSync(join(resultsFolder, `${name}-${result.engine}.json`), `${JSON.stringify(result, undefined, 2)}\n`)
+}
+
+async function inProcessOfItsOwn(name: string, engine: Engine): Promise<boolean> {
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', fileURLToPath(import.meta.url), '--here', name, '--engine', engine], { stdio: 'inherit' })
+  return await new Promise((resolve) => {
+    child.on('exit', (code) => { resolve(code === 0) })
+  })
+}
+
+async function main(words: readonly string[]): Promise<number> {
+  const at = words.indexOf('--engine')
+  const asked = at === -1 ? undefined : words[at + 1]
+  if (at !== -1 && asked !== 'native' && asked !== 'pglite') throw new Error('--engine is native or pglite')
+  const names = words.filter((word, place) => !word.startsWith('--') && (at === -1 || place !== at + 1))
+  const unknown = names.find((name) => groups[name] === undefined)
+  if (unknown !== undefined) throw new Error(`there is no benchmark ${unknown}; there are ${Object.keys(groups).join(', ')}`)
+  if (words.includes('--here')) {
+    await runHere(names[0] ?? '', asked === 'native' ? 'native' : 'pglite')
+    return 0
+  }
+  let failed = 0
+  for (const name of words.includes('--report') ? [] : names.length === 0 ? Object.keys(groups) : names) {
+    const { group } = (await groups[name]?.()) ?? {}
+    for (const engine of engines) {
+      if (asked !== undefined && engine !== asked) continue
+      // One run serves both.
+      if (group?.anyEngine === true && engine === 'native' && asked === undefined) continue
+      if (engine === 'native' && server === '' && group?.anyEngine !== true) {
+        process.stdout.write(`\n${name} (native): not run, because CONTEXT_LEDGER_TEST_POSTGRES names no server\n`)
+        continue
+      }
+      if (!(await inProcessOfItsOwn(name, engine))) failed += 1
+    }
+  }
+  process.stdout.write(`\n${writeReport(resultsFolder)}\n`)
+  return failed === 0 ? 0 : 1
+}
+
+try {
+  process.exitCode = await main(process.argv.slice(2))
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`)
+  process.exitCode = 1
+}

@@ -1,0 +1,142 @@
+/**
+ * Long conversations in a log, quickly: the real decider, plan and cycle run in memory, and their facts are written in bulk. They are the
+ * facts that the ledger itself would have written, hash chain and closed books included (`load` has `verify` say so); only the
+ * summaries are made up, because a summary's text is not what is measured.
+ */
+import { either as E, taskEither as TE } from 'fp-ts'
+import { createMemoryClaims } from '../../src/adapters/memory/claims.js'
+import { createPostgresBodyStore } from '../../src/adapters/postgres/body-store.js'
+import { migrateLog } from '../../src/adapters/postgres/schema.js'
+import { createAppendMessages } from '../../src/application/append-messages.js'
+import { createCompact, isCompactionDue } from '../../src/application/compact.js'
+import { createConversations } from '../../src/application/handle-command.js'
+import { createRegisterPrompt } from '../../src/application/register-prompt.js'
+import { sha256 } from '../../src/domain/hash.js'
+import type { NewMessage } from '../../src/domain/message.js'
+import type { PolicySettings } from '../../src/domain/policy.js'
+import { systemClock } from '../../src/ports/clock.js'
+import type { EventStore, EventToAppend } from '../../src/ports/event-store.js'
+import type { Database } from '../../src/ports/sql.js'
+import type { SummaryJob, Summarizer } from '../../src/ports/summarizer.js'
+import { prose, randomOf } from './text.js'
+
+export const TEXT_CHARACTERS = 400
+
+/** The n-th message of a conversation: a question and its answer in turns, half a minute apart. */
+export function messageAt(at: number, random: () => number, characters = TEXT_CHARACTERS): NewMessage & { readonly messageId: string; readonly content: string } {
+  return {
+    messageId: `m${String(at).padStart(7, '0')}`,
+    role: at % 2 === 0 ? 'user' : 'assistant',
+    content: prose(random, characters),
+    createdAt: new Date(Date.UTC(2025, 0, 1) + at * 30_000).toISOString(),
+  }
+}
+
+const PROMPT = { name: 'bench', text: 'No prompt: the beginning of the first messages.', sha256: sha256('No prompt: the beginning of the first messages.') }
+
+const spokenOf = (job: SummaryJob): string[] => (job.kind === 'chunk' ? job.messages.map(({ content }) => (typeof content === 'string' ? content : '')) : job.summaries.map(({ text }) => text))
+
+/** As long as a summary may be, and made in no time. */
+export const quickSummarizer: Summarizer = {
+  strategy: 'bench', provider: 'none', model: 'bench-1', windowTokens: 128_000,
+  prepare(job) {
+    const texts = spokenOf(job)
+    const request = { kind: job.kind, texts: texts.length, first: texts[0]?.slice(0, 100), last: texts.at(-1)?.slice(0, 100) }
+    return { job, strategy: 'bench', provider: 'none', model: 'bench-1', parameters: {}, prompt: PROMPT, formatterVersion: 1, requestHash: sha256(JSON.stringify(request)), request }
+  },
+  summarize({ job }) {
+    const texts = spokenOf(job)
+    const share = Math.floor((job.maxSummaryTokens * 4) / texts.length)
+    const text = texts.map((each) => each.slice(0, Math.max(1, share - 1))).join(' ').slice(0, job.maxSummaryTokens * 4)
+    return TE.right({ text, durationMs: 0 })
+  },
+}
+
+interface WrittenEvent extends EventToAppend {
+  readonly stream: string
+  readonly revision: bigint
+  readonly position: bigint
+}
+
+const ROWS_A_STATEMENT = 2_000
+const INSERT = `
+  insert into events (position, revision, id, stream, type, data, metadata)
+  select * from unnest($1::bigint[], $2::bigint[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::text[])`
+
+export interface BulkLog {
+  /** Writes a conversation of so many messages. */
+  write(conversationId: string, messages: number, settings: PolicySettings, options?: { readonly scope?: string; readonly seed?: number; readonly characters?: number }): Promise<void>
+  /** Writes what is left, and tells the log how far it goes. Nothing is appended any other way before that. */
+  finish(): Promise<{ readonly events: number }>
+}
+
+/** Fills the log of a new database; its tables are made here. */
+export async function createBulkLog(db: Database): Promise<BulkLog> {
+  await migrateLog(db)
+  const revisions = new Map<string, bigint>()
+  let rows: WrittenEvent[] = []
+  let head = -1n
+
+  async function flush(): Promise<void> {
+    if (rows.length === 0) return
+    const sent = rows
+    rows = []
+    await db.query(INSERT, [
+      sent.map((row) => row.position), sent.map((row) => row.revision), sent.map((row) => row.id), sent.map((row) => row.stream),
+      sent.map((row) => row.type), sent.map((row) => row.data), sent.map((row) => row.metadata),
+    ])
+  }
+
+  const unread = (): never => {
+    throw new Error('a log that is being filled is not read')
+  }
+  const store: EventStore = {
+    append: (stream, _expected, events) => async () => {
+      let revision = revisions.get(stream) ?? -1n
+      for (const event of events) {
+        revision += 1n
+        head += 1n
+        rows.push({ ...event, stream, revision, position: head })
+      }
+      revisions.set(stream, revision)
+      if (rows.length >= ROWS_A_STATEMENT) await flush()
+      return E.right({ revision, position: head, repeated: false })
+    },
+    // Of a new conversation there is nothing to read; of one that is being written everything is in memory.
+    async *readStream(stream) {
+      if (revisions.has(stream)) unread()
+    },
+    readRevisions: unread, findByIds: unread, readAll: unread, subscribe: unread,
+    head: () => Promise.resolve(head),
+    streamRevision: (stream) => Promise.resolve(revisions.get(stream) ?? -1n),
+  }
+  const log = { store, bodies: createPostgresBodyStore(db) }
+  const clock = systemClock
+  const registerPrompt = createRegisterPrompt(log, clock, 'bench')
+
+  return {
+    async write(conversationId, messages, settings, { scope, seed = 1, characters = TEXT_CHARACTERS } = {}) {
+      const conversations = createConversations({ log, clock, alone: true })
+      const appendMessages = createAppendMessages({ conversations, clock, summarizerWindowTokens: quickSummarizer.windowTokens })
+      const compact = createCompact({ conversations, summarizer: quickSummarizer, standIn: quickSummarizer, persona: '', claims: createMemoryClaims(clock), clock, registerPrompt, actor: 'bench' })
+      const random = randomOf(seed)
+      const provenance = { actor: 'bench', correlationId: clock.newId(), causationId: clock.newId() }
+      const A_CALL = 4
+      for (let at = 0; at < messages; at += A_CALL) {
+        const some = Array.from({ length: Math.min(A_CALL, messages - at) }, (_unused, offset) => messageAt(at + offset, random, characters))
+        const appended = await appendMessages({ conversationId, messages: some, settings: at === 0 ? settings : undefined, scope: at === 0 ? scope : undefined, provenance })
+        if (E.isLeft(appended)) throw new Error(`the message could not be written: ${appended.left.kind}`)
+        if (!isCompactionDue(appended.right.state)) continue
+        const done = await compact(conversationId, 'due')
+        if (done.failure !== undefined) throw new Error(`the cycle failed: ${done.failure.kind}`)
+      }
+    },
+    async finish() {
+      await flush()
+      await db.query('insert into streams (stream, revision) select * from unnest($1::text[], $2::bigint[])', [[...revisions.keys()], [...revisions.values()]])
+      await db.query('update log_head set position = $1', [head])
+      await db.script('analyze events; analyze streams')
+      return { events: Number(head) + 1 }
+    },
+  }
+}

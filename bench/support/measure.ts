@@ -1,0 +1,31 @@
+/**
+ * Clocks and medians. A shared machine drifts by half within minutes, so what is compared is measured in turns (a, b, a, b …) and the
+ * median of the turns counts.
+ */
+
+export async function timed(work: () => Promise<unknown>): Promise<number> {
+  const start = performance.now()
+  await work()
+  return performance.now() - start
+}
+
+/** The value that a share of all lies at or below. */
+export function percentile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.max(0, Math.ceil(share * sorted.length) - 1))] ?? Number.NaN
+}
+
+export const median = (values: readonly number[]): number => percentile(values, 0.5)
+
+/** Each of `works` once a round, so many rounds, what they return by their names. The first round warms up and is left out. */
+export async function inTurns<Name extends string>(rounds: number, works: Readonly<Record<Name, (round: number) => Promise<readonly number[]>>>, warmUp = 1): Promise<Record<Name, number[]>> {
+  const names = Object.keys(works) as Name[]
+  const measured = Object.fromEntries(names.map((name) => [name, []])) as unknown as Record<Name, number[]>
+  for (let round = 0; round < rounds + warmUp; round += 1) {
+    for (const name of names) {
+      const values = await works[name](round)
+      if (round >= warmUp) measured[name].push(...values)
+    }
+  }
+  return measured
+}

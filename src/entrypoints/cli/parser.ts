@@ -1,0 +1,65 @@
+/** The commands and flags as the CLI library takes them: help behind a command, strictness, suggestions, completion. */
+import yargs, { type Argv } from 'yargs'
+import { commands, projectionCommands, type Command } from './commands.js'
+import { InputError } from './errors.js'
+import { settings } from './flags.js'
+import { givenBy } from './given.js'
+import { ABOUT, COMPLETION, EPILOGUE, globalFlags, version } from './help.js'
+import type { PolicyFlag } from './policy-flags.js'
+import { usageSentence } from './usage.js'
+
+const WIDTH = 116
+
+function define(parser: Argv, command: Command, policyFlags: readonly PolicyFlag[]): Argv {
+  const { words, describe, positionals = {}, options = {}, examples = [], policy = false } = command
+  return parser.command(
+    words,
+    describe,
+    (argv) => {
+      for (const [name, positional] of Object.entries(positionals)) argv.positional(name, positional)
+      for (const [name, option] of Object.entries(options)) argv.option(name, option)
+      for (const [line, what] of examples) argv.example(line, what)
+      if (policy) argv.option('policy', { type: 'string', requiresArg: true, group: 'Policy:', describe: 'JSON file of policy settings' })
+      if (policy) for (const { flag, describe: what, choices } of policyFlags) argv.option(flag, { type: 'string', requiresArg: true, group: 'Policy:', describe: what, ...(choices === undefined ? {} : { choices }) })
+      return argv
+    },
+    (flags) => command.run(givenBy(flags)),
+  )
+}
+
+/** The parser for these words; a wrong one throws an `InputError`. */
+export async function parserOf(words: readonly string[]): Promise<Argv> {
+  // The policy's flags are read off its schema, and the schema's parser is loaded by the commands alone that have them.
+  const writes = commands.some((command) => command.policy === true && words.includes(command.words.split(' ')[0] ?? ''))
+  const policyFlags = writes ? (await import('./policy-flags.js')).policyFlags() : []
+  const parser = yargs(words)
+    .scriptName('context-ledger')
+    .usage(`$0 COMMAND\n\n${ABOUT}`)
+    .locale('en')
+    .parserConfiguration({ 'dot-notation': false, 'parse-numbers': false, 'parse-positional-numbers': false })
+    .wrap(process.stdout.isTTY ? Math.min(WIDTH, process.stdout.columns) : WIDTH)
+    .exitProcess(false)
+    .strict()
+    .recommendCommands()
+    .demandCommand(1, 'name a command')
+    .version(version())
+    .alias({ h: 'help', V: 'version' })
+    .epilogue(EPILOGUE)
+    .fail((said, error: Error | undefined) => {
+      // The library's own errors carry its sentence too; a command's come alone.
+      throw typeof said === 'string' && said !== '' ? new InputError('Usage', usageSentence(said, words)) : (error ?? new InputError('Usage', 'the command line is wrong'))
+    })
+    .option('json', { type: 'boolean', default: false, group: 'Output:', describe: globalFlags.json })
+    .option('color', { type: 'boolean', group: 'Output:', describe: globalFlags.color })
+    .option('config', { type: 'string', requiresArg: true, group: 'Ledger:', describe: globalFlags.config })
+  for (const { flag, describe, group, choices } of settings) {
+    parser.option(flag, { type: 'string', requiresArg: true, group, describe, ...(choices === undefined ? {} : { choices }) })
+  }
+  for (const command of commands) define(parser, command, policyFlags)
+  return parser
+    .command('projections', 'The read models: how far they are, and anew from the log', (argv) => {
+      for (const command of projectionCommands) define(argv, command, policyFlags)
+      return argv.demandCommand(1, 'say what to do: projections status, or projections rebuild')
+    })
+    .completion('completion', COMPLETION)
+}

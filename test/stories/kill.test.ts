@@ -1,0 +1,75 @@
+/**
+ * kill -9 at random moments of an import whose compaction calls a model: the same command again goes on where it was, loses and doubles
+ * no message, and buys no recorded summary again. `CONTEXT_LEDGER_TEST_KILLS` says how often (default 3).
+ */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { spawn } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { openLedger } from '../../src/index.js'
+import { startOpenAiStub, stubAnswers, type OpenAiStub } from '../support/openai-stub.js'
+
+const KILLS = Number(process.env['CONTEXT_LEDGER_TEST_KILLS'] ?? 3)
+const MESSAGES = 60 * KILLS + 240
+const CLI = fileURLToPath(new URL('../../src/entrypoints/cli.ts', import.meta.url))
+
+let folder: string
+let stub: OpenAiStub
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'context-ledger-kill-'))
+  stub = await startOpenAiStub(stubAnswers.text('Some steps were done, and none failed.'))
+})
+afterAll(async () => {
+  await stub.close()
+  await rm(folder, { recursive: true, force: true })
+})
+
+/** Runs the import to its end, or until it is killed. */
+async function runImport(file: string, killAfterMs?: number): Promise<{ code: number | null; output: string }> {
+  const words = ['import', file, '--store', join(folder, 'ledger'), '--model-max-tokens', '1200', '--chunk-size', '6', '--chunk-min-tokens', '0', '--summarizer', 'openai', '--model', 'stub-1', '--base-url', stub.baseUrl, '--api-key', 'test']
+  const child = spawn(process.execPath, ['--import', 'tsx', CLI, ...words], { stdio: ['ignore', 'pipe', 'pipe'] })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text: Buffer) => { output += text.toString() })
+  const timer = killAfterMs === undefined ? undefined : setTimeout(() => child.kill('SIGKILL'), killAfterMs)
+  const code = await new Promise<number | null>((resolve) => { child.on('close', resolve) })
+  clearTimeout(timer)
+  return { code, output }
+}
+
+describe('an import that is killed', () => {
+  it(`goes on with the same command after each of ${String(KILLS)} kills`, async () => {
+    const file = join(folder, 'long.jsonl')
+    const lines = Array.from({ length: MESSAGES }, (_, at) => JSON.stringify({ id: `m${String(at)}`, role: at % 2 === 0 ? 'user' : 'assistant', content: `Step ${String(at)} of the long job is done; it touched file src/part-${String(at)}.ts and needed ${String(at * 7)} ms.` }))
+    await writeFile(file, `${JSON.stringify({ type: 'conversation', id: 'long' })}\n${lines.join('\n')}\n`)
+
+    let killed = 0
+    for (let kill = 0; kill < KILLS; kill += 1) {
+      const { code } = await runImport(file, 1_000 + Math.random() * 3_000)
+      if (code === null) killed += 1
+      else expect(code).toBe(0)
+    }
+    const last = await runImport(file)
+    expect([last.code, last.output]).toEqual([0, expect.any(String)])
+
+    const ledger = await openLedger({ store: join(folder, 'ledger') })
+    try {
+      const messages: string[] = []
+      let summaries = 0
+      for await (const fact of ledger.log('long')) {
+        if (fact.type === 'MessageAppended') messages.push(fact.data.messageId)
+        if (fact.type === 'ChunkSummarized' || fact.type === 'BatchesResummarized') summaries += 1
+      }
+      expect(messages).toEqual(Array.from({ length: MESSAGES }, (_, at) => `m${String(at)}`))
+      expect(summaries).toBeGreaterThan(0)
+      expect(stub.calls.length).toBeLessThanOrEqual(summaries + killed)
+      expect((await ledger.verify()).problems).toEqual([])
+      // For whoever runs this by hand with many kills.
+      process.stdout.write(`${String(killed)} kills, ${String(summaries)} summaries recorded, ${String(stub.calls.length)} calls\n`)
+    } finally {
+      await ledger.close()
+    }
+  }, (KILLS + 4) * 30_000)
+})
