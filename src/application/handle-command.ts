@@ -115,8 +115,10 @@ export function createConversations({ log, clock, cacheTokens = 8_000_000, alone
       result = await append()
       tries += 1
     }
+    // Where they are repeated from long ago, they stand at an older revision than the one that was asked for.
+    const last = expected + BigInt(encoded.events.length)
     const retried = tries > 1
-    return E.map((appended: Appended) => ({ ...appended, ours: !appended.repeated || retried }))(result)
+    return E.map((appended: Appended) => ({ ...appended, ours: !appended.repeated || (retried && appended.revision === last) }))(result)
   }
 
   /** Message ids of the command that the log has from long ago, each compared with what was recorded then. */

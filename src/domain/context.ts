@@ -7,10 +7,11 @@ import { callGroups, callName } from './call-groups.js'
 import { joinParts, type ViewPart } from './clip-archive.js'
 import type { Conversation, LiveMessage } from './conversation.js'
 import { hashOf } from './hash.js'
-import { contentText, toChatMessage, type ChatMessage, type MessageBody, type ToolCall } from './message.js'
+import { toChatMessage, type ChatMessage, type MessageBody, type ToolCall } from './message.js'
 import { planCycle, triggerOf, type NoPlan } from './plan.js'
 import { hardLimit, softLimit } from './policy.js'
 import { shorten, shortenMessage, textLength } from './shorten.js'
+import { foldedResult, placeholderFor } from './shown.js'
 import { ROLE_TOKENS, estimatorNamed, messageTokens, type Estimator } from './tokens.js'
 
 /** What a context shows less of than the log has. */
@@ -61,17 +62,14 @@ type Unit = readonly Shown[]
 const unitTokens = (units: readonly Unit[]): number => units.reduce((sum, unit) => unit.reduce((inner, shown) => inner + shown.tokens, sum), 0)
 
 const placeholder = (call: ToolCall, estimator: Estimator): Shown => {
-  const body: MessageBody = { role: 'tool', content: '[no result of this call has been recorded so far]', toolCallId: call.id }
+  const body = placeholderFor(call.id)
   return { body, source: undefined, tokens: messageTokens(body, estimator) }
 }
 
 const asRecorded = (message: LiveMessage): Shown => ({ body: message, source: message, tokens: message.tokens })
 
-/** A result whose call was folded away: the API would refuse it as a tool message, so the user says it, naming the call and its batch. */
-function foldedResult(message: LiveMessage, state: Conversation, estimator: Estimator): Shown {
-  const folded = state.foldedCalls.find((call) => call.callId === message.toolCallId)
-  const call = folded === undefined ? `the call ${message.toolCallId ?? ''}` : `the call ${folded.name} (${folded.callId}), which is summarized in ${folded.batchId}`
-  const body: MessageBody = { role: 'user', content: `[late result of ${call}]\n${contentText(message.content)}` }
+const lateResult = (message: LiveMessage, state: Conversation, estimator: Estimator): Shown => {
+  const body = foldedResult(message, state.foldedCalls)
   return { body, source: message, tokens: messageTokens(body, estimator) }
 }
 
@@ -81,7 +79,7 @@ function unitsOf(state: Conversation, messages: readonly LiveMessage[], estimato
   const placed = new Set(groups.flatMap((group) => group.results))
   const units = messages.flatMap((message, at): Unit[] => {
     if (placed.has(at)) return []
-    if (strays.has(at)) return [[foldedResult(message, state, estimator)]]
+    if (strays.has(at)) return [[lateResult(message, state, estimator)]]
     const group = byCall.get(at)
     if (group === undefined) return [[asRecorded(message)]]
     const results = group.results.flatMap((result) => messages[result] ?? []).map(asRecorded)

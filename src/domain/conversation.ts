@@ -8,6 +8,8 @@ import { batchFrom, type Batch } from './batch.js'
 import { GENESIS_HASH } from './codec.js'
 import type { Configuration, FactData, PlacedFact, RecordedFact } from './events.js'
 import { isInstruction, type MessageBody } from './message.js'
+import { addedTokens, shownTokens } from './shown.js'
+import { estimatorNamed } from './tokens.js'
 import { renderView, type View } from './view.js'
 
 /** A message of the live conversation. */
@@ -52,7 +54,7 @@ export interface Conversation {
   /** Summarized and not archived yet, in order. */
   readonly chunks: readonly Chunk[]
   readonly foldedCalls: FactData<'MessagesPruned'>['carried']['foldedCalls']
-  /** Sum of the recorded tokens of leading, kept and window, and of the view. */
+  /** Tokens of the context while nothing of it has to be shortened: leading, view, kept and window, with the placeholders that are shown. */
   readonly tokens: number
   /** Failures in a row since the last prune, and how many messages there were then. */
   readonly failures: { readonly attempts: number; readonly atMessage: number; readonly retryAfterMessages: number } | undefined
@@ -94,8 +96,17 @@ export function liveMessage(fact: PlacedFact<'MessageAppended'>): LiveMessage {
 
 const sumTokens = (messages: readonly LiveMessage[]): number => messages.reduce((sum, message) => sum + message.tokens, 0)
 
-function total(state: Pick<Conversation, 'leading' | 'kept' | 'window' | 'view'>): number {
-  return sumTokens(state.leading) + sumTokens(state.kept) + sumTokens(state.window) + (state.view?.tokens ?? 0)
+function total(state: Pick<Conversation, 'configuration' | 'leading' | 'kept' | 'window' | 'view' | 'foldedCalls'>): number {
+  const { configuration, leading, kept, window, view, foldedCalls } = state
+  const live = [...kept, ...window]
+  return sumTokens(leading) + (configuration === undefined ? sumTokens(live) : shownTokens(live, foldedCalls, estimatorNamed(configuration.estimator))) + (view?.tokens ?? 0)
+}
+
+function added(state: Conversation, message: LiveMessage): number {
+  const { configuration, kept, window, foldedCalls } = state
+  // A list of all live messages is made only where it is looked through, so that an append costs the same in a long window.
+  const before = message.role === 'tool' ? [...kept, ...window] : []
+  return configuration === undefined ? message.tokens : addedTokens(before, message, foldedCalls, estimatorNamed(configuration.estimator))
 }
 
 /** Whether messages still lead the conversation: nothing but instructions so far. */
@@ -109,7 +120,7 @@ function appendMessage(state: Conversation, message: LiveMessage): Conversation 
     originalTask: state.originalTask ?? (message.role === 'user' ? message : undefined),
     leading: leads ? [...state.leading, message] : state.leading,
     window: leads ? state.window : [...state.window, message],
-    tokens: state.tokens + message.tokens,
+    tokens: state.tokens + (leads ? message.tokens : added(state, message)),
   }
 }
 

@@ -7,6 +7,8 @@ export interface Progress {
   stop(): void
 }
 
+// The first line comes early, to say that something is happening; the others keep a log short.
+const FIRST_LINE_MS = 2_000
 const LINE_EVERY_MS = 10_000
 
 /** 75 → "1 min 15 s". */
@@ -46,12 +48,12 @@ export async function startProgress(label: string, total: number): Promise<Progr
       stop: () => { bar.stop() },
     }
   }
-  let lastLineAt = startedAt
+  let nextLineAt = startedAt + FIRST_LINE_MS
   return {
     update(done, text, secondsLeft) {
       const now = performance.now()
-      if (now - lastLineAt < LINE_EVERY_MS) return
-      lastLineAt = now
+      if (now < nextLineAt) return
+      nextLineAt = now + LINE_EVERY_MS
       note(`${label}: ${text}${left(done, secondsLeft)}`)
     },
     stop: () => undefined,
