@@ -62,7 +62,7 @@ export interface ProjectionRunner {
   stop(): Promise<void>
 }
 
-// 500 facts of usual size are one transaction of about 50 ms on the embedded engine, for which long an append waits.
+// 500 facts of usual size are one transaction of about 100 ms on the embedded engine, for which long an append waits.
 const BATCH = 500
 const RETRY_MS = 1_000
 const POLL_MS = 25

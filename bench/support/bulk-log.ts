@@ -121,7 +121,7 @@ export async function createBulkLog(db: Database): Promise<BulkLog> {
       const compact = createCompact({ conversations, summarizer: quickSummarizer, standIn: quickSummarizer, persona: '', claims: createMemoryClaims(clock), clock, registerPrompt, actor: 'bench' })
       const random = randomOf(seed)
       const provenance = { actor: 'bench', correlationId: clock.newId(), causationId: clock.newId() }
-      const A_CALL = 4
+      const A_CALL = 8
       for (let at = 0; at < messages; at += A_CALL) {
         const some = Array.from({ length: Math.min(A_CALL, messages - at) }, (_unused, offset) => messageAt(at + offset, random, characters))
         const appended = await appendMessages({ conversationId, messages: some, settings: at === 0 ? settings : undefined, scope: at === 0 ? scope : undefined, provenance })

@@ -57,6 +57,16 @@ class Stop extends Error {
   }
 }
 
+/**
+ * A late result, a pin or another compactor (whose claim ran out, or ours) came between: what is recorded stays, and the next round plans on
+ * what is there now.
+ */
+function overtaken(stop: unknown): { batches: number; messages: number } {
+  const kinds: readonly string[] = ['CutInsideCallGroup', 'MessagePinned', 'NotAtHead', 'MessageNotLive', 'NotArchivedYet', 'BatchesNotActive']
+  if (stop instanceof Stop && kinds.includes(stop.failure.kind)) return { batches: 0, messages: 0 }
+  throw stop
+}
+
 const factsOf = (prepared: PreparedSummary, summary: Summary, standIn: boolean): SummarizerFacts => ({
   strategy: prepared.strategy,
   provider: prepared.provider,
@@ -195,8 +205,6 @@ export function createCompact(deps: CompactDependencies): (conversationId: strin
       const chunkIds = now.chunks.filter((chunk) => chunk.messageIds.every((id) => folded.has(id))).map((chunk) => chunk.chunkId)
       const pruned = await conversations.handle(this.conversationId, [{ type: 'ArchiveAndPrune', chunkIds, trigger }], this.provenance)
       if (E.isRight(pruned)) return { batches: chunkIds.length, messages: folded.size }
-      // A late result, a pin or another compactor came between: what is recorded stays, and the next round plans on what is there now.
-      if (['CutInsideCallGroup', 'MessagePinned', 'NotAtHead', 'MessageNotLive', 'NotArchivedYet'].includes(pruned.left.kind)) return { batches: 0, messages: 0 }
       throw new Stop(pruned.left)
     }
 
@@ -217,7 +225,7 @@ export function createCompact(deps: CompactDependencies): (conversationId: strin
       for (let count = 0; count < MAX_CYCLES; count += 1) {
         const trigger = state.configuration === undefined ? undefined : this.trigger(state)
         if (trigger === undefined) break
-        const folded = await this.cycle(state, trigger)
+        const folded = await this.cycle(state, trigger).catch(overtaken)
         if (folded === undefined) break
         done.batches += folded.batches
         done.messages += folded.messages
@@ -225,7 +233,7 @@ export function createCompact(deps: CompactDependencies): (conversationId: strin
         if (this.mode === 'force' && folded.messages > 0) break
       }
       // A stand-in condenses nothing: what a model is to say of the batches can wait until one answers.
-      if (state.configuration !== undefined && !this.standingIn) await this.resummarize(state)
+      if (state.configuration !== undefined && !this.standingIn) await this.resummarize(state).catch(overtaken)
     }
 
     async run(): Promise<Compaction> {

@@ -14,9 +14,6 @@ export interface Log {
   readonly bodies: BodyStore
 }
 
-/** Events that a load asks for at once: a live window and what is around it, mostly. */
-const PAGE = 256
-
 async function decodeAll(stored: readonly StoredEvent[], bodies: BodyStore): Promise<RecordedFact[]> {
   const facts: RecordedFact[] = []
   for (const event of stored) facts.push(await decodeFact(event, bodies))
@@ -26,19 +23,12 @@ async function decodeAll(stored: readonly StoredEvent[], bodies: BodyStore): Pro
 /** The events from the last prune at or before `at` on, oldest first; all of them where there is no prune. */
 async function tailOf(log: Log, stream: string, at: bigint | undefined): Promise<StoredEvent[]> {
   const tail: StoredEvent[] = []
-  let from = at
-  for (;;) {
-    const page: StoredEvent[] = []
-    const options = { direction: 'backwards' as const, limit: PAGE, ...(from === undefined ? {} : { from }) }
-    for await (const event of log.store.readStream(stream, options)) page.push(event)
-    for (const event of page) {
-      tail.push(event)
-      if (event.type === 'MessagesPruned') return tail.toReversed()
-    }
-    const last = page.at(-1)
-    if (last === undefined || page.length < PAGE || last.revision === 0n) return tail.toReversed()
-    from = last.revision - 1n
+  // The store pages inside, from small pages to larger ones, so stopping at the prune reads little beyond it.
+  for await (const event of log.store.readStream(stream, { direction: 'backwards', ...(at === undefined ? {} : { from: at }) })) {
+    tail.push(event)
+    if (event.type === 'MessagesPruned') break
   }
+  return tail.toReversed()
 }
 
 async function windowFacts(log: Log, stream: string, from: bigint, before: bigint): Promise<RecordedFact<'MessageAppended'>[]> {

@@ -4,9 +4,9 @@
  */
 import { either as E } from 'fp-ts'
 import { z } from 'zod'
-import type { EventToAppend, StoredEvent } from '../ports/event-store.js'
 import { type Fact, type Metadata, type RecordedFact, factSchemas, isFactType, metadataSchema } from './events.js'
 import { sha256 } from './hash.js'
+import type { EventToAppend, StoredEvent } from './stored-event.js'
 import { upcast } from './upcasters.js'
 
 /** Above so many UTF-8 bytes the data of an event lies beside the log. */

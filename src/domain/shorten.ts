@@ -42,12 +42,19 @@ function shortenStrings(value: unknown, maxTokens: number, where: string, estima
   return value
 }
 
+/** About what a mark takes by itself. */
+const SMALLEST_STRING_TOKENS = 32
+
 /** Arguments of a call, shortened and still valid JSON. */
 function shortenArguments(text: string, maxTokens: number, where: string, estimator: Estimator): string {
   if (estimator.text(text) <= maxTokens) return text
   try {
-    const shortened = JSON.stringify(shortenStrings(JSON.parse(text), Math.floor(maxTokens / 2), where, estimator))
-    if (estimator.text(shortened) <= maxTokens) return shortened
+    const whole: unknown = JSON.parse(text)
+    // Several long strings share the room: each gets half as much until all of them fit; below the length of a mark nothing is won.
+    for (let each = Math.floor(maxTokens / 2); each >= SMALLEST_STRING_TOKENS; each = Math.floor(each / 2)) {
+      const shortened = JSON.stringify(shortenStrings(whole, each, where, estimator))
+      if (estimator.text(shortened) <= maxTokens) return shortened
+    }
   } catch {
     // No JSON as it came: what is shown is JSON all the same, and says what it is.
   }

@@ -5,6 +5,7 @@
 import { readFile } from 'node:fs/promises'
 import { basename, dirname, extname, isAbsolute, join, resolve } from 'node:path'
 import { z } from 'zod'
+import { codeOf, sentenceOf } from '../adapters/store-error.js'
 import { policySettingsSchema, type PolicySettings } from '../domain/policy.js'
 import type { SummarizerConfig } from '../summarizers/index.js'
 import { InputError } from './cli/errors.js'
@@ -56,8 +57,7 @@ async function readNamed(path: string, what: string): Promise<string> {
   try {
     return await readFile(path, 'utf8')
   } catch (error) {
-    const missing = error instanceof Error && 'code' in error && error.code === 'ENOENT'
-    throw bad(what, missing ? `names ${path}, which does not exist` : `names ${path}, which cannot be read: ${error instanceof Error ? error.message : String(error)}`)
+    throw bad(what, codeOf(error) === 'ENOENT' ? `names ${path}, which does not exist` : `names ${path}, which cannot be read: ${sentenceOf(error)}`)
   }
 }
 
@@ -65,7 +65,7 @@ function parseJson(content: string, path: string): unknown {
   try {
     return JSON.parse(content)
   } catch (error) {
-    throw new InputError('BadConfig', `${path} is no JSON: ${error instanceof Error ? error.message : String(error)}`)
+    throw new InputError('BadConfig', `${path} is no JSON: ${sentenceOf(error)}`)
   }
 }
 
@@ -78,9 +78,9 @@ interface ConfigFile {
 async function readConfigFile({ flags, cwd }: ConfigSources): Promise<ConfigFile | undefined> {
   const named = flags['config']
   const path = resolve(cwd, typeof named === 'string' ? named : CONFIG_FILE)
-  const content = typeof named === 'string' ? await readNamed(path, '--config') : await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return undefined
-    throw bad(path, `cannot be read: ${error.message}`)
+  const content = typeof named === 'string' ? await readNamed(path, '--config') : await readFile(path, 'utf8').catch((error: unknown) => {
+    if (codeOf(error) === 'ENOENT') return undefined
+    throw bad(path, `cannot be read: ${sentenceOf(error)}`)
   })
   if (content === undefined) return undefined
   const parsed = fileSchema.safeParse(parseJson(content, path))

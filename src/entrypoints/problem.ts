@@ -32,8 +32,13 @@ export class LedgerError extends Error {
   }
 }
 
-// Our own details go on from the field's name; those of the parser are sentences of their own.
-const fieldSentence = (field: string, detail: string): string => (/^[A-Z]/u.test(detail) ? `${field}: ${detail}` : `${field} ${detail}`)
+// Our own details go on from the field's name; those of the parser are sentences of their own, two of which are turned into ours.
+function fieldSentence(field: string, detail: string): string {
+  const ours = detail
+    .replace(/^Invalid option: expected one of (.+)$/u, (_all, options: string) => `must be one of ${options.replaceAll('"', '').replaceAll('|', ', ')}`)
+    .replace(/^Invalid input: expected (.+), received (.+)$/u, 'must be $1, and is $2')
+  return /^[A-Z]/u.test(ours) ? `${field}: ${ours}` : `${field} ${ours}`
+}
 
 function describe(failure: Failure): readonly [Fault, string] {
   switch (failure.kind) {

@@ -5,25 +5,12 @@
  * They are made with `JSON.stringify`, so NUL and lone surrogates arrive as escapes.
  */
 import type { taskEither as TE } from 'fp-ts'
+import type { EventToAppend, StoredEvent } from '../domain/stored-event.js'
+
+export type { EventToAppend, StoredEvent } from '../domain/stored-event.js'
 
 /** Where a stream is expected to stand: at a revision (the first event has 0n), not yet there, or anywhere. */
 export type ExpectedRevision = bigint | 'no_stream' | 'any'
-
-export interface EventToAppend {
-  /** A UUID in lower case; unique within its stream for ever. */
-  readonly id: string
-  readonly type: string
-  readonly data: string
-  readonly metadata: string
-}
-
-export interface StoredEvent extends EventToAppend {
-  readonly stream: string
-  /** Place in its stream, from 0n, without gaps. */
-  readonly revision: bigint
-  /** Place in the whole log. Grows with every event; a reader that goes by it sees every committed event. */
-  readonly position: bigint
-}
 
 export interface Appended {
   /** Revision and position of the last event of the append. */

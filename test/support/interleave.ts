@@ -43,7 +43,13 @@ async function surviving(run: Run, work: (harness: Harness) => Promise<void>): P
 
 async function rivalAppends(run: Run): Promise<void> {
   const message: MessageInput = { id: `rival${String(run.rivals++)}`, role: 'user', content: 'Somebody else says something in between.' }
-  await run.harness.restart().appended(message)
+  // A rival that dies comes back too; its death is none of ours.
+  const appends = async (): Promise<unknown> =>
+    run.harness.restart().appended(message).catch((error: unknown) => {
+      if (error instanceof Crash) return appends()
+      throw error
+    })
+  await appends()
   run.appended.push(message)
 }
 

@@ -81,18 +81,19 @@ declare
   v_count int := cardinality(p_ids);
   v_same boolean;
 begin
-  -- The stream's row is locked first and the log's last, in every append alike, so two of them never wait for each other in a circle.
-  select s.revision into last_revision from streams s where s.stream = p_stream for update;
+  -- The stream's row is taken first and the log's last, in every append alike, so two of them never wait for each other in a circle.
+  -- It is moved on at once and put back where the append is refused: locking it before would be a statement and a write more in every append.
+  update streams s set revision = s.revision + v_count where s.stream = p_stream returning s.revision - v_count into last_revision;
   if not found then
     if p_expected >= 0 then
       outcome := 'conflict';
       last_revision := -1;
       return;
     end if;
-    insert into streams values (p_stream, -1) on conflict (stream) do nothing returning revision into last_revision;
+    insert into streams values (p_stream, v_count - 1) on conflict (stream) do nothing returning -1 into last_revision;
     -- Nothing inserted: another append made the stream after we looked; the insert waited for its commit.
     if not found then
-      select s.revision into last_revision from streams s where s.stream = p_stream for update;
+      update streams s set revision = s.revision + v_count where s.stream = p_stream returning s.revision - v_count into last_revision;
     end if;
   end if;
 
@@ -111,15 +112,16 @@ begin
     from unnest(p_ids, p_types, p_data) with ordinality p (id, type, data, ord)
     cross join lateral (select * from events e where e.stream = p_stream and e.id = p.id limit 1) there;
     outcome := case when v_same then 'repeated' else 'recorded' end;
+    update streams s set revision = s.revision - v_count where s.stream = p_stream;
     return;
   end if;
 
   if p_expected <> -2 and p_expected <> last_revision then
     outcome := 'conflict';
+    update streams s set revision = s.revision - v_count where s.stream = p_stream;
     return;
   end if;
 
-  update streams s set revision = last_revision + v_count where s.stream = p_stream;
   update log_head h set position = h.position + v_count returning h.position into last_position;
   insert into events (position, revision, id, stream, type, data, metadata)
     select last_position - v_count + p.ord, last_revision + p.ord, p.id, p_stream, p.type, p.data, p.metadata

@@ -3,11 +3,13 @@
  * file always gives the same log. What is recorded already is recognized, hence the same import again goes on where it was cut off.
  */
 import { stat } from 'node:fs/promises'
+import { either as E } from 'fp-ts'
 import { derivedMessageId } from '../../domain/ids.js'
+import { messageHash, parseMessage } from '../../domain/message.js'
 import type { Ledger, MessageInput } from '../ledger.js'
 import { LedgerError } from '../problem.js'
 import { Ended, EXIT, InputError } from './errors.js'
-import { idFromName, readConversationFile } from './conversation-file.js'
+import { idFromName, readConversationFile, type Item } from './conversation-file.js'
 import type { Flags } from './flags.js'
 import { colours, count, line, many, note, noteColours, toJson } from './output.js'
 import { duration, startProgress, type Progress } from './progress.js'
@@ -42,6 +44,8 @@ function watchInterrupt(): { readonly asked: () => boolean; readonly stop: () =>
   const onSignal = (): void => {
     if (asked) process.exit(EXIT.interrupted)
     asked = true
+    // Nobody may ever write another line there; what was read of it is recorded.
+    process.stdin.destroy()
     note('\nstopping after this message; Ctrl-C once more stops at once (nothing that is recorded is lost)')
   }
   process.on('SIGINT', onSignal)
@@ -55,7 +59,24 @@ function watchInterrupt(): { readonly asked: () => boolean; readonly stop: () =>
   }
 }
 
+/** Skipped files that are named; a glob may bring hundreds along. */
+const NAMED_FILES = 3
+
 class Interrupted extends Error {}
+
+/** The items of a file, until somebody asks to stop. */
+async function* untilAsked(items: AsyncIterable<Item>, asked: () => boolean): AsyncIterable<Item> {
+  try {
+    for await (const item of items) {
+      if (asked()) throw new Interrupted()
+      yield item
+    }
+  } catch (error) {
+    // Standard input that is closed under its reader ends with an error of its own.
+    throw asked() && error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE' ? new Interrupted() : error
+  }
+  if (asked()) throw new Interrupted()
+}
 
 interface Counter {
   messages: number
@@ -99,41 +120,93 @@ async function account(ledger: Ledger, done: Imported, before: bigint): Promise<
   done.contextTokens = await ledger.context(done.conversationId).then(({ tokens }) => tokens, () => 0)
 }
 
+/** Hashes of the messages that the log has, by id: to pass over a long stretch of them without asking the store for each. */
+async function recordedMessages(ledger: Ledger, conversationId: string): Promise<ReadonlyMap<string, string>> {
+  const found = new Map<string, string>()
+  for await (const fact of ledger.log(conversationId)) if (fact.type === 'MessageAppended') found.set(fact.data.messageId, messageHash(fact.data))
+  return found
+}
+
+/** Whether the log has this very message; one with other content is for the ledger to refuse. */
+function isRecorded(recorded: ReadonlyMap<string, string>, message: MessageInput): boolean {
+  const parsed = parseMessage(message)
+  return E.isRight(parsed) && parsed.right.messageId !== undefined && recorded.get(parsed.right.messageId) === messageHash(parsed.right)
+}
+
+interface Placed {
+  readonly message: MessageInput
+  readonly where: string
+}
+
+/** The messages of one file on their way into its conversation. */
+class Intake {
+  recorded: ReadonlyMap<string, string> | undefined
+  /** The last message that was passed over. It is asked for after all before anything new: compaction that a kill cut off behind it runs first, as it would have. */
+  private held: Placed | undefined
+
+  constructor(private readonly ledger: Ledger, readonly done: Imported, private readonly scope: string | undefined) {}
+
+  async take(placed: Placed): Promise<void> {
+    if (this.recorded !== undefined && isRecorded(this.recorded, placed.message)) {
+      if (this.held !== undefined) this.done.alreadyThere += 1
+      this.held = placed
+      return
+    }
+    await this.flush()
+    await this.append(placed)
+  }
+
+  async flush(): Promise<void> {
+    const { held } = this
+    this.held = undefined
+    if (held !== undefined) await this.append(held)
+  }
+
+  private async append({ message, where }: Placed): Promise<void> {
+    const { conversationId } = this.done
+    try {
+      const appended = await this.ledger.append(conversationId, message, this.scope === undefined ? {} : { scope: this.scope })
+      this.done.revision = appended.revision
+      if (appended.recorded.length > 0) this.done.recorded += 1
+      else {
+        this.done.alreadyThere += 1
+        this.recorded ??= await recordedMessages(this.ledger, conversationId)
+      }
+    } catch (error) {
+      throw named(error, where)
+    }
+    await this.ledger.settled(conversationId)
+  }
+}
+
 /** Imports one file; undefined where it is a side file. What was recorded before an error stays. */
 async function importFile(ledger: Ledger, file: string, options: ImportOptions, tick: (bytes: number) => void, asked: () => boolean): Promise<Imported | undefined> {
-  let done: Imported | undefined
+  let intake: Intake | undefined
   let before = -1n
   let place = 0
   let id = options.conversation
-  const begin = async (): Promise<Imported> => {
+  const begin = async (): Promise<Intake> => {
     if (id === undefined && file === '-') throw new InputError('Usage', 'standard input has no header that names the conversation: give --conversation')
     const conversationId = id ?? idFromName(file)
     before = await revisionBefore(ledger, conversationId)
-    return { file, conversationId, recorded: 0, alreadyThere: 0, cycles: 0, batches: 0, resummarized: 0, failures: 0, messageTokens: 0, contextTokens: 0, revision: before }
+    const done: Imported = { file, conversationId, recorded: 0, alreadyThere: 0, cycles: 0, batches: 0, resummarized: 0, failures: 0, messageTokens: 0, contextTokens: 0, revision: before }
+    return new Intake(ledger, done, options.scope)
   }
-  for await (const item of readConversationFile(file)) {
+  for await (const item of untilAsked(readConversationFile(file), asked)) {
     if (item.kind === 'side-file') return undefined
     if (item.kind === 'header') {
       id ??= item.id
       continue
     }
-    done ??= await begin()
-    try {
-      const appended = await ledger.append(done.conversationId, withId(item.value, done.conversationId, place), options.scope === undefined ? {} : { scope: options.scope })
-      if (appended.recorded.length > 0) done.recorded += 1
-      else done.alreadyThere += 1
-      done.revision = appended.revision
-    } catch (error) {
-      throw named(error, item.where)
-    }
+    intake ??= await begin()
+    await intake.take({ message: withId(item.value, intake.done.conversationId, place), where: item.where })
     place += 1
-    await ledger.settled(done.conversationId)
     tick(item.bytes)
-    if (asked()) throw new Interrupted()
   }
-  if (done === undefined) throw new InputError('MalformedInput', `${file === '-' ? 'standard input' : file} holds no message`)
-  await account(ledger, done, before)
-  return done
+  if (intake === undefined) throw new InputError('MalformedInput', `${file === '-' ? 'standard input' : file} holds no message`)
+  await intake.flush()
+  await account(ledger, intake.done, before)
+  return intake.done
 }
 
 async function sizeOf(file: string): Promise<number> {
@@ -210,7 +283,7 @@ export async function runImport(flags: Flags, options: ImportOptions): Promise<v
       await line(toJson({ conversations: done, skipped, seconds: Number(seconds.toFixed(3)) }))
       return
     }
-    for (const file of skipped) note(noteColours.dim(`skipped ${file}: it lies beside a conversation and holds none`))
+    if (skipped.length > 0) note(noteColours.dim(`skipped what lies beside conversations and holds none: ${skipped.slice(0, NAMED_FILES).join(', ')}${skipped.length > NAMED_FILES ? ` and ${many(skipped.length - NAMED_FILES, 'other file')}` : ''}`))
     if (files.length === 1 || process.stderr.isTTY) for (const imported of done) await line(summary(imported))
     await line(colours.dim(`${many(counter.messages, 'message')} in ${duration(seconds)}, ${rate()}`))
   })

@@ -31,15 +31,12 @@ async function isThere(folder: string): Promise<boolean> {
 
 /** Opens the ledger, does `work` with it, and closes it. */
 export async function withLedger<T>(flags: Flags, needs: SessionNeeds, work: (session: Session) => Promise<T>): Promise<T> {
-  const [{ isFolder, loadConfig, personaOf, summarizerOf }, { openLedger }, { sentenceOfProblem }] = await Promise.all([
-    import('../config.js'),
-    import('../compose.js'),
-    import('../problem.js'),
-  ])
+  const { isFolder, loadConfig, personaOf, summarizerOf } = await import('../config.js')
   const config = await loadConfig({ flags, env: process.env, cwd: process.cwd() }, { writes: needs.writes === true })
   if (needs.creates !== true && isFolder(config.store) && !(await isThere(config.store))) {
     throw new InputError('NoLedger', `there is no ledger in ${config.store}: \`context-ledger import FILE\` makes one there; --store or CONTEXT_LEDGER_STORE names another`)
   }
+  const [{ openLedger }, { sentenceOfProblem }] = await Promise.all([import('../compose.js'), import('../problem.js')])
   const warnings: string[] = []
   const ledger = await openLedger({
     store: config.store,

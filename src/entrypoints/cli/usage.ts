@@ -36,8 +36,7 @@ export function usageSentence(said: string, words: readonly string[]): string {
   if (meant !== undefined) return `there is no such command: did you mean \`${meant}\`?`
   const unknown = /^Unknown (?:command|argument)s?: (.+)$/u.exec(said)?.[1]
   if (unknown !== undefined) {
-    const flags = unknown.split(', ').filter((name) => typedAsFlag(name, words))
-    const [flag] = flags
+    const flag = unknown.split(', ').find((name) => typedAsFlag(name, words))
     if (flag !== undefined) {
       const nearest = nearestFlag(flag, words)
       return `there is no flag --${flag} here${nearest === undefined ? '' : `: did you mean --${nearest}?`}`

@@ -1,0 +1,21 @@
+/** A summarizer that counts what is asked of it. */
+import type { Summarizer } from '../../src/ports/summarizer.js'
+
+export interface Counted {
+  readonly summarizer: Summarizer
+  calls(): number
+}
+
+export function counted(summarizer: Summarizer): Counted {
+  let calls = 0
+  return {
+    summarizer: {
+      ...summarizer,
+      summarize(prepared, signal) {
+        calls += 1
+        return summarizer.summarize(prepared, signal)
+      },
+    },
+    calls: () => calls,
+  }
+}

@@ -1,0 +1,75 @@
+/** The arrows of the house, read from the imports: a folder imports itself and what lies to the left of it, and neighbours never each other. */
+import { describe, expect, it } from '@jest/globals'
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize, sep } from 'node:path'
+
+const LEFT_OF: Readonly<Record<string, readonly string[]>> = {
+  'src/domain': [],
+  'src/ports': ['src/domain'],
+  'src/application': ['src/domain', 'src/ports'],
+  'src/summarizers': ['src/domain', 'src/ports'],
+  'src/adapters': ['src/domain', 'src/ports'],
+  projections: ['src/domain', 'src/ports'],
+  'src/entrypoints': ['src/domain', 'src/ports', 'src/application', 'src/summarizers', 'src/adapters', 'projections'],
+  src: ['src/entrypoints', 'src/domain', 'src/ports', 'src/summarizers', 'src/adapters'],
+}
+
+/** What the pure domain may use besides itself. */
+const DOMAIN_USES = new Set(['zod', 'fp-ts', 'canonicalize', 'node:crypto'])
+
+interface Import {
+  readonly file: string
+  readonly names: string
+}
+
+const files = (folder: string): string[] =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts')).map((file) => join(folder, file))
+
+const importsOf = (file: string): Import[] =>
+  [...readFileSync(file, 'utf8').matchAll(/^(?:import|export)\b[^'"]*?from '([^']+)'|^import '([^']+)'|\bimport\('([^']+)'\)/gmu)].map((match) => ({ file, names: match[1] ?? match[2] ?? match[3] ?? '' }))
+
+const folderOf = (file: string): string => {
+  const path = file.split(sep).join('/')
+  return Object.keys(LEFT_OF).filter((folder) => path.startsWith(`${folder}/`)).toSorted((a, b) => b.length - a.length)[0] ?? 'nowhere'
+}
+
+const packageOf = (name: string): string => (name.startsWith('node:') ? name : name.split('/').slice(0, name.startsWith('@') ? 2 : 1).join('/'))
+
+const all = [...files('src'), ...files('projections')].flatMap(importsOf)
+const own = all.filter(({ names }) => names.startsWith('.'))
+
+describe('the arrows', () => {
+  it.each(Object.entries(LEFT_OF))('%s imports itself and %j', (folder, left) => {
+    const wrong = own
+      .filter(({ file }) => folderOf(file) === folder)
+      .map(({ file, names }) => ({ file, names, to: folderOf(normalize(join(dirname(file), names))) }))
+      .filter(({ to }) => to !== folder && !left.includes(to))
+      .map(({ file, names }) => `${file} imports ${names}`)
+    expect(wrong).toEqual([])
+  })
+
+  it('read at least one import of every folder', () => {
+    expect(Object.keys(LEFT_OF).filter((folder) => !all.some(({ file }) => folderOf(file) === folder))).toEqual([])
+  })
+})
+
+describe('the domain', () => {
+  it('uses nothing that it does not need', () => {
+    const used = all.filter(({ file, names }) => folderOf(file) === 'src/domain' && !names.startsWith('.'))
+    expect(used.filter(({ names }) => !DOMAIN_USES.has(packageOf(names))).map(({ file, names }) => `${file} imports ${names}`)).toEqual([])
+  })
+
+  it('has no clock, no chance and no promise', () => {
+    const impure = files(join('src', 'domain')).flatMap((file) => {
+      const code = readFileSync(file, 'utf8').replaceAll(/\/\*[^]*?\*\/|\/\/.*$/gmu, '')
+      return [/\bDate\.now\b/u, /\bnew Date\(\)/u, /\bMath\.random\b/u, /\brandomUUID\b/u, /\bawait\b/u, /\bPromise\b/u, /\bprocess\./u].filter((pattern) => pattern.test(code)).map((pattern) => `${file}: ${pattern.source}`)
+    })
+    expect(impure).toEqual([])
+  })
+})
+
+it('only compose.ts knows every adapter; beside it, problem.ts knows what a store throws', () => {
+  const knows = own.filter(({ file, names }) => folderOf(file) === 'src/entrypoints' && folderOf(normalize(join(dirname(file), names))) === 'src/adapters')
+  const others = knows.filter(({ file }) => !file.endsWith('compose.ts')).map(({ file, names }) => `${file} imports ${names}`)
+  expect(others.filter((line) => !line.endsWith('/adapters/store-error.js'))).toEqual([])
+})

@@ -1,0 +1,116 @@
+/** Facts to the text that a store keeps, and back. */
+import { describe, expect, it } from '@jest/globals'
+import { either as E } from 'fp-ts'
+import fc from 'fast-check'
+import { CLAIM_CHECK_BYTES, claimOf, decode, decodeMetadata, encode, encodeData, eventHash, GENESIS_HASH, type Encoded, type Unreadable } from '../../src/domain/codec.js'
+import type { Fact, RecordedFact } from '../../src/domain/events.js'
+import { sha256, uuidOf } from '../../src/domain/hash.js'
+import type { StoredEvent } from '../../src/ports/event-store.js'
+import { texts } from '../support/arbitraries.js'
+import { appended, archived, at, compactionCouldNotHelp, compactionFailed, configured, pinned, promptRegistered, prunedBy, resummarized, summarized, unpinned } from '../support/builders.js'
+import { storedFacts } from '../support/stored-facts.js'
+
+const place = { stream: 'conversation-c', revision: 7n, id: uuidOf('x'), previousHash: GENESIS_HASH, recordedAt: at(7) }
+const provenance = { actor: 'test', correlationId: 'one', causationId: 'two' }
+
+const encoded = (fact: Fact): Encoded => encode(fact, encodeData(fact), place, provenance)
+const stored = (fact: Fact, some: Partial<StoredEvent> = {}): StoredEvent => ({ ...encoded(fact).event, stream: place.stream, revision: place.revision, position: 9n, ...some })
+
+function read(event: StoredEvent, body?: string): RecordedFact {
+  const decoded = decode(event, body)
+  if (E.isLeft(decoded)) throw new Error(decoded.left.detail)
+  return decoded.right
+}
+
+function refusal(event: StoredEvent, body?: string): Unreadable {
+  const decoded = decode(event, body)
+  if (E.isRight(decoded)) throw new Error('it was read')
+  return decoded.left
+}
+
+const ofEveryType: readonly Fact[] = [
+  configured(), appended('m'), pinned('m'), unpinned('m'), summarized('c', ['m']), archived('b', ['m']), resummarized('d', ['a', 'b']), prunedBy({ b: ['m'] }),
+  compactionFailed(), compactionCouldNotHelp(), promptRegistered(), ...Object.values(storedFacts),
+]
+
+describe('decode(encode(e)) is e', () => {
+  it.each(ofEveryType.map((fact) => [fact.type, fact] as const))('%s', (_type, fact) => {
+    const { type, data, metadata, stream, revision, position, id } = read(stored(fact))
+    expect({ type, data }).toStrictEqual(fact)
+    expect({ stream, revision, position, id }).toEqual({ stream: 'conversation-c', revision: 7n, position: 9n, id: place.id })
+    expect(metadata).toEqual({ schemaVersion: 1, actor: 'test', correlationId: 'one', causationId: 'two', recordedAt: at(7), previousHash: GENESIS_HASH, hash: encoded(fact).hash })
+  })
+
+  it('whatever stands in it, and the text has nothing that a store would change', () => {
+    fc.assert(fc.property(texts, fc.jsonValue(), fc.dictionary(fc.string(), fc.jsonValue()), (text, value, attributes) => {
+      const extra = JSON.parse(JSON.stringify({ value })) as Record<string, unknown>
+      const fact = appended('m', { content: [{ type: 'text', text }], extra, attributes: JSON.parse(JSON.stringify(attributes)) as Record<string, unknown> })
+      const { event, body } = encoded(fact)
+      expect(event.data.isWellFormed() && !event.data.includes('\0')).toBe(true)
+      expect(read(stored(fact), body?.text).data).toMatchObject({ content: [{ type: 'text', text }] })
+    }))
+  })
+})
+
+describe('a body above 64 KiB', () => {
+  const large = appended('m', { content: `${'berth '.repeat(12_000)}\ud83d` })
+
+  it('lies beside the log under its hash, with a preview in the event', () => {
+    const { event, body } = encoded(large)
+    expect(body?.text).toBe(encodeData(large))
+    expect(body?.sha256).toBe(sha256(encodeData(large)))
+    expect(event.data.length).toBeLessThan(2_000)
+    expect(event.data).toContain('berth berth')
+    expect(claimOf(event)).toBe(body?.sha256)
+    expect(read(stored(large), body?.text).data).toStrictEqual(large.data)
+  })
+
+  it('starts right above, and not at, 64 KiB', () => {
+    const frame = Buffer.byteLength(encodeData(appended('m', { content: '' })))
+    const of = (bytes: number): Fact => appended('m', { content: 'é'.padEnd(bytes - frame - 1, 'x') })
+    expect(Buffer.byteLength(encodeData(of(CLAIM_CHECK_BYTES)))).toBe(CLAIM_CHECK_BYTES)
+    expect(encoded(of(CLAIM_CHECK_BYTES)).body).toBeUndefined()
+    expect(encoded(of(CLAIM_CHECK_BYTES + 1)).body).toBeDefined()
+  })
+
+  it('is refused where it is gone or was changed', () => {
+    const { body } = encoded(large)
+    expect(refusal(stored(large)).detail).toContain('not beside the log')
+    expect(refusal(stored(large), body?.text.replace('berth', 'Berth')).detail).toContain('not the one that was recorded')
+  })
+})
+
+describe('an event that cannot be read names itself', () => {
+  const event = stored(appended('m'))
+
+  it.each([
+    ['an unknown type', { type: 'MessageEaten' }, 'unknown event type "MessageEaten"'],
+    ['a version from the future', { metadata: event.metadata.replace('"schemaVersion":1', '"schemaVersion":2') }, 'version 2 of MessageAppended is not known here (the newest known is 1)'],
+    ['data that is no JSON', { data: '{' }, 'its data is no JSON'],
+    ['data that starts like a claim and is none', { data: '{"claimCheck":{"sha256":' }, 'its data is no JSON'],
+    ['data of another shape', { data: '{"messageId":"m"}' }, 'role'],
+    ['data that is no object', { data: '5' }, 'its data is no JSON object'],
+    ['metadata that is no JSON', { metadata: '' }, 'its metadata is no JSON'],
+    ['metadata without a hash', { metadata: '{}' }, 'metadata'],
+  ])('%s', (_what, some, detail) => {
+    const left = refusal({ ...event, ...some })
+    expect(left).toMatchObject({ kind: 'UnreadableEvent', stream: 'conversation-c', revision: 7n })
+    expect(left.detail).toContain(detail)
+  })
+})
+
+describe('the hash of an event', () => {
+  it('is another one where anything is changed', () => {
+    const event = stored(appended('m'))
+    const metadata = decodeMetadata(event)
+    if (E.isLeft(metadata)) throw new Error(metadata.left.detail)
+    const { hash, ...unsigned } = metadata.right
+    expect(eventHash(event, unsigned)).toBe(hash)
+    const changed = [
+      eventHash({ ...event, data: event.data.replace('content of m', 'content of n') }, unsigned), eventHash({ ...event, revision: 8n }, unsigned), eventHash({ ...event, stream: 'conversation-d' }, unsigned),
+      eventHash({ ...event, type: 'MessagePinned' }, unsigned), eventHash({ ...event, id: uuidOf('y') }, unsigned), eventHash(event, { ...unsigned, actor: 'somebody' }), eventHash(event, { ...unsigned, recordedAt: at(8) }),
+      eventHash(event, { ...unsigned, previousHash: 'f'.repeat(64) }),
+    ]
+    expect(new Set([hash, ...changed]).size).toBe(changed.length + 1)
+  })
+})

@@ -1,0 +1,119 @@
+/** The context that a model gets, in the cases where it is not simply what was recorded. */
+import { describe, expect, it } from '@jest/globals'
+import { either as E } from 'fp-ts'
+import { contextOf, type Context } from '../../src/domain/context.js'
+import type { Fact } from '../../src/domain/events.js'
+import { shorten } from '../../src/domain/shorten.js'
+import { defaultEstimator } from '../../src/domain/tokens.js'
+import { appended, archived, prunedBy } from '../support/builders.js'
+import { chatProblems } from '../support/chat-validity.js'
+import { configuredWith, stateAfter } from '../support/given.js'
+import { contextIn } from '../support/harness.js'
+
+const calls = (id: string, callIds: readonly string[], args = '{}'): Fact => appended(id, { role: 'assistant', content: null, toolCalls: callIds.map((callId) => ({ id: callId, type: 'function', function: { name: 'run', arguments: args } })), tokens: 10 + Math.ceil(args.length / 4) * callIds.length })
+const result = (id: string, callId: string, content = 'done'): Fact => appended(id, { role: 'tool', content, toolCallId: callId, tokens: 4 + Math.ceil(content.length / 4) })
+const text = (id: string, content: string, some: Parameters<typeof appended>[1] = {}): Fact => appended(id, { content, tokens: 2 + defaultEstimator.text(content), ...some })
+const shown = (...facts: Fact[]): Context => contextIn(stateAfter(facts[0]?.type === 'ConversationConfigured' ? facts : [configuredWith({}), ...facts]))
+const tiny = configuredWith({ modelMaxTokens: 512 })
+
+describe('a context', () => {
+  it('of a conversation without a fact is empty', () => {
+    expect(contextIn(stateAfter([]))).toMatchObject({ messages: [], tokens: 0, revision: -1n })
+  })
+
+  it('has leading messages, the view, pinned ones from before the window, and the window, in this order', () => {
+    const context = shown(
+      configuredWith({}), appended('s', { role: 'system' }), appended('d', { role: 'developer' }), appended('a'), appended('p', { pinned: true }), appended('b'), appended('late-system', { role: 'system' }), archived('k', ['a', 'b']),
+      prunedBy({ k: ['a', 'b'] }, { windowStart: 6n }),
+    )
+    expect(context.messageIds).toEqual(['s', 'd', undefined, 'p', 'late-system'])
+    expect(context.viewAt).toBe(2)
+    expect(context.messages[2]).toMatchObject({ role: 'system', content: expect.stringContaining('[Context Summary — 2 messages compressed across 1 compaction cycles]') })
+  })
+})
+
+describe('calls and results', () => {
+  it('a call without a result has a placeholder, which the result takes the place of', () => {
+    const open = shown(calls('c', ['x', 'y']), result('ry', 'y'), text('u', 'and?'))
+    expect(open.messages.map((message) => message.tool_call_id)).toEqual([undefined, 'y', 'x', undefined])
+    expect(open.openCalls).toEqual([{ callId: 'x', name: 'run', messageId: 'c' }])
+    const late = shown(calls('c', ['x', 'y']), result('ry', 'y'), text('u', 'and?'), result('rx', 'x'))
+    expect(late.messageIds).toEqual(['c', 'ry', 'rx', 'u'])
+    expect(late.openCalls).toBeUndefined()
+  })
+
+  it('the tokens of what is only shown count', () => {
+    const open = stateAfter([configuredWith({}), calls('c', ['x', 'y']), text('u', 'and?')])
+    expect(open.tokens).toBe(contextIn(open).tokens)
+    const answered = stateAfter([result('ry', 'y')], open)
+    expect(answered.tokens).toBe(contextIn(answered).tokens)
+  })
+
+  it('of the same id belong to the call before them', () => {
+    const context = shown(calls('c1', ['x']), result('r1', 'x'), calls('c2', ['x']), text('u', 'wait'), result('r2', 'x'))
+    expect(context.messageIds).toEqual(['c1', 'r1', 'c2', 'r2', 'u'])
+    expect(chatProblems(context.messages)).toEqual([])
+  })
+})
+
+describe('what does not fit', () => {
+  it('is shortened in the middle, and says how much is left out and where it can be read', () => {
+    const context = shown(tiny, text('u', `begin ${'x'.repeat(4_000)} end`), text('v', 'short'))
+    const [message] = context.messages
+    expect(message?.content).toMatch(/^begin x[^]*characters left out[^]*the whole text: message u [^]*x end$/u)
+    expect(context.shortened).toEqual([{ id: 'u', how: 'shortened', characters: expect.any(Number) }])
+    expect(context.tokens).toBeLessThanOrEqual(512)
+  })
+
+  it('tears no character, in any script', () => {
+    for (const unit of ['决', '😀', 'é', 'a決😀']) {
+      const short = shorten(unit.repeat(2_000), 60, 'here', defaultEstimator)
+      expect(short.isWellFormed()).toBe(true)
+      expect(defaultEstimator.text(short)).toBeLessThanOrEqual(60)
+    }
+    expect(shorten('short', 60, 'here', defaultEstimator)).toBe('short')
+  })
+
+  it('arguments of a call stay JSON', () => {
+    const args = JSON.stringify({ path: 'src/berth.ts', text: 'y'.repeat(3_000), nested: { list: ['z'.repeat(3_000), 5, null] } })
+    for (const given of [args, `{${'"'.repeat(3_000)}`, JSON.stringify('w'.repeat(3_000))]) {
+      const context = shown(tiny, calls('c', ['x'], given), result('r', 'x'), text('u', 'and?'))
+      expect(chatProblems(context.messages)).toEqual([])
+      expect(context.tokens).toBeLessThanOrEqual(512)
+      expect(context.shortened?.map(({ id }) => id)).toContain('c')
+    }
+    const kept = shown(tiny, calls('c', ['x'], args), result('r', 'x'))
+    expect(JSON.parse(kept.messages[0]?.tool_calls?.[0]?.function?.arguments ?? '')).toMatchObject({ path: 'src/berth.ts', nested: { list: [expect.stringContaining('left out'), 5, null] } })
+  })
+
+  it('leaves out the oldest groups, visibly, and keeps the last message', () => {
+    const context = shown(configuredWith({ modelMaxTokens: 512 }), ...Array.from({ length: 60 }, (_, number) => text(`m${String(number)}`, 'berth '.repeat(12))))
+    expect(context.messages[0]).toMatchObject({ role: 'system', content: expect.stringMatching(/^\[\.\.\. \d+ earlier messages or call groups are left out/u) })
+    expect(context.messageIds.at(-1)).toBe('m59')
+    expect(context.shortened?.filter(({ how }) => how === 'left-out')[0]?.id).toBe('m0')
+    expect(context.tokens).toBeLessThanOrEqual(512)
+  })
+
+  it('a call goes with its results', () => {
+    const context = shown(tiny, calls('c', ['x', 'y']), result('rx', 'x', 'x'.repeat(400)), result('ry', 'y', 'y'.repeat(400)), ...Array.from({ length: 12 }, (_, number) => text(`m${String(number)}`, 'berth '.repeat(30))))
+    expect(chatProblems(context.messages)).toEqual([])
+    expect(['c', 'rx', 'ry'].map((id) => context.messageIds.includes(id))).toEqual([false, false, false])
+  })
+
+  it('of the leading messages themselves is an error that names them', () => {
+    const state = stateAfter([tiny, appended('s', { role: 'system', tokens: 400 }), appended('d', { role: 'developer', tokens: 200 })])
+    expect(contextOf(state)).toEqual(E.left({ kind: 'LeadingTooLarge', messageIds: ['s', 'd'], tokens: 600, limit: 512 }))
+  })
+})
+
+describe('over budget', () => {
+  it('says tokens, limit, why, and which messages it may not fold', () => {
+    expect(shown(tiny, text('u', 'x'.repeat(1_900))).overBudget).toEqual({ tokens: 477, limit: 409, reason: 'recent-messages', messageIds: ['u'] })
+    expect(shown(tiny, text('u', 'x'.repeat(100))).overBudget).toBeUndefined()
+  })
+
+  it('says that compaction is due where it is', () => {
+    const due = configuredWith({ modelMaxTokens: 512, keepRecent: 1, chunkSize: 2, chunkMinTokens: 0 })
+    expect(shown(due, ...Array.from({ length: 5 }, (_, number) => text(`m${String(number)}`, 'x'.repeat(350)))).overBudget).toMatchObject({ reason: 'compaction-due', messageIds: ['m4'] })
+  })
+})

@@ -1,0 +1,181 @@
+/** The command line as scripts and people meet it: one ledger for all of it, because each process that opens one takes its seconds. */
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
+import { access, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openFolder } from '../../src/adapters/pglite/sql.js'
+import { runCli, type CliResult } from '../support/cli.js'
+import { startOpenAiStub, stubAnswers, type OpenAiStub } from '../support/openai-stub.js'
+
+// Each command is a process that opens a database: seconds on a machine that has nothing else to do.
+jest.setTimeout(180_000)
+
+const SAMPLE = 'examples/sample-conversation.jsonl'
+const POLICY = ['--model-max-tokens', '2400', '--buffer', '4']
+
+let folder: string
+let sample: readonly string[]
+let stub: OpenAiStub
+
+const run = (words: readonly string[], input?: string): Promise<CliResult> => runCli(words, { cwd: folder, ...(input === undefined ? {} : { input }) })
+
+/** As much of the documents as is asked about here. */
+interface Document {
+  readonly [field: string]: unknown
+  readonly error: { readonly kind: string; readonly message: string }
+  readonly conversations: readonly { readonly conversationId: string; readonly messages: number }[]
+  readonly hits: readonly Readonly<Record<string, unknown>>[]
+  readonly problems: readonly Readonly<Record<string, unknown>>[]
+}
+
+// What the program printed is what the expectations are about; a document of another shape fails them.
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion
+const parse = (text: string): Document => JSON.parse(text) as Document
+const json = (result: CliResult): Document => parse(result.stdout)
+const exists = (path: string): Promise<boolean> => access(path).then(() => true, () => false)
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'context-ledger-cli-'))
+  sample = (await readFile(SAMPLE, 'utf8')).trimEnd().split('\n')
+  stub = await startOpenAiStub(stubAnswers.unauthorized())
+})
+
+afterAll(async () => {
+  await stub.close()
+  await rm(folder, { recursive: true, force: true })
+})
+
+describe('words', () => {
+  it('lists commands, exit statuses and where settings come from', async () => {
+    const { status, stdout } = await run(['--help'])
+    expect(status).toBe(0)
+    for (const said of ['import [files..]', 'verify [conversation]', 'Exit status:', '130', 'context-ledger.config.json', '--summarizer']) expect(stdout).toContain(said)
+  })
+
+  it('shows a flag for each setting of the policy on the commands that write, and on no other', async () => {
+    expect((await run(['import', '--help'])).stdout).toMatch(/--keep-recent .*--max-summary-tokens /su)
+    expect((await run(['context', '--help'])).stdout).not.toContain('--keep-recent')
+  })
+
+  it.each([
+    [['improt', 'x.jsonl'], 'did you mean `import`?'],
+    [['list', '--stroe', 'x'], 'did you mean --store?'],
+    [['context'], 'context-ledger context <conversation>'],
+    [['import', '--view', 'none'], '--view must be one of clip-archive, session-summary'],
+    [['search'], 'give a query, or --queries FILE'],
+  ])('%j: says what to type instead, and ends with 2', async (words, said) => {
+    const { status, stdout, stderr } = await run(words)
+    expect([status, stdout]).toEqual([2, ''])
+    expect(stderr).toContain(said)
+  })
+
+  it('reads of no ledger that is not there, and makes none', async () => {
+    const { status, stdout, stderr } = await run(['list', '--store', 'nowhere', '--json'])
+    expect([status, stdout]).toEqual([2, ''])
+    const { error } = parse(stderr)
+    expect(error.kind).toBe('NoLedger')
+    expect(error.message).toContain('context-ledger import')
+    expect(await exists(join(folder, 'nowhere'))).toBe(false)
+  })
+
+  it('names the variable of a key that is missing, before anything is made', async () => {
+    await writeFile(join(folder, 'one.jsonl'), '{"role":"user","content":"hello"}\n')
+    const { status, stderr } = await run(['import', 'one.jsonl', '--store', 'keyless', '--summarizer', 'openai', '--model', 'some-model'])
+    expect(status).toBe(2)
+    expect(stderr).toContain('CONTEXT_LEDGER_API_KEY or OPENAI_API_KEY')
+    expect(await exists(join(folder, 'keyless'))).toBe(false)
+  })
+})
+
+describe('a ledger', () => {
+  it('keeps what came before a malformed line, names it, and goes on without doubling', async () => {
+    const broken = [...sample.slice(0, 61), sample[61]?.replace('"role":"', '"role":"old-'), ...sample.slice(62)].join('\n')
+    await writeFile(join(folder, 'sample.jsonl'), broken)
+    const first = await run(['import', 'sample.jsonl', ...POLICY])
+    expect([first.status, first.stdout]).toEqual([2, ''])
+    expect(first.stderr).toContain('sample.jsonl:62: role must be one of system, developer, user, assistant, tool')
+    expect(first.stderr).toContain('60 messages before it stay recorded')
+
+    await writeFile(join(folder, 'sample.jsonl'), sample.join('\n'))
+    await writeFile(join(folder, 'sample.questions.jsonl'), '{"question":"who?","answer":null}\n')
+    const second = await run(['import', 'sample.jsonl', 'sample.questions.jsonl', ...POLICY, '--json'])
+    expect(second.status).toBe(0)
+    expect(json(second)).toMatchObject({
+      conversations: [{ file: 'sample.jsonl', conversationId: 'sample-harbour', recorded: 141, alreadyThere: 60, failures: 0 }],
+      skipped: ['sample.questions.jsonl'],
+    })
+
+    const third = json(await run(['import', 'sample.jsonl', ...POLICY, '--json']))
+    expect(third.conversations[0]).toMatchObject({ recorded: 0, alreadyThere: 201, cycles: 0 })
+  })
+
+  it('gives the context as a document, and as the messages of a request', async () => {
+    const document = json(await run(['context', 'sample-harbour', '--json']))
+    expect(Object.keys(document).filter((key) => !['overBudget', 'shortened', 'openCalls'].includes(key))).toEqual(['conversationId', 'revision', 'hash', 'tokens', 'messages'])
+    expect(document['revision']).toMatch(/^\d+$/u)
+    const request: unknown = JSON.parse((await run(['context', 'sample-harbour', '--format', 'openai'])).stdout)
+    expect(request).toEqual(document['messages'])
+    expect(request).toContainEqual(expect.objectContaining({ role: 'system' }))
+  })
+
+  it('searches one query, and a file of queries line by line', async () => {
+    const keys = ['conversationId', 'batchId', 'messageIds', 'firstRevision', 'lastRevision', 'startTime', 'endTime', 'score', 'text']
+    await writeFile(join(folder, 'queries.jsonl'), '{"query":"invoice INV-2026-00317","conversationId":"sample-harbour","limit":3}\n{"query":"zebra crossing xylophone"}\n')
+    const one = json(await run(['search', 'invoice', 'INV-2026-00317', '--limit', '3', '--json', '--conversation', 'sample-harbour']))
+    const answered = (await run(['search', '--queries', 'queries.jsonl'])).stdout.trimEnd().split('\n').map(parse)
+    expect(one.hits).toHaveLength(3)
+    expect(Object.keys(one.hits[0] ?? {})).toEqual(keys)
+    expect(answered).toHaveLength(2)
+    expect(answered[0]).toEqual(one)
+    expect(String(one.hits[0]?.['text'])).toContain('INV-2026-00317')
+  })
+
+  it('takes chat arrays and lines without ids, each message once', async () => {
+    const chat = [
+      { role: 'user', content: 'which port?' },
+      { role: 'assistant', content: null, tool_calls: [{ id: 'c1', type: 'function', function: { name: 'run', arguments: '{}' } }] },
+      { role: 'tool', tool_call_id: 'c1', content: '5433' },
+    ]
+    await writeFile(join(folder, 'my chat.json'), JSON.stringify(chat))
+    const lines = chat.map((message) => JSON.stringify(message)).join('\n')
+    expect(json(await run(['import', 'my chat.json', '--json']))).toMatchObject({ conversations: [{ conversationId: 'my chat', recorded: 3, alreadyThere: 0 }] })
+    expect(json(await run(['import', '--conversation', 'my chat', '--json'], lines))).toMatchObject({ conversations: [{ recorded: 0, alreadyThere: 3 }] })
+    const wrong = await run(['import', '--conversation', 'my chat', '--json'], lines.replace('5433', '5544'))
+    expect([wrong.status, wrong.stdout]).toEqual([2, ''])
+    expect(parse(wrong.stderr).error.kind).toBe('MessageIdTaken')
+    expect(parse(wrong.stderr).error.message).toContain('standard input:3')
+  })
+
+  it('appends, and tells a compaction that failed by its status, its sentence and its log', async () => {
+    const appended = json(await run(['append', 'my chat', '--id', 'u-9', '--pin', '--json'], 'never touch production\n'))
+    expect(appended).toMatchObject({ conversationId: 'my chat', recorded: ['u-9'] })
+    const failing = ['--summarizer', 'openai', '--model', 'stub-1', '--base-url', stub.baseUrl, '--api-key', 'k']
+    const failed = await run(['compact', 'sample-harbour', '--force', '--json', ...failing])
+    expect([failed.status, failed.stdout]).toEqual([3, ''])
+    expect(parse(failed.stderr).error.kind).toBe('SummarizerFailed')
+    const { stdout } = await run(['log', 'sample-harbour', '--from', '200'])
+    expect(stdout).toMatch(/CompactionFailed +FAILED \(unauthorized\) at the manual limit, attempt 1/u)
+    expect(stdout).not.toMatch(/MessageAppended.* m00001 /u)
+    const done = json(await run(['compact', 'sample-harbour', '--force', '--json']))
+    expect(done['messagesCompressed']).toBeGreaterThan(0)
+  })
+
+  it('lists, rebuilds and verifies; a fact that was changed ends with 4', async () => {
+    const listed = json(await run(['list', '--json']))
+    expect(listed.conversations.toSorted((a, b) => a.messages - b.messages).map(({ conversationId, messages }) => [conversationId, messages])).toEqual([['my chat', 4], ['sample-harbour', 201]])
+    expect((await run(['projections', 'rebuild', 'clip-archive'])).status).toBe(0)
+    const whole = await run(['verify', '--json'])
+    expect(whole.status).toBe(0)
+    expect(json(whole)).toMatchObject({ ok: true, conversations: 2, problems: [] })
+
+    const db = await openFolder(join(folder, '.context-ledger'))
+    await db.script(`alter table events disable trigger events_are_kept; update events set data = replace(data, '5433', '5434') where stream = 'conversation-my chat'`)
+    await db.close()
+    const changed = await run(['verify', 'my chat', '--json'])
+    expect(changed.status).toBe(4)
+    const { ok, problems } = json(changed)
+    expect(ok).toBe(false)
+    expect(Object.keys(problems[0] ?? {})).toEqual(['conversationId', 'revision', 'rule', 'detail'])
+    expect(problems[0]).toMatchObject({ conversationId: 'my chat', revision: '3', rule: 'hash' })
+  })
+})

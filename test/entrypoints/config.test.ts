@@ -1,0 +1,102 @@
+/** Where a setting comes from, which source wins, and what is said of one that is wrong. */
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { policyFlags } from '../../src/entrypoints/cli/policy-flags.js'
+import { loadConfig, personaOf, summarizerOf, type Config } from '../../src/entrypoints/config.js'
+import { policySettingsSchema } from '../../src/domain/policy.js'
+
+let cwd: string
+beforeEach(async () => { cwd = await mkdtemp(join(tmpdir(), 'context-ledger-config-')) })
+afterEach(async () => { await rm(cwd, { recursive: true, force: true }) })
+
+const load = (flags: Record<string, unknown> = {}, env: Record<string, string> = {}, writes = true): Promise<Config> => loadConfig({ flags, env, cwd }, { writes })
+const file = (content: unknown, name = 'context-ledger.config.json'): Promise<void> => writeFile(join(cwd, name), typeof content === 'string' ? content : JSON.stringify(content))
+
+describe('precedence', () => {
+  it('takes a flag over the environment over the config file over what everybody shares', async () => {
+    const env = { OPENAI_MODEL: 'shared' }
+    expect((await load({}, env)).model).toBe('shared')
+    await file({ model: 'filed', store: 'kept' })
+    expect((await load({}, env)).model).toBe('filed')
+    expect((await load({}, { ...env, CONTEXT_LEDGER_MODEL: 'ours' })).model).toBe('ours')
+    expect((await load({ model: 'flagged' }, { ...env, CONTEXT_LEDGER_MODEL: 'ours' })).model).toBe('flagged')
+    expect((await load()).store).toBe(join(cwd, 'kept'))
+  })
+
+  it('takes a variable without a text as not set', async () => {
+    expect((await load({}, { CONTEXT_LEDGER_STORE: '', OPENAI_API_KEY: 'k' })).store).toMatch(/\.context-ledger$/u)
+    expect((await load({}, { CONTEXT_LEDGER_API_KEY: '', OPENAI_API_KEY: 'k' })).apiKey).toBe('k')
+  })
+
+  it('leaves the address of a server as it is', async () => {
+    expect((await load({ store: 'postgres://host/db' })).store).toBe('postgres://host/db')
+  })
+
+  it('puts a flag over the policy’s file over the config file, setting by setting', async () => {
+    await file({ policy: { keepRecent: 3, chunkSize: 4, buffer: 5 } })
+    await file({ chunkSize: 7, buffer: 8 }, 'policy.json')
+    expect((await load({ policy: 'policy.json', buffer: '9' })).policy).toEqual({ keepRecent: 3, chunkSize: 7, buffer: 9 })
+    expect((await load({}, {}, false)).policy).toBeUndefined()
+  })
+})
+
+describe('complaints', () => {
+  it.each([
+    [{ nonsense: 1 }, '"nonsense" is no setting'],
+    [{ summarizer: 'magic' }, 'context-ledger.config.json: summarizer must be extractive or openai'],
+    [{ policy: { keepRecent: 'five' } }, 'policy: keepRecent must be a number'],
+    [{ policy: { keepRecents: 5 } }, 'policy: keepRecents is no setting of the policy'],
+    [{ timeout: 0 }, 'timeout must be above 0'],
+    ['{', 'is no JSON'],
+  ])('%j in the config file', async (content, said) => {
+    await file(content)
+    await expect(load()).rejects.toThrow(said)
+  })
+
+  it.each([
+    [{ 'keep-recent': 'abc' }, {}, '--keep-recent must be a number, and is "abc"'],
+    [{ 'window-tokens': '12' }, {}, '--window-tokens is less than 512'],
+    [{}, { CONTEXT_LEDGER_BASE_URL: 'ftp://x' }, 'CONTEXT_LEDGER_BASE_URL is no http or https address'],
+    [{ config: 'gone.json' }, {}, 'does not exist'],
+    [{ policy: 'gone.json' }, {}, 'does not exist'],
+  ])('%j and %j', async (flags, env, said) => {
+    await expect(load(flags, env)).rejects.toThrow(said)
+  })
+})
+
+describe('the summarizer', () => {
+  it('is the extractive one where nothing is set, whatever the environment holds for others', async () => {
+    expect(await summarizerOf(await load({}, { OPENAI_API_KEY: 'k', OPENAI_MODEL: 'm' }))).toBe('extractive')
+    await expect(summarizerOf(await load({ model: 'm' }))).rejects.toThrow('--summarizer openai')
+  })
+
+  it('has its model, its key and a prompt of its own', async () => {
+    await file('Sum up: {messages}', 'mine.txt')
+    const config = await load({ summarizer: 'openai', prompt: 'mine.txt', timeout: '1.5' }, { OPENAI_MODEL: 'm', CONTEXT_LEDGER_API_KEY: 'k' })
+    expect(await summarizerOf(config)).toEqual({ kind: 'openai', model: 'm', apiKey: 'k', timeoutMs: 1500, prompt: { name: 'mine', text: 'Sum up: {messages}' } })
+    await expect(summarizerOf(await load({ summarizer: 'openai' }))).rejects.toThrow('OPENAI_MODEL')
+  })
+
+  it('refuses a prompt without a text, naming the file', async () => {
+    await file(' \n', 'empty.txt')
+    await expect(summarizerOf(await load({ summarizer: 'openai', model: 'm', prompt: 'empty.txt' }))).rejects.toThrow(/empty\.txt has no text/u)
+  })
+
+  it('reads a persona from a file', async () => {
+    await file('a harbour master\n', 'who.txt')
+    expect(await personaOf(await load({ persona: '@who.txt' }))).toBe('a harbour master')
+    expect(await personaOf(await load({ persona: 'a pilot' }))).toBe('a pilot')
+  })
+})
+
+describe('flags of the policy', () => {
+  it('has one for each setting, and leaves --model to the summarizer', () => {
+    const flags = policyFlags()
+    expect(flags.map(({ key }) => key)).toEqual(Object.keys(policySettingsSchema.shape))
+    expect(flags.find(({ key }) => key === 'model')?.flag).toBe('agent-model')
+    expect(flags.find(({ key }) => key === 'maxSummaryTokens')?.flag).toBe('max-summary-tokens')
+    expect(flags.find(({ key }) => key === 'view')?.choices).toEqual(['clip-archive', 'session-summary'])
+  })
+})

@@ -1,0 +1,251 @@
+/**
+ * The laws of what costs money and what goes wrong: nothing is bought twice, two compactors, and failure changes nothing. The scripted
+ * summarizer counts; the store crashes, hides its outcome, and lets others go first.
+ */
+import { describe, expect, it } from '@jest/globals'
+import fc from 'fast-check'
+import type { MessageInput } from '../../src/domain/message.js'
+import { busyPolicies, interleavings, namedHistories } from '../support/arbitraries.js'
+import { calling, say, SMALL, talk } from '../support/conversations.js'
+import { coverageProblems } from '../support/coverage.js'
+import { CONVERSATION, Crash, createHarness, createScriptedSummarizer, type Fault, type Harness } from '../support/harness.js'
+import { interleave } from '../support/interleave.js'
+
+const bought = async (harness: Harness): Promise<number> =>
+  (await harness.factsOf('ChunkSummarized')).filter((fact) => fact.data.summarizer.standIn !== true).length + (await harness.factsOf('BatchesResummarized')).length
+
+/** Appends one message after another and compacts behind each, as the ledger does. */
+async function live(harness: Harness, messages: readonly MessageInput[]): Promise<void> {
+  for (const message of messages) {
+    await harness.appended(message)
+    await harness.compact()
+  }
+}
+
+describe('laws of money and trouble', () => {
+  describe('3 Nothing is bought twice', () => {
+    it('calls <= summaries recorded + crashes, in any interleaving', async () => {
+      await fc.assert(
+        fc.asyncProperty(busyPolicies, namedHistories(60), interleavings(), async (policy, history, steps) => {
+          const { harness, crashes } = await interleave(policy, history, steps.filter(({ step }) => step !== 'fail' && step !== 'meanwhile'))
+          expect(harness.summarizer.calls.length).toBeLessThanOrEqual((await bought(harness)) + crashes)
+          const requests = harness.summarizer.calls.map((call) => call.requestHash)
+          expect(requests.length - new Set(requests).size).toBeLessThanOrEqual(crashes)
+        }),
+        { numRuns: 60 },
+      )
+    })
+
+    it.each(Array.from({ length: 6 }, (_, after) => after))('a crash right behind append %i of a cycle costs no call', async (after) => {
+      const harness = createHarness({ policy: SMALL })
+      await harness.appended(talk(17))
+      const faults: (Fault | undefined)[] = Array.from({ length: after })
+      harness.store.faults.push(...faults, 'crash-after')
+      const first = await harness.compact('force').catch((error: unknown) => error)
+      harness.store.faults.length = 0
+      const again = harness.restart()
+      await again.compact('force')
+      expect(first instanceof Crash || after >= 6).toBe(true)
+      // Five chunks of three: each paid for once, whichever append was the last of the first process.
+      expect(harness.summarizer.calls).toHaveLength(5)
+      expect(await bought(harness)).toBe(5)
+    })
+
+    it('a crash before a summary is recorded costs that one call', async () => {
+      const harness = createHarness({ policy: SMALL })
+      await harness.appended(talk(17))
+      harness.store.faults.push(undefined, 'crash-before')
+      await expect(harness.compact('force')).rejects.toThrow(Crash)
+      await harness.restart().compact('force')
+      expect(harness.summarizer.calls).toHaveLength(6)
+      expect(await bought(harness)).toBe(5)
+    })
+
+    it('an append whose outcome is unknown is tried again, and no summary is asked for again', async () => {
+      const harness = createHarness({ policy: SMALL })
+      await harness.appended(talk(17))
+      harness.store.faults.push('unknown-after', 'unknown-before', undefined, 'unknown-after')
+      expect((await harness.compact('force')).failure).toBeUndefined()
+      expect(harness.summarizer.calls).toHaveLength(5)
+      expect(coverageProblems(await harness.facts())).toEqual([])
+    })
+
+    it('what one summarizer was paid for is never taken for the answer of another', async () => {
+      const harness = createHarness({ policy: SMALL })
+      await harness.appended(talk(11))
+      harness.store.faults.push(undefined, 'crash-after')
+      await expect(harness.compact('force')).rejects.toThrow(Crash)
+      const other = createScriptedSummarizer({ model: 'scripted-2' })
+      const next = harness.restart({ summarizer: other })
+      await next.compact('force')
+      const archived = new Set((await next.factsOf('BatchArchived')).map((fact) => fact.data.chunkId))
+      const models = (await next.factsOf('ChunkSummarized')).filter((fact) => archived.has(fact.data.chunkId)).map((fact) => fact.data.summarizer.model)
+      expect(models).toEqual(['scripted-2', 'scripted-2', 'scripted-2'])
+      expect(other.calls).toHaveLength(3)
+    })
+  })
+
+  describe('5 Concurrency', () => {
+    it('a message that comes while a summary is made is kept, live and in order', async () => {
+      const harness = createHarness({ policy: SMALL })
+      await harness.appended(talk(10))
+      harness.summarizer.answer = async (_prepared, call) => {
+        await harness.restart().appended(say(10 + call))
+        return undefined
+      }
+      await harness.compact('force')
+      const context = await harness.context()
+      expect(context.messageIds.filter((id) => id !== undefined)).toEqual(['m8', 'm9', 'm11', 'm12', 'm13'].slice(0, 2 + harness.summarizer.calls.length))
+      expect(coverageProblems(await harness.facts())).toEqual([])
+    })
+
+    it('of two compactors one wins, and the other calls no model', async () => {
+      const harness = createHarness({ policy: SMALL })
+      await harness.appended(talk(30))
+      const rival = harness.restart({ claims: harness.claims })
+      await Promise.all([harness.compact(), rival.compact()])
+      expect(harness.summarizer.calls).toHaveLength(await bought(harness))
+      expect(await harness.factsOf('MessagesPruned')).toHaveLength(1)
+    })
+
+    it('of two whose claims ran out one wins, and the other says no more than that', async () => {
+      const harness = createHarness({ policy: SMALL })
+      await harness.appended(talk(30))
+      const [one, two] = await Promise.all([harness.compact(), harness.restart().compact()])
+      expect([one.failure, two.failure]).toEqual([undefined, undefined])
+      expect(coverageProblems(await harness.facts())).toEqual([])
+      expect(new Set((await harness.factsOf('ChunkSummarized')).map((fact) => fact.data.chunkId)).size).toBe((await harness.factsOf('ChunkSummarized')).length)
+    })
+
+    it('sixteen writers at once lose and double nothing', async () => {
+      const first = createHarness({ policy: SMALL })
+      const writers = Array.from({ length: 16 }, () => first.restart({ claims: first.claims }))
+      await Promise.all(writers.map(async (writer, at) => {
+        for (let number = 0; number < 5; number += 1) await writer.appended(say(at * 100 + number))
+      }))
+      const ids = (await first.factsOf('MessageAppended')).map((fact) => fact.data.messageId)
+      expect(ids.toSorted()).toEqual(Array.from({ length: 80 }, (_, at) => `m${String(Math.floor(at / 5) * 100 + (at % 5))}`).toSorted())
+      // Each writer's own messages stand in the order in which it sent them.
+      for (let at = 0; at < 16; at += 1) expect(ids.filter((id) => Math.floor(Number(id.slice(1)) / 100) === at)).toEqual(Array.from({ length: 5 }, (_, number) => `m${String(at * 100 + number)}`))
+    })
+
+    it('any interleaving with a rival that knows nothing of our claim loses nothing', async () => {
+      await fc.assert(
+        fc.asyncProperty(busyPolicies, namedHistories(50), interleavings(30), async (policy, history, steps) => {
+          const rivals = steps.map((step) => (step.step === 'fail' ? ({ step: 'meanwhile', what: 'compact' } as const) : step))
+          const { harness } = await interleave(policy, history, rivals)
+          expect(coverageProblems(await harness.facts())).toEqual([])
+        }),
+        { numRuns: 30 },
+      )
+    })
+  })
+
+  describe('6 Failure changes nothing', () => {
+    it('the context is byte for byte the one from before, and the failure is recorded', async () => {
+      await fc.assert(
+        fc.asyncProperty(busyPolicies, namedHistories(40), fc.constantFrom('timeout', 'empty', 'refused', 'cut-off', 'over-long', 'unreachable', 'unauthorized'), async (policy, history, failure) => {
+          const harness = createHarness({ policy: { ...policy, standIn: 'none' } })
+          await harness.append(history.map((message) => ({ ...message, pinned: false })))
+          harness.summarizer.answer = () => ({ failure })
+          const before = await harness.context().catch(() => undefined)
+          if (before === undefined) return
+          const done = await harness.compact('force')
+          const after = await harness.context()
+          expect([after.hash, JSON.stringify(after.messages)]).toEqual([before.hash, JSON.stringify(before.messages)])
+          const failures = await harness.factsOf('CompactionFailed')
+          expect(failures.map((fact) => fact.data.failure)).toEqual(harness.summarizer.calls.map(() => failure))
+          expect(done.failure === undefined).toBe(failures.length === 0)
+        }),
+        { numRuns: 40 },
+      )
+    })
+
+    it('a summarizer that throws, answers nothing, or answers too much, has failed by that name', async () => {
+      const harness = createHarness({ policy: { ...SMALL, standIn: 'none' } })
+      await harness.appended(talk(10))
+      const answers = [{ throws: new Error('mine') }, { text: '' }, { text: ' \n' }, { text: 'much '.repeat(100) }]
+      for (const answer of answers) {
+        harness.summarizer.answer = () => answer
+        await harness.compact('force')
+      }
+      expect((await harness.factsOf('CompactionFailed')).map((fact) => fact.data.failure)).toEqual(['threw', 'empty', 'empty', 'over-long'])
+      expect(await harness.factsOf('MessagesPruned')).toEqual([])
+    })
+
+    it('nothing that no reader of the log could read is recorded of a summarizer', async () => {
+      const summarizer = createScriptedSummarizer()
+      const namelessOne = { ...summarizer, prepare: (job: Parameters<typeof summarizer.prepare>[0]) => ({ ...summarizer.prepare(job), model: '' }) }
+      const harness = createHarness({ policy: SMALL, summarizer: namelessOne })
+      await harness.appended(talk(10))
+      await expect(harness.compact('force')).rejects.toThrow('model')
+      expect(await harness.factsOf('MessageAppended')).toHaveLength(10)
+    })
+
+    it.each(['extractive', 'none'] as const)('no loop burns money: an always failing summarizer, stand-in %s', async (standIn) => {
+      const harness = createHarness({ policy: { ...SMALL, chunkSize: 8, modelMaxTokens: 2_000, standIn } })
+      harness.summarizer.answer = () => ({ failure: 'timeout' })
+      const messages = 200
+      await live(harness, talk(messages))
+      expect(harness.summarizer.calls.length).toBeLessThanOrEqual(Math.log2(messages) + messages / 8 + 2)
+      expect(harness.summarizer.calls.length).toBeGreaterThan(0)
+    })
+
+    it('after a failure the next messages wait: one, one, two, four, and never more than a chunk', async () => {
+      const harness = createHarness({ policy: { ...SMALL, chunkSize: 8, modelMaxTokens: 1_000, standIn: 'none' } })
+      harness.summarizer.answer = () => ({ failure: 'timeout' })
+      await live(harness, talk(80))
+      const waits = (await harness.factsOf('CompactionFailed')).map((fact) => fact.data.retryAfterMessages)
+      expect(waits.slice(0, 7)).toEqual([1, 1, 2, 4, 8, 8, 8])
+    })
+
+    it('a window that no compaction can bring below its limit says so once, and costs no call a message', async () => {
+      const harness = createHarness({ policy: { ...SMALL, keepRecent: 3 } })
+      await harness.appended([say(0), { ...say(1), content: 'x'.repeat(3_100) }, say(2)])
+      await live(harness, [])
+      for (let again = 0; again < 5; again += 1) await harness.compact()
+      expect(harness.summarizer.calls).toEqual([])
+      const said = await harness.factsOf('CompactionCouldNotHelp')
+      expect(said.map((fact) => fact.data)).toEqual([expect.objectContaining({ reason: 'recent-messages', messageIds: ['m0', 'm1', 'm2'] })])
+      expect((await harness.context()).overBudget).toMatchObject({ reason: 'recent-messages', messageIds: ['m0', 'm1', 'm2'] })
+    })
+
+    it('an open call that holds everything back says so once, until chunkSize messages follow it', async () => {
+      const harness = createHarness({ policy: { ...SMALL, chunkSize: 12 } })
+      await live(harness, [calling('c', ['x']), ...talk(11)])
+      expect((await harness.factsOf('CompactionCouldNotHelp')).length).toBeLessThanOrEqual(2)
+      await live(harness, talk(20, 11))
+      expect((await harness.conversations.load(CONVERSATION)).messagesCompressed).toBeGreaterThan(0)
+    })
+
+    it('only at the hard limit does the extractive strategy stand in, recorded as such', async () => {
+      const harness = createHarness({ policy: SMALL })
+      harness.summarizer.answer = () => ({ failure: 'unreachable' })
+      await harness.appended(talk(17))
+      await harness.compact()
+      expect(await harness.factsOf('MessagesPruned')).toEqual([])
+      await harness.appended(talk(10, 17))
+      await harness.compact()
+      const chunks = await harness.factsOf('ChunkSummarized')
+      expect(chunks.length).toBeGreaterThan(0)
+      for (const { data } of chunks) expect([data.summarizer.standIn, data.summarizer.strategy]).toEqual([true, 'extractive'])
+      expect((await harness.factsOf('MessagesPruned')).map((fact) => fact.data.why.trigger)).toEqual(['hard'])
+    })
+
+    it('compress never throws, whatever breaks', async () => {
+      const harness = createHarness({ policy: SMALL })
+      harness.summarizer.answer = () => ({ throws: 'not even an error' })
+      const history = talk(40)
+      expect((await harness.compress(history)).tokensEstimateAfter).toBeLessThanOrEqual(1_000)
+      harness.store.faults.push('crash-before')
+      expect(await harness.compress([...history, say(40)])).toMatchObject({ history: [...history, say(40)], batchesCreated: 0, messagesCompressed: 0 })
+      const broken: unknown[] = [null, 1, 'text', {}, { role: 'robot', content: 'x' }, { role: 'user' }, { role: 'tool', content: 'x' }]
+      for (const message of broken) {
+        const given = [say(0), message] as MessageInput[]
+        expect((await harness.compress(given)).history).toBe(given)
+      }
+      // The first refusal is the summarizer's, the second the crash; then one for each broken message.
+      expect(harness.problems.length).toBeGreaterThanOrEqual(broken.length + 1)
+    })
+  })
+})

@@ -1,0 +1,221 @@
+/**
+ * The laws of asking again and reading: rebuild equality as far as the domain goes, idempotence, bounded work, the stable prefix, isolation.
+ */
+import { describe, expect, it } from '@jest/globals'
+import fc from 'fast-check'
+import type { Context } from '../../src/domain/context.js'
+import { busyPolicies, histories, interleavings, namedHistories } from '../support/arbitraries.js'
+import { answering, calling, say, SMALL, talk } from '../support/conversations.js'
+import { CONVERSATION, createHarness, type Harness } from '../support/harness.js'
+import { interleave } from '../support/interleave.js'
+
+/** The messages of a context as text, each placeholder as nothing: a late result may take its place. */
+const lines = (context: Context): (string | undefined)[] =>
+  context.messages.map((message, at) => (message.role === 'tool' && context.messageIds[at] === undefined ? undefined : JSON.stringify(message)))
+
+/** The first place at which a context that grew is not what it was; -1 where it only grew at its end. */
+function changedAt(before: Context, after: Context): number {
+  const then = lines(before)
+  const now = lines(after)
+  return then.findIndex((line, at) => (line === undefined ? after.messages[at]?.role !== 'tool' : line !== now[at]))
+}
+
+async function cyclesOf(harness: Harness): Promise<number> {
+  return (await harness.conversations.load(CONVERSATION)).cycles
+}
+
+describe('laws of reading again', () => {
+  describe('7 Rebuild equality: the same facts give the same state and the same view, and no model is called', () => {
+    it('folded twice, and by another process', async () => {
+      await fc.assert(
+        fc.asyncProperty(busyPolicies, namedHistories(50), interleavings(20), async (policy, history, steps) => {
+          const { harness } = await interleave(policy, history, steps)
+          const calls = harness.summarizer.calls.length
+          expect(await harness.folded()).toStrictEqual(await harness.folded())
+          expect((await harness.restart().conversations.load(CONVERSATION)).view).toStrictEqual((await harness.folded()).view)
+          expect(harness.summarizer.calls).toHaveLength(calls)
+        }),
+        { numRuns: 15 },
+      )
+    })
+  })
+
+  describe('8 Idempotence: the same command twice records once', () => {
+    it('a history sent again, whole or in part, records nothing, also after it was pruned', async () => {
+      await fc.assert(
+        fc.asyncProperty(busyPolicies, namedHistories(60), fc.nat(1_000), async (policy, given, from) => {
+          const history = given.map((message) => ({ ...message, pinned: false }))
+          const harness = createHarness({ policy })
+          await harness.appended(history)
+          await harness.compact('force')
+          const { revision } = await harness.conversations.load(CONVERSATION)
+          for (const asker of [harness, harness.restart()]) {
+            expect((await asker.appended(history)).recorded).toEqual([])
+            expect((await asker.appended(history.slice(from % history.length))).recorded).toEqual([])
+          }
+          expect((await harness.restart().conversations.load(CONVERSATION)).revision).toBe(revision)
+        }),
+        { numRuns: 40 },
+      )
+    })
+
+    it('new messages among old ones are recorded, each once', async () => {
+      const harness = createHarness({ policy: SMALL })
+      await harness.appended(talk(10))
+      await harness.compact('force')
+      expect((await harness.appended([...talk(12), ...talk(14)])).recorded).toEqual(['m10', 'm11', 'm12', 'm13'])
+    })
+
+    it('a tool result that was folded long ago with its call is known, and no result without a call', async () => {
+      const harness = createHarness({ policy: SMALL })
+      await harness.appended([calling('c', ['x']), answering('r', 'x'), ...talk(12)])
+      await harness.compact('force')
+      expect((await harness.appended(answering('r', 'x'))).recorded).toEqual([])
+      expect((await harness.restart().appended(answering('r', 'x'))).recorded).toEqual([])
+    })
+
+    it('the same id with other content is refused, live and pruned alike', async () => {
+      const harness = createHarness({ policy: SMALL })
+      await harness.appended([calling('c', ['x']), answering('r', 'x'), ...talk(12)])
+      await harness.compact('force')
+      for (const message of [say(0, { content: 'other' }), say(11, { content: 'other' }), answering('r', 'x', 'other'), say(1, { role: 'user' })]) {
+        expect(await harness.append(message)).toEqual({ _tag: 'Left', left: { kind: 'MessageIdTaken', messageId: message.id } })
+        expect(await harness.restart().append(message)).toEqual({ _tag: 'Left', left: { kind: 'MessageIdTaken', messageId: message.id } })
+      }
+    })
+
+    it('an append whose outcome was unknown tells what it recorded, and one that was there long ago tells nothing', async () => {
+      const harness = createHarness({ policy: SMALL })
+      harness.store.faults.push('unknown-after')
+      expect((await harness.appended(say(0))).recorded).toEqual(['m0'])
+      await harness.appended(talk(12))
+      await harness.compact('force')
+      harness.store.faults.push('unknown-before')
+      expect((await harness.appended(say(0))).recorded).toEqual([])
+    })
+
+    it('a pin twice is one fact, and a compaction with nothing to do is none', async () => {
+      const harness = createHarness({ policy: SMALL })
+      await harness.appended(talk(6))
+      await harness.pin('m1')
+      await harness.pin('m1')
+      await harness.compact()
+      expect(await harness.factsOf('MessagePinned')).toHaveLength(1)
+      expect((await harness.facts()).map((fact) => fact.type).filter((type) => type.startsWith('Compaction'))).toEqual([])
+    })
+
+    it('a pin holds though another process took it away in between', async () => {
+      const harness = createHarness({ policy: SMALL })
+      await harness.appended(talk(2))
+      await harness.pin('m0')
+      await harness.restart().pin('m0', false)
+      await harness.pin('m0')
+      expect((await harness.folded()).window[0]?.pinned).toBe(true)
+    })
+  })
+
+  describe('9 Bounded work: an append and a context cost the same however long the conversation is', () => {
+    it('at 300 messages and at 3,000', async () => {
+      const harness = createHarness({ policy: { ...SMALL, clipFirst: 1, clipLast: 1, buffer: 2 } })
+      const costs: number[] = []
+      for (let number = 0; number < 3_000; number += 1) {
+        await harness.appended(say(number))
+        await harness.compact()
+        if (number === 300 || number % 1_000 === 999) {
+          const another = harness.restart()
+          harness.store.reads = 0
+          await another.context()
+          costs.push(harness.store.reads)
+        }
+      }
+      const [early = 0, ...late] = costs
+      // A load reads pages of 256 events, the window and the batches: the batches grow with the logarithm.
+      expect(early).toBeGreaterThan(0)
+      for (const cost of late) expect(cost).toBeLessThanOrEqual(early + 12)
+      harness.store.reads = 0
+      await harness.appended(say(3_000))
+      expect(harness.store.reads).toBe(0)
+      const { carried } = (await harness.factsOf('MessagesPruned')).at(-1)?.data ?? {}
+      expect(JSON.stringify(carried, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value)).length).toBeLessThan(5_000)
+    })
+  })
+
+  describe('10 A stable prefix: between two cycles a context only grows at its end', () => {
+    it('byte for byte, but for a result in its placeholder and what the hard limit shortens', async () => {
+      await fc.assert(
+        fc.asyncProperty(busyPolicies, histories(60), async (policy, history) => {
+          const harness = createHarness({ policy })
+          let before: Context | undefined
+          let cycle = 0
+          for (const message of history) {
+            await harness.appended({ ...message, pinned: false })
+            await harness.compact()
+            const now = await harness.context().catch(() => undefined)
+            const cycles = await cyclesOf(harness)
+            if (before !== undefined && now !== undefined && cycles === cycle && before.shortened === undefined && now.shortened === undefined) expect(changedAt(before, now)).toBe(-1)
+            before = now
+            cycle = cycles
+          }
+        }),
+        { numRuns: 50 },
+      )
+    })
+
+    it('a re-summarization shows from the next cycle on', async () => {
+      const harness = createHarness({ policy: { ...SMALL, clipFirst: 1, clipMiddle: 1, clipLast: 1, buffer: 1 } })
+      let seen = 0
+      for (let number = 0; number < 60; number += 1) {
+        await harness.appended(say(number))
+        const before = await harness.conversations.load(CONVERSATION)
+        await harness.compact()
+        const after = await harness.conversations.load(CONVERSATION)
+        const fresh = after.batches.filter((batch) => batch.depth > 0 && !before.batches.some((old) => old.batchId === batch.batchId))
+        for (const batch of fresh) {
+          seen += 1
+          expect(after.shown).not.toContain(batch)
+          expect(after.view?.parts.some((part) => part.kind === 'batch' && part.batchId === batch.batchId)).toBe(false)
+        }
+      }
+      expect(seen).toBeGreaterThan(1)
+      const { view } = await harness.conversations.load(CONVERSATION)
+      expect(view?.text).toContain('## In between')
+    })
+  })
+
+  describe('12 Isolation: one conversation knows nothing of another', () => {
+    it('the same ids and calls in two conversations are two of each', async () => {
+      await fc.assert(
+        fc.asyncProperty(busyPolicies, namedHistories(30), async (policy, given) => {
+          const history = given.map((message) => ({ ...message, pinned: false }))
+          const harness = createHarness({ policy })
+          const alone = createHarness({ policy })
+          for (let at = 0; at < history.length; at += 4) {
+            const messages = history.slice(at, at + 4)
+            await harness.appended(messages, 'a')
+            await harness.appended(messages.toReversed().filter((message) => message.role === 'user'), 'b')
+            await harness.compact('due', 'a')
+            await harness.compact('due', 'b')
+            await alone.appended(messages, 'a')
+            await alone.compact('due', 'a')
+          }
+          const shown = async (of: Harness) => (await of.context('a').catch(() => undefined))?.messages.filter((message) => message.role !== 'system')
+          expect(await shown(harness)).toEqual(await shown(alone))
+          for (const conversationId of ['a', 'b']) {
+            const facts = await harness.facts(conversationId)
+            expect(facts.every((fact, at) => fact.stream === `conversation-${conversationId}` && fact.revision === BigInt(at))).toBe(true)
+          }
+        }),
+        { numRuns: 20 },
+      )
+    })
+
+    it('a scope never changes', async () => {
+      const harness = createHarness({ policy: SMALL })
+      const configure = (scope: string | undefined) =>
+        harness.conversations.handle('s', [{ type: 'Configure', settings: undefined, scope, summarizerWindowTokens: 1_000 }], { actor: 'test', correlationId: 'a', causationId: 'a' })
+      expect(await configure('tenant-1')).toMatchObject({ right: { facts: [{ data: { scope: 'tenant-1' } }] } })
+      expect(await configure('tenant-2')).toEqual({ _tag: 'Left', left: { kind: 'ScopeChanged', recorded: 'tenant-1', given: 'tenant-2' } })
+      expect(await configure(undefined)).toMatchObject({ right: { facts: [] } })
+    })
+  })
+})

@@ -1,0 +1,63 @@
+/** What readers get from the live messages, the list of conversations and the clip-archive view. */
+import { beforeEach, expect, test } from '@jest/globals'
+import { createMemoryEventStore } from '../../src/adapters/memory/event-store.js'
+import type { EventStore } from '../../src/ports/event-store.js'
+import type { Database } from '../../src/ports/sql.js'
+import { clipArchiveView, findBatches } from '../../projections/clip-archive/queries.js'
+import { projections } from '../../projections/index.js'
+import { conversation, listConversations, liveMessages } from '../../projections/live-messages/queries.js'
+import { createProjectionRunner } from '../../projections/runner.js'
+import { appended as message, configured, decodeStored } from '../support/builders.js'
+import { everyFact } from '../support/conversation-story.js'
+import { describeOnDatabases, record } from '../support/projections.js'
+
+describeOnDatabases('queries', (database) => {
+  let db: Database
+  let store: EventStore
+  beforeEach(async () => {
+    db = await database.fresh()
+    store = createMemoryEventStore()
+    await record(store, 'a', everyFact)
+    await record(store, 'b', [configured(), message('only', { tokens: 3 })])
+    for (const name of ['c', 'd', 'e']) await record(store, name, [configured({ scope: 'tenant-2' })])
+    await createProjectionRunner({ db, store, decode: decodeStored, projections }).catchUp()
+  })
+
+  test('live messages come whole and in their order; pinned ones stay for as long as they are pinned', async () => {
+    const live = await liveMessages(db, 'a')
+    expect(live.map(({ messageId }) => messageId)).toEqual(['m1', 'm5', 'm7', 'm8'])
+    expect(live[0]).toMatchObject({ revision: 1n, pinned: false, body: { role: 'system', content: 'You keep the harbour log.\0' } })
+    expect(live[1]).toMatchObject({ pinned: true })
+    expect((await liveMessages(db, 'a', { after: 1n, limit: 2 })).map(({ messageId }) => messageId)).toEqual(['m5', 'm7'])
+    expect(await liveMessages(db, 'nobody')).toEqual([])
+  })
+
+  test('a conversation counts its messages, live and compressed', async () => {
+    expect(await conversation(db, 'a')).toMatchObject({ scope: 'tenant-1', revision: 20n, cycles: 2, messages: 8, liveMessages: 4, messagesCompressed: 4, liveTokens: 24 })
+    expect(await conversation(db, 'b')).toMatchObject({ scope: undefined, messages: 1, liveTokens: 3, lastMessageAt: '2026-01-01T00:00:00.000Z' })
+    expect(await conversation(db, 'c')).toMatchObject({ messages: 0, lastMessageAt: undefined })
+    expect(await conversation(db, 'nobody')).toBeUndefined()
+  })
+
+  test('lists go by what happened last, page by page, and stay in their scope', async () => {
+    const whole = await listConversations(db)
+    expect(whole.map(({ conversationId }) => conversationId)).toEqual(['a', 'b', 'e', 'd', 'c'])
+    const paged: string[] = []
+    for (let page = await listConversations(db, { limit: 2 }); page.length > 0; ) {
+      paged.push(...page.map(({ conversationId }) => conversationId))
+      const after = page.at(-1)
+      page = await listConversations(db, { limit: 2, ...(after === undefined ? {} : { after }) })
+    }
+    expect(paged).toEqual(['a', 'b', 'e', 'd', 'c'])
+    expect((await listConversations(db, { scope: 'tenant-2', limit: 2 })).map(({ conversationId }) => conversationId)).toEqual(['e', 'd'])
+  })
+
+  test('the view shows what the last prune carried forward, and what was re-summarized since is held', async () => {
+    const view = await clipArchiveView(db, 'a')
+    expect(view).toMatchObject({ cycle: 2, revision: 16n, windowStart: 12n, messagesCompressed: 4 })
+    expect(view?.batches.map(({ batchId }) => batchId)).toEqual(['b1', 'b2'])
+    expect(view?.batches[1]).toMatchObject({ sections: { decisions: ['to wait'] }, messageIds: ['m2', 'm6'], chunkId: 'c2' })
+    expect(await findBatches(db, 'a', ['b3', 'nothing', 'b1'])).toMatchObject([{ batchId: 'b3', depth: 1, sourceBatchIds: ['b1', 'b2'], chunkId: undefined }, { batchId: 'b1' }])
+    expect(await clipArchiveView(db, 'b')).toBeUndefined()
+  })
+})

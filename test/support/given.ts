@@ -1,0 +1,69 @@
+/**
+ * given(facts).when(command).then(facts) or .rejected(rejection): the decider in the words of its rules. Facts come from `builders.ts`; a
+ * configuration stands in front of them unless they bring one, or say `nothing`.
+ */
+import { expect } from '@jest/globals'
+import { either as E } from 'fp-ts'
+import { evolve, initialState, type Conversation } from '../../src/domain/conversation.js'
+import { decide, type Command } from '../../src/domain/decide.js'
+import type { Fact } from '../../src/domain/events.js'
+import { resolvePolicy, type PolicySettings } from '../../src/domain/policy.js'
+import { defaultEstimator } from '../../src/domain/tokens.js'
+import { at, configured } from './builders.js'
+
+export const CONVERSATION_ID = 'c1'
+
+/** A configuration by its settings, with the estimator that the program records. */
+export function configuredWith(settings: PolicySettings, scope?: string): Fact {
+  const policy = resolvePolicy(settings)
+  if (E.isLeft(policy)) throw new Error(policy.left.detail)
+  return configured({ policy: policy.right, settings, estimator: defaultEstimator.name, ...(scope === undefined ? {} : { scope }) })
+}
+
+/** The state after facts, a second apart. */
+export function stateAfter(facts: readonly Fact[], from: Conversation = initialState(CONVERSATION_ID)): Conversation {
+  return facts.reduce((state, fact) => {
+    const revision = state.revision + 1n
+    return evolve(state, { ...fact, revision, metadata: { hash: revision.toString(16).padStart(64, '0'), recordedAt: at(Number(revision)) } })
+  }, from)
+}
+
+interface Asked {
+  /** These facts and no others; `expect.objectContaining` may stand for the data of one. */
+  then(...facts: readonly { readonly type: string; readonly data: unknown }[]): void
+  /** A no, and nothing recorded. */
+  rejected(rejection: unknown): void
+  /** The facts, to look closer. */
+  readonly facts: readonly Fact[]
+}
+
+interface Given {
+  readonly state: Conversation
+  when(command: Command): Asked
+}
+
+function asked(state: Conversation, command: Command): Asked {
+  const decided = decide(state, command)
+  return {
+    then(...facts) {
+      expect(decided).toEqual(E.right(facts))
+    },
+    rejected(rejection) {
+      expect(decided).toEqual(E.left(rejection))
+    },
+    get facts() {
+      if (E.isLeft(decided)) throw new Error(`rejected: ${decided.left.kind}`)
+      return decided.right
+    },
+  }
+}
+
+const from = (state: Conversation): Given => ({ state, when: (command) => asked(state, command) })
+
+/** A conversation that begins with these facts. */
+export function given(...facts: readonly Fact[]): Given {
+  return from(stateAfter(facts[0]?.type === 'ConversationConfigured' ? facts : [configuredWith({}), ...facts]))
+}
+
+/** A conversation without any fact. */
+export const nothing = (): Given => from(initialState(CONVERSATION_ID))

@@ -1,0 +1,98 @@
+/**
+ * What the fixtures under `test/fixtures/stored-events/` say, by the name of the file: every field that the version knows. A file stays as it
+ * was stored; when a shape changes, its fact here says what the upcaster makes of it, and a new file stands beside it.
+ */
+import type { Configuration, Fact, SummarizerFacts } from '../../src/domain/events.js'
+
+const hash = (digit: string): string => digit.repeat(64)
+const START = '2026-03-10T07:51:03.205Z'
+const END = '2026-03-10T08:20:00.000Z'
+
+const configuration: Configuration = {
+  policy: {
+    modelMaxTokens: 8_000, contextBudget: 0.8, systemReserve: 100, outputReserve: 200, safetyBuffer: 300, chunkSize: 20, chunkMinTokens: 1_480, chunkMaxTokens: 76_800,
+    keepRecent: 5, clipFirst: 2, clipMiddle: 1, clipLast: 2, buffer: 6, maxSummaryTokens: 370, temperature: 0, view: 'clip-archive', standIn: 'extractive',
+  },
+  settings: { model: 'gpt-4o', modelMaxTokens: 8_000, systemReserve: 100, outputReserve: 200, safetyBuffer: 300 },
+  rendererVersion: 1,
+  estimator: 'characters-by-script-1',
+  scope: 'harbour',
+}
+
+const summarizer: SummarizerFacts = {
+  strategy: 'fold-in', provider: 'openai', model: 'gpt-4o-mini', parameters: { temperature: 0, maxOutputTokens: 619 }, prompt: { name: 'fold-in-1', sha256: hash('a') },
+  persona: { sha256: hash('b') }, formatterVersion: 1, requestHash: hash('c'), responseId: 'resp-1', usage: { promptTokens: 1_200, completionTokens: 90 }, durationMs: 812.5, standIn: true,
+}
+
+const sections = {
+  completedWork: [{ file: 'src/berth.ts', action: 'edited', description: 'integer cents' }],
+  decisions: ['Money is integer cents.'],
+  currentState: ['Tests pass.'],
+  pendingWork: ['Release 1.14.0.'],
+  errors: ['A flaky test: fixed clock.'],
+}
+
+export const storedFacts: Readonly<Record<`${Fact['type']}-v${number}`, Fact>> = {
+  'ConversationConfigured-v1': { type: 'ConversationConfigured', data: configuration },
+  'MessageAppended-v1': {
+    type: 'MessageAppended',
+    data: {
+      messageId: 'm00002',
+      role: 'assistant',
+      content: [{ type: 'text', text: 'NUL \u0000, half a pair \ud83d, 决定, 🚢' }, { type: 'reasoning', signature: 'c2ln', nested: { deep: [1, null] } }],
+      name: 'bot',
+      toolCalls: [{ id: 'call_1', type: 'function', function: { name: 'run', arguments: '{"command":"npm test"}', strict: true } }, { id: 'call_2', type: 'custom', custom: { input: 'x' } }],
+      toolCallId: 'call_0',
+      createdAt: START,
+      tokens: 61,
+      pinned: true,
+      attributes: { kind: 'plan', isError: false },
+      extra: { refusal: null },
+      answers: { revision: '12', hash: hash('d') },
+    },
+  },
+  'MessagePinned-v1': { type: 'MessagePinned', data: { messageId: 'm00002', revision: 18_446_744_073_709_551_617n } },
+  'MessageUnpinned-v1': { type: 'MessageUnpinned', data: { messageId: 'm00002', revision: 2n } },
+  'ChunkSummarized-v1': {
+    type: 'ChunkSummarized',
+    data: { chunkId: 'chunk-2', messageIds: ['m00002', 'm00003'], firstRevision: 2n, lastRevision: 3n, startTime: START, endTime: END, messageCount: 2, continues: 'chunk-1', summary: 'Money is integer cents.', sections, summarizer },
+  },
+  'BatchArchived-v1': {
+    type: 'BatchArchived',
+    data: {
+      batchId: 'batch-2', label: `compaction-batch-sample-${END}`, depth: 0, startTime: START, endTime: END, messageCount: 2, firstRevision: 2n, lastRevision: 3n, messageIds: ['m00002', 'm00003'],
+      content: `[depth:0|start:${START}|end:${END}|count:2]\nMoney is integer cents.`, sections, tokens: 6, chunkId: 'chunk-2',
+    },
+  },
+  'BatchesResummarized-v1': {
+    type: 'BatchesResummarized',
+    data: {
+      batchId: 'batch-9', label: `compaction-batch-sample-${END}`, sourceBatchIds: ['batch-1', 'batch-2'], depth: 1, startTime: START, endTime: END, messageCount: 22, firstRevision: 2n, lastRevision: 23n,
+      content: `[depth:1|start:${START}|end:${END}|count:22]\nA morning on the harbour.`, sections, tokens: 7, summarizer,
+    },
+  },
+  'MessagesPruned-v1': {
+    type: 'MessagesPruned',
+    data: {
+      cycle: 2,
+      windowStart: 4n,
+      pruned: [{ batchId: 'batch-2', messageIds: ['m00002', 'm00003'] }],
+      tokensBefore: 6_400,
+      tokensAfter: 3_100,
+      why: { trigger: 'soft', threshold: 5_920, terms: { modelMaxTokens: 8_000, systemReserve: 100, outputReserve: 200, safetyBuffer: 300, contextBudget: 0.8 } },
+      carried: {
+        configuration, messagesCompressed: 22, messagesAppended: 27, originalTask: 1n, leading: [0n], kept: [{ revision: 1n, pinned: true }, { revision: 2n, pinned: false }],
+        batches: [{ batchId: 'batch-1', revision: 25n }, { batchId: 'batch-2', revision: 30n }], chunks: [28n], foldedCalls: [{ callId: 'call_1', name: 'run', batchId: 'batch-2' }],
+      },
+      contextHash: hash('e'),
+      viewHash: hash('f'),
+      previous: 26n,
+    },
+  },
+  'CompactionFailed-v1': {
+    type: 'CompactionFailed',
+    data: { step: 'chunk', failure: 'timeout', detail: 'no answer within 60 s', trigger: 'hard', attempt: 3, retryAfterMessages: 2, strategy: 'fold-in', provider: 'openai', model: 'gpt-4o-mini', requestHash: hash('c') },
+  },
+  'CompactionCouldNotHelp-v1': { type: 'CompactionCouldNotHelp', data: { reason: 'recent-messages', tokens: 6_400, limit: 5_920, trigger: 'soft', messageIds: ['m00026', 'm00027'] } },
+  'PromptRegistered-v1': { type: 'PromptRegistered', data: { name: 'fold-in-1', kind: 'template', sha256: hash('a'), text: 'Summarize {messages}\n' } },
+}
