@@ -27,7 +27,7 @@ const RAW_MANY = `insert into raw_events (revision, id, stream, type, data, meta
 const BLOCK = 250
 const TEN = 10
 const WRITERS = 16
-const EACH = 40
+const EACH = 20
 
 const random = randomOf(7)
 let made = 0
@@ -96,9 +96,10 @@ async function oneByOne(bench: Bench, db: Database, store: EventStore): Promise<
 }
 
 async function tenACall(bench: Bench, db: Database, store: EventStore): Promise<Figure[]> {
-  const CALLS = 60
+  // Short turns and many of them: one that another program runs into is one of many.
+  const CALLS = 15
   const speed = (milliseconds_: number): number[] => [(CALLS * TEN * 1_000) / milliseconds_]
-  const rounds = await inTurns(9, {
+  const rounds = await inTurns(40, {
     async raw(round) {
       const calls = Array.from({ length: CALLS }, () => eventsFor('raw', 0, TEN))
       return speed(await timed(async () => {
@@ -157,7 +158,7 @@ async function sixteenWriters(bench: Bench, db: Database, store: EventStore, wid
       }))
     }))
   }
-  const rounds = await inTurns(9, {
+  const rounds = await inTurns(15, {
     async raw(round) {
       const works = writers.map((writer) => eventsFor(`raw-${String(writer)}`, 0, EACH))
       return speed(await timed(async () => {

@@ -2,13 +2,13 @@
  * What a message costs as a conversation grows, in time and in bytes that the database writes (its write-ahead log, read models included): around
  * message 100 and around message 3,000. Beside it, where the peers are installed, a LangGraph.js agent that keeps its thread by PostgresSaver.
  */
-import type { Database } from '../src/ports/sql.js'
+import pg from 'pg'
 import { openLedger } from '../src/index.js'
 import { messageAt } from './support/bulk-log.js'
+import { watchEngines } from './support/engine-of-folder.js'
 import { atMost, milliseconds, told, type Bench, type Figure, type Group } from './support/figures.js'
 import { median, timed } from './support/measure.js'
 import { NO_PEERS, peer } from './support/peers.js'
-import pg from 'pg'
 import { prose, randomOf } from './support/text.js'
 
 const EARLY = 100
@@ -103,9 +103,11 @@ interface Messages {
 
 /** One question and its answer a turn, in a thread that has so many messages already. */
 async function peerCosts(bench: Bench): Promise<Figure[] | string> {
-  const saver = peer<Saver>('@langchain/langgraph-checkpoint-postgres')
-  const graphs = peer<Graph>('@langchain/langgraph')
-  const messages = peer<Messages>('@langchain/core/messages')
+  /* oxlint-disable typescript/no-unsafe-type-assertion -- what we use of the packages */
+  const saver = peer('@langchain/langgraph-checkpoint-postgres') as Saver | undefined
+  const graphs = peer('@langchain/langgraph') as Graph | undefined
+  const messages = peer('@langchain/core/messages') as Messages | undefined
+  /* oxlint-enable typescript/no-unsafe-type-assertion */
   if (saver === undefined || graphs === undefined || messages === undefined) return NO_PEERS
   const place = await bench.place('growth_peer')
   const checkpointer = saver.PostgresSaver.fromConnString(place.store)
@@ -159,10 +161,18 @@ async function walOfServer(store: string): Promise<{ written: Written; end(): Pr
   }
 }
 
+function walOfFolder(): (store: string) => Promise<{ written: Written; end(): Promise<void> }> {
+  const engine = watchEngines()
+  return () => Promise.resolve({
+    written: async () => Number((await engine().query<{ at: string }>(`select (pg_current_wal_lsn() - '0/0')::text as at`)).rows[0]?.at),
+    end: () => Promise.resolve(),
+  })
+}
+
 export const group: Group = {
   title: 'Growing conversations',
   async run(bench) {
-    if (bench.engine === 'pglite') return await embedded(bench)
+    if (bench.engine === 'pglite') return await ledgerCosts(bench, walOfFolder())
     const ours = await ledgerCosts(bench, walOfServer)
     bench.say('PostgresSaver')
     const peers = await peerCosts(bench)
@@ -170,11 +180,3 @@ export const group: Group = {
     return [...ours, ...(typeof peers === 'string' ? [] : peers)]
   },
 }
-
-/** A folder is one process's and the ledger's alone, so its database says how much it wrote when it is opened afterwards. */
-async function embedded(bench: Bench): Promise<Figure[]> {
-  const { embeddedCosts } = await import('./growth-embedded.js')
-  return await embeddedCosts(bench, ledgerCosts)
-}
-
-export type { Database }

@@ -30,7 +30,7 @@ async function rowsAsText(db: Database): Promise<Map<string, string>> {
   const escaped = (cell: unknown): string => {
     if (cell === null || cell === undefined) return String.raw`\N`
     if (typeof cell === 'boolean') return cell ? 't' : 'f'
-    return String(cell as string | number).replaceAll('\\', String.raw`\\`).replaceAll('\t', String.raw`\t`).replaceAll('\n', String.raw`\n`).replaceAll('\r', String.raw`\r`)
+    return (typeof cell === 'string' ? cell : JSON.stringify(cell)).replaceAll('\\', String.raw`\\`).replaceAll('\t', String.raw`\t`).replaceAll('\n', String.raw`\n`).replaceAll('\r', String.raw`\r`)
   }
   for (const table of tables) {
     const rows = await db.query(`select * from ${quoted(table.name)}`)
@@ -114,7 +114,8 @@ async function measure(bench: Bench, db: Database, target: Target): Promise<Figu
 export const group: Group = {
   title: 'Rebuilding read models',
   async run(bench) {
-    const streams = bench.engine === 'native' ? peer<CopyStreams>('pg-copy-streams') : undefined
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what we use of the package
+    const streams = bench.engine === 'native' ? (peer('pg-copy-streams') as CopyStreams | undefined) : undefined
     if (bench.engine === 'native' && streams === undefined) return NO_PEERS
     const place = await bench.place('rebuild')
     const other = await newPlace(bench.engine, 'copy')

@@ -1,2 +1,139 @@
-import type { Group } from './support/figures.js'
-export const group: Group = { title: 'search', run: () => Promise.resolve('not written') }
+/**
+ * Searching 100,000 messages and the batches that cover most of them: within one conversation, and over all of a scope. Beside it a scan of the same
+ * rows in SQL that looks for the query's words in every text, which is what a program without an index would do.
+ */
+import { openLedger, type Ledger } from '../src/index.js'
+import { createBulkLog } from './support/bulk-log.js'
+import { watchEngines } from './support/engine-of-folder.js'
+import { against, milliseconds, told, type Bench, type Figure, type Group } from './support/figures.js'
+import { inTurns, median, percentile, timed } from './support/measure.js'
+import { openDatabase } from './support/places.js'
+import { randomOf, word } from './support/text.js'
+
+const CONVERSATIONS = 100
+const MESSAGES = 1_000
+const SCOPE = 'everybody'
+const LONGEST = 'the longest'
+const LONG = 10_000
+
+/** How frequent the words of a query are: ranks in the language, the first being one word of ten. */
+const KINDS = { rare: [3_000, 19_000], middling: [300, 3_000], frequent: [0, 30], mixed: [0, 19_000] } as const
+type Kind = keyof typeof KINDS
+
+function queryOf(kind: Kind, random: () => number): string {
+  const [low, high] = KINDS[kind]
+  const count = 1 + Math.floor(random() * 5)
+  // Evenly over the logarithm of ranks, so that a mixed query has words of every frequency.
+  return Array.from({ length: count }, () => word(Math.floor(Math.exp(Math.log(low + 1) + random() * (Math.log(high) - Math.log(low + 1)))) - 1)).join(' ')
+}
+
+// One look at each text for each word, and those with most of the words first.
+const scanOf = (words: readonly string[]): string => {
+  const found = words.map((_word, at) => `(strpos(lower(text), $${String(at + 1)}) > 0)::int`).join(' + ')
+  return `select * from (
+    select conversation_id, message_id as id, text, ${found} as found from archive_messages
+    union all select conversation_id, batch_id, text, ${found} from archive_batches where active
+  ) every where found > 0 order by found desc limit 10`
+}
+
+async function fill(store: string, say: (text: string) => void): Promise<void> {
+  const db = await openDatabase(store)
+  const bulk = await createBulkLog(db)
+  for (let at = 0; at < CONVERSATIONS - LONG / MESSAGES; at += 1) await bulk.write(`conversation ${String(at)}`, MESSAGES, { modelMaxTokens: 8_000 }, { seed: at, scope: SCOPE })
+  await bulk.write(LONGEST, LONG, { modelMaxTokens: 8_000 }, { seed: 1_000, scope: SCOPE })
+  const { events } = await bulk.finish()
+  await db.close()
+  say(`${events.toLocaleString('en')} facts written`)
+}
+
+type Where = { readonly conversationId: string } | { readonly scope: string }
+/** Asks the read models' database itself. */
+type Ask = (sql: string, values: readonly string[]) => Promise<unknown>
+
+const kinds: readonly Kind[] = ['rare', 'middling', 'frequent', 'mixed']
+const p95 = (values: readonly number[]): number => percentile(values, 0.95)
+
+async function searches(ledger: Ledger, count: number, seed: number, where: (random: () => number) => Where): Promise<number[]> {
+  const random = randomOf(seed)
+  const times: number[] = []
+  for (const kind of kinds) {
+    for (let at = 0; at < count; at += 1) {
+      const query = queryOf(kind, random)
+      const place = where(random)
+      times.push(await timed(async () => await ledger.search(query, place)))
+    }
+  }
+  return times
+}
+
+async function withinConversations(ledger: Ledger, most: number, bench: Bench): Promise<Figure[]> {
+  bench.say('within conversations')
+  const all = CONVERSATIONS - LONG / MESSAGES
+  const first: number[] = []
+  for (let at = 0; at < all; at += 1) first.push(await timed(async () => await ledger.search(word(500), { conversationId: `conversation ${String(at)}` })))
+  await ledger.search(word(500), { conversationId: LONGEST })
+  const measured = await inTurns(4, {
+    short: async (round) => await searches(ledger, 25, round, (random) => ({ conversationId: `conversation ${String(Math.floor(random() * all))}` })),
+    long: async (round) => await searches(ledger, 10, round, () => ({ conversationId: LONGEST })),
+  })
+  return [
+    against('search within a conversation of 1,000, p95', p95(measured.short), { most }, milliseconds, undefined, 'one to five rare, middling, frequent or mixed words, in equal parts; the conversation was searched before'),
+    told('search within a conversation of 1,000, p50', median(measured.short), milliseconds),
+    told('search within a conversation of 10,000, p95', p95(measured.long), milliseconds),
+    told('the first search of a conversation of 1,000, p50', median(first), milliseconds, undefined, 'what ranking needs of it is read into memory then'),
+  ]
+}
+
+async function overAll(ledger: Ledger, ask: Ask, bench: Bench): Promise<Figure[]> {
+  bench.say('over all')
+  const ours: number[] = []
+  const scans: number[] = []
+  const figures: Figure[] = []
+  for (const kind of kinds) {
+    const random = randomOf(11)
+    const mine: number[] = []
+    const theirs: number[] = []
+    for (let at = 0; at < 25; at += 1) {
+      const query = queryOf(kind, random)
+      const words = [...new Set(query.split(' '))]
+      mine.push(await timed(async () => await ledger.search(query, { scope: SCOPE })))
+      theirs.push(await timed(async () => await ask(scanOf(words), words)))
+    }
+    ours.push(...mine)
+    scans.push(...theirs)
+    figures.push(told(`search over all, ${kind} words, p95`, p95(mine), milliseconds, { name: 'a sequential scan for the same', value: p95(theirs) }))
+  }
+  const scan = { name: 'a sequential scan for the same', value: p95(scans) }
+  return [
+    { ...told('search over a scope of all 100,000, p95', p95(ours), milliseconds, scan), target: '<= 0.2 x', met: p95(ours) <= 0.2 * scan.value },
+    told('search over a scope of all 100,000, p50', median(ours), milliseconds, { ...scan, value: median(scans) }),
+    ...figures,
+  ]
+}
+
+export const group: Group = {
+  title: 'Searching',
+  async run(bench) {
+    const place = await bench.place('search')
+    try {
+      await fill(place.store, bench.say)
+      const engine = bench.engine === 'pglite' ? watchEngines() : undefined
+      const ledger = await openLedger({ store: place.store })
+      const beside = bench.engine === 'native' ? await openDatabase(place.store) : undefined
+      const ask: Ask = async (sql, values) => await (beside === undefined ? engine?.().query(sql, [...values]) : beside.query(sql, values))
+      try {
+        const filled = await timed(async () => await ledger.projections.catchUp())
+        bench.say(`read models filled in ${(filled / 1_000).toFixed(0)} s`)
+        // What a server's autovacuum does within a minute, and must not do in the middle of a figure. The embedded engine has none.
+        await beside?.script('vacuum analyze')
+        const most = bench.engine === 'native' ? 5 : 10
+        return [...(await withinConversations(ledger, most, bench)), ...(await overAll(ledger, ask, bench))]
+      } finally {
+        await ledger.close()
+        await beside?.close()
+      }
+    } finally {
+      await place.remove()
+    }
+  },
+}

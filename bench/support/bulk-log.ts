@@ -3,6 +3,7 @@
  * facts that the ledger itself would have written, hash chain and closed books included (`load` has `verify` say so); only the
  * summaries are made up, because a summary's text is not what is measured.
  */
+import { Readable } from 'node:stream'
 import { either as E, taskEither as TE } from 'fp-ts'
 import { createMemoryClaims } from '../../src/adapters/memory/claims.js'
 import { createPostgresBodyStore } from '../../src/adapters/postgres/body-store.js'
@@ -103,9 +104,7 @@ export async function createBulkLog(db: Database): Promise<BulkLog> {
       return E.right({ revision, position: head, repeated: false })
     },
     // Of a new conversation there is nothing to read; of one that is being written everything is in memory.
-    async *readStream(stream) {
-      if (revisions.has(stream)) unread()
-    },
+    readStream: (stream) => (revisions.has(stream) ? unread() : Readable.from([])),
     readRevisions: unread, findByIds: unread, readAll: unread, subscribe: unread,
     head: () => Promise.resolve(head),
     streamRevision: (stream) => Promise.resolve(revisions.get(stream) ?? -1n),

@@ -3,7 +3,7 @@ import type { Summarizer } from '../../src/ports/summarizer.js'
 
 export interface Counted {
   readonly summarizer: Summarizer
-  calls(): number
+  readonly calls: () => number
 }
 
 export function counted(summarizer: Summarizer): Counted {

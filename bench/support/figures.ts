@@ -29,7 +29,7 @@ export interface Bench {
   /** A new, empty database on the server, or a folder that is not there yet. */
   place(label: string): Promise<Place>
   /** Says what it is doing; nothing of it is a figure. */
-  say(text: string): void
+  readonly say: (text: string) => void
 }
 
 export interface Group {

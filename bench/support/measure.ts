@@ -19,8 +19,10 @@ export const median = (values: readonly number[]): number => percentile(values, 
 
 /** Each of `works` once a round, so many rounds, what they return by their names. The first round warms up and is left out. */
 export async function inTurns<Name extends string>(rounds: number, works: Readonly<Record<Name, (round: number) => Promise<readonly number[]>>>, warmUp = 1): Promise<Record<Name, number[]>> {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the keys of a record are its names, which `Object.keys` forgets
   const names = Object.keys(works) as Name[]
-  const measured = Object.fromEntries(names.map((name) => [name, []])) as unknown as Record<Name, number[]>
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see above
+  const measured = Object.fromEntries(names.map((name): [Name, number[]] => [name, []])) as Record<Name, number[]>
   for (let round = 0; round < rounds + warmUp; round += 1) {
     for (const name of names) {
       const values = await works[name](round)

@@ -5,11 +5,10 @@ import { root } from './root.js'
 
 export const NO_PEERS = 'the peers are not installed: npm ci --prefix bench'
 
-/** A peer, with the shape that its caller needs of it. */
-export function peer<Shape>(name: string): Shape | undefined {
+/** A peer; its caller says what it needs of it, because the peers' own types are not there when this is checked. */
+export function peer(name: string): unknown {
   try {
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the peers' own types are not there when this is checked
-    return createRequire(join(root, 'bench', 'package.json'))(name) as Shape
+    return createRequire(join(root, 'bench', 'package.json'))(name)
   } catch {
     return undefined
   }

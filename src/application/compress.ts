@@ -26,7 +26,8 @@ export interface Compressed<Message> {
 export interface CompressDependencies {
   readonly log: Log
   readonly load: (conversationId: string) => Promise<Conversation>
-  readonly append: (conversationId: string, messages: readonly NewMessage[]) => Promise<void>
+  /** Gives the ids of the messages that it recorded, in order. */
+  readonly append: (conversationId: string, messages: readonly NewMessage[]) => Promise<readonly string[]>
   /** Runs what is due and waits for it. */
   readonly compact: (conversationId: string) => Promise<Compaction>
   /** Hears of whatever went wrong; the caller of `compress` does not. */
@@ -86,12 +87,12 @@ export function createCompress(deps: CompressDependencies) {
       before = parsed.reduce((sum, message) => sum + messageTokens(message, defaultEstimator), 0)
       const start = await deps.load(conversationId)
       const aligned = await alignHistory(parsed, start, contextNow(start), (text) => isViewOf(deps.log, start, text))
-      await deps.append(conversationId, aligned.filter((entry) => entry.isNew).map((entry) => entry.message))
+      const recorded = await deps.append(conversationId, aligned.filter((entry) => entry.isNew).map((entry) => entry.message))
       const done = await deps.compact(conversationId)
       if (done.failure !== undefined) deps.onProblem(done.failure)
       const state = await deps.load(conversationId)
       const context = contextNow(state)
-      const named = nameNew(aligned, state)
+      const named = nameNew(aligned, recorded)
       const unchanged = context.messages.length === history.length && context.messageIds.every((id, at) => named[at]?.messageId === id) && context.shortened === undefined
       return {
         history: unchanged ? history : asHostsOwn(history, named, context, history.some((message) => message.id !== undefined)),
@@ -107,17 +108,15 @@ export function createCompress(deps: CompressDependencies) {
   }
 }
 
-/** New messages without an id, by the id that they got: they are the last that were recorded, in their order. */
-function nameNew(aligned: readonly Aligned[], state: Conversation): Aligned[] {
-  const recorded = [...state.leading, ...state.window].toSorted((a, b) => (a.revision < b.revision ? -1 : 1))
-  const named: Aligned[] = []
-  let at = recorded.length - 1
-  for (const entry of aligned.toReversed()) {
-    if (!entry.isNew) named.push(entry)
-    else {
-      named.push({ ...entry, messageId: entry.messageId ?? recorded[at]?.messageId })
-      at -= 1
-    }
-  }
-  return named.toReversed()
+/** New messages without an id, by the id that they got: the recorded ones that brought none, in their order. */
+function nameNew(aligned: readonly Aligned[], recorded: readonly string[]): Aligned[] {
+  const given = new Set(aligned.map((entry) => entry.messageId))
+  const made = recorded.filter((id) => !given.has(id))
+  let at = 0
+  return aligned.map((entry) => {
+    if (!entry.isNew || entry.messageId !== undefined) return entry
+    const messageId = made[at]
+    at += 1
+    return { ...entry, messageId }
+  })
 }

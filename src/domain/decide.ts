@@ -76,7 +76,11 @@ function configure(state: Conversation, command: Extract<Command, { type: 'Confi
   return E.right(asked ? [] : [{ type: 'ConversationConfigured', data: next }])
 }
 
-const allLive = (state: Conversation): LiveMessage[] => [...state.leading, ...state.kept, ...state.window]
+/** The live message with this id. What is said twice is mostly said again soon, so the newest are looked at first. */
+function liveMessageWith(state: Conversation, messageId: string): LiveMessage | undefined {
+  const has = (message: LiveMessage): boolean => message.messageId === messageId
+  return state.window.findLast(has) ?? state.kept.find(has) ?? state.leading.find(has)
+}
 
 /** Whether a call with this id waits for its result: among the live messages, or folded away. */
 function awaitsResult(state: Conversation, toolCallId: string): boolean {
@@ -111,7 +115,7 @@ function appendOne(state: Conversation, message: NewMessage, now: string): Decis
   if (message.messageId !== undefined) {
     const id = checkId('id', message.messageId)
     if (E.isLeft(id)) return id
-    const before = allLive(state).find((old) => old.messageId === message.messageId)
+    const before = liveMessageWith(state, message.messageId)
     if (before !== undefined) return sameMessage(before, message) ? E.right([]) : E.left({ kind: 'MessageIdTaken', messageId: message.messageId })
   }
   const messageId = message.messageId ?? derivedMessageId(state.conversationId, state.messagesAppended)
@@ -243,8 +247,8 @@ function archiveAndPrune(state: Conversation, command: Extract<Command, { type: 
     return group !== undefined && [group.call, ...group.results].some((member) => messages[member]?.pinned === true)
   }
   // A pin that came while the summary was made holds: what is pinned stays, and what has to stand beside it.
-  const pinned = messages.find((message, at) => folded.has(message.messageId) && (message.pinned || besidePinned(at)))
-  if (pinned !== undefined) return E.left({ kind: 'MessagePinned', messageId: pinned.messageId })
+  const held = messages.find((message, at) => folded.has(message.messageId) && (message.pinned || besidePinned(at)))
+  if (held !== undefined) return E.left({ kind: 'MessagePinned', messageId: held.messageId })
   const hole = messages.slice(0, cut).find((message, at) => !folded.has(message.messageId) && !message.pinned && !besidePinned(at))
   if (hole !== undefined) return E.left({ kind: 'NotAtHead', messageId: hole.messageId })
 

@@ -114,6 +114,7 @@ export type BadMessage = { readonly kind: 'BadMessage'; readonly field: string; 
 /** A value as JSON gives it back: what is recorded, and nothing that the caller can still change. Undefined where it has no JSON (a cycle, a big integer). */
 function asJson<Value>(value: Value): Value | undefined {
   try {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what JSON changes (a date, a NaN) stands in fields of unknown type
     return JSON.parse(JSON.stringify(value)) as Value
   } catch {
     return undefined

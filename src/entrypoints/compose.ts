@@ -277,7 +277,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
         valueOf(checkId('conversationId', conversationId), fail)
         return conversations.load(conversationId)
       },
-      append: async (conversationId, messages) => { await append(conversationId, messages, undefined, undefined, provenance()) },
+      append: async (conversationId, messages) => (await append(conversationId, messages, undefined, undefined, provenance())).recorded,
       compact: async (conversationId) => {
         await background.settled(conversationId)
         return compact(conversationId, 'due')

@@ -8,6 +8,7 @@ import { sha256, uuidOf } from '../../src/domain/hash.js'
 import type { StoredEvent } from '../../src/ports/event-store.js'
 import { texts } from '../support/arbitraries.js'
 import { appended, archived, at, compactionCouldNotHelp, compactionFailed, configured, pinned, promptRegistered, prunedBy, resummarized, summarized, unpinned } from '../support/builders.js'
+import { jsonAs } from '../support/json.js'
 import { storedFacts } from '../support/stored-facts.js'
 
 const place = { stream: 'conversation-c', revision: 7n, id: uuidOf('x'), previousHash: GENESIS_HASH, recordedAt: at(7) }
@@ -43,8 +44,8 @@ describe('decode(encode(e)) is e', () => {
 
   it('whatever stands in it, and the text has nothing that a store would change', () => {
     fc.assert(fc.property(texts, fc.jsonValue(), fc.dictionary(fc.string(), fc.jsonValue()), (text, value, attributes) => {
-      const extra = JSON.parse(JSON.stringify({ value })) as Record<string, unknown>
-      const fact = appended('m', { content: [{ type: 'text', text }], extra, attributes: JSON.parse(JSON.stringify(attributes)) as Record<string, unknown> })
+      const plain = (given: object): Record<string, unknown> => jsonAs(JSON.stringify(given))
+      const fact = appended('m', { content: [{ type: 'text', text }], extra: plain({ value }), attributes: plain(attributes) })
       const { event, body } = encoded(fact)
       expect(event.data.isWellFormed() && !event.data.includes('\0')).toBe(true)
       expect(read(stored(fact), body?.text).data).toMatchObject({ content: [{ type: 'text', text }] })

@@ -90,7 +90,7 @@ describe('what does not fit', () => {
     const context = shown(configuredWith({ modelMaxTokens: 512 }), ...Array.from({ length: 60 }, (_, number) => text(`m${String(number)}`, 'berth '.repeat(12))))
     expect(context.messages[0]).toMatchObject({ role: 'system', content: expect.stringMatching(/^\[\.\.\. \d+ earlier messages or call groups are left out/u) })
     expect(context.messageIds.at(-1)).toBe('m59')
-    expect(context.shortened?.filter(({ how }) => how === 'left-out')[0]?.id).toBe('m0')
+    expect(context.shortened?.find(({ how }) => how === 'left-out')?.id).toBe('m0')
     expect(context.tokens).toBeLessThanOrEqual(512)
   })
 

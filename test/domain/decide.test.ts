@@ -1,4 +1,5 @@
 /** What may be asked of a conversation, and every way to be refused. */
+/* oxlint-disable jest/expect-expect -- `records` and `rejected` say what is expected */
 import { describe, expect, it } from '@jest/globals'
 import type { Command } from '../../src/domain/decide.js'
 import type { Fact } from '../../src/domain/events.js'
@@ -26,15 +27,15 @@ describe('Configure', () => {
   })
 
   it('records nothing where nothing changes, and adds to what was set before', () => {
-    given(small).when(configure()).then()
-    given(small).when(configure({ settings: { chunkSize: 3 } })).then()
+    given(small).when(configure()).records()
+    given(small).when(configure({ settings: { chunkSize: 3 } })).records()
     expect(given(small).when(configure({ settings: { keepRecent: 7 } })).facts).toMatchObject([{ data: { settings: { modelMaxTokens: 1_000, chunkSize: 3, keepRecent: 7 } } }])
   })
 
   it('refuses another scope, and settings that leave no window', () => {
     given(configuredWith({}, 'one')).when(configure({ scope: 'two' })).rejected({ kind: 'ScopeChanged', recorded: 'one', given: 'two' })
     given(small).when(configure({ scope: 'two' })).rejected({ kind: 'ScopeChanged', recorded: undefined, given: 'two' })
-    given(configuredWith({}, 'one')).when(configure({ scope: 'one' })).then()
+    given(configuredWith({}, 'one')).when(configure({ scope: 'one' })).records()
     given(small).when(configure({ settings: { outputReserve: 999 } })).rejected(expect.objectContaining({ kind: 'BadPolicy', field: 'modelMaxTokens' }))
   })
 
@@ -46,14 +47,14 @@ describe('Configure', () => {
 
 describe('AppendMessages', () => {
   it('records each message with its tokens, and now where it brings no time', () => {
-    given().when(append({ ...user('a'), created_at: at(5) }, { role: 'assistant', content: 'Free.' })).then(
+    given().when(append({ ...user('a'), created_at: at(5) }, { role: 'assistant', content: 'Free.' })).records(
       { type: 'MessageAppended', data: { messageId: 'a', role: 'user', content: 'Berth 7?', createdAt: at(5), tokens: 4 } },
       { type: 'MessageAppended', data: { messageId: derivedMessageId('c1', 1), role: 'assistant', content: 'Free.', createdAt: NOW, tokens: 4 } },
     )
   })
 
   it('records the same message once, in one command too, whatever its time', () => {
-    given(appended('a', { content: 'Berth 7?' })).when(append(user('a'), { ...user('a'), created_at: at(7) })).then()
+    given(appended('a', { content: 'Berth 7?' })).when(append(user('a'), { ...user('a'), created_at: at(7) })).records()
     expect(given().when(append(user('a'), user('a'))).facts).toHaveLength(1)
   })
 
@@ -87,10 +88,10 @@ describe('AppendMessages', () => {
 
 describe('PinMessage and UnpinMessage', () => {
   it('record once what changes', () => {
-    given(appended('a')).when({ type: 'PinMessage', messageId: 'a' }).then(pinned('a'))
-    given(appended('a'), pinned('a')).when({ type: 'PinMessage', messageId: 'a' }).then()
-    given(appended('a'), pinned('a')).when({ type: 'UnpinMessage', messageId: 'a' }).then(unpinned('a'))
-    given(appended('a')).when({ type: 'UnpinMessage', messageId: 'a' }).then()
+    given(appended('a')).when({ type: 'PinMessage', messageId: 'a' }).records(pinned('a'))
+    given(appended('a'), pinned('a')).when({ type: 'PinMessage', messageId: 'a' }).records()
+    given(appended('a'), pinned('a')).when({ type: 'UnpinMessage', messageId: 'a' }).records(unpinned('a'))
+    given(appended('a')).when({ type: 'UnpinMessage', messageId: 'a' }).records()
   })
 
   it('refuse a message that is not live, and a pin that is too large', () => {
@@ -148,7 +149,7 @@ describe('RecordResummarization', () => {
     const before = given(appended('a'), appended('b'), appended('c'), ...three)
     const facts = before.when(resummarize('b-a', 'b-b')).facts
     expect(facts).toMatchObject([{ type: 'BatchesResummarized', data: { sourceBatchIds: ['b-a', 'b-b'], depth: 1, messageCount: 2, startTime: at(0), endTime: at(1), content: `[depth:1|start:${at(0)}|end:${at(1)}|count:2]\nAll of it.` } }])
-    given(appended('a'), appended('b'), appended('c'), ...three, ...facts).when(resummarize('b-a', 'b-b')).then()
+    given(appended('a'), appended('b'), appended('c'), ...three, ...facts).when(resummarize('b-a', 'b-b')).records()
   })
 
   it.each([[['b-a', 'b-c']], [['b-b', 'b-a']], [['b-a', 'nobody']], [['b-a']]])('refuses %j: no run of active batches', (sources) => {
@@ -169,7 +170,7 @@ describe('what went wrong', () => {
     const huge = [small, appended('a', { tokens: 900 })]
     const [fact] = given(...huge).when({ type: 'RecordCouldNotHelp', trigger: 'soft' }).facts
     expect(fact).toMatchObject({ type: 'CompactionCouldNotHelp', data: { reason: 'recent-messages', tokens: 900, limit: 800, messageIds: ['a'] } })
-    given(...huge, ...(fact === undefined ? [] : [fact])).when({ type: 'RecordCouldNotHelp', trigger: 'soft' }).then()
-    given(small, appended('a')).when({ type: 'RecordCouldNotHelp', trigger: 'soft' }).then()
+    given(...huge, ...(fact === undefined ? [] : [fact])).when({ type: 'RecordCouldNotHelp', trigger: 'soft' }).records()
+    given(small, appended('a')).when({ type: 'RecordCouldNotHelp', trigger: 'soft' }).records()
   })
 })

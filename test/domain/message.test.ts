@@ -45,7 +45,7 @@ describe('a message at the door', () => {
   it('is what JSON says of it, and nothing that its sender changes later', () => {
     const image = { url: 'https://example.org/a.png' }
     const attributes = { list: [1] }
-    const parsed = messageOf({ role: 'user', content: [{ type: 'image_url', image_url: image, not: Number.NaN, then: undefined, at: new Date(0) }], attributes, extra: { seen: true } })
+    const parsed = messageOf({ role: 'user', content: [{ type: 'image_url', image_url: image, not: Number.NaN, gone: undefined, at: new Date(0) }], attributes, extra: { seen: true } })
     image.url = 'changed'
     attributes.list.push(2)
     expect(parsed).toStrictEqual({

@@ -46,7 +46,8 @@ describe('laws of what is kept and shown', () => {
           const played = await interleave(policy, history, steps)
           expect(await coverageAfterEachAppend(played)).toEqual([])
           const recorded = (await played.harness.factsOf('MessageAppended')).map((fact) => fact.data.messageId)
-          expect(recorded.toSorted()).toEqual(played.appended.map((message) => message.id).toSorted())
+          expect(new Set(recorded)).toEqual(new Set(played.appended.map((message) => message.id)))
+          expect(recorded).toHaveLength(played.appended.length)
         }),
         RUNS,
       )
@@ -117,9 +118,9 @@ describe('laws of what is kept and shown', () => {
       await fc.assert(
         fc.asyncProperty(anyPolicy, namedHistories(60), interleavings(), async (policy, history, steps) => {
           const odd = notJson(history)
-          await interleave(policy, history, steps, (_harness, context) => {
-            if (context !== undefined) expect(chatProblems(context.messages, odd)).toEqual([])
-          })
+          const problems: string[] = []
+          await interleave(policy, history, steps, (_harness, context) => { problems.push(...chatProblems(context?.messages ?? [], odd)) })
+          expect(problems).toEqual([])
         }),
         RUNS,
       )
@@ -221,7 +222,7 @@ describe('laws of what is kept and shown', () => {
             const state = await harness.conversations.load(CONVERSATION)
             if (state.leading.reduce((sum, message) => sum + message.tokens, 0) > hardLimit(await policyOf(harness))) return
             const context = contextIn(state)
-            if (context.shortened === undefined) expect(state.tokens).toBe(context.tokens)
+            expect(context.shortened === undefined ? state.tokens : context.tokens).toBe(context.tokens)
             const limit = softLimit(await policyOf(harness))
             expect(context.overBudget === undefined).toBe(context.tokens < limit)
             expect(context.overBudget?.reason).not.toBe('compaction-due')

@@ -9,6 +9,7 @@ import { busyPolicies, interleavings, namedHistories } from '../support/arbitrar
 import { calling, say, SMALL, talk } from '../support/conversations.js'
 import { coverageProblems } from '../support/coverage.js'
 import { CONVERSATION, Crash, createHarness, createScriptedSummarizer, type Fault, type Harness } from '../support/harness.js'
+import { passedOff } from '../support/json.js'
 import { interleave } from '../support/interleave.js'
 
 const bought = async (harness: Harness): Promise<number> =>
@@ -241,7 +242,7 @@ describe('laws of money and trouble', () => {
       expect(await harness.compress([...history, say(40)])).toMatchObject({ history: [...history, say(40)], batchesCreated: 0, messagesCompressed: 0 })
       const broken: unknown[] = [null, 1, 'text', {}, { role: 'robot', content: 'x' }, { role: 'user' }, { role: 'tool', content: 'x' }]
       for (const message of broken) {
-        const given = [say(0), message] as MessageInput[]
+        const given: MessageInput[] = passedOff([say(0), message])
         expect((await harness.compress(given)).history).toBe(given)
       }
       // The first refusal is the summarizer's, the second the crash; then one for each broken message.

@@ -135,7 +135,7 @@ export const policies: fc.Arbitrary<PolicySettings> = fc
     },
     { requiredKeys: ['modelMaxTokens'] },
   )
-  .map(({ reserve, ...settings }) => ({ ...settings, ...(reserve === null || reserve === undefined ? {} : { systemReserve: Math.floor(reserve * (settings.modelMaxTokens - 128)) }) }) as PolicySettings)
+  .map(({ reserve, ...settings }) => ({ ...settings, ...(reserve === null || reserve === undefined ? {} : { systemReserve: Math.floor(reserve * (settings.modelMaxTokens - 128)) }) }))
 
 /** Policies under which a short history goes through several cycles. */
 export const busyPolicies: fc.Arbitrary<PolicySettings> = fc.record({

@@ -1,5 +1,5 @@
 /**
- * given(facts).when(command).then(facts) or .rejected(rejection): the decider in the words of its rules. Facts come from `builders.ts`; a
+ * given(facts).when(command).records(facts) or .rejected(rejection): the decider in the words of its rules. Facts come from `builders.ts`; a
  * configuration stands in front of them unless they bring one, or say `nothing`.
  */
 import { expect } from '@jest/globals'
@@ -30,7 +30,7 @@ export function stateAfter(facts: readonly Fact[], from: Conversation = initialS
 
 interface Asked {
   /** These facts and no others; `expect.objectContaining` may stand for the data of one. */
-  then(...facts: readonly { readonly type: string; readonly data: unknown }[]): void
+  records(...facts: readonly { readonly type: string; readonly data: unknown }[]): void
   /** A no, and nothing recorded. */
   rejected(rejection: unknown): void
   /** The facts, to look closer. */
@@ -45,7 +45,7 @@ interface Given {
 function asked(state: Conversation, command: Command): Asked {
   const decided = decide(state, command)
   return {
-    then(...facts) {
+    records(...facts) {
       expect(decided).toEqual(E.right(facts))
     },
     rejected(rejection) {

@@ -208,7 +208,7 @@ export function contextIn(state: Conversation): Context {
   return context.right
 }
 
-const asList = (messages: MessageInput | readonly MessageInput[]): readonly MessageInput[] => (Array.isArray(messages) ? (messages as readonly MessageInput[]) : [messages as MessageInput])
+const asList = (messages: MessageInput | readonly MessageInput[]): readonly MessageInput[] => ('role' in messages ? [messages] : messages)
 
 /** The use cases, wired as the entry point wires them. */
 export function createHarness(options: HarnessOptions = {}): Harness {
@@ -233,6 +233,7 @@ export function createHarness(options: HarnessOptions = {}): Harness {
     append: async (conversationId, messages) => {
       const done = await append(messages, conversationId)
       if (E.isLeft(done)) throw new Error(done.left.kind)
+      return done.right.recorded
     },
     compact: (conversationId) => compact(conversationId, 'due'),
     onProblem: (problem) => { problems.push(problem) },
