@@ -15,16 +15,28 @@ export interface Aligned {
   readonly isNew: boolean
 }
 
-/** Whether a text is the view that some prune of this conversation made. */
-export type IsView = (text: string) => Promise<boolean>
-
 /** What a place of the history has to be like: a shown message, and the recorded one behind it. */
-interface Expected {
+export interface Expected {
   readonly chatHash: string
   readonly live: LiveMessage | undefined
 }
 
+/** What the conversation showed right after the prune that made this view, and every message since; undefined where no prune made it. */
+export type ShownSince = (view: string) => Promise<readonly Expected[] | undefined>
+
 const chatHash = (message: NewMessage): string => hashOf(toChatMessage(message))
+
+/** A recorded message at its place. */
+export const expectRecorded = (live: LiveMessage): Expected => ({ chatHash: hashOf(toChatMessage(live)), live })
+
+/** What a context shows, place by place. */
+export function expectShown(state: Conversation, context: Context): Expected[] {
+  const live = new Map([...state.leading, ...state.kept, ...state.window].map((message) => [message.messageId, message]))
+  return context.messages.map((message, at) => {
+    const id = context.messageIds[at]
+    return { chatHash: hashOf(message), live: id === undefined ? undefined : live.get(id) }
+  })
+}
 
 const matches = (message: NewMessage, expected: Expected): boolean =>
   (message.messageId !== undefined && message.messageId === expected.live?.messageId) ||
@@ -53,15 +65,10 @@ interface Run {
  * two places are looked at first, because messages that repeat ("go on", "ok") stand in a row at other places as well.
  */
 function findKnown(history: readonly NewMessage[], state: Conversation, context: Context): Run | undefined {
-  const live = new Map([...state.leading, ...state.kept, ...state.window].map((message) => [message.messageId, message]))
-  const kept = new Set(state.kept.map((message) => message.messageId))
-  const leading = new Set(state.leading.map((message) => message.messageId))
-  const shown = context.messages.map((message, at): Expected & { id: string | undefined } => {
-    const id = context.messageIds[at]
-    return { chatHash: hashOf(message), live: id === undefined ? undefined : live.get(id), id }
-  })
-  const first = shown.findIndex(({ id }, at) => at !== context.viewAt && (id === undefined || !(leading.has(id) || kept.has(id))))
-  const recorded = state.window.map((message) => ({ chatHash: hashOf(toChatMessage(message)), live: message }))
+  const shown = expectShown(state, context)
+  const before = new Set([...state.leading, ...state.kept])
+  const first = shown.findIndex(({ live }, at) => at !== context.viewAt && (live === undefined || !before.has(live)))
+  const recorded = state.window.map(expectRecorded)
   if (standsAt(history, shown, 0)) return { pattern: shown, at: 0 }
   const behindAll = state.messagesAppended - recorded.length
   if (standsAt(history, recorded, behindAll)) return { pattern: recorded, at: behindAll }
@@ -73,12 +80,12 @@ function findKnown(history: readonly NewMessage[], state: Conversation, context:
 }
 
 /** Says of each message of a history whether it is new. */
-export async function alignHistory(history: readonly NewMessage[], state: Conversation, context: Context, isView: IsView): Promise<Aligned[]> {
+export async function alignHistory(history: readonly NewMessage[], state: Conversation, context: Context, shownSince: ShownSince): Promise<Aligned[]> {
   const shownIds = new Map(context.messages.map((message, at) => [hashOf(message), context.messageIds[at]]))
   const known = (message: NewMessage): Aligned => ({ message, messageId: message.messageId ?? shownIds.get(chatHash(message)), isNew: false })
   if (state.messagesAppended === 0) return history.map((message) => ({ message, messageId: message.messageId, isNew: true }))
   const run = findKnown(history, state, context)
-  if (run === undefined) return inOrder(history, state, context, isView)
+  if (run === undefined) return inOrder(history, state, context, shownSince)
   return history.map((message, index): Aligned => {
     const expected = run.pattern[index - run.at]
     if (index >= run.at + run.pattern.length) return { message, messageId: message.messageId, isNew: true }
@@ -86,21 +93,27 @@ export async function alignHistory(history: readonly NewMessage[], state: Conver
   })
 }
 
-// The host's list and ours differ (somebody else appended too, or it dropped something): go by ids, and by content in order.
-async function inOrder(history: readonly NewMessage[], state: Conversation, context: Context, isView: IsView): Promise<Aligned[]> {
-  const live = [...state.leading, ...state.kept, ...state.window]
+/**
+ * The host's list and ours differ (it kept an older context, somebody else appended too, or it dropped something): go by ids, and by
+ * content in order. From a view on, whichever prune made it, the order is that of the context it belonged to and of what came since.
+ */
+async function inOrder(history: readonly NewMessage[], state: Conversation, context: Context, shownSince: ShownSince): Promise<Aligned[]> {
   const onlyShown = new Set(context.messages.filter((_message, at) => context.messageIds[at] === undefined).map((message) => hashOf(message)))
   const aligned: Aligned[] = []
+  let line: readonly Expected[] = [...state.leading, ...state.kept, ...state.window].map(expectRecorded)
   let from = 0
   for (const message of history) {
-    const at = live.findIndex((recorded, index) => index >= from && (message.messageId === undefined ? sameMessage(message, recorded) : message.messageId === recorded.messageId))
-    const recorded = live[at]
-    if (recorded !== undefined) {
+    const mayBeView = message.messageId === undefined && message.role === 'system' && typeof message.content === 'string'
+    const earlier = mayBeView && typeof message.content === 'string' ? await shownSince(message.content) : undefined
+    if (earlier !== undefined) {
+      line = earlier
+      from = 0
+    }
+    const at = line.findIndex((expected, index) => index >= from && matches(message, expected))
+    if (at !== -1) {
       from = at + 1
-      aligned.push({ message, messageId: recorded.messageId, isNew: false })
-    } else if (message.messageId === undefined && (onlyShown.has(chatHash(message)) || (typeof message.content === 'string' && message.role === 'system' && (await isView(message.content))))) {
-      aligned.push({ message, messageId: undefined, isNew: false })
-    } else aligned.push({ message, messageId: message.messageId, isNew: true })
+      aligned.push({ message, messageId: line[at]?.live?.messageId, isNew: false })
+    } else aligned.push({ message, messageId: message.messageId, isNew: message.messageId !== undefined || !onlyShown.has(chatHash(message)) })
   }
   // What stands before the last recorded message cannot be new: it left the window before, and is in the log.
   const last = aligned.findLastIndex((entry) => entry.messageId !== undefined && !entry.isNew)

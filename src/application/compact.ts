@@ -82,6 +82,14 @@ const factsOf = (prepared: PreparedSummary, summary: Summary, standIn: boolean):
   ...(standIn ? { standIn } : {}),
 })
 
+/** The request of a job; a summarizer of somebody's own may throw already here. */
+function prepare(summarizer: Summarizer, job: SummaryJob): E.Either<SummarizerFailure, PreparedSummary> {
+  return E.tryCatch(
+    () => summarizer.prepare(job),
+    (error) => ({ kind: 'SummarizerFailed', failure: 'threw', detail: error instanceof Error ? error.message : String(error) }),
+  )
+}
+
 /** Builds the use case `compact(conversationId, mode)`. */
 export function createCompact(deps: CompactDependencies): (conversationId: string, mode: CompactMode, signal?: AbortSignal) => Promise<Compaction> {
   const { conversations, clock } = deps
@@ -128,26 +136,32 @@ export function createCompact(deps: CompactDependencies): (conversationId: strin
     /** Asks the summarizer, or the stand-in where the hard limit leaves no choice; records a failure before it is thrown. */
     private async summarize(state: Conversation, job: SummaryJob, trigger: Trigger, step: 'chunk' | 'resummarize'): Promise<SummaryResult> {
       if (!this.standingIn) {
-        const prepared = deps.summarizer.prepare(job)
-        await deps.registerPrompt(prepared)
-        const answer = await deps.summarizer.summarize(prepared, this.signal)()
-        if (E.isRight(answer)) return { summary: answer.right.text, sections: answer.right.sections, summarizer: factsOf(prepared, answer.right, false) }
+        const answer = await this.ask(deps.summarizer, job, false)
+        if (E.isRight(answer)) return answer.right
         if (answer.left.failure === 'request-too-large' && step === 'chunk' && job.kind === 'chunk' && job.messages.length > 1) throw new Stop(answer.left)
-        await this.recordFailure(prepared, answer.left, trigger, step)
+        await this.recordFailure(job, answer.left, trigger, step)
         const mayStandIn = trigger === 'hard' && step === 'chunk' && policyOf(state).standIn === 'extractive'
         if (!mayStandIn) throw new Stop(answer.left)
         this.standingIn = true
       }
-      const prepared = deps.standIn.prepare(job)
-      await deps.registerPrompt(prepared)
-      const answer = await deps.standIn.summarize(prepared, this.signal)()
+      const answer = await this.ask(deps.standIn, job, true)
       if (E.isLeft(answer)) throw new Stop(answer.left)
-      return { summary: answer.right.text, sections: answer.right.sections, summarizer: factsOf(prepared, answer.right, true) }
+      return answer.right
     }
 
-    private recordFailure(prepared: PreparedSummary, failure: SummarizerFailure, trigger: Trigger, step: 'chunk' | 'resummarize'): Promise<Conversation> {
-      const { strategy, provider, model, requestHash } = prepared
-      return this.record({ type: 'RecordFailure', step, failure: failure.failure, detail: failure.detail, trigger, strategy, provider, model, requestHash })
+    private async ask(summarizer: Summarizer, job: SummaryJob, standIn: boolean): Promise<E.Either<SummarizerFailure, SummaryResult>> {
+      const prepared = prepare(summarizer, job)
+      if (E.isLeft(prepared)) return prepared
+      await deps.registerPrompt(prepared.right)
+      const answer = await summarizer.summarize(prepared.right, this.signal)()
+      return E.map(({ text, sections, ...rest }: Summary) => ({ summary: text, sections, summarizer: factsOf(prepared.right, { text, ...rest }, standIn) }))(answer)
+    }
+
+    private recordFailure(job: SummaryJob, failure: SummarizerFailure, trigger: Trigger, step: 'chunk' | 'resummarize'): Promise<Conversation> {
+      const { strategy, provider, model } = deps.summarizer
+      const prepared = prepare(deps.summarizer, job)
+      const request = E.isRight(prepared) ? { requestHash: prepared.right.requestHash } : {}
+      return this.record({ type: 'RecordFailure', step, failure: failure.failure, detail: failure.detail, trigger, strategy, provider, model, ...request })
     }
 
     private async chunk(state: Conversation, messages: readonly LiveMessage[], background: Background, trigger: Trigger): Promise<SummaryResult> {
@@ -168,7 +182,7 @@ export function createCompact(deps: CompactDependencies): (conversationId: strin
           return last
         }
         const job: SummaryJob = { ...this.jobBase(state), kind: 'chunk', messages, existingSummary: background.summary }
-        await this.recordFailure(deps.summarizer.prepare(job), stop.failure, trigger, 'chunk')
+        await this.recordFailure(job, stop.failure, trigger, 'chunk')
         if (trigger !== 'hard' || policyOf(state).standIn !== 'extractive') throw stop
         this.standingIn = true
         result = await this.chunk(state, messages, background, trigger)
@@ -182,7 +196,8 @@ export function createCompact(deps: CompactDependencies): (conversationId: strin
     private reusable(state: Conversation, planned: Plan['chunks'][number] & { kind: 'recorded' }, background: Background): boolean {
       const job: SummaryJob = { ...this.jobBase(state), kind: 'chunk', messages: planned.messages, existingSummary: background.summary }
       const { requestHash, standIn } = planned.chunk.summarizer
-      return deps.summarizer.prepare(job).requestHash === requestHash || (standIn === true && deps.standIn.prepare(job).requestHash === requestHash)
+      const asked = (summarizer: Summarizer): boolean => { const prepared = prepare(summarizer, job); return E.isRight(prepared) && prepared.right.requestHash === requestHash }
+      return asked(deps.summarizer) || (standIn === true && asked(deps.standIn))
     }
 
     /** One cycle; gives what it folded, or undefined where there was nothing to fold. */

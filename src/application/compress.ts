@@ -4,15 +4,15 @@
  */
 import { either as E } from 'fp-ts'
 import { contextOf, type Context } from '../domain/context.js'
-import type { Conversation } from '../domain/conversation.js'
+import { liveMessage, type Conversation } from '../domain/conversation.js'
 import { hashOf } from '../domain/hash.js'
 import { conversationStream } from '../domain/ids.js'
 import { parseMessage, type ChatMessage, type MessageInput, type NewMessage } from '../domain/message.js'
 import { defaultEstimator, messageTokens } from '../domain/tokens.js'
-import { alignHistory, type Aligned } from './align-history.js'
+import { alignHistory, expectRecorded, expectShown, type Aligned, type Expected } from './align-history.js'
 import type { Compaction } from './compact.js'
 import { decodeFact, isOfType } from './facts.js'
-import type { Log } from './load-conversation.js'
+import { loadConversation, type Log } from './load-conversation.js'
 
 export interface Compressed<Message> {
   /** The context: the host's own objects where they stay, the view in front of them. */
@@ -34,18 +34,32 @@ export interface CompressDependencies {
   readonly onProblem: (problem: unknown) => void
 }
 
-/** Whether a text is a view that this conversation showed at some prune: walks the prunes back by the hashes that they recorded. */
-async function isViewOf(log: Log, state: Conversation, text: string): Promise<boolean> {
-  const wanted = hashOf(text)
+/** The prune that made this view: walks the prunes back by the hashes that they recorded. */
+async function pruneOfView(log: Log, state: Conversation, view: string): Promise<bigint | undefined> {
+  const wanted = hashOf(view)
   let at = state.lastPrune
   while (at !== undefined) {
     const [stored] = await log.store.readRevisions(conversationStream(state.conversationId), [at])
     const fact = stored === undefined ? undefined : await decodeFact(stored, log.bodies)
-    if (fact === undefined || !isOfType(fact, 'MessagesPruned')) return false
-    if (fact.data.viewHash === wanted) return true
+    if (fact === undefined || !isOfType(fact, 'MessagesPruned')) return undefined
+    if (fact.data.viewHash === wanted) return at
     at = fact.data.previous
   }
-  return false
+  return undefined
+}
+
+/** What the conversation showed right after the prune that made this view, and every message that was recorded since. */
+async function shownSince(log: Log, state: Conversation, view: string): Promise<Expected[] | undefined> {
+  const at = await pruneOfView(log, state, view)
+  if (at === undefined) return undefined
+  const then = await loadConversation(log, state.conversationId, at)
+  const expected = expectShown(then, contextNow(then))
+  for await (const stored of log.store.readStream(conversationStream(state.conversationId), { from: at + 1n })) {
+    if (stored.type !== 'MessageAppended') continue
+    const fact = await decodeFact(stored, log.bodies)
+    if (isOfType(fact, 'MessageAppended')) expected.push(expectRecorded(liveMessage(fact)))
+  }
+  return expected
 }
 
 function parseAll(history: readonly unknown[]): NewMessage[] {
@@ -86,7 +100,7 @@ export function createCompress(deps: CompressDependencies) {
       const parsed = parseAll(history)
       before = parsed.reduce((sum, message) => sum + messageTokens(message, defaultEstimator), 0)
       const start = await deps.load(conversationId)
-      const aligned = await alignHistory(parsed, start, contextNow(start), (text) => isViewOf(deps.log, start, text))
+      const aligned = await alignHistory(parsed, start, contextNow(start), (view) => shownSince(deps.log, start, view))
       const recorded = await deps.append(conversationId, aligned.filter((entry) => entry.isNew).map((entry) => entry.message))
       const done = await deps.compact(conversationId)
       if (done.failure !== undefined) deps.onProblem(done.failure)

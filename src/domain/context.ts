@@ -116,6 +116,14 @@ function capUnit(unit: Unit, cap: number, estimator: Estimator): Unit {
 const capView = (parts: readonly ViewPart[], cap: number, estimator: Estimator): ViewPart[] =>
   parts.map((part) => (part.kind === 'line' ? part : { ...part, text: shorten(part.text, cap, part.batchId, estimator) }))
 
+/** A group that no shortening makes fit, as one message that says what it is. */
+function inWords(unit: Unit, estimator: Estimator): Unit {
+  const source = unit[0]?.source
+  if (source === undefined) return unit
+  const body: MessageBody = { role: source.role === 'tool' ? 'user' : source.role, content: `[message ${source.messageId} does not fit the model's window; the log has it whole]` }
+  return [{ body, source, tokens: messageTokens(body, estimator) }]
+}
+
 /** Below so many tokens a shortened text says little more than that it is shortened; then whole groups are left out instead. */
 const SMALLEST_CAP_TOKENS = 64
 
@@ -131,9 +139,13 @@ function fit(layout: Layout, room: number, estimator: Estimator): Layout {
     capped = { ...layout, view: capView(layout.view, cap, estimator), window: layout.window.map((unit) => capUnit(unit, cap, estimator)) }
     if (layoutTokens(capped, estimator) <= room) return capped
   }
-  for (const frame of [capped, { ...capped, view: [] }, { ...capped, view: [], kept: capped.kept.map((unit) => capUnit(unit, SMALLEST_CAP_TOKENS, estimator)) }]) {
-    const left = leaveOutOldest(frame, room, estimator)
-    if (left !== undefined) return left
+  // Where not even the last group fits (an image in a tiny window), it is named in words, so that the context still ends with it.
+  const named = { ...capped, window: [...capped.window.slice(0, -1), ...capped.window.slice(-1).map((unit) => inWords(unit, estimator))] }
+  for (const whole of [capped, named]) {
+    for (const frame of [whole, { ...whole, view: [] }, { ...whole, view: [], kept: whole.kept.map((unit) => capUnit(unit, SMALLEST_CAP_TOKENS, estimator)) }, { ...whole, view: [], kept: [] }]) {
+      const left = leaveOutOldest(frame, room, estimator)
+      if (left !== undefined) return left
+    }
   }
   const nothing: Layout = { view: [], kept: [], note: noteOf(layout.kept.length + layout.window.length), window: [] }
   return layoutTokens(nothing, estimator) <= room ? nothing : { ...nothing, note: undefined }

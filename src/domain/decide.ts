@@ -213,6 +213,9 @@ function archive(state: Conversation, chunk: Chunk): FactData<'BatchArchived'> {
   }
 }
 
+/** Calls that were never answered are carried from prune to prune; beyond so many the oldest are given up, so that a prune stays small. */
+const MAX_FOLDED_CALLS = 256
+
 /** Calls that are folded without their result, and those folded before whose late result is still live or still to come. */
 function foldedCalls(state: Conversation, archived: readonly FactData<'BatchArchived'>[]): Carried['foldedCalls'] {
   const batchOf = new Map(archived.flatMap((batch) => batch.messageIds.map((id) => [id, batch.batchId] as const)))
@@ -224,7 +227,7 @@ function foldedCalls(state: Conversation, archived: readonly FactData<'BatchArch
     const batchId = batchOf.get(messages[group.call]?.messageId ?? '')
     return batchId === undefined ? [] : group.open.map((call) => ({ callId: call.id, name: callName(call), batchId }))
   })
-  return [...before, ...now]
+  return [...before, ...now].slice(-MAX_FOLDED_CALLS)
 }
 
 function archiveAndPrune(state: Conversation, command: Extract<Command, { type: 'ArchiveAndPrune' }>): Decision {

@@ -111,6 +111,22 @@ describe('what comes back', () => {
     expect(done.history).toHaveLength((await harness.context()).messages.length)
   })
 
+  it('and is given again much later, without ids, records nothing of what it held', async () => {
+    const harness = createHarness({ policy: SMALL })
+    let history: History = []
+    let older: History | undefined
+    for (const message of talk(120).map(nameless)) {
+      const { history: returned, batchesCreated } = await harness.compress([...history, message])
+      history = returned
+      if (batchesCreated > 0) older ??= roundTrip(returned)
+    }
+    const before = await recorded(harness)
+    const { history: after } = await harness.compress([...(older ?? []), { role: 'user', content: 'one more' }])
+    expect(older?.length).toBeGreaterThan(1)
+    expect(await recorded(harness)).toEqual([...before, ...hashes([{ role: 'user', content: 'one more' }])])
+    expect(after.at(-1)).toEqual({ role: 'user', content: 'one more' })
+  })
+
   it('and is given again records nothing, its own view and an older one included', async () => {
     const harness = createHarness({ policy: SMALL })
     const first: History = (await harness.compress(talk(25))).history

@@ -100,6 +100,14 @@ describe('what does not fit', () => {
     expect(['c', 'rx', 'ry'].map((id) => context.messageIds.includes(id))).toEqual([false, false, false])
   })
 
+  it('names a last message that nothing makes fit, so that the context still ends with it', () => {
+    const context = shown(tiny, text('u', 'hello'), appended('image', { role: 'user', content: [{ type: 'image_url', image_url: { url: 'x' } }], tokens: 1_002 }))
+    expect(context.messageIds.at(-1)).toBe('image')
+    expect(context.messages.at(-1)?.content).toContain('message image does not fit')
+    expect(context.shortened?.map(({ id, how }) => [id, how])).toContainEqual(['image', 'shortened'])
+    expect(context.tokens).toBeLessThanOrEqual(512)
+  })
+
   it('of the leading messages themselves is an error that names them', () => {
     const state = stateAfter([tiny, appended('s', { role: 'system', tokens: 400 }), appended('d', { role: 'developer', tokens: 200 })])
     expect(contextOf(state)).toEqual(E.left({ kind: 'LeadingTooLarge', messageIds: ['s', 'd'], tokens: 600, limit: 512 }))
