@@ -34,8 +34,9 @@ export async function agentLoop(model: Model = scripted, say: (line: string) => 
       await ledger.append(id, { ...answer, answers: { revision: context.revision.toString(), hash: context.hash } })
       const calls = answer.tool_calls ?? []
       if (calls.length === 0) {
-        say(String(answer.content))
-        return String(answer.content)
+        const said = typeof answer.content === 'string' ? answer.content : JSON.stringify(answer.content)
+        say(said)
+        return said
       }
       for (const call of calls) {
         const tool = tools.find((own) => own.name === call.function?.name)

@@ -23,7 +23,8 @@ export async function firstCompaction(store = 'memory', say: (line: string) => v
 
     const context = await ledger.context(id)
     say(`${String(context.messages.length)} messages, ${String(context.tokens)} tokens, hash ${context.hash.slice(0, 12)}`)
-    say(String(context.messages[1]?.content))
+    const view = context.messages[1]?.content
+    say(typeof view === 'string' ? view : '')
 
     const [hit] = await ledger.search('E_70 missing field', { conversationId: id, limit: 1 })
     say(`found in ${hit?.batchId ?? 'the live window'}: ${hit?.text ?? ''}`)
