@@ -46,7 +46,7 @@ export const toJson = (value: unknown): string => JSON.stringify(value, (_key, p
 
 function mayColour(stream: WriteStream): boolean {
   const { NO_COLOR = '', TERM = '' } = process.env
-  return stream.isTTY && NO_COLOR === '' && TERM !== 'dumb' && !process.argv.includes('--no-color')
+  return stream.isTTY === true && NO_COLOR === '' && TERM !== 'dumb' && !process.argv.includes('--no-color')
 }
 
 export const colours = pc.createColors(mayColour(process.stdout))
