@@ -3,7 +3,7 @@
  * (`| head`); colours are for terminals, and only where NO_COLOR is not set.
  */
 import { once } from 'node:events'
-import type { WriteStream } from 'node:tty'
+import { isatty } from 'node:tty'
 import pc from 'picocolors'
 
 /** Nobody reads our output any more. */
@@ -44,13 +44,14 @@ export function note(text: string): void {
 /** JSON in one line. A revision and a position are decimal strings: they may be larger than a number of JSON can safely be. */
 export const toJson = (value: unknown): string => JSON.stringify(value, (_key, part: unknown) => (typeof part === 'bigint' ? part.toString() : part))
 
-function mayColour(stream: WriteStream): boolean {
+// Asked of the system and not of the stream: `isTTY` is missing where there is no terminal, and picocolors takes that for its default, which is on in CI.
+function mayColour(fd: 1 | 2): boolean {
   const { NO_COLOR = '', TERM = '' } = process.env
-  return stream.isTTY === true && NO_COLOR === '' && TERM !== 'dumb' && !process.argv.includes('--no-color')
+  return isatty(fd) && NO_COLOR === '' && TERM !== 'dumb' && !process.argv.includes('--no-color')
 }
 
-export const colours = pc.createColors(mayColour(process.stdout))
-export const noteColours = pc.createColors(mayColour(process.stderr))
+export const colours = pc.createColors(mayColour(1))
+export const noteColours = pc.createColors(mayColour(2))
 
 const grouped = new Intl.NumberFormat('en-US')
 /** 12345 → 12,345. */
