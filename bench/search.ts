@@ -72,10 +72,10 @@ async function withinConversations(ledger: Ledger, most: number, bench: Bench): 
   const first: number[] = []
   for (let at = 0; at < all; at += 1) first.push(await timed(async () => await ledger.search(word(500), { conversationId: `conversation ${String(at)}` })))
   await ledger.search(word(500), { conversationId: LONGEST })
-  const measured = await inTurns(4, {
+  const measured = await inTurns(8, {
     short: async (round) => await searches(ledger, 25, round, (random) => ({ conversationId: `conversation ${String(Math.floor(random() * all))}` })),
     long: async (round) => await searches(ledger, 10, round, () => ({ conversationId: LONGEST })),
-  })
+  }, 2)
   return [
     against('search within a conversation of 1,000, p95', p95(measured.short), { most }, milliseconds, undefined, 'one to five rare, middling, frequent or mixed words, in equal parts; the conversation was searched before'),
     told('search within a conversation of 1,000, p50', median(measured.short), milliseconds),
