@@ -74,7 +74,7 @@ export const group: Group = {
       await prove(log)
       const figures: Figure[] = []
       for (const window of WINDOWS) {
-        const measured = await inTurns(6, { few: async () => await loads(log, `few-${String(window)}`), many: async () => await loads(log, `many-${String(window)}`) })
+        const measured = await inTurns(10, { few: async () => await loads(log, `few-${String(window)}`), many: async () => await loads(log, `many-${String(window)}`) }, 4)
         const long = (window === WINDOWS[0] ? MANY : MANY / 10).toLocaleString('en')
         const name = `load a context at ${long} messages, window of ${window.toLocaleString('en')} tokens`
         const few = (value: number): { name: string; value: number } => ({ name: `at ${FEW.toLocaleString('en')}`, value })

@@ -169,7 +169,7 @@ function pageSize(): { events: number; learnFrom(rows: readonly EventRow[]): voi
     learnFrom(rows) {
       if (rows.length === 0) return
       const average = rows.reduce((sum, row) => sum + row.data.length + row.metadata.length, 0) / rows.length
-      this.events = Math.max(1, Math.min(Math.floor(4_000_000 / (average + 1)), this.events * 2, 2_000))
+      this.events = Math.max(1, Math.min(Math.floor(4_000_000 / (average + 1)), this.events * 4, 2_000))
     },
   }
 }
