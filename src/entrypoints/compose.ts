@@ -215,8 +215,6 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     log,
     conversationIds: () => conversationsOfLog(log),
     async compareRows(conversationId, facts) {
-      const positions = new Map<bigint, bigint>()
-      for (const fact of facts) positions.set(fact.revision, fact.position)
       const compared = await compareRows(db, projections, conversationId, facts)
       return compared.flatMap(({ projection, factsBehind, differences }) => [
         ...(factsBehind === 0 ? [] : [`${projection} is ${String(factsBehind)} facts behind`]),
