@@ -105,7 +105,8 @@ export async function createBulkLog(db: Database): Promise<BulkLog> {
     },
     // Of a new conversation there is nothing to read; of one that is being written everything is in memory.
     readStream: (stream) => (revisions.has(stream) ? unread() : Readable.from([])),
-    readRevisions: unread, findByIds: unread, readAll: unread, subscribe: unread,
+    recognizes: 'always',
+    readRevisions: unread, findByIds: unread, eventAt: unread, readAll: unread, subscribe: unread,
     head: () => Promise.resolve(head),
     streamRevision: (stream) => Promise.resolve(revisions.get(stream) ?? -1n),
   }

@@ -151,7 +151,15 @@ export function createConversations({ log, clock, cacheTokens = 8_000_000, alone
     let asked = commands
     let state = cache.get(conversationId) ?? (await load(conversationId))
     let conflict: AppendFailure | undefined
+    let checkedAt: bigint | undefined
     for (let tries = 0; tries < CONFLICT_ATTEMPTS; tries += 1) {
+      if (log.store.recognizes === 'at-its-revision' && state.messagesCompressed > 0 && checkedAt !== state.revision) {
+        // The state knows the ids since the last prune; for older ones nobody but us keeps this store from recording them twice.
+        checkedAt = state.revision
+        const same = await recordedBefore(stream, asked, messageEventIds(stream, asked))
+        if (E.isLeft(same)) return same
+        if (same.right.size > 0) asked = without(asked, same.right)
+      }
       const encoded: Encoded = { events: [], bodies: [], facts: [] }
       let seen = state
       let refused: E.Either<Rejection, never> | undefined

@@ -11,6 +11,6 @@ export interface StoredEvent extends EventToAppend {
   readonly stream: string
   /** Place in its stream, from 0n, without gaps. */
   readonly revision: bigint
-  /** Place in the whole log. Grows with every event; a reader that goes by it sees every committed event. */
+  /** Place in the whole log. Grows with every event, in some stores with gaps; a reader that goes by it sees every committed event. */
   readonly position: bigint
 }

@@ -56,9 +56,15 @@ export type SubscriptionItem =
 
 export interface EventStore {
   /**
+   * What `append` itself notices of an event that is there already. `always`: the same id, however late and at whatever `expected`.
+   * `at-its-revision`: only at the revision where it stands (a KurrentDB has no index of ids); who appends an id that may be older asks
+   * `findByIds` first.
+   */
+  readonly recognizes: 'always' | 'at-its-revision'
+  /**
    * Appends all of `events` in this order, or none.
-   * The same ids with the same content again, however late and at whatever `expected`, give the first result (`repeated`).
-   * That check comes before the one of the revision, so that a retry after a lost answer is no conflict.
+   * The same events again at the same `expected` give the first result (`repeated`), however late; where the store recognizes them always,
+   * at any `expected`. That check comes before the one of the revision, so that a retry after a lost answer is no conflict.
    */
   append(stream: string, expected: ExpectedRevision, events: readonly EventToAppend[]): TE.TaskEither<AppendFailure, Appended>
   /** The stream's events from `from` on, in `direction`; nothing where there is no such stream. */
@@ -67,11 +73,13 @@ export interface EventStore {
   readRevisions(stream: string, revisions: readonly bigint[]): Promise<StoredEvent[]>
   /** The events of `stream` with these ids, in ascending order of revision, however old. */
   findByIds(stream: string, ids: readonly string[]): Promise<StoredEvent[]>
+  /** The event at a position that this store gave for it; undefined where none is there (the position comes from another log). */
+  eventAt(position: bigint): Promise<StoredEvent | undefined>
   /** Events of all streams by position. Pages inside; ends at the head that it meets. */
   readAll(options?: ReadAllOptions): AsyncIterable<StoredEvent>
   /** Like `readAll`, and then goes on with what is appended, until `signal` aborts (then it ends without an error). */
   subscribe(options: ReadAllOptions & { readonly signal: AbortSignal }): AsyncIterable<SubscriptionItem>
-  /** Position of the last committed event; -1n in an empty store. */
+  /** Position of the last committed event, those of the store itself included; -1n in an empty store. */
   head(): Promise<bigint>
   /** Last revision of a stream; -1n where there is none. */
   streamRevision(stream: string): Promise<bigint>

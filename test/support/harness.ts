@@ -152,6 +152,8 @@ export function createTroubledStore(store: EventStore): TroubledStore {
     },
     readStream: (stream, options) => counting(store.readStream(stream, options)),
     readRevisions: async (stream, revisions) => counted(await store.readRevisions(stream, revisions)),
+    recognizes: store.recognizes,
+    eventAt: (position) => store.eventAt(position),
     findByIds: async (stream, ids) => counted(await store.findByIds(stream, ids)),
   }
   return troubled

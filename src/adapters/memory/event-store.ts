@@ -86,6 +86,7 @@ export function createMemoryEventStore(): MemoryEventStore {
   }
 
   return {
+    recognizes: 'always',
     append: (stream, expected, events) =>
       TE.fromIOEither(() => {
         const checked = checkAppend(stream, expected, events)
@@ -113,6 +114,10 @@ export function createMemoryEventStore(): MemoryEventStore {
       open()
       const byId = streams.get(stream)?.byId
       return [...new Set(ids)].flatMap((id) => byId?.get(id) ?? []).toSorted((a, b) => (a.revision < b.revision ? -1 : 1))
+    },
+    async eventAt(position) {
+      open()
+      return log[Number(position)]
     },
     readAll,
     subscribe,

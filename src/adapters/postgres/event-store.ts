@@ -93,6 +93,7 @@ export function createPostgresEventStore(db: Database, { pollMs = 250 }: Postgre
   }
 
   return {
+    recognizes: 'always',
     append: (stream, expected, events) => async () => {
       const checked = checkAppend(stream, expected, events)
       if (E.isLeft(checked)) return checked
@@ -118,6 +119,11 @@ export function createPostgresEventStore(db: Database, { pollMs = 250 }: Postgre
 
     readRevisions: async (stream, revisions) => (await db.query<EventRow>(READ_REVISIONS, [stream, revisions])).map(eventOf),
     findByIds: async (stream, ids) => (await db.query<EventRow>(FIND_BY_IDS, [stream, ids])).map(eventOf),
+
+    async eventAt(position) {
+      const [row] = await db.query<EventRow>(EVENT_AT, [position])
+      return row === undefined ? undefined : eventOf(row)
+    },
 
     async *readAll({ after = -1n, prefix, limit = Infinity } = {}) {
       let left = limit
@@ -182,6 +188,7 @@ function failureOf(failure: unknown): AppendFailure {
 const COLUMNS = 'position, revision, id, stream, type, data, metadata'
 const HEAD = 'select position from log_head'
 const STREAM_REVISION = 'select revision from streams where stream = $1'
+const EVENT_AT = `select ${COLUMNS} from events where position = $1`
 const READ_ALL = `select ${COLUMNS} from events where position > $1 and position <= $2 order by position`
 // starts_with takes the prefix as it is; in a LIKE its % and _ would stand for anything.
 const READ_ALL_PREFIX = `select ${COLUMNS} from events where position > $1 and position <= $2 and starts_with(stream, $3) order by position`
