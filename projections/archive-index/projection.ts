@@ -46,7 +46,7 @@ const batches: Table = {
     ...coded,
   },
   key: ['conversation_id', 'batch_id'],
-  // The second finds the batch of a message, and how far a conversation is archived.
+  // The second finds the batch of a message.
   indexes: [byTerm, '(conversation_id, last_revision)'],
 }
 

@@ -33,13 +33,9 @@ export function createArchiveIndex(sql: Sql, options: ArchiveIndexOptions = {}):
     conversation: createConversationCache(sql, options.cacheBytes),
     batches: async (conversationId) => (await sql.query<BatchTermsRow>(`${BATCH_TERMS} where active and conversation_id = $1 order by first_revision`, [conversationId])).map(batchCandidate),
     candidates: async (within, terms) => await candidates(sql, within, terms),
-    phrase: async (within, text, limit, upTo) => await phrase(sql, within, text, limit, upTo),
+    phrase: async (within, text, limit) => await phrase(sql, within, text, limit),
     messages: async (refs) => await messageRows(sql, refs),
     batchRows: async (refs) => await batchRows(sql, refs),
-    async archivedUpTo(conversationId) {
-      const [row] = await sql.query<{ last: string | null }>('select max(last_revision) as last from archive_batches where conversation_id = $1', [conversationId])
-      return Number(row?.last ?? -1)
-    },
     nearest: async (within, model, vector, limit) => await nearestMessages(sql, within, model, vector, limit),
   }
 }
@@ -154,12 +150,12 @@ const repliesTo = (row: CandidateRow, before: CandidateRow | undefined): boolean
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
-async function phrase(sql: Sql, within: Within, text: string, limit: number, upTo: number): Promise<readonly MessageRef[]> {
+async function phrase(sql: Sql, within: Within, text: string, limit: number): Promise<readonly MessageRef[]> {
   const { condition, value } = withinCondition(within, 1)
   const rows = await sql.query<{ conversationId: string; revision: string }>(
     `select conversation_id as "conversationId", revision from archive_messages
-     where ${condition} and strpos(lower(text), lower($2)) > 0 and ($4::int8 is null or revision <= $4) order by conversation_id desc, revision desc limit $3`,
-    [value, storable(text), limit, Number.isFinite(upTo) ? String(upTo) : null],
+     where ${condition} and strpos(lower(text), lower($2)) > 0 order by conversation_id desc, revision desc limit $3`,
+    [value, storable(text), limit],
   )
   return rows.map(({ conversationId, revision }) => ({ conversationId, revision: Number(revision) }))
 }

@@ -23,10 +23,6 @@ export interface SearchOptions {
   readonly limit?: number
   /** Default 'all'. */
   readonly include?: 'messages' | 'batches' | 'all'
-  /** Leaves out the messages that no batch covers: the agent still sees them. */
-  readonly excludeLive?: boolean
-  /** Leaves out these batches: the ones whose text the agent still sees. */
-  readonly excludeBatchIds?: readonly string[]
 }
 
 export interface SearchHit {
@@ -51,34 +47,26 @@ const DEFAULT_LIMIT = 10
 /** How far down the list by meaning counts, and the constant of reciprocal rank fusion (Cormack and others, 2009). */
 const NEAREST = 50
 const FUSION = 60
-/** Places ranked beyond those asked for: some turn out to be live (pinned ones) or gone when they are opened. */
+/** Places ranked beyond those asked for: some are gone when they are opened. */
 const SPARE = 200
 
 /** The best hits for a query, best first. */
 export async function search({ index, embedding }: SearchPorts, query: string, options: SearchOptions): Promise<readonly SearchHit[]> {
   const { within, limit = DEFAULT_LIMIT, include = 'all' } = options
   if (limit <= 0) return []
-  const upTo = await revisionsUpTo(index, options)
   const [byText, byMeaning] = await Promise.all([
-    foundByText(index, query, options, upTo),
+    foundByText(index, query, options),
     embedding === undefined || include === 'batches' ? [] : foundByMeaning(index, embedding, query, within),
   ])
   const found = byMeaning.length === 0 ? byText : fused(byText, byMeaning)
-  const excluded = new Set(options.excludeBatchIds)
-  const allowed = found.filter((each) => (each.kind === 'batch' ? !excluded.has(each.batchId) : each.revision <= upTo))
-  return await hitsOf(index, allowed, options.excludeLive === true, limit)
+  return await hitsOf(index, found, limit)
 }
 
-/** The last revision that may be found. Nearly all live messages of a conversation lie behind its last batch, so they are left out before ranking. */
-async function revisionsUpTo(index: ArchiveIndex, { within, excludeLive }: SearchOptions): Promise<number> {
-  return excludeLive === true && 'conversationId' in within ? await index.archivedUpTo(within.conversationId) : Infinity
-}
-
-async function foundByText(index: ArchiveIndex, query: string, { within, include = 'all', limit = DEFAULT_LIMIT }: SearchOptions, upTo: number): Promise<readonly Found[]> {
+async function foundByText(index: ArchiveIndex, query: string, { within, include = 'all', limit = DEFAULT_LIMIT }: SearchOptions): Promise<readonly Found[]> {
   const terms = queryTerms(query)
-  if (terms.length === 0) return include === 'batches' ? [] : await foundAsPhrase(index, within, query, limit, upTo)
+  if (terms.length === 0) return include === 'batches' ? [] : await foundAsPhrase(index, within, query, limit)
   const { corpus, batches, conversationIdAt } = await gathered(index, within, terms, include)
-  const ranked = rank(query, terms, corpus, { most: limit + SPARE, accepts: (at) => (corpus.revisions[at] ?? 0) <= upTo })
+  const ranked = rank(query, terms, corpus, { most: limit + SPARE })
   const weighted = weightedTerms(terms, namesIn(corpus))
   const inCorpus = batches.map((batch) => inCorpusOf(batch, corpus, conversationIdAt))
   const entries =
@@ -129,10 +117,10 @@ function partition(size: number, isBefore: (at: number) => boolean): number {
   return low
 }
 
-async function foundAsPhrase(index: ArchiveIndex, within: Within, query: string, limit: number, upTo: number): Promise<readonly Found[]> {
+async function foundAsPhrase(index: ArchiveIndex, within: Within, query: string, limit: number): Promise<readonly Found[]> {
   const text = query.trim()
   if (text === '') return []
-  const refs = await index.phrase(within, text, Math.max(limit, NEAREST), upTo)
+  const refs = await index.phrase(within, text, Math.max(limit, NEAREST))
   return refs.map((ref, place) => ({ kind: 'message', ...ref, score: 1 / (1 + place) }))
 }
 
@@ -159,12 +147,11 @@ function fused(...lists: readonly (readonly Found[])[]): readonly Found[] {
   return [...all.values()].toSorted((a, b) => b.score - a.score)
 }
 
-/** Opens what was found, from the top of the list, until there are enough: some turn out to be live, or gone since they were ranked. */
-async function hitsOf(index: ArchiveIndex, found: readonly Found[], excludeLive: boolean, limit: number): Promise<readonly SearchHit[]> {
+/** Opens what was found, from the top of the list, until there are enough: some are gone since they were ranked. */
+async function hitsOf(index: ArchiveIndex, found: readonly Found[], limit: number): Promise<readonly SearchHit[]> {
   const hits: SearchHit[] = []
   for (let from = 0; from < found.length && hits.length < limit; from += limit) {
-    const opened = await open(index, found.slice(from, from + limit))
-    hits.push(...opened.filter((hit) => !excludeLive || hit.batchId !== null))
+    hits.push(...(await open(index, found.slice(from, from + limit))))
   }
   return hits.slice(0, limit)
 }

@@ -25,6 +25,7 @@ const numberOf = (value: unknown): unknown => (typeof value === 'string' && valu
 const valuesSchema = z.strictObject({
   store: text.default(DEFAULT_STORE),
   database: text.optional(),
+  workers: z.enum(['inside', 'elsewhere']).default('inside'),
   summarizer: z.enum(['extractive', 'openai']).default('extractive'),
   strategy: z.enum(['fold-in', 'structured']).optional(),
   model: text.optional(),
@@ -162,7 +163,8 @@ export async function loadConfig(sources: ConfigSources, options: { readonly wri
   const baseOf = (key: string): string => (file !== undefined && origins[key] === `${file.path}: ${key}` ? dirname(file.path) : sources.cwd)
   const config: Config = { ...parsed.data, origins, baseOf, policy: options.writes ? await policyOf(sources, file) : undefined }
   // A folder that the config file names lies beside that file, wherever the command is called.
-  return isFolder(config.store) ? { ...config, store: isAbsolute(config.store) ? config.store : join(baseOf('store'), config.store) } : config
+  const placed = (key: 'store' | 'database', address: string): string => (isFolder(address) && !isAbsolute(address) ? join(baseOf(key), address) : address)
+  return { ...config, store: placed('store', config.store), ...(config.database === undefined ? {} : { database: placed('database', config.database) }) }
 }
 
 /** Whether a store is a folder, and not the address of a server or the memory. */

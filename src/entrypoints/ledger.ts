@@ -36,8 +36,16 @@ export interface AppendResult {
   readonly position: bigint | undefined
 }
 
+/** Read your own write: wait until a position, which an append gave, is among what is read. */
+export interface WaitOptions {
+  /** Default: what this ledger recorded itself is among it. */
+  readonly waitFor?: bigint
+  /** Milliseconds; default 5,000. What is not there by then is an error, `ProjectionsBehind`. */
+  readonly timeout?: number
+}
+
 /** Where to search, and for how much. Without a conversation or a scope: the conversations that name no scope. */
-export interface LedgerSearchOptions {
+export interface LedgerSearchOptions extends WaitOptions {
   readonly conversationId?: string
   readonly scope?: string
   /** Hits at most; default 10. */
@@ -60,17 +68,17 @@ export interface Ledger {
   /** Resolves when the messages are recorded, all or none; compaction runs behind it. The same message again records nothing. */
   append(conversationId: string, messages: MessageInput | readonly MessageInput[], options?: AppendOptions): Promise<AppendResult>
   /** The context to send to the model: always includes the last message, is valid for the chat API, and fits the window. */
-  context(conversationId: string): Promise<Context>
+  context(conversationId: string, options?: WaitOptions): Promise<Context>
   /** Compacts now. Without `force` only where the context is at its limit. A failure is returned, not thrown. */
   compact(conversationId: string, options?: { readonly force?: boolean }): Promise<Compaction>
-  /** Waits for compaction behind the appends; with an id, for that conversation's alone. */
+  /** Waits for compaction behind the appends of this ledger, where it compacts itself; with an id, for that conversation's alone. */
   settled(conversationId?: string): Promise<void>
   /** Searches batches and messages, best first, within one conversation or one scope (by default: those without a scope). */
   search(query: string, options?: LedgerSearchOptions): Promise<readonly SearchHit[]>
   /** Every fact of a conversation, oldest first; from a revision on, and at most so many, where that is asked for. */
   log(conversationId: string, options?: LogOptions): AsyncIterable<RecordedFact>
   /** Every conversation, the one that something happened in last first. */
-  list(options?: { readonly scope?: string }): Promise<readonly ConversationSummary[]>
+  list(options?: { readonly scope?: string } & WaitOptions): Promise<readonly ConversationSummary[]>
   /** Proves that nothing was lost, of one conversation or of all. */
   verify(conversationId?: string, options?: VerifyOptions): Promise<Verification>
   /** Keeps a message out of compaction, and shows it word for word. */

@@ -69,13 +69,11 @@ export interface ArchiveIndex {
   batches(conversationId: string): Promise<readonly BatchCandidate[]>
   /** Messages and batches with the rarest of the terms: as many as ranking can look at, whatever the size of the scope. */
   candidates(within: Within, terms: readonly string[]): Promise<{ readonly messages: ScopeCandidates; readonly batches: readonly BatchCandidate[] }>
-  /** Messages that hold this very text, up to a revision, newest first: for queries of nothing but function words, which are no terms. */
-  phrase(within: Within, text: string, limit: number, upTo: number): Promise<readonly MessageRef[]>
+  /** Messages that hold this very text, newest first: for queries of nothing but function words, which are no terms. */
+  phrase(within: Within, text: string, limit: number): Promise<readonly MessageRef[]>
   /** In the order asked; a message that is gone is left out. */
   messages(refs: readonly MessageRef[]): Promise<readonly MessageRow[]>
   batchRows(refs: readonly BatchRef[]): Promise<readonly BatchRow[]>
-  /** Revision up to which batches cover messages, or -1: what lies behind it is live. */
-  archivedUpTo(conversationId: string): Promise<number>
   /** Nearest by meaning, where vectors of this model are there; undefined where none are. */
   nearest?(within: Within, model: string, vector: readonly number[], limit: number): Promise<readonly MessageRef[] | undefined>
 }

@@ -81,23 +81,20 @@ function searchIsRight(open: () => Promise<Opened>): void {
     test('a message in the run of a batch that does not cover it is live', async () => {
       const [hit] = await found('tulips', { include: 'messages' })
       expect(hit).toMatchObject({ messageIds: ['m3'], batchId: null })
-      expect(ids(await found('tulips lighthouse', { excludeLive: true, include: 'messages' }))).not.toContain('m3')
     })
 
     test('finds the names and arguments of tool calls', async () => {
       expect(ids(await found('Quimby', { include: 'messages' }))[0]).toBe('m4')
     })
 
-    test('live messages are found, unless they are left out', async () => {
+    test('live messages are found', async () => {
       expect(ids(await found('lighthouse keys'))).toEqual(['m7', 'm6'])
-      expect(ids(await found('lighthouse keys', { excludeLive: true }))).toEqual(['m6'])
     })
 
     test('a batch that repeats its messages stands behind them, and one that says more is found by it', async () => {
       expect(ids(await found('zebra'))).toEqual(['m1', 'm2', 'b1'])
       const [hit] = await found('expedition')
       expect(hit).toMatchObject({ kind: 'batch', batchId: 'b1', messageIds: ['m1', 'm2', 'm4'], firstRevision: 1n, lastRevision: 4n })
-      expect(ids(await found('expedition', { excludeBatchIds: ['b1'] }))).toEqual([])
       expect(ids(await found('harbour', { include: 'batches' }))).toEqual(['b2'])
     })
 
@@ -108,8 +105,7 @@ function searchIsRight(open: () => Promise<Opened>): void {
     test('function words alone are looked for as they stand', async () => {
       expect(ids(await found('because of the'))).toEqual(['m6'])
       expect(ids(await found('under the'))).toEqual(['m7'])
-    expect(await found('under the', { excludeLive: true })).toEqual([])
-    expect(await found('of of of')).toEqual([])
+      expect(await found('of of of')).toEqual([])
       expect(await found('   ')).toEqual([])
     })
 

@@ -116,12 +116,10 @@ export interface Ranked {
 export interface RankOptions {
   /** How many places are ordered; more are not looked for. */
   readonly most?: number
-  /** Places that it says false of are scored, and left out of the order. */
-  readonly accepts?: (at: number) => boolean
 }
 
 /** Ranks the messages of a corpus. `query` is only read for dates; `terms` are its terms. */
-export function rank(query: string, terms: readonly string[], corpus: Corpus, { most = Infinity, accepts }: RankOptions = {}): Ranked {
+export function rank(query: string, terms: readonly string[], corpus: Corpus, { most = Infinity }: RankOptions = {}): Ranked {
   const { size, authors } = corpus
   const isName = namesIn(corpus)
   const speakers = new Set(terms.filter(isName))
@@ -145,7 +143,7 @@ export function rank(query: string, terms: readonly string[], corpus: Corpus, { 
     const score = scores[at] ?? 0
     if (score <= 0 || near[at] !== 1) continue
     scores[at] = score * (factorOf.get(authors[at] ?? '') ?? 1) * timeFactor(asked, corpus.times[at] ?? 0)
-    if (accepts === undefined || accepts(at)) matching.push(at)
+    matching.push(at)
   }
   return { scores, order: best(matching, scores, most) }
 }

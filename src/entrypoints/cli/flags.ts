@@ -17,8 +17,9 @@ export interface Setting {
 }
 
 export const settings: readonly Setting[] = [
-  { key: 'store', flag: 'store', env: 'CONTEXT_LEDGER_STORE', group: 'Ledger:', describe: 'Folder of the ledger, or postgres://… [default: .context-ledger]' },
-  { key: 'database', flag: 'database', env: 'CONTEXT_LEDGER_DATABASE', group: 'Ledger:', describe: 'Where the read models are, for a log that is no Postgres' },
+  { key: 'store', flag: 'store', env: 'CONTEXT_LEDGER_STORE', group: 'Ledger:', describe: 'Folder of the ledger, postgres://… or esdb://… [default: .context-ledger]' },
+  { key: 'database', flag: 'database', env: 'CONTEXT_LEDGER_DATABASE', group: 'Ledger:', describe: 'Where the read models are, for a log in KurrentDB: postgres://…, or a folder' },
+  { key: 'workers', flag: 'workers', env: 'CONTEXT_LEDGER_WORKERS', group: 'Ledger:', choices: ['inside', 'elsewhere'], describe: 'Who keeps the read models and compacts: this process, or `projections run` and `compaction run` [default: inside]' },
   { key: 'summarizer', flag: 'summarizer', env: 'CONTEXT_LEDGER_SUMMARIZER', group: 'Summarizer:', choices: ['extractive', 'openai'], describe: 'Who summarizes [default: extractive]' },
   { key: 'strategy', flag: 'strategy', env: 'CONTEXT_LEDGER_STRATEGY', group: 'Summarizer:', choices: ['fold-in', 'structured'], describe: 'How the model is asked [default: fold-in]' },
   { key: 'model', flag: 'model', env: 'CONTEXT_LEDGER_MODEL', fallbackEnv: 'OPENAI_MODEL', group: 'Summarizer:', describe: 'Model that summarizes' },

@@ -40,6 +40,7 @@ export async function withLedger<T>(flags: Flags, needs: SessionNeeds, work: (se
   const warnings: string[] = []
   const ledger = await openLedger({
     store: config.store,
+    workers: config.workers,
     ...(config.database === undefined ? {} : { database: config.database }),
     ...(needs.writes === true ? { summarizer: await summarizerOf(config), persona: await personaOf(config) } : {}),
     ...(config.policy === undefined ? {} : { policy: config.policy }),

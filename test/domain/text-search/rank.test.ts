@@ -81,11 +81,6 @@ describe('rank', () => {
     const many = Array.from({ length: 500 }, (_, place): Said => ({ text: `zebra ${'plain '.repeat((place * 7) % 31)}` }))
     expect(orderOf('zebra', many, 10)).toEqual(orderOf('zebra', many).slice(0, 10))
   })
-
-  test('`accepts` leaves places out of the order', () => {
-    const corpus = corpusOf([{ text: 'zebra one' }, { text: 'zebra two' }])
-    expect(rank('zebra', ['zebra'], corpus, { accepts: (at) => at === 1 }).order).toEqual([1])
-  })
 })
 
 function batch(text: string, from: number, to: number): BatchInCorpus {

@@ -1,0 +1,297 @@
+/** Makes a ledger of its parts: the use cases over one log, one database of read models and one summarizer. It knows no adapter. */
+import { compareRows } from '../../projections/compare.js'
+import { createArchiveIndex } from '../../projections/archive-index/queries.js'
+import { fillVectors } from '../../projections/archive-index/vectors.js'
+import type { Projection } from '../../projections/projection.js'
+import { listConversations } from '../../projections/live-messages/queries.js'
+import { createProjectionRunner } from '../../projections/runner.js'
+import { createAppendMessages } from '../application/append-messages.js'
+import { createBackground } from '../application/background.js'
+import { createCompact, isCompactionDue, type Compaction } from '../application/compact.js'
+import { createCompress } from '../application/compress.js'
+import { decodeFact } from '../application/facts.js'
+import { createConversations } from '../application/handle-command.js'
+import type { Log } from '../application/load-conversation.js'
+import { createRegisterPrompt } from '../application/register-prompt.js'
+import { search, type SearchHit, type SearchOptions } from '../application/search.js'
+import { conversationsOfLog, createVerify } from '../application/verify.js'
+import type { Provenance } from '../domain/codec.js'
+import { contextOf } from '../domain/context.js'
+import type { Conversation } from '../domain/conversation.js'
+import type { Command } from '../domain/decide.js'
+import { checkId, conversationStream } from '../domain/ids.js'
+import { parseMessage, type MessageInput, type NewMessage } from '../domain/message.js'
+import { parsePolicySettings, type PolicySettings } from '../domain/policy.js'
+import type { Claims } from '../ports/claims.js'
+import type { Clock } from '../ports/clock.js'
+import type { EmbeddingModel } from '../ports/embedding-model.js'
+import type { Database } from '../ports/sql.js'
+import type { Summarizer } from '../ports/summarizer.js'
+import { createAgentTools } from './agent-tools.js'
+import { valueOf, type ConversationSummary, type Ledger, type WaitOptions } from './ledger.js'
+import { problem, type Failure } from './problem.js'
+
+export interface LedgerParts {
+  readonly log: Log
+  /** Where the read models are. */
+  readonly db: Database
+  readonly projections: readonly Projection[]
+  /** True where no other process can write to this log. */
+  readonly alone: boolean
+  /** `inside`: this ledger keeps the read models and compacts. `elsewhere`: processes of their own do. */
+  readonly workers: 'inside' | 'elsewhere'
+  readonly claims: Claims
+  readonly summarizer: Summarizer
+  /** Summarizes at the hard limit where the summarizer fails. */
+  readonly standIn: Summarizer
+  readonly persona: string
+  readonly embedding: EmbeddingModel | undefined
+  /** Settings for what is appended through this ledger. */
+  readonly policy: PolicySettings | undefined
+  readonly actor: string
+  readonly clock: Clock
+  readonly onProblem: (problem: unknown) => void
+  /** Lets go of the log and the database. */
+  readonly close: () => Promise<void>
+}
+
+const LIST_PAGE = 500
+/** How long a reader waits for read models that another process keeps, where it does not say itself. */
+const WAIT_MS = 5_000
+const HEAD_POLL_MS = 20
+
+const bad = (field: string, detail: string): Error => problem({ kind: 'BadInput', field, detail })
+const fail = (failure: Failure): Error => problem(failure)
+const pause = (ms: number): Promise<void> => new Promise((resolve) => { setTimeout(resolve, ms) })
+
+const isList = (messages: MessageInput | readonly MessageInput[]): messages is readonly MessageInput[] => Array.isArray(messages)
+const asList = (messages: MessageInput | readonly MessageInput[]): readonly MessageInput[] => (isList(messages) ? messages : [messages])
+
+function parseMessages(inputs: readonly MessageInput[]): NewMessage[] {
+  return inputs.map((input, at) =>
+    valueOf(parseMessage(input), (left) => problem(inputs.length === 1 ? left : { ...left, field: `messages[${String(at)}].${left.field}` })),
+  )
+}
+
+/** The settings of a policy, checked; throws where one is wrong. */
+export const settingsOf = (policy: PolicySettings | undefined): PolicySettings | undefined =>
+  policy === undefined ? undefined : valueOf(parsePolicySettings(policy), problem)
+
+/** How long to wait, checked. */
+function timeoutOf({ timeout = WAIT_MS }: WaitOptions): number {
+  if (!Number.isFinite(timeout) || timeout < 0) throw bad('timeout', 'must be a number of milliseconds, 0 or more')
+  return timeout
+}
+
+/** Builds the ledger. Nothing runs until it is used. */
+export function createLedger(parts: LedgerParts): Ledger {
+  const { log, db, projections, workers, clock, actor, summarizer, embedding, onProblem } = parts
+  const conversations = createConversations({ log, clock, alone: parts.alone })
+  const decode = (stored: Parameters<typeof decodeFact>[0]): ReturnType<typeof decodeFact> => decodeFact(stored, log.bodies)
+  const runner = createProjectionRunner({ db, store: log.store, decode, projections, onFailure: onProblem })
+  const index = createArchiveIndex(db)
+  const compact = createCompact({
+    conversations,
+    summarizer,
+    standIn: parts.standIn,
+    persona: parts.persona,
+    claims: parts.claims,
+    clock,
+    registerPrompt: createRegisterPrompt(log, clock, actor),
+    actor,
+  })
+  const background = createBackground(
+    (conversationId, signal) => compact(conversationId, 'due', signal),
+    async (conversationId) => isCompactionDue(await conversations.load(conversationId)),
+    (_conversationId, done) => { if (done.failure !== undefined) onProblem(done.failure) },
+  )
+  const appendMessages = createAppendMessages({ conversations, clock, summarizerWindowTokens: summarizer.windowTokens })
+  let closing: Promise<void> | undefined
+  let following = false
+  /** Position of the last fact that was recorded through this ledger. */
+  let ownPosition = -1n
+
+  function open(): void {
+    if (closing !== undefined) throw fail({ kind: 'LedgerClosed' })
+  }
+  function follow(): void {
+    if (following || workers === 'elsewhere') return
+    following = true
+    runner.start()
+  }
+  function provenance(given: { actor?: string | undefined; correlationId?: string | undefined } = {}): Provenance {
+    const correlationId = given.correlationId ?? clock.newId()
+    return { actor: given.actor ?? actor, correlationId, causationId: correlationId }
+  }
+
+  async function append(conversationId: string, messages: readonly NewMessage[], settings: PolicySettings | undefined, scope: string | undefined, by: Provenance) {
+    open()
+    follow()
+    const merged = settings === undefined && parts.policy === undefined ? undefined : { ...parts.policy, ...settings }
+    const appended = valueOf(await appendMessages({ conversationId, messages, settings: merged, scope, provenance: by }), fail)
+    if (appended.position !== undefined && appended.position > ownPosition) ownPosition = appended.position
+    if (workers === 'inside' && isCompactionDue(appended.state)) background.wake(conversationId)
+    return appended
+  }
+
+  /** A conversation that is there; a misspelt id is told and not made up. */
+  async function existing(conversationId: string): Promise<Conversation> {
+    open()
+    valueOf(checkId('conversationId', conversationId), fail)
+    const state = await conversations.load(conversationId)
+    if (state.revision < 0n) throw fail({ kind: 'NoSuchConversation', conversationId })
+    return state
+  }
+
+  async function handle(conversationId: string, command: Command): Promise<void> {
+    const handled = valueOf(await conversations.handle(conversationId, [command], provenance()), fail)
+    if (handled.position !== undefined && handled.position > ownPosition) ownPosition = handled.position
+  }
+
+  async function pin(type: 'PinMessage' | 'UnpinMessage', conversationId: string, messageId: string): Promise<void> {
+    await existing(conversationId)
+    await handle(conversationId, { type, messageId })
+  }
+
+  async function compactNow(conversationId: string, force: boolean): Promise<Compaction> {
+    await existing(conversationId)
+    follow()
+    if (parts.policy !== undefined) await handle(conversationId, { type: 'Configure', settings: parts.policy, scope: undefined, summarizerWindowTokens: summarizer.windowTokens })
+    return compact(conversationId, force ? 'force' : 'now')
+  }
+
+  /** Waits until the rows show `position`; throws where they do not in time. */
+  async function shown(position: bigint, timeoutMs: number): Promise<void> {
+    if (await runner.waitFor(position, timeoutMs)) return
+    const hint = workers === 'elsewhere' ? '; is `context-ledger projections run` running?' : ''
+    throw fail({ kind: 'ProjectionsBehind', detail: `the read models have not come to position ${String(position)} within ${String(timeoutMs)} ms${hint}` })
+  }
+
+  /**
+   * Brings the rows to where the reader wants them: to `waitFor`, where it is given; else to the head of the log where this process keeps
+   * them, and to this ledger's own last fact where others do.
+   */
+  async function caughtUp(wait: WaitOptions = {}): Promise<void> {
+    open()
+    const timeoutMs = timeoutOf(wait)
+    if (wait.waitFor !== undefined) await shown(wait.waitFor, timeoutMs)
+    else if (workers === 'elsewhere') await shown(ownPosition, timeoutMs)
+    else await runner.catchUp()
+    if (embedding !== undefined) await fillVectors(db, embedding).catch(onProblem)
+  }
+
+  /** Waits until the log itself has come to a position, as a copy of a server that lags behind its leader has to. */
+  async function recorded(wait: WaitOptions): Promise<void> {
+    if (wait.waitFor === undefined) return
+    const timeoutMs = timeoutOf(wait)
+    const until = performance.now() + timeoutMs
+    while ((await log.store.head()) < wait.waitFor) {
+      if (performance.now() >= until) throw fail({ kind: 'ProjectionsBehind', detail: `the log has not come to position ${String(wait.waitFor)} within ${String(timeoutMs)} ms` })
+      await pause(HEAD_POLL_MS)
+    }
+  }
+
+  async function find(query: string, given: SearchOptions, wait: WaitOptions = {}): Promise<readonly SearchHit[]> {
+    if (query.trim() === '') throw bad('query', 'is empty')
+    await caughtUp(wait)
+    return search({ index, ...(embedding === undefined ? {} : { embedding }) }, query, given)
+  }
+
+  async function memoryRead(conversationId: string, query: string, limit: number): Promise<readonly SearchHit[]> {
+    const state = await existing(conversationId)
+    const context = valueOf(contextOf(state), fail)
+    // What the agent still sees is the live messages and the batches of the view; a shortened or left-out one it does not see whole.
+    const seen = new Set(context.messageIds)
+    for (const { id } of context.shortened ?? []) seen.delete(id)
+    const shownBatches = new Set(state.view?.parts.flatMap((part) => (part.kind === 'batch' ? [part.batchId] : [])))
+    for (const { id } of context.shortened ?? []) shownBatches.delete(id)
+    const hits = await find(query, { within: { conversationId }, limit: limit + seen.size + shownBatches.size })
+    return hits.filter((hit) => (hit.kind === 'batch' ? !(hit.batchId !== null && shownBatches.has(hit.batchId)) : !hit.messageIds.every((id) => seen.has(id)))).slice(0, limit)
+  }
+
+  const verify = createVerify({
+    log,
+    conversationIds: () => conversationsOfLog(log),
+    async compareRows(conversationId, facts) {
+      const compared = await compareRows(db, projections, conversationId, facts)
+      return compared.flatMap(({ projection, factsBehind, differences }) => [
+        ...(factsBehind === 0 ? [] : [`${projection} is ${String(factsBehind)} facts behind`]),
+        ...differences.map(({ table, key, kind, columns }) => `${projection}, table ${table}: the row ${JSON.stringify(key, (_key, value: unknown) => (typeof value === 'bigint' ? value.toString() : value))} is ${kind}${columns.length === 0 ? '' : ` (${columns.map(({ column }) => column).join(', ')})`}`),
+      ])
+    },
+  })
+
+  return {
+    async append(conversationId, messages, given = {}) {
+      const appended = await append(conversationId, parseMessages(asList(messages)), settingsOf(given.policy), given.scope, provenance(given))
+      return { conversationId, revision: appended.state.revision, recorded: appended.recorded, position: appended.position }
+    },
+    async context(conversationId, wait = {}) {
+      open()
+      await recorded(wait)
+      return valueOf(contextOf(await existing(conversationId)), fail)
+    },
+    compact: (conversationId, given = {}) => compactNow(conversationId, given.force === true),
+    settled: (conversationId) => background.settled(conversationId),
+    search(query, { conversationId, scope, waitFor, timeout, ...given } = {}) {
+      if (conversationId !== undefined && scope !== undefined) throw bad('scope', 'goes without a conversation: a search stays in one of the two')
+      const wait = { ...(waitFor === undefined ? {} : { waitFor }), ...(timeout === undefined ? {} : { timeout }) }
+      return find(query, { within: conversationId === undefined ? { scope: scope ?? null } : { conversationId }, ...given }, wait)
+    },
+    async *log(conversationId, given = {}) {
+      await existing(conversationId)
+      for await (const stored of log.store.readStream(conversationStream(conversationId), given)) yield await decode(stored)
+    },
+    async list({ waitFor, timeout, ...given } = {}) {
+      await caughtUp({ ...(waitFor === undefined ? {} : { waitFor }), ...(timeout === undefined ? {} : { timeout }) })
+      const found: ConversationSummary[] = []
+      for (;;) {
+        const after = found.at(-1)
+        const page = await listConversations(db, { ...given, limit: LIST_PAGE, ...(after === undefined ? {} : { after }) })
+        found.push(...page)
+        if (page.length < LIST_PAGE) return found
+      }
+    },
+    async verify(conversationId, given = {}) {
+      if (conversationId !== undefined) await existing(conversationId)
+      // The proof is of everything that is recorded, whoever recorded it.
+      await caughtUp(workers === 'elsewhere' ? { waitFor: await log.store.head() } : {})
+      return verify(conversationId, given.onConversation)
+    },
+    pin: (conversationId, messageId) => pin('PinMessage', conversationId, messageId),
+    unpin: (conversationId, messageId) => pin('UnpinMessage', conversationId, messageId),
+    projections: {
+      status: () => runner.status(),
+      rebuild: (names, given) => runner.rebuild(names, given),
+      catchUp: () => runner.catchUp(),
+    },
+    tools: (conversationId) =>
+      createAgentTools({
+        memoryRead: (query, limit) => memoryRead(conversationId, query, limit),
+        compact: () => compactNow(conversationId, false),
+      }),
+    compress: createCompress({
+      log,
+      load: (conversationId) => {
+        open()
+        valueOf(checkId('conversationId', conversationId), fail)
+        return conversations.load(conversationId)
+      },
+      append: async (conversationId, messages) => (await append(conversationId, messages, undefined, undefined, provenance())).recorded,
+      compact: async (conversationId) => {
+        await background.settled(conversationId)
+        return compact(conversationId, 'due')
+      },
+      onProblem,
+    }),
+    async close() {
+      closing ??= (async () => {
+        await background.settled().catch(onProblem)
+        await background.stop()
+        await runner.stop()
+        await parts.close()
+      })()
+      await closing
+    },
+  }
+}
