@@ -1,0 +1,105 @@
+/**
+ * Servers that share one log and agree by gossip on who leads. A follower passes appends on to the leader, unless the call asks for the leader
+ * itself: then it names it and refuses. What is not played here is the election: a test says who leads.
+ */
+import { changes } from '../latch.js'
+import { createEventLog, type EventLog, type ReadableLog, type Recorded } from './log.js'
+import type { Member } from './messages.js'
+import { startWireServer, type WireServer } from './server.js'
+
+export interface ClusterNode {
+  readonly server: WireServer
+  /** Reads on this node see nothing new from now on, as on a follower that is behind. */
+  fallBehind(): void
+  catchUp(): void
+}
+
+export interface WireCluster {
+  readonly nodes: readonly ClusterNode[]
+  /** Names every node, so that a client finds the leader by gossip. */
+  readonly connectionString: string
+  readonly log: EventLog
+  /** From now on this node leads, whether or not the former leader is still there. */
+  elect(node: ClusterNode): void
+  close(): Promise<void>
+}
+
+interface Replica extends ReadableLog {
+  fallBehind(): void
+  catchUp(): void
+}
+
+/** The log as one node sees it. */
+function createReplica(log: EventLog): Replica {
+  const change = changes()
+  let until: bigint | undefined
+  const visible = (records: readonly Recorded[]): readonly Recorded[] => {
+    const end = until
+    return end === undefined ? records : records.filter(({ position }) => position < end)
+  }
+  return {
+    get all() {
+      return visible(log.all)
+    },
+    get end() {
+      return until ?? log.end
+    },
+    stream(name) {
+      const view = log.stream(name)
+      if (view.kind !== 'found') return view
+      const records = visible(view.records)
+      return records.length === 0 ? { kind: 'missing' } : { ...view, records }
+    },
+    changed: () => (until === undefined ? log.changed() : change.next()),
+    fallBehind() {
+      until ??= log.end
+    },
+    catchUp() {
+      until = undefined
+      change.happened()
+    },
+  }
+}
+
+/** Starts so many servers; the first one leads. */
+export async function startWireCluster(size: 2 | 3): Promise<WireCluster> {
+  const log = createEventLog()
+  const nodes: ClusterNode[] = []
+  const selves: Array<Pick<Member, 'host' | 'port' | 'id'>> = []
+  let leading = 0
+
+  const member = (at: number): Member | undefined => {
+    const self = selves[at]
+    return self && { id: self.id, host: self.host, port: self.port, state: at === leading ? 'leader' : 'follower', isAlive: nodes[at]?.server.isRunning ?? false }
+  }
+  const role = {
+    leader: () => member(leading),
+    members: () => selves.flatMap((_, at) => member(at) ?? []),
+  }
+
+  for (let at = 0; at < size; at++) {
+    const reads = createReplica(log)
+    const server = await startWireServer({
+      log,
+      reads,
+      role(self) {
+        selves.push(self)
+        return role
+      },
+    })
+    nodes.push({ server, fallBehind: () => reads.fallBehind(), catchUp: () => reads.catchUp() })
+  }
+
+  return {
+    nodes,
+    connectionString: `esdb://${selves.map(({ host, port }) => `${host}:${String(port)}`).join(',')}?tls=false`,
+    log,
+    elect(node) {
+      leading = nodes.indexOf(node)
+      log.begin()
+    },
+    async close() {
+      await Promise.all(nodes.map(({ server }) => server.close()))
+    },
+  }
+}

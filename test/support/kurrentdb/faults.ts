@@ -1,0 +1,54 @@
+/** What may go wrong at a server, as a test asks for it: calls that nobody answers, and appends of which the client does not hear the truth. */
+import { latch } from '../latch.js'
+
+/** What becomes of one append that is not to go well. */
+export interface AppendFault {
+  readonly stored: boolean
+  readonly answer: 'deadline' | 'unavailable' | 'none'
+  /** The server dies once this append has been dealt with. */
+  readonly last?: true
+}
+
+export interface Faults {
+  readonly isHanging: boolean
+  isReady: boolean
+  hang(): void
+  resume(): void
+  /** Resolves at once, or when a hanging server goes on. */
+  passage(): Promise<void>
+  plan(faults: readonly AppendFault[]): void
+  nextForAppend(): AppendFault | undefined
+  /** As a new process is: it answers, and nothing is planned for it. */
+  clear(): void
+}
+
+/** Begins with nothing wrong. */
+export function createFaults(): Faults {
+  const open = Promise.resolve()
+  let hanging: ReturnType<typeof latch> | undefined
+  let planned: AppendFault[] = []
+  const resume = (): void => {
+    hanging?.open()
+    hanging = undefined
+  }
+  return {
+    get isHanging() {
+      return hanging !== undefined
+    },
+    isReady: true,
+    hang() {
+      hanging ??= latch()
+    },
+    resume,
+    passage: () => hanging?.opened ?? open,
+    plan(faults) {
+      planned = [...planned, ...faults]
+    },
+    nextForAppend: () => planned.shift(),
+    clear() {
+      this.isReady = true
+      planned = []
+      resume()
+    },
+  }
+}

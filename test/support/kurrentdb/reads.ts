@@ -1,0 +1,156 @@
+/** Which records a read or a subscription is to see, in which order, and which of its questions a server refuses. */
+import type { ReadableLog, Recorded } from './log.js'
+
+export type StartPoint = { readonly kind: 'start' } | { readonly kind: 'end' } | { readonly kind: 'at'; readonly value: bigint }
+
+export interface ReadQuery {
+  /** Without a stream it is a question about everything. */
+  readonly stream: string | undefined
+  readonly start: StartPoint
+  readonly backwards: boolean
+  readonly maxCount: bigint
+}
+
+export type ReadAnswer =
+  | { readonly kind: 'records'; readonly records: Iterable<Recorded> }
+  | { readonly kind: 'missing'; readonly stream: string }
+  | { readonly kind: 'deleted'; readonly stream: string }
+  | { readonly kind: 'invalid'; readonly reason: string }
+
+export interface SubscriptionQuery {
+  readonly stream: string | undefined
+  readonly start: StartPoint
+  readonly filter: SubscriptionFilter | undefined
+}
+
+export interface SubscriptionFilter {
+  matches(record: Recorded): boolean
+  /** So many records looked at, matching or not, make a checkpoint. */
+  readonly checkpointEvery: number
+}
+
+export type SubscriptionItem =
+  | { readonly kind: 'confirmation' | 'caughtUp' | 'fellBehind' }
+  | { readonly kind: 'record'; readonly record: Recorded }
+  | { readonly kind: 'checkpoint'; readonly position: bigint }
+
+/** With more than this waiting, a live subscriber counts as too slow and is sent back to catching up. */
+const LIVE_BUFFER = 32
+
+/** The place of the first record at or behind a position. */
+function placeOf(position: bigint, records: readonly Recorded[]): number {
+  let low = 0
+  let high = records.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    const record = records[middle]
+    if (record !== undefined && record.position < position) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+/** Positions are offsets into a file: inside of a record there is nothing to begin at, while beyond the end nobody looks. */
+const isInsideOfRecord = (position: bigint, log: ReadableLog): boolean => position < log.end && log.all[placeOf(position, log.all)]?.position !== position
+
+function* forwards(records: readonly Recorded[], from: number, maxCount: bigint): Iterable<Recorded> {
+  let left = maxCount
+  for (let at = from; left > 0n; at++, left--) {
+    const record = records[at]
+    if (record === undefined) return
+    yield record
+  }
+}
+
+function* backwards(records: readonly Recorded[], from: number, downTo: number, maxCount: bigint): Iterable<Recorded> {
+  let left = maxCount
+  for (let at = Math.min(from, records.length - 1); at >= downTo && left > 0n; at--, left--) {
+    const record = records[at]
+    if (record !== undefined) yield record
+  }
+}
+
+const placeAt = (start: StartPoint, count: number, place: (value: bigint) => number): number => {
+  if (start.kind === 'start') return 0
+  return start.kind === 'end' ? count : place(start.value)
+}
+
+function readStream(name: string, query: ReadQuery, log: ReadableLog): ReadAnswer {
+  const view = log.stream(name)
+  if (view.kind !== 'found') return { kind: view.kind, stream: name }
+  const { records, from } = view
+  const place = placeAt(query.start, records.length, (revision) => (revision > records.length ? records.length : Number(revision)))
+  return {
+    kind: 'records',
+    records: query.backwards ? backwards(records, place, from, query.maxCount) : forwards(records, Math.max(place, from), query.maxCount),
+  }
+}
+
+function readAll(query: ReadQuery, log: ReadableLog): ReadAnswer {
+  if (query.start.kind === 'at' && isInsideOfRecord(query.start.value, log)) return { kind: 'invalid', reason: 'Unexpected ReadAllResult: InvalidPosition' }
+  const place = placeAt(query.start, log.all.length, (position) => placeOf(position, log.all))
+  // Forwards a read begins with the record at its position, backwards with the one before it.
+  return { kind: 'records', records: query.backwards ? backwards(log.all, place - 1, 0, query.maxCount) : forwards(log.all, place, query.maxCount) }
+}
+
+/** Answers a read, or says what is wrong with it. */
+export function read(query: ReadQuery, log: ReadableLog): ReadAnswer {
+  if (query.maxCount <= 0n) return { kind: 'invalid', reason: 'A read of no events' }
+  if (query.start.kind === 'end' && !query.backwards) return { kind: 'invalid', reason: 'A read forwards from the end' }
+  return query.stream === undefined ? readAll(query, log) : readStream(query.stream, query, log)
+}
+
+/** What keeps a subscription from its beginning, in one sentence. */
+export function subscriptionProblem({ stream, start }: SubscriptionQuery, log: ReadableLog): 'deleted' | 'invalid-position' | undefined {
+  if (stream !== undefined) return log.stream(stream).kind === 'deleted' ? 'deleted' : undefined
+  return start.kind === 'at' && isInsideOfRecord(start.value, log) ? 'invalid-position' : undefined
+}
+
+function sourceOf(stream: string | undefined, log: ReadableLog): { readonly records: readonly Recorded[]; readonly from: number } {
+  if (stream === undefined) return { records: log.all, from: 0 }
+  const view = log.stream(stream)
+  return view.kind === 'found' ? view : { records: [], from: 0 }
+}
+
+/**
+ * What a subscriber is sent, for as long as it asks for more. `woken` resolves when there may be more, or when nobody listens any longer, and
+ * `isOpen` tells which of the two it was.
+ */
+export async function* subscribe(query: SubscriptionQuery, log: ReadableLog, isOpen: () => boolean, woken: () => Promise<void>): AsyncGenerator<SubscriptionItem> {
+  const { stream, start, filter } = query
+  yield { kind: 'confirmation' }
+  const { records } = sourceOf(stream, log)
+  // The start is exclusive, and one beyond the end waits until the log has come so far.
+  let next = placeAt(start, records.length, (value) => (stream === undefined ? placeOf(value + 1n, records) : Number(value) + 1))
+  const after = start.kind === 'at' && stream === undefined ? start.value : -1n
+  let lookedAt = start.kind === 'at' && after < log.end ? after : undefined
+  let sinceCheckpoint = 0
+  let live = false
+  while (isOpen()) {
+    const source = sourceOf(stream, log)
+    next = Math.max(next, source.from)
+    const record = source.records[next]
+    if (record === undefined) {
+      if (!live) {
+        if (filter !== undefined && lookedAt !== undefined) yield { kind: 'checkpoint', position: lookedAt }
+        yield { kind: 'caughtUp' }
+        live = true
+      }
+      if (sourceOf(stream, log).records[next] === undefined && isOpen()) await woken()
+      continue
+    }
+    if (live && source.records.length - next > LIVE_BUFFER) {
+      live = false
+      yield { kind: 'fellBehind' }
+    }
+    next += 1
+    if (record.position <= after) continue
+    lookedAt = record.position
+    if (filter === undefined || filter.matches(record)) yield { kind: 'record', record }
+    sinceCheckpoint += 1
+    if (filter !== undefined && sinceCheckpoint >= filter.checkpointEvery) {
+      sinceCheckpoint = 0
+      yield { kind: 'checkpoint', position: record.position }
+    }
+  }
+}
