@@ -1,17 +1,21 @@
 /**
  * The loop that the runner and a rebuild share: read a batch of facts, turn it into rows, commit rows and checkpoints together.
  *
- * Several projections take the same batch, decoded once. A fact that cannot be read, answered or stored stops the projections that
- * it concerns, right before it and by name; everything before it is applied, and the others go on.
+ * Several projections take the same batch, decoded once. Where conversations are spread over partitions, each partition commits its own
+ * transaction on its own connection, all of a batch at the same time: decoding is one processor's work, and storing that of others.
+ * A fact that cannot be read, answered or stored stops the projections and the partition that it concerns, right before it and by name;
+ * everything before it is applied, and the others go on.
  */
 import { claimOf } from '../src/domain/codec.js'
 import type { RecordedFact } from '../src/domain/events.js'
 import { CONVERSATION_PREFIX } from '../src/domain/ids.js'
 import type { EventStore, StoredEvent } from '../src/ports/event-store.js'
 import type { Database, Sql } from '../src/ports/sql.js'
+import { advance, recordStop, type Generation, type Place, type Stop } from './checkpoints.js'
 import { createNet, type NetChanges } from './fold.js'
+import { partitionOfStream } from './partitions.js'
 import { changesOf, type Projection } from './projection.js'
-import { advance, CellRefused, writeNet } from './store.js'
+import { CellRefused, writeNet } from './store.js'
 
 /** What projections live from. */
 export interface ProjectionSource {
@@ -20,39 +24,40 @@ export interface ProjectionSource {
   /** Reads a stored event; throws where it cannot be read. */
   readonly decode: (stored: StoredEvent) => Promise<RecordedFact>
   readonly projections: readonly Projection[]
+  /** Of the claim under which this process works. Once a larger one is on the checkpoints, nothing is written any more. */
+  readonly fence?: bigint
 }
 
-/** Why a projection does not go on: a sentence, with the stream, revision and type where one fact is the reason. */
-export interface Stop {
-  readonly reason: string
-  readonly stream?: string
-  readonly revision?: bigint
-  readonly type?: string
-}
-
-/** A generation of a projection that takes facts. Mutable: `applyBatch` moves it on. */
+/** A partition of a generation that takes facts. Mutable: applying moves it on. */
 export interface Target {
   readonly projection: Projection
   readonly generation: number
+  readonly partition: number
+  readonly partitions: number
   position: bigint
   stop?: Stop | undefined
 }
 
+/** The targets that a generation consists of. */
+export const targetsOf = (projection: Projection, { generation, checkpoints }: Generation): Target[] =>
+  checkpoints.map(({ partition, position, stop }) => ({ projection, generation, partition, partitions: checkpoints.length, position, stop }))
+
+const placeOf = ({ projection, generation, partition, partitions, position }: Target): Place => ({ name: projection.name, generation, partition, partitions, position })
+
 interface Batch {
-  readonly facts: readonly RecordedFact[]
-  /** All that matters up to here is in `facts` or lies before them, other streams included. */
+  readonly events: number
+  /** All that matters up to here was in the batch or lies before it, other streams included. */
   readonly upTo: bigint
-  /** What stands behind `upTo` and cannot be read. */
-  readonly unreadable?: Stop | undefined
-  /** True where the log ended here. */
+  /** True where there is nothing behind it that is wanted. */
   readonly ended: boolean
 }
 
 // A batch is held in memory with its rows; a log of large messages must not make it many times its usual size.
 const BATCH_CHARACTERS = 16 * 1024 * 1024
 
-// So many events are read, decoded and answered in some 5 ms.
-const TURN_EVENTS = 64
+// So many events are read, decoded and answered in some 3 ms. The transaction that runs beside waits for its turns as well: with 64 a server
+// stood idle between two statements for longer than it worked.
+const TURN_EVENTS = 16
 
 const sentence = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
@@ -65,46 +70,57 @@ function stopAt(event: { readonly stream: string; readonly revision: bigint; rea
 const charactersOf = (stored: StoredEvent, fact: RecordedFact): number =>
   claimOf(stored) === undefined ? stored.data.length : JSON.stringify(fact.data, (_key, value: unknown) => (typeof value === 'bigint' ? null : value)).length
 
+/** Who hears of the events of a batch, in their order. */
+interface Listener {
+  fact(fact: RecordedFact): void
+  /** One that could not be read. */
+  refused(stored: StoredEvent, error: unknown): void
+}
+
 interface Reader {
-  /** The next facts, at most `limit` of them; each is shown to `onFact` as soon as it is decoded. */
-  next(limit: number, onFact: (fact: RecordedFact) => void): Promise<Batch>
+  /** The next events, at most `limit` of them; each is shown to `listener` as soon as it is decoded. */
+  next(limit: number, listener: Listener): Promise<Batch>
   close(): Promise<void>
 }
 
-/** Reads the log behind `after` in batches. One reading of the store from end to end, since a store pages better when it is not asked anew for each batch. */
-function createReader({ store, decode }: Pick<ProjectionSource, 'store' | 'decode'>, after: bigint): Reader {
+/**
+ * Reads the log behind `after` in batches. One reading of the store from end to end, since a store pages better when it is not asked anew for each batch.
+ * With `end` no event behind that place is given, and the last batch ends right there: it has to be a place that the store itself has named.
+ */
+function createReader({ store, decode }: Pick<ProjectionSource, 'store' | 'decode'>, after: bigint, end?: bigint): Reader {
   let upTo = after
   let head = -1n
   let stored: AsyncIterator<StoredEvent> | undefined
 
   return {
-    async next(limit, onFact) {
+    async next(limit, listener) {
       if (stored === undefined) {
         // Asked before the events: what is committed until then is among them, so up to here the log was seen even where no event matched.
         head = await store.head()
         stored = store.readAll({ after, prefix: CONVERSATION_PREFIX })[Symbol.asyncIterator]()
       }
-      const facts: RecordedFact[] = []
       let characters = 0
-      while (facts.length < limit && characters < BATCH_CHARACTERS) {
+      let events = 0
+      while (events < limit && characters < BATCH_CHARACTERS) {
         const item = await stored.next()
-        if (item.done === true) {
-          if (head > upTo) upTo = head
-          return { facts, upTo, ended: true }
+        if (item.done === true || (end !== undefined && item.value.position > end)) {
+          const seen = end ?? head
+          return { events, upTo: seen > upTo ? seen : upTo, ended: true }
         }
         try {
           const fact = await decode(item.value)
-          facts.push(fact)
-          onFact(fact)
+          listener.fact(fact)
           characters += charactersOf(item.value, fact)
         } catch (error) {
-          return { facts, upTo, unreadable: stopAt(item.value, error), ended: false }
+          if (isOfTheWorld(error)) throw error
+          listener.refused(item.value, error)
         }
         upTo = item.value.position
+        events += 1
         // Timers and requests get their turn: the embedded engine and a decoded text leave the queue of promises to nobody else.
-        if (facts.length % TURN_EVENTS === 0) await new Promise(setImmediate)
+        if (events % TURN_EVENTS === 0) await new Promise(setImmediate)
       }
-      return { facts, upTo, ended: false }
+      return { events, upTo, ended: false }
     },
     async close() {
       await stored?.return?.()
@@ -121,13 +137,21 @@ interface Step {
   readonly stop?: Stop | undefined
 }
 
+interface Collector {
+  readonly target: Target
+  add(fact: RecordedFact): void
+  refuse(stored: StoredEvent, error: unknown): void
+  step(upTo: bigint): Step
+}
+
 /** Collects what facts mean for a target, one by one as they are decoded. Where its position is behind them is looked at once, since no batch begins before the last one ended. */
-function createCollector(target: Target): { add(fact: RecordedFact): void; step(upTo: bigint): Step } {
+function createCollector(target: Target): Collector {
   const { projection, position } = target
   const collected = createNet(projection.tables)
   const facts: RecordedFact[] = []
   let stop: Stop | undefined
   return {
+    target,
     add(fact) {
       if (stop !== undefined || fact.position <= position) return
       try {
@@ -136,6 +160,9 @@ function createCollector(target: Target): { add(fact: RecordedFact): void; step(
       } catch (error) {
         stop = stopAt(fact, error)
       }
+    },
+    refuse(stored, error) {
+      if (stored.position > position) stop ??= stopAt(stored, error)
     },
     step(upTo) {
       if (stop === undefined) return { target, facts, net: collected.net, upTo }
@@ -151,17 +178,40 @@ function stepOf(target: Target, facts: readonly RecordedFact[], upTo: bigint): S
   return collector.step(upTo)
 }
 
+/** Finds the collectors that an event concerns. Two generations may be divided in different ways. */
+function createDispatch(collectors: readonly Collector[]): (stream: string) => readonly Collector[] {
+  const divisions = new Map<number, Collector[][]>()
+  for (const collector of collectors) {
+    const { partition, partitions } = collector.target
+    const division = divisions.get(partitions) ?? Array.from({ length: partitions }, () => [])
+    divisions.set(partitions, division)
+    division[partition]?.push(collector)
+  }
+  const [[partitions, only] = [1, []], ...others] = divisions
+  if (others.length === 0) return (stream) => only[partitionOfStream(stream, partitions)] ?? []
+  return (stream) => [...divisions].flatMap(([count, division]) => division[partitionOfStream(stream, count)] ?? [])
+}
+
 interface Prepared extends Batch {
   readonly steps: readonly Step[]
 }
 
 async function prepare(reader: Reader, targets: readonly Target[], limit: number): Promise<Prepared> {
   const collectors = targets.filter((target) => target.stop === undefined).map(createCollector)
-  const batch = await reader.next(limit, (fact) => {
-    for (const collector of collectors) collector.add(fact)
+  const concerned = createDispatch(collectors)
+  const batch = await reader.next(limit, {
+    fact(fact) {
+      for (const collector of concerned(fact.stream)) collector.add(fact)
+    },
+    refused(stored, error) {
+      for (const collector of concerned(stored.stream)) collector.refuse(stored, error)
+    },
   })
   return { ...batch, steps: collectors.map((collector) => collector.step(batch.upTo)) }
 }
+
+// A body beside the log that cannot be fetched now is no fault of its event. 08, 53, 57 and 58: connection, resources, somebody stepped in, its system.
+const isOfTheWorld = (error: unknown): boolean => (error instanceof Error && 'kind' in error && error.kind === 'StoreUnavailable') || /^(08|53|57|58)/.test(sqlState(error))
 
 class CheckpointMoved extends Error {}
 
@@ -176,26 +226,32 @@ const isRefusedRow = (error: unknown): boolean => error instanceof CellRefused |
 // 40: a deadlock or a serialization failure. 42P01: the table was dropped by the one who swapped generations in the meantime.
 const isRace = (error: unknown): boolean => error instanceof CheckpointMoved || /^(40|42P01)/.test(sqlState(error))
 
-async function commit(db: Sql, steps: readonly Step[]): Promise<void> {
+/** How transactions are made. */
+type Manner = Pick<ApplyOptions, 'isQuick'> & { readonly fence: bigint | undefined }
+
+// A text index collects what is new in a list and tidies up when the list is full: at the default of 4 MB that is one statement of a second, at this
+// size one of 50 ms. All in all it costs a third more, so it is for rows that somebody waits for.
+const QUICK = `select set_config('gin_pending_list_limit', '256', true)`
+
+async function commit(db: Sql, steps: readonly Step[], { fence, isQuick }: Manner): Promise<void> {
   await db.transaction(async (sql) => {
-    for (const { target, upTo } of steps) {
-      if (!(await advance(sql, target.projection.name, target.generation, target.position, upTo))) throw new CheckpointMoved()
-    }
+    if (isQuick === true) await sql.query(QUICK)
+    for (const { target, facts, upTo } of steps) if (!(await advance(sql, placeOf(target), upTo, facts.at(-1), fence))) throw new CheckpointMoved()
     for (const { target, net } of steps) await writeNet(sql, target.projection.tables, target.generation, net)
   })
   for (const { target, upTo } of steps) target.position = upTo
 }
 
 /** Commits steps; where rows are refused, looks for the one fact at fault and stops its projection right before it. */
-async function commitOrFind(db: Sql, steps: readonly Step[]): Promise<void> {
+async function commitOrFind(db: Sql, steps: readonly Step[], manner: Manner): Promise<void> {
   try {
-    await commit(db, steps)
+    await commit(db, steps, manner)
   } catch (error) {
     if (!isRefusedRow(error)) throw error
     const [step, ...others] = steps
     if (step === undefined) return
     if (others.length > 0) {
-      for (const alone of steps) await commitOrFind(db, [alone])
+      for (const alone of steps) await commitOrFind(db, [alone], manner)
       return
     }
     const [fact] = step.facts
@@ -206,29 +262,46 @@ async function commitOrFind(db: Sql, steps: readonly Step[]): Promise<void> {
     // Halves find it in as many commits as the batch has binary digits, and what lies before it is applied on the way.
     const half = Math.ceil(step.facts.length / 2)
     const first = step.facts.slice(0, half)
-    await commitOrFind(db, [stepOf(step.target, first, first.at(-1)?.position ?? step.target.position)])
-    if (step.target.stop === undefined) await commitOrFind(db, [stepOf(step.target, step.facts.slice(half), step.upTo)])
+    await commitOrFind(db, [stepOf(step.target, first, first.at(-1)?.position ?? step.target.position)], manner)
+    if (step.target.stop === undefined) await commitOrFind(db, [stepOf(step.target, step.facts.slice(half), step.upTo)], manner)
+  }
+}
+
+const inOrder = (a: Target, b: Target): number => (a.projection.name === b.projection.name ? a.partition - b.partition : a.projection.name < b.projection.name ? -1 : 1)
+
+// Below so many facts a transaction for each partition costs more than it saves.
+const TOGETHER = 100
+
+/** What one partition (or all, of a few facts) takes of a batch: one transaction. Throws where a checkpoint stood elsewhere. */
+async function applyPart(db: Sql, steps: readonly Step[], manner: Manner): Promise<void> {
+  // In one order, so that two runners lock checkpoints alike and one waits instead of both.
+  const moving = steps.filter(({ target, upTo }) => upTo > target.position).toSorted((a, b) => inOrder(a.target, b.target))
+  if (moving.length > 0) await commitOrFind(db, moving, manner)
+  for (const { target, stop } of steps) {
+    target.stop ??= stop
+    if (target.stop !== undefined) await recordStop(db, placeOf(target), target.stop)
   }
 }
 
 /**
- * Applies a batch to all targets that are behind it, rows and checkpoints in one transaction, and moves the targets on.
- * 'moved' where a checkpoint stood elsewhere (another runner, a swap): nothing was written, and the targets have to be read anew.
+ * Applies a batch to all targets that are behind it, rows and checkpoints of each partition in one transaction, and moves the targets on.
+ * 'moved' where a checkpoint stood elsewhere (another runner, a swap): that partition was not written, and the targets have to be read anew.
  */
-async function applyBatch(db: Sql, batch: Prepared): Promise<'applied' | 'moved'> {
-  // A target may have stopped since the batch was prepared. By name, so that two runners lock checkpoints in the same order and one waits instead of both.
-  const steps = batch.steps.filter(({ target }) => target.stop === undefined).toSorted((a, b) => (a.target.projection.name < b.target.projection.name ? -1 : 1))
-  const moving = steps.filter(({ target, upTo }) => upTo > target.position)
-  try {
-    if (moving.length > 0) await commitOrFind(db, moving)
-  } catch (error) {
-    if (isRace(error)) return 'moved'
-    throw error
+async function applyBatch(db: Sql, batch: Prepared, manner: Manner): Promise<'applied' | 'moved'> {
+  const parts = new Map<string, Step[]>()
+  const isSmall = batch.events <= TOGETHER
+  for (const step of batch.steps) {
+    const { partition, partitions, stop } = step.target
+    // A target may have stopped since the batch was prepared.
+    if (stop !== undefined) continue
+    const part = isSmall ? 'all' : `${String(partition)}/${String(partitions)}`
+    parts.set(part, [...(parts.get(part) ?? []), step])
   }
-  for (const { target, stop } of steps) target.stop ??= stop
-  // Who stands right before what cannot be read has nothing left to do.
-  if (batch.unreadable !== undefined) for (const { target } of steps) if (target.position === batch.upTo) target.stop ??= batch.unreadable
-  return 'applied'
+  const done = await Promise.allSettled([...parts.values()].map((steps) => applyPart(db, steps, manner)))
+  const failures = done.flatMap((one) => (one.status === 'rejected' ? [one.reason as unknown] : []))
+  const failure = failures.find((one) => !isRace(one))
+  if (failure !== undefined) throw failure
+  return failures.length === 0 ? 'applied' : 'moved'
 }
 
 /** The place from which the next batch has to be read, or undefined where no target goes on. */
@@ -237,31 +310,38 @@ function nextAfter(targets: readonly Target[], until: bigint): bigint | undefine
   return waiting.length === 0 ? undefined : waiting.reduce((least, position) => (position < least ? position : least))
 }
 
+export interface ApplyOptions {
+  readonly batchSize: number
+  readonly signal?: AbortSignal
+  /** Ends right at `until`, which has to be a place that the store itself has named; else with the batch that it falls in. */
+  readonly exactly?: boolean
+  /** Rows soon rather than cheaply. */
+  readonly isQuick?: boolean
+  /** Told after each batch how many facts each target has taken. */
+  readonly onBatch?: (applied: readonly { readonly target: Target; readonly facts: number }[]) => void
+}
+
 /**
  * Applies all that the log has up to `until`. The next batch is read, decoded and turned into rows while the one before is written:
  * on a server these are two processors' work.
  */
-export async function applyUntil(
-  source: ProjectionSource,
-  targets: readonly Target[],
-  until: bigint,
-  options: { readonly batchSize: number; readonly signal?: AbortSignal; readonly onBatch?: (batch: Batch) => void },
-): Promise<'done' | 'moved'> {
+export async function applyUntil(source: ProjectionSource, targets: readonly Target[], until: bigint, options: ApplyOptions): Promise<'done' | 'moved'> {
   const from = nextAfter(targets, until)
   if (from === undefined) return 'done'
-  const reader = createReader(source, from)
+  const reader = createReader(source, from, options.exactly === true ? until : undefined)
   let next = prepare(reader, targets, options.batchSize)
   try {
     for (;;) {
       const batch = await next
-      const goesOn = !batch.ended && batch.unreadable === undefined && batch.upTo < until && options.signal?.aborted !== true
+      const goesOn = !batch.ended && batch.upTo < until && options.signal?.aborted !== true
       if (goesOn) {
         next = prepare(reader, targets, options.batchSize)
         // Its failure is told where it is awaited, which is after the write; until then it must not count as unhandled.
         next.catch(ignore)
       }
-      if ((await applyBatch(source.db, batch)) === 'moved') return 'moved'
-      options.onBatch?.(batch)
+      const result = await applyBatch(source.db, batch, { ...options, fence: source.fence })
+      options.onBatch?.(batch.steps.map(({ target, facts }) => ({ target, facts: facts.filter(({ position }) => position <= target.position).length })))
+      if (result === 'moved') return 'moved'
       if (!goesOn || nextAfter(targets, until) === undefined) return 'done'
     }
   } finally {

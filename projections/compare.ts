@@ -7,7 +7,9 @@ import type { RecordedFact } from '../src/domain/events.js'
 import type { Database, Sql } from '../src/ports/sql.js'
 import { foldRows, inKeyOrder, rowKey } from './fold.js'
 import type { Cell, ColumnType, Projection, Row, Table } from './projection.js'
-import { hasCheckpoints, physicalName, readCheckpoints } from './store.js'
+import { hasCheckpoints, liveOf, readGenerations } from './checkpoints.js'
+import { partitionOf } from './partitions.js'
+import { physicalName } from './store.js'
 
 export interface Difference {
   readonly projection: string
@@ -78,11 +80,12 @@ async function readRows(db: Database, projection: Projection, conversationId: st
       return await db.transaction(async (sql) => {
         await sql.script('set transaction isolation level repeatable read')
         if (!(await hasCheckpoints(sql))) return undefined
-        const live = (await readCheckpoints(sql, [projection.name])).find(({ state }) => state === 'live')
-        if (live === undefined) return undefined
+        const live = liveOf(await readGenerations(sql, [projection.name]), projection.name)
+        const checkpoint = live?.checkpoints[partitionOf(conversationId, live.checkpoints.length)]
+        if (live === undefined || checkpoint === undefined) return undefined
         const rows = new Map<string, Row[]>()
         for (const table of projection.tables) rows.set(table.name, await rowsOf(sql, table, live.generation, conversationId))
-        return { position: live.position, rows }
+        return { position: checkpoint.position, rows }
       })
     } catch (error) {
       if (!(error instanceof Error && 'code' in error && error.code === '42P01') || attempt === 5) throw error

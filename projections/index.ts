@@ -2,6 +2,12 @@
 import { archiveIndex } from './archive-index/projection.js'
 import { clipArchive } from './clip-archive/projection.js'
 import { liveMessages } from './live-messages/projection.js'
+import { messageIdsProjection } from './message-ids/projection.js'
 import type { Projection } from './projection.js'
+import type { EventStore } from '../src/ports/event-store.js'
 
 export const projections: readonly Projection[] = [liveMessages, archiveIndex, clipArchive]
+
+/** Those that a log wants: one that does not recognize every id that comes back needs to know where each stands. */
+export const projectionsFor = ({ recognizes }: Pick<EventStore, 'recognizes'>): readonly Projection[] =>
+  recognizes === 'always' ? projections : [...projections, messageIdsProjection]

@@ -3,50 +3,38 @@
  *
  * Two runners on one database share the work and never apply twice. A projection whose version is newer than its rows is rebuilt beside them
  * at the start; one whose rows are newer than this program stands still, because two programs of different age would rebuild in turns for ever.
+ * Where a process of its own keeps the read models, `worker.ts` lets one runner of several work at a time.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { CONVERSATION_PREFIX } from '../src/domain/ids.js'
-import { applyUntil, type ProjectionSource, type Stop, type Target } from './apply.js'
+import type { Claims } from '../src/ports/claims.js'
+import { createAlarm, sleep } from './alarm.js'
+import { applyUntil, targetsOf, type ProjectionSource, type Target } from './apply.js'
+import { clearStops, divide, hasCheckpoints, leastPosition, liveOf, lockLayout, mostPosition, raiseFence, recordStop, type Generation, type Stop } from './checkpoints.js'
+import { foreignLog } from './log-identity.js'
+import type { Projection } from './projection.js'
 import { dropRetired, rebuild, type RebuildOptions } from './rebuild.js'
-import { estimatedRows, hasCheckpoints, openGenerations, readCheckpoints, type Checkpoint } from './store.js'
+import { openGenerations, runsInProcess } from './store.js'
+import { createProjectionWatch, ProjectionStopped, type ProjectionStatus, type WaitOptions } from './watch.js'
+
+export { ProjectionStopped, type ProjectionStatus } from './watch.js'
 
 export interface RunnerOptions extends ProjectionSource {
-  /** Facts a transaction. */
+  /** Facts a transaction. Default 500 on the embedded engine, 2,000 on a server. */
   readonly batchSize?: number
-  /** Where it follows the log: how long after one transaction the next may begin, unless `eagerEvents` wait. Default 200 ms. */
+  /** Where it follows the log: how long after one transaction the next may begin, unless `eagerEvents` wait. Default 200 ms on the embedded engine, 20 ms on a server. */
   readonly intervalMs?: number
   readonly eagerEvents?: number
+  /** Over how many partitions the conversations are spread. Default: over as many as the rows were last kept by. */
+  readonly partitions?: number
+  /** For the status: who holds the claim. */
+  readonly claims?: Claims
   /** Told of what it goes on after by itself: a database that did not answer, a rebuild that failed. */
   readonly onFailure?: (failure: unknown) => void
-}
-
-export interface ProjectionStatus {
-  readonly name: string
-  /** Of the rows that readers see. */
-  readonly version: number
-  readonly generation: number
-  readonly position: bigint
-  readonly head: bigint
-  /** Places of the log behind its head: events, in a store that numbers them without gaps. */
-  readonly lag: bigint
-  /** 'idle' where nothing keeps it at the moment, 'following' where this process does, 'rebuilding' where new rows are being filled beside. */
-  readonly state: 'idle' | 'following' | 'rebuilding' | 'stopped'
-  /** Why it stopped, and at which fact. */
-  readonly stop?: Stop
-  /** About how many, where the database has an estimate. */
-  readonly rows?: number
-  readonly updatedAt: string
-}
-
-/** A projection met a fact that it cannot apply. Its rows show everything before it. */
-export class ProjectionStopped extends Error {
-  constructor(
-    readonly projection: string,
-    readonly stop: Stop,
-  ) {
-    super(`${projection} ${stop.reason}`)
-    this.name = 'ProjectionStopped'
-  }
+  /** Told of facts that were applied. */
+  readonly onApplied?: (projection: string, partition: number, facts: number) => void
+  /** Told once of each partition of a projection that stops. */
+  readonly onStop?: (projection: string, stop: Stop) => void
 }
 
 export interface ProjectionRunner {
@@ -54,28 +42,34 @@ export interface ProjectionRunner {
   catchUp(until?: bigint): Promise<bigint>
   /** Follows the log until `stop`. What stopped before is tried again. */
   start(): void
-  /** Resolves to true as soon as all rows show `position`, to false after `timeoutMs` or where a projection stopped before it. Works wherever the runner runs. */
-  waitFor(position: bigint, timeoutMs: number): Promise<boolean>
+  /**
+   * Resolves to true as soon as all rows show `position`, to false after `timeoutMs`; throws `ProjectionStopped` where one stopped before it.
+   * Works wherever the runner runs, and without one.
+   */
+  waitFor(position: bigint, timeoutMs: number, options?: WaitOptions): Promise<boolean>
   status(): Promise<ProjectionStatus[]>
   rebuild(names: readonly string[] | 'all', options?: RebuildOptions): Promise<void>
   /** Ends following; resolves when no statement of this runner is under way. */
   stop(): Promise<void>
 }
 
-// 500 facts of usual size are one transaction of about 100 ms on the embedded engine, for which long an append waits.
-const BATCH = 500
+// 500 facts of usual size are one transaction of about 100 ms on the embedded engine, for which long an append waits. On a server nobody waits.
+const EMBEDDED = { batchSize: 500, intervalMs: 200, isQuick: false }
+const SERVER = { batchSize: 2_000, intervalMs: 20, isQuick: true }
 const RETRY_MS = 1_000
-const POLL_MS = 25
 
 /** Creates a runner; it does nothing until it is asked. */
 export function createProjectionRunner(options: RunnerOptions): ProjectionRunner {
-  const { db, store, projections, batchSize = BATCH, intervalMs = 200, eagerEvents = 200, onFailure = ignore } = options
+  const { db, store, projections, fence, partitions, eagerEvents = 200, onFailure = ignore, onApplied = ignore, onStop = ignore } = options
   const names = projections.map(({ name }) => name)
-  const stops = new Map<string, Stop>()
+  const watch = createProjectionWatch(options)
+  /** Why this program cannot keep a projection at all. What stops at a fact is noted with its checkpoint. */
+  const refused = new Map<string, Stop>()
   const rebuilding = new Set<string>()
+  let pace: typeof EMBEDDED | undefined
   let targets: Target[] = []
   let last: Promise<unknown> = Promise.resolve()
-  let hasTable = false
+  let hasLookedAtLog = false
   let following: { readonly abort: AbortController; readonly done: Promise<void> } | undefined
 
   /** One pass at a time: two of one process would only make each other's checkpoints move. */
@@ -89,30 +83,98 @@ export function createProjectionRunner(options: RunnerOptions): ProjectionRunner
     return await mine
   }
 
-  /** Reads where the rows stand; what this program cannot keep is left out, with the reason in `stops`. Gives the names whose rows are of an older version. */
+  async function paceOf(): Promise<typeof EMBEDDED> {
+    pace ??= (await runsInProcess(db)) ? EMBEDDED : SERVER
+    return { ...pace, batchSize: options.batchSize ?? pace.batchSize, intervalMs: options.intervalMs ?? pace.intervalMs }
+  }
+
+  /** Reads where the rows stand; what this program cannot keep is left out, with the reason in `refused`. Gives the names whose rows are of an older version. */
   async function refresh(): Promise<string[]> {
-    const live = await openGenerations(db, projections)
+    let live = await openGenerations(db, projections, partitions ?? 1)
+    if (fence !== undefined) await raiseFence(db, names, fence)
+    if (!hasLookedAtLog) await lookAtLog(live)
+    if (await divideAll(live)) live = await watch.live()
     const outdated: string[] = []
     targets = projections.flatMap((projection): Target[] => {
-      const checkpoint = live.get(projection.name)
-      if (checkpoint === undefined) return []
-      if (checkpoint.version < projection.version) {
+      const generation = liveOf(live, projection.name)
+      if (generation === undefined || refused.has(projection.name)) return []
+      if (generation.version < projection.version) {
         outdated.push(projection.name)
         return []
       }
-      if (checkpoint.version > projection.version) {
-        const reason = `has rows of version ${String(checkpoint.version)}, which is newer than this program's version ${String(projection.version)}`
-        stops.set(projection.name, { reason })
+      if (generation.version > projection.version) {
+        refuse(projection.name, { reason: `has rows of version ${String(generation.version)}, which is newer than this program's version ${String(projection.version)}` })
         return []
       }
-      return [{ projection, generation: checkpoint.generation, position: checkpoint.position, stop: stops.get(projection.name) }]
+      return targetsOf(projection, generation)
     })
     return outdated
   }
 
-  async function pass(until: bigint, signal?: AbortSignal): Promise<void> {
-    while ((await applyUntil(options, targets, until, { batchSize, ...(signal === undefined ? {} : { signal }) })) === 'moved') await refresh()
-    for (const { projection, stop } of targets) if (stop !== undefined) stops.set(projection.name, stop)
+  function refuse(name: string, stop: Stop): void {
+    refused.set(name, stop)
+    onStop(name, stop)
+  }
+
+  /** Forgets why projections stopped, so that they are tried again, on this log. */
+  async function tryAgain(): Promise<string[]> {
+    refused.clear()
+    hasLookedAtLog = false
+    // Where nothing was ever projected there is nothing to forget.
+    if (await hasCheckpoints(db)) await clearStops(db, names)
+    return await refresh()
+  }
+
+  /** Rows that were made from another log stop their projection: going on would mix two logs without a word. */
+  async function lookAtLog(live: readonly Generation[]): Promise<void> {
+    for (const generation of live) {
+      const stop = await foreignLog(store, generation)
+      if (stop === undefined) continue
+      refuse(generation.name, stop)
+      const { name, checkpoints } = generation
+      for (const { partition, position } of checkpoints) await recordStop(db, { name, generation: generation.generation, partition, partitions: checkpoints.length, position }, stop)
+    }
+    hasLookedAtLog = true
+  }
+
+  /** Brings every generation to the number of partitions that this runner was told; true where one was changed. */
+  async function divideAll(live: readonly Generation[]): Promise<boolean> {
+    let hasChanged = false
+    for (const projection of projections) {
+      const generation = liveOf(live, projection.name)
+      if (partitions === undefined || generation?.version !== projection.version || generation.checkpoints.length === partitions || refused.has(projection.name)) continue
+      await divideOne(projection, generation, partitions)
+      hasChanged = true
+    }
+    return hasChanged
+  }
+
+  async function divideOne(projection: Projection, generation: Generation, into: number): Promise<void> {
+    // A checkpoint says of all conversations of its partition how far they are, so there must be one place that is true of all.
+    const old = targetsOf(projection, generation)
+    const { batchSize } = await paceOf()
+    if ((await applyUntil(options, old, mostPosition(old), { batchSize, exactly: true })) === 'moved') return
+    const isDone = await db.transaction(async (sql) => {
+      await lockLayout(sql)
+      return await divide(sql, projection.name, generation.generation, into)
+    })
+    if (!isDone) onFailure(new Error(`${projection.name} stays in ${String(old.length)} partitions, and does not come to ${String(into)}, for as long as one of them is stopped`))
+  }
+
+  async function pass(until: bigint, signal?: AbortSignal, isLive = false): Promise<void> {
+    const { batchSize, isQuick } = await paceOf()
+    const keyOf = ({ projection, partition }: Target): string => `${projection.name}/${String(partition)}`
+    const told = new Set(targets.filter(({ stop }) => stop !== undefined).map(keyOf))
+    const applying = {
+      batchSize,
+      isQuick: isLive && isQuick,
+      ...(signal === undefined ? {} : { signal }),
+      onBatch: (applied: readonly { readonly target: Target; readonly facts: number }[]) => {
+        for (const { target, facts } of applied) if (facts > 0) onApplied(target.projection.name, target.partition, facts)
+      },
+    }
+    while ((await applyUntil(options, targets, until, applying)) === 'moved') await refresh()
+    for (const target of targets) if (target.stop !== undefined && !told.has(keyOf(target))) onStop(target.projection.name, target.stop)
   }
 
   async function rebuildNamed(which: readonly string[] | 'all', rebuildOptions: RebuildOptions = {}): Promise<void> {
@@ -121,7 +183,7 @@ export function createProjectionRunner(options: RunnerOptions): ProjectionRunner
     try {
       await rebuild(options, chosen, rebuildOptions)
       // New rows from the start are as good as never stopped; what stops them again has stopped the rebuild already.
-      for (const name of chosen) stops.delete(name)
+      for (const name of chosen) refused.delete(name)
     } finally {
       for (const name of chosen) rebuilding.delete(name)
     }
@@ -130,11 +192,12 @@ export function createProjectionRunner(options: RunnerOptions): ProjectionRunner
 
   /** How far all rows have come, where they are of this very version and show `wanted`: two queries, where laying out tables takes eight. */
   async function shown(wanted: bigint): Promise<bigint | undefined> {
-    if (stops.size > 0) return undefined
-    const live = (await checkpoints()).filter(({ state }) => state === 'live')
-    const positions = projections.map(({ name, version }) => live.find((checkpoint) => checkpoint.name === name && checkpoint.version === version)?.position ?? -2n)
-    const least = positions.reduce((lowest, position) => (position < lowest ? position : lowest), positions[0] ?? -2n)
-    return least >= wanted && least > -2n ? least : undefined
+    const live = await watch.live()
+    if (!hasLookedAtLog) await lookAtLog(live)
+    if (refused.size > 0 || !projections.every(({ name, version }) => liveOf(live, name)?.version === version)) return undefined
+    const checkpoints = live.flatMap((generation) => generation.checkpoints)
+    const least = leastPosition(checkpoints)
+    return least >= wanted && checkpoints.every(({ stop }) => stop === undefined) ? least : undefined
   }
 
   async function catchUp(until?: bigint): Promise<bigint> {
@@ -142,28 +205,31 @@ export function createProjectionRunner(options: RunnerOptions): ProjectionRunner
     const there = await shown(until ?? (await store.head()))
     if (there !== undefined) return there
     await exclusively(async () => {
-      stops.clear()
-      const outdated = await refresh()
+      const outdated = await tryAgain()
       if (outdated.length > 0) {
         await rebuild(options, outdated)
         await refresh()
       }
       await pass(until ?? (await store.head()))
     })
-    for (const [name, stop] of stops) throw new ProjectionStopped(name, stop)
-    return targets.reduce((least, { position }) => (position < least ? position : least), targets[0]?.position ?? -1n)
+    for (const [name, stop] of refused) throw new ProjectionStopped(name, stop)
+    for (const { projection, stop } of targets) if (stop !== undefined) throw new ProjectionStopped(projection.name, stop)
+    return leastPosition(targets)
   }
 
   /** Follows once, from where the rows stand, until the signal or a failure of the world. */
-  async function follow(signal: AbortSignal): Promise<void> {
+  async function follow(signal: AbortSignal, isFirst: boolean): Promise<void> {
     const from = await store.head()
-    const outdated = await exclusively(refresh)
+    // A connection that broke may have been to another log, so each time it is looked at anew.
+    hasLookedAtLog = false
+    const outdated = await exclusively(isFirst ? tryAgain : refresh)
     await dropRetired(options, projections)
     // Beside, and not before: the other projections go on, and readers keep the old rows until the new ones are there.
     const beside = outdated.length === 0 ? undefined : rebuildNamed(outdated, { signal })
     beside?.catch((failure: unknown) => {
-      for (const name of outdated) stops.set(name, { reason: failure instanceof Error ? failure.message : String(failure) })
-      if (!signal.aborted) onFailure(failure)
+      if (signal.aborted) return
+      for (const name of outdated) refuse(name, { reason: failure instanceof Error ? failure.message : String(failure) })
+      onFailure(failure)
     })
     try {
       await exclusively(() => pass(from, signal))
@@ -178,6 +244,7 @@ export function createProjectionRunner(options: RunnerOptions): ProjectionRunner
    * happened between (a second runner, a swap, a retry). The first event after a pause is applied at once, further ones together.
    */
   async function keepApplying(from: bigint, signal: AbortSignal): Promise<void> {
+    const { intervalMs } = await paceOf()
     const alarm = createAlarm()
     const stopListening = new AbortController()
     // By hand and not with `AbortSignal.any`: Node 20 lets the joined signal be collected, and then the subscription never hears of the end.
@@ -187,10 +254,13 @@ export function createProjectionRunner(options: RunnerOptions): ProjectionRunner
     signal.addEventListener('abort', ending)
     if (signal.aborted) ending()
     const heard = { position: from, events: 0, ended: false }
+    let late: NodeJS.Timeout | undefined
     const listening = (async () => {
       try {
         for await (const item of store.subscribe({ after: from, prefix: CONVERSATION_PREFIX, signal: stopListening.signal })) {
           if (item.kind === 'event') heard.events += 1
+          // Some stores say that all was given only from time to time.
+          if (heard.events === 1) late = setTimeout(() => { alarm.ring() }, intervalMs)
           heard.position = item.kind === 'event' ? item.event.position : item.position
           if (item.kind === 'caught-up' || heard.events >= eagerEvents) alarm.ring()
           // The subscription works only while it is asked: under a stream of appends it looks once an interval, and not after each of them
@@ -216,13 +286,14 @@ export function createProjectionRunner(options: RunnerOptions): ProjectionRunner
         }
         const until = heard.position
         heard.events = 0
-        await exclusively(() => pass(until, signal))
+        await exclusively(() => pass(until, signal, true))
         applied = until
         lastAt = performance.now()
       }
     } finally {
       signal.removeEventListener('abort', ending)
       ending()
+      clearTimeout(late)
       await listening.catch(ignore)
     }
     // A subscription that broke throws here, so that the caller begins anew.
@@ -232,11 +303,11 @@ export function createProjectionRunner(options: RunnerOptions): ProjectionRunner
   function start(): void {
     if (following !== undefined) return
     const abort = new AbortController()
-    stops.clear()
     const done = (async () => {
-      while (!abort.signal.aborted) {
+      for (let isFirst = true; !abort.signal.aborted; ) {
         try {
-          await follow(abort.signal)
+          await follow(abort.signal, isFirst)
+          isFirst = false
         } catch (failure) {
           if (!abort.signal.aborted) onFailure(failure)
         }
@@ -246,56 +317,19 @@ export function createProjectionRunner(options: RunnerOptions): ProjectionRunner
     following = { abort, done }
   }
 
-  async function waitFor(position: bigint, timeoutMs: number): Promise<boolean> {
-    const until = performance.now() + timeoutMs
-    for (;;) {
-      const known = (await checkpoints()).filter(({ state }) => state === 'live')
-      if (known.length === projections.length && known.every((checkpoint) => checkpoint.position >= position)) return true
-      if (performance.now() >= until || names.some((name) => stops.has(name))) return false
+  async function waitFor(position: bigint, timeoutMs: number, waitOptions: WaitOptions = {}): Promise<boolean> {
+    return await watch.waitFor(position, timeoutMs, waitOptions, async () => {
+      for (const [name, stop] of refused) throw new ProjectionStopped(name, stop)
       // Whoever waits need not wait for the interval too.
       if (following !== undefined) await exclusively(() => pass(position)).catch(ignore)
-      await sleep(Math.min(POLL_MS, Math.max(1, until - performance.now())))
-    }
-  }
-
-  async function checkpoints(): Promise<Checkpoint[]> {
-    // Once made, the table stays.
-    hasTable ||= await hasCheckpoints(db)
-    return hasTable ? await readCheckpoints(db, names) : []
-  }
-
-  async function status(): Promise<ProjectionStatus[]> {
-    const head = await store.head()
-    const known = await checkpoints()
-    const all: ProjectionStatus[] = []
-    for (const projection of projections) {
-      const mine = known.filter(({ name }) => name === projection.name)
-      const live = mine.find(({ state }) => state === 'live')
-      const position = live?.position ?? -1n
-      const stop = stops.get(projection.name)
-      const beside = rebuilding.has(projection.name)
-      const rows = live === undefined ? undefined : await estimatedRows(db, live)
-      all.push({
-        name: projection.name,
-        version: live?.version ?? projection.version,
-        generation: live?.generation ?? 0,
-        position,
-        head,
-        lag: head > position ? head - position : 0n,
-        state: beside ? 'rebuilding' : stop !== undefined ? 'stopped' : following === undefined ? 'idle' : 'following',
-        ...(stop === undefined ? {} : { stop }),
-        ...(rows === undefined ? {} : { rows }),
-        updatedAt: live?.updatedAt ?? '',
-      })
-    }
-    return all
+    })
   }
 
   return {
     catchUp,
     start,
     waitFor,
-    status,
+    status: () => watch.status({ isFollowing: following !== undefined, rebuilding, stops: refused }),
     rebuild: rebuildNamed,
     async stop() {
       const ending = following
@@ -303,42 +337,6 @@ export function createProjectionRunner(options: RunnerOptions): ProjectionRunner
       ending?.abort.abort()
       await ending?.done
       await last.catch(ignore)
-    },
-  }
-}
-
-async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
-  await new Promise<void>((resolve) => {
-    const timer = setTimeout(done, ms)
-    function done(): void {
-      clearTimeout(timer)
-      signal?.removeEventListener('abort', done)
-      resolve()
-    }
-    signal?.addEventListener('abort', done)
-  })
-}
-
-/** One who sleeps, and those who wake it. A ring that nobody sleeps for is kept for the next sleep. */
-function createAlarm(): { ring(): void; sleep(ms?: number): Promise<void> } {
-  let rung = false
-  let answer: () => void = ignore
-  return {
-    ring() {
-      rung = true
-      answer()
-    },
-    async sleep(ms) {
-      if (!rung) {
-        let timer: NodeJS.Timeout | undefined
-        await new Promise<void>((resolve) => {
-          answer = resolve
-          if (ms !== undefined) timer = setTimeout(resolve, ms)
-        })
-        clearTimeout(timer)
-        answer = ignore
-      }
-      rung = false
     },
   }
 }

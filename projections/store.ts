@@ -2,115 +2,16 @@
  * Where the rows lie, and how changes get there.
  *
  * A table `t` of a projection is a view `t` upon a physical table `t_g<generation>`. Readers know the view alone; a rebuild fills the tables
- * of the next generation and then points the views at them. `projection_checkpoints` says for each generation how far it has come and
- * whether it is the one that readers see. Rows and checkpoint change in one transaction, which is what makes delivery exactly once.
+ * of the next generation and then points the views at them. `checkpoints.ts` says which generation readers see, and how far each has come.
  */
 import type { Database, Sql } from '../src/ports/sql.js'
+import { addGeneration, createCheckpoints, liveOf, lockLayout, readGenerations, removeGeneration, type Generation } from './checkpoints.js'
 import { coalesce, type NetChange, type NetChanges } from './fold.js'
 import type { Cell, ColumnType, Projection, Row, RowChange, Table } from './projection.js'
-
-/** `building` is filled beside the live one and resumed after a crash; `retired` was live, and its tables wait to be dropped. */
-export type GenerationState = 'building' | 'live' | 'retired'
-
-export interface Checkpoint {
-  readonly name: string
-  readonly generation: number
-  readonly version: number
-  /** The last position that its rows show; -1n before the first. */
-  readonly position: bigint
-  readonly state: GenerationState
-  /** The names of its tables, without the generation. A later version may have others, and these must still be found to be dropped. */
-  readonly tables: readonly string[]
-  readonly updatedAt: string
-}
-
-const CHECKPOINTS = 'projection_checkpoints'
-
-// One live generation a name is a rule of the database, so that no mistake here can show readers two.
-const CHECKPOINTS_SQL = `
-  create table if not exists ${CHECKPOINTS} (
-    name text not null,
-    generation int4 not null,
-    version int4 not null,
-    position int8 not null,
-    state text not null check (state in ('building', 'live', 'retired')),
-    tables text not null,
-    updated_at timestamptz not null default clock_timestamp(),
-    primary key (name, generation)
-  );
-  create unique index if not exists ${CHECKPOINTS}_live on ${CHECKPOINTS} (name) where state = 'live'`
 
 export const physicalName = (table: string, generation: number): string => `${table}_g${String(generation)}`
 
 const quoted = (identifier: string): string => `"${identifier.replaceAll('"', '""')}"`
-
-/** Waits until nobody else lays out tables in this schema; two processes that create the same table at once make one of them fail. Held until the transaction ends. */
-export async function lockLayout(sql: Sql): Promise<void> {
-  await sql.query(`select pg_advisory_xact_lock(hashtextextended('context_ledger.projections.' || current_schema(), 0))`)
-}
-
-/** Creates the table of checkpoints where it is missing. Wants `lockLayout`. */
-export async function createCheckpoints(sql: Sql): Promise<void> {
-  await sql.script(CHECKPOINTS_SQL)
-}
-
-/** False where nothing was ever projected into this database. */
-export async function hasCheckpoints(sql: Sql): Promise<boolean> {
-  const [row] = await sql.query<{ exists: boolean }>(`select to_regclass('${CHECKPOINTS}') is not null as exists`)
-  return row?.exists === true
-}
-
-interface CheckpointRow {
-  name: string
-  generation: number
-  version: number
-  position: string
-  state: GenerationState
-  tables: string
-  updatedAt: string
-}
-
-/** The checkpoints of these projections, by name and generation. With `lock` they stand still until the transaction ends. */
-export async function readCheckpoints(sql: Sql, names: readonly string[], options: { readonly lock?: boolean } = {}): Promise<Checkpoint[]> {
-  const rows = await sql.query<CheckpointRow>(
-    `select name, generation, version, position, state, tables, to_char(updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt"
-     from ${CHECKPOINTS} where name = any($1::text[]) order by name, generation${options.lock === true ? ' for update' : ''}`,
-    [names],
-  )
-  return rows.map((row) => ({ ...row, position: BigInt(row.position), tables: row.tables.split(' ') }))
-}
-
-/** Adds the checkpoint of a new generation, at the start of the log. */
-export async function addCheckpoint(sql: Sql, projection: Projection, generation: number, state: GenerationState): Promise<void> {
-  await sql.query(`insert into ${CHECKPOINTS} (name, generation, version, position, state, tables) values ($1, $2, $3, -1, $4, $5)`, [
-    projection.name,
-    generation,
-    projection.version,
-    state,
-    projection.tables.map((table) => table.name).join(' '),
-  ])
-}
-
-export async function setState(sql: Sql, name: string, generation: number, state: GenerationState): Promise<void> {
-  await sql.query(`update ${CHECKPOINTS} set state = $3, updated_at = clock_timestamp() where name = $1 and generation = $2`, [name, generation, state])
-}
-
-export async function removeCheckpoint(sql: Sql, name: string, generation: number): Promise<void> {
-  await sql.query(`delete from ${CHECKPOINTS} where name = $1 and generation = $2`, [name, generation])
-}
-
-/**
- * Moves a checkpoint on, where it still stands at `from`; false where somebody else was faster, or the generation is gone.
- * The first statement of a transaction that writes rows: the row lock that it takes makes a second runner wait, and then see that it lost.
- */
-export async function advance(sql: Sql, name: string, generation: number, from: bigint, to: bigint): Promise<boolean> {
-  const moved = await sql.query(
-    `update ${CHECKPOINTS} set position = $4, updated_at = clock_timestamp()
-     where name = $1 and generation = $2 and position = $3 and state <> 'retired' returning 1`,
-    [name, generation, from, to],
-  )
-  return moved.length === 1
-}
 
 /**
  * Creates the tables of a generation, without their further indexes.
@@ -124,26 +25,30 @@ export async function createTables(sql: Sql, projection: Projection, generation:
   }
 }
 
-/** The live checkpoint of each projection, by name; a projection that has none yet gets its tables, empty, at the start of the log. */
-export async function openGenerations(db: Database, projections: readonly Projection[]): Promise<ReadonlyMap<string, Checkpoint>> {
+/**
+ * The live generation of each projection; one that has none yet gets its tables, empty, at the start of the log, in so many partitions.
+ */
+export async function openGenerations(db: Database, projections: readonly Projection[], partitions: number): Promise<Generation[]> {
   return await db.transaction(async (sql) => {
     await lockLayout(sql)
     await createCheckpoints(sql)
     const names = projections.map((projection) => projection.name)
-    const known = await readCheckpoints(sql, names)
-    for (const projection of projections) {
-      const generations = known.filter((checkpoint) => checkpoint.name === projection.name)
-      if (generations.some((checkpoint) => checkpoint.state === 'live')) continue
-      const generation = 1 + generations.reduce((most, checkpoint) => Math.max(most, checkpoint.generation), 0)
+    const known = await readGenerations(sql, names)
+    const missing = projections.filter(({ name }) => liveOf(known, name) === undefined)
+    for (const projection of missing) {
+      const generation = nextGeneration(known, projection.name)
       await createTables(sql, projection, generation)
       for (const statement of indexStatements(projection, generation)) await sql.script(statement)
       await pointViews(sql, projection, generation, [])
-      await addCheckpoint(sql, projection, generation, 'live')
+      await addGeneration(sql, projection, generation, 'live', partitions)
     }
-    const live = (await readCheckpoints(sql, names)).filter((checkpoint) => checkpoint.state === 'live')
-    return new Map(live.map((checkpoint) => [checkpoint.name, checkpoint]))
+    return (missing.length === 0 ? known : await readGenerations(sql, names)).filter(({ state }) => state === 'live')
   })
 }
+
+/** The number of a generation that is not there yet. */
+export const nextGeneration = (known: readonly Generation[], name: string): number =>
+  1 + known.reduce((most, one) => (one.name === name ? Math.max(most, one.generation) : most), 0)
 
 /** Whether the database runs inside this process (PGlite), where nothing else runs for as long as a statement does. */
 export async function runsInProcess(sql: Sql): Promise<boolean> {
@@ -181,17 +86,17 @@ export async function pointViews(sql: Sql, projection: Projection, generation: n
   }
 }
 
-/** Drops the tables of a generation and its checkpoint. */
-export async function dropGeneration(sql: Sql, checkpoint: Pick<Checkpoint, 'name' | 'generation' | 'tables'>): Promise<void> {
-  for (const table of checkpoint.tables) await sql.script(`drop table if exists ${quoted(physicalName(table, checkpoint.generation))}`)
-  await removeCheckpoint(sql, checkpoint.name, checkpoint.generation)
+/** Drops the tables of a generation and its checkpoints. */
+export async function dropGeneration(sql: Sql, { name, generation, tables }: Pick<Generation, 'name' | 'generation' | 'tables'>): Promise<void> {
+  for (const table of tables) await sql.script(`drop table if exists ${quoted(physicalName(table, generation))}`)
+  await removeGeneration(sql, name, generation)
 }
 
 /** About how many rows the tables of a generation have: the planner's own numbers, which cost nothing, or undefined where it has none yet. */
-export async function estimatedRows(sql: Sql, checkpoint: Checkpoint): Promise<number | undefined> {
+export async function estimatedRows(sql: Sql, { tables, generation }: Generation): Promise<number | undefined> {
   const rows = await sql.query<{ rows: string | null }>(
     `select sum(greatest(c.reltuples, 0))::int8 as rows from unnest($1::text[]) as t(name) join pg_class c on c.oid = to_regclass(quote_ident(t.name)) having min(c.reltuples) >= 0`,
-    [checkpoint.tables.map((table) => physicalName(table, checkpoint.generation))],
+    [tables.map((table) => physicalName(table, generation))],
   )
   const count = rows[0]?.rows
   return count === undefined || count === null ? undefined : Number(count)

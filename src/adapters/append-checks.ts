@@ -1,6 +1,6 @@
-/** What no store takes, checked before one is asked, so that every store refuses the same events in the same words. */
+/** What no store takes, checked before one is asked, so that every store refuses the same events in the same words; and what a repeated append comes to. */
 import { either as E } from 'fp-ts'
-import type { AppendFailure, EventToAppend, ExpectedRevision } from '../ports/event-store.js'
+import type { Appended, AppendFailure, EventToAppend, ExpectedRevision, StoredEvent } from '../ports/event-store.js'
 
 /**
  * A stream's name stands in two indexes of Postgres, whose entries end at about 2,700 bytes.
@@ -42,4 +42,20 @@ export function checkAppend(
     }
   }
   return E.right(events)
+}
+
+/** What an append comes to of which `found` are in the stream already: its first result where it is their repetition, else a refusal that names them; undefined where none is. */
+export function repetition(stream: string, events: readonly EventToAppend[], found: readonly StoredEvent[]): E.Either<AppendFailure, Appended> | undefined {
+  const byId = new Map(found.toReversed().map((event) => [event.id, event]))
+  const known = events.flatMap((event) => byId.get(event.id) ?? [])
+  const [first] = known
+  const last = known.at(-1)
+  if (first === undefined || last === undefined) return undefined
+  const same =
+    known.length === events.length &&
+    events.every((event, place) => {
+      const was = known[place]
+      return was?.type === event.type && was.data === event.data && was.revision === first.revision + BigInt(place)
+    })
+  return same ? E.right({ revision: last.revision, position: last.position, repeated: true }) : E.left({ kind: 'IdsRecorded', stream, ids: known.map((event) => event.id) })
 }

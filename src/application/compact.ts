@@ -1,35 +1,28 @@
 /**
  * The compaction cycle: plan, summarize chunk by chunk, record each summary as soon as it is bought, then archive and prune in one
- * append; then the oldest batches become one where they are too many. Whatever line it is killed on, the next call takes up what is
+ * append; then the oldest batches become one where they are too many; then, where that is asked for, the chunks that are full are summarized
+ * ahead of need. Whatever line it is killed on, the next call takes up what is
  * recorded, and buys nothing twice.
  */
 import { either as E } from 'fp-ts'
-import { summaryOf, type Batch } from '../domain/batch.js'
 import type { Provenance } from '../domain/codec.js'
-import type { Conversation, LiveMessage } from '../domain/conversation.js'
-import type { SummaryResult } from '../domain/decide.js'
-import type { SummarizerFacts, Trigger } from '../domain/events.js'
-import { chunkIdOf } from '../domain/ids.js'
-import { dueTrigger, isBackingOff, planCycle, planResummarization, splitChunk, triggerOf, type Plan } from '../domain/plan.js'
+import type { Conversation } from '../domain/conversation.js'
+import type { Command } from '../domain/decide.js'
+import type { Trigger } from '../domain/events.js'
+import { dueTrigger, isBackingOff, planAhead, planCycle, planResummarization, triggerOf } from '../domain/plan.js'
 import type { Claim, Claims } from '../ports/claims.js'
 import type { Clock } from '../ports/clock.js'
-import type { PreparedSummary, Summarizer, SummarizerFailure, Summary, SummaryJob } from '../ports/summarizer.js'
-import type { CommandFailure, Conversations } from './handle-command.js'
-import type { RegisterPrompt } from './register-prompt.js'
+import { backgroundOf, Buyer, Later, policyOf, Stop, type BuyerDependencies, type CompactFailure } from './buy-summaries.js'
+import type { Conversations } from './handle-command.js'
 
-export interface CompactDependencies {
+export type { CompactFailure } from './buy-summaries.js'
+
+export interface CompactDependencies extends BuyerDependencies {
   readonly conversations: Conversations
-  readonly summarizer: Summarizer
-  /** Stands in at the hard limit, where the policy allows it. */
-  readonly standIn: Summarizer
-  readonly persona: string
   readonly claims: Claims
   readonly clock: Clock
-  readonly registerPrompt: RegisterPrompt
   readonly actor: string
 }
-
-export type CompactFailure = SummarizerFailure | CommandFailure
 
 export interface Compaction {
   readonly batchesCreated: number
@@ -40,8 +33,40 @@ export interface Compaction {
   readonly failure?: CompactFailure
 }
 
-/** `due`: what the limits ask for. `now`: the same, though a failure still rests. `force`: whatever may be folded. */
-export type CompactMode = 'due' | 'now' | 'force'
+/** What a run came to, for who keeps account of it and decides when the conversation is looked at again. */
+export interface CompactionRun extends Compaction {
+  /** Cycles that pruned something. */
+  readonly cycles: number
+  /** Summaries that were bought and recorded, ahead of need and re-summarizations included. */
+  readonly summaries: number
+  /** Calls to the summarizer, and the tokens that they took by what it said, else by our estimate. The stand-in's count for nothing. */
+  readonly calls: number
+  readonly tokensSpent: number
+  /** The summarizer's failure for which the stand-in did the work. */
+  readonly stoodInFor?: CompactFailure
+  /** There is more to do, in so many milliseconds: a limit a minute is used up, or `goOn` said no. */
+  readonly postponedMs?: number
+  /** Another compactor has this conversation, and it was not to be waited for. */
+  readonly busy?: true
+}
+
+/**
+ * `due`: what the limits ask for. `ahead`: that, and then the whole chunks that are full, so that the next limit waits for no model. `now`:
+ * what the limits ask for, though a failure still rests. `force`: whatever may be folded. `stand-in`: what the hard limit asks for, and without
+ * the summarizer, which is known to fail.
+ */
+export type CompactMode = 'due' | 'ahead' | 'now' | 'force' | 'without-model'
+
+export interface CompactOptions {
+  /** Aborts a call that is under way; what it would have said is no failure then. */
+  readonly signal?: AbortSignal
+  /** Asked before each call: false ends the run there, with what is recorded. */
+  readonly goOn?: () => boolean
+  /** False: a conversation that another compactor has is left to it. Default: waits for it. */
+  readonly wait?: boolean
+}
+
+export type Compact = (conversationId: string, mode: CompactMode, options?: CompactOptions) => Promise<CompactionRun>
 
 const CLAIM_TTL_MS = 15_000
 const CLAIM_POLL_MS = 200
@@ -49,13 +74,6 @@ const CLAIM_POLL_MS = 200
 const MAX_CYCLES = 8
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => { setTimeout(resolve, ms) })
-
-/** A step's end that ends the whole run. */
-class Stop extends Error {
-  constructor(readonly failure: CompactFailure) {
-    super(failure.kind)
-  }
-}
 
 /**
  * A late result, a pin or another compactor (whose claim ran out, or ours) came between: what is recorded stays, and the next round plans on
@@ -67,137 +85,41 @@ function overtaken(stop: unknown): { batches: number; messages: number } {
   throw stop
 }
 
-const factsOf = (prepared: PreparedSummary, summary: Summary, standIn: boolean): SummarizerFacts => ({
-  strategy: prepared.strategy,
-  provider: prepared.provider,
-  model: prepared.model,
-  parameters: { ...prepared.parameters },
-  prompt: { name: prepared.prompt.name, sha256: prepared.prompt.sha256 },
-  ...(prepared.persona === undefined ? {} : { persona: { sha256: prepared.persona.sha256 } }),
-  formatterVersion: prepared.formatterVersion,
-  requestHash: prepared.requestHash,
-  ...(summary.responseId === undefined ? {} : { responseId: summary.responseId }),
-  ...(summary.usage === undefined ? {} : { usage: { ...summary.usage } }),
-  durationMs: summary.durationMs,
-  ...(standIn ? { standIn } : {}),
-})
-
-/** The request of a job; a summarizer of somebody's own may throw already here. */
-function prepare(summarizer: Summarizer, job: SummaryJob): E.Either<SummarizerFailure, PreparedSummary> {
-  return E.tryCatch(
-    () => summarizer.prepare(job),
-    (error) => ({ kind: 'SummarizerFailed', failure: 'threw', detail: error instanceof Error ? error.message : String(error) }),
-  )
-}
-
 /** Builds the use case `compact(conversationId, mode)`. */
-export function createCompact(deps: CompactDependencies): (conversationId: string, mode: CompactMode, signal?: AbortSignal) => Promise<Compaction> {
+export function createCompact(deps: CompactDependencies): Compact {
   const { conversations, clock } = deps
-
-  const policyOf = (state: Conversation): NonNullable<Conversation['configuration']>['policy'] => {
-    if (state.configuration === undefined) throw new Error(`conversation ${state.conversationId} has no configuration yet`)
-    return state.configuration.policy
-  }
 
   /** One compaction of one conversation. */
   class Run {
     private readonly provenance: Provenance
     private readonly owner = clock.newId()
-    /** Once the summarizer failed in this run at the hard limit, the stand-in does the rest: no second call for the same no. */
-    private standingIn = false
+    private readonly buyer: Buyer
+    private claimLost = false
 
-    constructor(private readonly conversationId: string, private readonly mode: CompactMode, private readonly signal: AbortSignal | undefined) {
+    constructor(private readonly conversationId: string, private readonly mode: CompactMode, private readonly options: CompactOptions) {
       const correlationId = clock.newId()
       this.provenance = { actor: deps.actor, correlationId, causationId: correlationId }
+      this.buyer = new Buyer(deps, {
+        conversationId,
+        record: (command) => this.record(command),
+        signal: options.signal,
+        goOn: () => !this.claimLost && options.goOn?.() !== false,
+      })
     }
 
-    private async record(command: Parameters<Conversations['handle']>[1][number]): Promise<Conversation> {
+    private async record(command: Command): Promise<Conversation> {
       const handled = await conversations.handle(this.conversationId, [command], this.provenance)
       if (E.isLeft(handled)) throw new Stop(handled.left)
       return handled.right.state
     }
 
-    private trigger(state: Conversation): Trigger | undefined {
+    /** The limit that this run works for, and whether nobody but the stand-in may be asked for it. */
+    private trigger(state: Conversation): { readonly trigger: Trigger | undefined; readonly standIn: boolean } {
       const pulled = triggerOf(state)
-      if (this.mode === 'force') return pulled ?? 'manual'
-      if (this.mode === 'now') return pulled
-      if (pulled === 'hard' && isBackingOff(state) && policyOf(state).standIn === 'extractive') {
-        this.standingIn = true
-        return pulled
-      }
-      return dueTrigger(state)
-    }
-
-    private jobBase(state: Conversation): Pick<SummaryJob, 'maxSummaryTokens' | 'temperature' | 'persona'> {
-      const { maxSummaryTokens, temperature } = policyOf(state)
-      return { maxSummaryTokens, temperature, persona: deps.persona }
-    }
-
-    /** Asks the summarizer, or the stand-in where the hard limit leaves no choice; records a failure before it is thrown. */
-    private async summarize(state: Conversation, job: SummaryJob, trigger: Trigger, step: 'chunk' | 'resummarize'): Promise<SummaryResult> {
-      if (!this.standingIn) {
-        const answer = await this.ask(deps.summarizer, job, false)
-        if (E.isRight(answer)) return answer.right
-        if (answer.left.failure === 'request-too-large' && step === 'chunk' && job.kind === 'chunk' && job.messages.length > 1) throw new Stop(answer.left)
-        await this.recordFailure(job, answer.left, trigger, step)
-        const mayStandIn = trigger === 'hard' && step === 'chunk' && policyOf(state).standIn === 'extractive'
-        if (!mayStandIn) throw new Stop(answer.left)
-        this.standingIn = true
-      }
-      const answer = await this.ask(deps.standIn, job, true)
-      if (E.isLeft(answer)) throw new Stop(answer.left)
-      return answer.right
-    }
-
-    private async ask(summarizer: Summarizer, job: SummaryJob, standIn: boolean): Promise<E.Either<SummarizerFailure, SummaryResult>> {
-      const prepared = prepare(summarizer, job)
-      if (E.isLeft(prepared)) return prepared
-      await deps.registerPrompt(prepared.right)
-      const answer = await summarizer.summarize(prepared.right, this.signal)()
-      return E.map(({ text, sections, ...rest }: Summary) => ({ summary: text, sections, summarizer: factsOf(prepared.right, { text, ...rest }, standIn) }))(answer)
-    }
-
-    private recordFailure(job: SummaryJob, failure: SummarizerFailure, trigger: Trigger, step: 'chunk' | 'resummarize'): Promise<Conversation> {
-      const { strategy, provider, model } = deps.summarizer
-      const prepared = prepare(deps.summarizer, job)
-      const request = E.isRight(prepared) ? { requestHash: prepared.right.requestHash } : {}
-      return this.record({ type: 'RecordFailure', step, failure: failure.failure, detail: failure.detail, trigger, strategy, provider, model, ...request })
-    }
-
-    private async chunk(state: Conversation, messages: readonly LiveMessage[], background: Background, trigger: Trigger): Promise<SummaryResult> {
-      return this.summarize(state, { ...this.jobBase(state), kind: 'chunk', messages, existingSummary: background.summary }, trigger, 'chunk')
-    }
-
-    /** Summarizes one chunk and records it; a request that does not fit is tried once more, as two. */
-    private async fold(state: Conversation, messages: readonly LiveMessage[], background: Background, trigger: Trigger, halves = true): Promise<Background> {
-      let result: SummaryResult
-      try {
-        result = await this.chunk(state, messages, background, trigger)
-      } catch (stop) {
-        if (!(stop instanceof Stop) || stop.failure.kind !== 'SummarizerFailed' || stop.failure.failure !== 'request-too-large') throw stop
-        const parts = halves ? splitChunk([...state.kept, ...state.window], messages, policyOf(state).chunkSize) : [messages]
-        if (parts.length > 1) {
-          let last = background
-          for (const part of parts) last = await this.fold(state, part, last, trigger, false)
-          return last
-        }
-        const job: SummaryJob = { ...this.jobBase(state), kind: 'chunk', messages, existingSummary: background.summary }
-        await this.recordFailure(job, stop.failure, trigger, 'chunk')
-        if (trigger !== 'hard' || policyOf(state).standIn !== 'extractive') throw stop
-        this.standingIn = true
-        result = await this.chunk(state, messages, background, trigger)
-      }
-      const messageIds = messages.map((message) => message.messageId)
-      await this.record({ type: 'RecordChunk', messageIds, continues: background.chunkId, ...result })
-      return { summary: result.summary, chunkId: chunkIdOf(this.conversationId, messageIds, result.summarizer.requestHash) }
-    }
-
-    /** Whether the recorded chunk is what this summarizer would be asked for today; a stand-in's summary is good as well, once bought. */
-    private reusable(state: Conversation, planned: Plan['chunks'][number] & { kind: 'recorded' }, background: Background): boolean {
-      const job: SummaryJob = { ...this.jobBase(state), kind: 'chunk', messages: planned.messages, existingSummary: background.summary }
-      const { requestHash, standIn } = planned.chunk.summarizer
-      const asked = (summarizer: Summarizer): boolean => { const prepared = prepare(summarizer, job); return E.isRight(prepared) && prepared.right.requestHash === requestHash }
-      return asked(deps.summarizer) || (standIn === true && asked(deps.standIn))
+      if (this.mode === 'force') return { trigger: pulled ?? 'manual', standIn: false }
+      if (this.mode === 'now') return { trigger: pulled, standIn: false }
+      const standIn = pulled === 'hard' && policyOf(state).standIn === 'extractive' && (this.mode === 'without-model' || isBackingOff(state))
+      return { trigger: standIn || this.mode === 'without-model' ? pulled : dueTrigger(state), standIn }
     }
 
     /** One cycle; gives what it folded, or undefined where there was nothing to fold. */
@@ -208,12 +130,12 @@ export function createCompact(deps: CompactDependencies): (conversationId: strin
         if (trigger !== 'manual') await this.record({ type: 'RecordCouldNotHelp', trigger })
         return undefined
       }
-      const lastShown = state.shown.at(-1)
-      let background: Background = { summary: lastShown === undefined ? undefined : summaryOf(lastShown), chunkId: undefined }
+      let background = backgroundOf(state, undefined)
       for (const planned of plan.chunks) {
-        if (planned.kind === 'recorded' && this.reusable(state, planned, background)) {
-          background = { summary: planned.chunk.summary, chunkId: planned.chunk.chunkId }
-        } else background = await this.fold(state, planned.messages, background, trigger)
+        if (planned.kind === 'recorded' && this.buyer.reusable(state, planned, background)) {
+          background = backgroundOf(state, planned.chunk)
+        } else if (this.mode === 'without-model' && !this.buyer.standingIn) return undefined
+        else background = await this.buyer.fold(state, planned.messages, background, trigger)
       }
       const folded = new Set(plan.chunks.flatMap((chunk) => chunk.messages.map((message) => message.messageId)))
       const now = await conversations.load(this.conversationId)
@@ -228,44 +150,56 @@ export function createCompact(deps: CompactDependencies): (conversationId: strin
       let now = state
       for (;;) {
         const sources = planResummarization(now.batches, policy)
-        if (sources === undefined || (isBackingOff(now) && this.mode === 'due')) return
-        const summaries = sources.map((batch: Batch) => ({ text: summaryOf(batch), startTime: batch.startTime, endTime: batch.endTime, messageCount: batch.messageCount, depth: batch.depth, sections: batch.sections }))
-        const result = await this.summarize(now, { ...this.jobBase(now), kind: 'resummarize', summaries }, triggerOf(now) ?? 'soft', 'resummarize')
-        now = await this.record({ type: 'RecordResummarization', sourceBatchIds: sources.map((batch) => batch.batchId), ...result })
+        if (sources === undefined || (isBackingOff(now) && (this.mode === 'due' || this.mode === 'ahead'))) return
+        now = await this.buyer.resummarize(now, sources, triggerOf(now) ?? 'soft')
       }
     }
 
-    private async cycles(done: { batches: number; messages: number }): Promise<void> {
+    /** Summarizes what is full before a limit asks for it. Nothing is archived or pruned, and the context does not change. */
+    private async ahead(): Promise<void> {
+      for (;;) {
+        const state = await conversations.load(this.conversationId)
+        const next = isBackingOff(state) ? undefined : planAhead(state)
+        if (next === undefined) return
+        await this.buyer.fold(state, next.messages, backgroundOf(state, next.continues), 'ahead')
+      }
+    }
+
+    private async cycles(done: Done): Promise<void> {
       let state = await conversations.load(this.conversationId)
       for (let count = 0; count < MAX_CYCLES; count += 1) {
-        const trigger = state.configuration === undefined ? undefined : this.trigger(state)
+        if (state.configuration === undefined) break
+        const { trigger, standIn } = this.trigger(state)
         if (trigger === undefined) break
+        if (standIn) this.buyer.standingIn = true
         const folded = await this.cycle(state, trigger).catch(overtaken)
         if (folded === undefined) break
+        done.cycles += folded.batches > 0 ? 1 : 0
         done.batches += folded.batches
         done.messages += folded.messages
         state = await conversations.load(this.conversationId)
         if (this.mode === 'force' && folded.messages > 0) break
       }
       // A stand-in condenses nothing: what a model is to say of the batches can wait until one answers.
-      if (state.configuration !== undefined && !this.standingIn) await this.resummarize(state).catch(overtaken)
+      if (state.configuration !== undefined && !this.buyer.standingIn && this.mode !== 'without-model') await this.resummarize(state).catch(overtaken)
     }
 
-    async run(): Promise<Compaction> {
+    private async work(done: Done): Promise<void> {
+      await this.cycles(done)
+      if (this.mode !== 'ahead' || this.buyer.standingIn) return
+      await this.ahead().catch(overtaken)
+      // Messages came while chunks were summarized: the limit that they may have reached waits for nobody.
+      await this.cycles(done)
+    }
+
+    async run(): Promise<CompactionRun> {
       const before = await conversations.load(this.conversationId)
-      const done = { batches: 0, messages: 0 }
-      let failure: CompactFailure | undefined
-      const claim = await this.claim()
-      const extending = setInterval(() => { claim?.extend().catch(() => undefined) }, CLAIM_TTL_MS / 3)
-      extending.unref()
-      try {
-        if (claim !== undefined) await this.cycles(done)
-      } catch (stop) {
-        if (!(stop instanceof Stop)) throw stop
-        failure = stop.failure
-      } finally {
-        clearInterval(extending)
-        await claim?.release()
+      const done: Done = { cycles: 0, batches: 0, messages: 0 }
+      let ended: Pick<CompactionRun, 'failure' | 'postponedMs' | 'busy'> = {}
+      if (this.mode === 'force' || this.hasWork(before)) {
+        const claim = await this.claim()
+        if (claim === undefined) ended = { busy: true }
+        else ended = await this.holding(claim, () => this.work(done))
       }
       const after = await conversations.load(this.conversationId)
       return {
@@ -273,7 +207,41 @@ export function createCompact(deps: CompactDependencies): (conversationId: strin
         messagesCompressed: done.messages,
         tokensBefore: before.tokens,
         tokensAfter: after.tokens,
-        ...(failure === undefined ? {} : { failure }),
+        cycles: done.cycles,
+        summaries: this.buyer.summaries,
+        calls: this.buyer.spent.calls,
+        tokensSpent: this.buyer.spent.tokens,
+        ...ended,
+        ...(this.buyer.stoodInFor === undefined ? {} : { stoodInFor: this.buyer.stoodInFor }),
+      }
+    }
+
+    /** Whether there is anything to do, so that nobody waits for a claim to find out that there is not. */
+    private hasWork(state: Conversation): boolean {
+      if (state.configuration === undefined) return false
+      if (this.trigger(state).trigger !== undefined) return true
+      if (this.mode === 'without-model') return false
+      const rests = this.mode !== 'now' && isBackingOff(state)
+      return !rests && (planResummarization(state.batches, policyOf(state)) !== undefined || (this.mode === 'ahead' && planAhead(state) !== undefined))
+    }
+
+    /** Works under the claim, and lets go of it whatever happens. */
+    private async holding(claim: Claim, work: () => Promise<void>): Promise<Pick<CompactionRun, 'failure' | 'postponedMs'>> {
+      const extend = async (): Promise<void> => {
+        this.claimLost = !(await claim.extend().catch(() => !this.claimLost))
+      }
+      const extending = setInterval(() => void extend(), CLAIM_TTL_MS / 3)
+      extending.unref()
+      try {
+        await work()
+        return {}
+      } catch (stop) {
+        if (stop instanceof Later) return { postponedMs: stop.ms }
+        if (stop instanceof Stop) return { failure: stop.failure }
+        throw stop
+      } finally {
+        clearInterval(extending)
+        await claim.release()
       }
     }
 
@@ -281,25 +249,27 @@ export function createCompact(deps: CompactDependencies): (conversationId: strin
     private async claim(): Promise<Claim | undefined> {
       for (;;) {
         const claim = await deps.claims.take(`compaction:${this.conversationId}`, this.owner, CLAIM_TTL_MS)
-        if (claim !== undefined || this.signal?.aborted === true) return claim
+        if (claim !== undefined || this.options.wait === false || this.options.signal?.aborted === true) return claim
         await pause(CLAIM_POLL_MS)
       }
     }
   }
 
-  return (conversationId, mode, signal) => new Run(conversationId, mode, signal).run()
+  return (conversationId, mode, options = {}) => new Run(conversationId, mode, options).run()
 }
 
-/** What a chunk's request refers to: the summary of the chunk before it, or of the last batch that the last prune carried. */
-interface Background {
-  readonly summary: string | undefined
-  readonly chunkId: string | undefined
+/** What a run has pruned so far. */
+interface Done {
+  cycles: number
+  batches: number
+  messages: number
 }
 
-/** Whether a run of `compact` would do anything: a cycle is due, or too many batches wait to become one. */
-export function isCompactionDue(state: Conversation): boolean {
+/** Whether a run of `compact` would do anything: a cycle is due, too many batches wait to become one, or, `ahead`, a chunk is full. */
+export function isCompactionDue(state: Conversation, mode: 'due' | 'ahead' = 'due'): boolean {
   const policy = state.configuration?.policy
   if (policy === undefined) return false
   if (triggerOf(state) === 'hard' && isBackingOff(state) && policy.standIn === 'extractive') return true
-  return dueTrigger(state) !== undefined || (!isBackingOff(state) && planResummarization(state.batches, policy) !== undefined)
+  if (isBackingOff(state)) return false
+  return dueTrigger(state) !== undefined || planResummarization(state.batches, policy) !== undefined || (mode === 'ahead' && planAhead(state) !== undefined)
 }

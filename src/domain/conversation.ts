@@ -56,8 +56,8 @@ export interface Conversation {
   readonly foldedCalls: FactData<'MessagesPruned'>['carried']['foldedCalls']
   /** Tokens of the context while nothing of it has to be shortened: leading, view, kept and window, with the placeholders that are shown. */
   readonly tokens: number
-  /** Failures in a row since the last prune, and how many messages there were then. */
-  readonly failures: { readonly attempts: number; readonly atMessage: number; readonly retryAfterMessages: number } | undefined
+  /** Failures in a row since the last prune, and how many messages there were then; `ahead` where no limit asked for the last one. */
+  readonly failures: { readonly attempts: number; readonly atMessage: number; readonly retryAfterMessages: number; readonly ahead: boolean } | undefined
   readonly couldNotHelp: FactData<'CompactionCouldNotHelp'> | undefined
 }
 
@@ -194,7 +194,7 @@ export function evolve(state: Conversation, fact: PlacedFact): Conversation {
     case 'MessagesPruned':
       return prune(next, fact.data, fact.revision)
     case 'CompactionFailed':
-      return { ...next, failures: { attempts: fact.data.attempt, atMessage: next.messagesAppended, retryAfterMessages: fact.data.retryAfterMessages } }
+      return { ...next, failures: { attempts: fact.data.attempt, atMessage: next.messagesAppended, retryAfterMessages: fact.data.retryAfterMessages, ahead: fact.data.trigger === 'ahead' } }
     case 'CompactionCouldNotHelp':
       return { ...next, couldNotHelp: fact.data }
     case 'PromptRegistered':

@@ -337,10 +337,15 @@ function recordCouldNotHelp(state: Conversation, trigger: Trigger): Decision {
 
 function recordFailure(state: Conversation, command: Extract<Command, { type: 'RecordFailure' }>): Decision {
   const { type: _type, ...failure } = command
-  const attempt = (state.failures?.attempts ?? 0) + 1
-  return E.right([
-    { type: 'CompactionFailed', data: { ...failure, attempt, retryAfterMessages: retryAfterMessages(attempt, configurationOf(state).policy.chunkSize) } },
-  ])
+  const { chunkSize } = configurationOf(state).policy
+  // What failed ahead of need rests as long as a failure ever does, since nobody waits for it, and does not count against what a limit asks for.
+  const ahead = failure.trigger === 'ahead'
+  const before = state.failures !== undefined && state.failures.ahead === ahead ? state.failures.attempts : 0
+  // Messages do not lift a limit on spending: who reached it waits for the day to turn, and is held back by nothing else then.
+  const limited = failure.failure === 'limit-reached'
+  const attempt = before + 1
+  const rests = limited ? 0 : ahead ? chunkSize : retryAfterMessages(attempt, chunkSize)
+  return E.right([{ type: 'CompactionFailed', data: { ...failure, attempt, retryAfterMessages: rests } }])
 }
 
 /** The facts that a command leads to, or why it is refused. */

@@ -168,7 +168,8 @@ const compactionFailed = z.object({
   step: z.enum(['chunk', 'resummarize']),
   failure: id,
   detail: z.string(),
-  trigger: triggerSchema,
+  /** `ahead`: no limit asked for it yet. */
+  trigger: z.enum([...triggerSchema.options, 'ahead']),
   /** Failures in a row, this one included. */
   attempt: count.min(1),
   /** The next attempt waits for so many further messages, unless it is asked for by hand. */
@@ -200,7 +201,7 @@ export const factSchemas = {
   BatchArchived: { version: 1, schema: batchArchived },
   BatchesResummarized: { version: 1, schema: batchesResummarized },
   MessagesPruned: { version: 1, schema: messagesPruned },
-  CompactionFailed: { version: 1, schema: compactionFailed },
+  CompactionFailed: { version: 2, schema: compactionFailed },
   CompactionCouldNotHelp: { version: 1, schema: compactionCouldNotHelp },
   PromptRegistered: { version: 1, schema: promptRegistered },
 } as const

@@ -79,6 +79,8 @@ function takeRecorded(segments: readonly Segment[], chunks: readonly Chunk[]): {
   return { taken, rest }
 }
 
+const isFull = (chunk: readonly LiveMessage[], policy: Policy): boolean => chunk.length >= policy.chunkSize && tokensOf(chunk) >= policy.chunkMinTokens
+
 /** Cuts new chunks: at least `chunkSize` messages and `chunkMinTokens`, at most `chunkMaxTokens`; a short rest joins the chunk before it, unless chunks go by count alone. */
 function cutChunks(segments: readonly Segment[], policy: Policy): LiveMessage[][] {
   const chunks: LiveMessage[][] = []
@@ -87,14 +89,13 @@ function cutChunks(segments: readonly Segment[], policy: Policy): LiveMessage[][
     if (current.length > 0) chunks.push(current)
     current = []
   }
-  const full = (chunk: readonly LiveMessage[]): boolean => chunk.length >= policy.chunkSize && tokensOf(chunk) >= policy.chunkMinTokens
   for (const segment of segments) {
     if (current.length > 0 && tokensOf(current) + tokensOf(segment) > policy.chunkMaxTokens) close()
     current = [...current, ...segment]
-    if (full(current)) close()
+    if (isFull(current, policy)) close()
   }
   const before = policy.chunkMinTokens === 0 ? undefined : chunks.at(-1)
-  if (current.length > 0 && before !== undefined && !full(current) && tokensOf(before) + tokensOf(current) <= policy.chunkMaxTokens) {
+  if (current.length > 0 && before !== undefined && !isFull(current, policy) && tokensOf(before) + tokensOf(current) <= policy.chunkMaxTokens) {
     chunks[chunks.length - 1] = [...before, ...current]
   } else close()
   return chunks
@@ -106,15 +107,21 @@ interface Folding {
   readonly tokens: number
 }
 
+function foldingOf(chunks: readonly PlannedChunk[]): Folding {
+  const messages = chunks.flatMap((chunk) => chunk.messages)
+  return { chunks, messages: messages.length, tokens: tokensOf(messages) }
+}
+
 function folding(state: Conversation, policy: Policy, keep: number): Folding {
   const { taken, rest } = takeRecorded(foldableSegments(state, policy, keep), state.chunks)
   const cut: PlannedChunk[] = cutChunks(rest, policy).map((messages) => ({ kind: 'new', messages }))
   // A short rest behind recorded chunks has no new chunk to join: it waits for the next cycle rather than buy a summary of its own.
   const short = taken.length > 0 && cut.length === 1 && tokensOf(cut[0]?.messages ?? []) < policy.chunkMinTokens / 2
-  const chunks = [...taken, ...(short ? [] : cut)]
-  const messages = chunks.flatMap((chunk) => chunk.messages)
-  return { chunks, messages: messages.length, tokens: tokensOf(messages) }
+  return foldingOf([...taken, ...(short ? [] : cut)])
 }
+
+/** What has its summary already, and nothing else. */
+const foldingRecorded = (state: Conversation, policy: Policy): Folding => foldingOf(takeRecorded(foldableSegments(state, policy, policy.keepRecent), state.chunks).taken)
 
 const tokensAfter = (state: Conversation, policy: Policy, fold: Folding): number =>
   state.tokens - fold.tokens + fold.chunks.length * (policy.maxSummaryTokens + BATCH_FRAME_TOKENS)
@@ -157,6 +164,9 @@ export function planCycle(state: Conversation, trigger: Trigger): Plan | NoPlan 
   const plan = (fold: Folding): Plan => ({ kind: 'plan', trigger, ...fold })
   if (trigger === 'manual') return usual.messages > 0 ? plan(usual) : reasonOf(state, policy, usual)
   const worth = (fold: Folding): boolean => fold.tokens > 2 * policy.maxSummaryTokens
+  // What was summarized ahead of need leaves at the limit without a call, where that is enough; the rest is summarized ahead of the next one.
+  const recorded = foldingRecorded(state, policy)
+  if (worth(recorded) && tokensAfter(state, policy, recorded) < softLimit(policy)) return plan(recorded)
   const helps = usual.messages >= policy.chunkSize || tokensAfter(state, policy, usual) < softLimit(policy)
   if (live(state) > policy.keepRecent + 1 && worth(usual) && helps) return plan(usual)
   if (trigger === 'hard') {
@@ -169,6 +179,34 @@ export function planCycle(state: Conversation, trigger: Trigger): Plan | NoPlan 
     if (usual.messages >= policy.chunkSize && usual.tokens >= policy.chunkMinTokens && worth(usual)) return plan(usual)
   }
   return reasonOf(state, policy, usual)
+}
+
+/**
+ * Share of the soft limit from which chunks are summarized ahead of need. Later, and a message or two fill what is left before the limit;
+ * earlier, and chunks are smaller than a cycle would cut them, and what never reaches the limit is paid for (docs/decisions/0009-compaction-ahead.md).
+ */
+const AHEAD_SHARE = 0.9
+
+/** A chunk to summarize ahead of need, and the recorded one that it continues. */
+export interface ChunkAhead {
+  readonly messages: readonly LiveMessage[]
+  readonly continues: Chunk | undefined
+}
+
+/**
+ * The next whole chunk that can be summarized before a limit asks for it; undefined where none is full, the context is far from its limit, or
+ * a cycle is due. It is what a cycle would cut, a short rest joined to it. A recorded chunk is taken as it is, whoever made it: whether it can
+ * be used is the cycle's question, and asked here it would let two workers with different models buy it from each other for ever.
+ */
+export function planAhead(state: Conversation): ChunkAhead | undefined {
+  const policy = state.configuration?.policy
+  if (policy === undefined || triggerOf(state) !== undefined || state.tokens < softLimit(policy) * AHEAD_SHARE) return undefined
+  const { taken, rest } = takeRecorded(foldableSegments(state, policy, policy.keepRecent), state.chunks)
+  const [messages, next] = cutChunks(rest, policy)
+  // One that has another behind it is as large as a request may be.
+  const whole = messages !== undefined && (next !== undefined || isFull(messages, policy)) && tokensOf(messages) > 2 * policy.maxSummaryTokens
+  if (!whole) return undefined
+  return { messages, continues: state.chunks[taken.length - 1] }
 }
 
 /** Whether a cycle is due now: a limit is reached, and no back-off after failures holds it. */
@@ -198,10 +236,14 @@ export function planResummarization(batches: readonly Batch[], policy: Pick<Poli
     .toSorted((a, b) => (a[0]?.depth ?? 0) - (b[0]?.depth ?? 0))[0]
 }
 
-/** Whether failures hold the next attempt back: fewer messages came since than it waits for. */
+/**
+ * Whether failures hold the next attempt back: fewer messages came since than it waits for. What failed ahead of need is tried once more when a
+ * limit asks for it.
+ */
 export function isBackingOff(state: Conversation): boolean {
   const { failures } = state
-  return failures !== undefined && state.messagesAppended - failures.atMessage < failures.retryAfterMessages
+  if (failures === undefined || (failures.ahead && triggerOf(state) !== undefined)) return false
+  return state.messagesAppended - failures.atMessage < failures.retryAfterMessages
 }
 
 /**

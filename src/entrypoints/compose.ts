@@ -1,17 +1,24 @@
 /** The only file that knows every adapter: it opens stores, databases and models, and makes a ledger of them. */
 import { createVectorTable } from '../../projections/archive-index/vectors.js'
-import { projections } from '../../projections/index.js'
+import { projectionsFor } from '../../projections/index.js'
+import { createEventIdIndex } from '../../projections/message-ids/queries.js'
 import type { Projection } from '../../projections/projection.js'
 import { createMemoryClaims } from '../adapters/memory/claims.js'
+import { createMemoryWorkQueue } from '../adapters/memory/work-queue.js'
 import { createOpenAiEmbeddingModel } from '../adapters/openai/embedding-model.js'
 import { createOpenAiLanguageModel } from '../adapters/openai/language-model.js'
 import { openFolder, openMemory } from '../adapters/pglite/sql.js'
+import { createPostgresBulkTarget } from '../adapters/postgres/bulk-append.js'
 import { createPostgresBodyStore } from '../adapters/postgres/body-store.js'
 import { createPostgresClaims } from '../adapters/postgres/claims.js'
 import { createPostgresEventStore } from '../adapters/postgres/event-store.js'
 import { migrateLog } from '../adapters/postgres/schema.js'
 import { openPostgres } from '../adapters/postgres/sql.js'
+import { createPostgresTokenBudget } from '../adapters/postgres/token-budget.js'
+import { createPostgresWorkQueue } from '../adapters/postgres/work-queue.js'
+import { decodeFact } from '../application/facts.js'
 import type { Log } from '../application/load-conversation.js'
+import type { OpenedLog } from '../application/migrate-log.js'
 import type { PolicySettings } from '../domain/policy.js'
 import type { Claims } from '../ports/claims.js'
 import { systemClock, type Clock } from '../ports/clock.js'
@@ -19,6 +26,8 @@ import type { Database } from '../ports/sql.js'
 import type { Summarizer } from '../ports/summarizer.js'
 import { guarded } from '../summarizers/guarded.js'
 import { createExtractiveSummarizer, createSummarizer, parseSummarizerConfig, type SummarizerConfig } from '../summarizers/index.js'
+import type { CompactionProcess } from './cli/run-compaction.js'
+import type { ProjectionProcess } from './cli/run-projections.js'
 import { createLedger, settingsOf } from './create-ledger.js'
 import { valueOf, type Ledger } from './ledger.js'
 import { problem } from './problem.js'
@@ -63,13 +72,15 @@ function summarizerOf(given: LedgerOptions['summarizer']): Summarizer {
 }
 
 const isPostgres = (address: string): boolean => /^postgres(ql)?:\/\//iu.test(address)
+const isKurrentDb = (address: string): boolean => /^(?:esdb|kurrentdb|kdb)(?:\+discover)?:\/\//iu.test(address)
 const schemeOf = (address: string): string | undefined => /^([a-z][a-z0-9+.-]*):\/\//iu.exec(address)?.[1]
 
 /** Opens a database and brings its tables up to date: a server by its address, a folder by its path. */
 async function openDatabase(address: string, field: 'store' | 'database'): Promise<Database> {
-  if (address.trim() === '') throw bad(field, 'is empty: give a folder, or postgres://…')
+  const kinds = field === 'store' ? 'a folder, postgres://… or esdb://…' : 'a folder, or postgres://…'
+  if (address.trim() === '') throw bad(field, `is empty: give ${kinds}`)
   const scheme = schemeOf(address)
-  if (scheme !== undefined && !isPostgres(address)) throw bad(field, `"${scheme}" is no kind of ${field}: give a folder, or postgres://…`)
+  if (scheme !== undefined && !isPostgres(address)) throw bad(field, `"${scheme}" is no kind of ${field}: give ${kinds}`)
   const db = address === 'memory' ? await openMemory() : isPostgres(address) ? await openPostgres(address) : await openFolder(address)
   try {
     await migrateLog(db)
@@ -83,6 +94,8 @@ async function openDatabase(address: string, field: 'store' | 'database'): Promi
 /** What a ledger stands on. */
 interface Stores {
   readonly log: Log
+  /** The log's address for people. */
+  readonly name: string
   /** Where the read models, the bodies and the claims are. */
   readonly db: Database
   readonly projections: readonly Projection[]
@@ -90,14 +103,42 @@ interface Stores {
   readonly isLogShared: boolean
   /** False where the database does. */
   readonly isDatabaseShared: boolean
-  close(): Promise<void>
+  readonly close: () => Promise<void>
 }
 
 async function openStores(store: string, database: string | undefined): Promise<Stores> {
-  if (database !== undefined) throw bad('database', 'is for a log that is no Postgres: this one keeps its read models beside it')
+  if (isKurrentDb(store)) return await openKurrentDb(store, database)
+  if (database !== undefined) throw bad('database', 'is for a log in KurrentDB: this one keeps its read models beside it')
   const db = await openDatabase(store, 'store')
   const isShared = isPostgres(store)
-  return { log: { store: createPostgresEventStore(db), bodies: createPostgresBodyStore(db) }, db, projections, isLogShared: isShared, isDatabaseShared: isShared, close: () => db.close() }
+  const log = { store: createPostgresEventStore(db), bodies: createPostgresBodyStore(db) }
+  return { log, name: db.name, db, projections: projectionsFor(log.store), isLogShared: isShared, isDatabaseShared: isShared, close: () => db.close() }
+}
+
+async function openKurrentDb(store: string, database: string | undefined): Promise<Stores> {
+  if (database === undefined) throw bad('database', 'is missing: a log in KurrentDB keeps its read models, large bodies and claims in a Postgres, which --database or CONTEXT_LEDGER_DATABASE names')
+  // Loaded where it is wanted: the client takes longer to load than a command on another store takes in all.
+  const { openKurrentDbEventStore } = await import('../adapters/kurrentdb/event-store.js')
+  const db = await openDatabase(database, 'database')
+  const bodies = createPostgresBodyStore(db)
+  try {
+    const log = await openKurrentDbEventStore(store, { bodies, eventIds: createEventIdIndex(db) })
+    return {
+      log: { store: log, bodies },
+      name: log.name,
+      db,
+      projections: projectionsFor(log),
+      isLogShared: true,
+      isDatabaseShared: isPostgres(database),
+      async close() {
+        await log.close()
+        await db.close()
+      },
+    }
+  } catch (error) {
+    await db.close()
+    throw error
+  }
 }
 
 // A folder belongs to this process alone: claims in memory die with it, and nobody waits for one that a killed process held.
@@ -124,6 +165,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     alone: !stores.isLogShared,
     workers,
     claims: claimsOf(stores, clock),
+    queue: createMemoryWorkQueue(clock),
     summarizer,
     standIn: createExtractiveSummarizer(),
     persona,
@@ -134,4 +176,34 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     onProblem,
     close: () => stores.close(),
   })
+}
+
+/** Opens a log for a copy: its tables made where they are missing, and nothing else. */
+export async function openLog(address: string, options: { readonly database?: string }): Promise<OpenedLog> {
+  const { log, name, db, close } = await openStores(address, options.database)
+  return { name, ...log, ...(isKurrentDb(address) ? {} : { bulk: createPostgresBulkTarget(db, name) }), close }
+}
+
+export { createLogFile, openLogFile } from '../adapters/file/log-file.js'
+
+/** Opens what `projections run` works with. */
+export async function openProjections(where: { readonly store: string; readonly database?: string }): Promise<ProjectionProcess> {
+  const { log, db, projections, close } = await openStores(where.store, where.database)
+  return { db, store: log.store, decode: (stored) => decodeFact(stored, log.bodies), projections, claims: createPostgresClaims(db), close }
+}
+
+/** Opens what `compaction run` works with. */
+export async function openCompaction(where: { readonly store: string; readonly database?: string; readonly summarizer: 'extractive' | SummarizerConfig }): Promise<CompactionProcess> {
+  const summarizer = summarizerOf(where.summarizer)
+  const { log, name, db, close } = await openStores(where.store, where.database)
+  return {
+    log,
+    name,
+    summarizer,
+    standIn: createExtractiveSummarizer(),
+    claims: createPostgresClaims(db),
+    queue: createPostgresWorkQueue(db),
+    budget: (limits) => createPostgresTokenBudget(db, limits),
+    close,
+  }
 }

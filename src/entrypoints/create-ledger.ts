@@ -6,8 +6,8 @@ import type { Projection } from '../../projections/projection.js'
 import { listConversations } from '../../projections/live-messages/queries.js'
 import { createProjectionRunner } from '../../projections/runner.js'
 import { createAppendMessages } from '../application/append-messages.js'
-import { createBackground } from '../application/background.js'
 import { createCompact, isCompactionDue, type Compaction } from '../application/compact.js'
+import { createCompactionWorker } from '../application/compaction-worker.js'
 import { createCompress } from '../application/compress.js'
 import { decodeFact } from '../application/facts.js'
 import { createConversations } from '../application/handle-command.js'
@@ -27,6 +27,7 @@ import type { Clock } from '../ports/clock.js'
 import type { EmbeddingModel } from '../ports/embedding-model.js'
 import type { Database } from '../ports/sql.js'
 import type { Summarizer } from '../ports/summarizer.js'
+import type { WorkQueue } from '../ports/work-queue.js'
 import { createAgentTools } from './agent-tools.js'
 import { valueOf, type ConversationSummary, type Ledger, type WaitOptions } from './ledger.js'
 import { problem, type Failure } from './problem.js'
@@ -41,6 +42,8 @@ export interface LedgerParts {
   /** `inside`: this ledger keeps the read models and compacts. `elsewhere`: processes of their own do. */
   readonly workers: 'inside' | 'elsewhere'
   readonly claims: Claims
+  /** What this process has still to compact. */
+  readonly queue: WorkQueue
   readonly summarizer: Summarizer
   /** Summarizes at the hard limit where the summarizer fails. */
   readonly standIn: Summarizer
@@ -56,6 +59,8 @@ export interface LedgerParts {
 }
 
 const LIST_PAGE = 500
+/** Summaries that one process asks for at the same time. */
+const CONVERSATIONS_AT_ONCE = 16
 /** How long a reader waits for read models that another process keeps, where it does not say itself. */
 const WAIT_MS = 5_000
 const HEAD_POLL_MS = 20
@@ -88,7 +93,7 @@ export function createLedger(parts: LedgerParts): Ledger {
   const { log, db, projections, workers, clock, actor, summarizer, embedding, onProblem } = parts
   const conversations = createConversations({ log, clock, alone: parts.alone })
   const decode = (stored: Parameters<typeof decodeFact>[0]): ReturnType<typeof decodeFact> => decodeFact(stored, log.bodies)
-  const runner = createProjectionRunner({ db, store: log.store, decode, projections, onFailure: onProblem })
+  const runner = createProjectionRunner({ db, store: log.store, decode, projections, claims: parts.claims, onFailure: onProblem })
   const index = createArchiveIndex(db)
   const compact = createCompact({
     conversations,
@@ -100,11 +105,16 @@ export function createLedger(parts: LedgerParts): Ledger {
     registerPrompt: createRegisterPrompt(log, clock, actor),
     actor,
   })
-  const background = createBackground(
-    (conversationId, signal) => compact(conversationId, 'due', signal),
-    async (conversationId) => isCompactionDue(await conversations.load(conversationId)),
-    (_conversationId, done) => { if (done.failure !== undefined) onProblem(done.failure) },
-  )
+  const worker = createCompactionWorker({
+    queue: parts.queue,
+    load: (conversationId) => conversations.load(conversationId),
+    compact,
+    clock,
+    concurrency: CONVERSATIONS_AT_ONCE,
+    restsByTime: false,
+    onCompaction: (_conversationId, run) => { if (run.failure !== undefined) onProblem(run.failure) },
+    onProblem: (failure) => { onProblem(failure) },
+  })
   const appendMessages = createAppendMessages({ conversations, clock, summarizerWindowTokens: summarizer.windowTokens })
   let closing: Promise<void> | undefined
   let following = false
@@ -130,7 +140,7 @@ export function createLedger(parts: LedgerParts): Ledger {
     const merged = settings === undefined && parts.policy === undefined ? undefined : { ...parts.policy, ...settings }
     const appended = valueOf(await appendMessages({ conversationId, messages, settings: merged, scope, provenance: by }), fail)
     if (appended.position !== undefined && appended.position > ownPosition) ownPosition = appended.position
-    if (workers === 'inside' && isCompactionDue(appended.state)) background.wake(conversationId)
+    if (workers === 'inside' && isCompactionDue(appended.state, 'ahead')) worker.wake(conversationId)
     return appended
   }
 
@@ -160,9 +170,9 @@ export function createLedger(parts: LedgerParts): Ledger {
     return compact(conversationId, force ? 'force' : 'now')
   }
 
-  /** Waits until the rows show `position`; throws where they do not in time. */
-  async function shown(position: bigint, timeoutMs: number): Promise<void> {
-    if (await runner.waitFor(position, timeoutMs)) return
+  /** Waits until the rows show `position`, those of one conversation where it is named; throws where they do not in time. */
+  async function shown(position: bigint, timeoutMs: number, conversationId: string | undefined): Promise<void> {
+    if (await runner.waitFor(position, timeoutMs, conversationId === undefined ? {} : { conversationId })) return
     const hint = workers === 'elsewhere' ? '; is `context-ledger projections run` running?' : ''
     throw fail({ kind: 'ProjectionsBehind', detail: `the read models have not come to position ${String(position)} within ${String(timeoutMs)} ms${hint}` })
   }
@@ -171,11 +181,11 @@ export function createLedger(parts: LedgerParts): Ledger {
    * Brings the rows to where the reader wants them: to `waitFor`, where it is given; else to the head of the log where this process keeps
    * them, and to this ledger's own last fact where others do.
    */
-  async function caughtUp(wait: WaitOptions = {}): Promise<void> {
+  async function caughtUp(wait: WaitOptions = {}, conversationId?: string): Promise<void> {
     open()
     const timeoutMs = timeoutOf(wait)
-    if (wait.waitFor !== undefined) await shown(wait.waitFor, timeoutMs)
-    else if (workers === 'elsewhere') await shown(ownPosition, timeoutMs)
+    if (wait.waitFor !== undefined) await shown(wait.waitFor, timeoutMs, conversationId)
+    else if (workers === 'elsewhere') await shown(ownPosition, timeoutMs, conversationId)
     else await runner.catchUp()
     if (embedding !== undefined) await fillVectors(db, embedding).catch(onProblem)
   }
@@ -193,7 +203,7 @@ export function createLedger(parts: LedgerParts): Ledger {
 
   async function find(query: string, given: SearchOptions, wait: WaitOptions = {}): Promise<readonly SearchHit[]> {
     if (query.trim() === '') throw bad('query', 'is empty')
-    await caughtUp(wait)
+    await caughtUp(wait, 'conversationId' in given.within ? given.within.conversationId : undefined)
     return search({ index, ...(embedding === undefined ? {} : { embedding }) }, query, given)
   }
 
@@ -232,7 +242,7 @@ export function createLedger(parts: LedgerParts): Ledger {
       return valueOf(contextOf(await existing(conversationId)), fail)
     },
     compact: (conversationId, given = {}) => compactNow(conversationId, given.force === true),
-    settled: (conversationId) => background.settled(conversationId),
+    settled: (conversationId) => worker.settled(conversationId),
     search(query, { conversationId, scope, waitFor, timeout, ...given } = {}) {
       if (conversationId !== undefined && scope !== undefined) throw bad('scope', 'goes without a conversation: a search stays in one of the two')
       const wait = { ...(waitFor === undefined ? {} : { waitFor }), ...(timeout === undefined ? {} : { timeout }) }
@@ -279,15 +289,16 @@ export function createLedger(parts: LedgerParts): Ledger {
       },
       append: async (conversationId, messages) => (await append(conversationId, messages, undefined, undefined, provenance())).recorded,
       compact: async (conversationId) => {
-        await background.settled(conversationId)
+        // What is done ahead of need may go on; at a limit the host gets the context as it is after the cycle.
+        if (isCompactionDue(await conversations.load(conversationId))) await worker.settled(conversationId)
         return compact(conversationId, 'due')
       },
       onProblem,
     }),
     async close() {
       closing ??= (async () => {
-        await background.settled().catch(onProblem)
-        await background.stop()
+        await worker.settled().catch(onProblem)
+        await worker.stop()
         await runner.stop()
         await parts.close()
       })()

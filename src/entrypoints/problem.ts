@@ -2,6 +2,7 @@
  * Failure → one sentence, and whose fault it is. The only place that makes sentences of rejections and failures; a way in turns the
  * fault into its exit status or HTTP status.
  */
+import { Fenced } from '../../projections/checkpoints.js'
 import { RebuildFailed } from '../../projections/rebuild.js'
 import { ProjectionStopped } from '../../projections/runner.js'
 import { UnreadableEventError } from '../application/facts.js'
@@ -9,6 +10,7 @@ import type { CommandFailure } from '../application/handle-command.js'
 import type { LeadingTooLarge } from '../domain/context.js'
 import type { BadMessage } from '../domain/message.js'
 import { codeOf, StoreError } from '../adapters/store-error.js'
+import { LogCopyError } from '../ports/log-copy.js'
 import type { SummarizerFailure } from '../ports/summarizer.js'
 
 /** `input`: what was asked is wrong; `state`: it does not fit what is recorded; `world`: a store or model cannot be used now; `data`: the log cannot be trusted or read. */
@@ -104,8 +106,9 @@ export function faultOf(error: unknown): { fault: Fault | 'bug'; message: string
   if (error instanceof LedgerError) return { fault: error.fault, message: error.message }
   if (error instanceof UnreadableEventError) return { fault: 'data', message: error.message }
   if (error instanceof StoreError) return { fault: 'world', message: error.message }
+  if (error instanceof LogCopyError) return { fault: error.fault, message: error.message }
   if (error instanceof ProjectionStopped) return { fault: 'data', message: error.message }
-  if (error instanceof RebuildFailed) return { fault: 'world', message: error.message }
+  if (error instanceof RebuildFailed || error instanceof Fenced) return { fault: 'world', message: error.message }
   if (isServersNo(error)) return { fault: 'world', message: `the store says no: ${error.message}` }
   return { fault: 'bug', message: error instanceof Error ? error.message : String(error) }
 }
@@ -117,8 +120,8 @@ const isServersNo = (error: unknown): error is Error => error instanceof Error &
 export function kindOf(error: unknown): string {
   if (error instanceof LedgerError) return error.failure.kind
   if (error instanceof UnreadableEventError) return error.event.kind
-  if (error instanceof StoreError) return error.kind
-  if (error instanceof ProjectionStopped || error instanceof RebuildFailed) return error.name
+  if (error instanceof StoreError || error instanceof LogCopyError) return error.kind
+  if (error instanceof ProjectionStopped || error instanceof RebuildFailed || error instanceof Fenced) return error.name
   return isServersNo(error) ? 'StoreUnavailable' : 'Bug'
 }
 

@@ -28,7 +28,7 @@ export interface LanguageModelAnswer {
 /** The ways to fail are the summarizer's, but for those that only it can see. */
 export interface LanguageModelFailure {
   readonly kind: 'LanguageModelFailed'
-  readonly failure: Exclude<SummarizerFailureKind, 'over-long' | 'threw'>
+  readonly failure: Exclude<SummarizerFailureKind, 'over-long' | 'threw' | 'limit-reached'>
   readonly detail: string
   readonly retryAfterMs?: number
 }

@@ -72,6 +72,8 @@ export type SummarizerFailureKind =
   | 'empty' | 'refused' | 'cut-off' | 'over-long' | 'malformed'
   /** A summarizer of somebody's own threw. */
   | 'threw'
+  /** A limit on what may be spent, in tokens; the summarizer was not asked. */
+  | 'limit-reached'
 
 export interface SummarizerFailure {
   readonly kind: 'SummarizerFailed'

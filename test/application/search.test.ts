@@ -19,7 +19,7 @@ import { openTestSchema, testServer } from '../support/postgres.js'
 async function project(db: Database, conversationId: string, facts: readonly Fact[], from = 0): Promise<void> {
   const all = (await recorded(conversationId, facts)).slice(from)
   const net = coalesce(archiveIndex.tables, all.flatMap((fact) => changesOf(archiveIndex, fact)))
-  const generation = (await openGenerations(db, [archiveIndex])).get(archiveIndex.name)?.generation ?? 1
+  const generation = (await openGenerations(db, [archiveIndex], 1))[0]?.generation ?? 1
   await db.transaction(async (sql) => {
     await writeNet(sql, archiveIndex.tables, generation, net)
   })

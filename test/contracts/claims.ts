@@ -69,5 +69,32 @@ export function describeClaims(name: string, open: () => Promise<OpenedClaims>):
       const taken = await Promise.all(Array.from({ length: 16 }, (_, asker) => opened.claims.take('f', `asker ${String(asker)}`, 60_000)))
       expect(taken.filter((claim) => claim !== undefined)).toHaveLength(1)
     })
+
+    test('the fence grows with each taking, whoever takes, whether it ran out, was released or is ours already', async () => {
+      const first = await opened.claims.take('g', 'first', 60_000)
+      await first?.release()
+      const second = await opened.claims.take('g', 'second', 1_000)
+      await opened.pass(1_200)
+      const third = await opened.claims.take('g', 'third', 60_000)
+      const again = await opened.claims.take('g', 'third', 60_000)
+      const fences = [first, second, third, again].map((claim) => claim?.fence ?? -1n)
+      expect(fences).toEqual(fences.toSorted((a, b) => (a < b ? -1 : 1)))
+      expect(new Set(fences).size).toBe(4)
+      expect(await again?.extend()).toBe(true)
+      expect(await third?.extend()).toBe(false)
+      expect(await opened.claims.holder('g')).toEqual({ owner: 'third', fence: again?.fence })
+    })
+
+    test('nobody holds what was never taken, was released or ran out', async () => {
+      expect(await opened.claims.holder('h')).toBeUndefined()
+      const held = await opened.claims.take('h', 'first', 1_000)
+      expect(await opened.claims.holder('h')).toEqual({ owner: 'first', fence: held?.fence })
+      await opened.pass(1_200)
+      expect(await opened.claims.holder('h')).toBeUndefined()
+      expect(await held?.extend()).toBe(true)
+      expect(await opened.claims.holder('h')).toMatchObject({ owner: 'first' })
+      await held?.release()
+      expect(await opened.claims.holder('h')).toBeUndefined()
+    })
   })
 }

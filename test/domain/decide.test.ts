@@ -166,6 +166,16 @@ describe('what went wrong', () => {
     expect(given(small, appended('a'), compactionFailed({ attempt: 4 }), summarized('k', ['a'])).when({ type: 'RecordFailure', ...failure }).facts).toMatchObject([{ data: { attempt: 1 } }])
   })
 
+  it('ahead of need rests as long as it ever does, and does not count against what a limit asks for', () => {
+    expect(given(small).when({ type: 'RecordFailure', ...failure, trigger: 'ahead' }).facts).toMatchObject([{ data: { attempt: 1, retryAfterMessages: 3 } }])
+    expect(given(small, compactionFailed({ attempt: 4, trigger: 'ahead' })).when({ type: 'RecordFailure', ...failure }).facts).toMatchObject([{ data: { attempt: 1, retryAfterMessages: 1 } }])
+    expect(given(small, compactionFailed({ attempt: 4, trigger: 'ahead' })).when({ type: 'RecordFailure', ...failure, trigger: 'ahead' }).facts).toMatchObject([{ data: { attempt: 5 } }])
+  })
+
+  it('at a limit on spending waits for no messages: the day has to turn', () => {
+    expect(given(small).when({ type: 'RecordFailure', ...failure, failure: 'limit-reached' }).facts).toMatchObject([{ data: { attempt: 1, retryAfterMessages: 0 } }])
+  })
+
   it('could not be helped is said once, and not at all where there is no need', () => {
     const huge = [small, appended('a', { tokens: 900 })]
     const [fact] = given(...huge).when({ type: 'RecordCouldNotHelp', trigger: 'soft' }).facts

@@ -3,9 +3,9 @@ import { describe, expect, it } from '@jest/globals'
 import type { Batch } from '../../src/domain/batch.js'
 import type { Conversation } from '../../src/domain/conversation.js'
 import type { Fact, Trigger } from '../../src/domain/events.js'
-import { dueTrigger, isBackingOff, planCycle, planResummarization, retryAfterMessages, splitChunk, triggerOf, type Plan } from '../../src/domain/plan.js'
+import { dueTrigger, isBackingOff, planAhead, planCycle, planResummarization, retryAfterMessages, splitChunk, triggerOf, type Plan } from '../../src/domain/plan.js'
 import type { PolicySettings } from '../../src/domain/policy.js'
-import { appended, at, compactionFailed, summarized } from '../support/builders.js'
+import { appended, at, compactionFailed, pinned, summarized } from '../support/builders.js'
 import { configuredWith, stateAfter } from '../support/given.js'
 
 const message = (number: number, tokens = 100, some: Parameters<typeof appended>[1] = {}): Fact => appended(`m${String(number)}`, { tokens, ...some })
@@ -34,6 +34,13 @@ describe('a trigger', () => {
   })
 })
 
+it('what failed ahead of need rests until messages came, or a limit asks for it', () => {
+  const failed = [...messages(15), compactionFailed({ attempt: 5, retryAfterMessages: 4, trigger: 'ahead' })]
+  expect(isBackingOff(state({}, ...failed))).toBe(true)
+  expect(isBackingOff(state({}, ...failed, message(15, 10)))).toBe(true)
+  expect(dueTrigger(state({}, ...failed, message(15)))).toBe('soft')
+})
+
 describe('chunks', () => {
   it('have chunkSize messages, and the recent ones stay', () => {
     expect(chunksOf(planned(state({}, ...messages(16))))).toEqual(['new m0 m1 m2 m3', 'new m4 m5 m6 m7', 'new m8 m9 m10 m11', 'new m12 m13'])
@@ -56,8 +63,17 @@ describe('chunks', () => {
 
   it('that are recorded come first, while their messages are an unchanged run at the head', () => {
     const recorded = [...messages(16), summarized('one', ['m0', 'm1', 'm2', 'm3', 'm4']), summarized('two', ['m5', 'm6'])]
-    expect(chunksOf(planned(state({}, ...recorded)))).toEqual(['recorded m0 m1 m2 m3 m4', 'recorded m5 m6', 'new m7 m8 m9 m10', 'new m11 m12 m13'])
+    expect(chunksOf(planned(state({}, ...recorded), 'manual'))).toEqual(['recorded m0 m1 m2 m3 m4', 'recorded m5 m6', 'new m7 m8 m9 m10', 'new m11 m12 m13'])
     expect(chunksOf(planned(state({}, message(99), ...recorded.slice(1))))).not.toContain('recorded m5 m6')
+  })
+
+  it('that are recorded leave alone at a limit where that is enough, and with the rest where it is not', () => {
+    const enough = [...messages(16), summarized('one', ['m0', 'm1', 'm2', 'm3', 'm4']), summarized('two', ['m5', 'm6'])]
+    expect(chunksOf(planned(state({}, ...enough)))).toEqual(['recorded m0 m1 m2 m3 m4', 'recorded m5 m6'])
+    expect(chunksOf(planned(state({}, ...enough, ...messages(5, 100, 16)), 'hard'))).toEqual(['recorded m0 m1 m2 m3 m4', 'recorded m5 m6'])
+    expect(chunksOf(planned(state({}, ...messages(22), ...enough.slice(16)), 'hard')).slice(0, 3)).toEqual(['recorded m0 m1 m2 m3 m4', 'recorded m5 m6', 'new m7 m8 m9 m10'])
+    // Less than two summaries' worth makes no cycle of its own.
+    expect(chunksOf(planned(state({}, ...messages(16), summarized('one', ['m0']))))[1]).toBe('new m1 m2 m3 m4')
   })
 
   it('made anew for the same messages supersede the old ones, and all that continue them', () => {
@@ -69,6 +85,37 @@ describe('chunks', () => {
     const { window } = state({}, message(0, 10), message(1, 100, { role: 'assistant', content: null, toolCalls: [{ id: 'x', type: 'function' }] }), message(2, 100, { role: 'tool', toolCallId: 'x' }), message(3, 10))
     expect(splitChunk(window, window, 4).map((part) => part.length)).toEqual([1, 3])
     expect(splitChunk(window, window.slice(1, 3), 4)).toHaveLength(1)
+  })
+})
+
+describe('ahead of need', () => {
+  // The soft limit is 1,600 tokens, nine tenths of it 1,440.
+  const ahead = (of: Conversation): string | undefined => {
+    const next = planAhead(of)
+    return next === undefined ? undefined : `${next.messages.map((one) => one.messageId).join(' ')} behind ${next.continues?.chunkId ?? 'nothing'}`
+  }
+
+  it('nothing is planned while the context is far from its limit, or when it is reached', () => {
+    expect(ahead(state({}, ...messages(14)))).toBeUndefined()
+    expect(ahead(state({}, ...messages(16)))).toBeUndefined()
+    expect(ahead(stateAfter([]))).toBeUndefined()
+  })
+
+  it('the whole chunks are, one behind the other, as a cycle would cut them; a short rest waits or is joined', () => {
+    expect(ahead(state({}, ...messages(15)))).toBe('m0 m1 m2 m3 behind nothing')
+    expect(ahead(state({}, ...messages(15), summarized('one', ['m0', 'm1', 'm2', 'm3']), summarized('two', ['m4', 'm5', 'm6', 'm7'])))).toBe('m8 m9 m10 m11 behind two')
+    expect(ahead(state({}, ...messages(15), summarized('one', ['m0', 'm1', 'm2', 'm3']), summarized('two', ['m4', 'm5', 'm6', 'm7']), summarized('three', ['m8', 'm9', 'm10', 'm11'])))).toBeUndefined()
+    expect(ahead(state({ chunkMinTokens: 900 }, ...messages(15)))).toBe('m0 m1 m2 m3 m4 m5 m6 m7 m8 m9 m10 m11 m12 behind nothing')
+  })
+
+  it('a chunk of less than two summaries’ worth is not, nor one that is not full unless a request takes no more', () => {
+    expect(ahead(state({ maxSummaryTokens: 200 }, ...messages(15)))).toBeUndefined()
+    expect(ahead(state({ chunkSize: 14 }, ...messages(15)))).toBeUndefined()
+    expect(ahead(state({ chunkMaxTokens: 250 }, ...messages(15)))).toBe('m0 m1 behind nothing')
+  })
+
+  it('a chunk with a message that was pinned since is cut anew, and so are those behind it', () => {
+    expect(ahead(state({}, ...messages(15), summarized('one', ['m0', 'm1', 'm2', 'm3']), summarized('two', ['m4', 'm5', 'm6', 'm7']), pinned('m5', 6n)))).toBe('m4 m6 m7 m8 behind one')
   })
 })
 

@@ -10,6 +10,7 @@ import { calling, say, SMALL, talk } from '../support/conversations.js'
 import { coverageProblems } from '../support/coverage.js'
 import { CONVERSATION, Crash, createHarness, createScriptedSummarizer, type Fault, type Harness } from '../support/harness.js'
 import { passedOff } from '../support/json.js'
+import { latch } from '../support/latch.js'
 import { interleave } from '../support/interleave.js'
 
 const bought = async (harness: Harness): Promise<number> =>
@@ -86,6 +87,79 @@ describe('laws of money and trouble', () => {
     })
   })
 
+  describe('3 Nothing is bought twice, ahead of need either', () => {
+    /** Appends one message after another and compacts behind each, ahead of need or not. */
+    async function lived(mode: 'due' | 'ahead', messages: readonly MessageInput[]): Promise<Harness> {
+      const harness = createHarness({ policy: SMALL })
+      for (const message of messages) {
+        await harness.appended(message)
+        await harness.compact(mode)
+      }
+      return harness
+    }
+
+    it('the limit is met without a call, and what was bought ahead is what is pruned', async () => {
+      const harness = await lived('ahead', talk(100))
+      expect(harness.summarizer.calls).toHaveLength(await bought(harness))
+      const { chunks, cycles } = await harness.conversations.load(CONVERSATION)
+      expect(cycles).toBeGreaterThan(3)
+      expect(await harness.factsOf('BatchArchived')).toHaveLength((await harness.factsOf('ChunkSummarized')).length - chunks.length)
+      // Between the message that reached the limit and its prune no summary was made.
+      const types = (await harness.facts()).map((fact) => fact.type).filter((type) => type === 'MessageAppended' || type === 'ChunkSummarized' || type === 'MessagesPruned').join(' ')
+      expect(types).not.toContain('ChunkSummarized MessagesPruned')
+    })
+
+    it('is no dearer than at need', async () => {
+      const [atNeed, ahead] = [await lived('due', talk(200)), await lived('ahead', talk(200))]
+      const { chunks } = await ahead.conversations.load(CONVERSATION)
+      expect(ahead.summarizer.calls.length - chunks.length).toBeLessThanOrEqual(atNeed.summarizer.calls.length)
+    })
+
+    it('a conversation that ends far from its limit costs nothing', async () => {
+      const harness = await lived('ahead', talk(15))
+      expect(harness.summarizer.calls).toEqual([])
+    })
+
+    it('two models do not buy each other’s chunks again while no limit asks for it', async () => {
+      const harness = createHarness({ policy: SMALL })
+      await harness.appended(talk(18))
+      await harness.compact('ahead')
+      const other = createScriptedSummarizer({ model: 'scripted-2' })
+      const next = harness.restart({ summarizer: other })
+      for (let time = 0; time < 3; time += 1) await next.compact('ahead')
+      expect(other.calls).toEqual([])
+    })
+
+    it('a late result and a pin cost no more than the chunks that they touch and those that continue them', async () => {
+      const harness = createHarness({ policy: SMALL })
+      await harness.appended([...talk(6), calling('c', ['x']), ...talk(12, 6)])
+      await harness.compact('ahead')
+      const before = (await harness.factsOf('ChunkSummarized')).length
+      expect(before).toBeGreaterThan(2)
+      await harness.appended({ id: 'r', role: 'tool', tool_call_id: 'x', content: 'late' })
+      await harness.pin('m3')
+      await harness.appended(talk(4, 18))
+      await harness.compact('ahead')
+      // The first chunk is as it was; nothing is bought twice for the same request.
+      const requests = harness.summarizer.calls.map((call) => call.requestHash)
+      expect(new Set(requests).size).toBe(requests.length)
+      expect(coverageProblems(await harness.facts())).toEqual([])
+      expect((await harness.context()).messageIds).toContain('m3')
+    })
+
+    it('a crash right behind any append of chunks ahead costs no call', async () => {
+      for (let after = 0; after < 5; after += 1) {
+        const harness = createHarness({ policy: SMALL })
+        await harness.appended(talk(18))
+        harness.store.faults.push(...Array.from<Fault | undefined>({ length: after }), 'crash-after')
+        await harness.compact('ahead').catch(() => undefined)
+        harness.store.faults.length = 0
+        await harness.restart().compact('ahead')
+        expect(harness.summarizer.calls).toHaveLength(await bought(harness))
+      }
+    })
+  })
+
   describe('5 Concurrency', () => {
     it('a message that comes while a summary is made is kept, live and in order', async () => {
       const harness = createHarness({ policy: SMALL })
@@ -98,6 +172,31 @@ describe('laws of money and trouble', () => {
       const context = await harness.context()
       expect(context.messageIds.filter((id) => id !== undefined)).toEqual(['m8', 'm9', 'm11', 'm12', 'm13'].slice(0, 2 + harness.summarizer.calls.length))
       expect(coverageProblems(await harness.facts())).toEqual([])
+    })
+
+    it('while a summary is made ahead of need, appends and reads wait for nobody, and a compaction with nothing to do for neither', async () => {
+      const harness = createHarness({ policy: SMALL })
+      await harness.appended(talk(18))
+      const [asked, answers] = [latch(), latch()]
+      harness.summarizer.answer = async () => {
+        asked.open()
+        await answers.opened
+        return undefined
+      }
+      const ahead = harness.compact('ahead')
+      await asked.opened
+      const agent = harness.restart({ claims: harness.claims })
+      expect(await agent.compact('due')).toMatchObject({ messagesCompressed: 0 })
+      for (let number = 18; number < 60; number += 1) {
+        await agent.appended(say(number))
+        const context = await agent.context()
+        expect(context.messageIds.at(-1)).toBe(`m${String(number)}`)
+        expect(context.tokens).toBeLessThanOrEqual(1_000)
+      }
+      answers.open()
+      // What came meanwhile reached the limit: the same run goes on with a cycle.
+      expect((await ahead).messagesCompressed).toBeGreaterThan(0)
+      expect((await harness.context()).overBudget).toBeUndefined()
     })
 
     it('of two compactors one wins, and the other calls no model', async () => {

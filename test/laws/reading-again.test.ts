@@ -141,16 +141,16 @@ describe('laws of reading again', () => {
   })
 
   describe('10 A stable prefix: between two cycles a context only grows at its end', () => {
-    it('byte for byte, but for a result in its placeholder and what the hard limit shortens', async () => {
+    it('byte for byte, but for a result in its placeholder and what the hard limit shortens, whether or not chunks are summarized ahead', async () => {
       await fc.assert(
-        fc.asyncProperty(busyPolicies, histories(60), async (policy, history) => {
+        fc.asyncProperty(busyPolicies, histories(60), fc.constantFrom('due' as const, 'ahead' as const), async (policy, history, mode) => {
           const harness = createHarness({ policy })
           const changes: number[] = []
           let before: Context | undefined
           let cycle = 0
           for (const message of history) {
             await harness.appended({ ...message, pinned: false })
-            await harness.compact()
+            await harness.compact(mode)
             const now = await harness.context().catch(() => undefined)
             const cycles = await cyclesOf(harness)
             if (before !== undefined && now !== undefined && cycles === cycle && before.shortened === undefined && now.shortened === undefined) changes.push(changedAt(before, now))

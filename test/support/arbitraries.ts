@@ -155,7 +155,7 @@ export const busyPolicies: fc.Arbitrary<PolicySettings> = fc.record({
 export type Step =
   | { readonly step: 'append'; readonly count: number }
   | { readonly step: 'again'; readonly which: number }
-  | { readonly step: 'compact'; readonly mode: 'due' | 'now' | 'force' }
+  | { readonly step: 'compact'; readonly mode: 'due' | 'ahead' | 'now' | 'force' | 'without-model' }
   | { readonly step: 'pin'; readonly which: number; readonly pinned: boolean }
   | { readonly step: 'restart' }
   /** At the nth append from here on. */
@@ -185,7 +185,7 @@ export const interleavings = (maxLength = 40): fc.Arbitrary<Step[]> =>
   fc.array(
     fc.oneof(
       { weight: 5, arbitrary: fc.record({ step: fc.constant('append' as const), count: fc.integer({ min: 1, max: 4 }) }) },
-      { weight: 3, arbitrary: fc.record({ step: fc.constant('compact' as const), mode: fc.constantFrom('due', 'due', 'now', 'force') }) },
+      { weight: 3, arbitrary: fc.record({ step: fc.constant('compact' as const), mode: fc.constantFrom('due', 'due', 'ahead', 'ahead', 'now', 'force', 'without-model') }) },
       { weight: 3, arbitrary: trouble },
     ),
     { minLength: 5, maxLength, size: 'max' },

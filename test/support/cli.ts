@@ -18,7 +18,8 @@ export interface CliOptions {
 const source = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url))
 const TSX = import.meta.resolve('tsx')
 
-function environment(env: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
+/** The environment of this process without what the command line listens to, and with what is given. */
+export function environment(env: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) => !name.startsWith('CONTEXT_LEDGER_') && !name.startsWith('OPENAI_') && name !== 'FORCE_COLOR')
   return { ...Object.fromEntries(kept), ...env }
 }

@@ -7,7 +7,7 @@ import { createMemoryBodyStore } from '../../src/adapters/memory/body-store.js'
 import { createMemoryClaims } from '../../src/adapters/memory/claims.js'
 import { createMemoryEventStore } from '../../src/adapters/memory/event-store.js'
 import { createAppendMessages, type AppendedMessages } from '../../src/application/append-messages.js'
-import { createCompact, type Compaction, type CompactMode } from '../../src/application/compact.js'
+import { createCompact, type Compact, type CompactionRun, type CompactMode } from '../../src/application/compact.js'
 import { createCompress, type Compressed } from '../../src/application/compress.js'
 import { decodeFact } from '../../src/application/facts.js'
 import { createConversations, type CommandFailure, type Conversations } from '../../src/application/handle-command.js'
@@ -24,6 +24,7 @@ import { defaultEstimator } from '../../src/domain/tokens.js'
 import type { Claims } from '../../src/ports/claims.js'
 import type { Clock } from '../../src/ports/clock.js'
 import type { AppendFailure, Appended, EventStore, EventToAppend, StoredEvent } from '../../src/ports/event-store.js'
+import type { TokenBudget } from '../../src/ports/token-budget.js'
 import type { PreparedSummary, Summarizer, SummarizerFailure, SummarizerFailureKind, Summary, SummaryJob } from '../../src/ports/summarizer.js'
 import { guarded } from '../../src/summarizers/guarded.js'
 import { createExtractiveSummarizer } from '../../src/summarizers/index.js'
@@ -168,6 +169,7 @@ export interface HarnessOptions {
   readonly log?: Log
   readonly claims?: Claims
   readonly clock?: Clock
+  readonly budget?: TokenBudget
 }
 
 export const CONVERSATION = 'c1'
@@ -182,11 +184,13 @@ export interface Harness {
   /** What `compress` was told went wrong. */
   readonly problems: unknown[]
   /** Another process over the same store: nothing in memory is shared, and what a dead one claimed is free. */
-  restart(options?: Pick<HarnessOptions, 'summarizer' | 'claims'>): Harness
+  restart(options?: Pick<HarnessOptions, 'summarizer' | 'claims' | 'budget'>): Harness
   append(messages: MessageInput | readonly MessageInput[], conversationId?: string): Promise<E.Either<CommandFailure, AppendedMessages>>
   /** Like `append`; a refusal fails the test. */
   appended(messages: MessageInput | readonly MessageInput[], conversationId?: string): Promise<AppendedMessages>
-  compact(mode?: CompactMode, conversationId?: string): Promise<Compaction>
+  compact(mode?: CompactMode, conversationId?: string): Promise<CompactionRun>
+  /** The use case itself. */
+  readonly run: Compact
   compress<Message extends MessageInput>(history: readonly Message[], conversationId?: string): Promise<Compressed<Message>>
   pin(messageId: string, pinned?: boolean): Promise<E.Either<CommandFailure, unknown>>
   context(conversationId?: string): Promise<Context>
@@ -226,7 +230,7 @@ export function createHarness(options: HarnessOptions = {}): Harness {
     return { actor, correlationId, causationId: correlationId }
   }
   const appendMessages = createAppendMessages({ conversations, clock, summarizerWindowTokens: summarizer.windowTokens })
-  const compact = createCompact({ conversations, summarizer: guarded(summarizer), standIn: createExtractiveSummarizer(), persona: '', claims, clock, registerPrompt: createRegisterPrompt(log, clock, actor), actor })
+  const compact = createCompact({ conversations, summarizer: guarded(summarizer), standIn: createExtractiveSummarizer(), persona: '', claims, clock, registerPrompt: createRegisterPrompt(log, clock, actor), actor, budget: options.budget })
   const append = (messages: readonly NewMessage[], conversationId: string) => appendMessages({ conversationId, messages, settings: policy, scope: undefined, provenance: provenance() })
 
   const compress = createCompress({
@@ -257,6 +261,7 @@ export function createHarness(options: HarnessOptions = {}): Harness {
       return done.right
     },
     compact: (mode = 'due', conversationId = CONVERSATION) => compact(conversationId, mode),
+    run: compact,
     compress: (history, conversationId = CONVERSATION) => compress(history, conversationId),
     pin: (messageId, pinned = true) => conversations.handle(CONVERSATION, [{ type: pinned ? 'PinMessage' : 'UnpinMessage', messageId }], provenance()),
     context: async (conversationId = CONVERSATION) => contextIn(await conversations.load(conversationId)),

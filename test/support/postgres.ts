@@ -19,3 +19,20 @@ async function dropSchema(schema: string): Promise<void> {
   await db.script(`set client_min_messages = error; drop schema if exists "${schema}" cascade`)
   await db.close()
 }
+
+/** A database of its own on the server, for programs that are given an address and nothing else. */
+export async function createTestDatabase(): Promise<{ address: string; drop: () => Promise<void> }> {
+  const name = `test_${randomUUID().replaceAll('-', '')}`
+  const onServer = async (statement: string): Promise<void> => {
+    const db = await openPostgres(testServer, { schema: 'context_ledger_tests' })
+    try {
+      await db.script(statement)
+    } finally {
+      await db.close()
+    }
+  }
+  await onServer(`create database ${name}`)
+  const address = new URL(testServer)
+  address.pathname = `/${name}`
+  return { address: address.href, drop: () => onServer(`drop database ${name} with (force)`) }
+}

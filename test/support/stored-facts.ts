@@ -93,6 +93,10 @@ export const storedFacts: Readonly<Record<`${Fact['type']}-v${number}`, Fact>> =
     type: 'CompactionFailed',
     data: { step: 'chunk', failure: 'timeout', detail: 'no answer within 60 s', trigger: 'hard', attempt: 3, retryAfterMessages: 2, strategy: 'fold-in', provider: 'openai', model: 'gpt-4o-mini', requestHash: hash('c') },
   },
+  'CompactionFailed-v2': {
+    type: 'CompactionFailed',
+    data: { step: 'chunk', failure: 'limit-reached', detail: 'the limit of 100000 tokens a day: 99000 are used, and this call needs about 4000', trigger: 'ahead', attempt: 1, retryAfterMessages: 0, strategy: 'fold-in', provider: 'openai', model: 'gpt-4o-mini', requestHash: hash('c') },
+  },
   'CompactionCouldNotHelp-v1': { type: 'CompactionCouldNotHelp', data: { reason: 'recent-messages', tokens: 6_400, limit: 5_920, trigger: 'soft', messageIds: ['m00026', 'm00027'] } },
   'PromptRegistered-v1': { type: 'PromptRegistered', data: { name: 'fold-in-1', kind: 'template', sha256: hash('a'), text: 'Summarize {messages}\n' } },
 }

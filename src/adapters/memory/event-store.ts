@@ -4,7 +4,7 @@
  */
 import { either as E, taskEither as TE } from 'fp-ts'
 import type { Appended, AppendFailure, EventStore, EventToAppend, ExpectedRevision, ReadAllOptions, StoredEvent, SubscriptionItem } from '../../ports/event-store.js'
-import { checkAppend } from '../append-checks.js'
+import { checkAppend, repetition } from '../append-checks.js'
 import { StoreError } from '../store-error.js'
 import { createBell, type Bell } from '../wake-up.js'
 
@@ -27,8 +27,8 @@ export function createMemoryEventStore(): MemoryEventStore {
   function record(stream: string, expected: ExpectedRevision, events: readonly EventToAppend[]): E.Either<AppendFailure, Appended> {
     if (closed) return E.left({ kind: 'StoreUnavailable', detail: 'the store in memory is closed' })
     const there = streams.get(stream) ?? { events: [], byId: new Map<string, StoredEvent>() }
-    const known = events.flatMap((event) => there.byId.get(event.id) ?? [])
-    if (known.length > 0) return repetition(stream, events, known)
+    const again = repetition(stream, events, events.flatMap((event) => there.byId.get(event.id) ?? []))
+    if (again !== undefined) return again
     const actual = BigInt(there.events.length) - 1n
     if (expected !== 'any' && actual !== (expected === 'no_stream' ? -1n : expected)) {
       return E.left({ kind: 'RevisionConflict', stream, expected, actual })
@@ -134,18 +134,4 @@ export function createMemoryEventStore(): MemoryEventStore {
       for (const bell of bells) bell.ring()
     },
   }
-}
-
-/** What an append comes to of which `known` are in the stream already: its first result where it is their repetition, else a refusal that names them. */
-function repetition(stream: string, events: readonly EventToAppend[], known: readonly StoredEvent[]): E.Either<AppendFailure, Appended> {
-  const [first] = known
-  const last = known.at(-1)
-  const same =
-    known.length === events.length &&
-    events.every((event, place) => {
-      const was = known[place]
-      return was?.type === event.type && was.data === event.data && was.revision === (first?.revision ?? 0n) + BigInt(place)
-    })
-  if (same && last !== undefined) return E.right({ revision: last.revision, position: last.position, repeated: true })
-  return E.left({ kind: 'IdsRecorded', stream, ids: known.map((event) => event.id) })
 }

@@ -164,5 +164,41 @@ create table compaction_claims (
 );
 `
 
+// A number that grows with each taking of a claim, by which a process that lost its claim is told from the one that has it now.
+const CLAIM_FENCES = `
+create sequence claim_fences;
+alter table compaction_claims add column fence bigint not null default nextval('claim_fences');
+`
+
+// Who waits for a compaction worker, how far the log was read for it, and what was spent. None of it is a fact: all of it may be deleted.
+const COMPACTION_WORKERS = `
+create sequence compaction_leases;
+create table compaction_queue (
+  conversation_id text collate "C" primary key,
+  -- How often something came, and how often when it was last looked at: what comes while a worker has it is seen by the next.
+  noted bigint not null default 1,
+  looked bigint not null default 0,
+  ready_at timestamptz not null default clock_timestamp(),
+  failures int not null default 0,
+  tokens_per_day bigint,
+  lease bigint,
+  lease_until timestamptz
+) with (fillfactor = 50);
+create index compaction_queue_ready on compaction_queue (ready_at);
+
+create table compaction_checkpoint (
+  one boolean primary key default true check (one),
+  position numeric not null,
+  event_id text not null
+) with (fillfactor = 10);
+
+create table compaction_tokens (
+  period text not null,
+  starts_at timestamptz not null,
+  used bigint not null default 0,
+  primary key (period, starts_at)
+) with (fillfactor = 50);
+`
+
 /** A migration is never edited once it is released; the next one stands behind it. */
-const MIGRATIONS: readonly string[] = [LOG]
+const MIGRATIONS: readonly string[] = [LOG, CLAIM_FENCES, COMPACTION_WORKERS]

@@ -1,5 +1,6 @@
 /** The commands: their words, their flags, and the file that runs each, which is loaded when it is called. */
 import type { Options, PositionalOptions } from 'yargs'
+import type { WaitOptions } from '../ledger.js'
 import type { Given } from './given.js'
 
 export interface Command {
@@ -19,6 +20,17 @@ const message = { type: 'string', demandOption: true, describe: 'Id of the messa
 
 /** A flag with a text. */
 const text = (describe: string, choices?: readonly string[]): Options => ({ type: 'string', requiresArg: true, describe, ...(choices === undefined ? {} : { choices }) })
+
+const waiting: Readonly<Record<string, Options>> = {
+  'wait-for': text('Position, as `append --json` gives it, that has to be among what is read'),
+  'wait-timeout': text('Seconds to wait for it [default: 5]'),
+}
+
+function waitOf(given: Given): WaitOptions {
+  const position = given.whole('wait-for')
+  const seconds = given.whole('wait-timeout')
+  return { ...(position === undefined ? {} : { waitFor: BigInt(position) }), ...(seconds === undefined ? {} : { timeout: seconds * 1_000 }) }
+}
 
 const FORMATS = ['text', 'json', 'openai'] as const
 const KINDS = ['all', 'messages', 'batches'] as const
@@ -78,11 +90,11 @@ export const commands: readonly Command[] = [
     words: 'context <conversation>',
     describe: 'Show what the model gets',
     positionals: { conversation },
-    options: { format: text('For people, for scripts, or the messages alone [default: text]', FORMATS) },
+    options: { format: text('For people, for scripts, or the messages alone [default: text]', FORMATS), ...waiting },
     async run(given) {
       const { runContext } = await import('./context.js')
       const format = given.oneOf('format', FORMATS)
-      await runContext(given.flags, given.word('conversation'), format === 'text' && given.json ? 'json' : format)
+      await runContext(given.flags, given.word('conversation'), format === 'text' && given.json ? 'json' : format, waitOf(given))
     },
   },
   {
@@ -117,6 +129,7 @@ export const commands: readonly Command[] = [
       limit: text('Hits at most [default: 10]'),
       include: text('What to search [default: all]', KINDS),
       queries: text('JSON Lines of { query, conversationId?, limit? }, each answered by one line { hits }'),
+      ...waiting,
     },
     async run(given) {
       const { runSearch } = await import('./search.js')
@@ -128,6 +141,7 @@ export const commands: readonly Command[] = [
         scope: given.text('scope'),
         limit: given.whole('limit'),
         include: given.oneOf('include', KINDS),
+        wait: waitOf(given),
         json: given.json,
       })
     },
@@ -135,10 +149,10 @@ export const commands: readonly Command[] = [
   {
     words: 'list',
     describe: 'List the conversations',
-    options: { scope: text('Those of this scope') },
+    options: { scope: text('Those of this scope'), ...waiting },
     async run(given) {
       const { runList } = await import('./list.js')
-      await runList(given.flags, given.text('scope'), given.json)
+      await runList(given.flags, given.text('scope'), waitOf(given), given.json)
     },
   },
   {
@@ -148,6 +162,28 @@ export const commands: readonly Command[] = [
     async run(given) {
       const { runVerify } = await import('./verify.js')
       await runVerify(given.flags, given.text('conversation'), given.json)
+    },
+  },
+  {
+    words: 'migrate-log',
+    describe: 'Copy a log between stores, to a file or from one, and prove the copy equal',
+    options: {
+      from: text('A folder, postgres://…, esdb://…, or a file'),
+      to: text('The same; a name that ends in .gz is a file'),
+      'from-database': text('Database of a log in KurrentDB that is copied'),
+      'to-database': text('Database of the log in KurrentDB that it is copied to'),
+      overwrite: { type: 'boolean', default: false, describe: 'Replace the file that is there' },
+    },
+    examples: [
+      ['$0 migrate-log --from .context-ledger --to backup.clog.gz', 'a backup'],
+      ['$0 migrate-log --from .context-ledger --to postgres://…', 'to a server; again, it brings what came since'],
+    ],
+    async run(given) {
+      const [{ runMigrateLog }, places] = await Promise.all([import('./migrate-log.js'), import('../compose.js')])
+      await runMigrateLog(
+        { from: given.text('from'), to: given.text('to'), fromDatabase: given.text('from-database'), toDatabase: given.text('to-database'), overwrite: given.is('overwrite'), json: given.json },
+        places,
+      )
     },
   },
   {
@@ -170,8 +206,28 @@ export const commands: readonly Command[] = [
   },
 ]
 
-/** The commands below `projections`. */
-export const projectionCommands: readonly Command[] = [
+export interface CommandGroup {
+  /** The word that its commands stand behind. */
+  readonly word: string
+  readonly describe: string
+  readonly commands: readonly Command[]
+}
+
+const metrics: Readonly<Record<string, Options>> = {
+  'metrics-port': text('Serve /metrics (Prometheus) and /health on this port'),
+  'metrics-host': text('Address to serve them on [default: 127.0.0.1]'),
+}
+
+const projectionCommands: readonly Command[] = [
+  {
+    words: 'run',
+    describe: 'Keep the read models in a process of its own, on a server; of several, one works and the others stand by',
+    options: { partitions: text('Workers that the conversations are spread over [default: as before; 1 at first]'), ...metrics },
+    async run(given) {
+      const [{ runProjections }, { openProjections }] = await Promise.all([import('./run-projections.js'), import('../compose.js')])
+      await runProjections(given.flags, { partitions: given.whole('partitions'), metricsPort: given.whole('metrics-port'), metricsHost: given.text('metrics-host') ?? '127.0.0.1', json: given.json }, openProjections)
+    },
+  },
   {
     words: 'status',
     describe: 'Show position, lag and version of each',
@@ -189,4 +245,34 @@ export const projectionCommands: readonly Command[] = [
       await runRebuild(given.flags, given.words('names'), given.json)
     },
   },
+]
+
+const compactionCommands: readonly Command[] = [
+  {
+    words: 'run',
+    describe: 'Compact ahead of need in a process of its own, on a server; several share the work',
+    options: {
+      concurrency: text('Conversations at once [default: 4]'),
+      'tokens-per-minute': text('Tokens that all workers together may spend a minute'),
+      'tokens-per-day': text('Tokens that they may spend a day (UTC)'),
+      ...metrics,
+    },
+    async run(given) {
+      const [{ runCompaction }, { openCompaction }] = await Promise.all([import('./run-compaction.js'), import('../compose.js')])
+      await runCompaction(
+        given.flags,
+        {
+          concurrency: given.whole('concurrency'), tokensPerMinute: given.whole('tokens-per-minute'), tokensPerDay: given.whole('tokens-per-day'),
+          metricsPort: given.whole('metrics-port'), metricsHost: given.text('metrics-host') ?? '127.0.0.1', json: given.json,
+        },
+        openCompaction,
+      )
+    },
+  },
+]
+
+/** Commands of two words. */
+export const groups: readonly CommandGroup[] = [
+  { word: 'projections', describe: 'The read models: kept, how far they are, and anew from the log', commands: projectionCommands },
+  { word: 'compaction', describe: 'Compaction by workers', commands: compactionCommands },
 ]

@@ -1,5 +1,5 @@
 /** `context`: what the model gets, for people, for scripts, or as the list of messages that goes into a request. */
-import type { ChatMessage, Context } from '../ledger.js'
+import type { ChatMessage, Context, WaitOptions } from '../ledger.js'
 import { contentText } from '../../domain/message.js'
 import type { Flags } from './flags.js'
 import { colours, count, line, many, shown, toJson } from './output.js'
@@ -52,9 +52,9 @@ export function contextNotes(context: Context): string[] {
 }
 
 /** Runs the command. */
-export async function runContext(flags: Flags, conversationId: string, format: ContextFormat): Promise<void> {
+export async function runContext(flags: Flags, conversationId: string, format: ContextFormat, wait: WaitOptions): Promise<void> {
   await withLedger(flags, {}, async ({ ledger }) => {
-    const context = await ledger.context(conversationId)
+    const context = await ledger.context(conversationId, wait)
     if (format === 'json') await line(toJson(contextDocument(context)))
     else if (format === 'openai') await line(toJson(context.messages))
     else {

@@ -49,7 +49,7 @@ export function describeFact(fact: RecordedFact): string {
     }
     case 'CompactionFailed': {
       const { failure, detail, step, strategy, model, attempt, retryAfterMessages, trigger } = fact.data
-      return `FAILED (${failure}) at the ${trigger} limit, attempt ${String(attempt)}, ${step} by ${strategy}${model === strategy ? '' : ` (${shown(model)})`}: ${brief(detail, 400)}; next try after ${many(retryAfterMessages, 'further message')}`
+      return `FAILED (${failure}) ${trigger === 'ahead' ? 'ahead of need' : `at the ${trigger} limit`}, attempt ${String(attempt)}, ${step} by ${strategy}${model === strategy ? '' : ` (${shown(model)})`}: ${brief(detail, 400)}; next try after ${many(retryAfterMessages, 'further message')}`
     }
     case 'CompactionCouldNotHelp':
       return `COULD NOT HELP (${fact.data.reason}) at the ${fact.data.trigger} limit: ${count(fact.data.tokens)} tokens, limit ${count(fact.data.limit)}; ${many(fact.data.messageIds.length, 'message')} may not be folded`

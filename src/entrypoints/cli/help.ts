@@ -3,7 +3,7 @@
  * of columns take longer than everything else that a short command does. Help behind a command is the library's.
  */
 import { readFileSync } from 'node:fs'
-import { commands, projectionCommands } from './commands.js'
+import { commands, groups } from './commands.js'
 import { CONFIG_FILE, settings } from './flags.js'
 
 export const ABOUT = 'Keeps conversations of LLM agents as events, and compacts them into recorded summaries.'
@@ -39,7 +39,7 @@ function rows(title: string, list: readonly Row[], width: number): string {
 export function overview(): string {
   const told: Row[] = [
     ...commands.map(({ words, describe }): Row => [words, describe]),
-    ...projectionCommands.map(({ words, describe }): Row => [`projections ${words}`, describe]),
+    ...groups.flatMap((group) => group.commands.map(({ words, describe }): Row => [`${group.word} ${words}`, describe])),
     ['completion', COMPLETION],
   ]
   const flags = (group: string): Row[] =>

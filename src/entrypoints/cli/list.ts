@@ -1,12 +1,13 @@
 /** `list`: every conversation of the ledger, the one that something happened in last first. */
+import type { WaitOptions } from '../ledger.js'
 import type { Flags } from './flags.js'
 import { count, line, many, shown, table, toJson } from './output.js'
 import { withLedger } from './session.js'
 
 /** Runs the command. */
-export async function runList(flags: Flags, scope: string | undefined, json: boolean): Promise<void> {
+export async function runList(flags: Flags, scope: string | undefined, wait: WaitOptions, json: boolean): Promise<void> {
   await withLedger(flags, {}, async ({ ledger }) => {
-    const conversations = await ledger.list(scope === undefined ? {} : { scope })
+    const conversations = await ledger.list({ ...wait, ...(scope === undefined ? {} : { scope }) })
     if (json) {
       await line(toJson({ conversations }))
       return

@@ -24,7 +24,7 @@ const TYPE_WIDTH = 'CompactionCouldNotHelp'.length
 const asLine = (fact: RecordedFact): string =>
   `${fact.revision.toString().padStart(5)}  ${colours.dim(fact.metadata.recordedAt)}  ${(paint[fact.type] ?? colours.cyan)(fact.type.padEnd(TYPE_WIDTH))}  ${describeFact(fact)}`
 
-/** Runs the command. The document is written as it is read, because a log may be longer than memory. */
+/** Runs the command. The document is written as it is read, because a log may be longer than memory. Positions are a store's own and stay out, so that the document is the same wherever the log lies. */
 export async function runLog(flags: Flags, { conversationId, from, limit, json }: LogCommand): Promise<void> {
   await withLedger(flags, {}, async ({ ledger }) => {
     const facts = ledger.log(conversationId, { ...(from === undefined ? {} : { from }), ...(limit === undefined ? {} : { limit }) })
@@ -33,8 +33,8 @@ export async function runLog(flags: Flags, { conversationId, from, limit, json }
       return
     }
     let separator = `{"conversationId":${JSON.stringify(conversationId)},"facts":[`
-    for await (const { revision, position, id, type, data, metadata } of facts) {
-      await write(`${separator}${toJson({ revision, position, id, type, data, metadata })}`)
+    for await (const { revision, id, type, data, metadata } of facts) {
+      await write(`${separator}${toJson({ revision, id, type, data, metadata })}`)
       separator = ','
     }
     await line(`${separator === ',' ? '' : separator}]}`)

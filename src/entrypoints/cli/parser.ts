@@ -1,6 +1,6 @@
 /** The commands and flags as the CLI library takes them: help behind a command, strictness, suggestions, completion. */
 import yargs, { type Argv } from 'yargs'
-import { commands, projectionCommands, type Command } from './commands.js'
+import { commands, groups, type Command } from './commands.js'
 import { InputError } from './errors.js'
 import { settings } from './flags.js'
 import { givenBy } from './given.js'
@@ -56,10 +56,11 @@ export async function parserOf(words: readonly string[]): Promise<Argv> {
     parser.option(flag, { type: 'string', requiresArg: true, group, describe, ...(choices === undefined ? {} : { choices }) })
   }
   for (const command of commands) define(parser, command, policyFlags)
-  return parser
-    .command('projections', 'The read models: how far they are, and anew from the log', (argv) => {
-      for (const command of projectionCommands) define(argv, command, policyFlags)
-      return argv.demandCommand(1, 'say what to do: projections status, or projections rebuild')
+  for (const group of groups) {
+    parser.command(group.word, group.describe, (argv) => {
+      for (const command of group.commands) define(argv, command, policyFlags)
+      return argv.demandCommand(1, `say what to do: ${group.commands.map(({ words: own }) => `${group.word} ${own.split(' ')[0] ?? ''}`).join(', ')}`)
     })
-    .completion('completion', COMPLETION)
+  }
+  return parser.completion('completion', COMPLETION)
 }

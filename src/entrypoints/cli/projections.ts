@@ -1,4 +1,5 @@
 /** `projections status` and `projections rebuild`: how far the read models are, and the read models made anew beside those that are read. */
+import type { ProjectionStatus } from '../../../projections/watch.js'
 import { InputError } from './errors.js'
 import type { Flags } from './flags.js'
 import { colours, count, line, table, toJson } from './output.js'
@@ -15,17 +16,26 @@ export async function runStatus(flags: Flags, json: boolean): Promise<void> {
     }
     const rows = projections.map((status) => [
       status.name,
-      status.state,
+      status.state === 'idle' ? 'nobody works' : status.state === 'following' ? 'working' : status.state,
       status.position.toString(),
-      count(status.lag),
+      lagOf(status),
+      `${status.lagSeconds.toFixed(1)} s`,
+      status.partitions.length === 0 ? '' : count(status.partitions.length),
       `${String(status.version)}, generation ${String(status.generation)}`,
       status.rows === undefined ? '' : count(status.rows),
       status.updatedAt,
     ])
-    for (const row of table(['projection', 'state', 'position', 'lag', 'version', 'rows, about', 'updated'], rows, new Set([2, 3, 5]))) await line(row)
-    for (const { name, stop } of projections) if (stop !== undefined) await line(colours.red(`${name} stopped: ${stop.reason}`))
+    for (const row of table(['projection', 'state', 'position', 'events behind', 'for', 'partitions', 'version', 'rows, about', 'updated'], rows, new Set([2, 3, 4, 5, 7]))) await line(row)
+    const holder = projections.find((status) => status.holder !== undefined)?.holder
+    if (holder !== undefined) await line(`kept by ${holder}`)
+    for (const { name, stop, partitions } of projections) {
+      const stops = partitions.flatMap((partition) => (partition.stop === undefined ? [] : [{ where: partitions.length === 1 ? name : `${name}, partition ${String(partition.partition)},`, stop: partition.stop }]))
+      for (const { where, stop: why } of stops.length > 0 || stop === undefined ? stops : [{ where: name, stop }]) await line(colours.red(`${where} stopped: ${why.reason}`))
+    }
   })
 }
+
+const lagOf = ({ lagEvents, lagIsAtLeast }: ProjectionStatus): string => `${lagIsAtLeast ? '≥ ' : ''}${count(lagEvents)}`
 
 const phases = { rows: 'rows', indexes: 'building indexes', swap: 'swapping', done: 'done' } as const
 

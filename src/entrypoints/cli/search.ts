@@ -2,7 +2,7 @@
 import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { z } from 'zod'
-import type { Ledger, SearchHit } from '../ledger.js'
+import type { Ledger, SearchHit, WaitOptions } from '../ledger.js'
 import { LedgerError } from '../problem.js'
 import { InputError } from './errors.js'
 import type { Flags } from './flags.js'
@@ -16,6 +16,7 @@ export interface SearchCommand {
   readonly scope: string | undefined
   readonly limit: number | undefined
   readonly include: 'messages' | 'batches' | 'all'
+  readonly wait: WaitOptions
   readonly json: boolean
 }
 
@@ -43,6 +44,7 @@ export function provenance(hit: SearchHit): string {
 function optionsOf(command: SearchCommand, conversationId: string | undefined, limit: number | undefined): Parameters<Ledger['search']>[1] {
   return {
     include: command.include,
+    ...command.wait,
     ...(conversationId === undefined ? {} : { conversationId }),
     ...(conversationId === undefined && command.scope !== undefined ? { scope: command.scope } : {}),
     ...(limit === undefined ? {} : { limit }),

@@ -1,5 +1,5 @@
 /** Wrong words on the command line, as sentences that say what to type instead. */
-import { commands, projectionCommands } from './commands.js'
+import { commands, groups, type Command } from './commands.js'
 import { settings } from './flags.js'
 
 /** Letters that have to be changed, added, dropped or swapped with their neighbour to make one word of another. */
@@ -19,11 +19,19 @@ function distance(a: string, b: string): number {
   return last[b.length] ?? 0
 }
 
-const commandOf = (words: readonly string[]): (typeof commands)[number] | undefined => commands.find(({ words: own }) => words.includes(own.split(' ')[0] ?? ''))
+/** The command that these words call, and the words that it is called by. */
+function commandOf(words: readonly string[]): { readonly path: string; readonly command: Command } | undefined {
+  const named = (list: readonly Command[], before: string): { path: string; command: Command } | undefined => {
+    const command = list.find(({ words: own }) => words.includes(own.split(' ')[0] ?? ''))
+    return command === undefined ? undefined : { path: `${before}${command.words}`, command }
+  }
+  const group = groups.find(({ word }) => words.includes(word))
+  return group === undefined ? named(commands, '') : named(group.commands, `${group.word} `)
+}
 
 /** The flag that somebody may have meant, among those of the command and those of all. */
 function nearestFlag(typed: string, words: readonly string[]): string | undefined {
-  const own = Object.keys(commandOf(words)?.options ?? {})
+  const own = Object.keys(commandOf(words)?.command.options ?? {})
   const known = ['json', 'help', 'version', 'config', 'policy', ...settings.map(({ flag }) => flag), ...own]
   return known.map((flag) => ({ flag, off: distance(typed, flag) })).filter(({ off }) => off <= 2).toSorted((a, b) => a.off - b.off)[0]?.flag
 }
@@ -33,7 +41,8 @@ const typedAsFlag = (name: string, words: readonly string[]): boolean => words.s
 /** What yargs says of wrong words, as a sentence. */
 export function usageSentence(said: string, words: readonly string[]): string {
   const meant = /^Did you mean (.+)\?$/u.exec(said)?.[1]
-  if (meant !== undefined) return `there is no such command: did you mean \`${meant}\`?`
+  const group = groups.find(({ word }) => words.includes(word))
+  if (meant !== undefined) return `there is no such command: did you mean \`${group === undefined ? '' : `${group.word} `}${meant}\`?`
   const unknown = /^Unknown (?:command|argument)s?: (.+)$/u.exec(said)?.[1]
   if (unknown !== undefined) {
     const flag = unknown.split(', ').find((name) => typedAsFlag(name, words))
@@ -41,13 +50,12 @@ export function usageSentence(said: string, words: readonly string[]): string {
       const nearest = nearestFlag(flag, words)
       return `there is no flag --${flag} here${nearest === undefined ? '' : `: did you mean --${nearest}?`}`
     }
-    return commandOf(words) === undefined && !words.includes('projections') ? `there is no command "${unknown}"` : `"${unknown}" is one word too many`
+    return commandOf(words) === undefined ? `there is no command "${unknown}"` : `"${unknown}" is one word too many`
   }
   const choice = /Argument: (.+), Given: (.+), Choices: (.+)$/mu.exec(said)
   if (choice !== null) return `--${choice[1] ?? ''} must be one of ${(choice[3] ?? '').replaceAll('"', '')}, and is ${choice[2] ?? ''}`
   if (said.startsWith('Not enough non-option arguments')) {
-    const command = [...commands, ...projectionCommands].find(({ words: own }) => words.includes(own.split(' ')[0] ?? ''))
-    return `something is missing: context-ledger ${command?.words ?? 'COMMAND'}`
+    return `something is missing: context-ledger ${commandOf(words)?.path ?? 'COMMAND'}`
   }
   if (said.startsWith('Not enough arguments following')) return `${said.replace('Not enough arguments following: ', '--')} needs a value`
   return said

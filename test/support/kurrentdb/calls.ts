@@ -112,7 +112,8 @@ export function createCalls({ id, log, reads, faults, role, life, die }: CallCon
       if (outcome.kind === 'appended' || outcome.kind === 'wrong-version') answer(null, appendMessage(target.expected, outcome))
       else answer(statusOf(outcome, target))
     }
-    call.on('end', () => void finish())
+    // An append that its client gave up while it was still sending ends here too, with a part of its events: no server takes a part for the whole.
+    call.on('end', () => { if (!call.cancelled) void finish() })
   }
 
   function batchAppend(call: grpc.ServerDuplexStream<BatchAppendReq, BatchAppendResp>): void {

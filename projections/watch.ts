@@ -1,0 +1,173 @@
+/**
+ * What any process can say of the read models, whoever keeps them: how far they are, why one does not go on, who works. All of it is read from
+ * the checkpoints, the claim and the log.
+ */
+import type { Claims } from '../src/ports/claims.js'
+import type { EventStore } from '../src/ports/event-store.js'
+import type { Database } from '../src/ports/sql.js'
+import { hasCheckpoints, leastPosition, liveOf, readGenerations, type Generation, type Stop } from './checkpoints.js'
+import { lagsOf } from './lag.js'
+import { partitionOf } from './partitions.js'
+import type { Projection } from './projection.js'
+import { estimatedRows } from './store.js'
+
+/** Of the claim that the one working process holds. */
+export const PROJECTIONS_CLAIM = 'projections'
+
+export interface PartitionStatus {
+  readonly partition: number
+  readonly position: bigint
+  /** Events of its conversations that it does not show yet. */
+  readonly lagEvents: number
+  /** True where there are more than were counted. */
+  readonly lagIsAtLeast: boolean
+  /** Since the first of them was recorded. */
+  readonly lagSeconds: number
+  readonly stop?: Stop
+}
+
+export interface ProjectionStatus {
+  readonly name: string
+  /** Of the rows that readers see. */
+  readonly version: number
+  readonly generation: number
+  /** All rows show the log up to here. */
+  readonly position: bigint
+  readonly head: bigint
+  /** Events that its rows do not show yet. */
+  readonly lagEvents: number
+  readonly lagIsAtLeast: boolean
+  readonly lagSeconds: number
+  readonly partitions: readonly PartitionStatus[]
+  /** 'idle' where nobody keeps it at the moment, 'following' where this process or the holder of the claim does, 'rebuilding' where this process fills new rows beside. */
+  readonly state: 'idle' | 'following' | 'rebuilding' | 'stopped'
+  /** Why it stopped, and at which fact. */
+  readonly stop?: Stop
+  /** The process that holds the claim, where one does. */
+  readonly holder?: string
+  /** About how many, where the database has an estimate. */
+  readonly rows?: number
+  readonly updatedAt: string
+}
+
+/** A projection met a fact that it cannot apply. Its rows show everything before it. */
+export class ProjectionStopped extends Error {
+  constructor(
+    readonly projection: string,
+    readonly stop: Stop,
+  ) {
+    super(`${projection} ${stop.reason}`)
+    this.name = 'ProjectionStopped'
+  }
+}
+
+export interface WatchOptions {
+  readonly db: Database
+  readonly store: EventStore
+  readonly projections: readonly Projection[]
+  /** Where they are given, the status names the process that holds the claim. */
+  readonly claims?: Claims
+}
+
+/** What this process knows beside what is recorded. */
+export interface OwnKnowledge {
+  readonly isFollowing: boolean
+  readonly rebuilding: ReadonlySet<string>
+  /** Projections that this program cannot keep. */
+  readonly stops: ReadonlyMap<string, Stop>
+}
+
+export interface ProjectionWatch {
+  /** The live generation of each projection that has one. */
+  live(): Promise<Generation[]>
+  status(own?: OwnKnowledge): Promise<ProjectionStatus[]>
+  /** As `ProjectionRunner.waitFor`; `nudge` is called before each look but the first. */
+  waitFor(position: bigint, timeoutMs: number, options?: WaitOptions, nudge?: () => Promise<void>): Promise<boolean>
+}
+
+export interface WaitOptions {
+  /** Only the rows of this conversation matter: with several partitions, another one that is behind or stopped does not. */
+  readonly conversationId?: string
+}
+
+// A look is one small query. Who waits for its own write mostly waits for some ten milliseconds, and who waits for long can wait a little longer.
+const FIRST_LOOKS_MS = 10
+const LATER_LOOKS_MS = 50
+const LATER_AFTER_MS = 500
+
+/** Looks at the read models from outside; writes nothing. */
+export function createProjectionWatch({ db, store, projections, claims }: WatchOptions): ProjectionWatch {
+  const names = projections.map(({ name }) => name)
+  let isThere = false
+
+  async function live(): Promise<Generation[]> {
+    // Once made, the table stays. One of an older program is brought up to date by the first that keeps the read models.
+    isThere ||= await hasCheckpoints(db)
+    if (!isThere) return []
+    return (await readGenerations(db, names)).filter(({ state }) => state === 'live')
+  }
+
+  async function status(own: OwnKnowledge = { isFollowing: false, rebuilding: new Set(), stops: new Map() }): Promise<ProjectionStatus[]> {
+    const generations = await live()
+    const [head, holder] = await Promise.all([store.head(), claims?.holder(PROJECTIONS_CLAIM)])
+    const places = generations.flatMap(({ name, checkpoints }) => checkpoints.map((checkpoint) => ({ ...checkpoint, name, partitions: checkpoints.length })))
+    const lags = await lagsOf(store, places, Date.now())
+    const parts = places.map((place, at) => ({ place, lag: lags[at] ?? { events: 0, isAtLeast: false, seconds: 0 } }))
+    const all: ProjectionStatus[] = []
+    for (const { name, version } of projections) {
+      const generation = liveOf(generations, name)
+      const mine = parts.filter(({ place }) => place.name === name)
+      const partitions = mine.map(({ place, lag }): PartitionStatus => ({
+        partition: place.partition,
+        position: place.position,
+        lagEvents: lag.events,
+        lagIsAtLeast: lag.isAtLeast,
+        lagSeconds: lag.seconds,
+        ...(place.stop === undefined ? {} : { stop: place.stop }),
+      }))
+      const position = leastPosition(partitions)
+      const stop = own.stops.get(name) ?? partitions.find((partition) => partition.stop !== undefined)?.stop
+      const isKept = own.isFollowing || holder !== undefined
+      const rows = generation === undefined ? undefined : await estimatedRows(db, generation)
+      all.push({
+        name,
+        version: generation?.version ?? version,
+        generation: generation?.generation ?? 0,
+        position,
+        head,
+        lagEvents: partitions.reduce((sum, { lagEvents }) => sum + lagEvents, 0),
+        lagIsAtLeast: partitions.some(({ lagIsAtLeast }) => lagIsAtLeast),
+        lagSeconds: partitions.reduce((most, { lagSeconds }) => Math.max(most, lagSeconds), 0),
+        partitions,
+        state: own.rebuilding.has(name) ? 'rebuilding' : stop !== undefined ? 'stopped' : isKept ? 'following' : 'idle',
+        ...(stop === undefined ? {} : { stop }),
+        ...(holder === undefined ? {} : { holder: holder.owner }),
+        ...(rows === undefined ? {} : { rows }),
+        updatedAt: generation?.checkpoints.reduce((last, { updatedAt }) => (updatedAt > last ? updatedAt : last), '') ?? '',
+      })
+    }
+    return all
+  }
+
+  async function waitFor(position: bigint, timeoutMs: number, { conversationId }: WaitOptions = {}, nudge?: () => Promise<void>): Promise<boolean> {
+    const startedAt = performance.now()
+    for (;;) {
+      const generations = await live()
+      const places = generations.flatMap(({ name, checkpoints }) => checkpoints.map((checkpoint) => ({ ...checkpoint, name, partitions: checkpoints.length })))
+      const wanted = places.filter(({ partition, partitions }) => conversationId === undefined || partition === partitionOf(conversationId, partitions))
+      const behind = wanted.filter((place) => place.position < position)
+      if (generations.length === projections.length && behind.length === 0) return true
+      for (const { name, stop } of behind) if (stop !== undefined) throw new ProjectionStopped(name, stop)
+      const waited = performance.now() - startedAt
+      if (waited >= timeoutMs) return false
+      await nudge?.()
+      await pause(Math.min(waited < LATER_AFTER_MS ? FIRST_LOOKS_MS : LATER_LOOKS_MS, Math.max(1, timeoutMs - waited)))
+    }
+  }
+
+  return { live, status, waitFor }
+}
+
+const pause = async (ms: number): Promise<void> => {
+  await new Promise((resolve) => setTimeout(resolve, ms))
+}

@@ -1,0 +1,321 @@
+/**
+ * A log in one file: JSON Lines, compressed by gzip, with everything that a log has. docs/log-file.md describes the format, which every later
+ * version of this program reads.
+ *
+ * A file is written under a name of its own beside the one it was asked for, and takes that name when it is whole and on the disk; so what
+ * has the name is never half a log. It is read twice: whole, to check it, before anything is made of it, and then again.
+ */
+import { randomBytes } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { open, rename, rm, stat, type FileHandle } from 'node:fs/promises'
+import { basename, dirname, join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { crc32, createGunzip, gzip } from 'node:zlib'
+import { z } from 'zod'
+import { claimOf } from '../../domain/codec.js'
+import { sha256 } from '../../domain/hash.js'
+import { createLogTally, type LogTally } from '../../domain/log-digest.js'
+import type { StoredEvent } from '../../domain/stored-event.js'
+import { LogCopyError, type FilledEntry, type LogEntry, type LogSource, type LogTarget } from '../../ports/log-copy.js'
+import { codeOf, sentenceOf } from '../store-error.js'
+
+const FORMAT = 'context-ledger-log'
+const VERSION = 1
+const HEADER = JSON.stringify({ format: FORMAT, version: VERSION })
+const EVENT_START = '{"event":'
+const BODY_START = '{"body":'
+const END_START = '{"end":'
+const CRC_START = ',"crc32":"'
+const CRC_END = '"}'
+const CRC_DIGITS = 8
+const AFTER_EVENT = CRC_START.length + CRC_DIGITS + CRC_END.length
+
+// The fastest level: see docs/log-file.md for what the others bring.
+const GZIP_LEVEL = 1
+const READ_BYTES = 256 * 1024
+/** Text of one line at most; a JavaScript string ends at about 512 MiB. */
+const MAX_LINE_BYTES = 500 * 1024 * 1024
+
+const compress = promisify(gzip)
+
+const headerSchema = z.object({ format: z.literal(FORMAT), version: z.number().int() })
+const eventSchema = z.strictObject({
+  stream: z.string(),
+  revision: z.string().regex(/^(?:0|[1-9]\d*)$/u),
+  id: z.string(),
+  type: z.string(),
+  data: z.string(),
+  metadata: z.string(),
+})
+const bodySchema = z.strictObject({ body: z.strictObject({ sha256: z.string(), text: z.string() }) })
+const endSchema = z.strictObject({
+  end: z.strictObject({ streams: z.number(), events: z.number(), bodies: z.number(), bytes: z.number(), sha256: z.string() }),
+})
+
+/** A file that holds a log, compressed or not. */
+export function openLogFile(path: string): LogSource {
+  let checked: bigint | undefined
+  return {
+    name: path,
+    async head() {
+      if (checked === undefined) {
+        let last = -1n
+        for await (const { event } of readEntries(path, path)) last = event.position
+        checked = last
+      }
+      return checked
+    },
+    entries: (upTo) => until(upTo, readEntries(path, path)),
+  }
+}
+
+async function* until(upTo: bigint, entries: AsyncIterable<LogEntry>): AsyncGenerator<LogEntry> {
+  for await (const entry of entries) {
+    if (entry.event.position > upTo) return
+    yield entry
+  }
+}
+
+/** A new file for a log. Refuses one that is there already, unless it may be overwritten; that one stays until the new one is whole. */
+export async function createLogFile(path: string, options: { readonly overwrite?: boolean } = {}): Promise<LogTarget> {
+  const refuseOther = async (): Promise<void> => {
+    const found = await stat(path).catch(() => undefined)
+    if (found !== undefined && !found.isFile()) throw new LogCopyError('FileUnusable', `${path} is no file`)
+    if (found !== undefined && options.overwrite !== true) throw new LogCopyError('FileExists', `${path} is there already; --overwrite replaces it once the new one is whole`)
+  }
+  await refuseOther()
+  const folder = dirname(resolve(path))
+  // Not one name for all: two backups at once must not write into each other.
+  const draft = join(folder, `${basename(path)}.${randomBytes(4).toString('hex')}.part`)
+  const tally = createLogTally()
+  // Conversations are for the one who keeps them, and not for every user of the machine.
+  let file: FileHandle | undefined = await writing(path, () => open(draft, 'wx', 0o600))
+  const put = async (text: string): Promise<void> => {
+    const packed = await compress(text, { level: GZIP_LEVEL })
+    await writing(path, async () => file?.appendFile(packed))
+  }
+  const close = async (): Promise<void> => {
+    const closing = file
+    file = undefined
+    await closing?.close()
+  }
+
+  let started = false
+  const header = (): string => {
+    const text = started ? '' : `${HEADER}\n`
+    started = true
+    return text
+  }
+  return {
+    name: path,
+    head: () => Promise.resolve(BigInt(tally.events) - 1n),
+    entries: (upTo) => (upTo < 0n && file !== undefined ? nothing() : until(upTo, readEntries(draft, path))),
+    async write(entries) {
+      await put(`${header()}${entries.map((entry) => linesOf(entry, tally)).join('')}`)
+    },
+    async end() {
+      await put(`${header()}${JSON.stringify({ end: tally.totals() })}\n`)
+      await writing(path, async () => file?.sync())
+      await writing(path, close)
+    },
+    async publish() {
+      await refuseOther()
+      await writing(path, () => rename(draft, path))
+      await syncFolder(folder)
+    },
+    async abandon() {
+      await close().catch(() => undefined)
+      await rm(draft, { force: true }).catch(() => undefined)
+    },
+  }
+}
+
+async function* nothing(): AsyncGenerator<LogEntry> {
+  // A file that is being written holds nothing to go on with.
+}
+
+/** The lines of an entry, which are counted with it. */
+function linesOf({ event, text, body }: FilledEntry, tally: LogTally): string {
+  tally.event(event, text)
+  const line = `${EVENT_START}${text}${CRC_START}${crcOf(text)}${CRC_END}\n`
+  if (body === undefined) return line
+  tally.body(body.text)
+  return `${JSON.stringify({ body })}\n${line}`
+}
+
+const crcOf = (text: string | Buffer): string => crc32(text).toString(16).padStart(CRC_DIGITS, '0')
+
+/** The new name has to be on the disk too. Where a folder cannot be synced, the file system does it or nobody can. */
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r').catch(() => undefined)
+  await handle?.sync().catch(() => undefined)
+  await handle?.close()
+}
+
+/** Does something to the file at `path`; what the system says of it becomes a sentence. */
+async function writing<T>(path: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    const code = codeOf(error)
+    if (code === 'ENOSPC' || code === 'EDQUOT') throw new LogCopyError('DiskFull', `${path} cannot be written: the disk is full; nothing half-written was left`, error)
+    throw new LogCopyError('FileUnusable', `${path} cannot be written: ${code === 'ENOENT' ? 'its folder does not exist' : sentenceOf(error)}`, error)
+  }
+}
+
+/** The entries of a file, each checked; throws where the file is not as it was written, at the latest behind the last entry. */
+async function* readEntries(path: string, name: string): AsyncGenerator<LogEntry> {
+  const reader = new LineReader(name)
+  for await (const line of splitLines(bytesOf(path, name, () => reader.line), name, () => reader.line)) {
+    const entry = reader.take(line)
+    if (entry !== undefined) yield entry
+  }
+  reader.close()
+}
+
+/** What one line after the other makes of a file. */
+class LineReader {
+  /** Lines that were read. */
+  line = 0
+  private readonly tally = createLogTally()
+  private readonly bodies = new Set<string>()
+  private body: { readonly sha256: string; readonly text: string } | undefined
+  private ended = false
+
+  constructor(private readonly name: string) {}
+
+  /** The entry that this line makes whole, where it does. */
+  take(line: Buffer): LogEntry | undefined {
+    this.line += 1
+    if (this.line === 1) this.header(line)
+    else if (this.ended) throw this.damaged('stands behind the end of the log')
+    else if (startsWith(line, EVENT_START)) return this.event(line)
+    else if (startsWith(line, BODY_START)) this.readBody(line)
+    else if (startsWith(line, END_START)) this.end(line)
+    else throw this.damaged('is no line of a log')
+    return undefined
+  }
+
+  close(): void {
+    if (this.line === 0) throw new LogCopyError('NoLogFile', `${this.name} is empty`)
+    if (!this.ended) throw cutOff(this.name, this.line)
+  }
+
+  private header(line: Buffer): void {
+    const parsed = headerSchema.safeParse(this.json(line.subarray(0, 1_000)))
+    if (!parsed.success) throw noLogFile(this.name)
+    if (parsed.data.version > VERSION) throw new LogCopyError('NoLogFile', `${this.name} was written by a later version of this program (format version ${String(parsed.data.version)}, this program knows ${String(VERSION)})`)
+    if (line.toString('utf8') !== HEADER) throw this.damaged('is no header of this format')
+  }
+
+  private event(line: Buffer): LogEntry {
+    const inner = line.subarray(EVENT_START.length, line.length - AFTER_EVENT)
+    if (line.toString('latin1', line.length - AFTER_EVENT) !== `${CRC_START}${crcOf(inner)}${CRC_END}`) throw this.damaged('is not what was written: its check sum differs')
+    const parsed = eventSchema.safeParse(this.json(inner))
+    if (!parsed.success) throw this.damaged('is no event')
+    const event: StoredEvent = { ...parsed.data, revision: BigInt(parsed.data.revision), position: BigInt(this.tally.events) }
+    this.tally.event(event, inner.toString('utf8'))
+    const { body } = this
+    this.body = undefined
+    const claim = claimOf(event)
+    if (body !== undefined && claim !== body.sha256) throw this.damaged('does not name the body that stands before it')
+    if (claim !== undefined && !this.bodies.has(claim)) throw this.damaged(`names the body ${claim}, which does not stand before it`)
+    return { event, ...(body === undefined ? {} : { body: () => Promise.resolve(body) }) }
+  }
+
+  private readBody(line: Buffer): void {
+    const parsed = bodySchema.safeParse(this.json(line))
+    if (!parsed.success) throw this.damaged('is no body')
+    const { body } = parsed.data
+    if (sha256(body.text) !== body.sha256) throw this.damaged('is not what was written: the hash of the body differs')
+    if (this.body !== undefined || this.bodies.has(body.sha256)) throw this.damaged('holds a body that no event waits for')
+    this.bodies.add(body.sha256)
+    this.body = body
+    this.tally.body(body.text)
+  }
+
+  private end(line: Buffer): void {
+    const parsed = endSchema.safeParse(this.json(line))
+    if (!parsed.success) throw this.damaged('is no end of a log')
+    if (this.body !== undefined) throw this.damaged('stands where the event of a body is missing')
+    const found = this.tally.totals()
+    for (const what of ['streams', 'events', 'bodies', 'bytes', 'sha256'] as const) {
+      if (found[what] !== parsed.data.end[what]) throw this.damaged(`says ${what} ${String(parsed.data.end[what])}, and the file has ${String(found[what])}`)
+    }
+    this.ended = true
+  }
+
+  private json(text: Buffer): unknown {
+    try {
+      return JSON.parse(text.toString('utf8'))
+    } catch {
+      throw this.line === 1 ? noLogFile(this.name) : this.damaged('is no JSON')
+    }
+  }
+
+  private damaged(what: string): LogCopyError {
+    return new LogCopyError('DamagedFile', `${this.name}: line ${String(this.line)} ${what}; nothing was made of this file`)
+  }
+}
+
+const noLogFile = (name: string): LogCopyError => new LogCopyError('NoLogFile', `${name} is no file with a log: its first line is not {"format":"${FORMAT}",…}`)
+const cutOff = (name: string, line: number): LogCopyError => new LogCopyError('DamagedFile', `${name} is cut off behind line ${String(line)}: the end of the log is missing; nothing was made of this file`)
+const startsWith = (line: Buffer, text: string): boolean => line.toString('latin1', 0, text.length) === text
+
+/** The bytes of a file, unpacked where they are packed: its first bytes tell, and not its name. */
+async function* bytesOf(path: string, name: string, linesSoFar: () => number): AsyncGenerator<Buffer> {
+  const packed = await isGzip(path, name)
+  const raw = createReadStream(path, { highWaterMark: READ_BYTES })
+  const gunzip = packed ? createGunzip({ chunkSize: READ_BYTES }) : undefined
+  if (gunzip !== undefined) {
+    raw.on('error', (error) => gunzip.destroy(error))
+    raw.pipe(gunzip)
+  }
+  const out = gunzip ?? raw
+  try {
+    for await (const chunk of out) if (Buffer.isBuffer(chunk)) yield chunk
+  } catch (error) {
+    const code = codeOf(error)
+    if (code === 'Z_BUF_ERROR') throw cutOff(name, linesSoFar())
+    if (code?.startsWith('Z_') === true) throw new LogCopyError('DamagedFile', `${name}: behind line ${String(linesSoFar())} the compressed data is damaged (${sentenceOf(error)}); nothing was made of this file`, error)
+    if (error instanceof LogCopyError) throw error
+    throw new LogCopyError('FileUnusable', `${name} cannot be read: ${sentenceOf(error)}`, error)
+  } finally {
+    raw.destroy()
+    out.destroy()
+  }
+}
+
+async function isGzip(path: string, name: string): Promise<boolean> {
+  try {
+    const file = await open(path, 'r')
+    try {
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(2), 0, 2, 0)
+      return bytesRead === 2 && buffer[0] === 0x1f && buffer[1] === 0x8b
+    } finally {
+      await file.close()
+    }
+  } catch (error) {
+    throw new LogCopyError('FileUnusable', codeOf(error) === 'ENOENT' ? `there is no file ${name}` : `${name} cannot be read: ${sentenceOf(error)}`, error)
+  }
+}
+
+/** Lines without their line feeds. A last one without a line feed was cut off. */
+async function* splitLines(chunks: AsyncIterable<Buffer>, name: string, linesSoFar: () => number): AsyncGenerator<Buffer> {
+  let parts: Buffer[] = []
+  let waiting = 0
+  for await (const chunk of chunks) {
+    let start = 0
+    for (let at = chunk.indexOf(0x0a); at >= 0; at = chunk.indexOf(0x0a, start)) {
+      const piece = chunk.subarray(start, at)
+      yield parts.length === 0 ? piece : Buffer.concat([...parts, piece])
+      parts = []
+      waiting = 0
+      start = at + 1
+    }
+    parts.push(chunk.subarray(start))
+    waiting += chunk.length - start
+    if (waiting > (linesSoFar() === 0 ? READ_BYTES : MAX_LINE_BYTES)) throw linesSoFar() === 0 ? noLogFile(name) : new LogCopyError('DamagedFile', `${name}: line ${String(linesSoFar() + 1)} has no end`)
+  }
+  if (waiting > 0) throw linesSoFar() === 0 ? noLogFile(name) : cutOff(name, linesSoFar())
+}

@@ -1,0 +1,81 @@
+/** One append to the server, again and again at the same revision until its outcome is known, or the time is up. */
+import { NO_STREAM } from '@eventstore/db-client'
+import type { EventData } from '@eventstore/db-client'
+import { either as E } from 'fp-ts'
+import { sentenceOf, StoreError } from '../store-error.js'
+import { meaningOf, storeErrorOf } from './client-errors.js'
+import type { Session } from './session.js'
+import { backOffMs, pause, within } from './waiting.js'
+
+/** What a call may take longer than the deadline that the client was given, before it counts as one that never answers. */
+const GRACE_MS = 250
+
+export interface Written {
+  readonly revision: bigint
+  readonly position: bigint
+  /** They were there before this call began. */
+  readonly repeated: boolean
+}
+
+/**
+ * Sends events to stand right behind `after` (-1n: as the first ones). Left is the revision where the stream stands instead.
+ * @param until when to give up, by `performance.now()`
+ */
+export async function send(session: Session, stream: string, after: bigint, wire: EventData[], until: number): Promise<E.Either<bigint, Written>> {
+  const { client, base, closing, deadlineMs, name } = session
+  const seenBefore = session.seen()
+  for (let attempt = 0; ; attempt++) {
+    session.checkOpen()
+    // Half of the time, so that one that is lost with its connection is sent a second time.
+    const deadline = Math.ceil(Math.max(1, Math.min(until - performance.now(), deadlineMs / 2)))
+    try {
+      const call = client.appendToStream(stream, wire, { ...base, expectedRevision: after < 0n ? NO_STREAM : after, deadline })
+      const { nextExpectedRevision, position } = await within(call, deadline + GRACE_MS, closing)
+      if (position === undefined) throw new Error('the server acknowledged an append without a position')
+      session.saw(position.commit)
+      // A new event stands behind all that was committed before; a repetition has its old position.
+      return E.right({ revision: nextExpectedRevision, position: position.commit, repeated: position.commit <= seenBefore })
+    } catch (error) {
+      session.checkOpen()
+      const meaning = meaningOf(error)
+      if (meaning.kind === 'conflict') return E.left(meaning.actual)
+      if (meaning.kind !== 'unknown') throw storeErrorOf(error, name)
+      const delay = backOffMs(attempt)
+      if (performance.now() + delay >= until) {
+        throw new StoreError('StoreUnavailable', `${name} did not say within ${String(deadlineMs)} ms what became of the append: ${sentenceOf(error)}`, error)
+      }
+      await pause(delay, closing)
+    }
+  }
+}
+
+async function both(first: Promise<void>, second: Promise<void>): Promise<void> {
+  await first
+  await second
+}
+
+/** Runs work of one name one after the other: calls that are made at once may reach the server in any order. */
+export function createTurns(): <T>(name: string, mayStart: (before: Promise<void>) => Promise<void>, work: () => Promise<T>) => Promise<T> {
+  const last = new Map<string, Promise<void>>()
+  async function forget(name: string, turn: Promise<void>): Promise<void> {
+    await turn
+    if (last.get(name) === turn) last.delete(name)
+  }
+  return async (name, mayStart, work) => {
+    const before = last.get(name) ?? Promise.resolve()
+    let release: () => void = () => undefined
+    const done = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    // Who gives up before its turn lets nobody pass the one that it waited for.
+    const mine = both(before, done)
+    last.set(name, mine)
+    try {
+      await mayStart(before)
+      return await work()
+    } finally {
+      release()
+      void forget(name, mine)
+    }
+  }
+}

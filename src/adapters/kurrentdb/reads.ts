@@ -1,0 +1,112 @@
+/** Reads that end: what the server has, in batches as it arrives. A read that breaks goes on behind the last event, for as long as something comes within the deadline. */
+import { BACKWARDS, END, FORWARDS, START } from '@eventstore/db-client'
+import type { AllStreamResolvedEvent, ResolvedEvent } from '@eventstore/db-client'
+import type { ReadOptions } from '../../ports/event-store.js'
+import { meaningOf, storeErrorOf } from './client-errors.js'
+import type { Recorded } from './recorded-event.js'
+import type { Session } from './session.js'
+import { tap } from './tapped.js'
+import { backOffMs, createAlarm, pause } from './waiting.js'
+
+const LAST_REVISION = 2n ** 63n - 1n
+
+type Read = ReturnType<Session['client']['readStream']> | ReturnType<Session['client']['readAll']>
+
+interface Reading {
+  /** Makes the read that gives what follows `last`, after `given` events; undefined where nothing does. */
+  readonly begin: (last: Recorded | undefined, given: number) => Read | undefined
+  /** Whether to try again at all where the server cannot be reached. Default true; a server that is starting is always waited for. */
+  readonly patient?: boolean
+}
+
+/** The events of a read. A stream that is not there has none. */
+async function* batches(session: Session, { begin, patient = true }: Reading): AsyncGenerator<Recorded[]> {
+  const { closing, deadlineMs, name } = session
+  let last: Recorded | undefined
+  let given = 0
+  let attempt = 0
+  // What the server said last is a better reason than that it says nothing any more.
+  let reason: unknown
+  let until = performance.now() + deadlineMs
+  for (;;) {
+    session.checkOpen()
+    const read = begin(last, given)
+    if (read === undefined) return
+    const alarm = createAlarm(closing)
+    const tapped = tap<ResolvedEvent | AllStreamResolvedEvent>(read, () => read.cancel(), alarm)
+    let failure: unknown
+    try {
+      for (;;) {
+        const { items } = tapped.take()
+        if (items.length > 0) {
+          const events = items.flatMap(({ event }) => event ?? [])
+          last = events.at(-1) ?? last
+          given += events.length
+          attempt = 0
+          reason = undefined
+          yield events
+          // What the reader does with them is its own time.
+          until = performance.now() + deadlineMs
+          continue
+        }
+        const end = tapped.end()
+        if (end === 'ended') return
+        const left = until - performance.now()
+        if (end !== undefined || left <= 0) {
+          failure = end === undefined ? (reason ?? session.silence()) : end.error
+          break
+        }
+        await alarm.wait(left)
+        session.checkOpen()
+      }
+    } finally {
+      tapped.stop()
+      alarm.stop()
+    }
+    const meaning = meaningOf(failure)
+    if (meaning.kind === 'no-stream') return
+    reason = failure
+    const delay = backOffMs(attempt++)
+    const again = meaning.kind === 'unknown' && (patient || meaning.starting) && performance.now() + delay < until
+    if (!again) throw storeErrorOf(failure, name)
+    await pause(delay, closing)
+  }
+}
+
+/** A stream's events. */
+export function streamBatches(session: Session, stream: string, { from, direction = 'forwards', limit = Infinity }: ReadOptions): AsyncGenerator<Recorded[]> {
+  const forwards = direction === 'forwards'
+  return batches(session, {
+    begin(last, given) {
+      const next = last === undefined ? from : last.revision + (forwards ? 1n : -1n)
+      if (given >= limit || (!forwards && next !== undefined && next < 0n)) return undefined
+      const wanted = next === undefined || next < 0n ? undefined : next > LAST_REVISION ? LAST_REVISION : next
+      return session.client.readStream(
+        stream,
+        { ...session.base, direction: forwards ? FORWARDS : BACKWARDS, fromRevision: wanted ?? (forwards ? START : END), ...(limit === Infinity ? {} : { maxCount: limit - given }) },
+      )
+    },
+  })
+}
+
+/** The last event of a stream, or undefined where there is none. */
+export async function lastOf(session: Session, stream: string): Promise<Recorded | undefined> {
+  return await firstOf(streamBatches(session, stream, { direction: 'backwards', limit: 1 }))
+}
+
+/** The last event of the whole log, those of the server included. */
+export async function lastOfAll(session: Session, options: { readonly patient?: boolean } = {}): Promise<Recorded | undefined> {
+  const begin: Reading['begin'] = (last) => (last === undefined ? session.client.readAll({ ...session.base, direction: BACKWARDS, fromPosition: END, maxCount: 1 }) : undefined)
+  return await firstOf(batches(session, { ...options, begin }))
+}
+
+/** The first event at or behind a position; the server refuses a position between two events. */
+export async function firstFrom(session: Session, position: bigint): Promise<Recorded | undefined> {
+  const fromPosition = { commit: position, prepare: position }
+  return await firstOf(batches(session, { begin: (last) => (last === undefined ? session.client.readAll({ ...session.base, direction: FORWARDS, fromPosition, maxCount: 1 }) : undefined) }))
+}
+
+async function firstOf(read: AsyncGenerator<Recorded[]>): Promise<Recorded | undefined> {
+  for await (const [event] of read) if (event !== undefined) return event
+  return undefined
+}

@@ -1,0 +1,90 @@
+/** The queue in memory: for tests, and for a process that has a folder to itself. It expires by the clock it is given. */
+import type { Clock } from '../../ports/clock.js'
+import type { LogCheckpoint, Work, WorkQueue } from '../../ports/work-queue.js'
+
+interface Row {
+  readonly conversationId: string
+  noted: number
+  looked: number
+  readyAt: number
+  failures: number
+  tokensPerDay: number | undefined
+  lease: string | undefined
+  leaseUntil: number
+}
+
+/** Ready whatever the clock says, one that goes back included; who came first is first. */
+const READY = 0
+
+/** An empty queue. */
+export function createMemoryWorkQueue(clock: Clock): WorkQueue {
+  // A map keeps the order in which its keys came; who is given back goes to the end.
+  const rows = new Map<string, Row>()
+  let stands: LogCheckpoint | undefined
+  let leases = 0
+
+  const now = (): number => clock.now().getTime()
+  const held = (work: Work): Row | undefined => {
+    const row = rows.get(work.conversationId)
+    return row?.lease === work.lease ? row : undefined
+  }
+  const giveBack = (row: Row, changes: Partial<Row>): void => {
+    rows.delete(row.conversationId)
+    rows.set(row.conversationId, { ...row, lease: undefined, ...changes })
+  }
+
+  return {
+    async checkpoint() {
+      return stands
+    },
+    async note(conversationIds, move) {
+      if (move !== undefined) {
+        if (stands?.position !== move.from?.position || stands?.eventId !== move.from?.eventId) return false
+        stands = move.to
+      }
+      for (const conversationId of conversationIds) {
+        const row = rows.get(conversationId)
+        if (row === undefined) rows.set(conversationId, { conversationId, noted: 1, looked: 0, readyAt: READY, failures: 0, tokensPerDay: undefined, lease: undefined, leaseUntil: 0 })
+        else row.noted += 1
+      }
+      return true
+    },
+    async take({ leaseMs, except, tokensPerDay }) {
+      const at = now()
+      const free = [...rows.values()].filter((row) => (row.lease === undefined || row.leaseUntil <= at) && !except.includes(row.conversationId))
+      const ready = (row: Row): boolean => row.readyAt <= at || (row.tokensPerDay !== undefined && (tokensPerDay === undefined || tokensPerDay > row.tokensPerDay))
+      const row = free.filter(ready).toSorted((a, b) => a.readyAt - b.readyAt)[0] ?? free.find((one) => one.noted > one.looked)
+      if (row === undefined) return undefined
+      row.lease = String((leases += 1))
+      row.leaseUntil = at + leaseMs
+      row.looked = row.noted
+      return { conversationId: row.conversationId, lease: row.lease, failures: row.failures, resting: !ready(row) }
+    },
+    async extend(work, leaseMs) {
+      const row = held(work)
+      if (row !== undefined) row.leaseUntil = now() + leaseMs
+      return row !== undefined
+    },
+    async finish(work) {
+      const row = held(work)
+      if (row === undefined) return
+      if (row.noted === row.looked) rows.delete(row.conversationId)
+      else giveBack(row, { failures: 0, tokensPerDay: undefined, readyAt: READY })
+    },
+    async rest(work, { ms, failures, tokensPerDay }) {
+      const row = held(work)
+      if (row !== undefined) giveBack(row, { readyAt: now() + ms, failures, tokensPerDay })
+    },
+    async putBack(work) {
+      const row = held(work)
+      if (row !== undefined) giveBack(row, {})
+    },
+    async status() {
+      const at = now()
+      const all = [...rows.values()]
+      const running = all.filter((row) => row.lease !== undefined && row.leaseUntil > at)
+      const free = all.filter((row) => !running.includes(row))
+      return { waiting: free.filter((row) => row.readyAt <= at).length, running: running.length, resting: free.filter((row) => row.readyAt > at).length }
+    },
+  }
+}

@@ -1,0 +1,47 @@
+/** Token limits that all workers of a database share: a row for each minute and each day in which something was spent. */
+import type { Sql } from '../../ports/sql.js'
+import type { TokenBudget, TokenLimits } from '../../ports/token-budget.js'
+
+interface WindowRow {
+  readonly period: 'day' | 'minute'
+  readonly starts_at: string
+  readonly used: string
+  readonly opens_in_ms: number
+}
+
+/** The budget in the table that `migrateLog` creates; the limits are this process's own. */
+export function createPostgresTokenBudget(db: Sql, limits: TokenLimits): TokenBudget {
+  const limitOf = { day: limits.tokensPerDay, minute: limits.tokensPerMinute }
+  return {
+    limits,
+    reserve: (tokens) =>
+      db.transaction(async (sql) => {
+        // The rows are locked until the commit, so that of two who ask for the last tokens one gets them.
+        await sql.query(OPEN)
+        const windows = await sql.query<WindowRow>(WINDOWS)
+        for (const { period, used, opens_in_ms } of windows) {
+          const limit = limitOf[period]
+          if (limit !== undefined && Number(used) + tokens > limit) return { kind: 'refused', period, limit, used: Number(used), opensInMs: opens_in_ms }
+        }
+        for (const { period, starts_at } of windows) await sql.query(SPEND, [period, starts_at, tokens])
+        return {
+          kind: 'reserved',
+          async settle(spent) {
+            // A statement a row: who waits for one of them holds no other, so nobody waits in a circle.
+            for (const { period, starts_at } of windows) await db.query(SPEND, [period, starts_at, spent - tokens])
+          },
+        }
+      }),
+  }
+}
+
+// Days and minutes of UTC, whatever the session's time zone; the times go to and fro as text, so that no driver rounds them.
+const OPEN = `
+  with stale as (delete from compaction_tokens where starts_at < now() - interval '2 days' or (period = 'minute' and starts_at < now() - interval '1 hour'))
+  insert into compaction_tokens (period, starts_at)
+  select period, date_trunc(period, now(), 'UTC') from unnest(array['day', 'minute']) period
+  on conflict do nothing`
+const WINDOWS = `
+  select period, starts_at::text, used, ceil(extract(epoch from starts_at + ('1 ' || period)::interval - now()) * 1000)::float8 as opens_in_ms
+  from compaction_tokens where starts_at = date_trunc(period, now(), 'UTC') order by period for update`
+const SPEND = 'update compaction_tokens set used = greatest(0, used + $3::bigint) where period = $1 and starts_at = $2::timestamptz'

@@ -1,0 +1,108 @@
+/** Events of many streams in one transaction, on the embedded engine and on a server: the rules of the log hold as they do for an append. */
+import { describe, expect, it } from '@jest/globals'
+import { createPostgresBodyStore } from '../../src/adapters/postgres/body-store.js'
+import { createPostgresBulkTarget } from '../../src/adapters/postgres/bulk-append.js'
+import { createPostgresEventStore } from '../../src/adapters/postgres/event-store.js'
+import { migrateLog } from '../../src/adapters/postgres/schema.js'
+import { copyLog, storeTarget } from '../../src/application/migrate-log.js'
+import { eventText } from '../../src/domain/log-digest.js'
+import type { StoredEvent } from '../../src/ports/event-store.js'
+import type { CopiedEvent } from '../../src/ports/log-copy.js'
+import type { Database } from '../../src/ports/sql.js'
+import { appended, collect, eventNamed, eventsNamed } from '../support/events.js'
+import { emptyLog, eventsOf, EVERYTHING, write } from '../support/log-history.js'
+import { openTestDatabase } from '../support/memory-database.js'
+import { openTestSchema, testServer } from '../support/postgres.js'
+
+const copied = (stream: string, revision: bigint, name = `${stream} ${revision.toString()}`): CopiedEvent => {
+  const event: StoredEvent = { ...eventNamed(name), stream, revision, position: 0n }
+  return { event, text: eventText(event) }
+}
+
+async function openEmbedded(): Promise<{ db: Database; drop: () => Promise<void> }> {
+  const db = await openTestDatabase()
+  await migrateLog(db)
+  return { db, drop: () => Promise.resolve() }
+}
+
+function describeBulkPath(open: () => Promise<{ db: Database; drop: () => Promise<void> }>): void {
+  const withDatabase = async (work: (db: Database) => Promise<void>): Promise<void> => {
+    const { db, drop } = await open()
+    try {
+      await work(db)
+    } finally {
+      await db.close()
+      await drop()
+    }
+  }
+
+  it('writes a whole log as its appends would have', async () => {
+    await withDatabase(async (db) => {
+      const from = emptyLog('A')
+      await write(from, EVERYTHING)
+      const store = createPostgresEventStore(db)
+      const to = { name: 'B', store, bodies: createPostgresBodyStore(db), bulk: createPostgresBulkTarget(db, 'B') }
+      expect(await copyLog(from.source, storeTarget(to))).toMatchObject({ difference: undefined, totals: { events: 12, bodies: 2 } })
+      expect(await eventsOf(store)).toEqual(await eventsOf(from.store))
+      expect((await collect(store.readAll())).map(({ position }) => position)).toEqual(Array.from({ length: 12 }, (_, place) => BigInt(place)))
+      expect(await store.streamRevision('conversation-a')).toBe(5n)
+      // What comes next stands behind it, by the ordinary way.
+      expect(await appended(store, 'conversation-a', [eventNamed('next')], 5n)).toMatchObject({ revision: 6n, position: 12n })
+      expect((await store.findByIds('conversation-a', [eventNamed('next').id])).map(({ revision }) => revision)).toEqual([6n])
+    })
+  })
+
+  it('takes all or none', async () => {
+    await withDatabase(async (db) => {
+      const store = createPostgresEventStore(db)
+      const bulk = createPostgresBulkTarget(db, 'B')
+      await bulk.appendInOrder([copied('a', 0n), copied('b', 0n), copied('a', 1n)])
+      const refused: readonly [string, readonly CopiedEvent[], string][] = [
+        ['a stream that stands elsewhere', [copied('b', 1n), copied('a', 3n)], 'TargetChanged'],
+        ['a stream that is there', [copied('c', 0n), copied('a', 0n)], 'TargetChanged'],
+        ['a stream that is not there', [copied('b', 1n), copied('d', 1n)], 'TargetChanged'],
+        ['a gap', [copied('b', 1n), copied('b', 3n)], 'TargetRefuses'],
+        ['an id that the stream has', [copied('b', 1n), copied('a', 2n, 'a 0')], 'TargetRefuses'],
+        ['a NUL', [copied('b', 1n), { ...copied('c', 0n), event: { ...copied('c', 0n).event, data: 'a\0b' } }], 'TargetRefuses'],
+      ]
+      for (const [, events, kind] of refused) await expect(bulk.appendInOrder(events)).rejects.toMatchObject({ kind })
+      expect((await eventsOf(store)).map(({ stream, revision }) => `${stream} ${revision.toString()}`)).toEqual(['a 0', 'b 0', 'a 1'])
+      expect(await store.head()).toBe(2n)
+      expect(await store.streamRevision('c')).toBe(-1n)
+      await bulk.appendInOrder([])
+      await bulk.appendInOrder([copied('b', 1n), copied('a', 2n)])
+      expect(await store.head()).toBe(4n)
+    })
+  })
+
+  it('wakes who waits for events', async () => {
+    await withDatabase(async (db) => {
+      const store = createPostgresEventStore(db, { pollMs: 600_000 })
+      const stop = new AbortController()
+      const items = store.subscribe({ signal: stop.signal })[Symbol.asyncIterator]()
+      expect((await items.next()).value).toMatchObject({ kind: 'caught-up' })
+      const next = items.next()
+      await createPostgresBulkTarget(db, 'B').appendInOrder([copied('a', 0n)])
+      expect((await next).value).toMatchObject({ kind: 'event', event: { stream: 'a' } })
+      stop.abort()
+      await items.return?.()
+    })
+  })
+
+  it('leaves no gap and no circle among appends that come meanwhile', async () => {
+    await withDatabase(async (db) => {
+      const store = createPostgresEventStore(db)
+      const bulk = createPostgresBulkTarget(db, 'B')
+      const others = Array.from({ length: 20 }, (_, number) => appended(store, `other-${String(number % 4)}`, eventsNamed(`other ${String(number)}`, 3)))
+      const bulks = Array.from({ length: 5 }, (_, number) => bulk.appendInOrder(['z', 'm', 'a'].flatMap((stream) => [copied(`${stream}${String(number)}`, 0n), copied(`${stream}${String(number)}`, 1n)])))
+      await Promise.all([...others, ...bulks])
+      expect((await collect(store.readAll())).map(({ position }) => position)).toEqual(Array.from({ length: 90 }, (_, place) => BigInt(place)))
+    })
+  })
+}
+
+describe('the bulk path on PGlite', () => { describeBulkPath(openEmbedded) })
+
+// Without a server these are counted as skipped.
+const describeOnServer = testServer === '' ? describe.skip : describe
+describeOnServer('the bulk path on a Postgres server', () => { describeBulkPath(openTestSchema) })

@@ -1,0 +1,139 @@
+/** Addresses of a KurrentDB as people write them, and what the client makes of them: hosts, TLS, credentials, and the path that appends take. */
+import * as grpc from '@grpc/grpc-js'
+import streams from '@eventstore/db-client/generated/streams_pb.js'
+import services from '@eventstore/db-client/generated/streams_grpc_pb.js'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseAddress } from '../../src/adapters/kurrentdb/connection.js'
+import { openKurrentDbEventStore, type KurrentDbEventStore } from '../../src/adapters/kurrentdb/event-store.js'
+import { createMemoryBodyStore } from '../../src/adapters/memory/body-store.js'
+import { appended, eventNamed } from '../support/events.js'
+import { noIndex } from '../support/event-ids.js'
+
+describe('an address', () => {
+  test.each([
+    ['esdb://localhost:2113?tls=false', { name: 'esdb://localhost:2113', discover: false, hosts: [{ address: 'localhost', port: 2113 }], tls: false, credentials: undefined }],
+    ['kurrentdb://db.example', { name: 'kurrentdb://db.example:2113', discover: false, hosts: [{ address: 'db.example', port: 2113 }], tls: true }],
+    ['kdb://a:1/?tls=true', { hosts: [{ address: 'a', port: 1 }], tls: true }],
+    ['KURRENTDB+Discover://a', { name: 'kurrentdb+discover://a:2113', discover: true }],
+    ['esdb+discover://a,b:2,c:3?nodePreference=Follower', { discover: true, hosts: [{ address: 'a', port: 2113 }, { address: 'b', port: 2 }, { address: 'c', port: 3 }], nodePreference: 'follower' }],
+    ['esdb://[::1]:2113', { hosts: [{ address: '[::1]', port: 2113 }] }],
+    ['esdb://me:p%40ss:w%2Ford@a', { name: 'esdb://me@a:2113', credentials: { username: 'me', password: 'p@ss:w/ord' } }],
+    ['esdb://a?tlsVerifyCert=false&tls_ca_file=%2Fca.pem&connectionName=me%20too', { tlsVerifyCert: false, tlsCaFile: '/ca.pem', connectionName: 'me too' }],
+    ['esdb://a?keepAliveInterval=10000&keepAliveTimeout=-1&defaultDeadline=7', { keepAliveInterval: 10_000, keepAliveTimeout: -1, defaultDeadline: 7 }],
+    ['esdb://a?discoveryInterval=1&gossipTimeout=2&maxDiscoverAttempts=3&throwOnAppendFailure=false', { discoveryInterval: 1, gossipTimeout: 2, maxDiscoverAttempts: 3 }],
+    ['esdb://a', { keepAliveInterval: 3_000, keepAliveTimeout: 3_000, connectionName: 'context-ledger', tlsVerifyCert: true }],
+  ])('%s', (address, parts) => {
+    expect(parseAddress(address)).toMatchObject(parts)
+  })
+
+  test.each([
+    ['', 'kurrentdb://'],
+    ['postgres://me:secret@host/db', 'kurrentdb://'],
+    ['localhost:2113', 'kurrentdb://'],
+    ['esdb://', 'names no host'],
+    ['esdb://me:secret@', 'names no host'],
+    ['esdb://me:secret@a,,b', 'no host:port'],
+    ['esdb://a:secret', 'no host:port'],
+    ['esdb://a:70000', 'no port'],
+    ['esdb://secret@a', 'user:password'],
+    ['esdb://me:%secret@a', '%25'],
+    ['esdb://me:secret@a?tls=maybe', 'tls has to be true or false'],
+    ['esdb://me:secret@a?timeout=3', '"timeout"'],
+    ['esdb://me:secret@a?tls', 'tls in the address has no value'],
+    ['esdb://me:secret@a?keepAliveInterval=soon', 'keepAliveInterval has to be a whole number'],
+    ['esdb://me:secret@a?nodePreference=any', 'leader, follower'],
+  ])('%j is refused with a reason, and never repeats the password', (address, reason) => {
+    const parsing = (): unknown => parseAddress(address)
+    expect(parsing).toThrow(expect.objectContaining({ kind: 'StoreRefused', message: expect.stringContaining(reason) }))
+    expect(parsing).not.toThrow(/esdb:\/\/me:secret|me:secret|%secret/u)
+  })
+
+  test.each(['tlsCaFile=/no/such/file.pem', 'userCertFile=/no/such.pem&userKeyFile=/no/such.key', 'userCertFile=/no/such.pem'])('with %s is refused before anything is sent', async (parameters) => {
+    const opening = openKurrentDbEventStore(`esdb://me:secret@127.0.0.1:1?${parameters}`, { bodies: createMemoryBodyStore(), eventIds: noIndex })
+    await expect(opening).rejects.toMatchObject({ kind: 'StoreRefused', message: expect.stringMatching(/tlsCaFile|userCertFile/u) })
+  })
+})
+
+interface Heard {
+  readonly path: 'append' | 'batch' | 'features'
+  readonly authorization: string | undefined
+}
+
+/** A server that takes every append and notes by which path it came, and for whom. */
+async function listen(credentials: grpc.ServerCredentials): Promise<{ readonly port: number; readonly heard: Heard[]; close(): void }> {
+  const heard: Heard[] = []
+  const note = (path: Heard['path'], call: { readonly metadata: grpc.Metadata }): void => {
+    heard.push({ path, authorization: call.metadata.get('authorization')[0]?.toString() })
+  }
+  const server = new grpc.Server()
+  server.addService(services.StreamsService, {
+    read: (call: grpc.ServerWritableStream<unknown, unknown>) => call.end(),
+    append(call: grpc.ServerReadableStream<unknown, unknown>, answer: (error: null, response: unknown) => void) {
+      note('append', call)
+      call.on('data', () => undefined)
+      call.on('end', () => {
+        const position = new streams.AppendResp.Position().setCommitPosition('7').setPreparePosition('7')
+        answer(null, new streams.AppendResp().setSuccess(new streams.AppendResp.Success().setCurrentRevision('0').setPosition(position)))
+      })
+    },
+    batchAppend(call: grpc.ServerDuplexStream<unknown, unknown>) {
+      note('batch', call)
+      call.end()
+    },
+    delete: () => undefined,
+    tombstone: () => undefined,
+  })
+  const port = await new Promise<number>((resolve, reject) => {
+    server.bindAsync('localhost:0', credentials, (error, bound) => (error === null ? resolve(bound) : reject(error)))
+  })
+  return { port, heard, close: () => server.forceShutdown() }
+}
+
+async function appendOnce(address: string): Promise<void> {
+  const store: KurrentDbEventStore = await openKurrentDbEventStore(address, { bodies: createMemoryBodyStore(), eventIds: noIndex, deadlineMs: 3_000 })
+  try {
+    expect(await appended(store, 'conversation-a', [eventNamed('x')], 'no_stream')).toMatchObject({ revision: 0n, position: 7n })
+  } finally {
+    await store.close()
+  }
+}
+
+const basic = `Basic ${Buffer.from('me:secret').toString('base64')}`
+
+test('without TLS appends go unary, and no credentials are sent', async () => {
+  const server = await listen(grpc.ServerCredentials.createInsecure())
+  await appendOnce(`esdb://localhost:${String(server.port)}?tls=false`)
+  await appendOnce(`esdb://me:secret@localhost:${String(server.port)}?tls=false`)
+  expect(server.heard).toEqual([{ path: 'append', authorization: undefined }, { path: 'append', authorization: undefined }])
+  server.close()
+})
+
+describe('with TLS', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'context-ledger-tls-'))
+  const key = join(folder, 'key.pem')
+  const certificate = join(folder, 'certificate.pem')
+  let server: Awaited<ReturnType<typeof listen>>
+  beforeAll(async () => {
+    execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost', '-keyout', key, '-out', certificate], { stdio: 'ignore' })
+    server = await listen(grpc.ServerCredentials.createSsl(null, [{ private_key: readFileSync(key), cert_chain: readFileSync(certificate) }]))
+  })
+  afterAll(() => {
+    server.close()
+    rmSync(folder, { recursive: true })
+  })
+
+  test('appends go unary, with the credentials of the address where it has some, and with none where it has none', async () => {
+    await appendOnce(`kurrentdb://me:secret@localhost:${String(server.port)}?tlsCaFile=${encodeURIComponent(certificate)}`)
+    await appendOnce(`esdb://localhost:${String(server.port)}?tls=true&tlsCaFile=${encodeURIComponent(certificate)}`)
+    expect(server.heard).toEqual([{ path: 'append', authorization: basic }, { path: 'append', authorization: undefined }])
+  })
+
+  test('a certificate that nobody vouches for is refused, unless the address says not to look', async () => {
+    await expect(appendOnce(`esdb://me:secret@localhost:${String(server.port)}`)).rejects.toMatchObject({ kind: 'StoreUnavailable', message: expect.stringMatching(/certificate/u) })
+    await appendOnce(`esdb://localhost:${String(server.port)}?tlsVerifyCert=false`)
+  })
+})

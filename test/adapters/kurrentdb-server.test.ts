@@ -1,0 +1,273 @@
+/** The KurrentDB adapter and a server in trouble: one that starts, is stopped, goes away, belongs to a cluster; and what closing leaves behind. */
+import { afterEach, describe, expect, test } from '@jest/globals'
+import { either as E } from 'fp-ts'
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { openKurrentDbEventStore, type KurrentDbEventStore, type KurrentDbOptions } from '../../src/adapters/kurrentdb/event-store.js'
+import { createMemoryBodyStore } from '../../src/adapters/memory/body-store.js'
+import { uuidOf } from '../../src/domain/hash.js'
+import type { SubscriptionItem } from '../../src/ports/event-store.js'
+import { appended, collect, eventNamed, eventsNamed } from '../support/events.js'
+import { noIndex } from '../support/event-ids.js'
+import { startWireCluster } from '../support/kurrentdb/cluster.js'
+import { startWireServer } from '../support/kurrentdb/server.js'
+import { startWireServerProcess } from '../support/kurrentdb/wire-server-process.js'
+import { changes } from '../support/latch.js'
+
+const A = 'conversation-a'
+
+const leftovers: Array<() => unknown> = []
+afterEach(async () => {
+  for (const giveBack of leftovers.splice(0).toReversed()) await giveBack()
+})
+
+async function open(address: string, options: Partial<KurrentDbOptions> = {}): Promise<KurrentDbEventStore> {
+  const store = await openKurrentDbEventStore(address, { bodies: createMemoryBodyStore(), eventIds: noIndex, deadlineMs: 5_000, ...options })
+  leftovers.push(() => store.close())
+  return store
+}
+
+async function server() {
+  const started = await startWireServer()
+  leftovers.push(() => started.close())
+  return started
+}
+
+async function serverProcess() {
+  const started = await startWireServerProcess()
+  leftovers.push(() => started.kill())
+  return started
+}
+
+/** Follows a store beside the test. */
+function following(store: KurrentDbEventStore, after = -1n) {
+  const stop = new AbortController()
+  const items: SubscriptionItem[] = []
+  const change = changes()
+  const ended = (async () => {
+    for await (const item of store.subscribe({ after, signal: stop.signal })) {
+      items.push(item)
+      change.happened()
+    }
+  })()
+  return {
+    ids: () => items.flatMap((item) => (item.kind === 'event' ? [item.event.id] : [])),
+    async caughtUpAt(position: bigint) {
+      while (!items.some((item) => item.kind === 'caught-up' && item.position >= position)) await Promise.race([change.next(), ended])
+    },
+    async end() {
+      stop.abort()
+      await ended
+    },
+  }
+}
+
+describe('opening', () => {
+  test('a port where nobody listens is an error at once, which names the address without its password', async () => {
+    const from = performance.now()
+    const failure: unknown = await open('esdb://me:secret-word@127.0.0.1:1?tls=false').catch((error: unknown) => error)
+    expect(failure).toMatchObject({ kind: 'StoreUnavailable', message: expect.stringContaining('esdb://me@127.0.0.1:1') })
+    expect(JSON.stringify([failure, String(failure), String(failure instanceof Error ? failure.cause : '')])).not.toContain('secret-word')
+    expect(performance.now() - from).toBeLessThan(4_000)
+  })
+
+  test('a server that says nothing is an error within the deadline', async () => {
+    const sockets: Socket[] = []
+    const silent = createServer((socket) => sockets.push(socket))
+    silent.listen(0, '127.0.0.1')
+    await once(silent, 'listening')
+    leftovers.push(() => {
+      for (const socket of sockets) socket.destroy()
+      silent.close()
+    })
+    const address = silent.address()
+    const port = typeof address === 'object' ? (address?.port ?? 0) : 0
+    const from = performance.now()
+    await expect(open(`esdb://127.0.0.1:${String(port)}?tls=false`, { deadlineMs: 600 })).rejects.toMatchObject({ kind: 'StoreUnavailable', message: expect.stringContaining('600 ms') })
+    expect(performance.now() - from).toBeLessThan(4_000)
+  })
+
+  test('a server that is not ready yet is waited for, as long as the deadline allows', async () => {
+    const starting = await server()
+    starting.beNotReady()
+    await expect(open(starting.connectionString, { deadlineMs: 1_000 })).rejects.toMatchObject({ kind: 'StoreUnavailable', message: expect.stringContaining('Not Ready') })
+    const opening = open(starting.connectionString)
+    setTimeout(() => starting.beReady(), 200)
+    expect(await appended(await opening, A, [eventNamed('x')])).toMatchObject({ revision: 0n })
+  })
+
+  test('a cluster of which no node answers is an error within the deadline', async () => {
+    await expect(open('esdb://127.0.0.1:1,127.0.0.1:2?tls=false', { deadlineMs: 1_000 })).rejects.toMatchObject({ kind: 'StoreUnavailable' })
+  })
+})
+
+describe('a server that is stopped', () => {
+  test('every call ends within its deadline, and a subscription goes on when the server does', async () => {
+    const frozen = await serverProcess()
+    const store = await open(`${frozen.connectionString}&keepAliveInterval=500&keepAliveTimeout=500`, { deadlineMs: 1_500 })
+    const first = await appended(store, A, eventsNamed('before', 3))
+    const reader = following(store)
+    await reader.caughtUpAt(first.position)
+    frozen.freeze()
+    const from = performance.now()
+    const calls = [store.head(), store.streamRevision(A), collect(store.readStream(A)), collect(store.readAll()), store.eventAt(first.position), store.findByIds(A, [uuidOf('x')])]
+    const [settled, append] = await Promise.all([Promise.allSettled(calls), store.append(A, 2n, [eventNamed('x')])()])
+    expect(performance.now() - from).toBeLessThan(4_500)
+    expect(settled.map((call) => (call.status === 'rejected' ? call.reason : call.value))).toEqual(calls.map(() => expect.objectContaining({ kind: 'StoreUnavailable' })))
+    expect(append).toMatchObject({ left: { kind: 'StoreUnavailable' } })
+    frozen.thaw()
+    let result = await store.append(A, 2n, [eventNamed('x')])()
+    while (E.isLeft(result) && result.left.kind === 'StoreUnavailable') result = await store.append(A, 2n, [eventNamed('x')])()
+    expect(result).toMatchObject({ right: { revision: 3n } })
+    await reader.caughtUpAt(await store.head())
+    await reader.end()
+    expect(reader.ids()).toEqual([...eventsNamed('before', 3), eventNamed('x')].map((event) => event.id))
+  })
+
+  test('a subscription notices by the pings alone', async () => {
+    const frozen = await serverProcess()
+    const store = await open(`${frozen.connectionString}&keepAliveInterval=300&keepAliveTimeout=300`)
+    const reader = following(store)
+    await reader.caughtUpAt(await store.head())
+    // Nobody asks anything of this server while it is gone and another one takes its place.
+    frozen.freeze()
+    await new Promise((resolve) => { setTimeout(resolve, 1_500) })
+    frozen.thaw()
+    const other = await open(frozen.connectionString)
+    const { position } = await appended(other, A, [eventNamed('x')])
+    await reader.caughtUpAt(position)
+    await reader.end()
+    expect(reader.ids()).toEqual([uuidOf('x')])
+  })
+
+  test('an abort ends a subscription also while there is no server, and closing is not held up', async () => {
+    const gone = await serverProcess()
+    const store = await open(gone.connectionString)
+    const reader = following(store)
+    await reader.caughtUpAt(await store.head())
+    await gone.kill()
+    await reader.end()
+    const frozen = await serverProcess()
+    const stuck = await open(frozen.connectionString)
+    const pending = [stuck.head(), collect(stuck.readAll()), stuck.append(A, 'any', [eventNamed('x')])()]
+    const settled = Promise.allSettled(pending)
+    frozen.freeze()
+    const from = performance.now()
+    await stuck.close()
+    await settled
+    expect(performance.now() - from).toBeLessThan(3_000)
+    frozen.thaw()
+  })
+})
+
+describe('a read that is cut', () => {
+  test('goes on behind the last event that it gave, both ways', async () => {
+    const cut = await server()
+    const store = await open(cut.connectionString)
+    for (let part = 0; part < 4; part++) await appended(store, A, eventsNamed(`part ${String(part)}`, 500), BigInt(part * 500 - 1))
+    for (const direction of ['forwards', 'backwards'] as const) {
+      const revisions: number[] = []
+      for await (const event of store.readStream(A, { direction })) {
+        revisions.push(Number(event.revision))
+        if (revisions.length === 100) await cut.restart()
+      }
+      const all = Array.from({ length: 2_000 }, (_, place) => place)
+      expect(revisions).toEqual(direction === 'forwards' ? all : all.toReversed())
+    }
+    let seen = 0
+    for await (const _event of store.readAll({ prefix: A })) if (++seen === 100) await cut.restart()
+    expect(seen).toBe(2_000)
+    const limited: number[] = []
+    for await (const event of store.readStream(A, { from: 10n, limit: 300 })) {
+      limited.push(Number(event.revision))
+      if (limited.length === 50) await cut.restart()
+    }
+    expect(limited).toEqual(Array.from({ length: 300 }, (_, place) => 10 + place))
+  })
+
+  test('a reader that takes its time is not cut off', async () => {
+    const { connectionString } = await server()
+    const store = await open(connectionString, { deadlineMs: 300 })
+    await appended(store, A, eventsNamed('x', 200), 'no_stream')
+    let seen = 0
+    for await (const _event of store.readStream(A)) if (++seen % 70 === 0) await new Promise((resolve) => { setTimeout(resolve, 500) })
+    expect(seen).toBe(200)
+  })
+})
+
+describe('positions', () => {
+  test('one between two events is no place to go on from, and is said so', async () => {
+    const { connectionString } = await server()
+    const store = await open(connectionString)
+    const { position } = await appended(store, A, eventsNamed('x', 3))
+    await expect(collect(store.readAll({ after: position - 1n }))).rejects.toMatchObject({ kind: 'StoreRefused' })
+    await expect(collect(store.subscribe({ after: position - 1n, signal: new AbortController().signal }))).rejects.toMatchObject({ kind: 'StoreRefused' })
+  })
+
+  test("events of the server itself are left out, and the head and its event are told", async () => {
+    const { connectionString, log } = await server()
+    const store = await open(connectionString)
+    await appended(store, A, [eventNamed('x')])
+    log.append('$stats-1', 'any', [{ id: uuidOf('s'), type: '$stats', contentType: 'application/json', data: Buffer.from('{}'), metadata: Buffer.from('') }])
+    const head = await store.head()
+    expect(await store.eventAt(head)).toMatchObject({ stream: '$stats-1', position: head })
+    expect((await collect(store.readAll())).map((event) => event.stream)).toEqual([A])
+    const reader = following(store)
+    await reader.caughtUpAt(head)
+    await reader.end()
+    expect(reader.ids()).toEqual([uuidOf('x')])
+  })
+})
+
+describe('a cluster', () => {
+  test('loses its leader under appends: nothing is lost, doubled or out of order, and reads show what was acknowledged', async () => {
+    const cluster = await startWireCluster(3)
+    leftovers.push(() => cluster.close())
+    const store = await open(cluster.connectionString)
+    const reader = following(store)
+    const streams = ['conversation-1', 'conversation-2', 'conversation-3']
+    const [leader, next] = cluster.nodes
+    if (leader === undefined || next === undefined) throw new Error('the cluster has too few nodes')
+    const writing = Promise.all(
+      streams.map(async (stream) => {
+        for (let place = 0; place < 60; place++) {
+          const event = eventNamed(`${stream} ${String(place)}`)
+          await appended(store, stream, [event], BigInt(place - 1))
+          expect(await store.streamRevision(stream)).toBe(BigInt(place))
+        }
+      }),
+    )
+    await leader.server.stop()
+    cluster.elect(next)
+    await writing
+    const { position } = await appended(store, A, [eventNamed('last')])
+    await reader.caughtUpAt(position)
+    await reader.end()
+    for (const stream of streams) expect((await collect(store.readStream(stream))).map((event) => event.id)).toEqual(Array.from({ length: 60 }, (_, place) => uuidOf(`${stream} ${String(place)}`)))
+    expect(reader.ids()).toHaveLength(181)
+    expect(new Set(reader.ids()).size).toBe(181)
+  })
+
+  test('calls follow the leader, since a follower may lag behind', async () => {
+    const cluster = await startWireCluster(3)
+    leftovers.push(() => cluster.close())
+    const store = await open(cluster.connectionString)
+    await appended(store, A, [eventNamed('a')])
+    const [former, next] = cluster.nodes
+    if (former === undefined || next === undefined) throw new Error('the cluster has too few nodes')
+    former.fallBehind()
+    cluster.elect(next)
+    await appended(store, A, [eventNamed('b')], 0n)
+    expect(await store.streamRevision(A)).toBe(1n)
+    expect((await collect(store.readAll())).map((event) => event.id)).toEqual([uuidOf('a'), uuidOf('b')])
+  })
+})
+
+test('through kills, hangs and closing, nothing is left unhandled and the process ends by itself', async () => {
+  const script = join('test', 'support', 'kurrentdb-in-trouble.ts')
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, ['--import', 'tsx', script], { timeout: 45_000 })
+  expect([stdout, stderr]).toEqual(['all calls ended, nothing unhandled\n', ''])
+})

@@ -1,0 +1,139 @@
+/** What workers rely on in their queue, asked of every adapter. `pass` lets so much time go by: for a database, by moving what is recorded, never by sleeping. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import type { TakeOptions, Work, WorkQueue } from '../../src/ports/work-queue.js'
+
+export interface OpenedQueue {
+  readonly queue: WorkQueue
+  pass(ms: number): Promise<void>
+  /** Takes everything out of it, the checkpoint included. */
+  empty(): Promise<void>
+  close(): Promise<void>
+}
+
+const TAKE: TakeOptions = { leaseMs: 1_000, except: [], tokensPerDay: undefined }
+
+export function describeWorkQueue(name: string, open: () => Promise<OpenedQueue>): void {
+  describe(`work queue: ${name}`, () => {
+    let opened: OpenedQueue
+    let queue: WorkQueue
+    beforeAll(async () => {
+      opened = await open()
+      queue = opened.queue
+    })
+    beforeEach(() => opened.empty())
+    afterAll(() => opened.close())
+
+    const take = async (options: Partial<TakeOptions> = {}): Promise<Work> => {
+      const work = await queue.take({ ...TAKE, ...options })
+      if (work === undefined) throw new Error('there was nothing to take')
+      return work
+    }
+
+    test('gives who has waited longest first, each to one', async () => {
+      await queue.note(['a'])
+      await queue.note(['b', 'a'])
+      const [first, second] = [await take(), await take()]
+      expect([first.conversationId, second.conversationId]).toEqual(['a', 'b'])
+      expect(first).toMatchObject({ failures: 0, resting: false })
+      expect(await queue.take(TAKE)).toBeUndefined()
+      expect(await queue.status()).toEqual({ waiting: 0, running: 2, resting: 0 })
+    })
+
+    test('what is done leaves it, unless something came while it was in hand', async () => {
+      await queue.note(['a', 'b'])
+      const [a, b] = [await take(), await take()]
+      await queue.note(['b'])
+      await queue.finish(a)
+      await queue.finish(b)
+      expect(await queue.status()).toEqual({ waiting: 1, running: 0, resting: 0 })
+      expect((await take()).conversationId).toBe('b')
+    })
+
+    test('a lease that runs out goes to the next who asks, and its first holder changes nothing any more', async () => {
+      await queue.note(['a'])
+      const lost = await take()
+      await opened.pass(900)
+      expect(await queue.take(TAKE)).toBeUndefined()
+      await opened.pass(200)
+      const found = await take({ leaseMs: 60_000 })
+      expect(found.conversationId).toBe('a')
+      expect(await queue.extend(lost, 60_000)).toBe(false)
+      await queue.finish(lost)
+      await queue.rest(lost, { ms: 0, failures: 9 })
+      await queue.putBack(lost)
+      expect(await queue.take(TAKE)).toBeUndefined()
+      expect(await queue.extend(found, 60_000)).toBe(true)
+    })
+
+    test('extending holds it for as long again, and a worker never gets what it has in hand', async () => {
+      await queue.note(['a'])
+      const work = await take()
+      await opened.pass(800)
+      expect(await queue.extend(work, 1_000)).toBe(true)
+      await opened.pass(800)
+      expect(await queue.take(TAKE)).toBeUndefined()
+      await opened.pass(400)
+      expect(await queue.take({ ...TAKE, except: ['a', 'b'] })).toBeUndefined()
+      expect((await take()).conversationId).toBe('a')
+    })
+
+    test('who rests comes back when that is over, with its failures', async () => {
+      await queue.note(['a'])
+      await queue.rest(await take(), { ms: 5_000, failures: 2 })
+      expect(await queue.take(TAKE)).toBeUndefined()
+      expect(await queue.status()).toEqual({ waiting: 0, running: 0, resting: 1 })
+      await opened.pass(5_100)
+      expect(await take()).toMatchObject({ conversationId: 'a', failures: 2, resting: false })
+    })
+
+    test('who rests is looked at once for each time that something came, behind those who are ready, and goes on resting', async () => {
+      await queue.note(['a'])
+      await queue.rest(await take(), { ms: 5_000, failures: 1 })
+      await queue.note(['a'])
+      await queue.note(['b'])
+      expect((await take({ leaseMs: 60_000 })).conversationId).toBe('b')
+      const resting = await take()
+      expect(resting).toMatchObject({ conversationId: 'a', failures: 1, resting: true })
+      await queue.putBack(resting)
+      expect(await queue.take(TAKE)).toBeUndefined()
+      await opened.pass(5_100)
+      expect(await take()).toMatchObject({ conversationId: 'a', resting: false })
+    })
+
+    test('who rests for a limit a day is ready for a worker with a higher one, or with none', async () => {
+      await queue.note(['a'])
+      await queue.rest(await take(), { ms: 86_400_000, failures: 1, tokensPerDay: 1_000 })
+      expect(await queue.take({ ...TAKE, tokensPerDay: 1_000 })).toBeUndefined()
+      const work = await take({ tokensPerDay: 1_001 })
+      expect(work.resting).toBe(false)
+      await queue.rest(work, { ms: 86_400_000, failures: 1, tokensPerDay: 1_001 })
+      expect((await take({ tokensPerDay: undefined })).conversationId).toBe('a')
+    })
+
+    test('the checkpoint moves with what is noted, or neither does', async () => {
+      const [one, two] = [{ position: 7n, eventId: 'one' }, { position: 2n ** 62n + 1n, eventId: 'two' }]
+      expect(await queue.checkpoint()).toBeUndefined()
+      expect(await queue.note(['a'], { from: undefined, to: one })).toBe(true)
+      expect(await queue.note(['b'], { from: undefined, to: two })).toBe(false)
+      expect(await queue.note(['b'], { from: { ...one, eventId: 'other' }, to: two })).toBe(false)
+      expect(await queue.checkpoint()).toEqual(one)
+      expect(await queue.note([], { from: one, to: two })).toBe(true)
+      expect(await queue.checkpoint()).toEqual(two)
+      expect((await take()).conversationId).toBe('a')
+      expect(await queue.take(TAKE)).toBeUndefined()
+    })
+
+    test('of 16 who move the checkpoint at once one does, and of 16 who take at once each gets another', async () => {
+      const moved = await Promise.all(Array.from({ length: 16 }, (_, at) => queue.note([`by ${String(at)}`], { from: undefined, to: { position: BigInt(at), eventId: String(at) } })))
+      expect(moved.filter(Boolean)).toHaveLength(1)
+      await queue.note(Array.from({ length: 15 }, (_, at) => `c ${String(at)}`))
+      const taken = await Promise.all(Array.from({ length: 16 }, () => queue.take({ ...TAKE, leaseMs: 60_000 })))
+      // Who skips a row that another is taking may find nothing; nobody gets what another has.
+      const ids = taken.flatMap((work) => (work === undefined ? [] : [work.conversationId]))
+      expect(new Set(ids).size).toBe(ids.length)
+      for (let work = await queue.take({ ...TAKE, leaseMs: 60_000 }); work !== undefined; work = await queue.take({ ...TAKE, leaseMs: 60_000 })) ids.push(work.conversationId)
+      expect(new Set(ids).size).toBe(16)
+      expect(ids).toHaveLength(16)
+    })
+  })
+}

@@ -1,0 +1,153 @@
+/** Conversations spread over several workers: the same rows, one place for each worker, and a poison event that stops only its own. */
+import { beforeEach, expect, test } from '@jest/globals'
+import { createMemoryEventStore } from '../../src/adapters/memory/event-store.js'
+import type { EventStore } from '../../src/ports/event-store.js'
+import type { Database } from '../../src/ports/sql.js'
+import { projections } from '../../projections/index.js'
+import { partitionOf } from '../../projections/partitions.js'
+import { createProjectionRunner, ProjectionStopped, type ProjectionRunner, type RunnerOptions } from '../../projections/runner.js'
+import { createProjectionWatch } from '../../projections/watch.js'
+import { appended as message, decodeStored } from '../support/builders.js'
+import { everyFact } from '../support/conversation-story.js'
+import { appended, eventNamed } from '../support/events.js'
+import { describeOnDatabases, record, rowsOf } from '../support/projections.js'
+
+test('the partition of a conversation is the same for ever', () => {
+  expect(['a', 'b', 'chat-1', '北京', ''].map((id) => partitionOf(id, 4))).toEqual([2, 2, 1, 1, 2])
+  expect(['a', 'b', 'chat-1', '北京', ''].map((id) => partitionOf(id, 1))).toEqual([0, 0, 0, 0, 0])
+  const spread = Array.from({ length: 4_000 }, (_, place) => partitionOf(`conversation ${String(place)}`, 4))
+  for (const partition of [0, 1, 2, 3]) expect(spread.filter((one) => one === partition).length).toBeGreaterThan(900)
+})
+
+const ids = Array.from({ length: 12 }, (_, place) => `c${String(place)}`)
+
+describeOnDatabases('partitions', (database) => {
+  let db: Database
+  let store: EventStore
+  beforeEach(async () => {
+    db = await database.fresh()
+    store = createMemoryEventStore()
+  })
+  const runner = (options: Partial<RunnerOptions> = {}): ProjectionRunner => createProjectionRunner({ db, store, decode: decodeStored, projections, batchSize: 20, ...options })
+  const rows = async (): Promise<unknown> => await Promise.all(projections.map((projection) => rowsOf(db, projection)))
+  const places = async (): Promise<readonly string[]> =>
+    (await db.query<{ name: string; partition: number; partitions: number; position: string }>(
+      `select name, partition, partitions, position from projection_checkpoints where state = 'live' order by name, partition`,
+    )).map(({ name, partition, partitions, position }) => `${name} ${String(partition)}/${String(partitions)} ${position}`)
+  /** Fails every transaction whose number `fails` names, in the way of a connection that breaks. */
+  const flaky = (fails: (transaction: number) => boolean): Database => {
+    let count = 0
+    return {
+      ...db,
+      async transaction(work) {
+        count += 1
+        if (fails(count)) throw new Error('the connection broke')
+        return await db.transaction(work)
+      },
+    }
+  }
+
+  test('the rows are those of one partition, and those of a rebuild', async () => {
+    for (const id of ids) await record(store, id, everyFact)
+    await runner().catchUp()
+    const one = await rows()
+    for (const partitions of [2, 3, 7]) {
+      db = await database.fresh()
+      const several = runner({ partitions })
+      await several.catchUp()
+      expect(await rows()).toEqual(one)
+      expect((await several.status()).map((status) => status.partitions.length)).toEqual([partitions, partitions, partitions])
+      await several.rebuild('all')
+      expect(await rows()).toEqual(one)
+      expect((await places()).filter((place) => place.includes(`/${String(partitions)} `))).toHaveLength(3 * partitions)
+    }
+  })
+
+  test('another number of partitions at a restart goes on from one place, wherever each had come', async () => {
+    for (const id of ids.slice(0, 8)) await record(store, id, everyFact)
+    await runner().catchUp()
+    // The first number after the failure is another each time, and so is what it had written by then.
+    for (const [at, [before, after]] of [[1, 4], [4, 3], [3, 1], [1, 2], [2, 5]].entries()) {
+      const id = ids[8 + (at % 4)] ?? ''
+      await (at < 4 ? record(store, id, everyFact) : record(store, 'the last', everyFact))
+      await runner({ ...(before === undefined ? {} : { partitions: before }), db: flaky((count) => count > 1 && count % 2 === 0), batchSize: 5 }).catchUp().catch(() => undefined)
+      await runner(after === undefined ? {} : { partitions: after }).catchUp()
+      expect((await places()).every((place) => place.endsWith(`/${String(after)} ${String(everyFact.length * (9 + at) - 1)}`))).toBe(true)
+    }
+    const divided = await rows()
+    // Who does not say how many goes on with as many as there are.
+    await record(store, 'one more', everyFact)
+    await runner().catchUp()
+    expect((await places())).toHaveLength(15)
+    db = await database.fresh()
+    const log = store
+    store = createMemoryEventStore()
+    for await (const event of log.readAll()) if (event.stream !== 'conversation-one more') await appended(store, event.stream, [event])
+    await runner().catchUp()
+    expect(await rows()).toEqual(divided)
+  })
+
+  test('an event that cannot be applied stops its own partition, for every process to see; it is tried again at a restart', async () => {
+    for (const id of ids) await record(store, id, [message('m0')])
+    await appended(store, 'conversation-c3', [eventNamed('odd')])
+    for (const id of ids) await record(store, `${id} later`, [message('m1')])
+    const head = await store.head()
+    const told: string[] = []
+    const working = runner({ partitions: 4, onStop: (name) => told.push(name) })
+    await expect(working.catchUp()).rejects.toThrow('cannot apply Noted at revision 1 of conversation-c3')
+    expect(told.toSorted()).toEqual(['archive-index', 'clip-archive', 'live-messages'])
+    const stopped = partitionOf('c3', 4)
+    const status = await createProjectionWatch({ db, store, projections }).status()
+    for (const projection of status) {
+      expect(projection).toMatchObject({ state: 'stopped', stop: { stream: 'conversation-c3', revision: 1n, type: 'Noted' } })
+      expect(projection.partitions[stopped]).toMatchObject({ stop: { stream: 'conversation-c3' } })
+      expect(projection.partitions.filter((partition) => partition.stop === undefined)).toMatchObject(Array.from({ length: 3 }, () => ({ position: head, lagEvents: 0 })))
+    }
+    const other = ids.find((id) => partitionOf(id, 4) !== stopped) ?? ''
+    expect(await working.waitFor(head, 0, { conversationId: other })).toBe(true)
+    await expect(working.waitFor(head, 60_000, { conversationId: 'c3' })).rejects.toThrow(ProjectionStopped)
+    await expect(working.waitFor(head, 60_000)).rejects.toThrow('conversation-c3')
+
+    // No place is true of all partitions now, so they stay as they are.
+    const failures: unknown[] = []
+    await runner({ partitions: 2, onFailure: (failure) => failures.push(failure) }).catchUp().catch(() => undefined)
+    expect(String(failures[0])).toContain('stays in 4 partitions')
+    const able = runner({ partitions: 2, decode: async (stored) => await decodeStored(stored.type === 'Noted' ? { ...stored, ...(await noted()) } : stored) })
+    await able.catchUp()
+    expect(await createProjectionWatch({ db, store, projections }).status()).toMatchObject(projections.map(() => ({ position: head, lagEvents: 0, state: 'idle' })))
+    expect((await places()).every((place) => place.includes('/2 '))).toBe(true)
+  })
+
+  /** A message as it could have been in the place of the odd event. */
+  async function noted(): Promise<{ type: string; data: string; metadata: string }> {
+    const found = await store.eventAt(0n)
+    return { type: found?.type ?? '', data: (found?.data ?? '').replace('"m0"', '"m9"'), metadata: found?.metadata ?? '' }
+  }
+
+  test('a body that cannot be fetched now is waited for, and stops nothing', async () => {
+    await record(store, 'a', [message('m0'), message('m1')])
+    const gone = Object.assign(new Error('no connection'), { kind: 'StoreUnavailable' })
+    await expect(runner({ decode: async (stored) => { if (stored.revision === 1n) throw gone; return await decodeStored(stored) } }).catchUp()).rejects.toThrow('no connection')
+    expect((await runner().status()).every(({ state }) => state === 'idle')).toBe(true)
+    await runner().catchUp()
+  })
+
+  test('the table of an older program is brought up to date in place, and nothing is built anew', async () => {
+    for (const id of ids) await record(store, id, everyFact)
+    await runner().catchUp()
+    const before = await rows()
+    await db.script(`
+      alter table projection_checkpoints drop constraint projection_checkpoints_pkey;
+      drop index projection_checkpoints_live;
+      alter table projection_checkpoints drop column partition, drop column partitions, drop column event_position, drop column event_id, drop column stop, drop column fence,
+        add primary key (name, generation);
+      create unique index projection_checkpoints_live on projection_checkpoints (name) where state = 'live';
+      update projection_checkpoints set position = 100`)
+    const one = runner({ partitions: 3 })
+    await one.catchUp()
+    expect(await rows()).toEqual(before)
+    expect(await one.status()).toMatchObject(projections.map(() => ({ generation: 1, lagEvents: 0 })))
+    await expect(db.query(`update projection_checkpoints set state = 'live', generation = 2 where partition = 0`)).resolves.toBeDefined()
+    await expect(db.query(`insert into projection_checkpoints (name, generation, version, position, state, tables) values ('live-messages', 9, 1, 0, 'live', 'x')`)).rejects.toThrow('projection_checkpoints_live')
+  })
+})

@@ -1,0 +1,170 @@
+/**
+ * A ledger moves house: from a folder to a server, into a file, back into a folder; killed on the way, gone on with after it lived on. Every
+ * conversation's log is the same in the end, and the ledger verifies. The server's leg is left out where no server is named.
+ */
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
+import { randomUUID } from 'node:crypto'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { runMigrateLog, type MigrateLogCommand } from '../../src/entrypoints/cli/migrate-log.js'
+import { openLedger } from '../../src/index.js'
+import { startChild } from '../support/child.js'
+import { answering, calling, SMALL, talk } from '../support/conversations.js'
+import { collect } from '../support/events.js'
+import { logPlaces } from '../support/log-places.js'
+import { openTestSchema, testServer } from '../support/postgres.js'
+
+let folder: string
+const schema = `test ${randomUUID()}`
+const places = logPlaces(schema)
+beforeAll(async () => { folder = await mkdtemp(join(tmpdir(), 'context-ledger-move-')) })
+afterAll(async () => {
+  await rm(folder, { recursive: true, force: true })
+  if (testServer === '') return
+  const { db, drop } = await openTestSchema({ schema })
+  await db.close()
+  await drop()
+})
+
+const asJson = (value: unknown): string => JSON.stringify(value, (_key, part: unknown) => (typeof part === 'bigint' ? part.toString() : part))
+
+/** Every conversation's log, as `log --json` tells it, but for the positions. */
+async function logsOf(store: string): Promise<Readonly<Record<string, string>>> {
+  const ledger = await openLedger({ store })
+  try {
+    const logs: Record<string, string> = {}
+    for (const { conversationId } of await ledger.list()) {
+      logs[conversationId] = asJson((await collect(ledger.log(conversationId))).map(({ revision, id, type, data, metadata }) => ({ revision, id, type, data, metadata })))
+    }
+    expect(await ledger.verify()).toMatchObject({ ok: true })
+    return logs
+  } finally {
+    await ledger.close()
+  }
+}
+
+async function live(store: string, from: number): Promise<void> {
+  const ledger = await openLedger({ store, policy: SMALL })
+  for (let at = from; at < from + 20; at += 5) {
+    for (const conversation of ['harbour', 'quay/ü 🚢', `run-${String(at)}`]) {
+      await ledger.append(conversation, talk(5, at))
+      await ledger.settled(conversation)
+    }
+  }
+  await ledger.append('harbour', [calling(`c${String(from)}`, [`call-${String(from)}`]), answering(`r${String(from)}`, `call-${String(from)}`, 'x'.repeat(90_000))])
+  await ledger.close()
+}
+
+/** Runs the command; gives what it printed as JSON. */
+async function migrate(from: string, to: string, some: Partial<MigrateLogCommand> = {}): Promise<unknown> {
+  const said: string[] = []
+  const spy = jest.spyOn(process.stdout, 'write').mockImplementation((text) => {
+    said.push(String(text))
+    return true
+  })
+  try {
+    await runMigrateLog({ from, to, fromDatabase: undefined, toDatabase: undefined, overwrite: false, json: true, ...some }, places)
+  } finally {
+    spy.mockRestore()
+  }
+  return some.json === false ? said.join('') : JSON.parse(said.join(''))
+}
+
+describe('a ledger that moves', () => {
+  it('is the same everywhere', async () => {
+    const start = join(folder, 'start')
+    await live(start, 0)
+    const expected = await logsOf(start)
+    expect(Object.keys(expected).length).toBe(6)
+
+    const stations = [...(testServer === '' ? [] : [testServer]), join(folder, 'backup.clog.gz'), join(folder, 'end')]
+    let from = start
+    for (const to of stations) {
+      expect(await migrate(from, to)).toMatchObject({ equal: true, alreadyThere: 0, bodies: expect.any(Number) })
+      from = to
+    }
+    expect(await logsOf(join(folder, 'end'))).toEqual(expected)
+
+    // It lives on where it came from; the same moves bring what came since.
+    await live(start, 20)
+    const later = await logsOf(start)
+    expect(await migrate(start, join(folder, 'end'))).toMatchObject({ equal: true })
+    expect(await logsOf(join(folder, 'end'))).toEqual(later)
+    for (const server of testServer === '' ? [] : [testServer]) expect(await migrate(start, server)).toMatchObject({ equal: true, alreadyThere: expect.any(Number) })
+    expect(await migrate(start, join(folder, 'backup.clog.gz'), { overwrite: true })).toMatchObject({ equal: true, alreadyThere: 0 })
+    expect((await readdir(folder)).toSorted()).toEqual(['backup.clog.gz', 'end', 'start'])
+
+    // Two ledgers that went different ways are not one.
+    await live(join(folder, 'end'), 40)
+    await expect(migrate(start, join(folder, 'end'))).rejects.toMatchObject({ kind: 'TargetDiffers' })
+    expect(await migrate(join(folder, 'end'), start)).toMatchObject({ equal: true })
+    expect(await logsOf(start)).toEqual(await logsOf(join(folder, 'end')))
+  }, 240_000)
+
+  it('goes on after every kill', async () => {
+    const from = join(folder, 'backup.clog.gz')
+    const to = testServer === '' ? join(folder, 'killed') : testServer
+    const own = `test ${randomUUID()}`
+    for (const afterMs of [0, 300, 700]) {
+      const child = startChild('migrate-log-until-killed', [from, to, own])
+      await child.said(1)
+      await new Promise((resolve) => { setTimeout(resolve, afterMs) })
+      await child.kill()
+    }
+    const child = startChild('migrate-log-until-killed', [from, to, own])
+    expect(JSON.parse((await child.said(2))[1] ?? '')).toMatchObject({ equal: true })
+    await child.kill()
+    if (testServer !== '') {
+      const { db, drop } = await openTestSchema({ schema: own })
+      await db.close()
+      await drop()
+    }
+  }, 120_000)
+})
+
+describe('what people are told', () => {
+  it('is one line that says what is equal', async () => {
+    const file = join(folder, 'told.clog.gz')
+    const backup = join(folder, 'backup.clog.gz')
+    expect(await migrate(backup, file, { json: false })).toMatch(/^equal: \S+told\.clog\.gz holds what \S+backup\.clog\.gz held up to position \d+: \d+ streams, \d+ events, 2 bodies, \d+ kB\n\d+ s, [\d,]+ events\/s, sha256 [\da-f]{64}\n$/u)
+  })
+
+  it.each<[string, Partial<MigrateLogCommand>, RegExp]>([
+    ['no source', { from: undefined, to: 'x' }, /--from is missing/u],
+    ['no target', { to: '' }, /--to is missing/u],
+    ['the memory', { to: 'memory' }, /ends with its process/u],
+    ['a source that is not there', { from: 'nowhere' }, /neither a ledger nor a file nowhere/u],
+    ['a database for a file', { toDatabase: 'postgres://x/y' }, /--to-database goes with a store/u],
+    ['no address', { to: 'postgres://user:secret@[bad/x' }, /--to is no address/u],
+    ['overwriting a store', { to: 'new-folder', overwrite: true }, /--overwrite is for a file/u],
+  ])('of wrong words: %s', async (_what, some, sentence) => {
+    const file = join(folder, 'words.clog.gz')
+    await writeFile(file, '')
+    await expect(migrate(some.from ?? file, some.to ?? join(folder, 'other.clog.gz'), some)).rejects.toMatchObject({ name: 'InputError', message: expect.stringMatching(sentence) })
+    await expect(migrate(some.from ?? file, some.to ?? join(folder, 'other.clog.gz'), some)).rejects.not.toMatchObject({ message: expect.stringContaining('secret') })
+  })
+
+  it.each([
+    ['a file', (at: string) => [join(at, 'told.clog.gz'), join(at, '.', 'x', '..', 'told.clog.gz')]],
+    ['a server', () => ['postgres://a:1@HOST/db', 'postgresql://b:2@host:5432/db?x=1']],
+    ['a cluster', () => ['esdb://host:2113', 'kurrentdb://host/?tls=false']],
+  ])('of one place twice: %s', async (_what, spellings) => {
+    const [from = '', to = ''] = spellings(folder)
+    await expect(migrate(from, to)).rejects.toMatchObject({ name: 'InputError', message: '--from and --to name the same log' })
+  })
+
+  it('of a folder that holds no ledger, and makes none there', async () => {
+    const empty = await mkdtemp(join(folder, 'empty-'))
+    await expect(migrate(empty, join(folder, 'new.clog.gz'))).rejects.toMatchObject({ kind: 'NoLedger' })
+    expect(await readdir(empty)).toEqual([])
+  })
+
+  it('of a damaged file, and makes no store for it', async () => {
+    const bytes = await readFile(join(folder, 'backup.clog.gz'))
+    const file = join(folder, 'damaged.clog.gz')
+    await writeFile(file, bytes.subarray(0, bytes.length - 100))
+    await expect(migrate(file, join(folder, 'never'))).rejects.toMatchObject({ kind: 'DamagedFile', fault: 'data' })
+    expect(await readdir(folder)).not.toContain('never')
+  })
+})
