@@ -29,10 +29,10 @@ const CLI = resolve('src', 'entrypoints', 'cli.ts')
 const describeOnServer = testServer === '' ? describe.skip : describe
 
 async function files(folder: string): Promise<string[]> {
-  if (IMPORTS !== undefined) return (await readdir(IMPORTS, { recursive: true })).filter((name) => name.endsWith('.jsonl') && !/manifest|questions|compactions/u.test(name)).map((name) => join(IMPORTS, name))
+  if (IMPORTS !== undefined) return (await readdir(IMPORTS, { recursive: true })).filter((name) => name.endsWith('.jsonl') && !/manifest|questions|sessions|compactions/u.test(name)).map((name) => join(IMPORTS, name))
   const names = Array.from({ length: CLIENTS }, (_, at) => join(folder, `talk-${String(at)}.jsonl`))
   for (const [at, name] of names.entries()) {
-    const lines = Array.from({ length: 60 }, (_none, line) => JSON.stringify({ id: `m${String(line)}`, role: line % 2 === 0 ? 'user' : 'assistant', content: `Step ${String(line)} of job ${String(at)} touched src/part-${String(line)}.ts and took ${String(line * 7)} ms.` }))
+    const lines = Array.from({ length: 150 }, (_none, line) => JSON.stringify({ id: `m${String(line)}`, role: line % 2 === 0 ? 'user' : 'assistant', content: `Step ${String(line)} of job ${String(at)} touched src/part-${String(line)}.ts and took ${String(line * 7)} ms.` }))
     await writeFile(name, `${JSON.stringify({ type: 'conversation', id: `talk-${String(at)}` })}\n${lines.join('\n')}\n`)
   }
   return names
@@ -98,7 +98,7 @@ describeOnServer('on servers', () => {
     const compaction = ['compaction', 'run', '--json', '--concurrency', '1', '--summarizer', 'openai', '--model', 'stub-1', '--base-url', stub.baseUrl, '--api-key', 'test']
     const working = Promise.all([killed(['projections', 'run', '--json'], '"working"'), killed(compaction, '"working"'), killed(compaction, '"working"')])
     for (const { ended, said } of clients) expect([await ended, said()]).toEqual([[0, null], expect.any(String)])
-    const imported = (): number => clients.reduce((sum, { said }) => sum + [...said().matchAll(/"recorded":(\d+)/gu)].reduce((all, found) => all + Number(found[1]), 0), 0)
+    const imported = (): number => clients.reduce((sum, { said }) => sum + [...said().matchAll(/"recorded":(\d+)/gu)].reduce((count, found) => count + Number(found[1]), 0), 0)
     const importedMs = performance.now() - startedAt
     const processes = await working
 
