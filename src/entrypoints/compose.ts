@@ -118,7 +118,9 @@ async function openStores(store: string, database: string | undefined): Promise<
 async function openKurrentDb(store: string, database: string | undefined): Promise<Stores> {
   if (database === undefined) throw bad('database', 'is missing: a log in KurrentDB keeps its read models, large bodies and claims in a Postgres, which --database or CONTEXT_LEDGER_DATABASE names')
   // Loaded where it is wanted: the client takes longer to load than a command on another store takes in all.
-  const { openKurrentDbEventStore } = await import('../adapters/kurrentdb/event-store.js')
+  const [{ openKurrentDbEventStore }, { parseAddress }] = await Promise.all([import('../adapters/kurrentdb/event-store.js'), import('../adapters/kurrentdb/connection.js')])
+  // A wrong address is told before a database is opened for it.
+  parseAddress(store)
   const db = await openDatabase(database, 'database')
   const bodies = createPostgresBodyStore(db)
   try {

@@ -1,5 +1,5 @@
 /** The queue and the budget of compaction workers: in memory, on the embedded engine, and on a server. */
-import { describe } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { createMemoryTokenBudget } from '../../src/adapters/memory/token-budget.js'
 import { createMemoryWorkQueue } from '../../src/adapters/memory/work-queue.js'
 import { migrateLog } from '../../src/adapters/postgres/schema.js'
@@ -10,6 +10,7 @@ import type { WorkQueue } from '../../src/ports/work-queue.js'
 import { describeTokenBudget, type OpenedBudget } from '../contracts/token-budget.js'
 import { describeWorkQueue, type OpenedQueue } from '../contracts/work-queue.js'
 import { createHandClock } from '../support/hand-clock.js'
+import { latch } from '../support/latch.js'
 import { openTestDatabase } from '../support/memory-database.js'
 import { openTestSchema, testServer } from '../support/postgres.js'
 
@@ -101,4 +102,32 @@ describeOnServer('on a Postgres server', () => {
   }
   describeWorkQueue('Postgres', () => onServer(queueOn))
   describeTokenBudget('Postgres', () => onServer(budgetOn))
+
+  test('a process that is stopped in the middle of a transaction holds the others up for seconds', async () => {
+    const { db, drop } = await openTestSchema()
+    const woken = latch()
+    let statements = 0
+    // As SIGSTOP leaves it: the transaction is open, and the next statement does not come.
+    const stopped: Database = {
+      ...db,
+      transaction: (work) => db.transaction((sql) => work({ ...sql, query: async (text, values) => { statements += 1; if (statements % 2 === 0) await woken.opened; return await sql.query(text, values) } })),
+    }
+    try {
+      const first = { position: 1n, eventId: '00000000-0000-4000-8000-000000000001' }
+      const spending = createPostgresTokenBudget(stopped, { tokensPerDay: 100 }).reserve(10).then(() => 'reserved', () => 'thrown out')
+      while (statements < 2) await new Promise((resolve) => setTimeout(resolve, 5))
+      const noting = createPostgresWorkQueue(stopped).note(['a'], { from: undefined, to: first }).then(() => 'noted', () => 'thrown out')
+      while (statements < 4) await new Promise((resolve) => setTimeout(resolve, 5))
+      const startedAt = performance.now()
+      const [reserved, noted] = await Promise.all([createPostgresTokenBudget(db, { tokensPerDay: 100 }).reserve(10), createPostgresWorkQueue(db).note(['b'], { from: undefined, to: first })])
+      expect(performance.now() - startedAt).toBeLessThan(10_000)
+      expect([reserved.kind, noted]).toEqual(['reserved', true])
+      woken.open()
+      expect(await Promise.all([spending, noting])).toEqual(['thrown out', 'thrown out'])
+    } finally {
+      woken.open()
+      await db.close()
+      await drop()
+    }
+  }, 90_000)
 })

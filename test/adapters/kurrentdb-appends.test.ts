@@ -1,6 +1,7 @@
 /** How the KurrentDB adapter appends: at which revision, how often, under which ids, what it makes of errors, and what it leaves beside the log. */
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { either as E } from 'fp-ts'
+import { meaningOf, wordsOf } from '../../src/adapters/kurrentdb/client-errors.js'
 import { openKurrentDbEventStore, type KurrentDbEventStore, type KurrentDbOptions } from '../../src/adapters/kurrentdb/event-store.js'
 import { createMemoryBodyStore } from '../../src/adapters/memory/body-store.js'
 import { sha256, uuidOf } from '../../src/domain/hash.js'
@@ -119,6 +120,13 @@ describe('an id that comes back late', () => {
     expect((await whole.findByIds(A, [uuidOf('x 2')])).map((event) => event.revision)).toEqual([2n])
   })
 
+  test('an index that has come further than the log is of another one, and hides nothing', async () => {
+    await appended(store, A, eventsNamed('x', 4), 'no_stream')
+    const foreign = await open({ eventIds: indexUpTo(10n ** 15n) })
+    expect(await foreign.append(A, 'any', [eventNamed('x 1')])()).toMatchObject({ right: { revision: 1n, repeated: true } })
+    expect(stored()).toHaveLength(4)
+  })
+
   test('an index that cannot be asked makes the append fail as one that may be tried again', async () => {
     const broken = await open({ eventIds: { find: async () => { throw new Error('no connection') } } })
     expect(await broken.append(A, 'any', [eventNamed('x')])()).toEqual(E.left({ kind: 'StoreUnavailable', detail: 'no connection' }))
@@ -175,6 +183,25 @@ describe('an outcome that is not known', () => {
     await appended(store, 'conversation-b', [eventNamed('x')])
     expect(new Set(reached.filter(({ stream }) => stream === A).flatMap(({ ids }) => ids)).size).toBeLessThan(2)
   })
+})
+
+test.each([
+  ['a node that knows of no leader', '2 UNKNOWN: No leader info available in response', 'unknown'],
+  ['a node that cannot ask who is asking', '2 UNKNOWN: Received HTTP status code 500', 'unknown'],
+  ['a handler that threw', '2 UNKNOWN: Exception was thrown by handler.', 'refused'],
+])('%s, which all come as code 2', (_name, message, kind) => {
+  expect(meaningOf(Object.assign(new Error(message), { type: 'unknown', code: 2 })).kind).toBe(kind)
+})
+
+test.each([
+  ['14 UNAVAILABLE: No connection established. Last error: Error: connect ECONNREFUSED 127.0.0.1:1. Resolution note: ', 'connect ECONNREFUSED 127.0.0.1:1'],
+  ['14 UNAVAILABLE: No connection established. Last error: null. Resolution note: Name resolution failed for target dns:x:1', 'Name resolution failed for target dns:x:1'],
+  ['14 UNAVAILABLE: Server Is Not Ready', 'Server Is Not Ready'],
+  ['4 DEADLINE_EXCEEDED: Deadline exceeded after 5.001s,name resolution: 0.002s,Waiting for LB pick', 'it gave no answer in time'],
+  ['Failed to discover after 1 attempts.', 'none of its nodes says which of them leads'],
+  ['', 'it gave no reason'],
+])('%j is told as %j', (message, words) => {
+  expect(wordsOf(new Error(message))).toBe(words)
 })
 
 test('a refusal is not sent again', async () => {

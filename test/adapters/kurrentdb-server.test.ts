@@ -71,6 +71,7 @@ describe('opening', () => {
     const failure: unknown = await open('esdb://me:secret-word@127.0.0.1:1?tls=false').catch((error: unknown) => error)
     expect(failure).toMatchObject({ kind: 'StoreUnavailable', message: expect.stringContaining('esdb://me@127.0.0.1:1') })
     expect(JSON.stringify([failure, String(failure), String(failure instanceof Error ? failure.cause : '')])).not.toContain('secret-word')
+    expect(String(failure)).toMatch(/cannot be reached: connect ECONNREFUSED 127\.0\.0\.1:1$/u)
     expect(performance.now() - from).toBeLessThan(4_000)
   })
 
@@ -190,8 +191,8 @@ describe('a read that is cut', () => {
 
   test('a reader that takes its time is not cut off', async () => {
     const { connectionString } = await server()
+    await appended(await open(connectionString), A, eventsNamed('x', 200), 'no_stream')
     const store = await open(connectionString, { deadlineMs: 300 })
-    await appended(store, A, eventsNamed('x', 200), 'no_stream')
     let seen = 0
     for await (const _event of store.readStream(A)) if (++seen % 70 === 0) await new Promise((resolve) => { setTimeout(resolve, 500) })
     expect(seen).toBe(200)
@@ -264,6 +265,30 @@ describe('a cluster', () => {
     expect(await store.streamRevision(A)).toBe(1n)
     expect((await collect(store.readAll())).map((event) => event.id)).toEqual([uuidOf('a'), uuidOf('b')])
   })
+
+  test('a subscription leaves a node that was cut off from the others and lives on', async () => {
+    const cluster = await startWireCluster(3)
+    leftovers.push(() => cluster.close())
+    // Without it, the pings of a connection that the calls have left end the subscription too.
+    const store = await open(`${cluster.connectionString}&keepAliveInterval=100000`)
+    await appended(store, A, [eventNamed('a')])
+    const reader = following(store)
+    await reader.caughtUpAt(await store.head())
+    const [former, next] = cluster.nodes
+    if (former === undefined || next === undefined) throw new Error('the cluster has too few nodes')
+    former.fallBehind()
+    cluster.elect(next)
+    const { position } = await appended(store, A, [eventNamed('b')], 0n)
+    await reader.caughtUpAt(position)
+    await reader.end()
+    expect(reader.ids()).toEqual([uuidOf('a'), uuidOf('b')])
+  })
+})
+
+test.each(['tls', 'plain'])('nodes that accept and say nothing (%s) hold no process that has given up on them', async (kind) => {
+  const script = join('test', 'support', 'kurrentdb', 'silent-nodes.ts')
+  const { stdout } = await promisify(execFile)(process.execPath, ['--import', 'tsx', script, kind], { timeout: 20_000 })
+  expect(stdout).toMatch(/^esdb:.* gave no answer within 500 ms\n$/u)
 })
 
 test('through kills, hangs and closing, nothing is left unhandled and the process ends by itself', async () => {

@@ -2,8 +2,8 @@
 import { NO_STREAM } from '@eventstore/db-client'
 import type { EventData } from '@eventstore/db-client'
 import { either as E } from 'fp-ts'
-import { sentenceOf, StoreError } from '../store-error.js'
-import { meaningOf, storeErrorOf } from './client-errors.js'
+import { StoreError } from '../store-error.js'
+import { meaningOf, storeErrorOf, wordsOf } from './client-errors.js'
 import type { Session } from './session.js'
 import { backOffMs, pause, within } from './waiting.js'
 
@@ -42,7 +42,7 @@ export async function send(session: Session, stream: string, after: bigint, wire
       if (meaning.kind !== 'unknown') throw storeErrorOf(error, name)
       const delay = backOffMs(attempt)
       if (performance.now() + delay >= until) {
-        throw new StoreError('StoreUnavailable', `${name} did not say within ${String(deadlineMs)} ms what became of the append: ${sentenceOf(error)}`, error)
+        throw new StoreError('StoreUnavailable', `${name} did not say within ${String(deadlineMs)} ms what became of the append: ${wordsOf(error)}`, error)
       }
       await pause(delay, closing)
     }

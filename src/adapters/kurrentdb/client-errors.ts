@@ -19,7 +19,10 @@ const REFUSED_TYPES: ReadonlySet<unknown> = new Set([
 ])
 // UNKNOWN, INVALID_ARGUMENT, FAILED_PRECONDITION, OUT_OF_RANGE, UNIMPLEMENTED and PERMISSION_DENIED of gRPC.
 const REFUSED_CODES: ReadonlySet<unknown> = new Set([2, 3, 9, 11, 12, 7])
-const STARTING = /not ready|too busy/iu
+// As a node is that starts, or that elects: it says so by code 2 or 14.
+const STARTING = /not ready|too busy|no leader info/iu
+// What is in front of the services (who asks? may they?) failed itself: gRPC makes code 2 of it.
+const FAILED_INSIDE = /HTTP status code 5\d\d/iu
 
 interface ClientError {
   readonly type?: unknown
@@ -33,14 +36,24 @@ export function meaningOf(error: unknown): Meaning {
   const { type, code, actualVersion, maxAppendSize }: ClientError = typeof error === 'object' && error !== null ? error : {}
   if (type === 'wrong-expected-version') return { kind: 'conflict', actual: typeof actualVersion === 'bigint' ? actualVersion : -1n }
   if (type === 'stream-not-found') return { kind: 'no-stream' }
-  // Not ready comes as code 2 or 14, by the path that the call took.
-  const sentence = sentenceOf(error)
+  const sentence = wordsOf(error)
   if (STARTING.test(sentence)) return { kind: 'unknown', starting: true }
+  if (FAILED_INSIDE.test(sentence)) return { kind: 'unknown', starting: false }
   if (type === 'maximum-append-size-exceeded') return { kind: 'refused', sentence: `the server takes at most ${String(maxAppendSize)} bytes of data in one append` }
   if (type === 'stream-deleted') return { kind: 'refused', sentence: 'the stream was deleted for good' }
   if (type === 'access-denied') return { kind: 'refused', sentence: `the server refuses who asks: ${sentence}` }
   if (REFUSED_TYPES.has(type) || REFUSED_CODES.has(code) || sentence.includes('BadRequest')) return { kind: 'refused', sentence }
   return { kind: 'unknown', starting: false }
+}
+
+/** What the error says, without what gRPC puts around it. */
+export function wordsOf(error: unknown): string {
+  const text = sentenceOf(error).replace(/^\d+ [A-Z_]+: /u, '')
+  const connecting = /^No connection established\. Last error: (?:Error: )?(.*?)\.? Resolution note: ?(.*)$/su.exec(text)
+  if (connecting !== null) return [connecting[1] ?? '', connecting[2] ?? ''].filter((part) => part.trim() !== '' && part !== 'null' && part !== 'undefined').join('; ')
+  if (text.startsWith('Failed to discover')) return 'none of its nodes says which of them leads'
+  if (/^deadline exceeded/iu.test(text)) return 'it gave no answer in time'
+  return text.trim() === '' ? 'it gave no reason' : text
 }
 
 /** The same error in the words of every store. */
@@ -49,5 +62,5 @@ export function storeErrorOf(error: unknown, name: string): StoreError {
   const meaning = meaningOf(error)
   return meaning.kind === 'refused'
     ? new StoreError('StoreRefused', `${name}: ${meaning.sentence}`, error)
-    : new StoreError('StoreUnavailable', `${name} cannot be reached: ${sentenceOf(error)}`, error)
+    : new StoreError('StoreUnavailable', `${name} cannot be reached: ${wordsOf(error)}`, error)
 }

@@ -4,7 +4,7 @@
  * The address is read here and not by the client, which prints unknown parameters and password on the console, takes no `kurrentdb://`, and cannot
  * switch off the check of a certificate.
  */
-import { connectivityState, type Channel } from '@grpc/grpc-js'
+import { connectivityState, credentials as channelCredentials, type Channel } from '@grpc/grpc-js'
 import { EventStoreDBClient } from '@eventstore/db-client'
 import type { ChannelCredentialOptions, Credentials, DNSClusterOptions, EndPoint, GossipClusterOptions, SingleNodeOptions } from '@eventstore/db-client'
 import { readFileSync } from 'node:fs'
@@ -37,6 +37,10 @@ const SCHEMES: ReadonlySet<string> = new Set(['esdb', 'kurrentdb', 'kdb'])
 const DEFAULT_PORT = 2113
 // A server that is stopped, or whose machine is gone, shows by missing pings alone: after 19 s with the client's defaults, after 5.3 s with these.
 const KEEP_ALIVE_MS = 3_000
+// For one node that is asked who leads. With the client's own 5 s, two nodes that say nothing use up the time of an append.
+const GOSSIP_SECONDS = 2
+const DISCOVER_ATTEMPTS = 10
+const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 const WHAT_IS_ONE = 'an address looks like kurrentdb://user:password@host:2113?tls=true or kurrentdb+discover://host1:2113,host2:2113'
 
@@ -91,6 +95,7 @@ function parseParameters(query: string): ReadonlyMap<ParameterName, string | num
     const cut = pair.indexOf('=')
     const written = decoded(cut < 0 ? pair : pair.slice(0, cut), 'a parameter').trim()
     const name = parameterNames.get(flat(written))
+    if (!isParameter(name) && query.includes('@')) return refuse('the address has an @ behind its ?, and no parameter that is known before it; a ? in the user or the password is written %3F')
     if (!isParameter(name)) return refuse(`the address has a parameter ${JSON.stringify(written)}, which is none of ${Object.keys(PARAMETERS).join(', ')}`)
     const value = cut < 0 ? '' : decoded(pair.slice(cut + 1), name).trim()
     if (value === '') return refuse(`${name} in the address has no value`)
@@ -104,13 +109,15 @@ export function parseAddress(address: string): KurrentDbAddress {
   const [, scheme = '', discover, rest = ''] = /^([a-z]+)(\+discover)?:\/\/(.*)$/isu.exec(address.trim()) ?? []
   if (!SCHEMES.has(scheme.toLowerCase())) return refuse(`the address of the store is none of a KurrentDB; ${WHAT_IS_ONE}`)
   const queryAt = rest.indexOf('?')
+  const query = queryAt < 0 ? '' : rest.slice(queryAt + 1)
+  // Before the hosts: where a password has a bare ?, what stands on both sides of it is a secret, and no message may repeat it.
+  const given = parseParameters(query)
   const authority = (queryAt < 0 ? rest : rest.slice(0, queryAt)).replace(/\/+$/u, '')
   const hostsAt = authority.lastIndexOf('@') + 1
   const hostList = authority.slice(hostsAt)
   if (hostList.trim() === '') return refuse(`the address of the store names no host; ${WHAT_IS_ONE}`)
   const credentials = hostsAt === 0 ? undefined : parseCredentials(authority.slice(0, hostsAt - 1))
   const hosts = hostList.split(',').map(parseHost)
-  const given = parseParameters(queryAt < 0 ? '' : rest.slice(queryAt + 1))
   const text = (name: ParameterName): string | undefined => (given.has(name) ? String(given.get(name)) : undefined)
   const number = (name: ParameterName): number | undefined => (given.has(name) ? Number(given.get(name)) : undefined)
   const preference = text('nodePreference')
@@ -165,15 +172,19 @@ function channelCredentialsOf(address: KurrentDbAddress): ChannelCredentialOptio
   }
 }
 
+/** The client makes of -1, which stands for never, a time that no timer holds: Node waits one millisecond instead. */
+const timerOf = (ms: number): number => (ms < 0 ? LONGEST_TIMER_MS : ms)
+
 function settingsOf(address: KurrentDbAddress): DNSClusterOptions | GossipClusterOptions | SingleNodeOptions {
-  const { hosts, discover, connectionName, keepAliveInterval, keepAliveTimeout, nodePreference, discoveryInterval, gossipTimeout, maxDiscoverAttempts } = address
-  const common = { connectionName, keepAliveInterval, keepAliveTimeout, throwOnAppendFailure: true }
+  const { hosts, discover, connectionName, keepAliveInterval, keepAliveTimeout, nodePreference, discoveryInterval, gossipTimeout } = address
+  const common = { connectionName, keepAliveInterval: timerOf(keepAliveInterval), keepAliveTimeout: timerOf(keepAliveTimeout), throwOnAppendFailure: true }
   const cluster = {
     ...common,
     ...(nodePreference === undefined ? {} : { nodePreference }),
     ...(discoveryInterval === undefined ? {} : { discoveryInterval }),
-    ...(gossipTimeout === undefined ? {} : { gossipTimeout }),
-    ...(maxDiscoverAttempts === undefined ? {} : { maxDiscoverAttempts }),
+    gossipTimeout: gossipTimeout ?? GOSSIP_SECONDS,
+    // The client's attempts go on after it was closed, and hold the process: they are counted here, see `LedgerClient`.
+    maxDiscoverAttempts: 1,
   }
   const [first] = hosts
   if (first === undefined) return refuse('the address of the store names no host')
@@ -190,11 +201,17 @@ export const wantsLeader = ({ hosts, discover, nodePreference }: KurrentDbAddres
 /** The client, with those of its habits changed that could end a process or leave a promise open for ever. */
 export class LedgerClient extends EventStoreDBClient {
   private channel: Channel | undefined
+  private isShut = false
 
-  constructor(settings: DNSClusterOptions | GossipClusterOptions | SingleNodeOptions, channelCredentials: ChannelCredentialOptions, credentials: Credentials | undefined) {
+  constructor(
+    settings: DNSClusterOptions | GossipClusterOptions | SingleNodeOptions,
+    channelOptions: ChannelCredentialOptions,
+    credentials: Credentials | undefined,
+    discoverAttempts: number,
+  ) {
     // Three overloads of one constructor, none of which takes their union.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see above
-    super(settings as SingleNodeOptions, channelCredentials, credentials)
+    super(settings as SingleNodeOptions, channelOptions, credentials)
     const { execute, handleError, getChannel } = this
 
     // A channel that was closed since the call began throws inside an async executor of the client: unhandled, and the append never settles.
@@ -213,10 +230,18 @@ export class LedgerClient extends EventStoreDBClient {
       }
     }
 
-    // `dispose` ends the calls and leaves the connection open.
+    // `dispose` ends the calls and leaves the connection open, and looking for a node goes on.
     this.getChannel = async () => {
-      this.channel = await getChannel()
-      return this.channel
+      for (let attempt = 1; ; attempt++) {
+        try {
+          const channel = await getChannel()
+          this.channel = channel
+          if (this.isShut) channel.close()
+          return channel
+        } catch (error) {
+          if (this.isShut || attempt >= discoverAttempts) throw error
+        }
+      }
     }
   }
 
@@ -225,9 +250,34 @@ export class LedgerClient extends EventStoreDBClient {
 
   /** Ends all calls and closes the connection. */
   async shutdown(): Promise<void> {
+    this.isShut = true
     const disposed = this.dispose()
     this.channel?.close()
     await disposed
+  }
+}
+
+/** Makes what `make` makes, whose TLS handshakes hold no process: one with a server that is stopped goes on for ever, also after its channel was closed. */
+function holdingNothing<T>(make: () => T): T {
+  const { createSsl } = channelCredentials
+  channelCredentials.createSsl = (...given) => {
+    const made = createSsl(...given)
+    const createSecureConnector = made._createSecureConnector.bind(made)
+    made._createSecureConnector = (...target) => {
+      const connector = createSecureConnector(...target)
+      const connect = connector.connect.bind(connector)
+      connector.connect = async (socket) => {
+        socket.unref()
+        return await connect(socket)
+      }
+      return connector
+    }
+    return made
+  }
+  try {
+    return make()
+  } finally {
+    channelCredentials.createSsl = createSsl
   }
 }
 
@@ -237,7 +287,7 @@ export function createClient(address: KurrentDbAddress): LedgerClient {
   const warn = console.warn
   console.warn = () => undefined
   try {
-    return new LedgerClient(settingsOf(address), channelCredentialsOf(address), address.credentials)
+    return holdingNothing(() => new LedgerClient(settingsOf(address), channelCredentialsOf(address), address.credentials, address.maxDiscoverAttempts ?? DISCOVER_ATTEMPTS))
   } catch (error) {
     if (error instanceof StoreError) throw error
     throw new StoreError('StoreRefused', `${address.name}: ${sentenceOf(error)}`)

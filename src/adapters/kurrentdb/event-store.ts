@@ -83,7 +83,9 @@ export async function openKurrentDbEventStore(address: string, { bodies, eventId
   async function lookUp(stream: string, ids: readonly string[]): Promise<{ readonly last: bigint; readonly found: readonly StoredEvent[] }> {
     session.checkOpen()
     const wanted = new Set(ids)
-    const { revisions, upTo } = await eventIds.find(stream, ids)
+    const { revisions, upTo: told } = await eventIds.find(stream, ids)
+    // An index that has come further than the log was made from another one, and what it does not know says nothing of this one.
+    const upTo = told > session.seen() && told > (await head()) ? -1n : told
     let last = -1n
     const recent: Recorded[] = []
     reading: for await (const batch of streamBatches(session, stream, { direction: 'backwards' })) {
@@ -138,7 +140,9 @@ export async function openKurrentDbEventStore(address: string, { bodies, eventId
       if (large !== undefined) return E.left({ kind: 'AppendRefused', detail: large })
       const mayStart = async (before: Promise<void>): Promise<void> => {
         session.checkOpen()
-        await within(before, until - performance.now(), session.closing)
+        await within(before, until - performance.now(), session.closing).catch(() => {
+          throw session.silence()
+        })
       }
       return await TE.tryCatch(() => inTurn(stream, mayStart, () => record(stream, expected, events, until)), failureOf)().then(E.flatten)
     }

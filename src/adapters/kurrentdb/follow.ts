@@ -32,6 +32,8 @@ export interface Following {
  */
 const SETTLE_MS = 50
 const MOST_SETTLE_MS = 10_000
+/** From here on a subscription that has not told what the log has is given up: its node was cut off from the others, and lives on without them. */
+const STUCK_MS = 1_000
 
 interface Connection {
   readonly tapped: Tapped<AllStreamResolvedEvent>
@@ -116,9 +118,14 @@ export async function* follow(session: Session, { after, prefix, signal, patienc
             behindSince = undefined
             settleMs = Math.min(settleMs * 2, MOST_SETTLE_MS)
             const upTo = session.seen()
-            if (await nothingBetween(session, { after: position, prefix, signal: stop.signal, patienceMs: deadlineMs }, upTo)) {
+            const between = await lookBetween(session, { after: position, prefix, signal: stop.signal, patienceMs: deadlineMs }, upTo)
+            if (between === 'nothing') {
               position = upTo
               yield { events: [], position, caughtUp: true }
+            }
+            if (between === 'events' && settleMs > STUCK_MS && connection.tapped.isEmpty()) {
+              failure = new Error('the subscription does not tell what the log has')
+              break
             }
             continue
           }
@@ -140,17 +147,17 @@ export async function* follow(session: Session, { after, prefix, signal, patienc
   }
 }
 
-/** Whether the server has looked up to `upTo` and found nothing that matches. Where it cannot be asked, that is not known, and so no. */
-async function nothingBetween(session: Session, following: Following, upTo: bigint): Promise<boolean> {
+/** Whether there is something that matches up to `upTo`. Where the server cannot be asked, or has not come so far itself, that is not known. */
+async function lookBetween(session: Session, following: Following, upTo: bigint): Promise<'nothing' | 'events' | 'unknown'> {
   try {
     for await (const { events, position, caughtUp } of follow(session, following)) {
-      if (events.length > 0) return false
+      if (events.length > 0) return 'events'
       // By the server's own checkpoint: a follower says that it has told all before it has all.
-      if (position >= upTo) return true
-      if (caughtUp) return false
+      if (position >= upTo) return 'nothing'
+      if (caughtUp) return 'unknown'
     }
   } catch {
     // The subscription itself will learn of it.
   }
-  return false
+  return 'unknown'
 }

@@ -20,6 +20,8 @@ interface Source {
 export interface Tapped<Item> {
   /** What has arrived; `all` where the client holds nothing more back. */
   take(): { readonly items: readonly Item[]; readonly all: boolean }
+  /** Nothing waits for the reader. */
+  isEmpty(): boolean
   /** How it ended, once it has: with an error, or by itself. */
   end(): { readonly error: unknown } | 'ended' | undefined
   /** Ends the call. */
@@ -60,6 +62,7 @@ export function tap<Item>(stream: Source, cancel: () => Promise<void>, alarm: Al
       if (stream.isPaused()) stream.resume()
       return { items, all }
     },
+    isEmpty: () => waiting.length === 0 && stream.readableLength === 0,
     end: () => end,
     stop() {
       stream.off('data', arrived)

@@ -16,7 +16,7 @@ export async function runStatus(flags: Flags, json: boolean): Promise<void> {
     }
     const rows = projections.map((status) => [
       status.name,
-      status.state === 'idle' ? 'nobody works' : status.state === 'following' ? 'working' : status.state,
+      status.state === 'following' ? 'working' : status.state,
       status.position.toString(),
       lagOf(status),
       `${status.lagSeconds.toFixed(1)} s`,

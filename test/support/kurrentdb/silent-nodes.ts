@@ -1,0 +1,29 @@
+/**
+ * A process that opens a cluster whose nodes accept and say nothing, as stopped ones do, with TLS where `tls` is its argument. It prints why that failed,
+ * and then has nothing more to do: it ends by itself, unless closing leaves something open.
+ */
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { openKurrentDbEventStore } from '../../../src/adapters/kurrentdb/event-store.js'
+import { createMemoryBodyStore } from '../../../src/adapters/memory/body-store.js'
+import { noIndex } from '../event-ids.js'
+
+const hosts: string[] = []
+for (let node = 0; node < 2; node++) {
+  const silent = createServer((socket) => {
+    socket.on('error', () => undefined)
+    // It is the other side that is asked whether it holds the process.
+    socket.unref()
+  })
+  silent.listen(0, 'localhost')
+  await once(silent, 'listening')
+  silent.unref()
+  const address = silent.address()
+  hosts.push(`localhost:${String(typeof address === 'object' ? address?.port : '')}`)
+}
+const tls = process.argv[2] === 'tls'
+try {
+  await openKurrentDbEventStore(`esdb://${hosts.join(',')}?tls=${String(tls)}&gossipTimeout=1`, { bodies: createMemoryBodyStore(), eventIds: noIndex, deadlineMs: 500 })
+} catch (error) {
+  console.log(error instanceof Error ? error.message : error)
+}
