@@ -1,13 +1,10 @@
 /** The command line, from its start to its end, beside a Node that does nothing. */
 import { spawn } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
 import { createBulkLog } from './support/bulk-log.js'
+import { CLI } from './support/command.js'
 import { against, told, type Group } from './support/figures.js'
 import { inTurns, median, timed } from './support/measure.js'
 import { openDatabase } from './support/places.js'
-
-// Built beside this file, from the same sources as the package's own.
-const CLI = fileURLToPath(new URL('../src/entrypoints/cli.js', import.meta.url))
 
 async function ran(words: readonly string[]): Promise<number[]> {
   return [await timed(async () => {

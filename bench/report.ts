@@ -14,7 +14,7 @@ export function tableOf({ figures, notRun }: Result): string {
   return rows.map((row) => `  ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ').trimEnd()}`).join('\n')
 }
 
-const ORDER = ['append', 'load', 'growth', 'rebuild', 'import', 'calls', 'search', 'recall', 'cli']
+const ORDER = ['append', 'load', 'growth', 'rebuild', 'import', 'calls', 'search', 'recall', 'cli', 'kurrentdb', 'workers', 'migrate', 'slow-model']
 const ENGINE_NAMES = { native: 'native Postgres', pglite: 'PGlite folder', any: 'any store' } as const
 
 function resultsIn(folder: string): Result[] {
@@ -64,7 +64,8 @@ export function writeReport(folder: string): string {
     ...names.map((name) => section(results.filter(({ group }) => group === name))),
     '## To run them', '',
     '`npm ci --prefix bench` installs the peers, `npm run bench` runs everything, `npm run bench -- append load --engine pglite` runs some of it, and `npm run bench -- --report` writes this page from what was measured so far.',
-    '`CONTEXT_LEDGER_TEST_POSTGRES` names a server where databases may be created; `CONTEXT_LEDGER_DATA` names the folder of conversations. What has neither is not run, by name.', '',
+    '`CONTEXT_LEDGER_TEST_POSTGRES` names a server where databases may be created; `CONTEXT_LEDGER_DATA` names the folder of conversations. What has neither is not run, by name.',
+    '`CONTEXT_LEDGER_TEST_KURRENTDB` names a KurrentDB that may be filled; without it the server of the tests stands in, in a process of its own.', '',
   ].join('\n')
   const path = join(root, 'docs', 'benchmarks.md')
   writeFileSync(path, page)

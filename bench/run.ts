@@ -22,6 +22,10 @@ const groups: Readonly<Record<string, () => Promise<{ group: Group }>>> = {
   search: async () => await import('./search.js'),
   recall: async () => await import('./recall.js'),
   cli: async () => await import('./cli.js'),
+  kurrentdb: async () => await import('./kurrentdb.js'),
+  workers: async () => await import('./workers.js'),
+  migrate: async () => await import('./migrate.js'),
+  'slow-model': async () => await import('./slow-model.js'),
 }
 const engines: readonly Engine[] = ['native', 'pglite']
 export const resultsFolder = join(root, 'bench', '.results')
@@ -82,6 +86,7 @@ async function main(words: readonly string[]): Promise<number> {
     const { group } = (await groups[name]?.()) ?? {}
     for (const engine of engines) {
       if (asked !== undefined && engine !== asked) continue
+      if (group?.only !== undefined && engine !== group.only) continue
       // One run serves both.
       if (group?.anyEngine === true && engine === 'native' && asked === undefined) continue
       if (engine === 'native' && server === '' && group?.anyEngine !== true) {

@@ -67,6 +67,8 @@ const INSERT = `
 export interface BulkLog {
   /** Writes a conversation of so many messages. */
   write(conversationId: string, messages: number, settings: PolicySettings, options?: { readonly scope?: string; readonly seed?: number; readonly characters?: number }): Promise<void>
+  /** Writes a conversation of these messages. Several that are written at once lie between each other in the log, as where they were held at the same time. */
+  record(conversationId: string, messages: readonly NewMessage[], settings: PolicySettings, scope?: string): Promise<void>
   /** Writes what is left, and tells the log how far it goes. Nothing is appended any other way before that. */
   finish(): Promise<{ readonly events: number }>
 }
@@ -77,6 +79,7 @@ export async function createBulkLog(db: Database): Promise<BulkLog> {
   const revisions = new Map<string, bigint>()
   let rows: WrittenEvent[] = []
   let head = -1n
+  let flushing: Promise<void> | undefined
 
   async function flush(): Promise<void> {
     if (rows.length === 0) return
@@ -92,15 +95,23 @@ export async function createBulkLog(db: Database): Promise<BulkLog> {
     throw new Error('a log that is being filled is not read')
   }
   const store: EventStore = {
-    append: (stream, _expected, events) => async () => {
+    append: (stream, expected, events) => async () => {
       let revision = revisions.get(stream) ?? -1n
+      // Conversations that are written at once register the same prompt.
+      if (expected === 'no_stream' && revision >= 0n) return E.left({ kind: 'RevisionConflict', stream, expected, actual: revision })
       for (const event of events) {
         revision += 1n
         head += 1n
         rows.push({ ...event, stream, revision, position: head })
       }
       revisions.set(stream, revision)
-      if (rows.length >= ROWS_A_STATEMENT) await flush()
+      if (rows.length >= ROWS_A_STATEMENT) {
+        flushing ??= flush().finally(() => {
+          flushing = undefined
+        })
+      }
+      // Of conversations that are written at once all wait, or none would leave the database its turn.
+      await flushing
       return E.right({ revision, position: head, repeated: false })
     },
     // Of a new conversation there is nothing to read; of one that is being written everything is in memory.
@@ -114,22 +125,35 @@ export async function createBulkLog(db: Database): Promise<BulkLog> {
   const clock = systemClock
   const registerPrompt = createRegisterPrompt(log, clock, 'bench')
 
+  /** `messages` gives the n-th message, which need not be there before it is wanted. */
+  async function record(conversationId: string, count: number, messages: (at: number) => NewMessage, settings: PolicySettings, scope: string | undefined): Promise<void> {
+    const conversations = createConversations({ log, clock, alone: true })
+    const appendMessages = createAppendMessages({ conversations, clock, summarizerWindowTokens: quickSummarizer.windowTokens })
+    const compact = createCompact({ conversations, summarizer: quickSummarizer, standIn: quickSummarizer, persona: '', claims: createMemoryClaims(clock), clock, registerPrompt, actor: 'bench' })
+    const provenance = { actor: 'bench', correlationId: clock.newId(), causationId: clock.newId() }
+    const A_CALL = 8
+    for (let at = 0; at < count; at += A_CALL) {
+      const some = Array.from({ length: Math.min(A_CALL, count - at) }, (_unused, offset) => messages(at + offset))
+      const appended = await appendMessages({ conversationId, messages: some, settings: at === 0 ? settings : undefined, scope: at === 0 ? scope : undefined, provenance })
+      if (E.isLeft(appended)) throw new Error(`the message could not be written: ${appended.left.kind}`)
+      if (!isCompactionDue(appended.right.state)) continue
+      const done = await compact(conversationId, 'due')
+      if (done.failure !== undefined) throw new Error(`the cycle failed: ${done.failure.kind}`)
+    }
+  }
+
   return {
     async write(conversationId, messages, settings, { scope, seed = 1, characters = TEXT_CHARACTERS } = {}) {
-      const conversations = createConversations({ log, clock, alone: true })
-      const appendMessages = createAppendMessages({ conversations, clock, summarizerWindowTokens: quickSummarizer.windowTokens })
-      const compact = createCompact({ conversations, summarizer: quickSummarizer, standIn: quickSummarizer, persona: '', claims: createMemoryClaims(clock), clock, registerPrompt, actor: 'bench' })
       const random = randomOf(seed)
-      const provenance = { actor: 'bench', correlationId: clock.newId(), causationId: clock.newId() }
-      const A_CALL = 8
-      for (let at = 0; at < messages; at += A_CALL) {
-        const some = Array.from({ length: Math.min(A_CALL, messages - at) }, (_unused, offset) => messageAt(at + offset, random, characters))
-        const appended = await appendMessages({ conversationId, messages: some, settings: at === 0 ? settings : undefined, scope: at === 0 ? scope : undefined, provenance })
-        if (E.isLeft(appended)) throw new Error(`the message could not be written: ${appended.left.kind}`)
-        if (!isCompactionDue(appended.right.state)) continue
-        const done = await compact(conversationId, 'due')
-        if (done.failure !== undefined) throw new Error(`the cycle failed: ${done.failure.kind}`)
+      await record(conversationId, messages, (at) => messageAt(at, random, characters), settings, scope)
+    },
+    async record(conversationId, messages, settings, scope) {
+      const given = (at: number): NewMessage => {
+        const message = messages[at]
+        if (message === undefined) throw new Error(`there is no message ${String(at)}`)
+        return message
       }
+      await record(conversationId, messages.length, given, settings, scope)
     },
     async finish() {
       await flush()

@@ -36,6 +36,8 @@ export interface Group {
   readonly title: string
   /** True where the figures have nothing to do with the engine, and one run serves both. */
   readonly anyEngine?: boolean
+  /** The one engine that it is for, where it is not for both. */
+  readonly only?: Engine
   /** Gives its figures, or says in a sentence why it cannot run here. */
   run(bench: Bench): Promise<readonly Figure[] | string>
 }

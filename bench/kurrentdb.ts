@@ -1,0 +1,334 @@
+/**
+ * A log in KurrentDB: appends by the adapter, and read models that catch up from it; each beside the bare client on the same server. The
+ * bare client appends the very events that the adapter makes of the same facts, and reads by the same subscription and drops what it gets.
+ */
+import { BACKWARDS, END, EventStoreDBClient, FORWARDS, NO_STREAM, START, streamNameFilter } from '@eventstore/db-client'
+import { either as E } from 'fp-ts'
+import { createEventIdIndex } from '../projections/message-ids/queries.js'
+import { projectionsFor } from '../projections/index.js'
+import { createProjectionRunner } from '../projections/runner.js'
+import { createClient, parseAddress, wantsLeader, type LedgerClient } from '../src/adapters/kurrentdb/connection.js'
+import { openKurrentDbEventStore, type KurrentDbEventStore } from '../src/adapters/kurrentdb/event-store.js'
+import { toWire } from '../src/adapters/kurrentdb/recorded-event.js'
+import { createMemoryBodyStore } from '../src/adapters/memory/body-store.js'
+import { createPostgresBodyStore } from '../src/adapters/postgres/body-store.js'
+import { createPostgresEventStore } from '../src/adapters/postgres/event-store.js'
+import { migrateLog } from '../src/adapters/postgres/schema.js'
+import { decodeFact } from '../src/application/facts.js'
+import { copyLog, storeSource, storeTarget } from '../src/application/migrate-log.js'
+import { encode, encodeData, GENESIS_HASH } from '../src/domain/codec.js'
+import type { Fact } from '../src/domain/events.js'
+import { CONVERSATION_PREFIX, messageEventId } from '../src/domain/ids.js'
+import { parseMessage } from '../src/domain/message.js'
+import type { BodyStore } from '../src/ports/body-store.js'
+import type { EventToAppend } from '../src/ports/event-store.js'
+import type { Database } from '../src/ports/sql.js'
+import { createBulkLog, messageAt } from './support/bulk-log.js'
+import { conversationsOf, dataFolder } from './support/data.js'
+import { atLeastShare, atMost, milliseconds, perSecond, told, type Bench, type Figure, type Group, type Place } from './support/figures.js'
+import { kurrentName, letGo, openKurrent } from './support/kurrent.js'
+import { inTurns, median, timed } from './support/measure.js'
+import { openDatabase } from './support/places.js'
+import { randomOf } from './support/text.js'
+
+// --- Appends ---
+
+const BLOCK = 150
+const STREAMS = 16
+const EACH = 15
+
+const random = randomOf(11)
+let made = 0
+
+/** A message's fact as the ledger would record it, for a stream's next revision. */
+function eventFor(stream: string, revision: bigint): EventToAppend {
+  made += 1
+  const { messageId, ...message } = messageAt(made, random)
+  const fact: Fact = { type: 'MessageAppended', data: { messageId, role: message.role, content: message.content, createdAt: message.createdAt ?? '', tokens: 102 } }
+  const id = messageEventId(stream, messageId)
+  return encode(fact, encodeData(fact), { stream, revision, id, previousHash: GENESIS_HASH, recordedAt: new Date().toISOString() }, { actor: 'library', correlationId: id, causationId: id }).event
+}
+
+type Append = (stream: string, revision: number, event: EventToAppend) => () => Promise<unknown>
+
+/** What each append takes, one after the other in each stream, so many streams at once. What the bytes are made of is there before. */
+async function appends(round: number, name: string, streams: number, each: number, append: Append): Promise<number[]> {
+  const works = Array.from({ length: streams }, (_unused, at) => {
+    // No conversation's name, so that no read model will want it.
+    const stream = `bench-${String(process.pid)}-${name}-${String(at)}`
+    return Array.from({ length: each }, (_also, place) => append(stream, round * each + place, eventFor(stream, BigInt(round * each + place))))
+  })
+  const times: number[] = []
+  await Promise.all(works.map(async (calls) => {
+    for (const call of calls) times.push(await timed(call))
+  }))
+  return times
+}
+
+async function measureAppends(bench: Bench, address: string): Promise<Figure[]> {
+  const parsed = parseAddress(address)
+  const leader = wantsLeader(parsed) ? { requiresLeader: true } : {}
+  const bareBy = (client: EventStoreDBClient): Append => (stream, revision, event) => {
+    const wire = toWire(stream, event, undefined)
+    return async () => await client.appendToStream(stream, wire, { ...leader, expectedRevision: revision === 0 ? NO_STREAM : BigInt(revision - 1) })
+  }
+  const unary = createClient(parsed)
+  const batch = EventStoreDBClient.connectionString(address)
+  const store = await openKurrentDbEventStore(address, { bodies: createMemoryBodyStore(), eventIds: { find: () => Promise.resolve({ revisions: [], upTo: -1n }) } })
+  const byAdapter: Append = (stream, revision, event) => async () => {
+    const done = await store.append(stream, revision === 0 ? 'no_stream' : BigInt(revision - 1), [event])()
+    if (E.isLeft(done)) throw new Error(`the append failed: ${done.left.kind}`)
+  }
+  const race = async (label: string, rounds: number, streams: number, each: number): Promise<Record<'bare' | 'adapter' | 'batch', number[]>> =>
+    await inTurns(rounds, {
+      bare: async (round) => await appends(round, `bare-${label}`, streams, each, bareBy(unary)),
+      adapter: async (round) => await appends(round, `adapter-${label}`, streams, each, byAdapter),
+      batch: async (round) => await appends(round, `batch-${label}`, streams, each, bareBy(batch)),
+    })
+  try {
+    bench.say('appends, one after the other')
+    const single = await race('one', 10, 1, BLOCK)
+    bench.say('appends, 16 at once')
+    const many = await race('many', 10, STREAMS, EACH)
+    const bare = (times: readonly number[]): { name: string; value: number } => ({ name: 'the bare client, unary', value: median(times) })
+    return [
+      atMost('append by the adapter, one after the other, p50', median(single.adapter), bare(single.bare), 1.2, milliseconds, `the same events of 400 characters to the same server, ${kurrentName}`),
+      atMost('append by the adapter, 16 at once, p50', median(many.adapter), bare(many.bare), 1.2, milliseconds, '16 streams, in each one after the other'),
+      told('the bare client by batch, one after the other, p50', median(single.batch), milliseconds, bare(single.bare), 'the path that the adapter does not take, and why: docs/decisions/0008-kurrentdb-appends.md'),
+      told('the bare client by batch, 16 at once, p50', median(many.batch), milliseconds, bare(many.bare)),
+    ]
+  } finally {
+    await store.close()
+    await letGo(unary.shutdown())
+    await letGo(batch.dispose())
+  }
+}
+
+async function appending(bench: Bench): Promise<Figure[]> {
+  const server = await openKurrent()
+  try {
+    return await measureAppends(bench, server.address)
+  } finally {
+    await server.close()
+  }
+}
+
+// --- Read models ---
+
+const CONVERSATIONS = 40
+const MESSAGES = 300
+const PARTITIONS = 4
+const WINDOW = 8_000
+
+const events = (value: number): string => perSecond(value, 'events')
+
+/** Fills the log in KurrentDB from one in a database, which is faster to make. */
+async function fill(bench: Bench, address: string, write: (bulk: Awaited<ReturnType<typeof createBulkLog>>) => Promise<void>, bodies: BodyStore): Promise<void> {
+  const place = await bench.place('kurrentdb-source')
+  const db = await openDatabase(place.store)
+  const store = await openKurrentDbEventStore(address, { bodies, eventIds: { find: () => Promise.resolve({ revisions: [], upTo: -1n }) } })
+  try {
+    const bulk = await createBulkLog(db)
+    await write(bulk)
+    await bulk.finish()
+    const source = storeSource({ name: 'the database', store: createPostgresEventStore(db), bodies: createPostgresBodyStore(db) })
+    await copyLog(source, storeTarget({ name: store.name, store, bodies }))
+  } finally {
+    await store.close()
+    await db.close()
+    await place.remove()
+  }
+}
+
+/** Reads everything up to the end by the subscription that the adapter reads by, and drops it. */
+async function drain(client: LedgerClient, upTo: bigint): Promise<number> {
+  let count = 0
+  await new Promise<void>((resolve, reject) => {
+    const done = (): void => { subscription.unsubscribe().then(resolve, reject) }
+    // A checkpoint comes where what follows does not match.
+    const checkpointReached = (_subscription: unknown, { commit }: { readonly commit: bigint }): void => { if (commit >= upTo) done() }
+    const subscription = client.subscribeToAll({ fromPosition: START, filter: streamNameFilter({ prefixes: [CONVERSATION_PREFIX], checkpointReached }) })
+    subscription.on('data', ({ event }) => {
+      if (event === undefined) return
+      count += 1
+      if (event.position.commit >= upTo) done()
+    })
+    // What it has sent before may still wait in the stream.
+    subscription.on('caughtUp', () => { setImmediate(done) })
+    subscription.on('error', reject)
+  })
+  return count
+}
+
+async function readForwards(client: LedgerClient): Promise<number> {
+  let count = 0
+  const read = client.readAll({ direction: FORWARDS, fromPosition: START })
+  await new Promise<void>((resolve, reject) => {
+    read.on('data', ({ event }) => { if (event !== undefined) count += 1 })
+    read.on('end', () => { resolve() })
+    read.on('error', reject)
+  })
+  return count
+}
+
+/** Where the log ends, by the client. */
+async function endOf(client: LedgerClient): Promise<bigint> {
+  for await (const { event } of client.readAll({ direction: BACKWARDS, fromPosition: END, maxCount: 1 })) if (event?.position !== undefined) return event.position.commit
+  return -1n
+}
+
+interface ReadModels {
+  readonly place: Place
+  readonly db: Database
+  readonly log: KurrentDbEventStore
+}
+
+async function openReadModels(bench: Bench, address: string, bodies: BodyStore): Promise<ReadModels> {
+  const place = await bench.place('kurrentdb-rows')
+  const db = await openDatabase(place.store)
+  await migrateLog(db)
+  return { place, db, log: await openKurrentDbEventStore(address, { bodies, eventIds: createEventIdIndex(db) }) }
+}
+
+async function closeReadModels({ place, db, log }: ReadModels): Promise<void> {
+  await log.close()
+  await db.close()
+  await place.remove()
+}
+
+/** Brings the read models of a new database to the end of the log, as `projections run --partitions` does when it begins. */
+async function catchUp({ db, log }: ReadModels, bodies: BodyStore, partitions: number): Promise<number> {
+  const runner = createProjectionRunner({ db, store: log, decode: async (stored) => await decodeFact(stored, bodies), projections: projectionsFor(log), partitions })
+  const took = await timed(async () => await runner.catchUp())
+  await runner.stop()
+  return took
+}
+
+/** Number and digest of the rows of each table. */
+async function rowsOf({ db, log }: ReadModels): Promise<string> {
+  const tables = projectionsFor(log).flatMap((projection) => projection.tables)
+  const found: string[] = []
+  for (const { name } of tables) {
+    const [row] = await db.query<{ rows: string; digest: string | null }>(`select count(*)::text as rows, md5(string_agg(md5(t::text), '' order by md5(t::text))) as digest from "${name}" t`)
+    found.push(`${name}: ${row?.rows ?? ''} rows, ${row?.digest ?? ''}`)
+  }
+  return found.join('\n')
+}
+
+interface CaughtUp {
+  readonly events: number
+  readonly bare: number
+  readonly one: number
+  readonly four: number
+  readonly differs: boolean
+  readonly all: number
+  readonly adapter: number
+}
+
+async function measureCatchUp(bench: Bench, address: string, bodies: BodyStore, rounds: number): Promise<CaughtUp> {
+  const client = createClient(parseAddress(address))
+  let count = 0
+  const rows: Record<'one' | 'four', string> = { one: '', four: '' }
+  let differs = false
+  const round = async (partitions: number, name: 'one' | 'four'): Promise<readonly number[]> => {
+    const models = await openReadModels(bench, address, bodies)
+    const took = await catchUp(models, bodies, partitions)
+    rows[name] = await rowsOf(models)
+    await closeReadModels(models)
+    return [took]
+  }
+  try {
+    const upTo = await endOf(client)
+    const measured = await inTurns(rounds, {
+      bare: async () => [await timed(async () => { count = await drain(client, upTo) })],
+      one: async () => await round(1, 'one'),
+      four: async () => {
+        const took = await round(PARTITIONS, 'four')
+        differs ||= rows.one !== rows.four
+        return took
+      },
+      all: async () => {
+        let read = 0
+        const took = await timed(async () => { read = await readForwards(client) })
+        return [(took * count) / read]
+      },
+      adapter: async () => {
+        const models = await openReadModels(bench, address, bodies)
+        let read = 0
+        const took = await timed(async () => { for await (const _event of models.log.readAll({ prefix: CONVERSATION_PREFIX })) read += 1 })
+        if (read !== count) throw new Error(`the adapter read ${String(read)} events, and the bare client ${String(count)}`)
+        await closeReadModels(models)
+        return [took]
+      },
+    })
+    const speed = (times: readonly number[]): number => (count * 1_000) / median(times)
+    return { events: count, bare: speed(measured.bare), one: speed(measured.one), four: speed(measured.four), differs, all: speed(measured.all), adapter: speed(measured.adapter) }
+  } finally {
+    await letGo(client.shutdown())
+  }
+}
+
+const BARE = 'the bare client reads and drops'
+
+async function synthetic(bench: Bench): Promise<Figure[]> {
+  const server = await openKurrent()
+  const bodies = createMemoryBodyStore()
+  try {
+    bench.say('writing the log')
+    await fill(bench, server.address, async (bulk) => {
+      // At once, so that conversations lie between each other, as partitions will find them.
+      await Promise.all(Array.from({ length: CONVERSATIONS }, async (_unused, at) => { await bulk.write(`bench ${String(at)}`, MESSAGES, { modelMaxTokens: WINDOW }, { seed: at }) }))
+    }, bodies)
+    bench.say('read models catch up')
+    const { events: count, bare, one, four, differs, all, adapter } = await measureCatchUp(bench, server.address, bodies, 4)
+    const reads = { name: BARE, value: bare }
+    const partitions = atLeastShare(`--partitions ${String(PARTITIONS)} on two cores`, four, { name: 'one partition', value: one }, 1.3, events, differs ? 'WRONG: the rows differ' : 'all rows are the same; or 0.8 x of what the bare client reads')
+    return [
+      atLeastShare('read models catch up from KurrentDB', one, reads, 0.8, events, `${count.toLocaleString('en')} events, messages of 400 characters among them, into new tables; the bare client reads by the same subscription to the same server, ${kurrentName}`),
+      { ...partitions, target: '>= 1.3 x, or 0.8 x of the bare client', met: !differs && (four / one >= 1.3 || four / bare >= 0.8) },
+      told(`--partitions ${String(PARTITIONS)}, beside the bare client`, four, events, reads),
+      told('the adapter reads the whole log and drops it', adapter, events, reads),
+      told('the bare client reads the whole log forwards (`readAll`) and drops it', all, events, reads, 'the server’s own events included, without a filter'),
+    ]
+  } finally {
+    await server.close()
+  }
+}
+
+async function realConversations(bench: Bench): Promise<Figure[]> {
+  if (dataFolder === undefined) return []
+  const folder = dataFolder
+  const server = await openKurrent()
+  const bodies = createMemoryBodyStore()
+  try {
+    bench.say('writing the real conversations')
+    await fill(bench, server.address, async (bulk) => {
+      await Promise.all([...conversationsOf(folder)].map(async ({ id, messages }) => {
+        const parsed = messages.map((message) => {
+          const one = parseMessage(message)
+          if (E.isLeft(one)) throw new Error(`a message of ${id} is none: ${one.left.detail}`)
+          return one.right
+        })
+        await bulk.record(id, parsed, { modelMaxTokens: 32_000 })
+      }))
+    }, bodies)
+    bench.say('read models catch up with the real conversations')
+    const { events: count, bare, one, four, differs } = await measureCatchUp(bench, server.address, bodies, 2)
+    const reads = { name: BARE, value: bare }
+    const note = `${count.toLocaleString('en')} events of conversations that others published, at 32,000 tokens`
+    return [
+      told('read models catch up from KurrentDB, real conversations', one, events, reads, note),
+      { ...told(`--partitions ${String(PARTITIONS)}, real conversations`, four, events, { name: 'one partition', value: one }), target: 'the same rows', met: !differs },
+    ]
+  } finally {
+    await server.close()
+  }
+}
+
+export const group: Group = {
+  title: 'A log in KurrentDB',
+  only: 'native',
+  async run(bench) {
+    return [...(await appending(bench)), ...(await synthetic(bench)), ...(await realConversations(bench))]
+  },
+}
