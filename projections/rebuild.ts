@@ -18,9 +18,11 @@ import { createTables, dropGeneration, gatherStatistics, indexStatements, nextGe
 export interface RebuildProgress {
   readonly names: readonly string[]
   readonly phase: 'rows' | 'indexes' | 'swap' | 'done'
-  /** Places of the log: events, in a store that numbers them without gaps. */
+  /** Places of the log: in some stores these are no numbers of events, but offsets of bytes. */
   readonly done: number
   readonly total: number
+  /** Events of conversations that this rebuild has read so far. */
+  readonly events: number
   /** Undefined until there is something to reckon from. */
   readonly secondsLeft?: number
 }
@@ -86,12 +88,13 @@ export async function rebuild(source: ProjectionSource, names: readonly string[]
   const drained = async (phase: RebuildProgress['phase']): Promise<'drained' | 'swapped'> => {
     for (;;) {
       const head = await store.head()
-      progress(phase, leastPosition(targets), head)
+      progress.at(phase, leastPosition(targets), head)
       const result = await applyUntil(source, targets, head, {
         batchSize,
         ...(signal === undefined ? {} : { signal }),
-        onBatch: () => {
-          progress(phase, leastPosition(targets), head)
+        onBatch: (_applied, events) => {
+          progress.read(events)
+          progress.at(phase, leastPosition(targets), head)
         },
       })
       stopped()
@@ -101,7 +104,7 @@ export async function rebuild(source: ProjectionSource, names: readonly string[]
   }
 
   if ((await drained('rows')) === 'drained') {
-    progress('indexes', leastPosition(targets), leastPosition(targets))
+    progress.at('indexes', leastPosition(targets), leastPosition(targets))
     for (const { projection, generation } of targets.filter(({ partition }) => partition === 0)) {
       for (const statement of indexStatements(projection, generation)) {
         await db.transaction(async (sql) => {
@@ -115,7 +118,7 @@ export async function rebuild(source: ProjectionSource, names: readonly string[]
     await swapped()
   }
   await dropRetired(source, chosen)
-  progress('done', leastPosition(targets), leastPosition(targets))
+  progress.at('done', leastPosition(targets), leastPosition(targets))
 
   async function swapped(): Promise<void> {
     const patience = Date.now() + SWAP_PATIENCE_MS
@@ -288,15 +291,27 @@ export async function dropRetired({ db }: Pick<ProjectionSource, 'db'>, projecti
   }
 }
 
+interface Progress {
+  /** So many events more. */
+  read(events: number): void
+  at(phase: RebuildProgress['phase'], at: bigint, head: bigint): void
+}
+
 /** Tells how far it is, with the time left reckoned from the speed of this run. */
-function progressOf(chosen: readonly Projection[], onProgress: RebuildOptions['onProgress']): (phase: RebuildProgress['phase'], at: bigint, head: bigint) => void {
+function progressOf(chosen: readonly Projection[], onProgress: RebuildOptions['onProgress']): Progress {
   const names = chosen.map(({ name }) => name)
   let started: { readonly at: bigint; readonly time: number } | undefined
-  return (phase, at, head) => {
-    started ??= { at, time: performance.now() }
-    const gone = Number(at - started.at)
-    const left = Number(head > at ? head - at : 0n)
-    const secondsLeft = gone > 0 ? ((performance.now() - started.time) / 1_000 / gone) * left : undefined
-    onProgress?.({ names, phase, done: Number(at) + 1, total: Number(head > at ? head : at) + 1, ...(secondsLeft === undefined ? {} : { secondsLeft }) })
+  let events = 0
+  return {
+    read(more) {
+      events += more
+    },
+    at(phase, at, head) {
+      started ??= { at, time: performance.now() }
+      const gone = Number(at - started.at)
+      const left = Number(head > at ? head - at : 0n)
+      const secondsLeft = gone > 0 ? ((performance.now() - started.time) / 1_000 / gone) * left : undefined
+      onProgress?.({ names, phase, done: Number(at) + 1, total: Number(head > at ? head : at) + 1, events, ...(secondsLeft === undefined ? {} : { secondsLeft }) })
+    },
   }
 }

@@ -15,7 +15,7 @@ import { foreignLog } from './log-identity.js'
 import type { Projection } from './projection.js'
 import { dropRetired, rebuild, type RebuildOptions } from './rebuild.js'
 import { openGenerations, runsInProcess } from './store.js'
-import { createProjectionWatch, ProjectionStopped, type ProjectionStatus, type WaitOptions } from './watch.js'
+import { createProjectionWatch, ProjectionStopped, type ProjectionStatus, type Refusal, type WaitOptions } from './watch.js'
 
 export { ProjectionStopped, type ProjectionStatus } from './watch.js'
 
@@ -63,8 +63,8 @@ export function createProjectionRunner(options: RunnerOptions): ProjectionRunner
   const { db, store, projections, fence, partitions, eagerEvents = 200, onFailure = ignore, onApplied = ignore, onStop = ignore } = options
   const names = projections.map(({ name }) => name)
   const watch = createProjectionWatch(options)
-  /** Why this program cannot keep a projection at all. What stops at a fact is noted with its checkpoint. */
-  const refused = new Map<string, Stop>()
+  /** Why this program cannot keep a projection, as it is at the moment, at all. What stops at a fact is noted with its checkpoint. */
+  const refused = new Map<string, Refusal>()
   const rebuilding = new Set<string>()
   let pace: typeof EMBEDDED | undefined
   let targets: Target[] = []
@@ -88,22 +88,22 @@ export function createProjectionRunner(options: RunnerOptions): ProjectionRunner
     return { ...pace, batchSize: options.batchSize ?? pace.batchSize, intervalMs: options.intervalMs ?? pace.intervalMs }
   }
 
-  /** Reads where the rows stand; what this program cannot keep is left out, with the reason in `refused`. Gives the names whose rows are of an older version. */
-  async function refresh(): Promise<string[]> {
+  /** Reads where the rows stand; what this program cannot keep is left out, with the reason in `refused`. Gives those whose rows are of an older version. */
+  async function refresh(): Promise<Generation[]> {
     let live = await openGenerations(db, projections, partitions ?? 1)
     if (fence !== undefined) await raiseFence(db, names, fence)
     if (!hasLookedAtLog) await lookAtLog(live)
     if (await divideAll(live)) live = await watch.live()
-    const outdated: string[] = []
+    const outdated: Generation[] = []
     targets = projections.flatMap((projection): Target[] => {
       const generation = liveOf(live, projection.name)
       if (generation === undefined || refused.has(projection.name)) return []
       if (generation.version < projection.version) {
-        outdated.push(projection.name)
+        outdated.push(generation)
         return []
       }
       if (generation.version > projection.version) {
-        refuse(projection.name, { reason: `has rows of version ${String(generation.version)}, which is newer than this program's version ${String(projection.version)}` })
+        refuse(projection.name, generation.generation, { reason: `has rows of version ${String(generation.version)}, which is newer than this program's version ${String(projection.version)}` })
         return []
       }
       return targetsOf(projection, generation)
@@ -111,13 +111,30 @@ export function createProjectionRunner(options: RunnerOptions): ProjectionRunner
     return outdated
   }
 
-  function refuse(name: string, stop: Stop): void {
-    refused.set(name, stop)
+  function refuse(name: string, generation: number, stop: Stop): void {
+    refused.set(name, { stop, generation })
     onStop(name, stop)
   }
 
+  /**
+   * Whether somebody else has rebuilt, or brought on, what does not go on here: then it is taken up again. What stands still would not notice by
+   * itself, because it moves no checkpoint. One query, and only where something has stopped.
+   */
+  async function isMended(): Promise<boolean> {
+    const stopped = targets.filter(({ stop }) => stop !== undefined)
+    if (refused.size === 0 && stopped.length === 0) return false
+    const live = await watch.live()
+    const replaced = [...refused].filter(([name, { generation }]) => liveOf(live, name)?.generation !== generation)
+    for (const [name] of replaced) refused.delete(name)
+    if (replaced.length > 0) hasLookedAtLog = false
+    return replaced.length > 0 || stopped.some(({ projection, generation, partition, position }) => {
+      const now = liveOf(live, projection.name)
+      return now?.generation !== generation || now.checkpoints[partition]?.position !== position
+    })
+  }
+
   /** Forgets why projections stopped, so that they are tried again, on this log. */
-  async function tryAgain(): Promise<string[]> {
+  async function tryAgain(): Promise<Generation[]> {
     refused.clear()
     hasLookedAtLog = false
     // Where nothing was ever projected there is nothing to forget.
@@ -127,10 +144,10 @@ export function createProjectionRunner(options: RunnerOptions): ProjectionRunner
 
   /** Rows that were made from another log stop their projection: going on would mix two logs without a word. */
   async function lookAtLog(live: readonly Generation[]): Promise<void> {
-    for (const generation of live) {
+    for (const generation of live.filter(({ name }) => !refused.has(name))) {
       const stop = await foreignLog(store, generation)
       if (stop === undefined) continue
-      refuse(generation.name, stop)
+      refuse(generation.name, generation.generation, stop)
       const { name, checkpoints } = generation
       for (const { partition, position } of checkpoints) await recordStop(db, { name, generation: generation.generation, partition, partitions: checkpoints.length, position }, stop)
     }
@@ -152,8 +169,10 @@ export function createProjectionRunner(options: RunnerOptions): ProjectionRunner
   async function divideOne(projection: Projection, generation: Generation, into: number): Promise<void> {
     // A checkpoint says of all conversations of its partition how far they are, so there must be one place that is true of all.
     const old = targetsOf(projection, generation)
+    const stoodBefore = new Set(old.filter(({ stop }) => stop !== undefined))
     const { batchSize } = await paceOf()
     if ((await applyUntil(options, old, mostPosition(old), { batchSize, exactly: true })) === 'moved') return
+    for (const target of old) if (target.stop !== undefined && !stoodBefore.has(target)) onStop(projection.name, target.stop)
     const isDone = await db.transaction(async (sql) => {
       await lockLayout(sql)
       return await divide(sql, projection.name, generation.generation, into)
@@ -163,6 +182,7 @@ export function createProjectionRunner(options: RunnerOptions): ProjectionRunner
 
   async function pass(until: bigint, signal?: AbortSignal, isLive = false): Promise<void> {
     const { batchSize, isQuick } = await paceOf()
+    if (await isMended()) await refresh()
     const keyOf = ({ projection, partition }: Target): string => `${projection.name}/${String(partition)}`
     const told = new Set(targets.filter(({ stop }) => stop !== undefined).map(keyOf))
     const applying = {
@@ -207,12 +227,12 @@ export function createProjectionRunner(options: RunnerOptions): ProjectionRunner
     await exclusively(async () => {
       const outdated = await tryAgain()
       if (outdated.length > 0) {
-        await rebuild(options, outdated)
+        await rebuild(options, outdated.map(({ name }) => name))
         await refresh()
       }
       await pass(until ?? (await store.head()))
     })
-    for (const [name, stop] of refused) throw new ProjectionStopped(name, stop)
+    for (const [name, { stop }] of refused) throw new ProjectionStopped(name, stop)
     for (const { projection, stop } of targets) if (stop !== undefined) throw new ProjectionStopped(projection.name, stop)
     return leastPosition(targets)
   }
@@ -225,10 +245,10 @@ export function createProjectionRunner(options: RunnerOptions): ProjectionRunner
     const outdated = await exclusively(isFirst ? tryAgain : refresh)
     await dropRetired(options, projections)
     // Beside, and not before: the other projections go on, and readers keep the old rows until the new ones are there.
-    const beside = outdated.length === 0 ? undefined : rebuildNamed(outdated, { signal })
+    const beside = outdated.length === 0 ? undefined : rebuildNamed(outdated.map(({ name }) => name), { signal })
     beside?.catch((failure: unknown) => {
       if (signal.aborted) return
-      for (const name of outdated) refuse(name, { reason: failure instanceof Error ? failure.message : String(failure) })
+      for (const { name, generation } of outdated) refuse(name, generation, { reason: failure instanceof Error ? failure.message : String(failure) })
       onFailure(failure)
     })
     try {
@@ -260,7 +280,10 @@ export function createProjectionRunner(options: RunnerOptions): ProjectionRunner
         for await (const item of store.subscribe({ after: from, prefix: CONVERSATION_PREFIX, signal: stopListening.signal })) {
           if (item.kind === 'event') heard.events += 1
           // Some stores say that all was given only from time to time.
-          if (heard.events === 1) late = setTimeout(() => { alarm.ring() }, intervalMs)
+          if (heard.events === 1) {
+            clearTimeout(late)
+            late = setTimeout(() => { alarm.ring() }, intervalMs)
+          }
           heard.position = item.kind === 'event' ? item.event.position : item.position
           if (item.kind === 'caught-up' || heard.events >= eagerEvents) alarm.ring()
           // The subscription works only while it is asked: under a stream of appends it looks once an interval, and not after each of them
@@ -319,7 +342,7 @@ export function createProjectionRunner(options: RunnerOptions): ProjectionRunner
 
   async function waitFor(position: bigint, timeoutMs: number, waitOptions: WaitOptions = {}): Promise<boolean> {
     return await watch.waitFor(position, timeoutMs, waitOptions, async () => {
-      for (const [name, stop] of refused) throw new ProjectionStopped(name, stop)
+      for (const [name, { stop }] of refused) throw new ProjectionStopped(name, stop)
       // Whoever waits need not wait for the interval too.
       if (following !== undefined) await exclusively(() => pass(position)).catch(ignore)
     })

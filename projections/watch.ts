@@ -69,12 +69,18 @@ export interface WatchOptions {
   readonly claims?: Claims
 }
 
+/** Why this program cannot keep the rows that are live; those that take their place are another matter. */
+export interface Refusal {
+  readonly stop: Stop
+  readonly generation: number
+}
+
 /** What this process knows beside what is recorded. */
 export interface OwnKnowledge {
   readonly isFollowing: boolean
   readonly rebuilding: ReadonlySet<string>
   /** Projections that this program cannot keep. */
-  readonly stops: ReadonlyMap<string, Stop>
+  readonly stops: ReadonlyMap<string, Refusal>
 }
 
 export interface ProjectionWatch {
@@ -111,7 +117,9 @@ export function createProjectionWatch({ db, store, projections, claims }: WatchO
     const generations = await live()
     const [head, holder] = await Promise.all([store.head(), claims?.holder(PROJECTIONS_CLAIM)])
     const places = generations.flatMap(({ name, checkpoints }) => checkpoints.map((checkpoint) => ({ ...checkpoint, name, partitions: checkpoints.length })))
-    const lags = await lagsOf(store, places, Date.now())
+    // Rows that nobody has made yet are as far behind as can be.
+    const unmade = names.some((name) => liveOf(generations, name) === undefined) ? [{ position: -1n, partition: 0, partitions: 1 }] : []
+    const lags = await lagsOf(store, [...places, ...unmade], Date.now())
     const parts = places.map((place, at) => ({ place, lag: lags[at] ?? { events: 0, isAtLeast: false, seconds: 0 } }))
     const all: ProjectionStatus[] = []
     for (const { name, version } of projections) {
@@ -126,7 +134,9 @@ export function createProjectionWatch({ db, store, projections, claims }: WatchO
         ...(place.stop === undefined ? {} : { stop: place.stop }),
       }))
       const position = leastPosition(partitions)
-      const stop = own.stops.get(name) ?? partitions.find((partition) => partition.stop !== undefined)?.stop
+      const behind = generation === undefined ? lags.slice(places.length) : mine.map(({ lag }) => lag)
+      const refusal = own.stops.get(name)
+      const stop = (refusal?.generation === generation?.generation ? refusal?.stop : undefined) ?? partitions.find((partition) => partition.stop !== undefined)?.stop
       const isKept = own.isFollowing || holder !== undefined
       const rows = generation === undefined ? undefined : await estimatedRows(db, generation)
       all.push({
@@ -135,9 +145,9 @@ export function createProjectionWatch({ db, store, projections, claims }: WatchO
         generation: generation?.generation ?? 0,
         position,
         head,
-        lagEvents: partitions.reduce((sum, { lagEvents }) => sum + lagEvents, 0),
-        lagIsAtLeast: partitions.some(({ lagIsAtLeast }) => lagIsAtLeast),
-        lagSeconds: partitions.reduce((most, { lagSeconds }) => Math.max(most, lagSeconds), 0),
+        lagEvents: behind.reduce((sum, { events }) => sum + events, 0),
+        lagIsAtLeast: behind.some(({ isAtLeast }) => isAtLeast),
+        lagSeconds: behind.reduce((most, { seconds }) => Math.max(most, seconds), 0),
         partitions,
         state: own.rebuilding.has(name) ? 'rebuilding' : stop !== undefined ? 'stopped' : isKept ? 'following' : 'idle',
         ...(stop === undefined ? {} : { stop }),

@@ -61,7 +61,8 @@ function spentOn(prepared: PreparedSummary, answer: E.Either<SummarizerFailure, 
 const NEVER_FITS_MS = 3_600_000
 
 function limitReached({ period, limit, used, opensInMs }: Refused, asked: number): SummarizerFailure {
-  const opens = period === 'day' ? `, and counts anew in ${String(Math.ceil(opensInMs / 60_000))} minutes` : ''
+  const day = period === 'day' ? `, and counts anew in ${String(Math.ceil(opensInMs / 60_000))} minutes` : ''
+  const opens = asked > limit ? `, more than any ${period} has room for` : day
   const detail = `the limit of ${String(limit)} tokens a ${period}: ${String(used)} are used, and this call needs about ${String(asked)}${opens}`
   return { kind: 'SummarizerFailed', failure: 'limit-reached', detail, retryAfterMs: period === 'day' ? opensInMs : NEVER_FITS_MS }
 }
@@ -93,6 +94,7 @@ export async function summarizeStep(
   const answer = await summarizer.summarize(prepared.right, signal)()
   const tokens = spentOn(prepared.right, answer)
   if (!standIn) spent.tokens += tokens
-  await room?.settle(tokens)
+  // What could not be settled stays set aside, and the limit opens later for it; an answer that is paid for is not thrown away for that.
+  await room?.settle(tokens).catch(() => undefined)
   return E.map(({ text, sections, ...rest }: Summary) => ({ summary: text, sections, summarizer: factsOf(prepared.right, { text, ...rest }, standIn) }))(answer)
 }

@@ -174,7 +174,8 @@ export function createLedger(parts: LedgerParts): Ledger {
   async function shown(position: bigint, timeoutMs: number, conversationId: string | undefined): Promise<void> {
     if (await runner.waitFor(position, timeoutMs, conversationId === undefined ? {} : { conversationId })) return
     const hint = workers === 'elsewhere' ? '; is `context-ledger projections run` running?' : ''
-    throw fail({ kind: 'ProjectionsBehind', detail: `the read models have not come to position ${String(position)} within ${String(timeoutMs)} ms${hint}` })
+    const missing = position < 0n ? 'there are no read models yet, and none came' : `the read models have not come to position ${String(position)}`
+    throw fail({ kind: 'ProjectionsBehind', detail: `${missing} within ${String(timeoutMs)} ms${hint}` })
   }
 
   /**

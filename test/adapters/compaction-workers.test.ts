@@ -9,7 +9,7 @@ import type { Database } from '../../src/ports/sql.js'
 import type { WorkQueue } from '../../src/ports/work-queue.js'
 import { describeTokenBudget, type OpenedBudget } from '../contracts/token-budget.js'
 import { describeWorkQueue, type OpenedQueue } from '../contracts/work-queue.js'
-import { createHandClock } from '../support/hand-clock.js'
+import { createHandClock, until } from '../support/hand-clock.js'
 import { latch } from '../support/latch.js'
 import { openTestDatabase } from '../support/memory-database.js'
 import { openTestSchema, testServer } from '../support/postgres.js'
@@ -115,9 +115,9 @@ describeOnServer('on a Postgres server', () => {
     try {
       const first = { position: 1n, eventId: '00000000-0000-4000-8000-000000000001' }
       const spending = createPostgresTokenBudget(stopped, { tokensPerDay: 100 }).reserve(10).then(() => 'reserved', () => 'thrown out')
-      while (statements < 2) await new Promise((resolve) => setTimeout(resolve, 5))
+      await until(() => statements === 2)
       const noting = createPostgresWorkQueue(stopped).note(['a'], { from: undefined, to: first }).then(() => 'noted', () => 'thrown out')
-      while (statements < 4) await new Promise((resolve) => setTimeout(resolve, 5))
+      await until(() => statements === 4)
       const startedAt = performance.now()
       const [reserved, noted] = await Promise.all([createPostgresTokenBudget(db, { tokensPerDay: 100 }).reserve(10), createPostgresWorkQueue(db).note(['b'], { from: undefined, to: first })])
       expect(performance.now() - startedAt).toBeLessThan(10_000)

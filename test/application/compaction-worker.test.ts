@@ -284,11 +284,20 @@ describe('limits', () => {
     following({ budget: createMemoryTokenBudget({ tokensPerMinute: 5 }, clock) })
     await harness.appended(talk(20), 'c')
     await quiet()
-    expect((await harness.factsOf('CompactionFailed', 'c')).map(({ data }) => data.detail)).toEqual([expect.stringContaining('the limit of 5 tokens a minute')])
+    expect((await harness.factsOf('CompactionFailed', 'c')).map(({ data }) => data.detail)).toEqual([expect.stringMatching(/the limit of 5 tokens a minute: 0 are used, and this call needs about \d+, more than any minute has room for$/u)])
   })
 })
 
 describe('failures', () => {
+  it('of the budget do not cost an answer that is there', async () => {
+    const { harness, following, clock } = createWorld()
+    const inner = createMemoryTokenBudget({}, clock)
+    following({ budget: { limits: {}, reserve: async (tokens) => { const room = await inner.reserve(tokens); return room.kind === 'refused' ? room : { ...room, settle: () => Promise.reject(new Error('the database is away')) } } } })
+    await harness.appended(talk(20), 'c')
+    await until(async () => (await harness.conversations.load('c')).cycles === 1)
+    expect(await bought(harness, ['c'])).toBe(harness.summarizer.calls.length)
+  })
+
   it('rest by the clock, longer each time, and the queue knows it for every worker', async () => {
     const { harness, following, quiet, clock, queue } = createWorld({ ...SMALL, standIn: 'none' })
     harness.summarizer.answer = () => ({ failure: 'malformed' })

@@ -82,6 +82,29 @@ describe('compaction run', () => {
     expect([health.status, closed()]).toEqual([200, true])
   })
 
+  it('is not well where the log does not answer, and says the same failure once', async () => {
+    const harness = createHarness({ policy: SMALL })
+    const { open } = over(harness)
+    const heard = listening()
+    let isAway = false
+    const away = (): never => { throw new Error('the log is away') }
+    const running = runCompaction({ store: SERVER }, { ...options, metricsPort: 0 }, async (where) => {
+      const process = await open(where)
+      const store: typeof process.log.store = { ...harness.store, head: async () => (isAway ? away() : await harness.store.head()) }
+      return { ...process, log: { ...process.log, store }, queue: { ...process.queue, take: (asked) => (isAway ? away() : process.queue.take(asked)) } }
+    })
+    await until(() => heard.said().includes('follows'))
+    const health = `${/metrics at (\S+)\/metrics,/u.exec(heard.said())?.[1] ?? ''}/health`
+    expect((await fetch(health)).status).toBe(200)
+    isAway = true
+    expect((await fetch(health)).status).toBe(503)
+    await until(() => heard.said().includes('trying again'))
+    await new Promise((resolve) => setTimeout(resolve, 2_500))
+    process.emit('SIGTERM')
+    await running
+    expect(heard.lines().filter((line) => line.includes('trying again'))).toEqual(['trying again: the log is away'])
+  })
+
   it('says it as lines of JSON where that is asked for, a failure by its limit included', async () => {
     const harness = createHarness({ policy: { ...SMALL, standIn: 'none' } })
     const { open } = over(harness)

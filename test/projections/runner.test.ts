@@ -56,7 +56,7 @@ describeOnDatabases('runner', (database) => {
     await appended(store, 'prompt-x', eventsFor('prompt-x', [promptRegistered()]).events)
     expect(await runner().catchUp()).toBe(4n)
     expect(await texts()).toEqual(['m0', 'm1', 'm2'])
-    expect(await one.status()).toMatchObject([{ name: 'notes', version: 1, generation: 1, position: 4n, head: 4n, lag: 0n, state: 'idle' }])
+    expect(await one.status()).toMatchObject([{ name: 'notes', version: 1, generation: 1, position: 4n, head: 4n, lagEvents: 0, state: 'idle' }])
   })
 
   test('`until` asks for no more than the batch that it falls in', async () => {
@@ -118,7 +118,7 @@ describeOnDatabases('runner', (database) => {
     await expect(one.catchUp()).rejects.toThrow(ProjectionStopped)
     await expect(one.catchUp()).rejects.toThrow('notes cannot apply Noted at revision 5 of conversation-a')
     expect(await texts()).toEqual(['m0', 'm1', 'm2', 'm3', 'm4'])
-    expect(await one.status()).toMatchObject([{ position: 4n, lag: 3n, state: 'stopped', stop: { stream: 'conversation-a', revision: 5n, type: 'Noted' } }])
+    expect(await one.status()).toMatchObject([{ position: 4n, lagEvents: 3, state: 'stopped', stop: { stream: 'conversation-a', revision: 5n, type: 'Noted' } }])
     await expect(one.waitFor(7n, 60_000)).rejects.toThrow('notes cannot apply Noted at revision 5 of conversation-a')
     expect(await one.waitFor(4n, 0)).toBe(true)
   })
@@ -142,6 +142,34 @@ describeOnDatabases('runner', (database) => {
     expect(await texts()).toHaveLength(40)
   })
 
+  test('rows that nobody has made yet are as far behind as can be', async () => {
+    await record(store, 'a', messages(3))
+    expect(await runner().status()).toMatchObject([{ position: -1n, lagEvents: 3, state: 'idle', partitions: [] }])
+  })
+
+  test('it goes on where somebody else has rebuilt what it had stopped at, or brought it on', async () => {
+    await record(store, 'a', messages(3))
+    const one = runner({ projections: [notes((text) => (text === 'm1' || text === 'm5' ? 'nul \0' : text))] })
+    const nextMessage = async (place: number): Promise<void> => {
+      const { position } = await appended(store, 'conversation-a', eventsFor('conversation-a', messages(1, place), BigInt(place)).events)
+      expect(await one.waitFor(position, 5_000)).toBe(true)
+    }
+    one.start()
+    try {
+      await expect(one.waitFor(2n, 5_000)).rejects.toThrow('cannot apply MessageAppended at revision 1')
+      await runner().rebuild('all')
+      expect(await one.status()).toMatchObject([{ state: 'following', position: 2n }])
+      await nextMessage(3)
+      await appended(store, 'conversation-a', eventsFor('conversation-a', messages(2, 4), 4n).events)
+      await expect(one.waitFor(5n, 5_000)).rejects.toThrow('cannot apply MessageAppended at revision 5')
+      await runner().catchUp()
+      await nextMessage(6)
+      expect(await texts()).toHaveLength(7)
+    } finally {
+      await one.stop()
+    }
+  })
+
   test('it follows the log, and who waits for a position sees its rows', async () => {
     const one = runner({ intervalMs: 60_000 })
     one.start()
@@ -152,7 +180,7 @@ describeOnDatabases('runner', (database) => {
         expect(await texts()).toHaveLength(place + 1)
       }
       expect(await one.waitFor(100n, 60)).toBe(false)
-      expect(await one.status()).toMatchObject([{ state: 'following', lag: 0n }])
+      expect(await one.status()).toMatchObject([{ state: 'following', lagEvents: 0 }])
     } finally {
       await one.stop()
     }

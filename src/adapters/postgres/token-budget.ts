@@ -17,7 +17,7 @@ export function createPostgresTokenBudget(db: Sql, limits: TokenLimits): TokenBu
     reserve: (tokens) =>
       db.transaction(async (sql) => {
         // The rows are locked until the commit, so that of two who ask for the last tokens one gets them.
-        await sql.query(OPEN)
+        await sql.query(OPEN, [String(IDLE_MS)])
         const windows = await sql.query<WindowRow>(WINDOWS)
         for (const { period, used, opens_in_ms } of windows) {
           const limit = limitOf[period]
@@ -35,11 +35,15 @@ export function createPostgresTokenBudget(db: Sql, limits: TokenLimits): TokenBu
   }
 }
 
+/** How long the transaction may stand idle: a process that was stopped in the middle of it holds the others up no longer than that. */
+const IDLE_MS = 3_000
+
 // Days and minutes of UTC, whatever the session's time zone; the times go to and fro as text, so that no driver rounds them.
 const OPEN = `
   with stale as (delete from compaction_tokens where starts_at < now() - interval '2 days' or (period = 'minute' and starts_at < now() - interval '1 hour'))
   insert into compaction_tokens (period, starts_at)
-  select period, date_trunc(period, now(), 'UTC') from unnest(array['day', 'minute']) period
+  select period, date_trunc(period, now(), 'UTC')
+  from unnest(array['day', 'minute']) period, set_config('idle_in_transaction_session_timeout', $1, true) idle where idle <> ''
   on conflict do nothing`
 const WINDOWS = `
   select period, starts_at::text, used, ceil(extract(epoch from starts_at + ('1 ' || period)::interval - now()) * 1000)::float8 as opens_in_ms

@@ -48,8 +48,10 @@ export function createPostgresWorkQueue(db: Sql): WorkQueue {
   }
 }
 
-const FIRST_CHECKPOINT = 'insert into compaction_checkpoint (position, event_id) values ($1, $2) on conflict (one) do nothing returning one'
-const MOVE_CHECKPOINT = 'update compaction_checkpoint set position = $1, event_id = $2 where position = $3 and event_id = $4 returning one'
+// A process that is stopped in the middle of the transaction holds the others up no longer than these milliseconds.
+const IDLE = `set_config('idle_in_transaction_session_timeout', '3000', true)`
+const FIRST_CHECKPOINT = `insert into compaction_checkpoint (position, event_id) values ($1, $2) on conflict (one) do nothing returning ${IDLE}`
+const MOVE_CHECKPOINT = `update compaction_checkpoint set position = $1, event_id = $2 where position = $3 and event_id = $4 returning ${IDLE}`
 
 // In the order of their names, so that two who note several at once never wait for each other in a circle.
 const NOTE = `

@@ -41,6 +41,19 @@ export function note(text: string): void {
   process.stderr.write(`${text}\n`)
 }
 
+const SAID_AGAIN_MS = 60_000
+
+/** Says failures on standard error: the same sentence over and over no more than once a minute, since a server that is away is asked every second. */
+export function failureNotes(): (text: string) => void {
+  let last: { readonly text: string; readonly at: number } | undefined
+  return (text) => {
+    const at = performance.now()
+    if (last?.text === text && at - last.at < SAID_AGAIN_MS) return
+    last = { text, at }
+    note(text)
+  }
+}
+
 /** JSON in one line. A revision and a position are decimal strings: they may be larger than a number of JSON can safely be. */
 export const toJson = (value: unknown): string => JSON.stringify(value, (_key, part: unknown) => (typeof part === 'bigint' ? part.toString() : part))
 

@@ -47,13 +47,13 @@ export async function runRebuild(flags: Flags, names: readonly string[], json: b
     const unknown = names.find((name) => !known.includes(name))
     if (unknown !== undefined) throw new InputError('Usage', `there is no projection "${unknown}"; there are ${known.join(', ')}`)
     const startedAt = performance.now()
-    let events = Number(status[0]?.head ?? -1n) + 1
-    const progress = await startProgress('rebuilding', events)
+    let events = 0
+    const progress = await startProgress('rebuilding', Number(status[0]?.head ?? -1n) + 1)
     try {
       await ledger.projections.rebuild(names.length === 0 ? 'all' : names, {
-        onProgress: ({ phase, done, total, secondsLeft }) => {
-          events = total
-          progress.update(done, `${phases[phase]}, ${count(done)} of ${count(total)} events`, secondsLeft)
+        onProgress: ({ phase, done, secondsLeft, ...more }) => {
+          events = more.events
+          progress.update(done, `${phases[phase]}, ${count(events)} events`, secondsLeft)
         },
       })
     } finally {

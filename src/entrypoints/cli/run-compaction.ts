@@ -12,13 +12,13 @@ import type { TokenBudget, TokenLimits } from '../../ports/token-budget.js'
 import type { WorkQueue } from '../../ports/work-queue.js'
 import type { SummarizerConfig } from '../../summarizers/index.js'
 import { isFolder, loadConfig, personaOf, summarizerOf } from '../config.js'
-import { startMetricsServer, type MetricsServer } from '../metrics-server.js'
+import { startMetricsServer, type Health, type MetricsServer } from '../metrics-server.js'
 import { sentenceOfProblem } from '../problem.js'
 import { createCompactionMetrics } from './compaction-metrics.js'
 import { endSignals } from './end-signals.js'
 import { InputError } from './errors.js'
 import type { Flags } from './flags.js'
-import { count, many, note, shown, toJson } from './output.js'
+import { count, failureNotes, many, note, shown, toJson } from './output.js'
 
 /** What the process works with; `compose.ts` opens it. */
 export interface CompactionProcess {
@@ -76,7 +76,8 @@ export async function runCompaction(flags: Flags, options: RunCompactionOptions,
 
   const persona = await personaOf(config)
   const source = await open({ store: config.store, ...(config.database === undefined ? {} : { database: config.database }), summarizer: await summarizerOf(config) })
-  const tell = json ? (happening: Happening) => { note(toJson(happening)) } : (happening: Happening) => { note(sentenceOf(happening)) }
+  const noteFailure = failureNotes()
+  const tell = (happening: Happening): void => { (happening.kind === 'problem' ? noteFailure : note)(json ? toJson(happening) : sentenceOf(happening)) }
   const ended = endSignals()
   let worker: CompactionWorker | undefined
   let server: MetricsServer | undefined
@@ -85,7 +86,7 @@ export async function runCompaction(flags: Flags, options: RunCompactionOptions,
     const metrics = createCompactionMetrics(register, async () => await worker?.status())
     // Before the work, so that a port that is taken ends it before anything was touched.
     if (metricsPort !== undefined) {
-      server = await startMetricsServer({ host: metricsHost, port: metricsPort, register, health: async () => ({ ok: true, details: { queue: await worker?.status() } }) })
+      server = await startMetricsServer({ host: metricsHost, port: metricsPort, register, health: () => healthOf(source, worker) })
       tell({ kind: 'metrics', url: server.url })
     }
     worker = workerOf(source, persona, { concurrency, limits: { tokensPerMinute, tokensPerDay } }, tell, (run) => { metrics.ran(run) })
@@ -100,6 +101,12 @@ export async function runCompaction(flags: Flags, options: RunCompactionOptions,
     await source.close()
   }
   tell({ kind: 'ended' })
+}
+
+/** A failing model is no reason for 503; a log or a database that does not answer is, and then this throws. */
+async function healthOf({ log }: CompactionProcess, worker: CompactionWorker | undefined): Promise<Health> {
+  const [queue] = await Promise.all([worker?.status(), log.store.head()])
+  return { ok: true, details: { queue } }
 }
 
 /** The worker out of what `compose.ts` opened. */

@@ -18,7 +18,7 @@ import { sentenceOfProblem } from '../problem.js'
 import { endSignals } from './end-signals.js'
 import { InputError } from './errors.js'
 import type { Flags } from './flags.js'
-import { note, toJson } from './output.js'
+import { failureNotes, note, toJson } from './output.js'
 
 /** What the process works with; `compose.ts` opens it. */
 export interface ProjectionProcess extends Omit<ProjectionSource, 'fence'> {
@@ -115,9 +115,10 @@ type Happening =
 /** Says in one line each what happens, on standard error. */
 function teller(json: boolean): (owner: string, happening: Happening) => void {
   let before: Happening['kind'] | undefined
+  const noteFailure = failureNotes()
   return (owner, happening) => {
-    if (json) note(toJson({ owner, ...happening }))
-    else note(sentenceOf(owner, happening, before === 'standing-by'))
+    const say = happening.kind === 'failure' ? noteFailure : note
+    say(json ? toJson({ owner, ...happening }) : sentenceOf(owner, happening, before === 'standing-by'))
     if (happening.kind === 'standing-by' || happening.kind === 'working' || happening.kind === 'lost') before = happening.kind
   }
 }
