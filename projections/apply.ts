@@ -11,7 +11,7 @@ import type { RecordedFact } from '../src/domain/events.js'
 import { CONVERSATION_PREFIX } from '../src/domain/ids.js'
 import type { EventStore, StoredEvent } from '../src/ports/event-store.js'
 import type { Database, Sql } from '../src/ports/sql.js'
-import { advance, recordStop, type Generation, type Place, type Stop } from './checkpoints.js'
+import { advance, recordStop, type EventMark, type Generation, type Place, type Stop } from './checkpoints.js'
 import { createNet, type NetChanges } from './fold.js'
 import { partitionOfStream } from './partitions.js'
 import { changesOf, type Projection } from './projection.js'
@@ -128,10 +128,12 @@ function createReader({ store, decode }: Pick<ProjectionSource, 'store' | 'decod
   }
 }
 
-/** What a batch means for one target. */
+/** What a batch means for one target. Without the facts themselves: two batches of them in memory are work for the garbage collector. */
 interface Step {
   readonly target: Target
-  readonly facts: readonly RecordedFact[]
+  /** How many facts it is of, and the last of them. */
+  readonly facts: number
+  readonly last?: EventMark | undefined
   readonly net: NetChanges
   readonly upTo: bigint
   readonly stop?: Stop | undefined
@@ -148,7 +150,8 @@ interface Collector {
 function createCollector(target: Target): Collector {
   const { projection, position } = target
   const collected = createNet(projection.tables)
-  const facts: RecordedFact[] = []
+  let facts = 0
+  let last: EventMark | undefined
   let stop: Stop | undefined
   return {
     target,
@@ -156,7 +159,8 @@ function createCollector(target: Target): Collector {
       if (stop !== undefined || fact.position <= position) return
       try {
         collected.add(changesOf(projection, fact))
-        facts.push(fact)
+        facts += 1
+        last = { position: fact.position, id: fact.id }
       } catch (error) {
         stop = stopAt(fact, error)
       }
@@ -164,11 +168,7 @@ function createCollector(target: Target): Collector {
     refuse(stored, error) {
       if (stored.position > position) stop ??= stopAt(stored, error)
     },
-    step(upTo) {
-      if (stop === undefined) return { target, facts, net: collected.net, upTo }
-      // Anew without the fact that stopped it: part of its changes may be among the collected ones.
-      return { ...stepOf(target, facts, facts.at(-1)?.position ?? position), stop }
-    },
+    step: (upTo) => ({ target, facts, last, net: collected.net, upTo: stop === undefined ? upTo : (last?.position ?? position), stop }),
   }
 }
 
@@ -226,44 +226,69 @@ const isRefusedRow = (error: unknown): boolean => error instanceof CellRefused |
 // 40: a deadlock or a serialization failure. 42P01: the table was dropped by the one who swapped generations in the meantime.
 const isRace = (error: unknown): boolean => error instanceof CheckpointMoved || /^(40|42P01)/.test(sqlState(error))
 
-/** How transactions are made. */
-type Manner = Pick<ApplyOptions, 'isQuick'> & { readonly fence: bigint | undefined }
+/** How transactions are made, and how many facts each target has taken by them. */
+type Manner = Pick<ApplyOptions, 'isQuick'> & { readonly fence: bigint | undefined; readonly applied: Map<Target, number> }
 
 // A text index collects what is new in a list and tidies up when the list is full: at the default of 4 MB that is one statement of a second, at this
 // size one of 50 ms. All in all it costs a third more, so it is for rows that somebody waits for.
 const QUICK = `select set_config('gin_pending_list_limit', '256', true)`
 
-async function commit(db: Sql, steps: readonly Step[], { fence, isQuick }: Manner): Promise<void> {
+async function commit(db: Sql, steps: readonly Step[], { fence, isQuick, applied }: Manner): Promise<void> {
   await db.transaction(async (sql) => {
     if (isQuick === true) await sql.query(QUICK)
-    for (const { target, facts, upTo } of steps) if (!(await advance(sql, placeOf(target), upTo, facts.at(-1), fence))) throw new CheckpointMoved()
+    for (const { target, last, upTo } of steps) if (!(await advance(sql, placeOf(target), upTo, last, fence))) throw new CheckpointMoved()
     for (const { target, net } of steps) await writeNet(sql, target.projection.tables, target.generation, net)
   })
-  for (const { target, upTo } of steps) target.position = upTo
+  for (const { target, facts, upTo } of steps) {
+    target.position = upTo
+    applied.set(target, (applied.get(target) ?? 0) + facts)
+  }
+}
+
+/** The facts of a step, once more from the log. */
+async function factsOf({ store, decode }: Pick<ProjectionSource, 'store' | 'decode'>, { target, upTo }: Step): Promise<RecordedFact[]> {
+  const facts: RecordedFact[] = []
+  for await (const stored of store.readAll({ after: target.position, prefix: CONVERSATION_PREFIX })) {
+    if (stored.position > upTo) break
+    if (partitionOfStream(stored.stream, target.partitions) === target.partition) facts.push(await decode(stored))
+  }
+  return facts
+}
+
+/**
+ * Commits facts of which one is refused, without that one and what lies behind it, and stops the projection right before it.
+ * Halves find it in as many commits as the batch has binary digits, and what lies before it is applied on the way.
+ */
+async function commitBefore(db: Sql, target: Target, facts: readonly RecordedFact[], upTo: bigint, refusal: unknown, manner: Manner): Promise<void> {
+  const [fact] = facts
+  if (fact === undefined) throw refusal
+  if (facts.length === 1) {
+    target.stop = stopAt(fact, refusal)
+    return
+  }
+  const half = Math.ceil(facts.length / 2)
+  const first = facts.slice(0, half)
+  for (const part of [{ facts: first, upTo: first.at(-1)?.position ?? target.position }, { facts: facts.slice(half), upTo }]) {
+    try {
+      await commit(db, [stepOf(target, part.facts, part.upTo)], manner)
+    } catch (error) {
+      if (!isRefusedRow(error)) throw error
+      await commitBefore(db, target, part.facts, part.upTo, error, manner)
+      return
+    }
+  }
 }
 
 /** Commits steps; where rows are refused, looks for the one fact at fault and stops its projection right before it. */
-async function commitOrFind(db: Sql, steps: readonly Step[], manner: Manner): Promise<void> {
+async function commitOrFind(source: ProjectionSource, steps: readonly Step[], manner: Manner): Promise<void> {
   try {
-    await commit(db, steps, manner)
+    await commit(source.db, steps, manner)
   } catch (error) {
     if (!isRefusedRow(error)) throw error
     const [step, ...others] = steps
     if (step === undefined) return
-    if (others.length > 0) {
-      for (const alone of steps) await commitOrFind(db, [alone], manner)
-      return
-    }
-    const [fact] = step.facts
-    if (step.facts.length === 1 && fact !== undefined) {
-      step.target.stop = stopAt(fact, error)
-      return
-    }
-    // Halves find it in as many commits as the batch has binary digits, and what lies before it is applied on the way.
-    const half = Math.ceil(step.facts.length / 2)
-    const first = step.facts.slice(0, half)
-    await commitOrFind(db, [stepOf(step.target, first, first.at(-1)?.position ?? step.target.position)], manner)
-    if (step.target.stop === undefined) await commitOrFind(db, [stepOf(step.target, step.facts.slice(half), step.upTo)], manner)
+    if (others.length > 0) for (const alone of steps) await commitOrFind(source, [alone], manner)
+    else await commitBefore(source.db, step.target, await factsOf(source, step), step.upTo, error, manner)
   }
 }
 
@@ -273,13 +298,13 @@ const inOrder = (a: Target, b: Target): number => (a.projection.name === b.proje
 const TOGETHER = 100
 
 /** What one partition (or all, of a few facts) takes of a batch: one transaction. Throws where a checkpoint stood elsewhere. */
-async function applyPart(db: Sql, steps: readonly Step[], manner: Manner): Promise<void> {
+async function applyPart(source: ProjectionSource, steps: readonly Step[], manner: Manner): Promise<void> {
   // In one order, so that two runners lock checkpoints alike and one waits instead of both.
   const moving = steps.filter(({ target, upTo }) => upTo > target.position).toSorted((a, b) => inOrder(a.target, b.target))
-  if (moving.length > 0) await commitOrFind(db, moving, manner)
+  if (moving.length > 0) await commitOrFind(source, moving, manner)
   for (const { target, stop } of steps) {
     target.stop ??= stop
-    if (target.stop !== undefined) await recordStop(db, placeOf(target), target.stop)
+    if (target.stop !== undefined) await recordStop(source.db, placeOf(target), target.stop)
   }
 }
 
@@ -287,7 +312,7 @@ async function applyPart(db: Sql, steps: readonly Step[], manner: Manner): Promi
  * Applies a batch to all targets that are behind it, rows and checkpoints of each partition in one transaction, and moves the targets on.
  * 'moved' where a checkpoint stood elsewhere (another runner, a swap): that partition was not written, and the targets have to be read anew.
  */
-async function applyBatch(db: Sql, batch: Prepared, manner: Manner): Promise<'applied' | 'moved'> {
+async function applyBatch(source: ProjectionSource, batch: Prepared, manner: Manner): Promise<'applied' | 'moved'> {
   const parts = new Map<string, Step[]>()
   const isSmall = batch.events <= TOGETHER
   for (const step of batch.steps) {
@@ -297,7 +322,7 @@ async function applyBatch(db: Sql, batch: Prepared, manner: Manner): Promise<'ap
     const part = isSmall ? 'all' : `${String(partition)}/${String(partitions)}`
     parts.set(part, [...(parts.get(part) ?? []), step])
   }
-  const done = await Promise.allSettled([...parts.values()].map((steps) => applyPart(db, steps, manner)))
+  const done = await Promise.allSettled([...parts.values()].map((steps) => applyPart(source, steps, manner)))
   const failures = done.flatMap((one) => (one.status === 'rejected' ? [one.reason as unknown] : []))
   const failure = failures.find((one) => !isRace(one))
   if (failure !== undefined) throw failure
@@ -317,8 +342,8 @@ export interface ApplyOptions {
   readonly exactly?: boolean
   /** Rows soon rather than cheaply. */
   readonly isQuick?: boolean
-  /** Told after each batch how many facts each target has taken. */
-  readonly onBatch?: (applied: readonly { readonly target: Target; readonly facts: number }[]) => void
+  /** Told after each batch how many facts each target has taken, and how many events were read for it. */
+  readonly onBatch?: (applied: readonly { readonly target: Target; readonly facts: number }[], events: number) => void
 }
 
 /**
@@ -339,8 +364,9 @@ export async function applyUntil(source: ProjectionSource, targets: readonly Tar
         // Its failure is told where it is awaited, which is after the write; until then it must not count as unhandled.
         next.catch(ignore)
       }
-      const result = await applyBatch(source.db, batch, { ...options, fence: source.fence })
-      options.onBatch?.(batch.steps.map(({ target, facts }) => ({ target, facts: facts.filter(({ position }) => position <= target.position).length })))
+      const applied = new Map<Target, number>()
+      const result = await applyBatch(source, batch, { isQuick: options.isQuick ?? false, fence: source.fence, applied })
+      options.onBatch?.(batch.steps.map(({ target }) => ({ target, facts: applied.get(target) ?? 0 })), batch.events)
       if (result === 'moved') return 'moved'
       if (!goesOn || nextAfter(targets, until) === undefined) return 'done'
     }

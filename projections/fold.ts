@@ -45,19 +45,23 @@ function tableOf(tables: ReadonlyMap<string, Table>, name: string): Table {
   return table
 }
 
-/** Collects changes, in the order in which they happened, as at most one change a row. */
-export function createNet(tables: readonly Table[]): { add(changes: Iterable<RowChange>): void; readonly net: NetChanges } {
+/** Collects changes, in the order in which they happened, as at most one change a row; those that are added together are added all or not at all. */
+export function createNet(tables: readonly Table[]): { add(changes: readonly RowChange[]): void; readonly net: NetChanges } {
   const byName = named(tables)
   const net = new Map<string, Map<string, NetChange>>()
   return {
     net,
     add(changes) {
+      // All keys first: changes of which one has none leave nothing behind.
+      const keys: string[] = []
+      for (const change of changes) keys.push(rowKey(tableOf(byName, change.table), change.op === 'put' ? change.row : change.key))
+      let at = 0
       for (const change of changes) {
-        const table = tableOf(byName, change.table)
         let rows = net.get(change.table)
         if (rows === undefined) net.set(change.table, (rows = new Map<string, NetChange>()))
-        const key = rowKey(table, change.op === 'put' ? change.row : change.key)
+        const key = keys[at] ?? ''
         rows.set(key, joined(rows.get(key), change))
+        at += 1
       }
     },
   }
@@ -66,7 +70,7 @@ export function createNet(tables: readonly Table[]): { add(changes: Iterable<Row
 /** Many changes as their net effect. */
 export function coalesce(tables: readonly Table[], changes: Iterable<RowChange>): NetChanges {
   const collected = createNet(tables)
-  collected.add(changes)
+  collected.add([...changes])
   return collected.net
 }
 

@@ -173,7 +173,8 @@ async function send(sql: Sql, table: Table, statement: string, columns: readonly
     await new Promise(setImmediate)
   }
   for (const row of rows) {
-    for (const [at, column] of columns.entries()) {
+    for (let at = 0; at < columns.length; at += 1) {
+      const column = columns[at] ?? ''
       const cell = checkedCell(table, column, row[column])
       arrays[at]?.push(cell)
       if (typeof cell === 'string') characters += cell.length

@@ -11,7 +11,7 @@ import { sha256 } from '../../src/domain/hash.js'
 import { conversationOf } from '../../src/domain/ids.js'
 import { codedText } from '../../src/domain/text-search/codes.js'
 import { authorOf } from '../../src/domain/text-search/rank.js'
-import { storable, termCounts, TERMS_VERSION } from '../../src/domain/text-search/terms.js'
+import { codeCounts, storable, TERMS_VERSION } from '../../src/domain/text-search/terms.js'
 import type { Projection, Row, RowChange, Table } from '../projection.js'
 
 const coded = { terms: 'text', repeated: 'int4', length: 'int4', text: 'text', text_hash: 'text' } as const
@@ -71,7 +71,7 @@ export function searchedText(content: Parameters<typeof contentText>[0], calls: 
 
 const codedCells = (text: string): Row => {
   const shown = storable(text)
-  return { ...codedText(termCounts(shown)), text: shown, text_hash: sha256(shown) }
+  return { ...codedText(codeCounts(shown)), text: shown, text_hash: sha256(shown) }
 }
 
 // The header line of a batch is for people and tools; depth and times are columns, and as words they would match every year that is asked for.

@@ -4,7 +4,9 @@ import { createMemoryEventStore } from '../../src/adapters/memory/event-store.js
 import type { EventStore } from '../../src/ports/event-store.js'
 import type { Database } from '../../src/ports/sql.js'
 import { projections } from '../../projections/index.js'
+import { messageIdsProjection } from '../../projections/message-ids/projection.js'
 import { partitionOf } from '../../projections/partitions.js'
+import type { Projection } from '../../projections/projection.js'
 import { createProjectionRunner, ProjectionStopped, type ProjectionRunner, type RunnerOptions } from '../../projections/runner.js'
 import { createProjectionWatch } from '../../projections/watch.js'
 import { appended as message, decodeStored } from '../support/builders.js'
@@ -116,6 +118,30 @@ describeOnDatabases('partitions', (database) => {
     await able.catchUp()
     expect(await createProjectionWatch({ db, store, projections }).status()).toMatchObject(projections.map(() => ({ position: head, lagEvents: 0, state: 'idle' })))
     expect((await places()).every((place) => place.includes('/2 '))).toBe(true)
+  })
+
+  test('a row that is refused is found among the facts of its own partition alone, and all before it are applied', async () => {
+    for (const place of [0, 1, 2]) for (const id of ids) await record(store, `${id} ${String(place)}`, [message(`m${String(place)}`)])
+    const head = await store.head()
+    const refused: Projection = {
+      ...messageIdsProjection,
+      handlers: {
+        ...messageIdsProjection.handlers,
+        MessageAppended: (fact) => [{ op: 'put', table: 'message_ids', row: { conversation_id: fact.stream, event_id: fact.stream === 'conversation-c3 1' ? 'nul \0' : fact.id, revision: fact.revision } }],
+      },
+    }
+    const taken = new Map<number, number>()
+    const working = runner({ partitions: 4, batchSize: 200, projections: [refused], onApplied: (_name, partition, facts) => taken.set(partition, facts) })
+    await expect(working.catchUp()).rejects.toThrow('cannot apply MessageAppended at revision 0 of conversation-c3 1')
+    const stopped = partitionOf('c3 1', 4)
+    const wanted = [0, 1, 2].flatMap((place) => ids.map((id) => `${id} ${String(place)}`))
+    const before = wanted.slice(0, wanted.indexOf('c3 1')).filter((id) => partitionOf(id, 4) === stopped)
+    const others = wanted.filter((id) => partitionOf(id, 4) !== stopped)
+    const there = await db.query<{ conversation_id: string }>('select conversation_id from message_ids')
+    expect(there.map((row) => row.conversation_id.slice('conversation-'.length)).toSorted()).toEqual([...before, ...others].toSorted())
+    expect(taken.get(stopped) ?? 0).toBe(before.length)
+    const [status] = await createProjectionWatch({ db, store, projections: [refused] }).status()
+    expect(status?.partitions.filter((partition) => partition.stop === undefined)).toMatchObject(Array.from({ length: 3 }, () => ({ position: head })))
   })
 
   /** A message as it could have been in the place of the odd event. */

@@ -2,7 +2,7 @@
 import { beforeEach, expect, test } from '@jest/globals'
 import * as fc from 'fast-check'
 import type { Database } from '../../src/ports/sql.js'
-import { createFold } from '../../projections/fold.js'
+import { createFold, createNet } from '../../projections/fold.js'
 import type { Row, RowChange, Table } from '../../projections/projection.js'
 import { CellRefused, createTables, pointViews, writeChanges } from '../../projections/store.js'
 import { describeOnDatabases, rowsOf, silent } from '../support/projections.js'
@@ -114,4 +114,11 @@ test('a row without a part of its key, an unknown table and an unknown column ar
   expect(() => { fold.apply([{ op: 'put', table: 'names', row: { conversation_id: 'a' } }]) }).toThrow('name')
   expect(() => { fold.apply([{ op: 'delete', table: 'nothing', key: {} }]) }).toThrow('nothing')
   expect(() => { fold.apply([{ op: 'put', table: 'names', row: { conversation_id: 'a', name: 'x', size: 1 } }]) }).toThrow('size')
+})
+
+test('changes that are collected together are collected all or not at all', () => {
+  const collected = createNet(projection.tables)
+  collected.add([{ op: 'put', table: 'names', row: { conversation_id: 'a', name: 'x' } }])
+  expect(() => { collected.add([{ op: 'delete', table: 'names', key: { conversation_id: 'a', name: 'x' } }, { op: 'put', table: 'names', row: { conversation_id: 'a' } }]) }).toThrow('name')
+  expect([...(collected.net.get('names')?.values() ?? [])]).toEqual([{ op: 'put', row: { conversation_id: 'a', name: 'x' } }])
 })

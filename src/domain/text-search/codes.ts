@@ -6,8 +6,6 @@
  * search: a match never lies across a blank. A term shares its code with one of 10,000 other words once in 100,000 times; what that costs is
  * a hit too many. How often a term occurs is kept as once or more than once: measured, a full count finds no more.
  */
-import type { TermCounts } from './terms.js'
-
 export const CODE_LENGTH = 5
 /** A code and the blank behind it. */
 export const CODE_STEP = CODE_LENGTH + 1
@@ -23,11 +21,15 @@ function hash(term: string): number {
   return (value ^ (value >>> 16)) >>> 0
 }
 
-const letter = (value: number): number => ALPHABET.charCodeAt(value & 63)
+/** The number that the code of a term stands for. */
+export const codeValueOf = (term: string): number => hash(term) & 0x3fffffff
+
+const letters = Uint8Array.from(ALPHABET, (each) => each.charCodeAt(0))
+const letter = (value: number): number => letters[value & 63] ?? 0
 
 /** The code of a term. */
 export function codeOf(term: string): string {
-  const bits = hash(term)
+  const bits = codeValueOf(term)
   return String.fromCharCode(letter(bits), letter(bits >>> 6), letter(bits >>> 12), letter(bits >>> 18), letter(bits >>> 24))
 }
 
@@ -51,11 +53,33 @@ export interface CodedText {
   readonly length: number
 }
 
+/** The distinct terms of a text by the values of their codes, how often each is in it, and how many there are in all. */
+export interface CodeCounts {
+  readonly codes: readonly number[]
+  readonly counts: readonly number[]
+  readonly length: number
+}
+
+const BLANK = 0x20
+// Written as bytes and made a text once, in place of a string for each code.
+let written = Buffer.alloc(0)
+
 /** The codes of a text's terms. */
-export function codedText({ counts, length }: TermCounts): CodedText {
-  const twice = new Set<string>()
-  const once = new Set<string>()
-  for (const [term, count] of counts) (count > 1 ? twice : once).add(codeOf(term))
-  for (const code of twice) once.delete(code)
-  return { terms: [...twice, ...once].join(' '), repeated: twice.size, length }
+export function codedText({ codes, counts, length }: CodeCounts): CodedText {
+  const distinct = new Set<number>()
+  for (let at = 0; at < codes.length; at += 1) if ((counts[at] ?? 0) > 1) distinct.add(codes[at] ?? 0)
+  const repeated = distinct.size
+  for (const code of codes) distinct.add(code)
+  if (written.length < distinct.size * CODE_STEP) written = Buffer.alloc(distinct.size * CODE_STEP * 2)
+  let end = 0
+  for (const code of distinct) {
+    written[end] = letter(code)
+    written[end + 1] = letter(code >>> 6)
+    written[end + 2] = letter(code >>> 12)
+    written[end + 3] = letter(code >>> 18)
+    written[end + 4] = letter(code >>> 24)
+    written[end + CODE_LENGTH] = BLANK
+    end += CODE_STEP
+  }
+  return { terms: written.toString('latin1', 0, Math.max(0, end - 1)), repeated, length }
 }

@@ -6,7 +6,9 @@
  * overlapping pairs of letters and the single letters, since no word list is asked. Words that only hold sentences together
  * (`the`, `did`, `的`) are no terms: they would be half of the index, and measured on labelled questions they find nothing.
  */
+import type { CodeCounts } from './codes.js'
 import { stemOf } from './stem.js'
+import { createVocabulary, HASH_START, hashed, holding, int32 } from './vocabulary.js'
 
 /** Raise it when the terms of a text change: stored terms of another version do not match. */
 export const TERMS_VERSION = 1
@@ -23,10 +25,29 @@ export const MAX_DISTINCT_TERMS = 3_000
 /** Characters of a text that are looked at; a text of a megabyte would hold up everything behind it for a second. */
 const MAX_TEXT_LENGTH = 200_000
 
-const UNSPACED = String.raw`\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}ー`
-const runs = new RegExp(String.raw`[${UNSPACED}]+|[[\p{L}\p{N}\p{M}]--[${UNSPACED}]]+`, 'gv')
-const startsUnspaced = new RegExp(`^[${UNSPACED}]`, 'v')
+const unspaced = String.raw`[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}ー]`
+const startsUnspaced = new RegExp(`^${unspaced}`, 'u')
+const startsSpaced = new RegExp(String.raw`^(?!${unspaced})[\p{L}\p{N}\p{M}]`, 'u')
 const accented = /(\p{Script=Latin})\p{M}+/gu
+
+// What a letter is to the tokenizer.
+const NONE = 1
+const SPACED = 2
+const UNSPACED = 3
+const kindOf = (letter: string): number => (startsSpaced.test(letter) ? SPACED : startsUnspaced.test(letter) ? UNSPACED : NONE)
+
+/** The kind of each code unit, 0 for one that was not asked for yet. Halves of a letter stay 0. */
+const kinds = new Uint8Array(0x10000)
+
+function kindAt(text: string, at: number): number {
+  const unit = text.charCodeAt(at)
+  const known = kinds[unit]
+  if (known !== undefined && known !== 0) return known
+  if (unit < 0xd800 || unit > 0xdfff) return (kinds[unit] = kindOf(String.fromCharCode(unit)))
+  // A letter of two halves is asked for each time; hardly any text has one. A half alone is none.
+  const letter = text.codePointAt(unit < 0xdc00 ? at : at - 1) ?? 0
+  return letter > 0xffff ? kindOf(String.fromCodePoint(letter)) : NONE
+}
 
 // English words without a subject of their own: articles, pronouns, auxiliaries, prepositions, conjunctions, question words, and what
 // chats fill their pauses with. "may" is missing because it is a month too.
@@ -58,40 +79,97 @@ const functionLetters: ReadonlySet<string> = new Set(FUNCTION_LETTERS)
 
 const vagueTerms: ReadonlySet<string> = new Set([...VAGUE_WORDS.trim().split(/\s+/u).map(stemOf), ...VAGUE_PAIRS.trim().split(/\s+/u)])
 
-const plainWords = /[a-z0-9]+/g
 const isPlain = (text: string): boolean => !/[^\0-\x7f]/.test(text)
 
 function folded(text: string): string {
+  if (isPlain(text)) return text.toLowerCase()
   const lower = text.normalize('NFKC').toLowerCase()
   // Only where an accent can be is it taken off: "café" is found by "cafe".
   return /[\u00c0-\u024f\u1e00-\u1eff]/u.test(lower) ? lower.normalize('NFD').replace(accented, '$1').normalize('NFC') : lower
 }
 
-/** The words of a text and its runs of letters of scripts without spaces. Most texts are ASCII, where this takes a fifth of the time. */
-const runsOf = (text: string): readonly string[] => (isPlain(text) ? text.toLowerCase().match(plainWords) : folded(text).match(runs)) ?? []
+/** What a piece of letters stands for: a word, or one or two letters of a script without spaces. '' for a piece that is no term. */
+function meaningOf(letters: string): string {
+  if (startsUnspaced.test(letters)) return Array.from(letters).every((letter) => functionLetters.has(letter)) ? '' : letters
+  if (letters.length > MAX_TERM_LETTERS) return letters.slice(0, MAX_TERM_LETTERS)
+  return functionWords.has(letters) ? '' : stemOf(letters)
+}
+const vocabulary = createVocabulary(meaningOf)
 
-function unspacedTerms(run: string): readonly string[] {
-  const letters = Array.from(run)
-  return letters.flatMap((letter, at) => {
-    const isFunction = functionLetters.has(letter)
-    const before = letters[at - 1]
-    const pair = before !== undefined && !(isFunction && functionLetters.has(before)) ? [before + letter] : []
-    return isFunction ? pair : [letter, ...pair]
-  })
+/** The letters of a run of a script without spaces, and its pairs. Says where the run ends. */
+function readUnspaced(text: string, from: number, add: (term: number) => void): number {
+  let at = from
+  let before = from
+  let hashBefore = HASH_START
+  while (at < text.length && kindAt(text, at) === UNSPACED) {
+    const to = at + ((text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1)
+    let hash = HASH_START
+    let hashOfPair = hashBefore
+    for (let each = at; each < to; each += 1) {
+      hash = hashed(hash, text.charCodeAt(each))
+      hashOfPair = hashed(hashOfPair, text.charCodeAt(each))
+    }
+    add(vocabulary.termAt(text, at, to, hash))
+    if (at > from) add(vocabulary.termAt(text, before, to, hashOfPair))
+    before = at
+    hashBefore = hash
+    at = to
+  }
+  return at
 }
 
-// Stems cost 2 µs a word and conversations repeat their words, so the latest are kept; '' stands for a word that is no term.
-const KEPT_WORDS = 50_000
-const kept = new Map<string, string>()
+// For each term the number of the text in which it was read last, and its place among that text's terms.
+let seen = int32(0x20000)
+let reading = 0
+const MOST_READINGS = 0x7fffffff
 
-function wordTerm(word: string): string {
-  const seen = kept.get(word)
-  if (seen !== undefined) return seen
-  if (word.length > MAX_TERM_LETTERS) return word.slice(0, MAX_TERM_LETTERS)
-  const term = functionWords.has(word) ? '' : stemOf(word)
-  if (kept.size >= KEPT_WORDS) kept.clear()
-  kept.set(word, term)
-  return term
+interface Read {
+  /** The numbers of the distinct terms, in the order of their first place. */
+  readonly terms: readonly number[]
+  readonly counts: readonly number[]
+  readonly length: number
+}
+
+function read(given: string): Read {
+  vocabulary.begin()
+  if (reading === MOST_READINGS) {
+    seen.fill(0)
+    reading = 0
+  }
+  const text = folded(given.slice(0, MAX_TEXT_LENGTH))
+  const terms: number[] = []
+  const counts: number[] = []
+  let length = 0
+  reading += 1
+  const add = (term: number): void => {
+    if (term === 0) return
+    if (seen[term * 2] === reading) {
+      const place = seen[term * 2 + 1] ?? 0
+      counts[place] = (counts[place] ?? 0) + 1
+    } else if (terms.length < MAX_DISTINCT_TERMS) {
+      seen = holding(seen, term * 2 + 1, int32)
+      seen[term * 2] = reading
+      seen[term * 2 + 1] = terms.length
+      terms.push(term)
+      counts.push(1)
+    } else return
+    length += 1
+  }
+
+  for (let at = 0; at < text.length; ) {
+    const kind = kindAt(text, at)
+    const from = at
+    if (kind === SPACED) {
+      let hash = HASH_START
+      do {
+        hash = hashed(hash, text.charCodeAt(at))
+        at += 1
+      } while (at < text.length && kindAt(text, at) === SPACED)
+      add(vocabulary.termAt(text, from, at, hash))
+    } else if (kind === UNSPACED) at = readUnspaced(text, from, add)
+    else at += 1
+  }
+  return { terms, counts, length }
 }
 
 /** How often each term is in a text, in the order of their first place, and how many there are in all. */
@@ -102,23 +180,14 @@ export interface TermCounts {
 
 /** The terms of a text. */
 export function termCounts(text: string): TermCounts {
-  const counts = new Map<string, number>()
-  let length = 0
-  const add = (term: string): void => {
-    const count = counts.get(term)
-    if (count === undefined && counts.size >= MAX_DISTINCT_TERMS) return
-    counts.set(term, (count ?? 0) + 1)
-    length += 1
-  }
-  for (const run of runsOf(text.slice(0, MAX_TEXT_LENGTH))) {
-    // Below the first letter of any script without spaces, nothing has to be looked up.
-    if (run.charCodeAt(0) >= 0x0e00 && startsUnspaced.test(run)) for (const term of unspacedTerms(run)) add(term)
-    else {
-      const term = wordTerm(run)
-      if (term !== '') add(term)
-    }
-  }
-  return { counts, length }
+  const { terms, counts, length } = read(text)
+  return { counts: new Map(terms.map((term, at) => [vocabulary.text(term), counts[at] ?? 0])), length }
+}
+
+/** The same, each term as the value of its code. */
+export function codeCounts(text: string): CodeCounts {
+  const { terms, counts, length } = read(text)
+  return { codes: terms.map((term) => vocabulary.code(term)), counts, length }
 }
 
 /** The distinct terms of a query, in its order. */

@@ -3,7 +3,7 @@ import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { codedText, codeOf, codeValueAt, CODE_LENGTH } from '../../../src/domain/text-search/codes.js'
 import { stemOf } from '../../../src/domain/text-search/stem.js'
-import { isSingleLetter, MAX_DISTINCT_TERMS, queryTerms, storable, termCounts } from '../../../src/domain/text-search/terms.js'
+import { codeCounts, isSingleLetter, MAX_DISTINCT_TERMS, queryTerms, storable, termCounts } from '../../../src/domain/text-search/terms.js'
 
 const shares = (a: string, b: string): boolean => queryTerms(a).some((term) => queryTerms(b).includes(term))
 
@@ -52,6 +52,31 @@ describe('terms', () => {
     expect(termCounts(`${many} w1`).counts.get('w1')).toBe(2)
   })
 
+  test('are those that one expression for words finds, whatever stands beside what', () => {
+    const scripts = String.raw`\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\p{sc=Thai}ー`
+    const words = new RegExp(String.raw`[${scripts}]+|[[\p{L}\p{N}\p{M}]--[${scripts}]]+`, 'gv')
+    const expected = (text: string): string[] =>
+      (text.match(words) ?? []).flatMap((run) => {
+        if (!/[猫狗𠀀]/u.test(run)) return [stemOf(run)]
+        const letters = Array.from(run)
+        return letters.flatMap((letter, at) => (at === 0 ? [letter] : [letter, `${letters[at - 1] ?? ''}${letter}`]))
+      })
+    // Letters of two code units, their halves alone, and what is no letter.
+    const piece = fc.constantFrom('cats', 'x', '7', ' ', '.', '猫', '狗', '𠀀', '𐌰', '\ud840', '\udc00', '\u{1f600}')
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 20 }).map((pieces) => pieces.join('')), (text) => {
+        expect(queryTerms(text)).toEqual([...new Set(expected(text))])
+      }),
+    )
+  })
+
+  test('stay the same when what was learnt of words is forgotten, and within a text of more words than are kept', () => {
+    const before = codedText(codeCounts('The cats of Zürich, 我的猫'))
+    for (let text = 0; text < 40; text += 1) queryTerms(Array.from({ length: 9_000 }, (_, place) => `w${String(text * 9_000 + place)}`).join(' '))
+    expect(codedText(codeCounts('The cats of Zürich, 我的猫'))).toEqual(before)
+    expect(termCounts(`cats ${Array.from({ length: 30_000 }, (_, place) => `v${place.toString(36)}`).join(' ')} cat`).counts.get('cat')).toBe(2)
+  })
+
   test('NUL and lone surrogates leave a text that Postgres takes', () => {
     expect(storable('a\0b\ud800c')).toBe('ab\ufffdc')
     expect(queryTerms('needle\0 \ud800hay')).toEqual(['needl', 'hai'])
@@ -82,7 +107,13 @@ describe('codes', () => {
   })
 
   test('a text is its distinct codes, repeated ones first', () => {
-    expect(codedText(termCounts('dog cat cats'))).toEqual({ terms: `${codeOf('cat')} ${codeOf('dog')}`, repeated: 1, length: 3 })
-    expect(codedText(termCounts(''))).toEqual({ terms: '', repeated: 0, length: 0 })
+    expect(codedText(codeCounts('dog cat cats'))).toEqual({ terms: `${codeOf('cat')} ${codeOf('dog')}`, repeated: 1, length: 3 })
+    expect(codedText(codeCounts(''))).toEqual({ terms: '', repeated: 0, length: 0 })
+  })
+
+  test('two terms with one code are one, repeated where either is', () => {
+    const [code, other] = [codeValueAt(codeOf('cat'), 0), codeValueAt(codeOf('dog'), 0)]
+    expect(codedText({ codes: [code, other, code], counts: [1, 1, 1], length: 3 })).toEqual({ terms: `${codeOf('cat')} ${codeOf('dog')}`, repeated: 0, length: 3 })
+    expect(codedText({ codes: [other, code, code], counts: [1, 1, 2], length: 4 })).toEqual({ terms: `${codeOf('cat')} ${codeOf('dog')}`, repeated: 1, length: 4 })
   })
 })

@@ -3,12 +3,12 @@ import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { emptyTermTable, type TermTable } from '../../../projections/archive-index/term-table.js'
 import { codedText, codeOf } from '../../../src/domain/text-search/codes.js'
-import { termCounts } from '../../../src/domain/text-search/terms.js'
+import { codeCounts } from '../../../src/domain/text-search/terms.js'
 
 const words = ['ant', 'bee', 'cat', 'dog', 'elk']
 
 const added = (table: TermTable, texts: readonly string[]): TermTable => {
-  const coded = texts.map((text) => codedText(termCounts(text)))
+  const coded = texts.map((text) => codedText(codeCounts(text)))
   return table.withLines(coded.map(({ terms }) => terms).join('\n'), coded.map(({ repeated }) => repeated))
 }
 
