@@ -1,7 +1,7 @@
 /**
  * SHA-256, canonical JSON (RFC 8785) and ids that derive from content. Pure: the same input gives the same answer on any machine.
  */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import canonicalizeModule from 'canonicalize'
 
 // The package is CommonJS with an ESM-style declaration, so its type under NodeNext is the module and not the function.
@@ -10,7 +10,7 @@ const canonicalize = canonicalizeModule as unknown as (value: unknown) => string
 
 /** SHA-256 of the text's UTF-8 bytes, as 64 hexadecimal digits. */
 export function sha256(text: string): string {
-  return createHash('sha256').update(text, 'utf8').digest('hex')
+  return hash('sha256', text, 'hex')
 }
 
 /** Canonical JSON of a value (RFC 8785): keys in order, no white space; fields that are undefined are left out. */
