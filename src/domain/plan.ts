@@ -9,9 +9,15 @@ import { legalCuts } from './cut-rules.js'
 import type { FactData, Trigger } from './events.js'
 import { hardLimit, softLimit, type Policy } from './policy.js'
 
+interface RecordedChunk {
+  readonly kind: 'recorded'
+  readonly chunk: Chunk
+  readonly messages: readonly LiveMessage[]
+}
+
 /** A chunk of a plan: recorded already, or still to be summarized. */
 export type PlannedChunk =
-  | { readonly kind: 'recorded'; readonly chunk: Chunk; readonly messages: readonly LiveMessage[] }
+  | RecordedChunk
   | { readonly kind: 'new'; readonly messages: readonly LiveMessage[] }
 
 export interface Plan {
@@ -60,9 +66,12 @@ function foldableSegments(state: Conversation, policy: Policy, keep: number): Se
     .filter((segment) => segment.length > 0)
 }
 
-/** Borders where the segments before them, joined, have exactly these messages. */
-function takeRecorded(segments: readonly Segment[], chunks: readonly Chunk[]): { taken: PlannedChunk[]; rest: Segment[] } {
-  const taken: PlannedChunk[] = []
+/**
+ * Takes the recorded chunks whose messages are a run at the head of what is left. One that is not (a pin holds what it covers) is passed over:
+ * ending there would have what stands behind it bought again and again.
+ */
+function takeRecorded(segments: readonly Segment[], chunks: readonly Chunk[]): { taken: RecordedChunk[]; rest: Segment[] } {
+  const taken: RecordedChunk[] = []
   let rest = [...segments]
   for (const chunk of chunks) {
     let messages: LiveMessage[] = []
@@ -72,7 +81,7 @@ function takeRecorded(segments: readonly Segment[], chunks: readonly Chunk[]): {
       used += 1
     }
     const unchanged = messages.length === chunk.messageIds.length && messages.every((message, at) => message.messageId === chunk.messageIds[at])
-    if (!unchanged) break
+    if (!unchanged) continue
     taken.push({ kind: 'recorded', chunk, messages })
     rest = rest.slice(used)
   }
@@ -206,7 +215,7 @@ export function planAhead(state: Conversation): ChunkAhead | undefined {
   // One that has another behind it is as large as a request may be.
   const whole = messages !== undefined && (next !== undefined || isFull(messages, policy)) && tokensOf(messages) > 2 * policy.maxSummaryTokens
   if (!whole) return undefined
-  return { messages, continues: state.chunks[taken.length - 1] }
+  return { messages, continues: taken.at(-1)?.chunk }
 }
 
 /** Whether a cycle is due now: a limit is reached, and no back-off after failures holds it. */
