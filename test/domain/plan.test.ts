@@ -95,6 +95,12 @@ describe('ahead of need', () => {
     return next === undefined ? undefined : `${next.messages.map((one) => one.messageId).join(' ')} behind ${next.continues?.chunkId ?? 'nothing'}`
   }
 
+  it('what is recorded behind a chunk that a pin holds is not bought again', () => {
+    const held = [...messages(15), summarized('c1', ['m0']), pinned('m0', 1n), summarized('c2', ['m1', 'm2', 'm3', 'm4'])]
+    expect(ahead(state({}, ...held))).toBe('m5 m6 m7 m8 behind c2')
+    expect(chunksOf(planned(state({}, ...held, message(15))))[0]).toBe('recorded m1 m2 m3 m4')
+  })
+
   it('nothing is planned while the context is far from its limit, or when it is reached', () => {
     expect(ahead(state({}, ...messages(14)))).toBeUndefined()
     expect(ahead(state({}, ...messages(16)))).toBeUndefined()
