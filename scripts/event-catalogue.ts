@@ -16,6 +16,12 @@ const SAYS: Readonly<Record<FactType, string>> = {
   MessagesPruned: 'messages left the live context, archived batches cover them; closes the books: what the next load needs is carried forward',
   CompactionFailed: 'a summary could not be had; the context is as it was',
   CompactionCouldNotHelp: 'the context is at a limit, and nothing may be folded that would help',
+  EditionStarted: 'the same history is compacted again, under this configuration and by this summarizer; first in the stream of an edition, and again when a dropped one is taken up',
+  EditionAdvanced: 'an edition has seen the conversation up to a revision; what follows was decided on that',
+  EditionDropped: 'an edition is given up; what it recorded stays',
+  EditionAdopted: 'an edition is in force: its batches, its window and its configuration; closes the books',
+  EditionReverted: 'what an edition had replaced is in force again, with all messages that came since; closes the books',
+  CycleUndone: 'the messages of the last cycles are live again, and what these cycles had made is out of use; closes the books',
   PromptRegistered: 'the text of a template or persona that was used, in the stream of its hash',
 }
 
@@ -53,7 +59,7 @@ function table(schema: z.ZodType): string {
 const page = [
   '# The facts',
   '',
-  'Written by `npm run catalogue` from `src/domain/events.ts`; do not edit. Streams: `conversation-<conversationId>`, and `prompt-<SHA-256>` for prompts.',
+  'Written by `npm run catalogue` from `src/domain/events.ts`; do not edit. Streams: `conversation-<conversationId>`, `edition-<editionId>-<conversationId>` for a history that is compacted again, and `prompt-<SHA-256>` for prompts.',
   'Data above 64 KiB lies beside the log under its SHA-256; the event then carries `{ claimCheck: { sha256, bytes, preview } }`.',
   '',
   '## Metadata of every fact',

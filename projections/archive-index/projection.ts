@@ -3,10 +3,11 @@
  *
  * A message's row is written once and never changes; when it is archived is said by the row of its batch, which names it. (A mark on the
  * message's own row would write the row and all its index entries a second time.) A batch that became part
- * of a later one stays as provenance, inactive and without terms, because a message still belongs to the batch that first archived it.
+ * of a later one stays as provenance, inactive: a message still belongs to the batch that first archived it, and a fact that puts other batches
+ * into force may make it active again.
  */
 import { contentText, type ToolCall } from '../../src/domain/message.js'
-import type { RecordedFact } from '../../src/domain/events.js'
+import type { RecordedFact, TakeoverType } from '../../src/domain/events.js'
 import { sha256 } from '../../src/domain/hash.js'
 import { conversationOf } from '../../src/domain/ids.js'
 import { codedText } from '../../src/domain/text-search/codes.js'
@@ -38,7 +39,7 @@ const batches: Table = {
     last_revision: 'int8',
     start_time: 'text',
     end_time: 'text',
-    /** False since it became part of a later one. */
+    /** False since it became part of a later one, and while it is not in force. */
     active: 'boolean',
     // JSON texts.
     message_ids: 'text',
@@ -96,10 +97,16 @@ const batchRow = (fact: RecordedFact<'BatchArchived' | 'BatchesResummarized'>): 
   },
 })
 
+/** Every batch has its row since it was recorded; which of them are searched is all that changes. */
+const inForce = (fact: RecordedFact<TakeoverType>): readonly RowChange[] => {
+  const mark = (batch_id: string, active: boolean): RowChange => ({ op: 'patch', table: batches.name, key: { conversation_id: conversationIdOf(fact), batch_id }, set: { active } })
+  return [...fact.data.retired.map((id) => mark(id, false)), ...fact.data.batches.map(({ batchId }) => mark(batchId, true))]
+}
+
 export const archiveIndex: Projection = {
   name: 'archive-index',
   // Stored terms of another tokenizer match nothing, so its version is part of ours.
-  version: 100 + TERMS_VERSION,
+  version: 200 + TERMS_VERSION,
   tables: [messages, batches, scopes],
   handlers: {
     // A conversation of no scope has no row, so that a later configuration which leaves the scope out takes nothing away.
@@ -128,7 +135,7 @@ export const archiveIndex: Projection = {
         op: 'patch',
         table: batches.name,
         key: { conversation_id: conversationIdOf(fact), batch_id },
-        set: { active: false, terms: null },
+        set: { active: false },
       })),
       batchRow(fact),
     ],
@@ -136,6 +143,12 @@ export const archiveIndex: Projection = {
     MessagesPruned: 'ignore',
     CompactionFailed: 'ignore',
     CompactionCouldNotHelp: 'ignore',
+    EditionStarted: 'ignore',
+    EditionAdvanced: 'ignore',
+    EditionDropped: 'ignore',
+    EditionAdopted: (fact) => inForce(fact),
+    EditionReverted: (fact) => inForce(fact),
+    CycleUndone: (fact) => inForce(fact),
     PromptRegistered: 'ignore',
   },
 }

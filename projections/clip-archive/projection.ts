@@ -1,10 +1,10 @@
 /**
- * The clip-archive view: every batch that was ever archived, and for each conversation what its last prune carried forward.
+ * The clip-archive view: every batch that was ever archived, and for each conversation what the last fact carried forward that closed its books.
  *
  * A batch is held when it is recorded and shown from the next prune on, so between two cycles the view does not change.
  * Sources of a re-summarized batch stay here: a view as of an earlier prune, or an audit, opens them.
  */
-import type { RecordedFact } from '../../src/domain/events.js'
+import type { ClosingType, RecordedFact } from '../../src/domain/events.js'
 import { conversationOf } from '../../src/domain/ids.js'
 import type { Projection, RowChange, Table } from '../projection.js'
 
@@ -40,7 +40,7 @@ const views: Table = {
   columns: {
     conversation_id: 'text',
     cycle: 'int4',
-    /** Of the prune that this is from. */
+    /** Of the fact that this is from: it closed the books. */
     revision: 'int8',
     window_start: 'int8',
     /** JSON text: the active batches in their order. */
@@ -85,9 +85,26 @@ const heldBatch = (fact: RecordedFact<'BatchArchived' | 'BatchesResummarized'>):
   },
 })
 
+const viewOf = (fact: RecordedFact<ClosingType>): RowChange => ({
+  op: 'put',
+  table: views.name,
+  row: {
+    conversation_id: conversationIdOf(fact),
+    cycle: fact.data.cycle,
+    revision: fact.revision,
+    window_start: fact.data.windowStart,
+    batch_ids: JSON.stringify(fact.data.carried.batches.map(({ batchId }) => batchId)),
+    messages_compressed: fact.data.carried.messagesCompressed,
+    tokens_before: fact.data.tokensBefore,
+    tokens_after: fact.data.tokensAfter,
+    context_hash: fact.data.contextHash,
+    recorded_at: fact.metadata.recordedAt,
+  },
+})
+
 export const clipArchive: Projection = {
   name: 'clip-archive',
-  version: 1,
+  version: 2,
   tables: [batches, views],
   handlers: {
     ConversationConfigured: 'ignore',
@@ -97,24 +114,13 @@ export const clipArchive: Projection = {
     ChunkSummarized: 'ignore',
     BatchArchived: (fact) => [heldBatch(fact)],
     BatchesResummarized: (fact) => [heldBatch(fact)],
-    MessagesPruned: (fact) => [
-      {
-        op: 'put',
-        table: views.name,
-        row: {
-          conversation_id: conversationIdOf(fact),
-          cycle: fact.data.cycle,
-          revision: fact.revision,
-          window_start: fact.data.windowStart,
-          batch_ids: JSON.stringify(fact.data.carried.batches.map(({ batchId }) => batchId)),
-          messages_compressed: fact.data.carried.messagesCompressed,
-          tokens_before: fact.data.tokensBefore,
-          tokens_after: fact.data.tokensAfter,
-          context_hash: fact.data.contextHash,
-          recorded_at: fact.metadata.recordedAt,
-        },
-      },
-    ],
+    MessagesPruned: (fact) => [viewOf(fact)],
+    EditionAdopted: (fact) => [viewOf(fact)],
+    EditionReverted: (fact) => [viewOf(fact)],
+    CycleUndone: (fact) => [viewOf(fact)],
+    EditionStarted: 'ignore',
+    EditionAdvanced: 'ignore',
+    EditionDropped: 'ignore',
     CompactionFailed: 'ignore',
     CompactionCouldNotHelp: 'ignore',
     PromptRegistered: 'ignore',

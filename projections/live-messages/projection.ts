@@ -5,7 +5,7 @@
  * How many messages a conversation has is no column: it is the rows that are live plus `messages_compressed`, which `queries.ts` counts,
  * since a handler reads nothing and so cannot count.
  */
-import type { RecordedFact } from '../../src/domain/events.js'
+import type { FactData, RecordedFact, TakeoverType } from '../../src/domain/events.js'
 import { conversationOf } from '../../src/domain/ids.js'
 import type { Projection, Row, RowChange, Table } from '../projection.js'
 
@@ -68,26 +68,27 @@ const onlyListed = (fact: RecordedFact): readonly RowChange[] => [listed(fact)]
 
 const messageKey = (fact: RecordedFact, message_id: string): Row => ({ conversation_id: conversationIdOf(fact), message_id })
 
+function messageRow(fact: RecordedFact, data: FactData<'MessageAppended'>, revision: bigint): RowChange {
+  const { messageId, createdAt, tokens, pinned, ...body } = data
+  const row = { ...messageKey(fact, messageId), revision, role: body.role, created_at: createdAt, tokens, pinned: pinned === true, body: JSON.stringify(body) }
+  return { op: 'put', table: messages.name, row }
+}
+
+/** What comes back is whole in the fact, so that the rows follow in one step, whatever had been live before. */
+const tookOver = (fact: RecordedFact<TakeoverType>): readonly RowChange[] => [
+  ...fact.data.left.map((messageId): RowChange => ({ op: 'delete', table: messages.name, key: messageKey(fact, messageId) })),
+  ...fact.data.restored.map(({ revision, ...data }) => messageRow(fact, data, revision)),
+  listed(fact, { cycles: fact.data.cycle, messages_compressed: fact.data.carried.messagesCompressed, window_start: fact.data.windowStart }),
+]
+
 export const liveMessages: Projection = {
   name: 'live-messages',
-  version: 1,
+  version: 2,
   tables: [messages, conversations],
   handlers: {
     // The scope is said once and never changes, but the first fact that says it need not be the first of the stream.
     ConversationConfigured: (fact) => [listed(fact, fact.data.scope === undefined ? {} : { scope: fact.data.scope })],
-    MessageAppended: (fact) => {
-      const { messageId, createdAt, tokens, pinned, ...body } = fact.data
-      const row = {
-        ...messageKey(fact, messageId),
-        revision: fact.revision,
-        role: body.role,
-        created_at: createdAt,
-        tokens,
-        pinned: pinned === true,
-        body: JSON.stringify(body),
-      }
-      return [{ op: 'put', table: messages.name, row }, listed(fact, { last_message_at: createdAt })]
-    },
+    MessageAppended: (fact) => [messageRow(fact, fact.data, fact.revision), listed(fact, { last_message_at: fact.data.createdAt })],
     MessagePinned: (fact) => [
       { op: 'patch', table: messages.name, key: messageKey(fact, fact.data.messageId), set: { pinned: true } },
       listed(fact),
@@ -107,6 +108,13 @@ export const liveMessages: Projection = {
     ],
     CompactionFailed: onlyListed,
     CompactionCouldNotHelp: onlyListed,
+    EditionAdopted: tookOver,
+    EditionReverted: tookOver,
+    CycleUndone: tookOver,
+    // What an edition does on its own changes nothing here until it is adopted.
+    EditionStarted: 'ignore',
+    EditionAdvanced: 'ignore',
+    EditionDropped: 'ignore',
     // It lies in a stream of its own, which belongs to no conversation.
     PromptRegistered: 'ignore',
   },

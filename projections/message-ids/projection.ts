@@ -31,6 +31,12 @@ export const messageIdsProjection: Projection = {
     MessagesPruned: 'ignore',
     CompactionFailed: 'ignore',
     CompactionCouldNotHelp: 'ignore',
+    EditionStarted: 'ignore',
+    EditionAdvanced: 'ignore',
+    EditionDropped: 'ignore',
+    EditionAdopted: 'ignore',
+    EditionReverted: 'ignore',
+    CycleUndone: 'ignore',
     PromptRegistered: 'ignore',
   },
 }

@@ -5,7 +5,7 @@
 import { either as E } from 'fp-ts'
 import { summaryOf, type Batch } from '../domain/batch.js'
 import type { Chunk, Conversation, LiveMessage } from '../domain/conversation.js'
-import type { Command, SummaryResult } from '../domain/decide.js'
+import { lineOf, type Command, type SummaryResult } from '../domain/decide.js'
 import type { FactData } from '../domain/events.js'
 import { chunkIdOf } from '../domain/ids.js'
 import { splitChunk, type PlannedChunk } from '../domain/plan.js'
@@ -53,8 +53,8 @@ export function policyOf(state: Conversation): Policy {
 
 export interface BuyerDependencies extends StepDependencies {
   readonly summarizer: Summarizer
-  /** Stands in at the hard limit, where the policy allows it. */
-  readonly standIn: Summarizer
+  /** Stands in at the hard limit, where the policy allows it; without one, nobody does. */
+  readonly standIn?: Summarizer | undefined
   readonly persona: string
 }
 
@@ -96,14 +96,18 @@ export class Buyer {
       if (signal?.aborted === true) throw new Later(0)
       if (left.failure === 'request-too-large' && step === 'chunk' && job.kind === 'chunk' && job.messages.length > 1) throw new Stop(left)
       await this.recordFailure(job, left, trigger, step)
-      const mayStandIn = trigger === 'hard' && step === 'chunk' && policyOf(state).standIn === 'extractive'
-      if (!mayStandIn) throw new Stop(left)
+      if (step !== 'chunk' || !this.mayStandIn(state, trigger)) throw new Stop(left)
       this.standingIn = true
       this.stoodInFor = left
     }
-    const answer = await summarizeStep(this.deps, this.deps.standIn, job, { standIn: true, spent, signal })
+    const { standIn = this.deps.summarizer } = this.deps
+    const answer = await summarizeStep(this.deps, standIn, job, { standIn: true, spent, signal })
     if (E.isRight(answer)) return answer.right
     throw answer.left.kind === 'NoRoomYet' ? new Later(answer.left.opensInMs) : new Stop(answer.left)
+  }
+
+  private mayStandIn(state: Conversation, trigger: Asking): boolean {
+    return trigger === 'hard' && this.deps.standIn !== undefined && policyOf(state).standIn === 'extractive'
   }
 
   private recordFailure(job: SummaryJob, failure: SummarizerFailure, trigger: Asking, step: 'chunk' | 'resummarize'): Promise<Conversation> {
@@ -132,7 +136,7 @@ export class Buyer {
       }
       const job: SummaryJob = { ...this.jobBase(state), kind: 'chunk', messages, existingSummary: background.summary }
       await this.recordFailure(job, stop.failure, trigger, 'chunk')
-      if (trigger !== 'hard' || policyOf(state).standIn !== 'extractive') throw stop
+      if (!this.mayStandIn(state, trigger)) throw stop
       this.standingIn = true
       this.stoodInFor = stop.failure
       result = await this.chunk(state, messages, background, trigger)
@@ -140,7 +144,7 @@ export class Buyer {
     const messageIds = messages.map((message) => message.messageId)
     await this.options.record({ type: 'RecordChunk', messageIds, continues: background.chunkId, ...result })
     this.summaries += 1
-    return { summary: result.summary, chunkId: chunkIdOf(this.options.conversationId, messageIds, result.summarizer.requestHash) }
+    return { summary: result.summary, chunkId: chunkIdOf(lineOf(state), messageIds, result.summarizer.requestHash) }
   }
 
   /** Whether the recorded chunk is what this summarizer would be asked for today; a stand-in's summary is good as well, once bought. */
@@ -148,7 +152,7 @@ export class Buyer {
     const job: SummaryJob = { ...this.jobBase(state), kind: 'chunk', messages: planned.messages, existingSummary: background.summary }
     const { requestHash, standIn } = planned.chunk.summarizer
     const asked = (summarizer: Summarizer): boolean => { const prepared = prepare(summarizer, job); return E.isRight(prepared) && prepared.right.requestHash === requestHash }
-    return asked(this.deps.summarizer) || (standIn === true && asked(this.deps.standIn))
+    return asked(this.deps.summarizer) || (standIn === true && this.deps.standIn !== undefined && asked(this.deps.standIn))
   }
 
   /** Summarizes batches as one and records it. */

@@ -18,7 +18,7 @@ import type { Conversations } from './handle-command.js'
 export type { CompactFailure } from './buy-summaries.js'
 
 export interface CompactDependencies extends BuyerDependencies {
-  readonly conversations: Conversations
+  readonly conversations: Pick<Conversations, 'load' | 'handle'>
   readonly claims: Claims
   readonly clock: Clock
   readonly actor: string

@@ -5,6 +5,7 @@
 import { either as E } from 'fp-ts'
 import { contextOf, type Context } from '../domain/context.js'
 import { liveMessage, type Conversation } from '../domain/conversation.js'
+import { closingTypes } from '../domain/events.js'
 import { hashOf } from '../domain/hash.js'
 import { conversationStream } from '../domain/ids.js'
 import { parseMessage, type ChatMessage, type MessageInput, type NewMessage } from '../domain/message.js'
@@ -34,23 +35,23 @@ export interface CompressDependencies {
   readonly onProblem: (problem: unknown) => void
 }
 
-/** The prune that made this view: walks the prunes back by the hashes that they recorded. */
-async function pruneOfView(log: Log, state: Conversation, view: string): Promise<bigint | undefined> {
+/** The fact that made this view: walks back over those that closed the books, by the hashes that they recorded. */
+async function makerOfView(log: Log, state: Conversation, view: string): Promise<bigint | undefined> {
   const wanted = hashOf(view)
-  let at = state.lastPrune
+  let at = state.lastClosing
   while (at !== undefined) {
     const [stored] = await log.store.readRevisions(conversationStream(state.conversationId), [at])
     const fact = stored === undefined ? undefined : await decodeFact(stored, log.bodies)
-    if (fact === undefined || !isOfType(fact, 'MessagesPruned')) return undefined
+    if (fact === undefined || !isOfType(fact, ...closingTypes)) return undefined
     if (fact.data.viewHash === wanted) return at
     at = fact.data.previous
   }
   return undefined
 }
 
-/** What the conversation showed right after the prune that made this view, and every message that was recorded since. */
+/** What the conversation showed right after the fact that made this view, and every message that was recorded since. */
 async function shownSince(log: Log, state: Conversation, view: string): Promise<Expected[] | undefined> {
-  const at = await pruneOfView(log, state, view)
+  const at = await makerOfView(log, state, view)
   if (at === undefined) return undefined
   const then = await loadConversation(log, state.conversationId, at)
   const expected = expectShown(then, contextNow(then))

@@ -4,16 +4,17 @@
  */
 import { either as E } from 'fp-ts'
 import { LRUCache } from 'lru-cache'
-import { encode, encodeData, type Provenance } from '../domain/codec.js'
+import type { Provenance } from '../domain/codec.js'
 import { evolve, type Conversation } from '../domain/conversation.js'
 import { decide, type Command, type Rejection } from '../domain/decide.js'
-import { factSchemas, type Fact, type RecordedFact } from '../domain/events.js'
-import { conversationStream, factEventId, messageEventId } from '../domain/ids.js'
+import type { RecordedFact } from '../domain/events.js'
+import { conversationStream, messageEventId } from '../domain/ids.js'
 import { sameMessage } from '../domain/message.js'
 import type { Clock } from '../ports/clock.js'
-import type { AppendFailure, Appended, EventToAppend } from '../ports/event-store.js'
+import type { AppendFailure } from '../ports/event-store.js'
 import { decodeFact, isOfType } from './facts.js'
 import { catchUpConversation, loadConversation, type Log } from './load-conversation.js'
+import { appendUntilKnown, encodeFacts, type EncodedFacts } from './record-facts.js'
 
 export interface Handled {
   readonly state: Conversation
@@ -42,40 +43,8 @@ export interface ConversationsOptions {
   readonly alone?: boolean
 }
 
-// How often an append is tried again: after a conflict it decides anew, after an unknown outcome it repeats the same events.
+/** How often a command is decided anew after a conflict. */
 const CONFLICT_ATTEMPTS = 50
-const UNKNOWN_OUTCOME_DELAYS_MS = [20, 100, 500]
-
-const pause = (ms: number): Promise<void> => new Promise((resolve) => { setTimeout(resolve, ms) })
-
-interface Encoded {
-  readonly events: EventToAppend[]
-  readonly bodies: { readonly sha256: string; readonly text: string }[]
-  readonly facts: RecordedFact[]
-}
-
-function encodeAll(state: Conversation, facts: readonly Fact[], now: string, provenance: Provenance): Encoded {
-  const stream = conversationStream(state.conversationId)
-  const recordedAt = state.recordedAt !== undefined && state.recordedAt > now ? state.recordedAt : now
-  const encoded: Encoded = { events: [], bodies: [], facts: [] }
-  let previousHash = state.hash
-  for (const [at, fact] of facts.entries()) {
-    const revision = state.revision + 1n + BigInt(at)
-    const data = encodeData(fact)
-    // Messages were parsed at the door; what a summarizer of somebody's own says of itself was not, and one fact that nobody can read stops every reader.
-    if (fact.type !== 'MessageAppended') {
-      const readable = factSchemas[fact.type].schema.safeParse(JSON.parse(data))
-      if (!readable.success) throw new Error(`a ${fact.type} that could not be read again is not recorded: ${readable.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`).join('; ')}`)
-    }
-    const id = fact.type === 'MessageAppended' ? messageEventId(stream, fact.data.messageId) : factEventId(stream, revision, fact.type, data)
-    const { event, metadata, hash, body } = encode(fact, data, { stream, revision, id, previousHash, recordedAt }, provenance)
-    encoded.events.push(event)
-    if (body !== undefined) encoded.bodies.push(body)
-    encoded.facts.push({ ...fact, stream, revision, position: -1n, id, metadata })
-    previousHash = hash
-  }
-  return encoded
-}
 
 /** Loads, decides and appends; keeps the states in use in memory. */
 export function createConversations({ log, clock, cacheTokens = 8_000_000, alone = false }: ConversationsOptions): Conversations {
@@ -101,24 +70,6 @@ export function createConversations({ log, clock, cacheTokens = 8_000_000, alone
     const state = known === undefined ? await loadConversation(log, conversationId) : await catchUpConversation(log, known)
     cache.set(conversationId, state)
     return state
-  }
-
-  /** `ours`: recorded by this call, by an attempt whose outcome was not known at first included. */
-  async function appendUntilKnown(stream: string, expected: bigint, encoded: Encoded): Promise<E.Either<AppendFailure, Appended & { readonly ours: boolean }>> {
-    for (const body of encoded.bodies) await log.bodies.put(body.sha256, body.text)
-    const append = log.store.append(stream, expected < 0n ? 'no_stream' : expected, encoded.events)
-    let result = await append()
-    let tries = 1
-    for (const delay of UNKNOWN_OUTCOME_DELAYS_MS) {
-      if (E.isRight(result) || result.left.kind !== 'StoreUnavailable') break
-      await pause(delay)
-      result = await append()
-      tries += 1
-    }
-    // Where they are repeated from long ago, they stand at an older revision than the one that was asked for.
-    const last = expected + BigInt(encoded.events.length)
-    const retried = tries > 1
-    return E.map((appended: Appended) => ({ ...appended, ours: !appended.repeated || (retried && appended.revision === last) }))(result)
   }
 
   /** Message ids of the command that the log has from long ago, each compared with what was recorded then. */
@@ -160,7 +111,7 @@ export function createConversations({ log, clock, cacheTokens = 8_000_000, alone
         if (E.isLeft(same)) return same
         if (same.right.size > 0) asked = without(asked, same.right)
       }
-      const encoded: Encoded = { events: [], bodies: [], facts: [] }
+      const encoded: EncodedFacts = { events: [], bodies: [], facts: [] }
       let seen = state
       let refused: E.Either<Rejection, never> | undefined
       for (const command of asked) {
@@ -170,7 +121,7 @@ export function createConversations({ log, clock, cacheTokens = 8_000_000, alone
           break
         }
         // The next command is decided on the state that this one leads to.
-        const { events, bodies, facts } = encodeAll(seen, decided.right, clock.now().toISOString(), provenance)
+        const { events, bodies, facts } = encodeFacts(seen, decided.right, clock.now().toISOString(), provenance)
         encoded.events.push(...events)
         encoded.bodies.push(...bodies)
         encoded.facts.push(...facts)
@@ -198,7 +149,7 @@ export function createConversations({ log, clock, cacheTokens = 8_000_000, alone
         state = fresh
         continue
       }
-      const appended = await appendUntilKnown(stream, state.revision, encoded)
+      const appended = await appendUntilKnown(log, stream, state.revision, encoded)
       if (E.isRight(appended) && !appended.right.repeated) {
         cache.set(conversationId, seen)
         return E.right({ state: seen, facts: encoded.facts, position: appended.right.position })

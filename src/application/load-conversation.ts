@@ -1,10 +1,10 @@
 /**
- * The state of a conversation, from its stream: backwards to the last `MessagesPruned`, the window that it names, and point reads of the
- * revisions that it carries; nothing else, however long the conversation is.
+ * The state of a conversation, from its stream: backwards to the last fact that closed the books, the window that it names, and point reads of
+ * the revisions that it carries; nothing else, however long the conversation is.
  */
-import { evolve, initialState, resumeAt, revisionsCarried, type Conversation } from '../domain/conversation.js'
-import type { RecordedFact } from '../domain/events.js'
-import { conversationStream } from '../domain/ids.js'
+import { evolve, initialEdition, initialState, resumeAt, revisionsCarried, seeConversation, type Conversation } from '../domain/conversation.js'
+import { closingTypes, type ClosingType, type RecordedFact } from '../domain/events.js'
+import { conversationStream, editionStream } from '../domain/ids.js'
 import type { BodyStore } from '../ports/body-store.js'
 import type { EventStore, StoredEvent } from '../ports/event-store.js'
 import { decodeFact, isOfType } from './facts.js'
@@ -20,13 +20,15 @@ async function decodeAll(stored: readonly StoredEvent[], bodies: BodyStore): Pro
   return facts
 }
 
-/** The events from the last prune at or before `at` on, oldest first; all of them where there is no prune. */
+const closes = (type: string): boolean => closingTypes.some((closing) => closing === type)
+
+/** The events from the last one at or before `at` on that closed the books, oldest first; all of them where there is none. */
 async function tailOf(log: Log, stream: string, at: bigint | undefined): Promise<StoredEvent[]> {
   const tail: StoredEvent[] = []
-  // The store pages inside, from small pages to larger ones, so stopping at the prune reads little beyond it.
+  // The store pages inside, from small pages to larger ones, so stopping there reads little beyond it.
   for await (const event of log.store.readStream(stream, { direction: 'backwards', ...(at === undefined ? {} : { from: at }) })) {
     tail.push(event)
-    if (event.type === 'MessagesPruned') break
+    if (closes(event.type)) break
   }
   return tail.toReversed()
 }
@@ -42,19 +44,22 @@ async function windowFacts(log: Log, stream: string, from: bigint, before: bigin
   return found
 }
 
-async function takeUp(log: Log, conversationId: string, prune: RecordedFact<'MessagesPruned'>): Promise<Conversation> {
+/** An edition's batches and chunks lie in its own stream, and the messages in the conversation's, which it had seen up to `horizon`. */
+async function takeUp(log: Log, conversationId: string, closing: RecordedFact<ClosingType>, edition?: { readonly stream: string; readonly horizon: bigint }): Promise<Conversation> {
   const stream = conversationStream(conversationId)
-  const [read, window] = await Promise.all([
-    log.store.readRevisions(stream, [...new Set(revisionsCarried(prune.data))]),
-    windowFacts(log, stream, prune.data.windowStart, prune.revision),
+  const carried = revisionsCarried(closing)
+  const [messages, made, window] = await Promise.all([
+    log.store.readRevisions(stream, [...new Set(edition === undefined ? [...carried.messages, ...carried.made] : carried.messages)]),
+    edition === undefined ? [] : log.store.readRevisions(edition.stream, [...new Set(carried.made)]),
+    windowFacts(log, stream, closing.data.windowStart, edition === undefined ? closing.revision : edition.horizon + 1n),
   ])
-  const facts = await decodeAll(read, log.bodies)
+  const facts = await decodeAll([...messages, ...made], log.bodies)
   return resumeAt(
     conversationId,
-    prune,
+    closing,
     {
       messages: facts.filter((fact) => isOfType(fact, 'MessageAppended')),
-      batches: facts.filter((fact) => isOfType(fact, 'BatchArchived', 'BatchesResummarized')),
+      batches: facts.filter((fact) => isOfType(fact, 'BatchArchived', 'BatchesResummarized', 'EditionAdopted', 'EditionReverted', 'CycleUndone')),
       chunks: facts.filter((fact) => isOfType(fact, 'ChunkSummarized')),
     },
     window,
@@ -68,10 +73,55 @@ async function takeUp(log: Log, conversationId: string, prune: RecordedFact<'Mes
 export async function loadConversation(log: Log, conversationId: string, at?: bigint): Promise<Conversation> {
   const facts = await decodeAll(await tailOf(log, conversationStream(conversationId), at), log.bodies)
   const first = facts[0]
-  if (first !== undefined && isOfType(first, 'MessagesPruned')) {
+  if (first !== undefined && isOfType(first, ...closingTypes)) {
     return facts.slice(1).reduce(evolve, await takeUp(log, conversationId, first))
   }
   return facts.reduce(evolve, initialState(conversationId))
+}
+
+/**
+ * The state of an edition as it is recorded: its last prune, taken up over the conversation's messages, and what both streams say since. A
+ * state without a configuration where there is no such edition.
+ */
+export async function loadEdition(log: Log, conversationId: string, editionId: string): Promise<Conversation> {
+  const stream = editionStream(editionId, conversationId)
+  const tail: StoredEvent[] = []
+  let closing: StoredEvent | undefined
+  for await (const event of log.store.readStream(stream, { direction: 'backwards' })) {
+    tail.push(event)
+    if (closing === undefined && event.type === 'MessagesPruned') closing = event
+    // How far it had seen the conversation at that prune is said by the fact before it that tells.
+    else if (closing !== undefined && event.type === 'EditionAdvanced') break
+  }
+  const facts = await decodeAll(tail.toReversed(), log.bodies)
+  const advanced = facts[0]
+  const prune = closing === undefined ? undefined : facts.find((fact) => fact.revision === closing.revision)
+  let state = initialEdition(conversationId, editionId)
+  if (prune !== undefined && isOfType(prune, 'MessagesPruned') && advanced !== undefined && isOfType(advanced, 'EditionAdvanced')) {
+    const [started] = await decodeAll(await log.store.readRevisions(stream, [0n]), log.bodies)
+    state = {
+      ...(await takeUp(log, conversationId, prune, { stream, horizon: advanced.data.conversationRevision })),
+      editionId,
+      pinnedAhead: new Set(started !== undefined && isOfType(started, 'EditionStarted') ? started.data.pinned : []),
+      horizon: advanced.data.conversationRevision,
+    }
+  }
+  for (const fact of facts.filter(({ revision }) => revision > state.revision)) {
+    if (isOfType(fact, 'EditionAdvanced')) state = await seeUntil(log, state, fact.data.conversationRevision)
+    state = evolve(state, fact)
+  }
+  return state
+}
+
+/** A state, and what the conversation's stream says of messages and pins up to a revision, or to its end. */
+export async function seeUntil(log: Log, state: Conversation, until?: bigint): Promise<Conversation> {
+  let seen = state
+  const limit = until === undefined ? undefined : Number(until - state.horizon)
+  if (limit !== undefined && limit <= 0) return state
+  for await (const event of log.store.readStream(conversationStream(state.conversationId), { from: state.horizon + 1n, ...(limit === undefined ? {} : { limit }) })) {
+    seen = seeConversation(seen, await decodeFact(event, log.bodies))
+  }
+  return seen
 }
 
 /** A state that was loaded before, and what was appended since. */

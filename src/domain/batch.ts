@@ -13,8 +13,10 @@ export interface Batch {
   readonly content: string
   readonly sections?: Sections | undefined
   readonly tokens: number
-  /** Revision of the fact that recorded it. */
+  /** Revision of the fact that holds it: the one that recorded it, or one that put it into force. */
   readonly revision: bigint
+  /** The fact that recorded it, where that is another one: in the edition's stream that it names, or else in the conversation's. */
+  readonly origin?: { readonly editionId?: string | undefined; readonly revision: bigint } | undefined
 }
 
 type Span = Pick<Batch, 'depth' | 'startTime' | 'endTime' | 'messageCount'>

@@ -8,7 +8,7 @@ import { joinParts, type ViewPart } from './clip-archive.js'
 import type { Conversation, LiveMessage } from './conversation.js'
 import { hashOf } from './hash.js'
 import { toChatMessage, type ChatMessage, type MessageBody, type ToolCall } from './message.js'
-import { planCycle, triggerOf, type NoPlan } from './plan.js'
+import { planCycle, restsAfterUndo, triggerOf, type NoPlan } from './plan.js'
 import { hardLimit, softLimit } from './policy.js'
 import { shorten, shortenMessage, textLength } from './shorten.js'
 import { foldedResult, placeholderFor } from './shown.js'
@@ -25,7 +25,7 @@ export interface Shortened {
 export interface OverBudget {
   readonly tokens: number
   readonly limit: number
-  readonly reason: NoPlan['reason'] | 'compaction-due' | 'compaction-failed'
+  readonly reason: NoPlan['reason'] | 'compaction-due' | 'compaction-failed' | 'cycle-undone'
   /** The messages that compaction may not fold. */
   readonly messageIds: readonly string[]
 }
@@ -191,7 +191,8 @@ function overBudgetOf(state: Conversation, tokens: number, limit: number): OverB
   if (plan.kind === 'none') return { tokens, limit, reason: plan.reason, messageIds: plan.messageIds }
   const folded = new Set(plan.chunks.flatMap((chunk) => chunk.messages.map((message) => message.messageId)))
   const stays = [...state.leading, ...state.kept, ...state.window].map((message) => message.messageId).filter((id) => !folded.has(id))
-  return { tokens, limit, reason: state.failures === undefined ? 'compaction-due' : 'compaction-failed', messageIds: stays }
+  const reason = state.failures !== undefined ? 'compaction-failed' : restsAfterUndo(state) ? 'cycle-undone' : 'compaction-due'
+  return { tokens, limit, reason, messageIds: stays }
 }
 
 /** The context of a conversation; refused only where its leading system messages do not fit by themselves. */

@@ -1,12 +1,12 @@
 /**
  * What the decider remembers of a conversation: `initialState`, `evolve`, and how to take up the thread at a `MessagesPruned`.
  *
- * `MessagesPruned` closes the books: the state after it needs nothing from before but what it carries forward and point reads of the
- * revisions that it names. `evolve` never refuses: what is recorded has happened.
+ * `MessagesPruned` closes the books, and so does each fact that puts other batches into force: the state after it needs nothing from before
+ * but what it carries forward and point reads of the revisions that it names. `evolve` never refuses: what is recorded has happened.
  */
 import { batchFrom, type Batch } from './batch.js'
 import { GENESIS_HASH } from './codec.js'
-import type { Configuration, FactData, PlacedFact, RecordedFact } from './events.js'
+import type { Carried, ClosingType, Configuration, FactData, PlacedFact, RecordedFact, TakeoverType } from './events.js'
 import { isInstruction, type MessageBody } from './message.js'
 import { addedTokens, shownTokens } from './shown.js'
 import { estimatorNamed } from './tokens.js'
@@ -20,6 +20,7 @@ export interface LiveMessage extends MessageBody {
   readonly tokens: number
   readonly pinned: boolean
   readonly attributes?: Readonly<Record<string, unknown>> | undefined
+  readonly answers?: FactData<'MessageAppended'>['answers']
 }
 
 /** A chunk that has a summary and is not archived yet. */
@@ -27,8 +28,14 @@ export type Chunk = FactData<'ChunkSummarized'> & { readonly revision: bigint }
 
 export interface Conversation {
   readonly conversationId: string
-  /** Revision of the last fact; -1n before the first. */
+  /** The edition whose stream this state is recorded in; undefined for the conversation itself. */
+  readonly editionId: string | undefined
+  /** Messages that an edition takes for pinned as soon as it sees them. */
+  readonly pinnedAhead: ReadonlySet<bigint>
+  /** Revision of the last fact of the stream that this state is recorded in; -1n before the first. */
   readonly revision: bigint
+  /** The conversation's last fact that this state knows: its own revision, but for an edition, which has a stream of its own. */
+  readonly horizon: bigint
   /** Hash of the last fact: what the next one chains to. */
   readonly hash: string
   /** Time of the last fact, which the next one may not be before. */
@@ -37,8 +44,12 @@ export interface Conversation {
   readonly messagesAppended: number
   readonly messagesCompressed: number
   readonly cycles: number
-  /** Revision of the last `MessagesPruned`. */
-  readonly lastPrune: bigint | undefined
+  /** Revision of the last fact that closed the books. */
+  readonly lastClosing: bigint | undefined
+  /** Since when its batches are another line than its first one, and whose. */
+  readonly line: Carried['line']
+  /** The soft limit starts no cycle before there are so many messages: a cycle was undone. */
+  readonly softRestsUntil: number | undefined
   readonly originalTask: LiveMessage | undefined
   /** System and developer messages before the first other message: they lead every context. */
   readonly leading: readonly LiveMessage[]
@@ -61,18 +72,28 @@ export interface Conversation {
   readonly couldNotHelp: FactData<'CompactionCouldNotHelp'> | undefined
 }
 
+const NONE: ReadonlySet<bigint> = new Set()
+
+/** An edition before its first fact. */
+export const initialEdition = (conversationId: string, editionId: string): Conversation => ({ ...initialState(conversationId), editionId })
+
 /** A conversation before its first fact. */
 export function initialState(conversationId: string): Conversation {
   return {
     conversationId,
+    editionId: undefined,
+    pinnedAhead: NONE,
     revision: -1n,
+    horizon: -1n,
     hash: GENESIS_HASH,
     recordedAt: undefined,
     configuration: undefined,
     messagesAppended: 0,
     messagesCompressed: 0,
     cycles: 0,
-    lastPrune: undefined,
+    lastClosing: undefined,
+    line: undefined,
+    softRestsUntil: undefined,
     originalTask: undefined,
     leading: [],
     kept: [],
@@ -89,10 +110,15 @@ export function initialState(conversationId: string): Conversation {
 }
 
 /** The live message that a fact records. */
-export function liveMessage(fact: PlacedFact<'MessageAppended'>): LiveMessage {
-  const { messageId, role, content, name, toolCalls, toolCallId, createdAt, tokens, pinned, attributes, extra } = fact.data
-  return { messageId, role, content, name, toolCalls, toolCallId, createdAt, tokens, pinned: pinned === true, attributes, extra, revision: fact.revision }
+export const liveMessage = (fact: PlacedFact<'MessageAppended'>): LiveMessage => messageFrom(fact.data, fact.revision)
+
+function messageFrom(data: FactData<'MessageAppended'>, revision: bigint): LiveMessage {
+  const { messageId, role, content, name, toolCalls, toolCallId, createdAt, tokens, pinned, attributes, extra, answers } = data
+  return { messageId, role, content, name, toolCalls, toolCallId, createdAt, tokens, pinned: pinned === true, attributes, extra, answers, revision }
 }
+
+// Every message that is pinned when the books are closed is carried as kept, wherever it lies: one that is not named there is not pinned (any more).
+const pinsOf = (carried: Carried): ReadonlyMap<bigint, boolean> => new Map(carried.kept.map((message) => [message.revision, message.pinned]))
 
 const sumTokens = (messages: readonly LiveMessage[]): number => messages.reduce((sum, message) => sum + message.tokens, 0)
 
@@ -154,7 +180,8 @@ function prune(state: Conversation, data: FactData<'MessagesPruned'>, revision: 
     ...state,
     cycles: data.cycle,
     messagesCompressed: data.carried.messagesCompressed,
-    lastPrune: revision,
+    lastClosing: revision,
+    softRestsUntil: undefined,
     kept: [...state.kept, ...state.window.filter((message) => message.revision < data.windowStart)].filter(stays),
     window: state.window.filter((message) => message.revision >= data.windowStart && stays(message)),
     batches,
@@ -167,6 +194,41 @@ function prune(state: Conversation, data: FactData<'MessagesPruned'>, revision: 
   return withView(pruned)
 }
 
+/** The batches that a takeover puts into force, as of its own revision: that is where a load finds them. */
+const batchesInForce = (data: FactData<TakeoverType>, revision: bigint): Batch[] => data.batches.map((batch) => ({ ...batch, revision }))
+
+/** The message that a takeover has put back. */
+const restoredMessage = (data: FactData<TakeoverType>['restored'][number]): LiveMessage => messageFrom(data, data.revision)
+
+const restOf = (data: FactData<TakeoverType>): number | undefined => ('restsUntilMessages' in data ? data.restsUntilMessages : undefined)
+
+function takeOver(state: Conversation, data: FactData<TakeoverType>, revision: bigint): Conversation {
+  const left = new Set(data.left)
+  const pins = pinsOf(data.carried)
+  const live = [...state.kept, ...state.window, ...data.restored.map(restoredMessage)]
+    .filter((message) => !left.has(message.messageId))
+    .map((message) => ({ ...message, pinned: pins.get(message.revision) ?? false }))
+    .toSorted((a, b) => (a.revision < b.revision ? -1 : 1))
+  const batches = batchesInForce(data, revision)
+  return withView({
+    ...state,
+    configuration: data.carried.configuration,
+    cycles: data.cycle,
+    messagesCompressed: data.carried.messagesCompressed,
+    lastClosing: revision,
+    line: data.carried.line,
+    softRestsUntil: restOf(data),
+    kept: live.filter((message) => message.revision < data.windowStart),
+    window: live.filter((message) => message.revision >= data.windowStart),
+    batches,
+    shown: batches,
+    chunks: [],
+    foldedCalls: data.carried.foldedCalls,
+    failures: undefined,
+    couldNotHelp: undefined,
+  })
+}
+
 /** Renders the view anew and sums the tokens. */
 export function withView<State extends Conversation>(state: State): State {
   const view = renderView(state)
@@ -175,7 +237,8 @@ export function withView<State extends Conversation>(state: State): State {
 
 /** The state after one more fact. */
 export function evolve(state: Conversation, fact: PlacedFact): Conversation {
-  const next: Conversation = { ...state, revision: fact.revision, hash: fact.metadata.hash, recordedAt: fact.metadata.recordedAt }
+  const { revision } = fact
+  const next: Conversation = { ...state, revision, horizon: state.editionId === undefined ? revision : state.horizon, hash: fact.metadata.hash, recordedAt: fact.metadata.recordedAt }
   switch (fact.type) {
     case 'ConversationConfigured':
       return withView({ ...next, configuration: fact.data, couldNotHelp: undefined })
@@ -197,6 +260,16 @@ export function evolve(state: Conversation, fact: PlacedFact): Conversation {
       return { ...next, failures: { attempts: fact.data.attempt, atMessage: next.messagesAppended, retryAfterMessages: fact.data.retryAfterMessages, ahead: fact.data.trigger === 'ahead' } }
     case 'CompactionCouldNotHelp':
       return { ...next, couldNotHelp: fact.data }
+    case 'EditionStarted':
+      // One that was dropped and is begun again goes on where it stood.
+      return state.revision >= 0n ? next : withView({ ...next, configuration: fact.data.configuration, pinnedAhead: new Set(fact.data.pinned) })
+    case 'EditionAdvanced':
+      return next
+    case 'EditionAdopted':
+    case 'EditionReverted':
+    case 'CycleUndone':
+      return takeOver(next, fact.data, revision)
+    case 'EditionDropped':
     case 'PromptRegistered':
       return next
     default:
@@ -204,51 +277,74 @@ export function evolve(state: Conversation, fact: PlacedFact): Conversation {
   }
 }
 
+/**
+ * An edition after one more fact of the conversation that it is of: messages and pins are the same for both, and how the conversation was
+ * compacted is not the edition's concern.
+ */
+export function seeConversation(edition: Conversation, fact: PlacedFact): Conversation {
+  const { revision, hash, recordedAt } = edition
+  const told = fact.type === 'MessageAppended' || fact.type === 'MessagePinned' || fact.type === 'MessageUnpinned' ? evolve(edition, fact) : edition
+  const seen = fact.type === 'MessageAppended' && edition.pinnedAhead.has(fact.revision) ? setPinned(told, fact.data.messageId, true) : told
+  return { ...seen, revision, hash, recordedAt, horizon: fact.revision }
+}
+
 function assertNever(value: never): never {
   throw new Error(`unexpected fact ${JSON.stringify(value)}`)
 }
 
-/** What a load reads by revision, as `MessagesPruned` names it. */
+/** What a load reads by revision, as the fact names it that closed the books. */
 export interface PointReads {
   readonly messages: readonly RecordedFact<'MessageAppended'>[]
-  readonly batches: readonly RecordedFact<'BatchArchived' | 'BatchesResummarized'>[]
+  /** The facts that hold the active batches. */
+  readonly batches: readonly RecordedFact<'BatchArchived' | 'BatchesResummarized' | TakeoverType>[]
   readonly chunks: readonly RecordedFact<'ChunkSummarized'>[]
 }
 
-/** The revisions that have to be read to take up the thread at this prune, besides those from its window start up to itself. */
-export function revisionsCarried(data: FactData<'MessagesPruned'>): bigint[] {
-  const { originalTask, leading, kept, batches, chunks } = data.carried
-  return [...(originalTask === undefined ? [] : [originalTask]), ...leading, ...kept.map((message) => message.revision), ...batches.map((batch) => batch.revision), ...chunks]
+/**
+ * The revisions that have to be read to take up the thread at this fact, besides those from its window start up to itself: of messages, and of
+ * what compaction made of them.
+ */
+export function revisionsCarried({ revision, data: { carried } }: RecordedFact<ClosingType>): { readonly messages: readonly bigint[]; readonly made: readonly bigint[] } {
+  const { originalTask, leading, kept, batches, chunks } = carried
+  return {
+    messages: [...(originalTask === undefined ? [] : [originalTask]), ...leading, ...kept.map((message) => message.revision)],
+    made: [...batches.map((batch) => batch.revision).filter((held) => held !== revision), ...chunks],
+  }
 }
 
+const heldBatches = (fact: PointReads['batches'][number]): Batch[] =>
+  fact.type === 'BatchArchived' || fact.type === 'BatchesResummarized' ? [batchFrom(fact.data, fact.revision)] : batchesInForce(fact.data, fact.revision)
+
 /**
- * The state right after a `MessagesPruned`, without anything from before it but what it names.
+ * The state right after a fact that closed the books, without anything from before it but what it names.
  * @param windowFacts the messages appended from its window start up to itself
  */
 export function resumeAt(
   conversationId: string,
-  fact: RecordedFact<'MessagesPruned'>,
+  fact: RecordedFact<ClosingType>,
   reads: PointReads,
   windowFacts: readonly RecordedFact<'MessageAppended'>[],
 ): Conversation {
   const { carried, cycle, windowStart } = fact.data
   const messages = new Map(reads.messages.map((read) => [read.revision, liveMessage(read)]))
-  const batches = new Map(reads.batches.map((read) => [read.revision, batchFrom(read.data, read.revision)]))
-  const pins = new Map(carried.kept.map((message) => [message.revision, message.pinned]))
-  // Every message that is pinned at a prune is carried as kept, wherever it lies: one that is not named there is not pinned (any more).
+  const known = new Map(reads.batches.flatMap(heldBatches).map((batch) => [batch.batchId, batch]))
+  const pins = pinsOf(carried)
   const pinnedNow = (message: LiveMessage): LiveMessage => ({ ...message, pinned: pins.get(message.revision) ?? false })
-  const active = carried.batches.flatMap((batch) => batches.get(batch.revision) ?? [])
+  const active = fact.type === 'MessagesPruned' ? carried.batches.flatMap((batch) => known.get(batch.batchId) ?? []) : batchesInForce(fact.data, fact.revision)
   const leadingRevisions = new Set(carried.leading)
   return withView({
     ...initialState(conversationId),
     revision: fact.revision,
+    horizon: fact.revision,
     hash: fact.metadata.hash,
     recordedAt: fact.metadata.recordedAt,
     configuration: carried.configuration,
     messagesAppended: carried.messagesAppended,
     messagesCompressed: carried.messagesCompressed,
     cycles: cycle,
-    lastPrune: fact.revision,
+    lastClosing: fact.revision,
+    line: carried.line,
+    softRestsUntil: fact.type === 'MessagesPruned' ? undefined : restOf(fact.data),
     originalTask: carried.originalTask === undefined ? undefined : messages.get(carried.originalTask),
     leading: carried.leading.flatMap((revision) => messages.get(revision) ?? []),
     kept: carried.kept.filter(({ revision }) => revision < windowStart).flatMap(({ revision }) => { const message = messages.get(revision); return message === undefined ? [] : [pinnedNow(message)] }),

@@ -9,9 +9,9 @@ import { RENDERER_VERSION } from './clip-archive.js'
 import { contextOf } from './context.js'
 import { evolve, type Chunk, type Conversation, type LiveMessage } from './conversation.js'
 import { legalCuts } from './cut-rules.js'
-import type { Carried, Configuration, Fact, FactData, PlacedFact, Sections, SummarizerFacts, Trigger } from './events.js'
+import type { Carried, Configuration, Fact, FactData, PlacedFact, Sections, SummarizerFacts, TakeoverType, Trigger } from './events.js'
 import { canonicalJson, hashOf } from './hash.js'
-import { batchIdOf, checkId, chunkIdOf, derivedMessageId, resummarizedBatchIdOf, type BadId } from './ids.js'
+import { batchIdOf, checkId, chunkIdOf, derivedMessageId, resummarizedBatchIdOf, type BadId, type LineOfBatches } from './ids.js'
 import { sameMessage, type NewMessage } from './message.js'
 import { planCycle, retryAfterMessages, triggerOf, type NoPlan } from './plan.js'
 import { hardLimit, resolvePolicy, softLimit, type BadPolicy, type PolicySettings } from './policy.js'
@@ -33,6 +33,12 @@ export type Command =
   | ({ readonly type: 'RecordResummarization'; readonly sourceBatchIds: readonly string[] } & SummaryResult)
   | ({ readonly type: 'RecordFailure' } & Omit<FactData<'CompactionFailed'>, 'attempt' | 'retryAfterMessages'>)
   | { readonly type: 'RecordCouldNotHelp'; readonly trigger: Trigger }
+  | { readonly type: 'StartEdition'; readonly configuration: Configuration; readonly summarizer: FactData<'EditionStarted'>['summarizer']; readonly conversationRevision: bigint; readonly pinned: readonly bigint[] }
+  | { readonly type: 'DropEdition' }
+  // What these three put into force is a state of its own, which has to know the conversation as far as it has come.
+  | { readonly type: 'AdoptEdition'; readonly edition: Conversation }
+  | { readonly type: 'RevertEdition'; readonly before: Conversation }
+  | { readonly type: 'UndoCycles'; readonly undone: FactData<'CycleUndone'>['undone']; readonly before: Conversation }
 
 export type Rejection =
   | BadId
@@ -48,6 +54,13 @@ export type Rejection =
   | { readonly kind: 'CutInsideCallGroup'; readonly messageId: string }
   | { readonly kind: 'MessagePinned'; readonly messageId: string }
   | { readonly kind: 'BatchesNotActive'; readonly batchIds: readonly string[] }
+  /** Facts came since the state was made that is to be put into force: it is made anew. */
+  | { readonly kind: 'ConversationMoved'; readonly revision: bigint; readonly known: bigint }
+  /** What is to be put into force folded a message that was pinned later. */
+  | { readonly kind: 'PinnedMessageFolded'; readonly messageId: string }
+  | { readonly kind: 'NoEditionInForce' }
+  | { readonly kind: 'NoSuchCycle'; readonly cycle: number; readonly cycles: number }
+  | { readonly kind: 'UndoPassesHardLimit'; readonly tokens: number; readonly limit: number; readonly cycle: number }
 
 type Decision = E.Either<Rejection, Fact[]>
 
@@ -170,8 +183,11 @@ const latest = (times: readonly string[]): string => times.reduce((a, b) => (a >
 const lowest = (revisions: readonly bigint[]): bigint => revisions.reduce((a, b) => (a <= b ? a : b))
 const highest = (revisions: readonly bigint[]): bigint => revisions.reduce((a, b) => (a >= b ? a : b))
 
+/** The line that the chunks and batches belong to which this state records. */
+export const lineOf = ({ conversationId, editionId, line }: Pick<Conversation, 'conversationId' | 'editionId' | 'line'>): LineOfBatches => ({ conversationId, editionId, since: line?.since })
+
 function recordChunk(state: Conversation, command: Extract<Command, { type: 'RecordChunk' }>): Decision {
-  const chunkId = chunkIdOf(state.conversationId, command.messageIds, command.summarizer.requestHash)
+  const chunkId = chunkIdOf(lineOf(state), command.messageIds, command.summarizer.requestHash)
   if (state.chunks.some((chunk) => chunk.chunkId === chunkId)) return E.right([])
   const messages = liveOnes(state, command.messageIds)
   if (E.isLeft(messages)) return messages
@@ -200,7 +216,7 @@ function recordChunk(state: Conversation, command: Extract<Command, { type: 'Rec
 function archive(state: Conversation, chunk: Chunk): FactData<'BatchArchived'> {
   const span = { depth: 0 as const, startTime: chunk.startTime, endTime: chunk.endTime, messageCount: chunk.messageCount }
   return {
-    batchId: batchIdOf(state.conversationId, chunk.chunkId),
+    batchId: batchIdOf(lineOf(state), chunk.chunkId),
     label: batchLabel(state.conversationId, chunk.endTime),
     ...span,
     firstRevision: chunk.firstRevision,
@@ -258,7 +274,7 @@ function archiveAndPrune(state: Conversation, command: Extract<Command, { type: 
   const archived = chunks.map((chunk) => archive(state, chunk))
   const facts: Fact[] = archived.map((data) => ({ type: 'BatchArchived', data }))
   const seen = foresee(state, facts)
-  const windowStart = messages.slice(Math.max(cut, state.kept.length))[0]?.revision ?? seen.revision + 1n
+  const windowStart = messages.slice(Math.max(cut, state.kept.length))[0]?.revision ?? seen.horizon + 1n
   const kept = messages.filter((message) => !folded.has(message.messageId) && (message.revision < windowStart || message.pinned))
   const { modelMaxTokens, systemReserve, outputReserve, safetyBuffer, contextBudget } = policy
   const pruned: FactData<'MessagesPruned'> = {
@@ -282,20 +298,143 @@ function archiveAndPrune(state: Conversation, command: Extract<Command, { type: 
       batches: seen.batches.map(({ batchId, revision }) => ({ batchId, revision })),
       chunks: state.chunks.filter((chunk) => !chunk.messageIds.some((id) => folded.has(id))).map((chunk) => chunk.revision),
       foldedCalls: foldedCalls(state, archived),
+      ...(state.line === undefined ? {} : { line: state.line }),
     },
     contextHash: hashOf([]),
     viewHash: hashOf(''),
-    ...(state.lastPrune === undefined ? {} : { previous: state.lastPrune }),
+    ...(state.lastClosing === undefined ? {} : { previous: state.lastClosing }),
   }
-  const after = foresee(seen, [{ type: 'MessagesPruned', data: pruned }])
+  return E.right([...facts, { type: 'MessagesPruned', data: { ...pruned, ...closedBooks(foresee(seen, [{ type: 'MessagesPruned', data: pruned }])) } }])
+}
+
+/** What a fact that closes the books says of the state that it makes. */
+function closedBooks(after: Conversation): { tokensAfter: number; contextHash: string; viewHash: string } {
   const context = contextOf(after)
-  // Where leading messages do not fit by themselves there is no context to hash; the prune is right all the same.
+  // Where leading messages do not fit by themselves there is no context to hash; what is decided is right all the same.
   const contextHash = E.isRight(context) ? context.right.hash : hashOf([])
-  return E.right([...facts, { type: 'MessagesPruned', data: { ...pruned, tokensAfter: after.tokens, contextHash, viewHash: hashOf(after.view?.text ?? '') } }])
+  return { tokensAfter: after.tokens, contextHash, viewHash: hashOf(after.view?.text ?? '') }
+}
+
+// --- Other batches and another window ---
+
+const asRestored = ({ messageId, role, content, name, toolCalls, toolCallId, createdAt, tokens, pinned, attributes, extra, answers, revision }: LiveMessage): FactData<TakeoverType>['restored'][number] => ({
+  messageId,
+  role,
+  content,
+  ...(name === undefined ? {} : { name }),
+  ...(toolCalls === undefined ? {} : { toolCalls: [...toolCalls] }),
+  ...(toolCallId === undefined ? {} : { toolCallId }),
+  createdAt,
+  tokens,
+  ...(pinned ? { pinned } : {}),
+  ...(attributes === undefined ? {} : { attributes: { ...attributes } }),
+  ...(extra === undefined ? {} : { extra: { ...extra } }),
+  ...(answers === undefined ? {} : { answers }),
+  revision,
+})
+
+interface NewLine {
+  readonly edition: NonNullable<Conversation['line']>['edition']
+  readonly configuration: Configuration
+}
+
+/** What a takeover says, whichever it is: from the state that is to the one that it puts into force. */
+function takeover(state: Conversation, target: Conversation, { edition, configuration }: NewLine): Omit<FactData<'EditionReverted'>, 'editionId' | 'restores' | 'adoptedAt'> {
+  const revision = state.revision + 1n
+  const [before, after] = [state, target].map(({ kept, window }) => [...kept, ...window])
+  const wereLive = new Set(before?.map((message) => message.messageId))
+  const stay = new Set(after?.map((message) => message.messageId))
+  const inForce = new Set(target.batches.map((batch) => batch.batchId))
+  return {
+    cycle: target.cycles,
+    windowStart: target.window[0]?.revision ?? revision,
+    tokensBefore: state.tokens,
+    tokensAfter: 0,
+    batches: target.batches.map(({ revision: recordedAt, origin, ...batch }) => ({ ...batch, origin: origin ?? { ...(target.editionId === undefined ? {} : { editionId: target.editionId }), revision: recordedAt } })),
+    retired: state.batches.flatMap(({ batchId }) => (inForce.has(batchId) ? [] : [batchId])),
+    restored: (after ?? []).filter((message) => !wereLive.has(message.messageId)).map(asRestored),
+    left: (before ?? []).flatMap(({ messageId }) => (stay.has(messageId) ? [] : [messageId])),
+    carried: {
+      configuration,
+      messagesCompressed: target.messagesCompressed,
+      messagesAppended: state.messagesAppended,
+      ...(state.originalTask === undefined ? {} : { originalTask: state.originalTask.revision }),
+      leading: state.leading.map((message) => message.revision),
+      kept: [...target.kept, ...target.window.filter((message) => message.pinned)].map((message) => ({ revision: message.revision, pinned: message.pinned })),
+      batches: target.batches.map(({ batchId }) => ({ batchId, revision })),
+      chunks: [],
+      foldedCalls: target.foldedCalls,
+      line: { since: revision, ...(edition === undefined ? {} : { edition }) },
+    },
+    contextHash: hashOf([]),
+    viewHash: hashOf(''),
+    ...(state.lastClosing === undefined ? {} : { previous: state.lastClosing }),
+  }
+}
+
+/** Summaries that wait to be archived, as facts of the line that begins: nobody is asked for them again. */
+const chunksTakenOver = (target: Conversation): Fact[] =>
+  target.chunks.map(({ revision: _revision, ...chunk }) => ({ type: 'ChunkSummarized', data: { ...chunk, summarizer: { ...chunk.summarizer, reused: true } } }))
+
+/** Whether a state may take the place of the one that is: it has seen all that happened, and keeps what is pinned. */
+function mayTakeOver(state: Conversation, target: Conversation): E.Either<Rejection, undefined> {
+  if (target.horizon !== state.revision) return E.left({ kind: 'ConversationMoved', revision: state.revision, known: target.horizon })
+  const live = new Set([...target.kept, ...target.window].map((message) => message.messageId))
+  const folded = [...state.kept, ...state.window].find((message) => message.pinned && !live.has(message.messageId))
+  return folded === undefined ? E.right(undefined) : E.left({ kind: 'PinnedMessageFolded', messageId: folded.messageId })
+}
+
+function adopt(state: Conversation, edition: Conversation): Decision {
+  const { editionId } = edition
+  if (editionId === undefined) throw new Error('what is adopted is no edition')
+  if (state.line?.edition?.editionId === editionId) return E.right([])
+  const known = mayTakeOver(state, edition)
+  if (E.isLeft(known)) return known
+  const { scope } = configurationOf(state)
+  const { scope: _scope, ...configuration } = configurationOf(edition)
+  const line: NewLine = { edition: { editionId, adoptedAt: state.revision + 1n }, configuration: { ...configuration, ...(scope === undefined ? {} : { scope }) } }
+  const data = { editionId, editionRevision: edition.revision, conversationRevision: edition.horizon, ...takeover(state, edition, line) }
+  const after = closedBooks(foresee(state, [{ type: 'EditionAdopted', data }]))
+  return E.right([{ type: 'EditionAdopted', data: { ...data, ...after } }, ...chunksTakenOver(edition)])
+}
+
+function revert(state: Conversation, before: Conversation): Decision {
+  const edition = state.line?.edition
+  if (edition === undefined) return E.left({ kind: 'NoEditionInForce' })
+  const known = mayTakeOver(state, before)
+  if (E.isLeft(known)) return known
+  const restored = before.line?.edition
+  const data = {
+    editionId: edition.editionId,
+    ...(restored === undefined ? {} : { restores: restored.editionId }),
+    adoptedAt: edition.adoptedAt,
+    ...takeover(state, before, { edition: restored, configuration: configurationOf(before) }),
+  }
+  const after = closedBooks(foresee(state, [{ type: 'EditionReverted', data }]))
+  return E.right([{ type: 'EditionReverted', data: { ...data, ...after } }, ...chunksTakenOver(before)])
+}
+
+function undo(state: Conversation, { before, undone }: Extract<Command, { type: 'UndoCycles' }>): Decision {
+  const known = mayTakeOver(state, before)
+  if (E.isLeft(known)) return known
+  const { policy } = configurationOf(state)
+  const line: NewLine = { edition: state.line?.edition, configuration: configurationOf(state) }
+  const data = { undone: [...undone], restsUntilMessages: state.messagesAppended + policy.chunkSize, ...takeover(state, before, line) }
+  const seen = foresee(state, [{ type: 'CycleUndone', data }])
+  const limit = hardLimit(policy)
+  if (seen.tokens > limit) return E.left({ kind: 'UndoPassesHardLimit', tokens: seen.tokens, limit, cycle: before.cycles + 1 })
+  return E.right([{ type: 'CycleUndone', data: { ...data, ...closedBooks(seen) } }])
+}
+
+function startEdition(state: Conversation, command: Extract<Command, { type: 'StartEdition' }>): Decision {
+  const { editionId, conversationId } = state
+  if (editionId === undefined) throw new Error('an edition begins in a stream of its own')
+  const { configuration, summarizer, conversationRevision, pinned } = command
+  return E.right([{ type: 'EditionStarted', data: { editionId, conversationId, configuration, summarizer, conversationRevision, pinned: [...pinned] } }])
 }
 
 function recordResummarization(state: Conversation, command: Extract<Command, { type: 'RecordResummarization' }>): Decision {
-  const batchId = resummarizedBatchIdOf(state.conversationId, command.sourceBatchIds, command.summarizer.requestHash)
+  const batchId = resummarizedBatchIdOf(lineOf(state), command.sourceBatchIds, command.summarizer.requestHash)
   if (state.batches.some((batch) => batch.batchId === batchId)) return E.right([])
   const sources = command.sourceBatchIds.flatMap((id) => state.batches.find((batch) => batch.batchId === id) ?? [])
   const first = state.batches.findIndex((batch) => batch.batchId === command.sourceBatchIds[0])
@@ -351,6 +490,7 @@ function recordFailure(state: Conversation, command: Extract<Command, { type: 'R
 /** The facts that a command leads to, or why it is refused. */
 export function decide(state: Conversation, command: Command): Decision {
   if (command.type === 'Configure') return configure(state, command)
+  if (command.type === 'StartEdition') return startEdition(state, command)
   if (state.configuration === undefined) return E.left({ kind: 'NotConfigured' })
   switch (command.type) {
     case 'AppendMessages':
@@ -369,5 +509,13 @@ export function decide(state: Conversation, command: Command): Decision {
       return recordFailure(state, command)
     case 'RecordCouldNotHelp':
       return recordCouldNotHelp(state, command.trigger)
+    case 'DropEdition':
+      return E.right([{ type: 'EditionDropped', data: { editionId: state.editionId ?? '' } }])
+    case 'AdoptEdition':
+      return adopt(state, command.edition)
+    case 'RevertEdition':
+      return revert(state, command.before)
+    case 'UndoCycles':
+      return undo(state, command)
   }
 }

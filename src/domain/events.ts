@@ -1,6 +1,6 @@
 /**
- * THE facts: one schema each, types inferred from them. A stream `conversation-<id>` is made of these and of nothing else,
- * and every one names what it needs to be understood alone.
+ * THE facts: one schema each, types inferred from them. A stream `conversation-<id>`, `edition-<id>-<conversationId>` or `prompt-<SHA-256>` is
+ * made of these and of nothing else, and every one names what it needs to be understood alone.
  *
  * Revisions are `bigint` in the program and decimal strings in JSON. To change a shape: a new version here, an upcaster in
  * `upcasters.ts`, and the old fixture under `test/fixtures/stored-events/` stays.
@@ -31,6 +31,8 @@ export const summarizerFactsSchema = z.object({
   durationMs: z.number().nonnegative(),
   /** True where the extractive strategy stood in at the hard limit, because the summarizer failed. */
   standIn: z.boolean().optional(),
+  /** True where nobody was asked: a summary that was recorded before for the same `requestHash`, or for this conversation's edition, is taken over. */
+  reused: z.boolean().optional(),
 })
 export type SummarizerFacts = z.infer<typeof summarizerFactsSchema>
 
@@ -134,6 +136,14 @@ export const carriedSchema = z.object({
   chunks: z.array(revision),
   /** Calls that were folded before their result came; a result that comes names the batch. */
   foldedCalls: z.array(z.object({ callId: id, name: z.string(), batchId: id })),
+  /** Since when the batches are another line than the one before: the last adoption, reverted adoption or undone cycle. Absent before the first. */
+  line: z
+    .object({
+      since: revision,
+      /** The edition in force, and the fact that adopted it; absent where the conversation's own batches are. */
+      edition: z.object({ editionId: id, adoptedAt: revision }).optional(),
+    })
+    .optional(),
 })
 export type Carried = z.infer<typeof carriedSchema>
 
@@ -147,22 +157,102 @@ const whySchema = z.object({
   terms: z.object({ modelMaxTokens: count, systemReserve: count, outputReserve: count, safetyBuffer: count, contextBudget: z.number() }),
 })
 
-const messagesPruned = z.object({
-  cycle: count.min(1),
+/** What every fact says that closes the books. */
+const closing = {
   /** The live window now starts at this revision. */
   windowStart: revision,
-  pruned: z.array(z.object({ batchId: id, messageIds: z.array(id).min(1) })).min(1),
   tokensBefore: count,
   tokensAfter: count,
-  why: whySchema,
   carried: carriedSchema,
   /** SHA-256 of the canonical JSON of the messages of the context that this makes. */
   contextHash: hash,
   /** SHA-256 of the text of the view that this makes, so that it is recognized when it is given back. */
   viewHash: hash,
-  /** The prune before this one. */
+  /** The fact before this one that closed the books. */
   previous: revision.optional(),
+}
+
+const messagesPruned = z.object({
+  cycle: count.min(1),
+  ...closing,
+  pruned: z.array(z.object({ batchId: id, messageIds: z.array(id).min(1) })).min(1),
+  why: whySchema,
 })
+
+/** An active batch, whole, in a fact that puts into force what other facts recorded. */
+const batchInForce = z.object({
+  batchId: id,
+  label: id,
+  depth: count,
+  ...span,
+  firstRevision: revision,
+  lastRevision: revision,
+  content: id,
+  sections: sectionsSchema.optional(),
+  tokens: count,
+  /** The fact that recorded it: in the edition's stream where one is named, else in the conversation's. */
+  origin: z.object({ editionId: id.optional(), revision }),
+})
+
+/** What a fact says that puts other batches and another window into force. It holds all that comes back whole, so that it is understood alone. */
+const takeover = {
+  ...closing,
+  /** Cycles that the batches in force took. */
+  cycle: count,
+  /** The active batches in order. */
+  batches: z.array(batchInForce),
+  /** Batches that were active and are not any more. */
+  retired: z.array(id),
+  /** Messages that are live again, in order. */
+  restored: z.array(messageAppended.extend({ revision })),
+  /** Messages that were live and are covered by the batches now, in order. */
+  left: z.array(id),
+}
+
+const editionAdopted = z.object({
+  editionId: id,
+  /** The edition's last fact, and the conversation's last one that it has seen. */
+  editionRevision: revision,
+  conversationRevision: revision,
+  ...takeover,
+})
+
+const editionReverted = z.object({
+  /** The edition that is in force no more. */
+  editionId: id,
+  /** The one that is in force again; absent where the conversation's own batches are. */
+  restores: id.optional(),
+  /** The fact that had adopted the edition: the batches are those before it. */
+  adoptedAt: revision,
+  ...takeover,
+})
+
+const cycleUndone = z.object({
+  /** The cycles that were undone, and the facts that they had ended with. */
+  undone: z.array(z.object({ cycle: count.min(1), revision })).min(1),
+  /** The soft limit starts no cycle before the conversation has so many messages. */
+  restsUntilMessages: count,
+  ...takeover,
+})
+
+const editionStarted = z.object({
+  editionId: id,
+  conversationId: id,
+  configuration: configurationSchema,
+  /** Whose summaries it is made of. */
+  summarizer: z.object({ strategy: id, provider: id, model: id }),
+  /** The conversation's last fact when it was begun. */
+  conversationRevision: revision,
+  /** Messages that were pinned then. They are never folded, though the pin came later than the edition comes to them. */
+  pinned: z.array(revision),
+})
+
+const editionAdvanced = z.object({
+  /** The edition has seen the conversation's facts up to this one; what follows was decided on them. */
+  conversationRevision: revision,
+})
+
+const editionDropped = z.object({ editionId: id })
 
 const compactionFailed = z.object({
   step: z.enum(['chunk', 'resummarize']),
@@ -203,6 +293,12 @@ export const factSchemas = {
   MessagesPruned: { version: 1, schema: messagesPruned },
   CompactionFailed: { version: 2, schema: compactionFailed },
   CompactionCouldNotHelp: { version: 1, schema: compactionCouldNotHelp },
+  EditionStarted: { version: 1, schema: editionStarted },
+  EditionAdvanced: { version: 1, schema: editionAdvanced },
+  EditionDropped: { version: 1, schema: editionDropped },
+  EditionAdopted: { version: 1, schema: editionAdopted },
+  EditionReverted: { version: 1, schema: editionReverted },
+  CycleUndone: { version: 1, schema: cycleUndone },
   PromptRegistered: { version: 1, schema: promptRegistered },
 } as const
 
@@ -211,6 +307,13 @@ export type FactType = keyof typeof factSchemas
 export type FactData<Type extends FactType> = z.infer<(typeof factSchemas)[Type]['schema']>
 /** A fact: its type and its data. */
 export type Fact = { [Type in FactType]: { readonly type: Type; readonly data: FactData<Type> } }[FactType]
+
+/** The facts that put other batches and another window into force. */
+export type TakeoverType = 'EditionAdopted' | 'EditionReverted' | 'CycleUndone'
+/** The facts that close the books: a load needs nothing from before the last one but what it names. */
+export type ClosingType = 'MessagesPruned' | TakeoverType
+
+export const closingTypes = ['MessagesPruned', 'EditionAdopted', 'EditionReverted', 'CycleUndone'] as const satisfies readonly ClosingType[]
 
 export const isFactType = (type: string): type is FactType => Object.hasOwn(factSchemas, type)
 

@@ -3,6 +3,7 @@ import { either as E } from 'fp-ts'
 import { hashOf, uuidOf } from './hash.js'
 
 export const CONVERSATION_PREFIX = 'conversation-'
+export const EDITION_PREFIX = 'edition-'
 export const PROMPT_PREFIX = 'prompt-'
 
 /** Longest conversation id, in UTF-8 bytes: a stream name has to fit every store and its indexes. */
@@ -11,7 +12,18 @@ export const MAX_CONVERSATION_ID_BYTES = 512
 export const conversationStream = (conversationId: string): string => `${CONVERSATION_PREFIX}${conversationId}`
 export const promptStream = (promptSha256: string): string => `${PROMPT_PREFIX}${promptSha256}`
 
-/** The conversation that a stream belongs to, or undefined where it is no conversation's. */
+/** An edition's id has no dash, so that its streams tell which conversation they are of. */
+const EDITION_STREAM = /^edition-([^-]+)-(.+)$/su
+
+export const editionStream = (editionId: string, conversationId: string): string => `${EDITION_PREFIX}${editionId}-${conversationId}`
+
+/** The edition that a stream is of, and of which conversation; undefined where it is no edition's. */
+export function editionOf(stream: string): { readonly editionId: string; readonly conversationId: string } | undefined {
+  const [, editionId, conversationId] = EDITION_STREAM.exec(stream) ?? []
+  return editionId === undefined || conversationId === undefined ? undefined : { editionId, conversationId }
+}
+
+/** The conversation whose stream this is, or undefined where it is no conversation's. */
 export function conversationOf(stream: string): string | undefined {
   return stream.startsWith(CONVERSATION_PREFIX) ? stream.slice(CONVERSATION_PREFIX.length) : undefined
 }
@@ -41,13 +53,29 @@ export const factEventId = (stream: string, revision: bigint, type: string, data
 /** Id of a message that came without one: from its conversation and its place in it, counted from 0. */
 export const derivedMessageId = (conversationId: string, place: number): string => `m-${hashOf([conversationId, place]).slice(0, 20)}`
 
+/**
+ * Where a conversation's chunks and batches belong: its first line of them, one that a later fact began, or an edition. Within a line an id
+ * derives from what it names; the same messages under the same request are another chunk in another line, so that what was undone is not
+ * taken for what was made anew.
+ */
+export interface LineOfBatches {
+  readonly conversationId: string
+  readonly editionId?: string | undefined
+  readonly since?: bigint | undefined
+}
+
+const lineParts = ({ editionId, since }: LineOfBatches): string[] => [
+  ...(editionId === undefined ? [] : [`edition ${editionId}`]),
+  ...(since === undefined ? [] : [`since ${since.toString()}`]),
+]
+
 /** Id of a chunk: from the messages it covers and the request that was made for it. */
-export const chunkIdOf = (conversationId: string, messageIds: readonly string[], requestHash: string): string =>
-  `chunk-${hashOf([conversationId, messageIds, requestHash]).slice(0, 20)}`
+export const chunkIdOf = (line: LineOfBatches, messageIds: readonly string[], requestHash: string): string =>
+  `chunk-${hashOf([line.conversationId, messageIds, requestHash, ...lineParts(line)]).slice(0, 20)}`
 
 /** Id of the batch that archives a chunk. */
-export const batchIdOf = (conversationId: string, chunkId: string): string => `batch-${hashOf([conversationId, chunkId]).slice(0, 20)}`
+export const batchIdOf = (line: LineOfBatches, chunkId: string): string => `batch-${hashOf([line.conversationId, chunkId, ...lineParts(line)]).slice(0, 20)}`
 
 /** Id of the batch that several became. */
-export const resummarizedBatchIdOf = (conversationId: string, sources: readonly string[], requestHash: string): string =>
-  `batch-${hashOf([conversationId, sources, requestHash]).slice(0, 20)}`
+export const resummarizedBatchIdOf = (line: LineOfBatches, sources: readonly string[], requestHash: string): string =>
+  `batch-${hashOf([line.conversationId, sources, requestHash, ...lineParts(line)]).slice(0, 20)}`

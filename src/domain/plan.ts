@@ -154,12 +154,15 @@ function reasonOf(state: Conversation, policy: Policy, fold: Folding): NoPlan {
   return { kind: 'none', reason: 'too-little-to-fold', messageIds: mayNot }
 }
 
-/** The trigger that a state pulls: above the hard limit, at the soft one, or none. */
+/** Whether a cycle was undone lately: who wanted the messages back has them for a while. */
+export const restsAfterUndo = (state: Conversation): boolean => state.softRestsUntil !== undefined && state.messagesAppended < state.softRestsUntil
+
+/** The trigger that a state pulls: above the hard limit, at the soft one unless a cycle was undone lately, or none. */
 export function triggerOf(state: Conversation): 'soft' | 'hard' | undefined {
   const policy = state.configuration?.policy
   if (policy === undefined) return undefined
   if (state.tokens > hardLimit(policy)) return 'hard'
-  return state.tokens >= softLimit(policy) ? 'soft' : undefined
+  return state.tokens >= softLimit(policy) && !restsAfterUndo(state) ? 'soft' : undefined
 }
 
 /**
@@ -209,7 +212,7 @@ export interface ChunkAhead {
  */
 export function planAhead(state: Conversation): ChunkAhead | undefined {
   const policy = state.configuration?.policy
-  if (policy === undefined || triggerOf(state) !== undefined || state.tokens < softLimit(policy) * AHEAD_SHARE) return undefined
+  if (policy === undefined || restsAfterUndo(state) || triggerOf(state) !== undefined || state.tokens < softLimit(policy) * AHEAD_SHARE) return undefined
   const { taken, rest } = takeRecorded(foldableSegments(state, policy, policy.keepRecent), state.chunks)
   const [messages, next] = cutChunks(rest, policy)
   // One that has another behind it is as large as a request may be.
@@ -251,7 +254,8 @@ export function planResummarization(batches: readonly Batch[], policy: Pick<Poli
  */
 export function isBackingOff(state: Conversation): boolean {
   const { failures } = state
-  if (failures === undefined || (failures.ahead && triggerOf(state) !== undefined)) return false
+  // An edition waits for nobody's messages: whoever makes it says when it is tried again.
+  if (failures === undefined || state.editionId !== undefined || (failures.ahead && triggerOf(state) !== undefined)) return false
   return state.messagesAppended - failures.atMessage < failures.retryAfterMessages
 }
 

@@ -6,7 +6,7 @@ import { Fenced } from '../../projections/checkpoints.js'
 import { RebuildFailed } from '../../projections/rebuild.js'
 import { ProjectionStopped } from '../../projections/runner.js'
 import { UnreadableEventError } from '../application/facts.js'
-import type { CommandFailure } from '../application/handle-command.js'
+import type { PutBackFailure } from '../application/put-back.js'
 import type { LeadingTooLarge } from '../domain/context.js'
 import type { BadMessage } from '../domain/message.js'
 import { codeOf, StoreError } from '../adapters/store-error.js'
@@ -17,7 +17,7 @@ import type { SummarizerFailure } from '../ports/summarizer.js'
 export type Fault = 'input' | 'state' | 'world' | 'data'
 
 export type Failure =
-  | CommandFailure
+  | PutBackFailure
   | BadMessage
   | LeadingTooLarge
   | SummarizerFailure
@@ -76,6 +76,18 @@ function describe(failure: Failure): readonly [Fault, string] {
       return ['state', `a cut after message "${failure.messageId}" would part a tool call from its results`]
     case 'BatchesNotActive':
       return ['state', `the batches ${failure.batchIds.join(', ')} are not active, in this order`]
+    case 'ConversationMoved':
+      return ['world', `the conversation went on to revision ${String(failure.revision)} meanwhile, and what was to be put into force knows it up to ${String(failure.known)}: try again`]
+    case 'PinnedMessageFolded':
+      return ['state', `message "${failure.messageId}" is pinned, and what was to be put into force has folded it: unpin it first`]
+    case 'NoEditionInForce':
+      return ['state', 'no edition is in force here: the conversation goes by its own batches']
+    case 'NoSuchCycle':
+      return ['input', failure.cycles === 0 ? `cycle ${String(failure.cycle)}: nothing was compacted here that could be undone` : `cycle ${String(failure.cycle)}: the cycles that can be undone are numbered up to ${String(failure.cycles)}`]
+    case 'CycleOfEdition':
+      return ['state', `cycle ${String(failure.cycle)} was made by edition ${failure.editionId} before it was adopted, and goes with the edition alone: \`editions revert\` puts back what it replaced`]
+    case 'UndoPassesHardLimit':
+      return ['state', `cycle ${String(failure.cycle)} cannot be undone: with its messages back the context would have ${String(failure.tokens)} tokens, and the hard limit is ${String(failure.limit)}`]
     case 'LeadingTooLarge':
       return ['state', `the leading system messages (${failure.messageIds.join(', ')}) take ${String(failure.tokens)} tokens, and the model's window leaves ${String(failure.limit)}`]
     case 'RevisionConflict':

@@ -17,7 +17,7 @@ import { contextOf, type Context } from '../../src/domain/context.js'
 import { evolve, initialState, type Conversation } from '../../src/domain/conversation.js'
 import type { FactType, RecordedFact } from '../../src/domain/events.js'
 import { hashOf, sha256, uuidOf } from '../../src/domain/hash.js'
-import { conversationStream } from '../../src/domain/ids.js'
+import { conversationStream, editionStream } from '../../src/domain/ids.js'
 import { parseMessage, type MessageInput, type NewMessage } from '../../src/domain/message.js'
 import type { PolicySettings } from '../../src/domain/policy.js'
 import { defaultEstimator } from '../../src/domain/tokens.js'
@@ -200,6 +200,8 @@ export interface Harness {
   context(conversationId?: string): Promise<Context>
   /** Every fact of a conversation, straight from the store. */
   facts(conversationId?: string): Promise<RecordedFact[]>
+  /** Every fact of an edition of it. */
+  editionFacts(editionId: string): Promise<RecordedFact[]>
   factsOf<Type extends FactType>(type: Type, conversationId?: string): Promise<RecordedFact<Type>[]>
   /** The state by folding every fact from the first. */
   folded(conversationId?: string): Promise<Conversation>
@@ -249,6 +251,14 @@ export function createHarness(options: HarnessOptions = {}): Harness {
     onProblem: (problem) => { problems.push(problem) },
   })
 
+  async function factsIn(stream: string): Promise<RecordedFact[]> {
+    const reads = store.reads
+    const facts: RecordedFact[] = []
+    for await (const stored of store.readStream(stream)) facts.push(await decodeFact(stored, log.bodies))
+    store.reads = reads
+    return facts
+  }
+
   const harness: Harness = {
     store,
     log,
@@ -269,13 +279,8 @@ export function createHarness(options: HarnessOptions = {}): Harness {
     compress: (history, conversationId = CONVERSATION) => compress(history, conversationId),
     pin: (messageId, pinned = true) => conversations.handle(CONVERSATION, [{ type: pinned ? 'PinMessage' : 'UnpinMessage', messageId }], provenance()),
     context: async (conversationId = CONVERSATION) => contextIn(await conversations.load(conversationId)),
-    async facts(conversationId = CONVERSATION) {
-      const reads = store.reads
-      const facts: RecordedFact[] = []
-      for await (const stored of store.readStream(conversationStream(conversationId))) facts.push(await decodeFact(stored, log.bodies))
-      store.reads = reads
-      return facts
-    },
+    facts: (conversationId = CONVERSATION) => factsIn(conversationStream(conversationId)),
+    editionFacts: (editionId) => factsIn(editionStream(editionId, CONVERSATION)),
     async factsOf<Type extends FactType>(type: Type, conversationId = CONVERSATION) {
       return (await harness.facts(conversationId)).filter((fact): fact is RecordedFact<Type> => fact.type === type)
     },

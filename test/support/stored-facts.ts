@@ -2,7 +2,7 @@
  * What the fixtures under `test/fixtures/stored-events/` say, by the name of the file: every field that the version knows. A file stays as it
  * was stored; when a shape changes, its fact here says what the upcaster makes of it, and a new file stands beside it.
  */
-import type { Configuration, Fact, SummarizerFacts } from '../../src/domain/events.js'
+import type { Configuration, Fact, FactData, SummarizerFacts } from '../../src/domain/events.js'
 
 const hash = (digit: string): string => digit.repeat(64)
 const START = '2026-03-10T07:51:03.205Z'
@@ -30,6 +30,29 @@ const sections = {
   currentState: ['Tests pass.'],
   pendingWork: ['Release 1.14.0.'],
   errors: ['A flaky test: fixed clock.'],
+}
+
+const takeover: Omit<FactData<'CycleUndone'>, 'undone' | 'restsUntilMessages'> = {
+  cycle: 1,
+  windowStart: 4n,
+  tokensBefore: 3_100,
+  tokensAfter: 2_900,
+  batches: [
+    {
+      batchId: 'batch-3', label: `compaction-batch-sample-${END}`, depth: 0, startTime: START, endTime: END, messageCount: 2, firstRevision: 2n, lastRevision: 3n,
+      content: `[depth:0|start:${START}|end:${END}|count:2]\nMoney is integer cents.`, sections, tokens: 6, origin: { editionId: '5d41402abc4b', revision: 8n },
+    },
+  ],
+  retired: ['batch-1', 'batch-2'],
+  restored: [{ messageId: 'm00004', role: 'tool', content: 'ok', name: 'run', toolCallId: 'call_1', createdAt: START, tokens: 5, pinned: true, attributes: { kind: 'plan' }, extra: { refusal: null }, revision: 4n }],
+  left: ['m00005'],
+  carried: {
+    configuration, messagesCompressed: 2, messagesAppended: 27, originalTask: 1n, leading: [0n], kept: [{ revision: 1n, pinned: true }], batches: [{ batchId: 'batch-3', revision: 32n }], chunks: [],
+    foldedCalls: [{ callId: 'call_1', name: 'run', batchId: 'batch-3' }], line: { since: 32n, edition: { editionId: '5d41402abc4b', adoptedAt: 32n } },
+  },
+  contextHash: hash('e'),
+  viewHash: hash('f'),
+  previous: 30n,
 }
 
 export const storedFacts: Readonly<Record<`${Fact['type']}-v${number}`, Fact>> = {
@@ -98,5 +121,14 @@ export const storedFacts: Readonly<Record<`${Fact['type']}-v${number}`, Fact>> =
     data: { step: 'chunk', failure: 'limit-reached', detail: 'the limit of 100000 tokens a day: 99000 are used, and this call needs about 4000', trigger: 'ahead', attempt: 1, retryAfterMessages: 0, strategy: 'fold-in', provider: 'openai', model: 'gpt-4o-mini', requestHash: hash('c') },
   },
   'CompactionCouldNotHelp-v1': { type: 'CompactionCouldNotHelp', data: { reason: 'recent-messages', tokens: 6_400, limit: 5_920, trigger: 'soft', messageIds: ['m00026', 'm00027'] } },
+  'EditionStarted-v1': {
+    type: 'EditionStarted',
+    data: { editionId: '5d41402abc4b', conversationId: 'sample', configuration, summarizer: { strategy: 'fold-in', provider: 'openai', model: 'gpt-4o-mini' }, conversationRevision: 31n, pinned: [1n] },
+  },
+  'EditionAdvanced-v1': { type: 'EditionAdvanced', data: { conversationRevision: 27n } },
+  'EditionDropped-v1': { type: 'EditionDropped', data: { editionId: '5d41402abc4b' } },
+  'EditionAdopted-v1': { type: 'EditionAdopted', data: { editionId: '5d41402abc4b', editionRevision: 12n, conversationRevision: 31n, ...takeover } },
+  'EditionReverted-v1': { type: 'EditionReverted', data: { editionId: '5d41402abc4b', restores: '7d793037a076', adoptedAt: 32n, ...takeover } },
+  'CycleUndone-v1': { type: 'CycleUndone', data: { undone: [{ cycle: 3, revision: 30n }, { cycle: 2, revision: 26n }], restsUntilMessages: 47, ...takeover } },
   'PromptRegistered-v1': { type: 'PromptRegistered', data: { name: 'fold-in-1', kind: 'template', sha256: hash('a'), text: 'Summarize {messages}\n' } },
 }

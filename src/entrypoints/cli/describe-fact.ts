@@ -1,12 +1,12 @@
 /** A fact as one line for people: what it says, in words. `log` puts revision, time and type in front of it. */
-import type { RecordedFact, SummarizerFacts } from '../../domain/events.js'
+import type { FactData, RecordedFact, SummarizerFacts, TakeoverType } from '../../domain/events.js'
 import { contentText } from '../../domain/message.js'
 import { brief, count, many, shown } from './output.js'
 
 const TEXT_CHARACTERS = 160
 
-const by = ({ strategy, model, usage, standIn }: SummarizerFacts): string =>
-  `by ${strategy}${model === strategy ? '' : ` (${shown(model)})`}${standIn === true ? ', which STOOD IN for the summarizer at the hard limit' : ''}${usage === undefined ? '' : `, ${count(usage.promptTokens)} tokens asked, ${count(usage.completionTokens)} answered`}`
+const by = ({ strategy, model, usage, standIn, reused }: SummarizerFacts): string =>
+  `${reused === true ? 'taken over, ' : ''}by ${strategy}${model === strategy ? '' : ` (${shown(model)})`}${standIn === true ? ', which STOOD IN for the summarizer at the hard limit' : ''}${usage === undefined ? '' : `, ${count(usage.promptTokens)} tokens asked, ${count(usage.completionTokens)} answered`}`
 
 function spanOf(ids: readonly string[]): string {
   const [first = '', last = first] = [ids[0], ids.at(-1)]
@@ -25,6 +25,9 @@ function configurationLine({ policy, settings, scope, estimator }: Extract<Recor
   const set = Object.entries(settings).map(([key, value]) => `${key} ${String(value)}`)
   return `window ${count(policy.modelMaxTokens)} tokens, budget ${String(policy.contextBudget)}, view ${policy.view}, estimator ${estimator}${scope === undefined ? '' : `, scope ${shown(scope)}`}; set: ${set.length === 0 ? 'nothing, all defaults' : set.join(', ')}`
 }
+
+const takeoverLine = ({ batches, restored, left, tokensBefore, tokensAfter }: FactData<TakeoverType>): string =>
+  `${many(batches.length, 'batch', 'batches')}, ${many(restored.length, 'message')} back in the window, ${String(left.length)} out of it, ${count(tokensBefore)} → ${count(tokensAfter)} tokens`
 
 /** What a fact says. */
 export function describeFact(fact: RecordedFact): string {
@@ -47,6 +50,18 @@ export function describeFact(fact: RecordedFact): string {
       const { cycle, pruned, tokensBefore, tokensAfter, why } = fact.data
       return `cycle ${String(cycle)}: ${many(pruned.reduce((sum, { messageIds }) => sum + messageIds.length, 0), 'message')} left, ${count(tokensBefore)} → ${count(tokensAfter)} tokens (${why.trigger} limit ${count(why.threshold)})`
     }
+    case 'EditionStarted':
+      return `edition ${fact.data.editionId} by ${fact.data.summarizer.strategy} (${shown(fact.data.summarizer.model)}); ${configurationLine(fact.data.configuration)}`
+    case 'EditionAdvanced':
+      return `has seen the conversation up to revision ${String(fact.data.conversationRevision)}`
+    case 'EditionDropped':
+      return `edition ${fact.data.editionId} is given up`
+    case 'EditionAdopted':
+      return `edition ${fact.data.editionId} is in force: ${takeoverLine(fact.data)}`
+    case 'EditionReverted':
+      return `edition ${fact.data.editionId} is in force no more, ${fact.data.restores === undefined ? "the conversation's own batches are" : `edition ${fact.data.restores} is`} again: ${takeoverLine(fact.data)}`
+    case 'CycleUndone':
+      return `${fact.data.undone.length === 1 ? 'cycle' : 'cycles'} ${fact.data.undone.map(({ cycle }) => String(cycle)).join(', ')} undone: ${takeoverLine(fact.data)}; the soft limit rests until message ${String(fact.data.restsUntilMessages)}`
     case 'CompactionFailed': {
       const { failure, detail, step, strategy, model, attempt, retryAfterMessages, trigger } = fact.data
       return `FAILED (${failure}) ${trigger === 'ahead' ? 'ahead of need' : `at the ${trigger} limit`}, attempt ${String(attempt)}, ${step} by ${strategy}${model === strategy ? '' : ` (${shown(model)})`}: ${brief(detail, 400)}; next try after ${many(retryAfterMessages, 'further message')}`

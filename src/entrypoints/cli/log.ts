@@ -17,6 +17,9 @@ const paint: Partial<Record<RecordedFact['type'], (text: string) => string>> = {
   CompactionFailed: colours.red,
   CompactionCouldNotHelp: colours.yellow,
   MessagesPruned: colours.green,
+  EditionAdopted: colours.green,
+  EditionReverted: colours.green,
+  CycleUndone: colours.green,
 }
 
 const TYPE_WIDTH = 'CompactionCouldNotHelp'.length

@@ -28,11 +28,11 @@ describe('the archive index', () => {
     expect(row?.['author']).toMatch(/^user [a-z ]*$/)
   })
 
-  test('sources of a re-summarization stay as provenance, without terms', async () => {
+  test('sources of a re-summarization stay as provenance, inactive, and may become active again', async () => {
     const rows = await rowsOf('archive_batches', configured(), appended('m1'), appended('m2'), archived('b1', ['m1']), archived('b2', ['m2']), resummarized('b3', ['b1', 'b2']))
     expect(rows.map(({ batch_id, active, terms, message_ids }) => [batch_id, active, terms === null, message_ids])).toEqual([
-      ['b1', false, true, '["m1"]'],
-      ['b2', false, true, '["m2"]'],
+      ['b1', false, false, '["m1"]'],
+      ['b2', false, false, '["m2"]'],
       ['b3', true, false, '[]'],
     ])
     expect(rows[2]).toMatchObject({ text: 'summary of b3', source_batch_ids: '["b1","b2"]' })

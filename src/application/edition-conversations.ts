@@ -1,0 +1,79 @@
+/**
+ * An edition of one conversation as the compactor sees it: the same messages, and facts of its own in a stream of its own. It is written by
+ * one process at a time, which holds its state; with `recording: false` nothing is written, and the same steps only show what they would come to.
+ */
+import { either as E } from 'fp-ts'
+import type { Provenance } from '../domain/codec.js'
+import { evolve, seeConversation, type Conversation } from '../domain/conversation.js'
+import { decide, type Command } from '../domain/decide.js'
+import type { Fact, RecordedFact } from '../domain/events.js'
+import type { Clock } from '../ports/clock.js'
+import type { CommandFailure, Conversations, Handled } from './handle-command.js'
+import type { Log } from './load-conversation.js'
+import { appendUntilKnown, encodeFacts, streamOf, type EncodedFacts } from './record-facts.js'
+
+export interface EditionConversation extends Pick<Conversations, 'load' | 'handle'> {
+  readonly state: () => Conversation
+  /** Takes up the conversation's next fact. */
+  see(fact: RecordedFact): void
+  /** Records how far the conversation was seen, where no other fact has told so. */
+  tellSeen(provenance: Provenance): Promise<E.Either<CommandFailure, Handled>>
+}
+
+export interface EditionConversationOptions {
+  readonly log: Log
+  readonly clock: Clock
+  /** False: facts are decided and forgotten. */
+  readonly recording: boolean
+}
+
+/** Goes on from a state of an edition. */
+export function createEditionConversation({ log, clock, recording }: EditionConversationOptions, from: Conversation, advancedTo: bigint): EditionConversation {
+  let state = from
+  /** The conversation's revision that the edition's stream says it has seen. */
+  let told = advancedTo
+
+  /** What was decided stands behind the fact that says on how much of the conversation. */
+  function decided(commands: readonly Command[], provenance: Provenance, evenIfNothing: boolean): E.Either<CommandFailure, { readonly encoded: EncodedFacts; readonly seen: Conversation }> {
+    const encoded: EncodedFacts = { events: [], bodies: [], facts: [] }
+    const now = clock.now().toISOString()
+    const add = (seen: Conversation, facts: readonly Fact[]): Conversation => {
+      const more = encodeFacts(seen, facts, now, provenance)
+      encoded.events.push(...more.events)
+      encoded.bodies.push(...more.bodies)
+      encoded.facts.push(...more.facts)
+      return more.facts.reduce(evolve, seen)
+    }
+    let seen = state
+    if (state.revision >= 0n && told < state.horizon) seen = add(seen, [{ type: 'EditionAdvanced', data: { conversationRevision: state.horizon } }])
+    const before = encoded.facts.length
+    for (const command of commands) {
+      const facts = decide(seen, command)
+      if (E.isLeft(facts)) return facts
+      seen = add(seen, facts.right)
+    }
+    return E.right(encoded.facts.length === before && !evenIfNothing ? { encoded: { events: [], bodies: [], facts: [] }, seen: state } : { encoded, seen })
+  }
+
+  async function record(commands: readonly Command[], provenance: Provenance, evenIfNothing = false): Promise<E.Either<CommandFailure, Handled>> {
+    const next = decided(commands, provenance, evenIfNothing)
+    if (E.isLeft(next)) return next
+    const { encoded, seen } = next.right
+    if (encoded.facts.length === 0) return E.right({ state, facts: [], position: undefined })
+    const appended = recording ? await appendUntilKnown(log, streamOf(state), state.revision, encoded) : E.right({ position: undefined })
+    if (E.isLeft(appended)) return appended
+    state = seen
+    told = state.horizon
+    return E.right({ state, facts: encoded.facts, position: appended.right.position })
+  }
+
+  return {
+    state: () => state,
+    see(fact) {
+      state = seeConversation(state, fact)
+    },
+    load: () => Promise.resolve(state),
+    handle: (_conversationId, commands, provenance) => record(commands, provenance),
+    tellSeen: (provenance) => record([], provenance, true),
+  }
+}

@@ -1,0 +1,111 @@
+/**
+ * The same history compacted again: a conversation's messages are seen one by one, and whatever its edition's configuration asks for at each is
+ * decided by the same decider, planned by the same plan and bought by the same compactor, into the edition's own stream. It takes up what is
+ * recorded there, wherever it was cut off, and goes on when the conversation has grown.
+ */
+import { either as E } from 'fp-ts'
+import type { Provenance } from '../domain/codec.js'
+import type { Conversation } from '../domain/conversation.js'
+import type { Configuration, FactData } from '../domain/events.js'
+import { conversationStream } from '../domain/ids.js'
+import type { Claims } from '../ports/claims.js'
+import type { Clock } from '../ports/clock.js'
+import type { Summarizer } from '../ports/summarizer.js'
+import type { TokenBudget } from '../ports/token-budget.js'
+import { createCompact, isCompactionDue, type CompactFailure } from './compact.js'
+import { createEditionConversation } from './edition-conversations.js'
+import { decodeFact } from './facts.js'
+import type { CommandFailure } from './handle-command.js'
+import { loadEdition, type Log } from './load-conversation.js'
+import type { RegisterPrompt } from './register-prompt.js'
+
+export interface ReplayDependencies {
+  readonly log: Log
+  readonly clock: Clock
+  readonly summarizer: Summarizer
+  readonly persona: string
+  readonly registerPrompt: RegisterPrompt
+  readonly actor: string
+  readonly budget?: TokenBudget | undefined
+}
+
+export interface ReplayOptions {
+  /** False: nothing is recorded, and the steps only show what they would come to. */
+  readonly recording: boolean
+  readonly signal?: AbortSignal
+  /** Hears of each message that was seen, and of the state then. */
+  readonly onMessage?: (state: Conversation) => void
+}
+
+/** How far a replay came: to the conversation's end, or to where something stopped it. */
+export type Replayed =
+  | { readonly kind: 'done' }
+  | { readonly kind: 'stopped'; readonly failure: CompactFailure }
+  /** There is no room in the budget, or somebody asked it to stop; what is recorded is taken up later. */
+  | { readonly kind: 'postponed' }
+
+export interface ConversationReplay {
+  readonly state: () => Conversation
+  /** What was bought by this replay. */
+  readonly spent: { calls: number; tokens: number; summaries: number }
+  /** Sees the conversation up to its end, as it is when it gets there. */
+  advance(): Promise<Replayed>
+}
+
+/** One process makes an edition, under a claim of its own: no second claim is asked for within. */
+const alone: Claims = { take: () => Promise.resolve({ fence: 0n, extend: () => Promise.resolve(true), release: () => Promise.resolve() }), holder: () => Promise.resolve(undefined) }
+
+/** What an edition is made of when it is begun. */
+export interface EditionPlan {
+  readonly editionId: string
+  readonly configuration: Configuration
+  readonly summarizer: FactData<'EditionStarted'>['summarizer']
+  /** The conversation as it is: what is pinned now is never folded. */
+  readonly conversation: Conversation
+}
+
+/** Opens an edition of a conversation, new or recorded before, to be made. */
+export async function openReplay(deps: ReplayDependencies, plan: EditionPlan, options: ReplayOptions): Promise<E.Either<CommandFailure, ConversationReplay>> {
+  const { log, clock, actor } = deps
+  const { conversationId } = plan.conversation
+  const correlationId = clock.newId()
+  const provenance: Provenance = { actor, correlationId, causationId: correlationId }
+  const recorded = await loadEdition(log, conversationId, plan.editionId)
+  const edition = createEditionConversation({ log, clock, recording: options.recording }, recorded, recorded.horizon)
+  if (recorded.configuration === undefined) {
+    const pinned = [...plan.conversation.kept, ...plan.conversation.window].flatMap((message) => (message.pinned ? [message.revision] : []))
+    const started = await edition.handle(conversationId, [{ type: 'StartEdition', configuration: plan.configuration, summarizer: plan.summarizer, conversationRevision: plan.conversation.revision, pinned }], provenance)
+    if (E.isLeft(started)) return started
+  }
+  const compact = createCompact({ ...deps, conversations: edition, claims: alone, standIn: undefined })
+  const spent = { calls: 0, tokens: 0, summaries: 0 }
+
+  async function due(): Promise<Replayed> {
+    if (!isCompactionDue(edition.state(), 'ahead')) return { kind: 'done' }
+    const run = await compact(conversationId, 'ahead', options.signal === undefined ? {} : { signal: options.signal })
+    spent.calls += run.calls
+    spent.tokens += run.tokensSpent
+    spent.summaries += run.summaries
+    if (run.failure !== undefined) return { kind: 'stopped', failure: run.failure }
+    return { kind: run.postponedMs === undefined ? 'done' : 'postponed' }
+  }
+
+  async function advance(): Promise<Replayed> {
+    // What was cut off in the middle of a cycle is finished on the messages that it was decided on.
+    let reached = await due()
+    if (reached.kind !== 'done') return reached
+    for await (const stored of log.store.readStream(conversationStream(conversationId), { from: edition.state().horizon + 1n })) {
+      const fact = await decodeFact(stored, log.bodies)
+      edition.see(fact)
+      if (fact.type !== 'MessageAppended') continue
+      reached = await due()
+      options.onMessage?.(edition.state())
+      if (reached.kind !== 'done') return reached
+      if (options.signal?.aborted === true) return { kind: 'postponed' }
+    }
+    const told = await edition.tellSeen(provenance)
+    return E.isLeft(told) ? { kind: 'stopped', failure: told.left } : { kind: 'done' }
+  }
+
+  return E.right({ state: edition.state, spent, advance })
+}

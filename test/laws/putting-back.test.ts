@@ -1,0 +1,160 @@
+/**
+ * The laws of putting other batches into force: an undone cycle, an adopted edition, a reverted one. Whatever is put into force, no message is
+ * lost, what was is still shown as it was, and a load gives what folding everything gives.
+ */
+import { describe, expect, it } from '@jest/globals'
+import { either as E } from 'fp-ts'
+import fc from 'fast-check'
+import { revertEdition, undoCycles, type PutBackFailure } from '../../src/application/put-back.js'
+import { createRegisterPrompt } from '../../src/application/register-prompt.js'
+import { openReplay, type ConversationReplay } from '../../src/application/replay-conversation.js'
+import { loadEdition } from '../../src/application/load-conversation.js'
+import { contextOf, type Context } from '../../src/domain/context.js'
+import { withView, type Conversation } from '../../src/domain/conversation.js'
+import { resolvePolicy, type PolicySettings } from '../../src/domain/policy.js'
+import { busyPolicies, interleavings, namedHistories } from '../support/arbitraries.js'
+import { coverageProblems } from '../support/coverage.js'
+import { say, SMALL, talk } from '../support/conversations.js'
+import { CONVERSATION, contextIn, createHarness, createScriptedSummarizer, type Harness, type ScriptedSummarizer } from '../support/harness.js'
+import { interleave } from '../support/interleave.js'
+
+const BY = { actor: 'test', correlationId: 'c', causationId: 'c' }
+const EDITION = 'e1'
+
+const undo = (harness: Harness, cycle: number): Promise<E.Either<PutBackFailure, unknown>> => undoCycles(harness, CONVERSATION, cycle, BY)
+const revert = (harness: Harness): Promise<E.Either<PutBackFailure, unknown>> => revertEdition(harness, CONVERSATION, BY)
+
+async function replayOf(harness: Harness, settings: PolicySettings, summarizer: ScriptedSummarizer, editionId = EDITION): Promise<ConversationReplay> {
+  const conversation = await harness.conversations.load(CONVERSATION)
+  const policy = resolvePolicy(settings)
+  if (E.isLeft(policy) || conversation.configuration === undefined) throw new Error('no policy')
+  const { strategy, provider, model } = summarizer
+  const opened = await openReplay(
+    { log: harness.log, clock: harness.clock, summarizer, persona: '', registerPrompt: createRegisterPrompt(harness.log, harness.clock, 'test'), actor: 'test' },
+    { editionId, configuration: { ...conversation.configuration, settings, policy: policy.right }, summarizer: { strategy, provider, model }, conversation },
+    { recording: true },
+  )
+  if (E.isLeft(opened)) throw new Error(opened.left.kind)
+  return opened.right
+}
+
+async function adopt(harness: Harness, replay: ConversationReplay): Promise<void> {
+  expect(await replay.advance()).toEqual({ kind: 'done' })
+  const adopted = await harness.conversations.handle(CONVERSATION, [{ type: 'AdoptEdition', edition: replay.state() }], BY)
+  if (E.isLeft(adopted)) throw new Error(adopted.left.kind)
+}
+
+/** The context as a fact that closes the books shows it: with the re-summarizations that were recorded since the last cycle. */
+const booksClosed = (state: Conversation): Context => contextIn(withView({ ...state, shown: state.batches }))
+
+/** There is none where the leading messages alone do not fit. */
+const hasContext = (state: Conversation): boolean => E.isRight(contextOf(state))
+
+const liveIds = (state: Conversation): string[] => [...state.leading, ...state.kept, ...state.window].map((message) => message.messageId)
+
+/** A load by another process gives what all facts give, and nothing is lost or covered twice. */
+async function expectWhole(harness: Harness): Promise<Conversation> {
+  const loaded = await harness.restart().conversations.load(CONVERSATION)
+  const folded = await harness.folded()
+  expect(contextIn(loaded)).toStrictEqual(contextIn(folded))
+  expect(contextIn(await harness.conversations.load(CONVERSATION))).toStrictEqual(contextIn(folded))
+  expect({ ...loaded, failures: undefined, couldNotHelp: undefined, chunks: loaded.chunks.map(({ chunkId }) => chunkId) }).toEqual({
+    ...folded, failures: undefined, couldNotHelp: undefined, chunks: folded.chunks.map(({ chunkId }) => chunkId),
+  })
+  const facts = await harness.facts()
+  expect(coverageProblems(facts, { edition: await harness.editionFacts(EDITION), liveAtEnd: liveIds(folded) })).toEqual([])
+  return loaded
+}
+
+describe('laws of putting back', () => {
+  describe('an undone cycle', () => {
+    it('brings its messages back behind any history, keeps what came later, and changes nothing before it', async () => {
+      let undone = 0
+      const refused = new Set<string>()
+      await fc.assert(
+        fc.asyncProperty(busyPolicies, namedHistories(60), interleavings(15), fc.nat(50), async (given, history, steps, which) => {
+          // The soft limit far below the hard one, so that there is room for what comes back.
+          const { harness } = await interleave({ ...given, contextBudget: 0.25 }, history, steps)
+          const state = await harness.conversations.load(CONVERSATION)
+          if (state.cycles === 0 || !hasContext(state)) return
+          // Of many cycles the messages of all are too many for any window.
+          const cycle = Math.max(1, state.cycles - (which % 3))
+          const prune = (await harness.factsOf('MessagesPruned')).find((fact) => fact.data.cycle === cycle)
+          const before = await harness.conversations.loadAt(CONVERSATION, (prune?.revision ?? 0n) - BigInt(prune?.data.pruned.length ?? 0) - 1n)
+          const earlier = contextIn(await harness.conversations.loadAt(CONVERSATION, state.revision))
+          const done = await undo(harness, cycle)
+          if (E.isLeft(done)) {
+            refused.add(done.left.kind)
+            return
+          }
+          undone += 1
+          const after = await expectWhole(harness)
+          expect(liveIds(after).filter((id) => liveIds(before).includes(id))).toEqual(liveIds(before))
+          const since = (await harness.factsOf('MessageAppended')).filter((fact) => fact.revision > before.revision).map((fact) => fact.data.messageId)
+          expect(new Set(liveIds(after))).toEqual(new Set([...liveIds(before), ...since]))
+          expect(after.cycles).toBe(cycle - 1)
+          expect(contextIn(await harness.conversations.loadAt(CONVERSATION, state.revision))).toStrictEqual(earlier)
+          // It goes on: what was undone is compacted anew, and nothing of the undone summaries is used.
+          const dropped = new Set((await harness.facts()).flatMap((fact) => (fact.type === 'BatchArchived' && fact.revision < after.revision && !after.batches.some(({ batchId }) => batchId === fact.data.batchId) ? [fact.data.batchId] : [])))
+          await harness.appended(Array.from({ length: 12 }, (_, at) => say(1_000 + at)))
+          await harness.compact('force')
+          const later = await expectWhole(harness)
+          expect(later.batches.filter(({ batchId }) => dropped.has(batchId) && !after.batches.some((batch) => batch.batchId === batchId))).toEqual([])
+        }),
+        { numRuns: 60 },
+      )
+      expect(undone).toBeGreaterThan(5)
+      expect([...refused].filter((kind) => kind !== 'UndoPassesHardLimit')).toEqual([])
+    })
+  })
+
+  describe('an adopted edition', () => {
+    it('puts its own batches and window into force behind any history, and putting back gives what was', async () => {
+      await fc.assert(
+        fc.asyncProperty(busyPolicies, namedHistories(60), interleavings(15), busyPolicies, fc.nat(8), async (policy, history, steps, other, more) => {
+          const { harness } = await interleave(policy, history, steps)
+          await harness.appended(say(999))
+          const before = await harness.conversations.load(CONVERSATION)
+          if (!hasContext(before)) return
+          const replay = await replayOf(harness, other, createScriptedSummarizer({ model: 'another' }))
+          await adopt(harness, replay)
+          if (!hasContext(replay.state())) return
+          const adopted = await expectWhole(harness)
+          expect(contextIn(adopted).messages).toStrictEqual(booksClosed(replay.state()).messages)
+          // What is recorded of it is what it was.
+          expect(contextIn(await loadEdition(harness.log, CONVERSATION, EDITION)).messages).toStrictEqual(contextIn(replay.state()).messages)
+          expect(contextIn(await harness.conversations.loadAt(CONVERSATION, before.revision))).toStrictEqual(contextIn(before))
+          const later = Array.from({ length: more }, (_, at) => say(2_000 + at))
+          for (const message of later) {
+            await harness.appended(message)
+            await harness.compact()
+            await expectWhole(harness)
+          }
+          const reverted = await revert(harness)
+          expect(E.isRight(reverted)).toBe(true)
+          const after = await expectWhole(harness)
+          expect(liveIds(after)).toEqual([...liveIds(before), ...later.map((message) => message.id)])
+          expect(contextIn(after).messages.slice(0, more === 0 ? undefined : 0)).toStrictEqual(more === 0 ? booksClosed(before).messages : [])
+          expect(after.configuration?.policy).toEqual(before.configuration?.policy)
+          await harness.appended(talk(12, 3_000))
+          await harness.compact('force')
+          await expectWhole(harness)
+        }),
+        { numRuns: 20 },
+      )
+    })
+
+    it('is adopted once, and put back only where one is in force', async () => {
+      const harness = createHarness({ policy: SMALL })
+      await harness.appended(talk(30))
+      await harness.compact('force')
+      expect(await revert(harness)).toEqual(E.left({ kind: 'NoEditionInForce' }))
+      const replay = await replayOf(harness, SMALL, createScriptedSummarizer({ model: 'another' }))
+      await adopt(harness, replay)
+      await adopt(harness, replay)
+      expect(await harness.factsOf('EditionAdopted')).toHaveLength(1)
+      expect(E.isRight(await revert(harness))).toBe(true)
+      expect(await revert(harness)).toEqual(E.left({ kind: 'NoEditionInForce' }))
+    })
+  })
+})
