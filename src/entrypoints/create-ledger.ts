@@ -9,9 +9,10 @@ import { createAppendMessages } from '../application/append-messages.js'
 import { createCompact, isCompactionDue, type Compaction } from '../application/compact.js'
 import { createCompactionWorker } from '../application/compaction-worker.js'
 import { createCompress } from '../application/compress.js'
-import { decodeFact } from '../application/facts.js'
+import { decodeFact, isOfType } from '../application/facts.js'
 import { createConversations } from '../application/handle-command.js'
 import type { Log } from '../application/load-conversation.js'
+import { undoCycles } from '../application/put-back.js'
 import { createRegisterPrompt } from '../application/register-prompt.js'
 import { search, type SearchHit, type SearchOptions } from '../application/search.js'
 import { conversationsOfLog, createVerify } from '../application/verify.js'
@@ -29,7 +30,7 @@ import type { Database } from '../ports/sql.js'
 import type { Summarizer } from '../ports/summarizer.js'
 import type { WorkQueue } from '../ports/work-queue.js'
 import { createAgentTools } from './agent-tools.js'
-import { valueOf, type ConversationSummary, type Ledger, type WaitOptions } from './ledger.js'
+import { valueOf, type ConversationSummary, type Ledger, type Undone, type WaitOptions } from './ledger.js'
 import { problem, type Failure } from './problem.js'
 
 export interface LedgerParts {
@@ -163,6 +164,20 @@ export function createLedger(parts: LedgerParts): Ledger {
     await handle(conversationId, { type, messageId })
   }
 
+  async function undo(conversationId: string, cycle: number): Promise<Undone> {
+    const { messagesAppended } = await existing(conversationId)
+    if (!Number.isSafeInteger(cycle) || cycle < 1) throw bad('cycle', 'must be the number of a cycle, from 1')
+    const { facts, position } = valueOf(await undoCycles({ log, conversations }, conversationId, cycle, provenance()), fail)
+    if (position !== undefined && position > ownPosition) ownPosition = position
+    const fact = facts.find((each) => isOfType(each, 'CycleUndone'))
+    if (fact === undefined) throw new Error(`undoing cycle ${String(cycle)} of ${conversationId} recorded nothing`)
+    const { undone, restored, tokensBefore, tokensAfter, restsUntilMessages } = fact.data
+    return {
+      conversationId, revision: fact.revision, cycles: undone.map((each) => each.cycle), messagesRestored: restored.length, tokensBefore, tokensAfter,
+      restsForMessages: Math.max(0, restsUntilMessages - messagesAppended),
+    }
+  }
+
   async function compactNow(conversationId: string, force: boolean): Promise<Compaction> {
     await existing(conversationId)
     follow()
@@ -243,6 +258,7 @@ export function createLedger(parts: LedgerParts): Ledger {
       return valueOf(contextOf(await existing(conversationId)), fail)
     },
     compact: (conversationId, given = {}) => compactNow(conversationId, given.force === true),
+    undo: (conversationId, { cycle }) => undo(conversationId, cycle),
     settled: (conversationId) => worker.settled(conversationId),
     search(query, { conversationId, scope, waitFor, timeout, ...given } = {}) {
       if (conversationId !== undefined && scope !== undefined) throw bad('scope', 'goes without a conversation: a search stays in one of the two')

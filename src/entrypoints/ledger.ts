@@ -64,6 +64,21 @@ export interface VerifyOptions {
   readonly onConversation?: (done: number) => void
 }
 
+/** What an undone cycle came to. */
+export interface Undone {
+  readonly conversationId: string
+  /** Revision of the fact that undid it. */
+  readonly revision: bigint
+  /** The cycles that were undone, the last one first. */
+  readonly cycles: readonly number[]
+  /** Messages that are in the window again. */
+  readonly messagesRestored: number
+  readonly tokensBefore: number
+  readonly tokensAfter: number
+  /** The soft limit starts no cycle before so many further messages came. */
+  readonly restsForMessages: number
+}
+
 export interface Ledger {
   /** Resolves when the messages are recorded, all or none; compaction runs behind it. The same message again records nothing. */
   append(conversationId: string, messages: MessageInput | readonly MessageInput[], options?: AppendOptions): Promise<AppendResult>
@@ -71,6 +86,11 @@ export interface Ledger {
   context(conversationId: string, options?: WaitOptions): Promise<Context>
   /** Compacts now. Without `force` only where the context is at its limit. A failure is returned, not thrown. */
   compact(conversationId: string, options?: { readonly force?: boolean }): Promise<Compaction>
+  /**
+   * Puts the messages of the cycles from `cycle` to the last one back into the window. What came later stays; what these cycles had made stays in
+   * the log and is not used again. Refused, with the figures, where the context would pass the hard limit.
+   */
+  undo(conversationId: string, options: { readonly cycle: number }): Promise<Undone>
   /** Waits for compaction behind the appends of this ledger, where it compacts itself; with an id, for that conversation's alone. */
   settled(conversationId?: string): Promise<void>
   /** Searches batches and messages, best first, within one conversation or one scope (by default: those without a scope). */

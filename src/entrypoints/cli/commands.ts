@@ -109,6 +109,16 @@ export const commands: readonly Command[] = [
     },
   },
   {
+    words: 'undo <conversation>',
+    describe: 'Put the messages of the last cycles back into the window',
+    positionals: { conversation },
+    options: { cycle: text('The first cycle to undo; those after it are undone with it') },
+    async run(given) {
+      const { runUndo } = await import('./undo.js')
+      await runUndo(given.flags, given.word('conversation'), given.whole('cycle'), given.json)
+    },
+  },
+  {
     words: 'log <conversation>',
     describe: 'Show every fact: what happened, when, and what failed',
     positionals: { conversation },

@@ -1,0 +1,163 @@
+/** Undoing cycles and putting an edition back, case by case; what holds of any history is in `test/laws/putting-back.test.ts`. */
+import { describe, expect, it } from '@jest/globals'
+import { either as E } from 'fp-ts'
+import { revertEdition, undoCycles, type PutBackFailure } from '../../src/application/put-back.js'
+import type { Handled } from '../../src/application/handle-command.js'
+import { triggerOf } from '../../src/domain/plan.js'
+import { say, SMALL, talk } from '../support/conversations.js'
+import { adoptEdition, editionOf } from '../support/editions.js'
+import { CONVERSATION, createHarness, createScriptedSummarizer, type Harness } from '../support/harness.js'
+
+const BY = { actor: 'test', correlationId: 'c', causationId: 'c' }
+/** Room for what comes back: the soft limit is a tenth of the hard one. */
+const ROOMY = { ...SMALL, modelMaxTokens: 4_000, contextBudget: 0.1 }
+
+const undo = (harness: Harness, cycle: number): Promise<E.Either<PutBackFailure, Handled>> => undoCycles(harness, CONVERSATION, cycle, BY)
+
+/** A conversation of so many cycles, with what is live behind it. */
+async function withCycles(cycles: number, harness = createHarness({ policy: ROOMY })): Promise<Harness> {
+  for (let number = 0; (await harness.conversations.load(CONVERSATION)).cycles < cycles; number += 1) {
+    await harness.appended(say(number))
+    await harness.compact()
+  }
+  return harness
+}
+
+const liveIds = async (harness: Harness): Promise<string[]> => {
+  const { leading, kept, window } = await harness.conversations.load(CONVERSATION)
+  return [...leading, ...kept, ...window].map((message) => message.messageId)
+}
+
+describe('undo', () => {
+  it('names the cycles that it undid, the last one first, and leaves their facts in the log', async () => {
+    const harness = await withCycles(4)
+    expect(E.isRight(await undo(harness, 3))).toBe(true)
+    const [fact] = await harness.factsOf('CycleUndone')
+    expect(fact?.data.undone.map(({ cycle }) => cycle)).toEqual([4, 3])
+    expect(await harness.factsOf('MessagesPruned')).toHaveLength(4)
+    expect((await harness.conversations.load(CONVERSATION)).cycles).toBe(2)
+  })
+
+  it('goes further back on what is still in force', async () => {
+    const harness = await withCycles(4)
+    await undo(harness, 4)
+    await undo(harness, 3)
+    const undone = (await harness.factsOf('CycleUndone')).map((fact) => fact.data.undone.map(({ cycle }) => cycle))
+    expect(undone).toEqual([[4], [3]])
+    await withCycles(3, harness)
+    expect(E.isRight(await undo(harness, 2))).toBe(true)
+    expect((await harness.factsOf('CycleUndone')).at(-1)?.data.undone.map(({ cycle }) => cycle)).toEqual([3, 2])
+    await undo(harness, 1)
+    expect(await liveIds(harness)).toEqual((await harness.factsOf('MessageAppended')).map((fact) => fact.data.messageId))
+  })
+
+  it('refuses a cycle that is not there, and says how many are', async () => {
+    const harness = await withCycles(2)
+    expect(await undo(harness, 3)).toEqual(E.left({ kind: 'NoSuchCycle', cycle: 3, cycles: 2 }))
+    expect(await undo(harness, 0)).toEqual(E.left({ kind: 'NoSuchCycle', cycle: 0, cycles: 2 }))
+    await undo(harness, 2)
+    expect(await undo(harness, 2)).toEqual(E.left({ kind: 'NoSuchCycle', cycle: 2, cycles: 1 }))
+  })
+
+  it('refuses what would pass the hard limit, with the figures, and changes nothing', async () => {
+    const harness = await withCycles(30)
+    const before = await harness.facts()
+    const refused = await undo(harness, 1)
+    expect(refused).toMatchObject({ left: { kind: 'UndoPassesHardLimit', limit: 4_000, cycle: 1 } })
+    expect(E.isLeft(refused) && refused.left.kind === 'UndoPassesHardLimit' ? refused.left.tokens : 0).toBeGreaterThan(4_000)
+    expect(await harness.facts()).toEqual(before)
+  })
+
+  it('lets the soft limit rest until a chunk of further messages came', async () => {
+    const harness = await withCycles(3)
+    await undo(harness, 3)
+    const { messagesAppended, configuration } = await harness.conversations.load(CONVERSATION)
+    const chunkSize = configuration?.policy.chunkSize ?? 0
+    const triggers: (string | undefined)[] = []
+    for (let number = 0; number <= chunkSize; number += 1) {
+      triggers.push(triggerOf(await harness.restart().conversations.load(CONVERSATION)))
+      await harness.appended(say(messagesAppended + 100 + number))
+    }
+    expect(triggers).toEqual([...Array.from({ length: chunkSize }, () => undefined), 'soft'])
+    expect((await harness.compact()).cycles).toBeGreaterThan(0)
+  })
+
+  it('lets the hard limit go first', async () => {
+    const harness = await withCycles(3)
+    await undo(harness, 3)
+    await harness.appended(say(5_000, { content: 'x'.repeat(30_000) }))
+    expect(triggerOf(await harness.conversations.load(CONVERSATION))).toBe('hard')
+  })
+
+  it('buys the summaries of what it brought back anew', async () => {
+    const harness = await withCycles(2)
+    await undo(harness, 2)
+    const calls = harness.summarizer.calls.length
+    const batches = (await harness.factsOf('BatchArchived')).map((fact) => fact.data.batchId)
+    await harness.compact('force')
+    expect(harness.summarizer.calls.length).toBeGreaterThan(calls)
+    const anew = (await harness.factsOf('BatchArchived')).map((fact) => fact.data.batchId).slice(batches.length)
+    expect(anew.filter((id) => batches.includes(id))).toEqual([])
+  })
+
+  it('keeps what is appended while it is decided', async () => {
+    const harness = await withCycles(3)
+    harness.store.beforeAppend = async () => { await harness.restart().appended(say(9_000)) }
+    expect(E.isRight(await undo(harness, 3))).toBe(true)
+    expect((await liveIds(harness)).at(-1)).toBe('m9000')
+    expect(await harness.factsOf('CycleUndone')).toHaveLength(1)
+  })
+})
+
+describe('undo beside editions', () => {
+  it('undoes what came since an adoption, and names the edition for a cycle before it', async () => {
+    const harness = await withCycles(3)
+    const edition = await editionOf(harness, ROOMY, createScriptedSummarizer({ model: 'another' }))
+    await adoptEdition(harness, edition)
+    const { cycles } = await harness.conversations.load(CONVERSATION)
+    expect(await undo(harness, cycles)).toEqual(E.left({ kind: 'CycleOfEdition', cycle: cycles, editionId: 'e1' }))
+    await withCycles(cycles + 1, harness)
+    expect(E.isRight(await undo(harness, cycles + 1))).toBe(true)
+    expect(E.isRight(await revertEdition(harness, CONVERSATION, BY))).toBe(true)
+    // The conversation's own cycles are in force again, and the last of them can be undone.
+    expect((await harness.conversations.load(CONVERSATION)).cycles).toBe(3)
+    expect(E.isRight(await undo(harness, 3))).toBe(true)
+  })
+
+  it('puts back one edition after the other', async () => {
+    const harness = await withCycles(2)
+    const own = (await harness.conversations.load(CONVERSATION)).batches.map(({ batchId }) => batchId)
+    const first = await editionOf(harness, ROOMY, createScriptedSummarizer({ model: 'one' }), 'e1')
+    await adoptEdition(harness, first)
+    const second = await editionOf(harness, ROOMY, createScriptedSummarizer({ model: 'two' }), 'e2')
+    await adoptEdition(harness, second)
+    const inForce = async (): Promise<string | undefined> => (await harness.restart().conversations.load(CONVERSATION)).line?.edition?.editionId
+    expect(await inForce()).toBe('e2')
+    await revertEdition(harness, CONVERSATION, BY)
+    expect(await inForce()).toBe('e1')
+    await revertEdition(harness, CONVERSATION, BY)
+    expect(await inForce()).toBeUndefined()
+    expect((await harness.conversations.load(CONVERSATION)).batches.map(({ batchId }) => batchId)).toEqual(own)
+  })
+
+  it('refuses to adopt what has folded a message that was pinned since', async () => {
+    const harness = createHarness({ policy: { ...ROOMY, contextBudget: 1 } })
+    await harness.appended(talk(20))
+    const edition = await editionOf(harness, ROOMY, createScriptedSummarizer({ model: 'another' }))
+    await edition.advance()
+    await harness.pin('m0')
+    await edition.advance()
+    const adopted = await harness.conversations.handle(CONVERSATION, [{ type: 'AdoptEdition', edition: edition.state() }], BY)
+    expect(adopted).toEqual(E.left({ kind: 'PinnedMessageFolded', messageId: 'm0' }))
+  })
+
+  it('folds nothing that was pinned when the edition was begun, though the pin came late', async () => {
+    const harness = createHarness({ policy: { ...ROOMY, contextBudget: 1 } })
+    await harness.appended(talk(20))
+    await harness.pin('m0')
+    const edition = await editionOf(harness, ROOMY, createScriptedSummarizer({ model: 'another' }))
+    await adoptEdition(harness, edition)
+    expect((await harness.conversations.load(CONVERSATION)).kept.map((message) => [message.messageId, message.pinned])).toContainEqual(['m0', true])
+    expect((await harness.conversations.load(CONVERSATION)).cycles).toBeGreaterThan(0)
+  })
+})
