@@ -5,6 +5,7 @@
  */
 import { summaryOf, type Batch } from './batch.js'
 import type { ViewPart } from './clip-archive.js'
+import type { Sections } from './events.js'
 import { type Estimator } from './tokens.js'
 
 export interface SessionFacts {
@@ -35,6 +36,15 @@ const unique = (entries: readonly string[]): string[] => [...new Map(entries.map
 /** Cells of a table cannot hold a bar or a line break. */
 const cell = (text: string): string => text.replaceAll(/\s*\n\s*/g, ' ').replaceAll('|', '\\|')
 
+const workRow = (done: Sections['completedWork'][number]): string => `| ${cell(done.file)} | ${cell(done.action)} | ${cell(done.description)} |`
+
+/** The entries of a batch's sections, each as this view shows it. */
+export const sectionLines = (sections: Sections): string[] => [
+  ...sections.completedWork.map(workRow),
+  ...[...sections.decisions, ...sections.currentState, ...sections.errors].map((entry) => `- ${entry.trim()}`),
+  ...sections.pendingWork.map((entry) => `- [ ] ${entry.trim()}`),
+]
+
 /** The parts of the view; `maxTokens` bounds all sections but the original task, which is shown word for word. */
 export function sessionSummaryParts(facts: SessionFacts, maxTokens: number, estimator: Estimator): ViewPart[] {
   const sections = facts.batches.flatMap((batch) => (batch.sections === undefined ? [] : [batch.sections]))
@@ -44,7 +54,7 @@ export function sessionSummaryParts(facts: SessionFacts, maxTokens: number, esti
   for (const done of sections.flatMap((section) => section.completedWork)) {
     const key = `${done.file}\u0000${done.action}`
     work.delete(key)
-    work.set(key, `| ${cell(done.file)} | ${cell(done.action)} | ${cell(done.description)} |`)
+    work.set(key, workRow(done))
   }
   const share = Math.floor(maxTokens / 5)
   const list = (title: string, entries: readonly string[], mark = '- ', budget = share): ViewPart[] => {

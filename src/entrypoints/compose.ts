@@ -20,6 +20,7 @@ import { decodeFact } from '../application/facts.js'
 import type { Log } from '../application/load-conversation.js'
 import type { OpenedLog } from '../application/migrate-log.js'
 import type { PolicySettings } from '../domain/policy.js'
+import type { PriceTable } from '../domain/prices.js'
 import type { Claims } from '../ports/claims.js'
 import { systemClock, type Clock } from '../ports/clock.js'
 import type { Database } from '../ports/sql.js'
@@ -28,7 +29,7 @@ import { guarded } from '../summarizers/guarded.js'
 import { createExtractiveSummarizer, createSummarizer, parseSummarizerConfig, type SummarizerConfig } from '../summarizers/index.js'
 import type { CompactionProcess } from './cli/run-compaction.js'
 import type { ProjectionProcess } from './cli/run-projections.js'
-import { createLedger, settingsOf } from './create-ledger.js'
+import { createLedger, pricesOf, settingsOf } from './create-ledger.js'
 import { valueOf, type Ledger } from './ledger.js'
 import { problem } from './problem.js'
 
@@ -53,6 +54,8 @@ export interface LedgerOptions {
   readonly embedding?: EmbeddingConfig
   /** Who keeps the read models and compacts: this process (the default), or processes of their own (`projections run`, `compaction run`). */
   readonly workers?: 'inside' | 'elsewhere'
+  /** What models cost, by their names, for `stats`. */
+  readonly prices?: PriceTable
   /** Recorded with every fact as who asked. Default `library`. */
   readonly actor?: string
   readonly clock?: Clock
@@ -150,6 +153,7 @@ const claimsOf = (stores: Stores, clock: Clock): Claims => (stores.isDatabaseSha
 export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   const { clock = systemClock, actor = 'library', onProblem = () => undefined, persona = '', workers = 'inside' } = options
   const policy = settingsOf(options.policy)
+  const prices = pricesOf(options.prices)
   const summarizer = summarizerOf(options.summarizer)
   const embedding = options.embedding === undefined ? undefined : valueOf(createOpenAiEmbeddingModel(options.embedding), (left) => bad(left.field, left.detail))
   const stores = await openStores(options.store, options.database)
@@ -173,6 +177,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     persona,
     embedding,
     policy,
+    prices,
     actor,
     clock,
     onProblem,

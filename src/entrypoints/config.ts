@@ -2,11 +2,13 @@
  * The configuration of the command line, parsed once: flags over the environment over a config file over the variables that everybody
  * shares (`OPENAI_…`). Every complaint names where the value came from.
  */
+import { either as E } from 'fp-ts'
 import { readFile } from 'node:fs/promises'
 import { basename, dirname, extname, isAbsolute, join, resolve } from 'node:path'
 import { z } from 'zod'
 import { codeOf, sentenceOf } from '../adapters/store-error.js'
 import { policySettingsSchema, type PolicySettings } from '../domain/policy.js'
+import { parsePrices, type PriceTable } from '../domain/prices.js'
 import type { SummarizerConfig } from '../summarizers/index.js'
 import { InputError } from './cli/errors.js'
 import { CONFIG_FILE, DEFAULT_STORE, settings, type Flags, type Setting } from './cli/flags.js'
@@ -37,6 +39,7 @@ const valuesSchema = z.strictObject({
   prompt: text.optional(),
   persona: z.string().optional(),
   embeddingModel: text.optional(),
+  prices: text.optional(),
 })
 type Values = z.infer<typeof valuesSchema>
 
@@ -208,3 +211,12 @@ export async function personaOf(config: Config): Promise<string> {
   return persona.startsWith('@') ? (await readNamed(resolve(config.baseOf('persona'), persona.slice(1)), config.origins['persona'] ?? 'persona')).trim() : persona
 }
 
+
+/** What models cost; reads the file of the price table. */
+export async function pricesOf(config: Config): Promise<PriceTable> {
+  if (config.prices === undefined) return {}
+  const path = resolve(config.baseOf('prices'), config.prices)
+  const parsed = parsePrices(parseJson(await readNamed(path, config.origins['prices'] ?? 'prices'), path))
+  if (E.isRight(parsed)) return parsed.right
+  throw bad(`${path}:`, [parsed.left.field, parsed.left.detail].filter((part) => part !== '').join(' '))
+}

@@ -1,6 +1,7 @@
 /** Makes a ledger of its parts: the use cases over one log, one database of read models and one summarizer. It knows no adapter. */
 import { compareRows } from '../../projections/compare.js'
 import { createArchiveIndex } from '../../projections/archive-index/queries.js'
+import { findBatches } from '../../projections/clip-archive/queries.js'
 import { fillVectors } from '../../projections/archive-index/vectors.js'
 import type { Projection } from '../../projections/projection.js'
 import { listConversations } from '../../projections/live-messages/queries.js'
@@ -9,12 +10,14 @@ import { createAppendMessages } from '../application/append-messages.js'
 import { createCompact, isCompactionDue, type Compaction } from '../application/compact.js'
 import { createCompactionWorker } from '../application/compaction-worker.js'
 import { createCompress } from '../application/compress.js'
+import { createExplain } from '../application/explain.js'
 import { decodeFact, isOfType } from '../application/facts.js'
 import { createConversations } from '../application/handle-command.js'
 import type { Log } from '../application/load-conversation.js'
 import { undoCycles } from '../application/put-back.js'
 import { createRegisterPrompt } from '../application/register-prompt.js'
 import { search, type SearchHit, type SearchOptions } from '../application/search.js'
+import { stats } from '../application/stats.js'
 import { conversationsOfLog, createVerify } from '../application/verify.js'
 import type { Provenance } from '../domain/codec.js'
 import { contextOf } from '../domain/context.js'
@@ -23,6 +26,7 @@ import type { Command } from '../domain/decide.js'
 import { checkId, conversationStream } from '../domain/ids.js'
 import { parseMessage, type MessageInput, type NewMessage } from '../domain/message.js'
 import { parsePolicySettings, type PolicySettings } from '../domain/policy.js'
+import { parsePrices, type PriceTable } from '../domain/prices.js'
 import type { Claims } from '../ports/claims.js'
 import type { Clock } from '../ports/clock.js'
 import type { EmbeddingModel } from '../ports/embedding-model.js'
@@ -52,6 +56,8 @@ export interface LedgerParts {
   readonly embedding: EmbeddingModel | undefined
   /** Settings for what is appended through this ledger. */
   readonly policy: PolicySettings | undefined
+  /** What models cost, for `stats`. */
+  readonly prices: PriceTable
   readonly actor: string
   readonly clock: Clock
   readonly onProblem: (problem: unknown) => void
@@ -82,6 +88,10 @@ function parseMessages(inputs: readonly MessageInput[]): NewMessage[] {
 /** The settings of a policy, checked; throws where one is wrong. */
 export const settingsOf = (policy: PolicySettings | undefined): PolicySettings | undefined =>
   policy === undefined ? undefined : valueOf(parsePolicySettings(policy), problem)
+
+/** A price table, checked; throws where it is wrong. */
+export const pricesOf = (prices: PriceTable | undefined): PriceTable =>
+  prices === undefined ? {} : valueOf(parsePrices(prices), ({ field, detail }) => bad(field === '' ? 'prices' : `prices.${field}`, detail))
 
 /** How long to wait, checked. */
 function timeoutOf({ timeout = WAIT_MS }: WaitOptions): number {
@@ -235,6 +245,18 @@ export function createLedger(parts: LedgerParts): Ledger {
     return hits.filter((hit) => (hit.kind === 'batch' ? !(hit.batchId !== null && shownBatches.has(hit.batchId)) : !hit.messageIds.every((id) => seen.has(id)))).slice(0, limit)
   }
 
+  const explain = createExplain({
+    log,
+    // A hint beside the log: where there are no rows, or none that can be read, the log is read instead.
+    placeOf: async (conversationId, batchId) => (await findBatches(db, conversationId, [batchId]).catch(() => []))[0],
+  })
+
+  /** A conversation as all that the tallies go through. */
+  async function* one(conversationId: string): AsyncIterable<string> {
+    await existing(conversationId)
+    yield conversationId
+  }
+
   const verify = createVerify({
     log,
     conversationIds: () => conversationsOfLog(log),
@@ -284,6 +306,16 @@ export function createLedger(parts: LedgerParts): Ledger {
       // The proof is of everything that is recorded, whoever recorded it.
       await caughtUp(workers === 'elsewhere' ? { waitFor: await log.store.head() } : {})
       return verify(conversationId, given.onConversation)
+    },
+    async explain(conversationId, given = {}) {
+      if (given.batchId !== undefined && given.line !== undefined) throw bad('line', 'goes without a batchId: explain one of the two')
+      if (given.line?.trim() === '') throw bad('line', 'is empty')
+      return valueOf(await explain(await existing(conversationId), given), fail)
+    },
+    async stats(conversationId, { prices, onConversation } = {}) {
+      open()
+      const conversationIds = conversationId === undefined ? conversationsOfLog(log) : one(conversationId)
+      return await stats(log, { conversationIds, prices: prices === undefined ? parts.prices : pricesOf(prices), onConversation })
     },
     pin: (conversationId, messageId) => pin('PinMessage', conversationId, messageId),
     unpin: (conversationId, messageId) => pin('UnpinMessage', conversationId, messageId),

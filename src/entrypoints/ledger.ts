@@ -7,13 +7,18 @@ import type { ProjectionStatus } from '../../projections/runner.js'
 import type { RebuildOptions } from '../../projections/rebuild.js'
 import type { Compaction } from '../application/compact.js'
 import type { Compressed } from '../application/compress.js'
+import type { BatchOrigin, ChunkOrigin, CycleOrigin, ExplainOptions, Explanation, OriginalMessage, PromptText, RecordedAt, TakeoverOrigin } from '../application/explain.js'
 import type { ConversationSummary } from '../../projections/live-messages/queries.js'
 import type { SearchHit } from '../application/search.js'
+import type { ConversationStats, Stats } from '../application/stats.js'
+import type { LineSource } from '../application/trace-line.js'
 import type { Verification } from '../application/verify.js'
 import type { Context } from '../domain/context.js'
 import type { RecordedFact } from '../domain/events.js'
 import type { ChatMessage, MessageInput } from '../domain/message.js'
 import type { PolicySettings } from '../domain/policy.js'
+import type { Charge, Cost, PriceTable } from '../domain/prices.js'
+import type { ModelUse } from '../domain/tally.js'
 import type { AgentTool } from './agent-tools.js'
 
 export interface AppendOptions {
@@ -79,6 +84,13 @@ export interface Undone {
   readonly restsForMessages: number
 }
 
+export interface StatsOptions {
+  /** Prices by the name of the model, over those of the ledger. */
+  readonly prices?: PriceTable
+  /** Hears of each conversation as soon as it is counted; what it returns is waited for. */
+  readonly onConversation?: (stats: ConversationStats) => void | Promise<void>
+}
+
 export interface Ledger {
   /** Resolves when the messages are recorded, all or none; compaction runs behind it. The same message again records nothing. */
   append(conversationId: string, messages: MessageInput | readonly MessageInput[], options?: AppendOptions): Promise<AppendResult>
@@ -97,6 +109,13 @@ export interface Ledger {
   search(query: string, options?: LedgerSearchOptions): Promise<readonly SearchHit[]>
   /** Every fact of a conversation, oldest first; from a revision on, and at most so many, where that is asked for. */
   log(conversationId: string, options?: LogOptions): AsyncIterable<RecordedFact>
+  /**
+   * Why the model saw what it saw: the tree of a batch, of the batch that has a line, or of all that is compacted, down to the messages, each
+   * summary with its prompt, model, parameters, usage and cycle. Read from the log.
+   */
+  explain(conversationId: string, options?: ExplainOptions): Promise<Explanation>
+  /** What a conversation, or all of them together, came to: tokens bought and saved, cost by model, failures, time. Folded from the log. */
+  stats(conversationId?: string, options?: StatsOptions): Promise<Stats>
   /** Every conversation, the one that something happened in last first. */
   list(options?: { readonly scope?: string } & WaitOptions): Promise<readonly ConversationSummary[]>
   /** Proves that nothing was lost, of one conversation or of all. */
@@ -119,6 +138,8 @@ export interface Ledger {
 }
 
 export type { AgentTool, ChatMessage, Compaction, Compressed, Context, ConversationSummary, MessageInput, SearchHit, Verification }
+export type { BatchOrigin, ChunkOrigin, CycleOrigin, Explanation, ExplainOptions, LineSource, OriginalMessage, PromptText, RecordedAt, TakeoverOrigin }
+export type { Charge, ConversationStats, Cost, ModelUse, PriceTable, Stats }
 
 /** The value of a Right; a Left is thrown by `raise`. */
 export function valueOf<L, R>(either: E.Either<L, R>, raise: (left: L) => Error): R {

@@ -6,6 +6,7 @@ import { Fenced } from '../../projections/checkpoints.js'
 import { RebuildFailed } from '../../projections/rebuild.js'
 import { ProjectionStopped } from '../../projections/runner.js'
 import { UnreadableEventError } from '../application/facts.js'
+import type { ExplainFailure } from '../application/explain.js'
 import type { PutBackFailure } from '../application/put-back.js'
 import type { LeadingTooLarge } from '../domain/context.js'
 import type { BadMessage } from '../domain/message.js'
@@ -21,6 +22,7 @@ export type Failure =
   | BadMessage
   | LeadingTooLarge
   | SummarizerFailure
+  | ExplainFailure
   | { readonly kind: 'BadInput'; readonly field: string; readonly detail: string }
   | { readonly kind: 'NoSuchConversation'; readonly conversationId: string }
   | { readonly kind: 'ProjectionsBehind'; readonly detail: string }
@@ -100,6 +102,10 @@ function describe(failure: Failure): readonly [Fault, string] {
       return ['input', `the store refuses this: ${failure.detail}`]
     case 'SummarizerFailed':
       return ['world', `the summarizer failed (${failure.failure}): ${failure.detail}`]
+    case 'NoSuchBatch':
+      return ['input', `there is no batch "${failure.batchId}" in conversation "${failure.conversationId}"${failure.nearest === undefined ? '' : `; did you mean ${failure.nearest}?`}`]
+    case 'NoSuchLine':
+      return ['input', `the model never saw this line in conversation "${failure.conversationId}": no summary and no message of it has it, whatever its white space`]
     case 'ProjectionsBehind':
       return ['world', failure.detail]
     case 'LedgerClosed':

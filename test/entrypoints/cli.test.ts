@@ -26,6 +26,7 @@ interface Document {
   readonly conversations: readonly { readonly conversationId: string; readonly messages: number }[]
   readonly hits: readonly Readonly<Record<string, unknown>>[]
   readonly problems: readonly Readonly<Record<string, unknown>>[]
+  readonly batches: readonly { readonly batchId: string; readonly content: string; readonly state: string }[]
 }
 
 // What the program printed is what the expectations are about; a document of another shape fails them.
@@ -158,6 +159,47 @@ describe('a ledger', () => {
     expect(stdout).not.toMatch(/MessageAppended.* m00001 /u)
     const done = json(await run(['compact', 'sample-harbour', '--force', '--json']))
     expect(done['messagesCompressed']).toBeGreaterThan(0)
+  })
+
+  it('explains all that is compacted, a batch that a search found, and a line of the context, down to the messages', async () => {
+    const { hits } = json(await run(['search', 'invoice', 'INV-2026-00317', '--limit', '10', '--json', '--conversation', 'sample-harbour']))
+    const batchId = String(hits.find((hit) => hit['batchId'] !== null)?.['batchId'])
+    const said = await run(['search', 'invoice', 'INV-2026-00317', '--conversation', 'sample-harbour'])
+    expect(said.stdout).toContain(`context-ledger explain sample-harbour --batch ${batchId}`)
+
+    const tree = await run(['explain', 'sample-harbour', '--batch', batchId, '--open'])
+    expect(tree.status).toBe(0)
+    for (const part of [batchId, 'INV-2026-00317', 'made by    extractive, extractive-1', 'trigger, threshold 1,920 = (2,400 - 0 - 0 - 0) x 0.8', 'asked by cli', 'No prompt: sentences are chosen']) expect(tree.stdout).toContain(part)
+
+    const view = json(await run(['explain', 'sample-harbour', '--json']))
+    const context = (await run(['context', 'sample-harbour'])).stdout
+    expect(context).toContain('context-ledger explain sample-harbour')
+    const shown = view.batches.find(({ state }) => state === 'shown')
+    const line = shown?.content.split('\n').at(1) ?? ''
+    expect(context).toContain(line)
+    expect(json(await run(['explain', 'sample-harbour', '--line', line, '--json']))).toMatchObject({ kind: 'batch', batch: { batchId: shown?.batchId, chunk: { summarizer: { strategy: 'extractive' } } } })
+
+    const mistyped = await run(['explain', 'sample-harbour', '--batch', `${batchId.slice(0, -1)}z`, '--json'])
+    expect([mistyped.status, mistyped.stdout, parse(mistyped.stderr).error.kind]).toEqual([2, '', 'NoSuchBatch'])
+    expect(parse(mistyped.stderr).error.message).toContain(`did you mean ${batchId}?`)
+    expect(parse((await run(['explain', 'sample-harbour', '--line', 'nobody said this', '--json'])).stderr).error.kind).toBe('NoSuchLine')
+  })
+
+  it('counts what compaction took and saved, by conversation and in total, and names the field of a wrong price', async () => {
+    await writeFile(join(folder, 'prices.json'), JSON.stringify({ 'stub-1': { promptPerMillion: 1, completionPerMillion: 2, currency: 'USD' } }))
+    const { stdout } = await run(['stats', '--prices', 'prices.json', '--json'])
+    const document = parse(stdout)
+    expect(document.conversations).toHaveLength(2)
+    expect(document['total']).toMatchObject({ conversations: 2, messages: 205, failures: { unauthorized: 1 }, cost: [], unpriced: [], models: [{ model: 'extractive-1', charge: { kind: 'free' } }] })
+    const one = await run(['stats', 'sample-harbour'])
+    expect(one.stdout).toMatch(/messages +201: .*\n.*compaction +\d+ cycles/u)
+    expect(one.stdout).toContain('unauthorized 1')
+
+    await writeFile(join(folder, 'wrong.json'), JSON.stringify({ 'stub-1': { promptPerMillion: 'much', completionPerMillion: 2, currency: 'USD' } }))
+    const wrong = await runCli(['stats'], { cwd: folder, env: { CONTEXT_LEDGER_PRICES: 'wrong.json' } })
+    expect([wrong.status, wrong.stdout]).toEqual([2, ''])
+    expect(wrong.stderr).toMatch(/wrong\.json: stub-1\.promptPerMillion must be a number/u)
+    expect((await run(['stats', 'nobody'])).status).toBe(2)
   })
 
   it('lists, rebuilds and verifies; a fact that was changed ends with 4', async () => {

@@ -4,7 +4,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { policyFlags } from '../../src/entrypoints/cli/policy-flags.js'
-import { loadConfig, personaOf, summarizerOf, type Config } from '../../src/entrypoints/config.js'
+import { openLedger } from '../../src/entrypoints/compose.js'
+import { loadConfig, personaOf, pricesOf, summarizerOf, type Config } from '../../src/entrypoints/config.js'
 import { policySettingsSchema } from '../../src/domain/policy.js'
 
 let cwd: string
@@ -88,6 +89,36 @@ describe('the summarizer', () => {
     await file('a harbour master\n', 'who.txt')
     expect(await personaOf(await load({ persona: '@who.txt' }))).toBe('a harbour master')
     expect(await personaOf(await load({ persona: 'a pilot' }))).toBe('a pilot')
+  })
+})
+
+describe('prices', () => {
+  const price = { promptPerMillion: 0.15, completionPerMillion: 0.6, currency: 'USD' }
+
+  it('come from the file that a flag, the environment or the config file names; there are none by default', async () => {
+    expect(await pricesOf(await load())).toEqual({})
+    await file({ m: price }, 'prices.json')
+    expect(await pricesOf(await load({ prices: 'prices.json' }))).toEqual({ m: price })
+    expect(await pricesOf(await load({}, { CONTEXT_LEDGER_PRICES: 'prices.json' }))).toEqual({ m: price })
+    await file({ prices: 'prices.json' })
+    expect(await pricesOf(await load())).toEqual({ m: price })
+  })
+
+  it.each([
+    ['[]', /prices\.json: must be an object/u],
+    ['{', /prices\.json is no JSON/u],
+    ['{"m":{"promptPerMillion":1,"completionPerMillion":2}}', /prices\.json: m\.currency is missing/u],
+  ])('%s: names the file and the field', async (content, said) => {
+    await file(content, 'prices.json')
+    await expect(pricesOf(await load({ prices: 'prices.json' }))).rejects.toThrow(said)
+  })
+
+  it('that are missing are told by what names them', async () => {
+    await expect(pricesOf(await load({}, { CONTEXT_LEDGER_PRICES: 'gone.json' }))).rejects.toThrow(/CONTEXT_LEDGER_PRICES names .*gone\.json, which does not exist/u)
+  })
+
+  it('of the library are checked before anything is opened', async () => {
+    await expect(openLedger({ store: join(cwd, 'ledger'), prices: { m: { ...price, promptPerMillion: -1 } } })).rejects.toThrow('prices.m.promptPerMillion must be 0 or more')
   })
 })
 

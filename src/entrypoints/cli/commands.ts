@@ -157,6 +157,30 @@ export const commands: readonly Command[] = [
     },
   },
   {
+    words: 'explain <conversation>',
+    describe: 'Show where a summary or a line comes from, down to the messages',
+    positionals: { conversation },
+    options: {
+      batch: text('The batch to explain, as `search` and `explain` name it [default: all that is compacted, in short]'),
+      line: text('A line that the model saw, or part of one'),
+      open: { type: 'boolean', default: false, describe: 'Show the original messages whole' },
+    },
+    examples: [['$0 explain run-7 --line "the port is 5433"', 'which summary says so, from which messages']],
+    async run(given) {
+      const { runExplain } = await import('./explain.js')
+      await runExplain(given.flags, { conversationId: given.word('conversation'), batch: given.text('batch'), line: given.text('line'), open: given.is('open'), json: given.json })
+    },
+  },
+  {
+    words: 'stats [conversation]',
+    describe: 'Count tokens bought and saved, cost, failures and time',
+    positionals: { conversation: { type: 'string', describe: 'Id of the conversation [default: all]' } },
+    async run(given) {
+      const { runStats } = await import('./stats.js')
+      await runStats(given.flags, given.text('conversation'), given.json)
+    },
+  },
+  {
     words: 'list',
     describe: 'List the conversations',
     options: { scope: text('Those of this scope'), ...waiting },

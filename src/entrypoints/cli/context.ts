@@ -2,7 +2,7 @@
 import type { ChatMessage, Context, WaitOptions } from '../ledger.js'
 import { contentText } from '../../domain/message.js'
 import type { Flags } from './flags.js'
-import { colours, count, line, many, shown, toJson } from './output.js'
+import { colours, count, line, many, shown, toJson, typed } from './output.js'
 import { withLedger } from './session.js'
 
 export type ContextFormat = 'text' | 'json' | 'openai'
@@ -60,6 +60,7 @@ export async function runContext(flags: Flags, conversationId: string, format: C
     else {
       for (const [at, message] of context.messages.entries()) await line(`${messageText(message, context.messageIds[at], at === context.viewAt)}\n`)
       await line(colours.dim(`${many(context.messages.length, 'message')}, ${count(context.tokens)} tokens, revision ${context.revision.toString()}, SHA-256 ${context.hash}`))
+      if (context.viewAt !== undefined) await line(colours.dim(`where what was compacted comes from: context-ledger explain ${typed(conversationId)}, or with --line TEXT where one line does`))
       for (const said of contextNotes(context)) await line(colours.yellow(said))
     }
   })

@@ -30,6 +30,7 @@ export const settings: readonly Setting[] = [
   { key: 'prompt', flag: 'prompt', env: 'CONTEXT_LEDGER_PROMPT', group: 'Summarizer:', describe: 'File with a prompt template of your own' },
   { key: 'persona', flag: 'persona', env: 'CONTEXT_LEDGER_PERSONA', group: 'Summarizer:', describe: 'Whom the summaries are for: a text, or @FILE' },
   { key: 'embeddingModel', flag: 'embedding-model', env: 'CONTEXT_LEDGER_EMBEDDING_MODEL', group: 'Ledger:', describe: 'Model for search by meaning, at the same API' },
+  { key: 'prices', flag: 'prices', env: 'CONTEXT_LEDGER_PRICES', group: 'Ledger:', describe: 'JSON file of prices by model, for what `stats` tells of cost' },
 ]
 
 export const CONFIG_FILE = 'context-ledger.config.json'

@@ -85,6 +85,9 @@ export function brief(text: string, characters: number): string {
   return `${flat.slice(0, characters - 1).replace(/[\ud800-\udbff]$/u, '')}…`
 }
 
+/** A word as it is typed in a shell, so that a hint of what to type can be copied. */
+export const typed = (word: string): string => (/^[\w./:@%+=-]+$/u.test(word) && !word.startsWith('-') ? word : `'${shown(word).replaceAll("'", `'\\''`)}'`)
+
 /** Rows as a table with right-aligned numbers. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[], numeric: ReadonlySet<number>): string[] {
   const widths = head.map((title, at) => Math.max(title.length, ...rows.map((row) => row[at]?.length ?? 0)))

@@ -6,7 +6,7 @@ import type { Ledger, SearchHit, WaitOptions } from '../ledger.js'
 import { LedgerError } from '../problem.js'
 import { InputError } from './errors.js'
 import type { Flags } from './flags.js'
-import { brief, colours, line, many, shown, toJson } from './output.js'
+import { brief, colours, line, many, shown, toJson, typed } from './output.js'
 import { withLedger } from './session.js'
 
 export interface SearchCommand {
@@ -98,5 +98,7 @@ export async function runSearch(flags: Flags, command: SearchCommand): Promise<v
       await line(`${colours.bold(`${String(at + 1)}. ${shown(hit.conversationId)}`)} ${colours.dim(provenance(hit))}`)
       await line(`   ${brief(hit.text, 400)}\n`)
     }
+    const archived = hits.find(({ batchId }) => batchId !== null)
+    if (archived !== undefined) await line(colours.dim(`where a summary comes from: context-ledger explain ${typed(archived.conversationId)} --batch ${archived.batchId ?? ''}`))
   })
 }

@@ -1,23 +1,7 @@
 /** Wrong words on the command line, as sentences that say what to type instead. */
+import { editDistance } from '../../domain/edit-distance.js'
 import { commands, groups, type Command } from './commands.js'
 import { settings } from './flags.js'
-
-/** Letters that have to be changed, added, dropped or swapped with their neighbour to make one word of another. */
-function distance(a: string, b: string): number {
-  let before: number[] = []
-  let last = Array.from({ length: b.length + 1 }, (_none, at) => at)
-  for (let row = 1; row <= a.length; row += 1) {
-    const now = [row]
-    for (let at = 1; at <= b.length; at += 1) {
-      const same = a[row - 1] === b[at - 1] ? 0 : 1
-      const swapped = row > 1 && at > 1 && a[row - 1] === b[at - 2] && a[row - 2] === b[at - 1] ? (before[at - 2] ?? 0) + 1 : Infinity
-      now.push(Math.min((last[at] ?? 0) + 1, (now[at - 1] ?? 0) + 1, (last[at - 1] ?? 0) + same, swapped))
-    }
-    before = last
-    last = now
-  }
-  return last[b.length] ?? 0
-}
 
 /** The command that these words call, and the words that it is called by. */
 function commandOf(words: readonly string[]): { readonly path: string; readonly command: Command } | undefined {
@@ -33,7 +17,7 @@ function commandOf(words: readonly string[]): { readonly path: string; readonly 
 function nearestFlag(typed: string, words: readonly string[]): string | undefined {
   const own = Object.keys(commandOf(words)?.command.options ?? {})
   const known = ['json', 'help', 'version', 'config', 'policy', ...settings.map(({ flag }) => flag), ...own]
-  return known.map((flag) => ({ flag, off: distance(typed, flag) })).filter(({ off }) => off <= 2).toSorted((a, b) => a.off - b.off)[0]?.flag
+  return known.map((flag) => ({ flag, off: editDistance(typed, flag) })).filter(({ off }) => off <= 2).toSorted((a, b) => a.off - b.off)[0]?.flag
 }
 
 const typedAsFlag = (name: string, words: readonly string[]): boolean => words.some((word) => word === `--${name}` || word.startsWith(`--${name}=`) || word === `-${name}`)

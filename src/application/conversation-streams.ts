@@ -1,0 +1,23 @@
+/** The streams in which the facts of one conversation lie: the one place that knows, for whoever has to look through all of them. */
+import { conversationStream, EDITION_PREFIX, editionOf } from '../domain/ids.js'
+import type { Log } from './load-conversation.js'
+
+/** The streams of a conversation's editions, whether one was ever adopted or not. */
+export type EditionStreams = ReadonlyMap<string, readonly string[]>
+
+/** The streams of all editions by their conversation. No index has them, so what editions recorded is gone through, and nothing of it is kept. */
+export async function editionStreams(log: Log): Promise<EditionStreams> {
+  const found = new Map<string, string[]>()
+  const seen = new Set<string>()
+  for await (const { stream } of log.store.readAll({ prefix: EDITION_PREFIX })) {
+    if (seen.has(stream)) continue
+    seen.add(stream)
+    const edition = editionOf(stream)
+    if (edition === undefined) continue
+    found.set(edition.conversationId, [...(found.get(edition.conversationId) ?? []), stream])
+  }
+  return found
+}
+
+/** The streams that hold summaries of a conversation; its own, which also has its messages, is the first. */
+export const streamsOf = (conversationId: string, editions: EditionStreams): readonly string[] => [conversationStream(conversationId), ...(editions.get(conversationId) ?? [])]

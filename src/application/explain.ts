@@ -1,0 +1,392 @@
+/**
+ * Why the model saw what it saw: batch → source batches → chunk → messages, each summary with its prompt, model, parameters, usage and
+ * cycle. The log is what is believed; the read model only tells where to look.
+ *
+ * A batch, all that it was made of and the cycle behind it lie between its first message and the prune that follows it, so that stretch is
+ * read once, and the rest of the conversation only where something is missing in it.
+ */
+import { either as E } from 'fp-ts'
+import type { Conversation } from '../domain/conversation.js'
+import { editDistance } from '../domain/edit-distance.js'
+import { closingTypes, type FactData, type RecordedFact, type Sections, type SummarizerFacts, type TakeoverType, type Trigger } from '../domain/events.js'
+import type { Match } from '../domain/find-line.js'
+import { conversationStream, editionStream, messageEventId, promptStream } from '../domain/ids.js'
+import { toChatMessage, type ChatMessage } from '../domain/message.js'
+import type { EventStore } from '../ports/event-store.js'
+import { editionStreams, streamsOf } from './conversation-streams.js'
+import { decodeFact, isOfType } from './facts.js'
+import type { Log } from './load-conversation.js'
+import { traceLine, type LineSource } from './trace-line.js'
+
+/** Where a fact is recorded, when, and who asked for it. */
+export interface RecordedAt {
+  readonly stream: string
+  readonly revision: bigint
+  readonly recordedAt: string
+  readonly actor: string
+  readonly correlationId: string
+}
+
+/** The cycle by which a batch came into the context. */
+export interface CycleOrigin {
+  readonly cycle: number
+  readonly trigger: Trigger
+  readonly threshold: number
+  readonly terms: FactData<'MessagesPruned'>['why']['terms']
+  readonly tokensBefore: number
+  readonly tokensAfter: number
+  readonly recorded: RecordedAt
+}
+
+/** The fact that put a batch into force which others had recorded: an edition that was adopted or put back, a cycle that was undone. */
+export interface TakeoverOrigin {
+  readonly type: TakeoverType
+  readonly editionId?: string
+  readonly recorded: RecordedAt
+}
+
+/** A message as it was recorded, whole. */
+export interface OriginalMessage {
+  readonly messageId: string
+  readonly createdAt: string
+  readonly tokens: number
+  readonly message: ChatMessage
+  readonly recorded: RecordedAt
+}
+
+/** Messages that were summarized together. */
+export interface ChunkOrigin {
+  readonly chunkId: string
+  readonly messageIds: readonly string[]
+  readonly firstRevision: bigint
+  readonly lastRevision: bigint
+  /** The chunk whose summary was its background. */
+  readonly continues?: string
+  readonly summarizer: SummarizerFacts
+  readonly recorded: RecordedAt
+  /** With `open`: the messages whole, in their order. */
+  readonly messages?: readonly OriginalMessage[]
+}
+
+/** A batch with all that it was made of. */
+export interface BatchOrigin {
+  readonly batchId: string
+  readonly label: string
+  readonly depth: number
+  readonly startTime: string
+  readonly endTime: string
+  readonly messageCount: number
+  readonly firstRevision: bigint
+  readonly lastRevision: bigint
+  readonly tokens: number
+  readonly content: string
+  readonly sections?: Sections
+  /** Now: in the view, active and not in it, or not active: a deeper one, another edition or what was undone took its place. */
+  readonly state: 'shown' | 'active' | 'retired'
+  readonly recorded: RecordedAt
+  /** Of a batch that was made of batches; that of any other stands with its chunk. */
+  readonly summarizer?: SummarizerFacts
+  /** The cycle that archived it; of a batch made of batches, the one since which it is shown. Undefined before that one. */
+  readonly cycle?: CycleOrigin
+  /** The last fact, of those that were read for the answer, that put it into force. */
+  readonly takenOver?: TakeoverOrigin
+  readonly sources: readonly BatchOrigin[]
+  readonly chunk?: ChunkOrigin
+  /** Ids of batches, chunks and messages that it names and that are not recorded: its origin cannot be shown. */
+  readonly missing: readonly string[]
+}
+
+/** A prompt or persona that a summary of the answer was made with. */
+export interface PromptText {
+  readonly sha256: string
+  readonly kind: 'template' | 'persona'
+  /** Undefined where it was never registered. */
+  readonly text: string | undefined
+}
+
+interface Answer {
+  readonly conversationId: string
+  /** Of the last fact that the answer knows. */
+  readonly revision: bigint
+  readonly prompts: readonly PromptText[]
+}
+
+/** How a line led to what is explained. */
+export interface LineFound {
+  readonly line: string
+  readonly match: Match
+}
+
+export type Explanation =
+  | (Answer & { readonly kind: 'batch'; readonly batch: BatchOrigin; readonly found?: LineFound })
+  /** A message that the line stands in; `batch` where it left the context. */
+  | (Answer & { readonly kind: 'message'; readonly message: OriginalMessage; readonly batch?: BatchOrigin; readonly found: LineFound })
+  /** Everything that is compacted, oldest first. */
+  | (Answer & { readonly kind: 'view'; readonly batches: readonly BatchOrigin[]; readonly cycles: number; readonly liveMessages: number })
+  /** The line stands in several places. */
+  | { readonly kind: 'several'; readonly conversationId: string; readonly found: LineFound; readonly sources: readonly LineSource[] }
+  /** The line is shown to the model and recorded nowhere: a placeholder, or a note of what is left out. */
+  | { readonly kind: 'shown-only'; readonly conversationId: string; readonly text: string }
+
+export interface ExplainOptions {
+  readonly batchId?: string
+  /** Any text that the model saw, or part of one. */
+  readonly line?: string
+  /** Shows the original messages whole. */
+  readonly open?: boolean
+}
+
+export type ExplainFailure =
+  /** `nearest`: the batch that may have been meant. */
+  | { readonly kind: 'NoSuchBatch'; readonly conversationId: string; readonly batchId: string; readonly nearest: string | undefined }
+  | { readonly kind: 'NoSuchLine'; readonly conversationId: string }
+
+export interface ExplainDependencies {
+  readonly log: Log
+  /** What the read model knows of a batch's place, where it knows it; it may be behind, or wrong. */
+  readonly placeOf: (conversationId: string, batchId: string) => Promise<{ readonly firstRevision: bigint; readonly revision: bigint } | undefined>
+}
+
+type BatchFact = RecordedFact<'BatchArchived' | 'BatchesResummarized'>
+
+const recordedAt = ({ stream, revision, metadata }: RecordedFact): RecordedAt => ({
+  stream, revision, recordedAt: metadata.recordedAt, actor: metadata.actor, correlationId: metadata.correlationId,
+})
+
+const COMPACTION: ReadonlySet<string> = new Set<RecordedFact['type']>(['ChunkSummarized', 'BatchArchived', 'BatchesResummarized', ...closingTypes])
+/** Messages that are read by their ids at a time. */
+const PAGE = 500
+
+/** The facts of compaction that were read so far, by what they are named. */
+class Archive {
+  readonly batches = new Map<string, BatchFact>()
+  readonly chunks = new Map<string, RecordedFact<'ChunkSummarized'>>()
+  /** Batch → the cycle that followed it. */
+  readonly cycles = new Map<string, CycleOrigin>()
+  /** Batch → the last fact that put it into force. */
+  readonly takeovers = new Map<string, TakeoverOrigin>()
+  private readonly editionIds = new Set<string>()
+  /** Batches that no cycle has followed so far in what is read. */
+  private waiting: string[] = []
+  private readonly editionsRead = new Set<string>()
+  private isWhole = false
+
+  constructor(private readonly log: Log, private readonly conversationId: string) {}
+
+  private take(fact: RecordedFact): void {
+    if (isOfType(fact, 'ChunkSummarized')) this.chunks.set(fact.data.chunkId, fact)
+    else if (isOfType(fact, 'BatchArchived', 'BatchesResummarized')) {
+      this.batches.set(fact.data.batchId, fact)
+      this.waiting.push(fact.data.batchId)
+    } else if (isOfType(fact, 'MessagesPruned')) {
+      const { cycle, why, tokensBefore, tokensAfter } = fact.data
+      for (const batchId of this.waiting) this.cycles.set(batchId, { cycle, ...why, tokensBefore, tokensAfter, recorded: recordedAt(fact) })
+      this.waiting = []
+    } else if (isOfType(fact, 'EditionAdopted', 'EditionReverted', 'CycleUndone')) {
+      const { batches } = fact.data
+      for (const { batchId, origin } of batches) {
+        this.takeovers.set(batchId, { type: fact.type, ...(origin.editionId === undefined ? {} : { editionId: origin.editionId }), recorded: recordedAt(fact) })
+        if (origin.editionId !== undefined) this.editionIds.add(origin.editionId)
+      }
+      // What waited for a cycle was in force no more when the next one came.
+      this.waiting = []
+    }
+  }
+
+  private async read(stream: string, options: Parameters<EventStore['readStream']>[1], isEnd: (fact: RecordedFact) => boolean): Promise<void> {
+    this.waiting = []
+    for await (const stored of this.log.store.readStream(stream, options)) {
+      if (!COMPACTION.has(stored.type)) continue
+      const fact = await decodeFact(stored, this.log.bodies)
+      this.take(fact)
+      if (isEnd(fact)) return
+    }
+  }
+
+  /** Reads the conversation from a batch's first message to the cycle that follows it. */
+  async readAround({ firstRevision, revision }: { readonly firstRevision: bigint; readonly revision: bigint }): Promise<void> {
+    await this.read(conversationStream(this.conversationId), { from: firstRevision < revision ? firstRevision : revision }, (fact) => fact.revision > revision && isOfType(fact, ...closingTypes))
+  }
+
+  /** Reads the editions that were found in force so far; then every stream of the conversation. False where nothing is left to read. */
+  async readFurther(): Promise<boolean> {
+    if (this.isWhole) return false
+    const editions = [...this.editionIds].map((editionId) => editionStream(editionId, this.conversationId)).filter((stream) => !this.editionsRead.has(stream))
+    for (const stream of editions) {
+      this.editionsRead.add(stream)
+      await this.read(stream, {}, () => false)
+    }
+    if (editions.length > 0) return true
+    this.isWhole = true
+    for (const stream of streamsOf(this.conversationId, await editionStreams(this.log))) if (!this.editionsRead.has(stream)) await this.read(stream, {}, () => false)
+    return true
+  }
+
+  /** The batch that somebody may have meant: one whose id starts so, else the one that takes the fewest changes, where these are few. */
+  nearest(batchId: string): string | undefined {
+    const part = batchId.replace(/^batch-/u, '')
+    const starts = part === '' ? undefined : [...this.batches.keys()].find((id) => id.startsWith(`batch-${part}`))
+    if (starts !== undefined) return starts
+    const near = Array.from(this.batches.keys(), (id) => ({ id, off: editDistance(id, batchId) })).toSorted((a, b) => a.off - b.off)[0]
+    return near !== undefined && near.off <= Math.ceil(near.id.length / 3) ? near.id : undefined
+  }
+}
+
+/** Every summarizer's facts in a tree. */
+function* summarizersOf({ summarizer, chunk, sources }: BatchOrigin): Generator<SummarizerFacts> {
+  if (summarizer !== undefined) yield summarizer
+  if (chunk !== undefined) yield chunk.summarizer
+  for (const source of sources) yield* summarizersOf(source)
+}
+
+const isComplete = ({ missing, sources }: BatchOrigin): boolean => missing.length === 0 && sources.every(isComplete)
+
+/** Builds the use case `explain(state, options)`: of a conversation that is there, as it was just loaded. */
+export function createExplain({ log, placeOf }: ExplainDependencies) {
+  async function originals(conversationId: string, messageIds: readonly string[]): Promise<OriginalMessage[]> {
+    const stream = conversationStream(conversationId)
+    const found: OriginalMessage[] = []
+    for (let from = 0; from < messageIds.length; from += PAGE) {
+      const ids = messageIds.slice(from, from + PAGE).map((id) => messageEventId(stream, id))
+      for (const stored of await log.store.findByIds(stream, ids)) {
+        const fact = await decodeFact(stored, log.bodies)
+        if (!isOfType(fact, 'MessageAppended')) continue
+        const { messageId, createdAt, tokens } = fact.data
+        found.push({ messageId, createdAt, tokens, message: toChatMessage(fact.data), recorded: recordedAt(fact) })
+      }
+    }
+    return found
+  }
+
+  /** A batch and all that it was made of, from the facts that were read. */
+  async function originOf(state: Conversation, archive: Archive, fact: BatchFact, open: boolean): Promise<BatchOrigin> {
+    const { batchId, label, depth, startTime, endTime, messageCount, firstRevision, lastRevision, tokens, content, sections } = fact.data
+    const isShown = state.view?.parts.some((part) => part.kind === 'batch' && part.batchId === batchId) === true || (state.configuration?.policy.view === 'session-summary' && state.shown.some((batch) => batch.batchId === batchId))
+    const isActive = isShown || state.batches.some((batch) => batch.batchId === batchId)
+    const missing: string[] = []
+    const sources: BatchOrigin[] = []
+    let chunk: ChunkOrigin | undefined
+    if (isOfType(fact, 'BatchesResummarized')) {
+      for (const id of fact.data.sourceBatchIds) {
+        const source = archive.batches.get(id)
+        // A source lies less deep, so a log that names a batch as its own source has an end all the same.
+        if (source === undefined || source.data.depth >= depth) missing.push(id)
+        else sources.push(await originOf(state, archive, source, open))
+      }
+    } else if (isOfType(fact, 'BatchArchived')) {
+      const summarized = archive.chunks.get(fact.data.chunkId)
+      if (summarized === undefined) missing.push(fact.data.chunkId)
+      else chunk = await chunkOf(state.conversationId, summarized, open, missing)
+    }
+    const cycle = archive.cycles.get(batchId)
+    const takenOver = archive.takeovers.get(batchId)
+    return {
+      batchId, label, depth, startTime, endTime, messageCount, firstRevision, lastRevision, tokens, content,
+      ...(sections === undefined ? {} : { sections }),
+      state: isShown ? 'shown' : isActive ? 'active' : 'retired',
+      recorded: recordedAt(fact),
+      ...(isOfType(fact, 'BatchesResummarized') ? { summarizer: fact.data.summarizer } : {}),
+      ...(cycle === undefined ? {} : { cycle }),
+      ...(takenOver === undefined ? {} : { takenOver }),
+      sources,
+      ...(chunk === undefined ? {} : { chunk }),
+      missing,
+    }
+  }
+
+  async function chunkOf(conversationId: string, fact: RecordedFact<'ChunkSummarized'>, open: boolean, missing: string[]): Promise<ChunkOrigin> {
+    const { chunkId, messageIds, firstRevision, lastRevision, continues, summarizer } = fact.data
+    const messages = open ? await originals(conversationId, messageIds) : undefined
+    if (messages !== undefined) {
+      const there = new Set(messages.map(({ messageId }) => messageId))
+      missing.push(...messageIds.filter((id) => !there.has(id)))
+    }
+    return {
+      chunkId, messageIds, firstRevision, lastRevision, summarizer,
+      ...(continues === undefined ? {} : { continues }),
+      recorded: recordedAt(fact),
+      ...(messages === undefined ? {} : { messages }),
+    }
+  }
+
+  /** The tree of a batch; the whole conversation is read where a part of it does not lie where it is looked for first. */
+  async function treeOf(state: Conversation, archive: Archive, batchId: string, open: boolean): Promise<BatchOrigin | undefined> {
+    for (;;) {
+      const fact = archive.batches.get(batchId)
+      const tree = fact === undefined ? undefined : await originOf(state, archive, fact, open)
+      if ((tree !== undefined && isComplete(tree)) || !(await archive.readFurther())) return tree
+    }
+  }
+
+  async function promptsOf(batches: readonly BatchOrigin[]): Promise<PromptText[]> {
+    const kinds = new Map<string, PromptText['kind']>()
+    for (const batch of batches) {
+      for (const { prompt, persona } of summarizersOf(batch)) {
+        kinds.set(prompt.sha256, 'template')
+        if (persona !== undefined) kinds.set(persona.sha256, 'persona')
+      }
+    }
+    const prompts: PromptText[] = []
+    for (const [sha256, kind] of kinds) {
+      let text: string | undefined
+      for await (const stored of log.store.readStream(promptStream(sha256), { limit: 1 })) {
+        const fact = await decodeFact(stored, log.bodies)
+        if (isOfType(fact, 'PromptRegistered')) text = fact.data.text
+      }
+      prompts.push({ sha256, kind, text })
+    }
+    return prompts
+  }
+
+  async function batchNamed(state: Conversation, batchId: string, open: boolean): Promise<E.Either<ExplainFailure, BatchOrigin>> {
+    const { conversationId } = state
+    const archive = new Archive(log, conversationId)
+    // What the last prune carried is known by its revision; of any other batch the read model may know it.
+    const place = state.batches.find((batch) => batch.batchId === batchId) ?? (await placeOf(conversationId, batchId))
+    if (place !== undefined) await archive.readAround(place)
+    const tree = await treeOf(state, archive, batchId, open)
+    return tree === undefined ? E.left({ kind: 'NoSuchBatch', conversationId, batchId, nearest: archive.nearest(batchId) }) : E.right(tree)
+  }
+
+  async function explainView(state: Conversation, open: boolean): Promise<Explanation> {
+    const { conversationId, revision, cycles } = state
+    const archive = new Archive(log, conversationId)
+    const first = state.shown[0]
+    const last = state.shown.reduce((most, batch) => (batch.revision > most ? batch.revision : most), -1n)
+    if (first !== undefined) await archive.readAround({ firstRevision: state.shown.reduce((least, batch) => (batch.firstRevision < least ? batch.firstRevision : least), first.firstRevision), revision: last })
+    const batches: BatchOrigin[] = []
+    for (const { batchId } of state.shown) {
+      const tree = await treeOf(state, archive, batchId, open)
+      if (tree !== undefined) batches.push(tree)
+    }
+    const liveMessages = state.leading.length + state.kept.length + state.window.length
+    return { kind: 'view', conversationId, revision, cycles, liveMessages, batches, prompts: await promptsOf(batches) }
+  }
+
+  async function explainLine(state: Conversation, line: string, open: boolean): Promise<E.Either<ExplainFailure, Explanation>> {
+    const { conversationId, revision } = state
+    const trace = await traceLine(log, state, line)
+    if (trace === undefined) return E.left({ kind: 'NoSuchLine', conversationId })
+    if (trace.kind === 'view') return E.right(await explainView(state, open))
+    if (trace.kind === 'shown-only') return E.right({ kind: 'shown-only', conversationId, text: trace.excerpt })
+    const found: LineFound = { line, match: trace.match }
+    const [source] = trace.sources
+    if (source === undefined || trace.sources.length > 1) return E.right({ kind: 'several', conversationId, found, sources: trace.sources })
+    const batch = source.batchId === undefined ? undefined : await batchNamed(state, source.batchId, open)
+    if (batch !== undefined && E.isLeft(batch)) return batch
+    const prompts = await promptsOf(batch === undefined ? [] : [batch.right])
+    if (source.kind === 'batch' && batch !== undefined) return E.right({ kind: 'batch', conversationId, revision, batch: batch.right, found, prompts })
+    const [message] = source.kind === 'message' ? await originals(conversationId, [source.messageId]) : []
+    if (message === undefined) return E.left({ kind: 'NoSuchLine', conversationId })
+    return E.right({ kind: 'message', conversationId, revision, message, found, prompts, ...(batch === undefined ? {} : { batch: batch.right }) })
+  }
+
+  return async (state: Conversation, { batchId, line, open = false }: ExplainOptions): Promise<E.Either<ExplainFailure, Explanation>> => {
+    if (line !== undefined) return explainLine(state, line, open)
+    if (batchId === undefined) return E.right(await explainView(state, open))
+    const tree = await batchNamed(state, batchId, open)
+    if (E.isLeft(tree)) return tree
+    const { conversationId, revision } = state
+    return E.right({ kind: 'batch', conversationId, revision, batch: tree.right, prompts: await promptsOf([tree.right]) })
+  }
+}

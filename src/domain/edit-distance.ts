@@ -1,0 +1,18 @@
+/** How far two words are from each other, to say what somebody may have meant. */
+
+/** Letters that have to be changed, added, dropped or swapped with their neighbour to make one word of another. */
+export function editDistance(a: string, b: string): number {
+  let before: number[] = []
+  let last = Array.from({ length: b.length + 1 }, (_none, at) => at)
+  for (let row = 1; row <= a.length; row += 1) {
+    const now = [row]
+    for (let at = 1; at <= b.length; at += 1) {
+      const same = a[row - 1] === b[at - 1] ? 0 : 1
+      const swapped = row > 1 && at > 1 && a[row - 1] === b[at - 2] && a[row - 2] === b[at - 1] ? (before[at - 2] ?? 0) + 1 : Infinity
+      now.push(Math.min((last[at] ?? 0) + 1, (now[at - 1] ?? 0) + 1, (last[at - 1] ?? 0) + same, swapped))
+    }
+    before = last
+    last = now
+  }
+  return last[b.length] ?? 0
+}

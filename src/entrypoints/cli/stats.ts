@@ -1,0 +1,69 @@
+/** `stats`: what conversations came to: tokens bought and saved, cost by model, failures, time. */
+import type { Cost, ConversationStats, ModelUse, Stats } from '../ledger.js'
+import type { Flags } from './flags.js'
+import { colours, count, line, many, shown, table, toJson, write } from './output.js'
+import { withLedger } from './session.js'
+
+const DIGITS = { maximumFractionDigits: 6, minimumFractionDigits: 2 } as const
+const money = new Intl.NumberFormat('en-US', DIGITS)
+
+const costText = ({ currency, amount }: Cost): string => `${money.format(amount)} ${currency}`
+const costsText = (costs: readonly Cost[]): string => costs.map(costText).join(' + ')
+
+const bought = (stats: Stats): number => stats.models.reduce((sum, use) => sum + use.promptTokens + use.completionTokens, 0)
+
+const chargeText = ({ charge, summaries, estimated }: Stats['models'][number]): string =>
+  charge.kind === 'free' ? 'no model asked, 0' : charge.kind === 'unpriced' ? 'no price given' : `${costText(charge)}${estimated === 0 ? '' : estimated === summaries ? ', estimated' : ', in part estimated'}`
+
+const usageText = ({ summaries, estimated }: ModelUse): string => `${count(summaries)}${estimated === 0 ? '' : ` (${count(estimated)} estimated)`}`
+
+const kinds = (counts: Readonly<Record<string, number>>): string => Object.entries(counts).map(([kind, times]) => `${shown(kind)} ${count(times)}`).join(', ')
+
+const seconds = (ms: number): string => `${(ms / 1_000).toLocaleString('en-US', { maximumFractionDigits: 1 })} s`
+
+/** Sums for people, a line each. */
+export function statsLines(stats: Stats): string[] {
+  const { tokensSent, tokensSentUncompacted } = stats
+  const share = tokensSentUncompacted === 0 ? '' : `, ${(100 * (1 - tokensSent / tokensSentUncompacted)).toFixed(1)} % less`
+  const rows = stats.models.map((use) => [shown(use.model), shown(use.provider), usageText(use), count(use.promptTokens), count(use.completionTokens), seconds(use.durationMs), chargeText(use)])
+  return [
+    `messages      ${count(stats.messages)}: ${many(stats.tokensIn, 'token')} in, ${count(stats.tokensOut)} out (by the assistant)`,
+    `compaction    ${many(stats.cycles, 'cycle')}, ${many(stats.messagesCompressed, 'message')} folded into ${many(stats.batches, 'batch', 'batches')}, ${many(stats.resummarizations, 're-summarization')}`,
+    `tokens saved  ${count(stats.tokensSaved)} at the cycles; over the life ${count(tokensSent)} sent for ${many(stats.answers, 'answer')}, ${count(tokensSentUncompacted)} without compaction${share}`,
+    `tokens bought ${count(bought(stats))}${stats.cost.length === 0 ? '' : `: ${costsText(stats.cost)}`}${stats.unpriced.length === 0 ? '' : `${stats.cost.length === 0 ? ': ' : ', and '}no price given for ${stats.unpriced.map(shown).join(', ')}`}`,
+    `summarizing   ${seconds(stats.summarizingMs)}${stats.standIns === 0 ? '' : `, ${many(stats.standIns, 'stand-in')} by the extractive strategy`}${stats.reused === 0 ? '' : `, ${many(stats.reused, 'summary', 'summaries')} taken over at no cost`}`,
+    `failures      ${Object.keys(stats.failures).length === 0 ? 'none' : kinds(stats.failures)}${Object.keys(stats.couldNotHelp).length === 0 ? '' : `; could not help: ${kinds(stats.couldNotHelp)}`}`,
+    ...(rows.length === 0 ? [] : ['', ...table(['model', 'provider', 'summaries', 'tokens asked', 'answered', 'time', 'cost'], rows, new Set([2, 3, 4, 5]))]),
+    ...(stats.models.some(({ estimated }) => estimated > 0) ? [colours.dim('estimated: the model reported no usage; counted are the messages sent and the summary, by our estimate, without the prompt’s own text')] : []),
+  ]
+}
+
+/** A conversation in one line: it is printed as soon as it is counted, so columns have a width of their own. */
+function conversationLine(stats: ConversationStats): string {
+  const failures = Object.values(stats.failures).reduce((sum, times) => sum + times, 0)
+  const cells = [many(stats.messages, 'message'), many(stats.cycles, 'cycle'), `${count(bought(stats))} tokens bought`, `${count(stats.tokensSaved)} saved`, ...(stats.cost.length === 0 ? [] : [costsText(stats.cost)]), ...(failures === 0 ? [] : [many(failures, 'failure')])]
+  return `${colours.bold(shown(stats.conversationId))} ${cells.join(', ')}`
+}
+
+/** Runs the command. */
+export async function runStats(flags: Flags, conversationId: string | undefined, json: boolean): Promise<void> {
+  await withLedger(flags, {}, async ({ ledger, config }) => {
+    const { pricesOf } = await import('../config.js')
+    const prices = await pricesOf(config)
+    // Printed as they are counted: there may be more conversations than memory has room for.
+    let separator = '{"conversations":['
+    const onConversation = async (stats: ConversationStats): Promise<void> => {
+      if (json) {
+        await write(`${separator}${toJson(stats)}`)
+        separator = ','
+      } else if (conversationId === undefined) await line(conversationLine(stats))
+    }
+    const total = await ledger.stats(conversationId, { prices, onConversation })
+    if (json) {
+      await line(`${separator === ',' ? '' : separator}],"total":${toJson(total)}}`)
+      return
+    }
+    if (conversationId === undefined) await line(`${total.conversations === 0 ? '' : '\n'}${colours.bold(many(total.conversations, 'conversation'))}`)
+    for (const said of statsLines(total)) await line(said)
+  })
+}

@@ -1,0 +1,203 @@
+/**
+ * The laws of the audit: what is counted is what was paid for, whatever went wrong meanwhile and whatever was pruned since; and every
+ * message that left the window is where the explanation of its batch ends.
+ */
+import { describe, expect, it } from '@jest/globals'
+import { either as E } from 'fp-ts'
+import fc from 'fast-check'
+import { revertEdition, undoCycles } from '../../src/application/put-back.js'
+import { toChatMessage, type MessageInput } from '../../src/domain/message.js'
+import { busyPolicies, interleavings, namedHistories } from '../support/arbitraries.js'
+import { SMALL, talk } from '../support/conversations.js'
+import { CONVERSATION, createHarness, createScriptedSummarizer, type Harness, type ScriptedSummarizer } from '../support/harness.js'
+import { interleave } from '../support/interleave.js'
+import { batchesOf, counted, explained, leaves, makeEdition } from '../support/why.js'
+
+interface Bill {
+  readonly promptTokens: number
+  readonly completionTokens: number
+  readonly durationMs: number
+}
+
+/** A scripted summarizer whose every answer has a number, and a bill that no other has. */
+function billing(model = 'scripted-1'): { readonly summarizer: ScriptedSummarizer; readonly bills: Map<string, Bill> } {
+  const bills = new Map<string, Bill>()
+  const summarizer = createScriptedSummarizer({ model })
+  const usual = summarizer.summarize.bind(summarizer)
+  Object.assign(summarizer, {
+    summarize: (prepared: Parameters<typeof usual>[0]) => async () => {
+      const answer = await usual(prepared)()
+      if (E.isLeft(answer)) return answer
+      const number = bills.size + 1
+      const bill = { promptTokens: 1_000 + number, completionTokens: 10_000 + 7 * number, durationMs: 3 * number }
+      bills.set(`answer-${String(number)}`, bill)
+      const { promptTokens, completionTokens, durationMs } = bill
+      return E.right({ ...answer.right, responseId: `answer-${String(number)}`, usage: { promptTokens, completionTokens }, durationMs })
+    },
+  })
+  return { summarizer, bills }
+}
+
+const sum = (bills: readonly Bill[]): Bill =>
+  bills.reduce((all, bill) => ({ promptTokens: all.promptTokens + bill.promptTokens, completionTokens: all.completionTokens + bill.completionTokens, durationMs: all.durationMs + bill.durationMs }), { promptTokens: 0, completionTokens: 0, durationMs: 0 })
+
+/** The answers that are recorded: a set, so that one that were recorded twice is paid for once. */
+async function recordedAnswers(harness: Harness): Promise<Set<string>> {
+  const facts = [...(await harness.factsOf('ChunkSummarized')), ...(await harness.factsOf('BatchesResummarized'))]
+  return new Set(facts.flatMap(({ data }) => data.summarizer.responseId ?? []))
+}
+
+async function purchases(harness: Harness): Promise<Bill & { readonly summaries: number }> {
+  const use = (await counted(harness)).total.models.find(({ model }) => model === 'scripted-1')
+  const { summaries = 0, promptTokens = 0, completionTokens = 0, durationMs = 0 } = use ?? {}
+  return { summaries, promptTokens, completionTokens, durationMs }
+}
+
+/** Appends one message after another and compacts behind each, as the ledger does. */
+async function live(harness: Harness, messages: readonly MessageInput[]): Promise<void> {
+  for (const message of messages) {
+    await harness.appended(message)
+    await harness.compact()
+  }
+}
+
+/** Each message that is not live is where exactly one active batch ends, and nothing on the way to it is missing. */
+async function expectTraced(harness: Harness): Promise<void> {
+  const state = await harness.conversations.load(CONVERSATION)
+  const ends: string[] = []
+  for (const { batchId } of state.batches) {
+    const { batch } = await explained(harness, 'batch', { batchId, open: true })
+    expect(batchesOf(batch).flatMap(({ missing }) => missing)).toEqual([])
+    ends.push(...leaves(batch).map(({ messageId }) => messageId))
+  }
+  const liveIds = new Set([...state.leading, ...state.kept, ...state.window].map(({ messageId }) => messageId))
+  const gone = (await harness.factsOf('MessageAppended')).flatMap(({ data }) => (liveIds.has(data.messageId) ? [] : [data.messageId]))
+  expect(ends.toSorted()).toEqual(gone.toSorted())
+}
+
+describe('laws of the audit', () => {
+  it('stats are the sum of the answers that were recorded, after any history, crashes included', async () => {
+    await fc.assert(
+      fc.asyncProperty(busyPolicies, namedHistories(50), interleavings(30), async (policy, history, steps) => {
+        const { summarizer, bills } = billing()
+        const { harness, crashes } = await interleave(policy, history, steps, undefined, createHarness({ policy, summarizer }))
+        const recorded = await recordedAnswers(harness)
+        expect([...recorded].filter((id) => !bills.has(id))).toEqual([])
+        const paid = [...bills].filter(([id]) => recorded.has(id)).map(([, bill]) => bill)
+        expect(await purchases(harness)).toEqual({ summaries: paid.length, ...sum(paid) })
+        // Where nobody crossed it and nothing crashed, no answer got lost: every one of them is in the sum.
+        const isAlone = steps.every(({ step }) => step !== 'meanwhile' && step !== 'race' && step !== 'fault')
+        expect(paid.length).toBeGreaterThanOrEqual(isAlone && crashes === 0 ? bills.size : 0)
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+  it('stats count messages and their tokens as they were appended, however much was pruned since', async () => {
+    await fc.assert(
+      fc.asyncProperty(busyPolicies, namedHistories(50), interleavings(30), async (policy, history, steps) => {
+        const { harness, appended } = await interleave(policy, history, steps)
+        const { total } = await counted(harness)
+        const facts = await harness.factsOf('MessageAppended')
+        const tokens = (isAnswer: boolean): number => facts.filter(({ data }) => (data.role === 'assistant') === isAnswer).reduce((all, { data }) => all + data.tokens, 0)
+        expect([total.messages, total.tokensIn, total.tokensOut]).toEqual([appended.length, tokens(false), tokens(true)])
+        const state = await harness.folded()
+        expect([total.cycles, total.messagesCompressed]).toEqual([state.cycles, state.messagesCompressed])
+      }),
+      { numRuns: 30 },
+    )
+  })
+
+  it('what was bought stays bought when it is archived and pruned', async () => {
+    const { summarizer, bills } = billing()
+    const harness = createHarness({ policy: SMALL, summarizer })
+    await harness.appended(talk(18))
+    await harness.compact('ahead')
+    const before = await purchases(harness)
+    expect(before).toEqual({ summaries: bills.size, ...sum([...bills.values()]) })
+    expect(before.summaries).toBeGreaterThan(2)
+    summarizer.answer = () => ({ failure: 'unreachable' })
+    await harness.appended(talk(10, 18))
+    await harness.compact()
+    expect((await harness.factsOf('MessagesPruned')).length).toBeGreaterThan(0)
+    expect(await purchases(harness)).toEqual(before)
+  })
+
+  it('every message that left the window is where exactly one active batch ends, whole, after any history', async () => {
+    await fc.assert(
+      fc.asyncProperty(busyPolicies, namedHistories(50), interleavings(30), async (policy, history, steps) => {
+        const { harness } = await interleave(policy, history, steps)
+        const originals = new Map((await harness.factsOf('MessageAppended')).map(({ data }) => [data.messageId, data]))
+        const pruned = (await harness.factsOf('MessagesPruned')).flatMap(({ data }) => data.pruned)
+        const { batches } = await harness.conversations.load(CONVERSATION)
+        const ends: string[] = []
+        for (const { batchId } of batches) {
+          const { batch } = await explained(harness, 'batch', { batchId, open: true })
+          for (const { messageId, message } of leaves(batch)) {
+            const original = originals.get(messageId)
+            expect(message).toEqual(original === undefined ? undefined : toChatMessage(original))
+            ends.push(messageId)
+          }
+        }
+        expect(ends.toSorted()).toEqual(pruned.flatMap(({ messageIds }) => messageIds).toSorted())
+        // The batch by which a message left leads to it too, though it may have become part of a deeper one since.
+        for (const { batchId, messageIds } of pruned) {
+          const { batch } = await explained(harness, 'batch', { batchId, open: true })
+          expect(leaves(batch).map(({ messageId }) => messageId)).toEqual(messageIds)
+          expect(batch.cycle?.recorded.revision).toBe((await harness.factsOf('MessagesPruned')).find(({ data }) => data.pruned.some((part) => part.batchId === batchId))?.revision)
+        }
+      }),
+      { numRuns: 25 },
+    )
+  })
+
+  it('so it is when an edition was adopted, a cycle was undone, or the edition was put back', async () => {
+    let adopted = 0
+    await fc.assert(
+      fc.asyncProperty(busyPolicies, busyPolicies, fc.integer({ min: 20, max: 60 }), fc.constantFrom('nothing', 'undo', 'revert'), fc.nat(30), async (policy, other, count, then, more) => {
+        const harness = createHarness({ policy: { ...policy, contextBudget: 0.4 } })
+        await live(harness, talk(count))
+        const { summarizer, bills } = billing('another')
+        await makeEdition(harness, 'e1', { ...other, contextBudget: 0.4 }, summarizer)
+        adopted += (await harness.factsOf('EditionAdopted')).length
+        await expectTraced(harness)
+        await live(harness, talk(more, count))
+        await expectTraced(harness)
+        const by = { actor: 'test', correlationId: 'c', causationId: 'c' }
+        if (then === 'undo') await undoCycles(harness, CONVERSATION, (await harness.conversations.load(CONVERSATION)).cycles, by)
+        else if (then === 'revert') await revertEdition(harness, CONVERSATION, by)
+        await expectTraced(harness)
+        await live(harness, talk(10, count + more))
+        await expectTraced(harness)
+        // What the edition took is paid for once, adopted or put back.
+        const use = (await counted(harness)).total.models.find(({ model }) => model === 'another')
+        const { promptTokens = 0, completionTokens = 0, durationMs = 0 } = use ?? {}
+        expect({ promptTokens, completionTokens, durationMs }).toEqual(sum([...bills.values()]))
+      }),
+      { numRuns: 30 },
+    )
+    expect(adopted).toBeGreaterThan(20)
+  })
+
+  it('every line of the view and of the live messages is traced to a source that has it', async () => {
+    await fc.assert(
+      fc.asyncProperty(busyPolicies, namedHistories(50), async (policy, history) => {
+        const harness = createHarness({ policy: { ...policy, view: 'clip-archive' } })
+        for (const message of history) {
+          await harness.append({ ...message, pinned: false })
+          await harness.compact()
+        }
+        const { view } = await harness.conversations.load(CONVERSATION)
+        for (const part of view?.parts ?? []) {
+          if (part.kind !== 'batch') continue
+          for (const line of part.text.split('\n').filter((text) => text.trim() !== '')) {
+            const answer = await explained(harness, 'batch', { line }).catch(() => explained(harness, 'several', { line }))
+            const found = answer.kind === 'batch' ? [answer.batch.batchId] : answer.sources.flatMap((source) => (source.kind === 'batch' ? source.batchId : []))
+            expect(found).toContain(part.batchId)
+          }
+        }
+      }),
+      { numRuns: 25 },
+    )
+  })
+})

@@ -1,0 +1,69 @@
+/** What the tests of `explain` and `stats` share: the use cases over a harness, and what a tree ends at. */
+import { createExplain, type BatchOrigin, type ExplainOptions, type Explanation, type ExplainFailure, type OriginalMessage } from '../../src/application/explain.js'
+import { stats, type ConversationStats, type Stats } from '../../src/application/stats.js'
+import type { PriceTable } from '../../src/domain/prices.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { either as E } from 'fp-ts'
+import { createRegisterPrompt } from '../../src/application/register-prompt.js'
+import { openReplay } from '../../src/application/replay-conversation.js'
+import { resolvePolicy, type PolicySettings } from '../../src/domain/policy.js'
+import { CONVERSATION, type Harness, type ScriptedSummarizer } from './harness.js'
+
+type PlaceOf = Parameters<typeof createExplain>[0]['placeOf']
+
+/** No read model: what is no longer active is looked for in the log. */
+const nowhere: PlaceOf = async () => await Promise.resolve(undefined)
+
+/** Asks the use case, as the ledger does. */
+export async function asked(harness: Harness, options: ExplainOptions = {}, placeOf = nowhere): Promise<Either<ExplainFailure, Explanation>> {
+  return await createExplain({ log: harness.log, placeOf })(await harness.conversations.load(CONVERSATION), options)
+}
+
+/** The explanation of this kind; anything else fails the test. */
+export async function explained<Kind extends Explanation['kind']>(harness: Harness, kind: Kind, options: ExplainOptions = {}): Promise<Extract<Explanation, { kind: Kind }>> {
+  const answer = await asked(harness, options)
+  if (E.isLeft(answer)) throw new Error(`refused: ${answer.left.kind}`)
+  const isOf = (explanation: Explanation): explanation is Extract<Explanation, { kind: Kind }> => explanation.kind === kind
+  if (!isOf(answer.right)) throw new Error(`explained as ${answer.right.kind}`)
+  return answer.right
+}
+
+/** The messages that a tree ends at, in its order. */
+export const leaves = ({ chunk, sources }: BatchOrigin): OriginalMessage[] => [...(chunk?.messages ?? []), ...sources.flatMap(leaves)]
+
+/** Every batch of a tree. */
+export const batchesOf = (batch: BatchOrigin): BatchOrigin[] => [batch, ...batch.sources.flatMap(batchesOf)]
+
+export interface Counted {
+  readonly total: Stats
+  readonly each: readonly ConversationStats[]
+}
+
+/** The tallies of these conversations. */
+export async function counted(harness: Harness, ids: readonly string[] = [CONVERSATION], prices: PriceTable = {}): Promise<Counted> {
+  async function* conversationIds(): AsyncIterable<string> {
+    yield* await Promise.resolve(ids)
+  }
+  const each: ConversationStats[] = []
+  const total = await stats(harness.log, { conversationIds: conversationIds(), prices, onConversation: (one) => { each.push(one) } })
+  return { total, each }
+}
+
+/** Compacts the same history again into an edition, and puts that into force where it is asked for. */
+export async function makeEdition(harness: Harness, editionId: string, settings: PolicySettings, summarizer: ScriptedSummarizer, isAdopted = true): Promise<void> {
+  const conversation = await harness.conversations.load(CONVERSATION)
+  const policy = resolvePolicy(settings)
+  if (E.isLeft(policy) || conversation.configuration === undefined) throw new Error('no policy')
+  const { strategy, provider, model } = summarizer
+  const opened = await openReplay(
+    { log: harness.log, clock: harness.clock, summarizer, persona: '', registerPrompt: createRegisterPrompt(harness.log, harness.clock, 'test'), actor: 'operator' },
+    { editionId, configuration: { ...conversation.configuration, settings, policy: policy.right }, summarizer: { strategy, provider, model }, conversation },
+    { recording: true },
+  )
+  if (E.isLeft(opened)) throw new Error(opened.left.kind)
+  const done = await opened.right.advance()
+  if (done.kind !== 'done') throw new Error(done.kind)
+  if (!isAdopted) return
+  const adopted = await harness.conversations.handle(CONVERSATION, [{ type: 'AdoptEdition', edition: opened.right.state() }], { actor: 'operator', correlationId: 'c', causationId: 'c' })
+  if (E.isLeft(adopted)) throw new Error(adopted.left.kind)
+}
