@@ -12,6 +12,7 @@ import { createPostgresEventStore } from '../src/adapters/postgres/event-store.j
 import { createPostgresWorkQueue } from '../src/adapters/postgres/work-queue.js'
 import { openLedger, type Ledger } from '../src/index.js'
 import type { Database } from '../src/ports/sql.js'
+import { startAgent, type Agent } from './support/agent.js'
 import { messageAt } from './support/bulk-log.js'
 import { startWorker, type Worker } from './support/command.js'
 import { against, atMost, milliseconds, told, type Bench, type Figure, type Group } from './support/figures.js'
@@ -25,6 +26,7 @@ import { randomOf } from './support/text.js'
 interface Elsewhere {
   /** How the command line is told of it. */
   readonly words: readonly string[]
+  readonly store: string
   readonly ledger: Ledger
   /** The database of the read models, by connections of its own. */
   readonly db: Database
@@ -38,6 +40,7 @@ async function openElsewhere(bench: Bench, label: string, kurrent?: KurrentPlace
   const db = await openDatabase(place.store)
   return {
     words: ['--store', where.store, ...(where.database === undefined ? [] : ['--database', where.database])],
+    store: where.store,
     ledger,
     db,
     async close() {
@@ -252,10 +255,12 @@ async function takeover(bench: Bench, name: string, kurrent?: KurrentPlace): Pro
 
 /** What a model takes for a summary here. Ones that are slower leave the machine idle for longer. */
 const ANSWER_MS = 60
-const ROUNDS = 24
-const A_ROUND = 40
-const READS = 120
-const READ_PAUSE_MS = 2
+const ROUNDS = 40
+/** As many as bring what the last compaction left above the soft limit, so that each round has its compaction, and not above the hard one. */
+const A_ROUND = 65
+const STILL_MS = 400
+/** How often it is looked whether the worker is done. */
+const IDLE_LOOK_MS = 20
 const ANSWER = 'They spoke of many things, agreed on most of them, and left two questions open for the next day.'
 
 /** A model that answers after its time, and tells when it was asked. */
@@ -291,24 +296,18 @@ async function agentsRead(bench: Bench): Promise<Figure[]> {
   let firstAsked = Infinity
   const model = await startModel(() => { firstAsked = Math.min(firstAsked, performance.timeOrigin + performance.now()) })
   const worker = startWorker(['compaction', 'run', ...place.words, '--summarizer', 'openai', '--model', 'bench-1', '--base-url', model.address, '--api-key', 'none', '--window-tokens', '128000'])
-  const { ledger } = place
+  const conversation = 'a conversation'
   const queue = createPostgresWorkQueue(place.db)
   const random = randomOf(3)
-  const conversation = 'a conversation'
   const without: number[] = []
   const during: number[] = []
   let revision = -1n
+  let agent: Agent | undefined
 
-  async function read(): Promise<{ readonly from: number; readonly took: number }> {
-    const from = performance.timeOrigin + performance.now()
-    const started = performance.now()
-    await ledger.context(conversation)
-    return { from, took: performance.now() - started }
-  }
   /** When the last fact was recorded. */
   async function lastRecorded(): Promise<number> {
     let last = 0
-    for await (const fact of ledger.log(conversation, { from: revision + 1n })) {
+    for await (const fact of place.ledger.log(conversation, { from: revision + 1n })) {
       revision = fact.revision
       last = new Date(fact.metadata.recordedAt).getTime()
     }
@@ -316,40 +315,30 @@ async function agentsRead(bench: Bench): Promise<Figure[]> {
   }
 
   try {
+    agent = await startAgent(place.store, conversation)
     await worker.said('working')
     for (let round = 0; round < ROUNDS; round += 1) {
-      // The same conversation at the same place, with the worker standing still and with the worker at work.
+      // The same conversation at the same place, with the worker standing still and with the worker at work; looked at as often.
       worker.signal('SIGSTOP')
       const messages = Array.from({ length: A_ROUND }, (_unused, at) => messageAt(round * A_ROUND + at, random)).map(({ messageId, ...message }) => ({ ...message, id: messageId }))
-      const { position } = await ledger.append(conversation, messages, round === 0 ? { policy: { modelMaxTokens: 8_000 } } : {})
-      await read()
-      // The first rounds warm up, and there is nothing to compact yet.
+      const position = await agent.append(messages, 8_000)
+      // The first rounds warm up.
       const isCounted = round >= 4
-      for (let at = 0; at < READS; at += 1) {
-        const { took } = await read()
-        if (isCounted) without.push(took)
-        await delay(READ_PAUSE_MS)
-      }
+      const still = await agent.readWhile(async () => {
+        for (const until = performance.now() + STILL_MS; performance.now() < until; await delay(IDLE_LOOK_MS)) await isIdle(queue, position)
+      })
+      if (isCounted) without.push(...still.map(({ took }) => took))
       firstAsked = Infinity
-      worker.signal('SIGCONT')
-      const reads: { readonly from: number; readonly took: number }[] = []
-      const idle = new AbortController()
-      const looking = (async () => {
-        while (!(await isIdle(queue, position ?? -1n))) await delay(20)
-      })().finally(() => { idle.abort() })
-      // Its failure is told where it is awaited.
-      looking.catch(() => undefined)
-      while (!idle.signal.aborted) {
-        reads.push(await read())
-        await delay(READ_PAUSE_MS)
-      }
-      await looking
+      const reads = await agent.readWhile(async () => {
+        worker.signal('SIGCONT')
+        while (!(await isIdle(queue, position))) await delay(IDLE_LOOK_MS)
+      })
       const ended = await lastRecorded()
       if (isCounted) for (const { from, took } of reads) if (from >= firstAsked && from <= ended) during.push(took)
     }
     const compacted = worker.count('compacted')
-    if (compacted < ROUNDS / 4 || during.length < 100) throw new Error(`only ${String(compacted)} compactions and ${String(during.length)} reads: the conversation was not compacted`)
-    const note = `${during.length.toLocaleString('en')} reads from the first call to the summarizer until the last fact of the compaction, and ${without.length.toLocaleString('en')} at the same places with \`compaction run\` standing still; ${String(compacted)} compactions at 8,000 tokens by a model that answers after ${String(ANSWER_MS)} ms`
+    if (compacted < ROUNDS || during.length < 100) throw new Error(`only ${String(compacted)} compactions and ${String(during.length)} reads: the conversation was not compacted`)
+    const note = `by an agent in a process of its own; ${during.length.toLocaleString('en')} reads from the first call to the summarizer until the last fact of the compaction, and ${without.length.toLocaleString('en')} at the same places with \`compaction run\` standing still; ${String(compacted)} compactions at 8,000 tokens by a model that answers after ${String(ANSWER_MS)} ms`
     const alone = (value: number): { name: string; value: number } => ({ name: 'without compaction', value })
     return [
       atMost('`ledger.context` while the conversation is compacted, p99', percentile(during, 0.99), alone(percentile(without, 0.99)), 1.5, milliseconds, note),
@@ -358,6 +347,7 @@ async function agentsRead(bench: Bench): Promise<Figure[]> {
   } finally {
     worker.signal('SIGCONT')
     await worker.end()
+    await agent?.close()
     model.server.close()
     model.server.closeAllConnections()
     await place.close()

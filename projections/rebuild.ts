@@ -10,7 +10,7 @@
  */
 import type { Database, Sql } from '../src/ports/sql.js'
 import { applyUntil, targetsOf, type ProjectionSource, type Target } from './apply.js'
-import { addGeneration, createCheckpoints, Fenced, leastPosition, liveOf, lockLayout, mostPosition, readGenerations, setState, type Generation } from './checkpoints.js'
+import { addGeneration, createCheckpoints, Fenced, leastPosition, liveOf, lockLayout, mostPosition, readGenerations, setState, type Generation, type Stop } from './checkpoints.js'
 import { foreignLog } from './log-identity.js'
 import type { Projection } from './projection.js'
 import { createTables, dropGeneration, gatherStatistics, indexStatements, nextGeneration, pointViews, runsInProcess } from './store.js'
@@ -38,7 +38,11 @@ export interface RebuildOptions {
 
 /** A rebuild that could not be finished. What it has done stays for the next one; readers see the old rows. */
 export class RebuildFailed extends Error {
-  constructor(message: string) {
+  /** @param stop the fact that it met and could not apply, where that is why */
+  constructor(
+    message: string,
+    readonly stop?: Stop,
+  ) {
     super(message)
     this.name = 'RebuildFailed'
   }
@@ -75,7 +79,7 @@ export async function rebuild(source: ProjectionSource, names: readonly string[]
   const stopped = (): void => {
     if (signal?.aborted === true) throw new RebuildFailed('the rebuild was stopped; the next one goes on from here')
     const stop = targets.find((target) => target.stop !== undefined)?.stop
-    if (stop !== undefined) throw new RebuildFailed(stop.reason)
+    if (stop !== undefined) throw new RebuildFailed(stop.reason, stop)
   }
   const refreshed = async (): Promise<'again' | 'swapped'> => {
     const known = await positions(source, targets)

@@ -9,7 +9,7 @@ import type { Provenance } from '../domain/codec.js'
 import type { Conversation } from '../domain/conversation.js'
 import type { Command } from '../domain/decide.js'
 import type { Trigger } from '../domain/events.js'
-import { dueTrigger, isBackingOff, planAhead, planCycle, planResummarization, triggerOf } from '../domain/plan.js'
+import { dueTrigger, isBackingOff, planAhead, planCycle, planResummarization, triggerOf, type ChunkAhead } from '../domain/plan.js'
 import type { Claim, Claims } from '../ports/claims.js'
 import type { Clock } from '../ports/clock.js'
 import { backgroundOf, Buyer, Later, policyOf, Stop, type BuyerDependencies, type CompactFailure } from './buy-summaries.js'
@@ -73,6 +73,7 @@ const CLAIM_POLL_MS = 200
 /** A cycle that helps less than the next one needs is followed by another; more than a few in a row would be a defect. */
 const MAX_CYCLES = 8
 
+const idsOf = ({ messages }: ChunkAhead): string => JSON.stringify(messages.map((message) => message.messageId))
 const pause = (ms: number): Promise<void> => new Promise((resolve) => { setTimeout(resolve, ms) })
 
 /**
@@ -157,10 +158,16 @@ export function createCompact(deps: CompactDependencies): Compact {
 
     /** Summarizes what is full before a limit asks for it. Nothing is archived or pruned, and the context does not change. */
     private async ahead(): Promise<void> {
+      const asked = new Set<string>()
       for (;;) {
         const state = await conversations.load(this.conversationId)
         const next = isBackingOff(state) ? undefined : planAhead(state)
         if (next === undefined) return
+        // Asked for by this run already, or recorded where the plan cannot take it (behind one that was summarized later, as a pin that was taken
+        // away leaves it): asking again would record nothing, and the next round would ask once more. The cycle sees to it.
+        const chunk = idsOf(next)
+        if (asked.has(chunk) || state.chunks.some((recorded) => JSON.stringify(recorded.messageIds) === chunk)) return
+        asked.add(chunk)
         await this.buyer.fold(state, next.messages, backgroundOf(state, next.continues), 'ahead')
       }
     }

@@ -26,6 +26,8 @@ export interface CompactionWorkerOptions {
    * came and no longer, so that the same appends always lead to the same facts.
    */
   readonly restsByTime: boolean
+  /** False: only what a limit asks for is done. Default true. */
+  readonly ahead?: boolean
   /** What the worker may spend a day; who rests because of a lower limit is taken again. */
   readonly tokensPerDay?: number | undefined
   readonly leaseMs?: number
@@ -62,6 +64,7 @@ const RETRY_MS = [500, 1_000, 2_000, 5_000, 10_000, 30_000]
 /** Makes a worker; nothing happens before `start` or `wake`. */
 export function createCompactionWorker(options: CompactionWorkerOptions): CompactionWorker {
   const { queue, load, compact, clock, concurrency, follow, restsByTime, tokensPerDay, leaseMs = LEASE_MS, pollMs = POLL_MS } = options
+  const mode = options.ahead === false ? 'due' : 'ahead'
   const { onCompaction = () => undefined, onProblem = () => undefined, onOtherLog = () => undefined } = options
   const running = new Map<string, Promise<void>>()
   /** Who waits until all is settled, and what went wrong while they waited. */
@@ -86,9 +89,9 @@ export function createCompactionWorker(options: CompactionWorkerOptions): Compac
       if (triggerOf(state) !== undefined) onCompaction(work.conversationId, await compact(work.conversationId, 'without-model', { signal, goOn, wait: false }))
       return 'put-back'
     }
-    if (!isCompactionDue(state, 'ahead')) return undefined
+    if (!isCompactionDue(state, mode)) return undefined
     if (restsByTime && outage.until > now()) return { ms: outage.until - now(), failures: work.failures }
-    const run = await compact(work.conversationId, 'ahead', { signal, goOn, wait: !restsByTime })
+    const run = await compact(work.conversationId, mode, { signal, goOn, wait: !restsByTime })
     onCompaction(work.conversationId, run)
     const failure: CompactFailure | undefined = run.failure ?? run.stoodInFor
     if (run.busy === true) return { ms: BUSY_MS, failures: work.failures }

@@ -73,7 +73,8 @@ function foldableSegments(state: Conversation, policy: Policy, keep: number): Se
 function takeRecorded(segments: readonly Segment[], chunks: readonly Chunk[]): { taken: RecordedChunk[]; rest: Segment[] } {
   const taken: RecordedChunk[] = []
   let rest = [...segments]
-  for (const chunk of chunks) {
+  // In the order of their messages: one that a pin had held back may have been recorded behind those that come after it.
+  for (const chunk of chunks.toSorted((a, b) => (a.firstRevision < b.firstRevision ? -1 : 1))) {
     let messages: LiveMessage[] = []
     let used = 0
     while (messages.length < chunk.messageIds.length && used < rest.length) {

@@ -56,6 +56,8 @@ export interface LedgerOptions {
   readonly workers?: 'inside' | 'elsewhere'
   /** What models cost, by their names, for `stats`. */
   readonly prices?: PriceTable
+  /** Whether this process summarizes whole chunks before a limit asks for them. Default true; false for one that ends right behind its appends, and would wait for them alone. */
+  readonly ahead?: boolean
   /** Recorded with every fact as who asked. Default `library`. */
   readonly actor?: string
   readonly clock?: Clock
@@ -151,7 +153,7 @@ const claimsOf = (stores: Stores, clock: Clock): Claims => (stores.isDatabaseSha
 
 /** Opens a ledger. Throws where the store cannot be opened or a setting is wrong, before anything is written. */
 export async function openLedger(options: LedgerOptions): Promise<Ledger> {
-  const { clock = systemClock, actor = 'library', onProblem = () => undefined, persona = '', workers = 'inside' } = options
+  const { clock = systemClock, actor = 'library', onProblem = () => undefined, persona = '', workers = 'inside', ahead = true } = options
   const policy = settingsOf(options.policy)
   const prices = pricesOf(options.prices)
   const summarizer = summarizerOf(options.summarizer)
@@ -170,6 +172,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     projections: stores.projections,
     alone: !stores.isLogShared,
     workers,
+    ahead,
     claims: claimsOf(stores, clock),
     queue: createMemoryWorkQueue(clock),
     summarizer,

@@ -46,6 +46,8 @@ export interface LedgerParts {
   readonly alone: boolean
   /** `inside`: this ledger keeps the read models and compacts. `elsewhere`: processes of their own do. */
   readonly workers: 'inside' | 'elsewhere'
+  /** True where it also summarizes before a limit asks for it. */
+  readonly ahead: boolean
   readonly claims: Claims
   /** What this process has still to compact. */
   readonly queue: WorkQueue
@@ -123,6 +125,7 @@ export function createLedger(parts: LedgerParts): Ledger {
     clock,
     concurrency: CONVERSATIONS_AT_ONCE,
     restsByTime: false,
+    ahead: parts.ahead,
     onCompaction: (_conversationId, run) => { if (run.failure !== undefined) onProblem(run.failure) },
     onProblem: (failure) => { onProblem(failure) },
   })
@@ -151,7 +154,7 @@ export function createLedger(parts: LedgerParts): Ledger {
     const merged = settings === undefined && parts.policy === undefined ? undefined : { ...parts.policy, ...settings }
     const appended = valueOf(await appendMessages({ conversationId, messages, settings: merged, scope, provenance: by }), fail)
     if (appended.position !== undefined && appended.position > ownPosition) ownPosition = appended.position
-    if (workers === 'inside' && isCompactionDue(appended.state, 'ahead')) worker.wake(conversationId)
+    if (workers === 'inside' && isCompactionDue(appended.state, parts.ahead ? 'ahead' : 'due')) worker.wake(conversationId)
     return appended
   }
 

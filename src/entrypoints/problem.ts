@@ -126,6 +126,7 @@ export function faultOf(error: unknown): { fault: Fault | 'bug'; message: string
   if (error instanceof StoreError) return { fault: 'world', message: error.message }
   if (error instanceof LogCopyError) return { fault: error.fault, message: error.message }
   if (error instanceof ProjectionStopped) return { fault: 'data', message: error.message }
+  if (error instanceof RebuildFailed && error.stop !== undefined) return { fault: 'data', message: error.message }
   if (error instanceof RebuildFailed || error instanceof Fenced) return { fault: 'world', message: error.message }
   if (isServersNo(error)) return { fault: 'world', message: `the store says no: ${error.message}` }
   return { fault: 'bug', message: error instanceof Error ? error.message : String(error) }

@@ -5,6 +5,7 @@ import { createMemoryTokenBudget } from '../../src/adapters/memory/token-budget.
 import { createMemoryWorkQueue } from '../../src/adapters/memory/work-queue.js'
 import { createCompactionWorker, type CompactionWorker, type CompactionWorkerOptions } from '../../src/application/compaction-worker.js'
 import type { CompactionRun } from '../../src/application/compact.js'
+import { triggerOf } from '../../src/domain/plan.js'
 import type { PolicySettings } from '../../src/domain/policy.js'
 import type { TokenBudget } from '../../src/ports/token-budget.js'
 import type { WorkQueue } from '../../src/ports/work-queue.js'
@@ -404,6 +405,22 @@ describe('inside a process', () => {
     expect(logs[0]).toEqual(logs[1])
     expect(logs[0]?.some((line) => line.startsWith('MessagesPruned'))).toBe(true)
     expect(logs[0]?.some((line) => line.startsWith('CompactionFailed'))).toBe(true)
+  })
+
+  it('that ends right behind its appends, nothing is bought ahead, and what a limit asks for is', async () => {
+    const { harness, worker: create } = createWorld()
+    const worker = create({ restsByTime: false, ahead: false })
+    const before: number[] = []
+    for (const message of talk(40)) {
+      const { state } = await harness.appended(message, 'c')
+      const isAtLimit = triggerOf(state) !== undefined
+      const calls = harness.summarizer.calls.length
+      worker.wake('c')
+      await worker.settled('c')
+      if (!isAtLimit) before.push(harness.summarizer.calls.length - calls)
+    }
+    expect(new Set(before)).toEqual(new Set([0]))
+    expect(await harness.factsOf('MessagesPruned', 'c')).not.toEqual([])
   })
 
   it('settled of one waits for its place where all are taken, and of all for all', async () => {

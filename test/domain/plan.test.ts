@@ -101,6 +101,11 @@ describe('ahead of need', () => {
     expect(chunksOf(planned(state({}, ...held, message(15))))[0]).toBe('recorded m1 m2 m3 m4')
   })
 
+  it('chunks are taken in the order of their messages, whichever was recorded first', () => {
+    const back = [...messages(15), summarized('two', ['m4', 'm5', 'm6', 'm7'], { firstRevision: 5n, lastRevision: 8n }), summarized('one', ['m0', 'm1', 'm2', 'm3'], { firstRevision: 1n, lastRevision: 4n })]
+    expect(ahead(state({}, ...back))).toBe('m8 m9 m10 m11 behind two')
+  })
+
   it('nothing is planned while the context is far from its limit, or when it is reached', () => {
     expect(ahead(state({}, ...messages(14)))).toBeUndefined()
     expect(ahead(state({}, ...messages(16)))).toBeUndefined()

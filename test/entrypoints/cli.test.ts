@@ -147,6 +147,15 @@ describe('a ledger', () => {
     expect(parse(wrong.stderr).error.message).toContain('standard input:3')
   })
 
+  it('appends near the limit, and asks no model for what is only ahead of need', async () => {
+    const long = Array.from({ length: 31 }, (_unused, at) => JSON.stringify({ role: at % 2 === 0 ? 'user' : 'assistant', content: `${String(at)} `.padEnd(400, 'the berth is booked twice, ') })).join('\n')
+    const apart = ['--store', 'apart', '--json', '--summarizer', 'openai', '--model', 'stub-1', '--base-url', stub.baseUrl, '--api-key', 'k', '--chunk-min-tokens', '0']
+    expect((await run(['import', '--conversation', 'near', ...apart, '--model-max-tokens', '40000'], long)).status).toBe(0)
+    // 32 messages of 102 tokens and a soft limit of 3,360: above nine tenths of it, with a whole chunk to fold.
+    expect((await run(['append', 'near', '--text', long.slice(0, 400), ...apart, '--model-max-tokens', '4200'])).status).toBe(0)
+    expect(stub.calls).toHaveLength(0)
+  })
+
   it('appends, and tells a compaction that failed by its status, its sentence and its log', async () => {
     const appended = json(await run(['append', 'my chat', '--id', 'u-9', '--pin', '--json'], 'never touch production\n'))
     expect(appended).toMatchObject({ conversationId: 'my chat', recorded: ['u-9'] })

@@ -130,6 +130,22 @@ describe('laws of money and trouble', () => {
       expect(other.calls).toEqual([])
     })
 
+    it('pins that are taken away from before what is recorded lead to no call after call for the same', async () => {
+      const harness = createHarness({ policy: SMALL })
+      await harness.appended(talk(16))
+      for (const id of ['m0', 'm1', 'm2']) await harness.pin(id)
+      await harness.appended(talk(2, 16))
+      await harness.compact('ahead')
+      expect(harness.summarizer.calls.length).toBeGreaterThan(2)
+      for (const id of ['m0', 'm1', 'm2']) await harness.pin(id, false)
+      harness.summarizer.answer = (_prepared, call) => (call > 30 ? { throws: new Error('it goes round in circles') } : undefined)
+      for (let time = 0; time < 3; time += 1) await harness.compact('ahead')
+      const requests = harness.summarizer.calls.map((call) => call.requestHash)
+      expect(new Set(requests).size).toBe(requests.length)
+      await harness.compact('force')
+      expect(coverageProblems(await harness.facts())).toEqual([])
+    })
+
     it('a late result and a pin cost no more than the chunks that they touch and those that continue them', async () => {
       const harness = createHarness({ policy: SMALL })
       await harness.appended([...talk(6), calling('c', ['x']), ...talk(12, 6)])

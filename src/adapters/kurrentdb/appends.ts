@@ -62,20 +62,21 @@ export function createTurns(): <T>(name: string, mayStart: (before: Promise<void
     if (last.get(name) === turn) last.delete(name)
   }
   return async (name, mayStart, work) => {
-    const before = last.get(name) ?? Promise.resolve()
+    const before = last.get(name)
     let release: () => void = () => undefined
     const done = new Promise<void>((resolve) => {
       release = resolve
     })
     // Who gives up before its turn lets nobody pass the one that it waited for.
-    const mine = both(before, done)
+    const mine = before === undefined ? done : both(before, done)
     last.set(name, mine)
     try {
-      await mayStart(before)
+      if (before !== undefined) await mayStart(before)
       return await work()
     } finally {
       release()
-      void forget(name, mine)
+      if (before !== undefined) void forget(name, mine)
+      else if (last.get(name) === mine) last.delete(name)
     }
   }
 }

@@ -18,6 +18,7 @@ const AT_ONCE = 8
 const bytesOf = (text: string): number => Buffer.byteLength(text, 'utf8')
 const wireBytes = (preview: string): number => bytesOf(JSON.stringify(dataOfClaim(preview)))
 const LEAST_BYTES = wireBytes('')
+const NO_CLAIMS: ReadonlyMap<number, ClaimedData> = new Map()
 
 /** Why these events are too large for any append, or undefined. */
 export function tooLarge(events: readonly EventToAppend[]): string | undefined {
@@ -32,15 +33,14 @@ export function tooLarge(events: readonly EventToAppend[]): string | undefined {
 export function planClaims(events: readonly EventToAppend[]): ReadonlyMap<number, ClaimedData> {
   const sizes = events.map(({ data }, place) => ({ place, bytes: bytesOf(data) }))
   let total = sizes.reduce((sum, { bytes }) => sum + bytes, 0)
+  if (total <= APPEND_BYTES) return NO_CLAIMS
   const claimed: typeof sizes = []
-  if (total > APPEND_BYTES) {
-    for (const size of sizes.toSorted((a, b) => b.bytes - a.bytes || a.place - b.place)) {
-      if (total <= APPEND_BYTES) break
-      claimed.push(size)
-      total -= size.bytes - LEAST_BYTES
-    }
+  for (const size of sizes.toSorted((a, b) => b.bytes - a.bytes || a.place - b.place)) {
+    if (total <= APPEND_BYTES) break
+    claimed.push(size)
+    total -= size.bytes - LEAST_BYTES
   }
-  const share = Math.floor((APPEND_BYTES - total) / Math.max(1, claimed.length)) + LEAST_BYTES
+  const share = Math.floor((APPEND_BYTES - total) / claimed.length) + LEAST_BYTES
   return new Map(
     claimed.map(({ place, bytes }) => {
       const data = events[place]?.data ?? ''

@@ -4,7 +4,7 @@
  * Appends go at an exact revision or at no stream at all, always, and again at the same one where their outcome is not known: on this server nothing else
  * is idempotent, and this is for ever. What the server does not know (ids of long ago, the content behind an id) is looked up here.
  */
-import { either as E, taskEither as TE } from 'fp-ts'
+import { either as E, type taskEither as TE } from 'fp-ts'
 import type { BodyStore } from '../../ports/body-store.js'
 import type { EventIdIndex } from '../../ports/event-id-index.js'
 import type { Appended, AppendFailure, EventStore, EventToAppend, ExpectedRevision, StoredEvent } from '../../ports/event-store.js'
@@ -112,8 +112,9 @@ export async function openKurrentDbEventStore(address: string, { bodies, eventId
   }
 
   async function record(stream: string, expected: ExpectedRevision, events: readonly EventToAppend[], until: number): Promise<E.Either<AppendFailure, Appended>> {
+    session.checkOpen()
     const claims = planClaims(events)
-    await putBodies(events, claims, bodies)
+    if (claims.size > 0) await putBodies(events, claims, bodies)
     const wire = events.map((event, place) => toWire(stream, event, claims.get(place)))
     if (expected !== 'any') {
       const after = expected === 'no_stream' ? -1n : expected
@@ -139,12 +140,15 @@ export async function openKurrentDbEventStore(address: string, { bodies, eventId
       const large = tooLarge(events)
       if (large !== undefined) return E.left({ kind: 'AppendRefused', detail: large })
       const mayStart = async (before: Promise<void>): Promise<void> => {
-        session.checkOpen()
         await within(before, until - performance.now(), session.closing).catch(() => {
           throw session.silence()
         })
       }
-      return await TE.tryCatch(() => inTurn(stream, mayStart, () => record(stream, expected, events, until)), failureOf)().then(E.flatten)
+      try {
+        return await inTurn(stream, mayStart, () => record(stream, expected, events, until))
+      } catch (error) {
+        return E.left(failureOf(error))
+      }
     }
   }
 

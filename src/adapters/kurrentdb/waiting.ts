@@ -52,17 +52,16 @@ export function createAlarm(signal: AbortSignal): Alarm {
 
 /** What `work` gives, unless it takes longer than `ms` or `closing` aborts; then it goes on unheard. */
 export async function within<T>(work: Promise<T>, ms: number, closing: AbortSignal): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
   let expire: () => void = () => undefined
-  const expired = new Promise<never>((_resolve, reject) => {
-    expire = () => reject(new StoreError('StoreUnavailable', `no answer within ${String(Math.round(ms))} ms`))
-  })
-  // Whichever loses the race is heard here, so that it does not count as unhandled.
-  work.catch(() => undefined)
-  expired.catch(() => undefined)
-  const timer = setTimeout(expire, Math.max(0, ms))
-  closing.addEventListener('abort', expire)
   try {
-    return await Promise.race([work, expired])
+    // One promise rather than a race of three: every append waits here.
+    return await new Promise<T>((resolve, reject) => {
+      expire = () => reject(new StoreError('StoreUnavailable', `no answer within ${String(Math.round(ms))} ms`))
+      timer = setTimeout(expire, Math.max(0, ms))
+      closing.addEventListener('abort', expire)
+      work.then(resolve, reject)
+    })
   } finally {
     clearTimeout(timer)
     closing.removeEventListener('abort', expire)

@@ -56,7 +56,7 @@ async function messageOf(command: AppendCommand): Promise<unknown> {
 /** Runs the command. */
 export async function runAppend(flags: Flags, command: AppendCommand): Promise<void> {
   const message = await messageOf(command)
-  await withLedger(flags, { creates: true, writes: true }, async ({ ledger }) => {
+  await withLedger(flags, { creates: true, writes: true, ahead: false }, async ({ ledger }) => {
     // The ledger parses it; only that it is an object is known here.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     const appended = await ledger.append(command.conversationId, message as MessageInput, command.scope === undefined ? {} : { scope: command.scope })

@@ -12,6 +12,8 @@ export interface SessionNeeds {
   readonly creates?: boolean
   /** Goes by the policy and the summarizer that are configured: `import`, `append`, `compact`. */
   readonly writes?: boolean
+  /** False where nothing is to be summarized before a limit asks for it: the command would wait for it alone. */
+  readonly ahead?: boolean
   /** Searches, or keeps what is searched: goes by meaning too, where an embedding model is configured. */
   readonly searches?: boolean
 }
@@ -41,6 +43,7 @@ export async function withLedger<T>(flags: Flags, needs: SessionNeeds, work: (se
   const ledger = await openLedger({
     store: config.store,
     workers: config.workers,
+    ahead: needs.ahead !== false,
     ...(config.database === undefined ? {} : { database: config.database }),
     ...(needs.writes === true ? { summarizer: await summarizerOf(config), persona: await personaOf(config) } : {}),
     ...(config.policy === undefined ? {} : { policy: config.policy }),

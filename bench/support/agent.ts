@@ -1,0 +1,123 @@
+/**
+ * An agent in a process of its own: it appends to one conversation and reads its context. What a benchmark does beside it (it plays the
+ * model, looks whether the workers are done, reads what they say) is then no part of what the agent waits for.
+ */
+import { fork } from 'node:child_process'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { openLedger, type MessageInput, type LedgerOptions } from '../../src/index.js'
+
+const READ_PAUSE_MS = 2
+
+export interface Read {
+  /** By the clock that all processes share, in milliseconds. */
+  readonly from: number
+  readonly took: number
+}
+
+type Asked =
+  | { readonly kind: 'open'; readonly options: LedgerOptions; readonly conversation: string }
+  | { readonly kind: 'append'; readonly messages: readonly MessageInput[]; readonly modelMaxTokens: number }
+  | { readonly kind: 'read' }
+  | { readonly kind: 'stop' }
+  | { readonly kind: 'close' }
+
+type Answer = { readonly position?: bigint | undefined; readonly reads?: readonly Read[] } | { readonly error: string }
+
+export interface Agent {
+  /** Appends, and gives the position of what was recorded. */
+  append(messages: readonly MessageInput[], modelMaxTokens: number): Promise<bigint>
+  /** Reads the context again and again until `work` is done, and gives what each read took. */
+  readWhile(work: () => Promise<void>): Promise<readonly Read[]>
+  close(): Promise<void>
+}
+
+/** Starts an agent whose ledger leaves the work to others. */
+export async function startAgent(store: string, conversation: string): Promise<Agent> {
+  const child = fork(fileURLToPath(import.meta.url), ['agent'], { serialization: 'advanced', execArgv: ['--disable-warning=ExperimentalWarning'] })
+  const gone = new Promise<void>((resolve) => { child.on('close', () => { resolve() }) })
+  async function ask(asked: Asked): Promise<Exclude<Answer, { error: string }>> {
+    const answer = await new Promise<Answer>((resolve) => {
+      const ended = (): void => { resolve({ error: 'it ended' }) }
+      child.once('close', ended)
+      child.once('message', (message) => {
+        child.off('close', ended)
+        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- this file is at both ends
+        resolve(message as unknown as Answer)
+      })
+      child.send(asked)
+    })
+    if ('error' in answer) throw new Error(`the agent: ${answer.error}`)
+    return answer
+  }
+  await ask({ kind: 'open', options: { store, workers: 'elsewhere', actor: 'bench' }, conversation })
+  return {
+    append: async (messages, modelMaxTokens) => (await ask({ kind: 'append', messages, modelMaxTokens })).position ?? -1n,
+    async readWhile(work) {
+      await ask({ kind: 'read' })
+      try {
+        await work()
+      } catch (error) {
+        await ask({ kind: 'stop' })
+        throw error
+      }
+      return (await ask({ kind: 'stop' })).reads ?? []
+    },
+    async close() {
+      if (child.connected) child.send({ kind: 'close' })
+      await gone
+    },
+  }
+}
+
+async function runAgent(): Promise<void> {
+  let ledger: Awaited<ReturnType<typeof openLedger>> | undefined
+  let conversation = ''
+  let reading: Promise<readonly Read[]> = Promise.resolve([])
+  let stopping = new AbortController()
+
+  async function readUntil(signal: AbortSignal): Promise<readonly Read[]> {
+    const reads: Read[] = []
+    while (!signal.aborted) {
+      const started = performance.now()
+      await ledger?.context(conversation)
+      reads.push({ from: performance.timeOrigin + started, took: performance.now() - started })
+      await delay(READ_PAUSE_MS)
+    }
+    return reads
+  }
+  async function answer(asked: Asked): Promise<Answer> {
+    switch (asked.kind) {
+      case 'open':
+        ledger = await openLedger(asked.options)
+        conversation = asked.conversation
+        return {}
+      case 'append': {
+        const appended = await ledger?.append(conversation, asked.messages, { policy: { modelMaxTokens: asked.modelMaxTokens } })
+        await ledger?.context(conversation)
+        return { position: appended?.position }
+      }
+      case 'read':
+        stopping = new AbortController()
+        reading = readUntil(stopping.signal)
+        // Its failure is told where it is awaited.
+        reading.catch(() => undefined)
+        return {}
+      case 'stop':
+        stopping.abort()
+        return { reads: await reading }
+      case 'close':
+        await ledger?.close()
+        return {}
+    }
+    return asked satisfies never
+  }
+  async function reply(asked: Asked): Promise<void> {
+    const given = await answer(asked).catch((error: unknown): Answer => ({ error: error instanceof Error ? error.message : String(error) }))
+    if (asked.kind === 'close') process.disconnect()
+    else process.send?.(given)
+  }
+  process.on('message', (asked: Asked) => { void reply(asked) })
+}
+
+if (process.argv[2] === 'agent') await runAgent()
