@@ -15,6 +15,7 @@ import { root } from './support/root.js'
 const groups: Readonly<Record<string, () => Promise<{ group: Group }>>> = {
   append: async () => await import('./append.js'),
   load: async () => await import('./load.js'),
+  'as-of': async () => await import('./as-of.js'),
   growth: async () => await import('./growth.js'),
   rebuild: async () => await import('./rebuild.js'),
   import: async () => await import('./import.js'),

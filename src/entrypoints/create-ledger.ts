@@ -10,6 +10,7 @@ import { createAppendMessages } from '../application/append-messages.js'
 import { createCompact, isCompactionDue, type Compaction } from '../application/compact.js'
 import { createCompactionWorker } from '../application/compaction-worker.js'
 import { createCompress } from '../application/compress.js'
+import { differenceBetween } from '../application/difference.js'
 import { createExplain } from '../application/explain.js'
 import { decodeFact, isOfType } from '../application/facts.js'
 import { createConversations } from '../application/handle-command.js'
@@ -18,6 +19,7 @@ import { undoCycles } from '../application/put-back.js'
 import { createRegisterPrompt } from '../application/register-prompt.js'
 import { search, type SearchHit, type SearchOptions } from '../application/search.js'
 import { stats } from '../application/stats.js'
+import { contextIn, conversationAt, cycleRevisions, liveIn, revisionOf, VIEWS, type ViewName } from '../application/time-travel.js'
 import { conversationsOfLog, createVerify } from '../application/verify.js'
 import type { Provenance } from '../domain/codec.js'
 import { contextOf } from '../domain/context.js'
@@ -25,6 +27,7 @@ import type { Conversation } from '../domain/conversation.js'
 import type { Command } from '../domain/decide.js'
 import { checkId, conversationStream } from '../domain/ids.js'
 import { parseMessage, type MessageInput, type NewMessage } from '../domain/message.js'
+import { parseMoment } from '../domain/moment.js'
 import { parsePolicySettings, type PolicySettings } from '../domain/policy.js'
 import { parsePrices, type PriceTable } from '../domain/prices.js'
 import type { Claims } from '../ports/claims.js'
@@ -34,7 +37,7 @@ import type { Database } from '../ports/sql.js'
 import type { Summarizer } from '../ports/summarizer.js'
 import type { WorkQueue } from '../ports/work-queue.js'
 import { createAgentTools } from './agent-tools.js'
-import { valueOf, type ConversationSummary, type Ledger, type Undone, type WaitOptions } from './ledger.js'
+import { valueOf, type At, type ConversationSummary, type Ledger, type Undone, type WaitOptions } from './ledger.js'
 import { problem, type Failure } from './problem.js'
 
 export interface LedgerParts {
@@ -101,6 +104,12 @@ function timeoutOf({ timeout = WAIT_MS }: WaitOptions): number {
   return timeout
 }
 
+/** The name of a view, checked. */
+function viewNamed(view: ViewName | undefined): ViewName | undefined {
+  if (view !== undefined && !VIEWS.includes(view)) throw bad('view', `must be one of ${VIEWS.join(', ')}`)
+  return view
+}
+
 /** Builds the ledger. Nothing runs until it is used. */
 export function createLedger(parts: LedgerParts): Ledger {
   const { log, db, projections, workers, clock, actor, summarizer, embedding, onProblem } = parts
@@ -165,6 +174,18 @@ export function createLedger(parts: LedgerParts): Ledger {
     const state = await conversations.load(conversationId)
     if (state.revision < 0n) throw fail({ kind: 'NoSuchConversation', conversationId })
     return state
+  }
+
+  /** The conversation as it is, or as it was at a moment. */
+  async function stateAt(conversationId: string, at: At | undefined): Promise<Conversation> {
+    if (at === undefined) return existing(conversationId)
+    open()
+    valueOf(checkId('conversationId', conversationId), fail)
+    return valueOf(await conversationAt(log, conversationId, valueOf(parseMoment('at', at), fail)), fail)
+  }
+
+  async function revisionAt(conversationId: string, field: string, at: At): Promise<bigint> {
+    return valueOf(await revisionOf(log, conversationId, valueOf(parseMoment(field, at), fail)), fail)
   }
 
   async function handle(conversationId: string, command: Command): Promise<void> {
@@ -277,10 +298,25 @@ export function createLedger(parts: LedgerParts): Ledger {
       const appended = await append(conversationId, parseMessages(asList(messages)), settingsOf(given.policy), given.scope, provenance(given))
       return { conversationId, revision: appended.state.revision, recorded: appended.recorded, position: appended.position }
     },
-    async context(conversationId, wait = {}) {
+    async context(conversationId, { at, view, ...wait } = {}) {
       open()
       await recorded(wait)
-      return valueOf(contextOf(await existing(conversationId)), fail)
+      return valueOf(contextIn(await stateAt(conversationId, at), viewNamed(view)), fail)
+    },
+    async messages(conversationId, { at, ...wait } = {}) {
+      open()
+      await recorded(wait)
+      return liveIn(await stateAt(conversationId, at))
+    },
+    async diff(conversationId, given) {
+      open()
+      await recorded(given)
+      const { revision: head } = await existing(conversationId)
+      const { from, to } =
+        'cycle' in given
+          ? valueOf(await cycleRevisions(log, conversationId, given.cycle), fail)
+          : { from: await revisionAt(conversationId, 'from', given.from), to: given.to === undefined ? head : await revisionAt(conversationId, 'to', given.to) }
+      return valueOf(await differenceBetween(log, conversationId, from, to), fail)
     },
     compact: (conversationId, given = {}) => compactNow(conversationId, given.force === true),
     undo: (conversationId, { cycle }) => undo(conversationId, cycle),

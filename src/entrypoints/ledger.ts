@@ -7,11 +7,13 @@ import type { ProjectionStatus } from '../../projections/runner.js'
 import type { RebuildOptions } from '../../projections/rebuild.js'
 import type { Compaction } from '../application/compact.js'
 import type { Compressed } from '../application/compress.js'
+import type { Difference } from '../application/difference.js'
 import type { BatchOrigin, ChunkOrigin, CycleOrigin, ExplainOptions, Explanation, OriginalMessage, PromptText, RecordedAt, TakeoverOrigin } from '../application/explain.js'
 import type { ConversationSummary } from '../../projections/live-messages/queries.js'
 import type { SearchHit } from '../application/search.js'
 import type { ConversationStats, Stats } from '../application/stats.js'
 import type { LineSource } from '../application/trace-line.js'
+import type { ContextAsOf, LiveMessages, ViewName } from '../application/time-travel.js'
 import type { Verification } from '../application/verify.js'
 import type { Context } from '../domain/context.js'
 import type { RecordedFact } from '../domain/events.js'
@@ -48,6 +50,32 @@ export interface WaitOptions {
   /** Milliseconds; default 5,000. What is not there by then is an error, `ProjectionsBehind`. */
   readonly timeout?: number
 }
+
+/**
+ * A moment of a conversation. A `bigint`, or a text of digits as `answers.revision` has it, is a revision. A `Date`, or an ISO 8601 text
+ * with its zone (`2026-03-01T12:30:00Z`), is an instant by the ledger's clock, and means the last fact that was recorded at or before it.
+ */
+export type At = bigint | Date | string
+
+/** Which context to give. */
+export interface ContextOptions extends WaitOptions {
+  /** As it stood then, whatever came later. Default: as it stands now. */
+  readonly at?: At
+  /**
+   * Show what was compacted through this view. Default: the one in force, which is what a model was given. Through another one `hash` is
+   * not that of the recorded context, and `inForce` names that one.
+   */
+  readonly view?: ViewName
+}
+
+/** As of when. */
+export interface AsOfOptions extends WaitOptions {
+  /** Default: now. */
+  readonly at?: At
+}
+
+/** Between which moments (`to`: now by default); or across one cycle, from just before it to just after it. */
+export type DiffOptions = WaitOptions & ({ readonly from: At; readonly to?: At } | { readonly cycle: number })
 
 /** Where to search, and for how much. Without a conversation or a scope: the conversations that name no scope. */
 export interface LedgerSearchOptions extends WaitOptions {
@@ -94,8 +122,15 @@ export interface StatsOptions {
 export interface Ledger {
   /** Resolves when the messages are recorded, all or none; compaction runs behind it. The same message again records nothing. */
   append(conversationId: string, messages: MessageInput | readonly MessageInput[], options?: AppendOptions): Promise<AppendResult>
-  /** The context to send to the model: always includes the last message, is valid for the chat API, and fits the window. */
-  context(conversationId: string, options?: WaitOptions): Promise<Context>
+  /**
+   * The context to send to the model: always includes the last message, is valid for the chat API, and fits the window.
+   * With `at`, the one that it was then, byte for byte: `{ at: message.answers.revision }` is what that message answers.
+   */
+  context(conversationId: string, options?: ContextOptions): Promise<ContextAsOf>
+  /** The live messages, whole as they were recorded: all that no batch covers, now or at a moment. */
+  messages(conversationId: string, options?: AsOfOptions): Promise<LiveMessages>
+  /** What changed between two moments, or across a cycle: messages and batches that left and came, the view's text, tokens, and the facts in between. */
+  diff(conversationId: string, options: DiffOptions): Promise<Difference>
   /** Compacts now. Without `force` only where the context is at its limit. A failure is returned, not thrown. */
   compact(conversationId: string, options?: { readonly force?: boolean }): Promise<Compaction>
   /**
@@ -137,7 +172,7 @@ export interface Ledger {
   close(): Promise<void>
 }
 
-export type { AgentTool, ChatMessage, Compaction, Compressed, Context, ConversationSummary, MessageInput, SearchHit, Verification }
+export type { AgentTool, ChatMessage, Compaction, Compressed, Context, ContextAsOf, ConversationSummary, Difference, LiveMessages, MessageInput, SearchHit, Verification, ViewName }
 export type { BatchOrigin, ChunkOrigin, CycleOrigin, Explanation, ExplainOptions, LineSource, OriginalMessage, PromptText, RecordedAt, TakeoverOrigin }
 export type { Charge, ConversationStats, Cost, ModelUse, PriceTable, Stats }
 

@@ -5,9 +5,11 @@
 import { Fenced } from '../../projections/checkpoints.js'
 import { RebuildFailed } from '../../projections/rebuild.js'
 import { ProjectionStopped } from '../../projections/runner.js'
+import type { DifferenceFailure } from '../application/difference.js'
 import { UnreadableEventError } from '../application/facts.js'
 import type { ExplainFailure } from '../application/explain.js'
 import type { PutBackFailure } from '../application/put-back.js'
+import type { CycleNotRecorded, NoSuchMoment } from '../application/time-travel.js'
 import type { LeadingTooLarge } from '../domain/context.js'
 import type { BadMessage } from '../domain/message.js'
 import { codeOf, StoreError } from '../adapters/store-error.js'
@@ -23,6 +25,9 @@ export type Failure =
   | LeadingTooLarge
   | SummarizerFailure
   | ExplainFailure
+  | NoSuchMoment
+  | CycleNotRecorded
+  | DifferenceFailure
   | { readonly kind: 'BadInput'; readonly field: string; readonly detail: string }
   | { readonly kind: 'NoSuchConversation'; readonly conversationId: string }
   | { readonly kind: 'ProjectionsBehind'; readonly detail: string }
@@ -58,6 +63,14 @@ function describe(failure: Failure): readonly [Fault, string] {
       return ['state', 'the conversation has no configuration yet: append a message first']
     case 'NoSuchConversation':
       return ['input', `there is no conversation "${failure.conversationId}" in this ledger`]
+    case 'NoSuchRevision':
+      return ['input', `there is no revision ${String(failure.revision)} in conversation "${failure.conversationId}": its revisions go from 0 to ${String(failure.head)}`]
+    case 'BeforeFirstFact':
+      return ['input', `conversation "${failure.conversationId}" was not there at ${failure.time}: its first fact was recorded at ${failure.first}`]
+    case 'CycleNotRecorded':
+      return ['input', `there is no cycle ${String(failure.cycle)} in the log of conversation "${failure.conversationId}": ${failure.last === undefined ? 'nothing of it was compacted so far' : `the last one is ${String(failure.last)}`}`]
+    case 'EndsBeforeItStarts':
+      return ['input', `to: revision ${String(failure.to)} is before revision ${String(failure.from)}, where the difference starts`]
     case 'ScopeChanged':
       return ['input', `scope: the conversation belongs to ${failure.recorded === undefined ? 'no scope' : `"${failure.recorded}"`}, and a scope never changes ("${failure.given}" was given)`]
     case 'MessageIdTaken':

@@ -83,4 +83,10 @@ export interface EventStore {
   head(): Promise<bigint>
   /** Last revision of a stream; -1n where there is none. */
   streamRevision(stream: string): Promise<bigint>
+  /**
+   * The last revision of a stream that was recorded at or before an instant (milliseconds since 1970), by `recordedAt` of the metadata, which
+   * never goes back within a stream; -1n where there is none. Only of a store that can search its own events; in others point reads find it.
+   * Undefined where it came upon an event that does not say when it was recorded. (`test/adapters/revision-at-time.test.ts` asks it.)
+   */
+  readonly revisionAtTime?: (stream: string, time: number) => Promise<bigint | undefined>
 }

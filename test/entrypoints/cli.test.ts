@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openFolder } from '../../src/adapters/pglite/sql.js'
 import { runCli, type CliResult } from '../support/cli.js'
+import { passedOff } from '../support/json.js'
 import { startOpenAiStub, stubAnswers, type OpenAiStub } from '../support/openai-stub.js'
 
 // Each command is a process that opens a database: seconds on a machine that has nothing else to do.
@@ -33,6 +34,14 @@ interface Document {
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion
 const parse = (text: string): Document => JSON.parse(text) as Document
 const json = (result: CliResult): Document => parse(result.stdout)
+
+interface LoggedFact {
+  readonly revision: string
+  readonly type: string
+  readonly data: { readonly contextHash: string }
+  readonly metadata: { readonly recordedAt: string }
+}
+const facts = (log: Document): readonly LoggedFact[] => passedOff<LoggedFact[]>(log['facts'])
 const exists = (path: string): Promise<boolean> => access(path).then(() => true, () => false)
 
 beforeAll(async () => {
@@ -117,6 +126,49 @@ describe('a ledger', () => {
     const request: unknown = JSON.parse((await run(['context', 'sample-harbour', '--format', 'openai'])).stdout)
     expect(request).toEqual(document['messages'])
     expect(request).toContainEqual(expect.objectContaining({ role: 'system' }))
+  })
+
+  it('gives the context as it stood: at a revision or a time, through either view, and the live messages', async () => {
+    const prune = facts(json(await run(['log', 'sample-harbour', '--json']))).findLast(({ type }) => type === 'MessagesPruned')
+    const revision = prune?.revision ?? ''
+    const then = json(await run(['context', 'sample-harbour', '--at', revision, '--json']))
+    expect([then['revision'], then['hash']]).toEqual([revision, prune?.data.contextHash])
+    const byTime = json(await run(['context', 'sample-harbour', '--at', prune?.metadata.recordedAt ?? '', '--json']))
+    expect(byTime).toEqual(then)
+    const other = json(await run(['context', 'sample-harbour', '--at', revision, '--view', 'session-summary', '--json']))
+    expect(other['inForce']).toEqual({ view: 'clip-archive', hash: then['hash'] })
+    expect(other['hash']).not.toBe(then['hash'])
+    expect(JSON.stringify(other['messages'])).toContain('## Session Summary')
+    expect((await run(['context', 'sample-harbour', '--at', revision, '--view', 'session-summary'])).stdout).toContain(`no model was given this: the view in force was clip-archive, and the context with it has the SHA-256 ${String(then['hash'])}`)
+    const live = json(await run(['context', 'sample-harbour', '--at', revision, '--live', '--json']))
+    expect(Object.keys(live)).toEqual(['conversationId', 'revision', 'recordedAt', 'messages'])
+    expect([live['revision'], live['recordedAt']]).toEqual([revision, prune?.metadata.recordedAt])
+  })
+
+  it('shows what a cycle took out and put in', async () => {
+    const document = json(await run(['diff', 'sample-harbour', '--cycle', '2', '--json']))
+    expect(Object.keys(document)).toEqual(['conversationId', 'from', 'to', 'messages', 'batches', 'view', 'facts'])
+    const { left, came } = passedOff<{ left: { messageId: string; batchId: string }[]; came: unknown[] }>(document['messages'])
+    const { came: batches } = passedOff<{ came: { batchId: string }[] }>(document['batches'])
+    expect([left.length > 0, came, batches.length]).toEqual([true, [], 1])
+    expect(left.every(({ batchId }) => batchId === batches[0]?.batchId)).toBe(true)
+    const { stdout } = await run(['diff', 'sample-harbour', '--cycle', '2'])
+    for (const said of [`- ${left[0]?.messageId ?? ''} (revision `, `+ ${batches[0]?.batchId ?? ''} (depth 0, `, 'across [-1-]{+2+} compaction cycles]', 'MessagesPruned  cycle 2: ']) expect(stdout).toContain(said)
+    const { from, to } = passedOff<Record<'from' | 'to', { revision: string; recordedAt: string }>>(document)
+    expect(json(await run(['diff', 'sample-harbour', '--from', from.revision, '--to', to.recordedAt, '--json']))).toEqual(document)
+  })
+
+  it.each([
+    [['context', 'sample-harbour', '--at', '99999999999999999999999'], 'NoSuchRevision', /its revisions go from 0 to \d+/u],
+    [['context', 'sample-harbour', '--at', '-1', '--live'], 'NoSuchRevision', /there is no revision -1 /u],
+    [['context', 'sample-harbour', '--live', '--view', 'clip-archive'], 'Usage', /--view goes without --live/u],
+    [['diff', 'sample-harbour'], 'Usage', /--from and --to/u],
+    [['diff', 'sample-harbour', '--from', '1', '--cycle', '1'], 'Usage', /--cycle goes without/u],
+    [['diff', 'sample-harbour', '--cycle', '99'], 'CycleNotRecorded', /there is no cycle 99 in the log .*: the last one is \d+/u],
+  ])('%j: says which moment there is not', async (words, kind, sentence) => {
+    const { status, stdout, stderr } = await run([...words, '--json'])
+    expect([status, stdout]).toEqual([2, ''])
+    expect(parse(stderr).error).toMatchObject({ kind, message: expect.stringMatching(sentence) })
   })
 
   it('searches one query, and a file of queries line by line', async () => {

@@ -3,6 +3,7 @@ import { describe, expect, it } from '@jest/globals'
 import { agentLoop } from '../../examples/agent-loop.js'
 import { firstCompaction } from '../../examples/first-compaction.js'
 import { ownSummarizer } from '../../examples/own-summarizer.js'
+import { timeTravel } from '../../examples/time-travel.js'
 
 describe('examples', () => {
   it('first-compaction: compacts, finds, and proves that nothing was lost', async () => {
@@ -17,6 +18,14 @@ describe('examples', () => {
     const strategies = await ownSummarizer(() => undefined)
     expect(strategies.length).toBeGreaterThan(1)
     expect(new Set(strategies)).toEqual(new Set(['first-lines']))
+  })
+
+  it('time-travel: the context that an answer names is there as it was', async () => {
+    const lines: string[] = []
+    expect(await timeTravel((line) => lines.push(line))).toBe(true)
+    expect(lines[0]).toMatch(/^"Yes, go ahead\." answered \d+ messages at revision \d+; its hash is the recorded one$/u)
+    expect(lines[2]).toContain('among what was compacted')
+    expect(lines[4]).toMatch(/^cycle 1: [1-9]\d* messages left, [1-9]\d* batches came, /u)
   })
 
   it('agent-loop: the agent reads its own memory', async () => {

@@ -117,6 +117,11 @@ export function createPostgresEventStore(db: Database, { pollMs = 250 }: Postgre
       }
     },
 
+    async revisionAtTime(stream, time) {
+      const [row] = await db.query<{ low: string }>(REVISION_AT_TIME, [stream, time])
+      return row === undefined ? undefined : BigInt(row.low)
+    },
+
     readRevisions: async (stream, revisions) => (await db.query<EventRow>(READ_REVISIONS, [stream, revisions])).map(eventOf),
     findByIds: async (stream, ids) => (await db.query<EventRow>(FIND_BY_IDS, [stream, ids])).map(eventOf),
 
@@ -194,6 +199,21 @@ const READ_ALL = `select ${COLUMNS} from events where position > $1 and position
 const READ_ALL_PREFIX = `select ${COLUMNS} from events where position > $1 and position <= $2 and starts_with(stream, $3) order by position`
 const READ_FORWARDS = `select ${COLUMNS} from events where stream = $1 and revision >= $2 order by revision limit $3`
 const READ_BACKWARDS = `select ${COLUMNS} from events where stream = $1 and revision <= $2 order by revision desc limit $3`
+// A binary search in one statement, one look at the index a step; from outside each step would wait for its answer. The time is taken out of
+// the text: as json all of it would be unescaped, which NUL in another field makes an error. Without a time the steps end and no row is left.
+const REVISION_AT_TIME = `
+  with recursive search(low, high) as (
+    select -1::bigint, coalesce((select revision from streams where stream = $1), -1)
+    union all
+    select case when middle.by_then is null then null when middle.by_then then middle.revision else low end,
+           case when middle.by_then then high else middle.revision - 1 end
+    from search cross join lateral (
+      select e.revision, nullif(split_part(split_part(e.metadata, '"recordedAt":"', 2), '"', 1), '')::timestamptz <= to_timestamp($2::float8 / 1000) as by_then
+      from events e where e.stream = $1 and e.revision = (low + high + 1) / 2 limit 1
+    ) middle
+    where low < high
+  )
+  select low from search where low >= high`
 // Each one is looked up by itself; see `append_events` for what comes of `= any` otherwise.
 const READ_REVISIONS = `
   select there.* from (select distinct unnest($2::bigint[]) as revision) asked

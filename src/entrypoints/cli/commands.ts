@@ -34,6 +34,7 @@ function waitOf(given: Given): WaitOptions {
 
 const FORMATS = ['text', 'json', 'openai'] as const
 const KINDS = ['all', 'messages', 'batches'] as const
+const VIEWS = ['clip-archive', 'session-summary'] as const
 const ROLES = ['user', 'assistant', 'system', 'developer', 'tool'] as const
 
 export const commands: readonly Command[] = [
@@ -88,13 +89,46 @@ export const commands: readonly Command[] = [
   },
   {
     words: 'context <conversation>',
-    describe: 'Show what the model gets',
+    describe: 'Show what the model gets, or got',
     positionals: { conversation },
-    options: { format: text('For people, for scripts, or the messages alone [default: text]', FORMATS), ...waiting },
+    options: {
+      at: text('As it stood at this revision or time (2026-03-01T12:30:00Z) [default: now]'),
+      view: text('What was compacted through this view [default: the one in force]', VIEWS),
+      live: { type: 'boolean', default: false, describe: 'The live messages instead, whole as they were recorded' },
+      format: text('For people, for scripts, or the messages alone [default: text]', FORMATS),
+      ...waiting,
+    },
+    examples: [
+      ['$0 context run-7 --at 2026-03-01T12:30:00Z', 'what the model would have got then'],
+      ['$0 context run-7 --at 120 --view session-summary', 'the same facts through the other view'],
+    ],
     async run(given) {
       const { runContext } = await import('./context.js')
       const format = given.oneOf('format', FORMATS)
-      await runContext(given.flags, given.word('conversation'), format === 'text' && given.json ? 'json' : format, waitOf(given))
+      await runContext(given.flags, {
+        conversationId: given.word('conversation'),
+        at: given.text('at'),
+        view: VIEWS.find((name) => name === given.text('view')),
+        live: given.is('live'),
+        format: format === 'text' && given.json ? 'json' : format,
+        wait: waitOf(given),
+      })
+    },
+  },
+  {
+    words: 'diff <conversation>',
+    describe: 'Show what changed between two moments, or across a cycle',
+    positionals: { conversation },
+    options: {
+      from: text('Revision or time (2026-03-01T12:30:00Z) that it starts at'),
+      to: text('Revision or time that it ends at [default: now]'),
+      cycle: text('From just before to just after this cycle, instead'),
+      ...waiting,
+    },
+    examples: [['$0 diff run-7 --cycle 3', 'what the third cycle took out and put in']],
+    async run(given) {
+      const { runDiff } = await import('./diff.js')
+      await runDiff(given.flags, { conversationId: given.word('conversation'), from: given.text('from'), to: given.text('to'), cycle: given.whole('cycle'), wait: waitOf(given), json: given.json })
     },
   },
   {

@@ -1,6 +1,10 @@
-/** `context`: what the model gets, for people, for scripts, or as the list of messages that goes into a request. */
-import type { ChatMessage, Context, WaitOptions } from '../ledger.js'
-import { contentText } from '../../domain/message.js'
+/**
+ * `context`: what the model gets, now or at a moment, for people, for scripts, or as the list of messages that goes into a request. With
+ * `--live` the live messages behind it.
+ */
+import type { ChatMessage, Context, ContextAsOf, LiveMessages, ViewName, WaitOptions } from '../ledger.js'
+import { contentText, toChatMessage } from '../../domain/message.js'
+import { InputError } from './errors.js'
 import type { Flags } from './flags.js'
 import { colours, count, line, many, shown, toJson, typed } from './output.js'
 import { withLedger } from './session.js'
@@ -8,8 +12,8 @@ import { withLedger } from './session.js'
 export type ContextFormat = 'text' | 'json' | 'openai'
 
 /** The document of `context --json`. */
-export function contextDocument(context: Context): unknown {
-  const { conversationId, revision, hash, tokens, messages, overBudget, shortened, openCalls } = context
+export function contextDocument(context: ContextAsOf): unknown {
+  const { conversationId, revision, hash, tokens, messages, overBudget, shortened, openCalls, inForce } = context
   return {
     conversationId,
     revision,
@@ -19,6 +23,7 @@ export function contextDocument(context: Context): unknown {
     ...(overBudget === undefined ? {} : { overBudget }),
     ...(shortened === undefined ? {} : { shortened }),
     ...(openCalls === undefined ? {} : { openCalls }),
+    ...(inForce === undefined ? {} : { inForce }),
   }
 }
 
@@ -51,17 +56,44 @@ export function contextNotes(context: Context): string[] {
   ]
 }
 
+export interface ContextCommand {
+  readonly conversationId: string
+  /** Revision or time; now where it is not given. */
+  readonly at: string | undefined
+  readonly view: ViewName | undefined
+  readonly live: boolean
+  readonly format: ContextFormat
+  readonly wait: WaitOptions
+}
+
+async function showContext(context: ContextAsOf, format: ContextFormat): Promise<void> {
+  if (format === 'json') await line(toJson(contextDocument(context)))
+  else if (format === 'openai') await line(toJson(context.messages))
+  else {
+    for (const [at, message] of context.messages.entries()) await line(`${messageText(message, context.messageIds[at], at === context.viewAt)}\n`)
+    await line(colours.dim(`${many(context.messages.length, 'message')}, ${count(context.tokens)} tokens, revision ${context.revision.toString()}, SHA-256 ${context.hash}`))
+    if (context.viewAt !== undefined && context.inForce === undefined) await line(colours.dim(`where what was compacted comes from: context-ledger explain ${typed(context.conversationId)}, or with --line TEXT where one line does`))
+    const { inForce } = context
+    if (inForce !== undefined) await line(colours.yellow(`no model was given this: the view in force was ${inForce.view}, and the context with it has the SHA-256 ${inForce.hash}`))
+    for (const said of contextNotes(context)) await line(colours.yellow(said))
+  }
+}
+
+async function showLive(live: LiveMessages, format: ContextFormat): Promise<void> {
+  if (format === 'json') await line(toJson(live))
+  else if (format === 'openai') await line(toJson(live.messages.map(toChatMessage)))
+  else {
+    for (const message of live.messages) await line(`${messageText(toChatMessage(message), message.messageId, false)}\n`)
+    await line(colours.dim(`${many(live.messages.length, 'live message')}, revision ${live.revision.toString()} of ${live.recordedAt}`))
+  }
+}
+
 /** Runs the command. */
-export async function runContext(flags: Flags, conversationId: string, format: ContextFormat, wait: WaitOptions): Promise<void> {
+export async function runContext(flags: Flags, { conversationId, at, view, live, format, wait }: ContextCommand): Promise<void> {
+  if (live && view !== undefined) throw new InputError('Usage', '--view goes without --live: live messages are behind every view')
+  const moment = at === undefined ? wait : { at, ...wait }
   await withLedger(flags, {}, async ({ ledger }) => {
-    const context = await ledger.context(conversationId, wait)
-    if (format === 'json') await line(toJson(contextDocument(context)))
-    else if (format === 'openai') await line(toJson(context.messages))
-    else {
-      for (const [at, message] of context.messages.entries()) await line(`${messageText(message, context.messageIds[at], at === context.viewAt)}\n`)
-      await line(colours.dim(`${many(context.messages.length, 'message')}, ${count(context.tokens)} tokens, revision ${context.revision.toString()}, SHA-256 ${context.hash}`))
-      if (context.viewAt !== undefined) await line(colours.dim(`where what was compacted comes from: context-ledger explain ${typed(conversationId)}, or with --line TEXT where one line does`))
-      for (const said of contextNotes(context)) await line(colours.yellow(said))
-    }
+    if (live) await showLive(await ledger.messages(conversationId, moment), format)
+    else await showContext(await ledger.context(conversationId, view === undefined ? moment : { view, ...moment }), format)
   })
 }

@@ -1,0 +1,157 @@
+/**
+ * A conversation as it stood at a revision, or at an instant by the ledger's clock: `recordedAt`, which never goes back within a stream, so
+ * that the revision of an instant is found by point reads and never by reading the stream. What was appended later, adopted or undone
+ * changes nothing of it. A moment that the conversation does not have is refused, and named.
+ */
+import { either as E } from 'fp-ts'
+import { contextOf, type Context, type LeadingTooLarge } from '../domain/context.js'
+import { decodeMetadata } from '../domain/codec.js'
+import { withView, type Conversation, type LiveMessage } from '../domain/conversation.js'
+import { closingTypes } from '../domain/events.js'
+import { conversationStream } from '../domain/ids.js'
+import type { Moment } from '../domain/moment.js'
+import { policySchema, type Policy } from '../domain/policy.js'
+import type { StoredEvent } from '../ports/event-store.js'
+import { decodeFact, isOfType, UnreadableEventError } from './facts.js'
+import { loadConversation, type Log } from './load-conversation.js'
+
+/** Why there is no such moment. */
+export type NoSuchMoment =
+  | { readonly kind: 'NoSuchConversation'; readonly conversationId: string }
+  /** `head` is the conversation's last revision. */
+  | { readonly kind: 'NoSuchRevision'; readonly conversationId: string; readonly revision: bigint; readonly head: bigint }
+  /** Nothing was recorded yet; `first` is when the first fact was. */
+  | { readonly kind: 'BeforeFirstFact'; readonly conversationId: string; readonly time: string; readonly first: string }
+
+/** `last` is the newest cycle that the log records; undefined where there is none. */
+export type CycleNotRecorded = { readonly kind: 'CycleNotRecorded'; readonly conversationId: string; readonly cycle: number; readonly last: number | undefined }
+
+/** The name of a view. */
+export type ViewName = Policy['view']
+export const VIEWS: readonly ViewName[] = policySchema.shape.view.options
+
+/** A context with a view that was chosen by who asks. */
+export interface ContextAsOf extends Context {
+  /**
+   * Only where another view was asked for than the one in force: that one, and the hash of the context with it, which is the recorded one.
+   * `hash`, `tokens` and `messages` are then those of a context that no model was given.
+   */
+  readonly inForce?: { readonly view: ViewName; readonly hash: string }
+}
+
+/** Revisions that are looked at together: a million facts take five such reads, and a single one at a time would take twenty. */
+const LOOKED_AT_TOGETHER = 15n
+
+/** No store can be asked for more. */
+const LAST_POSSIBLE = 2n ** 63n - 1n
+
+/** When a fact was recorded, by its metadata alone: a body that lies beside the log need not be fetched. */
+export function recordedTime(event: StoredEvent): string {
+  const metadata = decodeMetadata(event)
+  if (E.isLeft(metadata)) throw new UnreadableEventError(metadata.left)
+  return metadata.right.recordedAt
+}
+
+/** The last revision that was recorded at or before an instant; -1n where there is none. */
+async function revisionAtTime(log: Log, stream: string, time: number): Promise<bigint> {
+  const found = await log.store.revisionAtTime?.(stream, time)
+  return found ?? (await searchedFor(log, stream, await log.store.streamRevision(stream), time))
+}
+
+/** The same, for a store that does not search by itself. */
+async function searchedFor(log: Log, stream: string, head: bigint, time: number): Promise<bigint> {
+  // What is at or below `low` was recorded by then, what is above `high` was not.
+  let low = -1n
+  let high = head
+  while (low < high) {
+    const width = high - low
+    const parts = width < LOOKED_AT_TOGETHER ? width : LOOKED_AT_TOGETHER
+    const asked = Array.from({ length: Number(parts) }, (_none, part) => low + (width * (BigInt(part) + 1n)) / parts)
+    const events = await log.store.readRevisions(stream, asked)
+    if (events.length !== asked.length) throw new Error(`${stream} has no fact at some of the revisions ${asked.join(', ')}, though it goes up to ${String(head)}`)
+    const later = events.findIndex((event) => Date.parse(recordedTime(event)) > time)
+    low = events[later === -1 ? events.length - 1 : later - 1]?.revision ?? low
+    if (later !== -1) high = (events[later]?.revision ?? high) - 1n
+  }
+  return low
+}
+
+/** The revision that a moment means: itself, or the last one that was recorded at or before an instant, several at one instant included. */
+export async function revisionOf(log: Log, conversationId: string, moment: Moment): Promise<E.Either<NoSuchMoment, bigint>> {
+  const stream = conversationStream(conversationId)
+  if ('revision' in moment) {
+    const { revision } = moment
+    const head = await log.store.streamRevision(stream)
+    if (head < 0n) return E.left({ kind: 'NoSuchConversation', conversationId })
+    return revision < 0n || revision > head ? E.left({ kind: 'NoSuchRevision', conversationId, revision, head }) : E.right(revision)
+  }
+  const revision = await revisionAtTime(log, stream, moment.time)
+  if (revision >= 0n) return E.right(revision)
+  const [first] = await log.store.readRevisions(stream, [0n])
+  if (first === undefined) return E.left({ kind: 'NoSuchConversation', conversationId })
+  return E.left({ kind: 'BeforeFirstFact', conversationId, time: new Date(moment.time).toISOString(), first: recordedTime(first) })
+}
+
+/** The state of a conversation at a moment. */
+export async function conversationAt(log: Log, conversationId: string, moment: Moment): Promise<E.Either<NoSuchMoment, Conversation>> {
+  if ('revision' in moment && moment.revision >= 0n && moment.revision <= LAST_POSSIBLE) {
+    // A state that was loaded up to a fact that is there stands at it, so the head need not be asked for first.
+    const state = await loadConversation(log, conversationId, moment.revision)
+    if (state.revision === moment.revision) return E.right(state)
+  }
+  const revision = await revisionOf(log, conversationId, moment)
+  return E.isLeft(revision) ? revision : E.right(await loadConversation(log, conversationId, revision.right))
+}
+
+/** The context of a state; with another view, the same facts through that one. */
+export function contextIn(state: Conversation, view: ViewName | undefined): E.Either<LeadingTooLarge, ContextAsOf> {
+  const { configuration } = state
+  const context = contextOf(state)
+  if (view === undefined || configuration === undefined || view === configuration.policy.view || E.isLeft(context)) return context
+  const other = contextOf(withView({ ...state, configuration: { ...configuration, policy: { ...configuration.policy, view } } }))
+  return E.map((shown: Context): ContextAsOf => ({ ...shown, inForce: { view: configuration.policy.view, hash: context.right.hash } }))(other)
+}
+
+/** What was live at a moment: every message that no batch covers, whole, as it was recorded. */
+export interface LiveMessages {
+  readonly conversationId: string
+  /** Revision of the last fact by then, and when it was recorded. */
+  readonly revision: bigint
+  readonly recordedAt: string
+  /** Leading ones, pinned ones from before the window, the window. */
+  readonly messages: readonly LiveMessage[]
+}
+
+/** The live messages of a state that has at least one fact. */
+export function liveIn({ conversationId, revision, recordedAt = '', leading, kept, window }: Conversation): LiveMessages {
+  return { conversationId, revision, recordedAt, messages: [...leading, ...kept, ...window] }
+}
+
+/**
+ * The revisions just before and just after a cycle: its batches and its prune were one append. A cycle that was undone is found too, as long
+ * as no other one has its number: then that one is meant.
+ */
+export async function cycleRevisions(log: Log, conversationId: string, cycle: number): Promise<E.Either<CycleNotRecorded, { readonly from: bigint; readonly to: bigint }>> {
+  const stream = conversationStream(conversationId)
+  let at = (await loadConversation(log, conversationId)).lastClosing
+  let last: number | undefined
+  // Each fact that closed the books names the one before it, so that nothing between two of them is read.
+  while (at !== undefined) {
+    const [stored] = await log.store.readRevisions(stream, [at])
+    const fact = stored === undefined ? undefined : await decodeFact(stored, log.bodies)
+    if (fact === undefined || !isOfType(fact, ...closingTypes)) break
+    if (isOfType(fact, 'MessagesPruned')) {
+      if (fact.data.cycle === cycle) return E.right({ from: await beforeAppendOf(log, stream, at), to: at })
+      last ??= fact.data.cycle
+    }
+    at = fact.data.previous
+  }
+  return E.left({ kind: 'CycleNotRecorded', conversationId, cycle, last })
+}
+
+async function beforeAppendOf(log: Log, stream: string, prune: bigint): Promise<bigint> {
+  for await (const { revision, type } of log.store.readStream(stream, { from: prune - 1n, direction: 'backwards' })) {
+    if (type !== 'BatchArchived') return revision
+  }
+  return prune - 1n
+}

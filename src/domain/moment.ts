@@ -1,0 +1,29 @@
+/** A moment in a conversation's life, as somebody asks for it: a revision, or an instant by the ledger's clock. */
+import { either as E } from 'fp-ts'
+import { z } from 'zod'
+
+/** A revision, or an instant in milliseconds since 1970. */
+export type Moment = { readonly revision: bigint } | { readonly time: number }
+
+export type BadMoment = { readonly kind: 'BadInput'; readonly field: string; readonly detail: string }
+
+// Seconds may be left out; a zone may not.
+const instant = z.union([z.iso.datetime({ offset: true }), z.iso.datetime({ offset: true, precision: -1 })])
+
+/**
+ * Parses a moment: a `bigint` or a text of digits is a revision, a `Date` or an ISO 8601 time with its zone an instant.
+ * A time without a zone is refused and not guessed: an hour's difference shows another context, and nothing would tell so.
+ * @param field what it was given as, for the sentence about it
+ */
+export function parseMoment(field: string, given: bigint | string | Date): E.Either<BadMoment, Moment> {
+  const bad = (detail: string): E.Either<BadMoment, Moment> => E.left({ kind: 'BadInput', field, detail })
+  if (typeof given === 'bigint') return E.right({ revision: given })
+  if (given instanceof Date) return Number.isNaN(given.getTime()) ? bad('is no valid time') : E.right({ time: given.getTime() })
+  // Whoever does not use TypeScript may give anything.
+  if (typeof given !== 'string') return bad(`must be a revision (a bigint), a time (a Date) or a text of either, and is a ${typeof given}`)
+  const text = given.trim()
+  if (/^-?\d+$/u.test(text)) return E.right({ revision: BigInt(text) })
+  if (instant.safeParse(text).success) return E.right({ time: Date.parse(text) })
+  const zoneless = instant.safeParse(`${text}Z`).success
+  return bad(zoneless ? `names no time zone: ${text}Z is the time in UTC` : `must be a revision or a time such as 2026-03-01T12:30:00Z, and is "${given}"`)
+}

@@ -1,0 +1,62 @@
+/** The search for an instant inside the database finds what reading every event finds, and what point reads from outside find. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { either as E } from 'fp-ts'
+import { createPostgresEventStore } from '../../src/adapters/postgres/event-store.js'
+import { migrateLog } from '../../src/adapters/postgres/schema.js'
+import { revisionOf } from '../../src/application/time-travel.js'
+import { uuidOf } from '../../src/domain/hash.js'
+import { createMemoryBodyStore } from '../../src/adapters/memory/body-store.js'
+import type { EventStore } from '../../src/ports/event-store.js'
+import type { Database } from '../../src/ports/sql.js'
+import { openTestDatabase } from '../support/memory-database.js'
+
+const START = Date.UTC(2026, 0, 1)
+const HASH = '0'.repeat(64)
+let db: Database
+let store: EventStore
+
+const event = (stream: string, at: number, recordedAt: string | undefined) => ({
+  id: uuidOf(stream, String(at)),
+  type: 'MessageAppended',
+  data: '{}',
+  // NUL, a lone surrogate and what looks like the field itself, in a field that somebody else fills.
+  metadata: JSON.stringify({ schemaVersion: 1, correlationId: 'a', causationId: 'b', actor: '\u0000 \ud800 "recordedAt":"1999-01-01T00:00:00.000Z"', recordedAt, hash: HASH, previousHash: HASH }),
+})
+
+async function append(conversationId: string, times: readonly (number | undefined)[]): Promise<string> {
+  const stream = `conversation-${conversationId}`
+  const events = times.map((time, at) => event(stream, at, time === undefined ? undefined : new Date(START + time).toISOString()))
+  expect(E.isRight(await store.append(stream, 'no_stream', events)())).toBe(true)
+  return stream
+}
+
+beforeAll(async () => {
+  db = await openTestDatabase()
+  await migrateLog(db)
+  store = createPostgresEventStore(db)
+})
+afterAll(async () => { await db.close() })
+
+describe('the revision of an instant', () => {
+  it.each([1, 2, 3, 7, 64, 1_000])('of %p events, several at the same instant', async (count) => {
+    const times = Array.from({ length: count }, (_none, at) => Math.floor(at / 3) * 10)
+    const stream = await append(`run ${String(count)}`, times)
+    const { revisionAtTime: _own, ...searched } = store
+    for (let time = -15; time <= (times.at(-1) ?? 0) + 15; time += count > 100 ? 111 : 5) {
+      const expected = BigInt(times.findLastIndex((each) => each <= time))
+      expect(await store.revisionAtTime?.(stream, START + time)).toBe(expected)
+      if (expected < 0n) continue
+      for (const each of [store, searched]) expect(await revisionOf({ store: each, bodies: createMemoryBodyStore() }, `run ${String(count)}`, { time: START + time })).toEqual(E.right(expected))
+    }
+  })
+
+  it('of a stream that is not there is none', async () => {
+    expect(await store.revisionAtTime?.('conversation-nobody', START)).toBe(-1n)
+  })
+
+  it('is not made up where an event does not say when it was recorded: the reader is told which one', async () => {
+    const stream = await append('broken', [0, 1, undefined, 3, 4])
+    expect(await store.revisionAtTime?.(stream, START + 2)).toBeUndefined()
+    await expect(revisionOf({ store, bodies: createMemoryBodyStore() }, 'broken', { time: START + 2 })).rejects.toThrow(/conversation-broken revision 2/u)
+  })
+})

@@ -1,0 +1,77 @@
+/** The library as of a moment: every way to name one, what waits, and the sentence where there is no such moment. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { LedgerError, openLedger, type AppendResult, type At, type Ledger, type RecordedFact, type ViewName } from '../../src/index.js'
+import { SMALL, talk } from '../support/conversations.js'
+import { collect } from '../support/events.js'
+import { passedOff } from '../support/json.js'
+
+const ID = 'as of'
+let ledger: Ledger
+let last: AppendResult
+let facts: RecordedFact[]
+
+beforeAll(async () => {
+  ledger = await openLedger({ store: 'memory', policy: SMALL })
+  for (const message of talk(60)) {
+    last = await ledger.append(ID, message)
+    await ledger.settled(ID)
+  }
+  facts = await collect(ledger.log(ID))
+})
+afterAll(async () => { await ledger.close() })
+
+const refusal = async (asked: Promise<unknown>): Promise<[string, string]> => {
+  const error: unknown = await asked.then(() => undefined, (reason: unknown) => reason)
+  return error instanceof LedgerError ? [error.fault, error.message] : ['none', '']
+}
+
+describe('a moment', () => {
+  it('is a revision as a bigint or a text, an instant as a Date or a text', async () => {
+    const fact = facts.findLast(({ type, revision }) => type === 'MessagesPruned' && revision < (facts.at(-1)?.revision ?? 0n))
+    const { revision = 0n, metadata } = fact ?? {}
+    const then = await ledger.context(ID, { at: revision })
+    expect(then.revision).toBe(revision)
+    expect(await ledger.context(ID, { at: String(revision) })).toStrictEqual(then)
+    const atTime = await ledger.context(ID, { at: new Date(metadata?.recordedAt ?? '') })
+    expect(await ledger.context(ID, { at: metadata?.recordedAt ?? '' })).toStrictEqual(atTime)
+    const head = facts.findLast(({ metadata: { recordedAt } }) => recordedAt <= (metadata?.recordedAt ?? ''))
+    expect(atTime.revision).toBe(head?.revision)
+    expect((await ledger.messages(ID, { at: revision })).messages.map(({ messageId }) => messageId)).toEqual(then.messageIds.filter((id) => id !== undefined))
+  })
+
+  it('is now where none is named', async () => {
+    const now = await ledger.context(ID)
+    expect(await ledger.context(ID, { at: now.revision })).toStrictEqual(now)
+    const { messages, revision } = await ledger.messages(ID)
+    expect([revision, messages.at(-1)?.messageId]).toEqual([now.revision, 'm59'])
+    expect((await ledger.diff(ID, { from: now.revision - 3n })).to).toMatchObject({ revision: now.revision, hash: now.hash, tokens: now.tokens })
+  })
+
+  it('goes with waiting for one’s own write', async () => {
+    const waitFor = last.position ?? -1n
+    expect((await ledger.context(ID, { at: last.revision, waitFor })).revision).toBe(last.revision)
+    const tooEarly = { waitFor: waitFor + 1_000n, timeout: 10 }
+    for (const asked of [() => ledger.context(ID, { at: 0n, ...tooEarly }), () => ledger.messages(ID, tooEarly), () => ledger.diff(ID, { cycle: 1, ...tooEarly })]) {
+      expect(await refusal(asked())).toEqual(['world', expect.stringContaining('the log has not come to position')])
+    }
+  })
+
+  it.each<[At, RegExp]>([
+    [-1n, /no revision -1 in conversation "as of": its revisions go from 0 to \d+$/u],
+    ['100000', /no revision 100000 /u],
+    [new Date(0), /was not there at 1970-01-01T00:00:00\.000Z: its first fact was recorded at /u],
+    [new Date(Number.NaN), /^at is no valid time$/u],
+    ['noon', /^at must be a revision or a time/u],
+    [passedOff<At>(12), /^at must be a revision \(a bigint\).* and is a number$/u],
+  ])('%p is refused in a sentence', async (at, sentence) => {
+    expect(await refusal(ledger.context(ID, { at }))).toEqual(['input', expect.stringMatching(sentence)])
+    expect(await refusal(ledger.messages(ID, { at }))).toEqual(['input', expect.stringMatching(sentence)])
+    expect(await refusal(ledger.diff(ID, { from: at }))).toEqual(['input', expect.stringMatching(new RegExp(sentence.source.replace('^at ', '^from '), 'u'))])
+  })
+
+  it('of a conversation that is not there, or through a view that is not, is refused', async () => {
+    expect(await refusal(ledger.context('nobody', { at: 0n }))).toEqual(['input', expect.stringContaining('no conversation "nobody"')])
+    expect(await refusal(ledger.diff('nobody', { from: 0n }))).toEqual(['input', expect.stringContaining('no conversation "nobody"')])
+    expect(await refusal(ledger.context(ID, { view: passedOff<ViewName>('diary') }))).toEqual(['input', 'view must be one of clip-archive, session-summary'])
+  })
+})

@@ -1,0 +1,106 @@
+/**
+ * The laws of time travel: of any history, what was shown live is what is shown as of its revision later, whatever came afterwards; an
+ * instant means the last fact by then; and hashes that facts recorded are those of the contexts that they speak of.
+ */
+import { describe, expect, it } from '@jest/globals'
+import { either as E } from 'fp-ts'
+import fc from 'fast-check'
+import { contextIn, conversationAt, revisionOf } from '../../src/application/time-travel.js'
+import type { Context } from '../../src/domain/context.js'
+import { hashOf } from '../../src/domain/hash.js'
+import type { Moment } from '../../src/domain/moment.js'
+import { busyPolicies, histories, interleavings, namedHistories } from '../support/arbitraries.js'
+import { CONVERSATION, createHarness, type Harness } from '../support/harness.js'
+import { interleave } from '../support/interleave.js'
+
+const asJson = (value: unknown): string => JSON.stringify(value, (_key, part: unknown) => (typeof part === 'bigint' ? part.toString() : part))
+
+/** The context as of a moment; undefined where the leading messages alone do not fit. */
+async function contextAt(harness: Harness, moment: Moment): Promise<Context | undefined> {
+  const state = await conversationAt(harness.log, CONVERSATION, moment)
+  if (E.isLeft(state)) throw new Error(state.left.kind)
+  const context = contextIn(state.right, undefined)
+  return E.isLeft(context) ? undefined : context.right
+}
+
+describe('laws of time travel', () => {
+  it('what was shown live is what is shown as of that revision, byte for byte, to whoever asks', async () => {
+    await fc.assert(
+      fc.asyncProperty(busyPolicies, namedHistories(50), interleavings(25), async (policy, history, steps) => {
+        const live = new Map<bigint, { readonly context: Context | undefined; readonly json: string }>()
+        const { harness } = await interleave(policy, history, steps, async (now, context) => {
+          const { revision } = await now.conversations.load(CONVERSATION)
+          live.set(revision, { context, json: asJson(context) })
+        })
+        const later = harness.restart()
+        for (const [revision, { context, json }] of live) {
+          // Before the first fact there is nothing to go back to.
+          if (revision < 0n) continue
+          const then = await contextAt(later, { revision })
+          expect(then).toStrictEqual(context)
+          expect(asJson(then)).toBe(json)
+        }
+      }),
+      { numRuns: 25 },
+    )
+  })
+
+  it('a context is the one whose hash its cycle recorded', async () => {
+    await fc.assert(
+      fc.asyncProperty(busyPolicies, histories(60), async (policy, history) => {
+        const harness = createHarness({ policy })
+        for (const message of history) {
+          await harness.appended({ ...message, pinned: false })
+          await harness.compact()
+        }
+        for (const { revision, data } of await harness.factsOf('MessagesPruned')) {
+          const context = await contextAt(harness.restart(), { revision })
+          // Where the leading messages alone do not fit there is no context, and what is recorded is the hash of no messages.
+          expect(context?.hash ?? hashOf([])).toBe(data.contextHash)
+        }
+      }),
+      { numRuns: 25 },
+    )
+  })
+
+  it('a context is the one that an assistant’s message says it answers', async () => {
+    let answered = 0
+    await fc.assert(
+      fc.asyncProperty(busyPolicies, namedHistories(40), async (policy, history) => {
+        const harness = createHarness({ policy })
+        for (const [at, message] of history.entries()) {
+          await harness.appended({ ...message, pinned: false })
+          await harness.compact(at % 2 === 0 ? 'due' : 'ahead')
+          const context = await harness.context().catch(() => undefined)
+          if (context === undefined || message.role !== 'user') continue
+          await harness.appended({ id: `answer-${String(at)}`, role: 'assistant', content: 'It is done.', answers: { revision: String(context.revision), hash: context.hash } })
+          await harness.compact()
+        }
+        for (const { data } of await harness.factsOf('MessageAppended')) {
+          if (data.answers === undefined) continue
+          answered += 1
+          expect((await contextAt(harness.restart(), { revision: BigInt(data.answers.revision) }))?.hash).toBe(data.answers.hash)
+        }
+      }),
+      { numRuns: 20 },
+    )
+    expect(answered).toBeGreaterThan(20)
+  })
+
+  it('an instant means the last fact that was recorded by then, as reading every fact finds it', async () => {
+    await fc.assert(
+      fc.asyncProperty(busyPolicies, namedHistories(40), interleavings(15), fc.array(fc.integer({ min: -2, max: 400 }), { minLength: 5, maxLength: 20 }), async (policy, history, steps, halves) => {
+        const { harness } = await interleave(policy, history, steps)
+        const facts = await harness.facts()
+        const start = Date.parse(facts[0]?.metadata.recordedAt ?? '')
+        for (const half of halves) {
+          const time = start + half * 500
+          const last = facts.findLast((fact) => Date.parse(fact.metadata.recordedAt) <= time)
+          const found = await revisionOf(harness.log, CONVERSATION, { time })
+          expect(E.isRight(found) ? found.right : found.left.kind).toBe(last === undefined ? 'BeforeFirstFact' : last.revision)
+        }
+      }),
+      { numRuns: 25 },
+    )
+  })
+})
