@@ -26,6 +26,7 @@ const groups: Readonly<Record<string, () => Promise<{ group: Group }>>> = {
   kurrentdb: async () => await import('./kurrentdb.js'),
   workers: async () => await import('./workers.js'),
   migrate: async () => await import('./migrate.js'),
+  verify: async () => await import('./verify.js'),
   'slow-model': async () => await import('./slow-model.js'),
 }
 const engines: readonly Engine[] = ['native', 'pglite']

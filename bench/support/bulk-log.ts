@@ -74,7 +74,7 @@ export interface BulkLog {
 }
 
 /** Fills the log of a new database; its tables are made here. */
-export async function createBulkLog(db: Database): Promise<BulkLog> {
+export async function createBulkLog(db: Database, summarizer = quickSummarizer): Promise<BulkLog> {
   await migrateLog(db)
   const revisions = new Map<string, bigint>()
   let rows: WrittenEvent[] = []
@@ -117,7 +117,7 @@ export async function createBulkLog(db: Database): Promise<BulkLog> {
     // Of a new conversation there is nothing to read; of one that is being written everything is in memory.
     readStream: (stream) => (revisions.has(stream) ? unread() : Readable.from([])),
     recognizes: 'always',
-    readRevisions: unread, findByIds: unread, eventAt: unread, readAll: unread, subscribe: unread,
+    readRevisions: unread, findByIds: unread, eventAt: unread, readAll: unread, streams: unread, subscribe: unread,
     head: () => Promise.resolve(head),
     streamRevision: (stream) => Promise.resolve(revisions.get(stream) ?? -1n),
   }
@@ -128,9 +128,10 @@ export async function createBulkLog(db: Database): Promise<BulkLog> {
   /** `messages` gives the n-th message, which need not be there before it is wanted. */
   async function record(conversationId: string, count: number, messages: (at: number) => NewMessage, settings: PolicySettings, scope: string | undefined): Promise<void> {
     const conversations = createConversations({ log, clock, alone: true })
-    const appendMessages = createAppendMessages({ conversations, clock, summarizerWindowTokens: quickSummarizer.windowTokens })
-    const compact = createCompact({ conversations, summarizer: quickSummarizer, standIn: quickSummarizer, persona: '', claims: createMemoryClaims(clock), clock, registerPrompt, actor: 'bench' })
-    const provenance = { actor: 'bench', correlationId: clock.newId(), causationId: clock.newId() }
+    const appendMessages = createAppendMessages({ conversations, clock, summarizerWindowTokens: summarizer.windowTokens })
+    const compact = createCompact({ conversations, summarizer, standIn: summarizer, persona: '', claims: createMemoryClaims(clock), clock, registerPrompt, actor: 'bench' })
+    const request = clock.newId()
+    const provenance = { actor: 'bench', correlationId: request, causationId: request }
     const A_CALL = 8
     for (let at = 0; at < count; at += A_CALL) {
       const some = Array.from({ length: Math.min(A_CALL, count - at) }, (_unused, offset) => messages(at + offset))

@@ -1,194 +1,184 @@
 /**
- * The proof that nothing was lost: of every stream the order, the hash chain and the readability of its facts; coverage, archive before
- * prune, the context's hash and the hard limit at every prune; that a load from the last prune gives what folding everything gives; and
- * that the projected rows are what the facts make them.
+ * The proof that nothing was lost: every stream of the log is read once, in memory that does not grow with it. Of each the order, the hash chain, ids
+ * and causes; of a conversation the laws that hold after every append, what each fact that closes the books carries, and where each summary came
+ * from; and that the projected rows are what the facts make them.
+ *
+ * The list of streams comes by their names and not from the log itself, which would read everything twice; and stream by stream rather than in one
+ * pass over the log, because that would need the state of every conversation at once.
  */
-import { either as E } from 'fp-ts'
 import { isDeepStrictEqual } from 'node:util'
-import { decodeMetadata, eventHash, GENESIS_HASH } from '../domain/codec.js'
 import { contextOf } from '../domain/context.js'
-import { evolve, initialState, type Conversation } from '../domain/conversation.js'
+import { CONVERSATION_PREFIX, conversationOf, conversationStream, EDITION_PREFIX, PROMPT_PREFIX } from '../domain/ids.js'
 import type { RecordedFact } from '../domain/events.js'
-import { hashOf } from '../domain/hash.js'
-import { CONVERSATION_PREFIX, conversationOf, conversationStream } from '../domain/ids.js'
-import { hardLimit } from '../domain/policy.js'
+import type { Manifest, StreamHead } from '../ports/manifest.js'
 import type { StoredEvent } from '../ports/event-store.js'
-import { decodeFact, isOfType, UnreadableEventError } from './facts.js'
+import type { CheckRequest } from '../ports/request-check.js'
+import type { RowCheck, RowDifference } from '../ports/row-check.js'
+import { againstManifest } from './against-manifest.js'
+import { ConversationCheck } from './check-conversation.js'
+import { createPromptTexts, promptProblem, RequestWatch, type Requests } from './check-requests.js'
+import { StreamCheck, type Problem } from './check-stream.js'
+import { decodeFact } from './facts.js'
 import { loadConversation, type Log } from './load-conversation.js'
+import { SeenIds } from './seen-ids.js'
 
-export interface Problem {
-  readonly conversationId: string
-  /** Revision at which the rule breaks; -1n where it is about the whole conversation. */
-  readonly revision: bigint
-  readonly rule: 'order' | 'hash' | 'readable' | 'time' | 'coverage' | 'archive-before-prune' | 'context' | 'hard-limit' | 'load' | 'rows' | 'messages'
-  readonly detail: string
-}
+export type { Problem } from './check-stream.js'
 
 export interface Verification {
   readonly ok: boolean
+  /** Streams that were read, and how many of them are conversations. */
+  readonly streams: number
   readonly conversations: number
   readonly events: number
+  /** Summaries whose request was made again and compared by its hash, and those whose request this program cannot make again. */
+  readonly summaries: Readonly<Requests>
   readonly problems: readonly Problem[]
 }
 
-/** Compares the projected rows of a conversation with what its facts make; gives one sentence for each difference. */
-export type CompareRows = (conversationId: string, facts: readonly RecordedFact[]) => Promise<readonly string[]>
+export interface VerifyProgress {
+  readonly conversations: number
+  readonly events: number
+}
 
 export interface VerifyDependencies {
   readonly log: Log
-  /** Every conversation of the ledger. */
-  readonly conversationIds: () => AsyncIterable<string>
-  readonly compareRows: CompareRows
+  readonly checkRequest: CheckRequest
+  /** Compares rows; for one conversation, or for every one of the log. */
+  readonly rowCheck: (everyConversation: boolean) => RowCheck
 }
 
-/** Checks one stream, event by event. */
-class StreamCheck {
-  readonly problems: Problem[] = []
-  readonly facts: RecordedFact[] = []
-  private state: Conversation
-  private events = 0n
-  private previousHash = GENESIS_HASH
-  private previousTime = ''
-  private readonly live = new Set<string>()
-  /** Message → the batch that archived it. */
-  private readonly pruned = new Map<string, string>()
-  private readonly chunks = new Map<string, readonly string[]>()
-  /** Batch → the messages that its chain covers. */
-  private readonly batches = new Map<string, readonly string[]>()
-  private archivedAt = -2n
+export interface VerifyOptions {
+  readonly onProgress?: (progress: VerifyProgress) => void
+  /** Called with each stream once it was read; what it returns is waited for. */
+  readonly onStream?: (head: StreamHead) => Promise<void>
+  /** A manifest that was taken before: every stream has to be there, at least as long, and the same. */
+  readonly against?: Pick<Manifest, 'header' | 'heads'>
+}
 
-  constructor(private readonly conversationId: string, private readonly log: Log) {
-    this.state = initialState(conversationId)
-  }
+export type Verify = (conversationId?: string, options?: VerifyOptions) => Promise<Verification>
 
-  private report(rule: Problem['rule'], detail: string, revision = this.events): void {
-    this.problems.push({ conversationId: this.conversationId, revision, rule, detail })
-  }
+/** How many events lie between two calls of `onProgress`. */
+const PROGRESS_EVERY = 2_000
+/** Problems that are told one by one. */
+const MOST_PROBLEMS = 10_000
 
-  private envelope(stored: StoredEvent): boolean {
-    if (stored.revision !== this.events) this.report('order', `revision ${stored.revision.toString()} stands where ${this.events.toString()} is expected: a fact is missing or doubled`, stored.revision)
-    const decoded = decodeMetadata(stored)
-    if (E.isLeft(decoded)) {
-      this.report('readable', decoded.left.detail, stored.revision)
-      return false
+interface Opened {
+  readonly stream: string
+  readonly events: AsyncIterable<StoredEvent>
+}
+
+/** A stream whose first events are asked for before anybody wants them. */
+function opened(log: Log, stream: string): Opened {
+  const events = log.store.readStream(stream)[Symbol.asyncIterator]()
+  const first = events.next()
+  // Whoever reads hears of a failure; until then it is nobody's.
+  first.catch(() => undefined)
+  async function* all(): AsyncGenerator<StoredEvent> {
+    try {
+      for (let next = await first; next.done !== true; next = await events.next()) yield next.value
+    } finally {
+      await events.return?.()
     }
-    const metadata = decoded.right
-    if (metadata.previousHash !== this.previousHash) this.report('hash', 'does not chain to the fact before it', stored.revision)
-    if (eventHash(stored, metadata) !== metadata.hash) this.report('hash', `this ${stored.type} is not what was recorded: its hash differs`, stored.revision)
-    if (metadata.recordedAt < this.previousTime) this.report('time', 'is recorded before its predecessor', stored.revision)
-    this.previousHash = metadata.hash
-    this.previousTime = metadata.recordedAt
-    return true
   }
+  return { stream, events: all() }
+}
 
-  private prune(fact: RecordedFact<'MessagesPruned'>): void {
-    for (const { batchId, messageIds } of fact.data.pruned) {
-      const covered = new Set(this.batches.get(batchId))
-      if (!this.batches.has(batchId)) this.report('archive-before-prune', `prunes for batch ${batchId}, which is not archived`, fact.revision)
-      for (const id of messageIds) {
-        if (!this.live.delete(id)) this.report('coverage', `prunes message ${id}, which is not live`, fact.revision)
-        if (!covered.has(id)) this.report('coverage', `prunes message ${id}, which batch ${batchId} does not cover`, fact.revision)
-        this.pruned.set(id, batchId)
-      }
-    }
-    if (this.archivedAt !== fact.revision - 1n) this.report('archive-before-prune', 'does not stand right behind the batches that it prunes for', fact.revision)
+/** The streams of a prefix, each opened while the one before it is worked on: of many short ones the waiting would take longer than the work. */
+async function* readAhead(log: Log, prefix: string): AsyncGenerator<Opened> {
+  let before: Opened | undefined
+  for await (const stream of log.store.streams(prefix)) {
+    const next = opened(log, stream)
+    if (before !== undefined) yield before
+    before = next
   }
-
-  private remember(fact: RecordedFact): void {
-    if (isOfType(fact, 'MessageAppended')) {
-      if (this.live.has(fact.data.messageId) || this.pruned.has(fact.data.messageId)) this.report('messages', `message ${fact.data.messageId} is recorded twice`, fact.revision)
-      this.live.add(fact.data.messageId)
-    } else if (isOfType(fact, 'ChunkSummarized')) this.chunks.set(fact.data.chunkId, fact.data.messageIds)
-    else if (isOfType(fact, 'BatchArchived')) {
-      const covered = this.chunks.get(fact.data.chunkId)
-      if (covered === undefined) this.report('coverage', `archives chunk ${fact.data.chunkId}, which has no summary`, fact.revision)
-      this.batches.set(fact.data.batchId, covered ?? [])
-      this.archivedAt = fact.revision
-    } else if (isOfType(fact, 'BatchesResummarized')) {
-      this.batches.set(fact.data.batchId, fact.data.sourceBatchIds.flatMap((id) => this.batches.get(id) ?? []))
-    } else if (isOfType(fact, 'MessagesPruned')) this.prune(fact)
-  }
-
-  private laws(fact: RecordedFact): void {
-    const { configuration } = this.state
-    if (!isOfType(fact, 'MessagesPruned') || configuration === undefined) return
-    const context = contextOf(this.state)
-    if (E.isLeft(context)) return
-    if (context.right.hash !== fact.data.contextHash) this.report('context', 'the context that its facts make is not the one whose hash it recorded', fact.revision)
-    if (context.right.tokens > hardLimit(configuration.policy)) this.report('hard-limit', `the context has ${String(context.right.tokens)} tokens`, fact.revision)
-    if (hashOf(this.state.view?.text ?? '') !== fact.data.viewHash) this.report('context', 'the view that its facts make is not the one whose hash it recorded', fact.revision)
-  }
-
-  async event(stored: StoredEvent): Promise<void> {
-    if (this.envelope(stored)) {
-      try {
-        const fact = await decodeFact(stored, this.log.bodies)
-        this.remember(fact)
-        this.state = evolve(this.state, fact)
-        this.laws(fact)
-        this.facts.push(fact)
-      } catch (error) {
-        if (!(error instanceof UnreadableEventError)) throw error
-        this.report('readable', error.event.detail, stored.revision)
-      }
-    }
-    this.events = stored.revision + 1n
-  }
-
-  /** What holds at the end: each message is live, or covered by exactly one active batch; and a load gives what the fold gives. */
-  async end(): Promise<void> {
-    const last = this.events - 1n
-    const covering = new Map<string, number>()
-    for (const batch of this.state.batches) for (const id of this.batches.get(batch.batchId) ?? []) covering.set(id, (covering.get(id) ?? 0) + 1)
-    for (const id of this.pruned.keys()) {
-      if (covering.get(id) !== 1) this.report('coverage', `message ${id} left the live window and ${String(covering.get(id) ?? 0)} active batches cover it`, last)
-    }
-    const stateLive = new Set([...this.state.leading, ...this.state.kept, ...this.state.window].map((message) => message.messageId))
-    for (const id of this.live) if (!stateLive.has(id)) this.report('coverage', `message ${id} is neither live nor pruned`, last)
-    if (this.problems.length > 0) return
-    const loaded = contextOf(await loadConversation(this.log, this.conversationId))
-    if (!isDeepStrictEqual(loaded, contextOf(this.state))) this.report('load', 'a load from the last prune gives another context than all facts do', last)
-  }
-
-  get count(): number {
-    return Number(this.events)
-  }
+  if (before !== undefined) yield before
 }
 
 /** Builds the use case `verify(conversationId?)`. */
-export function createVerify({ log, conversationIds, compareRows }: VerifyDependencies) {
-  async function* one(conversationId: string): AsyncIterable<string> {
-    yield conversationId
-  }
+export function createVerify({ log, checkRequest, rowCheck }: VerifyDependencies): Verify {
+  const seen = new SeenIds()
 
-  return async (conversationId?: string, onConversation: (done: number) => void = () => undefined): Promise<Verification> => {
+  return async (conversationId, { onProgress = () => undefined, onStream, against } = {}) => {
     const problems: Problem[] = []
+    const summaries: Requests = { recomputed: 0, notRecomputed: 0 }
+    const prompts = createPromptTexts(log)
+    const rows = rowCheck(conversationId === undefined)
+    let streams = 0
     let conversations = 0
     let events = 0
-    for await (const id of conversationId === undefined ? conversationIds() : one(conversationId)) {
-      const check = new StreamCheck(id, log)
-      for await (const stored of log.store.readStream(conversationStream(id))) await check.event(stored)
-      await check.end()
-      problems.push(...check.problems)
-      if (check.problems.length === 0) {
-        const differences = await compareRows(id, check.facts)
-        problems.push(...differences.map((detail): Problem => ({ conversationId: id, revision: -1n, rule: 'rows', detail })))
-      }
-      conversations += 1
-      events += check.count
-      onConversation(conversations)
+
+    const tell = (found: readonly Problem[]): void => {
+      problems.push(...found.slice(0, Math.max(0, MOST_PROBLEMS - problems.length)))
     }
-    return { ok: problems.length === 0, conversations, events, problems }
+    const tellRows = (found: readonly RowDifference[]): void => {
+      tell(found.map(({ conversationId: id, revision, detail }): Problem => ({ stream: conversationStream(id), conversationId: id, revision, rule: 'rows', detail })))
+    }
+    const counted = (): void => {
+      events += 1
+      if (events % PROGRESS_EVERY === 0) onProgress({ conversations, events })
+    }
+    async function ended(check: StreamCheck): Promise<void> {
+      await check.end()
+      streams += 1
+      tell(check.problems)
+      if (onStream !== undefined && check.count > 0n) await onStream({ stream: check.stream, revision: check.count - 1n, hash: check.head })
+    }
+
+    async function conversation(id: string, stream: string, stored: AsyncIterable<StoredEvent>): Promise<void> {
+      const check = new StreamCheck(stream, id, log)
+      const deep = new ConversationCheck(id, check, new RequestWatch(checkRequest, prompts, summaries), seen, log)
+      rows.begin(id)
+      for await (const event of stored) {
+        const read = check.fact(event)
+        const fact: RecordedFact | undefined = read instanceof Promise ? await read : read
+        counted()
+        // What stands upon a fact that cannot be trusted proves nothing; the chain goes on being looked at.
+        if (fact === undefined || !check.sound) continue
+        const waiting = deep.take(fact)
+        if (waiting !== undefined) await waiting
+        if (rows.take(fact)) tellRows(await rows.compare())
+      }
+      if (check.sound) await deep.end()
+      if (conversationId !== undefined && check.problems.length === 0) {
+        const loaded = contextOf(await loadConversation(log, id, deep.folded.revision))
+        if (!isDeepStrictEqual(loaded, contextOf(deep.folded))) check.report('load', 'a load gives another context than all facts do', deep.folded.revision)
+      }
+      await ended(check)
+      conversations += 1
+      if (rows.end(check.problems.length === 0)) tellRows(await rows.compare())
+      onProgress({ conversations, events })
+    }
+
+    /** A stream beside the conversations: its chain, and of a prompt that it says what its name says. */
+    async function other(stream: string): Promise<void> {
+      const check = new StreamCheck(stream, undefined, log)
+      for await (const stored of log.store.readStream(stream)) {
+        const fact = await check.fact(stored)
+        counted()
+        if (fact === undefined || !stream.startsWith(PROMPT_PREFIX)) continue
+        const problem = fact.revision === 0n ? promptProblem(fact) : 'stands in the stream of a prompt, which has one fact'
+        if (problem !== undefined) check.report('prompt', problem, fact.revision)
+      }
+      await ended(check)
+    }
+
+    if (conversationId !== undefined) await conversation(conversationId, conversationStream(conversationId), log.store.readStream(conversationStream(conversationId)))
+    else {
+      for await (const { stream, events: stored } of readAhead(log, CONVERSATION_PREFIX)) await conversation(conversationOf(stream) ?? '', stream, stored)
+      for (const prefix of [EDITION_PREFIX, PROMPT_PREFIX]) for await (const stream of log.store.streams(prefix)) await other(stream)
+    }
+    tellRows(await rows.finish())
+    if (against !== undefined) for await (const problem of againstManifest(log, against, conversationId === undefined ? undefined : conversationStream(conversationId))) tell([problem])
+    return { ok: problems.length === 0, streams, conversations, events, summaries, problems }
   }
 }
 
-/** Every conversation that the log has, in order of its first fact. */
+/** Facts of a conversation from a revision on. */
+export async function* factsFrom(log: Log, conversationId: string, from: bigint): AsyncIterable<RecordedFact> {
+  for await (const stored of log.store.readStream(conversationStream(conversationId), { from })) yield await decodeFact(stored, log.bodies)
+}
+
+/** Every conversation that the log has, in the order of their ids' bytes. */
 export async function* conversationsOfLog(log: Log): AsyncIterable<string> {
-  const seen = new Set<string>()
-  for await (const stored of log.store.readAll({ prefix: CONVERSATION_PREFIX })) {
-    const id = conversationOf(stored.stream)
-    if (id === undefined || seen.has(id)) continue
-    seen.add(id)
-    yield id
-  }
+  for await (const stream of log.store.streams(CONVERSATION_PREFIX)) yield conversationOf(stream) ?? ''
 }

@@ -56,6 +56,11 @@ export function eventHash(event: { stream: string; revision: bigint; id: string;
   )
 }
 
+/** The text of an event's metadata: one order of the fields and no white space, so that not a byte of it can change unnoticed. */
+export function metadataText({ schemaVersion, correlationId, causationId, actor, recordedAt, previousHash, hash }: Metadata): string {
+  return JSON.stringify({ schemaVersion, correlationId, causationId, actor, recordedAt, previousHash, hash })
+}
+
 /** Encodes a fact for its place in a stream. */
 export function encode(fact: Fact, dataText: string, place: Place, provenance: Provenance): Encoded {
   const bytes = Buffer.byteLength(dataText, 'utf8')
@@ -75,7 +80,7 @@ export function encode(fact: Fact, dataText: string, place: Place, provenance: P
   const hash = eventHash({ ...place, type: fact.type, data }, unsigned)
   const metadata: Metadata = { ...unsigned, hash }
   return {
-    event: { id: place.id, type: fact.type, data, metadata: JSON.stringify(metadata) },
+    event: { id: place.id, type: fact.type, data, metadata: metadataText(metadata) },
     metadata,
     hash,
     ...(large ? { body: { sha256: bodySha256, text: dataText } } : {}),
@@ -97,10 +102,12 @@ export function claimOf(stored: Pick<StoredEvent, 'data'>): string | undefined {
   }
 }
 
+const unreadable = (stored: StoredEvent, detail: string): E.Either<Unreadable, never> =>
+  E.left({ kind: 'UnreadableEvent', stream: stored.stream, revision: stored.revision, type: stored.type, detail })
+
 /** The metadata of a stored event. */
 export function decodeMetadata(stored: StoredEvent): E.Either<Unreadable, Metadata> {
-  const no = (detail: string): E.Either<Unreadable, Metadata> =>
-    E.left({ kind: 'UnreadableEvent', stream: stored.stream, revision: stored.revision, type: stored.type, detail })
+  const no = (detail: string): E.Either<Unreadable, Metadata> => unreadable(stored, detail)
   try {
     const parsed = metadataSchema.safeParse(JSON.parse(stored.metadata))
     return parsed.success ? E.right(parsed.data) : no(`metadata: ${z.prettifyError(parsed.error)}`)
@@ -114,16 +121,20 @@ export function decodeMetadata(stored: StoredEvent): E.Either<Unreadable, Metada
  * @param body the text that lies beside the log, where the event carries a claim check
  */
 export function decode(stored: StoredEvent, body?: string): E.Either<Unreadable, RecordedFact> {
-  const no = (detail: string): E.Either<Unreadable, RecordedFact> =>
-    E.left({ kind: 'UnreadableEvent', stream: stored.stream, revision: stored.revision, type: stored.type, detail })
-  if (!isFactType(stored.type)) return no(`unknown event type "${stored.type}"`)
+  if (!isFactType(stored.type)) return unreadable(stored, `unknown event type "${stored.type}"`)
   const metadata = decodeMetadata(stored)
-  if (E.isLeft(metadata)) return metadata
+  return E.isLeft(metadata) ? metadata : decodeWith(stored, metadata.right, body)
+}
+
+/** Reads a stored event whose metadata was read already. */
+export function decodeWith(stored: StoredEvent, metadata: Metadata, body?: string): E.Either<Unreadable, RecordedFact> {
+  const no = (detail: string): E.Either<Unreadable, RecordedFact> => unreadable(stored, detail)
+  if (!isFactType(stored.type)) return no(`unknown event type "${stored.type}"`)
   const claim = claimOf(stored)
   if (claim !== undefined && body === undefined) return no(`its body ${claim} is not beside the log`)
   if (claim !== undefined && body !== undefined && sha256(body) !== claim) return no(`the body beside the log is not the one that was recorded (${claim})`)
   const { version, schema } = factSchemas[stored.type]
-  const stands = metadata.right.schemaVersion
+  const stands = metadata.schemaVersion
   try {
     const stood: unknown = JSON.parse(body ?? stored.data)
     if (typeof stood !== 'object' || stood === null) return no('its data is no JSON object')
@@ -133,7 +144,7 @@ export function decode(stored: StoredEvent, body?: string): E.Either<Unreadable,
     if (!data.success) return no(z.prettifyError(data.error))
     const { stream, revision, position, id } = stored
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the schema was chosen by the type, which the union cannot follow
-    return E.right({ type: stored.type, data: data.data, stream, revision, position, id, metadata: metadata.right } as RecordedFact)
+    return E.right({ type: stored.type, data: data.data, stream, revision, position, id, metadata } as RecordedFact)
   } catch {
     return no('its data is no JSON')
   }

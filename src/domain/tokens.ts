@@ -75,6 +75,9 @@ export function registerEstimator(estimator: Estimator): void {
   estimators.set(estimator.name, estimator)
 }
 
+/** Whether the estimator of this name is known here. */
+export const isRegisteredEstimator = (name: string): boolean => estimators.has(name)
+
 /** The estimator of this name. Throws where it was never registered: numbers by another rule would not be the recorded ones. */
 export function estimatorNamed(name: string): Estimator {
   const estimator = estimators.get(name)

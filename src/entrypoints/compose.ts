@@ -168,6 +168,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   }
   return createLedger({
     log: stores.log,
+    name: stores.name,
     db: stores.db,
     projections: stores.projections,
     alone: !stores.isLogShared,
@@ -195,6 +196,8 @@ export async function openLog(address: string, options: { readonly database?: st
 }
 
 export { createLogFile, openLogFile } from '../adapters/file/log-file.js'
+export { createManifestFile, openManifestFile } from '../adapters/file/manifest-file.js'
+export { createKeyFile, fingerprintMeant, privateKeyFrom, readPrivateKey } from '../adapters/file/signing-key.js'
 
 /** Opens what `projections run` works with. */
 export async function openProjections(where: { readonly store: string; readonly database?: string }): Promise<ProjectionProcess> {

@@ -1,11 +1,12 @@
 /** Makes a ledger of its parts: the use cases over one log, one database of read models and one summarizer. It knows no adapter. */
-import { compareRows } from '../../projections/compare.js'
+import { createRowCheck } from '../../projections/compare.js'
 import { createArchiveIndex } from '../../projections/archive-index/queries.js'
 import { findBatches } from '../../projections/clip-archive/queries.js'
 import { fillVectors } from '../../projections/archive-index/vectors.js'
 import type { Projection } from '../../projections/projection.js'
 import { listConversations } from '../../projections/live-messages/queries.js'
 import { createProjectionRunner } from '../../projections/runner.js'
+import { originOf } from '../application/against-manifest.js'
 import { createAppendMessages } from '../application/append-messages.js'
 import { createCompact, isCompactionDue, type Compaction } from '../application/compact.js'
 import { createCompactionWorker } from '../application/compaction-worker.js'
@@ -20,7 +21,7 @@ import { createRegisterPrompt } from '../application/register-prompt.js'
 import { search, type SearchHit, type SearchOptions } from '../application/search.js'
 import { stats } from '../application/stats.js'
 import { contextIn, conversationAt, cycleRevisions, liveIn, revisionOf, VIEWS, type ViewName } from '../application/time-travel.js'
-import { conversationsOfLog, createVerify } from '../application/verify.js'
+import { conversationsOfLog, createVerify, factsFrom } from '../application/verify.js'
 import type { Provenance } from '../domain/codec.js'
 import { contextOf } from '../domain/context.js'
 import type { Conversation } from '../domain/conversation.js'
@@ -36,12 +37,15 @@ import type { EmbeddingModel } from '../ports/embedding-model.js'
 import type { Database } from '../ports/sql.js'
 import type { Summarizer } from '../ports/summarizer.js'
 import type { WorkQueue } from '../ports/work-queue.js'
+import { checkRequest } from '../summarizers/check-request.js'
 import { createAgentTools } from './agent-tools.js'
 import { valueOf, type At, type ConversationSummary, type Ledger, type Undone, type WaitOptions } from './ledger.js'
 import { problem, type Failure } from './problem.js'
 
 export interface LedgerParts {
   readonly log: Log
+  /** The log's address for people. */
+  readonly name: string
   /** Where the read models are. */
   readonly db: Database
   readonly projections: readonly Projection[]
@@ -283,14 +287,15 @@ export function createLedger(parts: LedgerParts): Ledger {
 
   const verify = createVerify({
     log,
-    conversationIds: () => conversationsOfLog(log),
-    async compareRows(conversationId, facts) {
-      const compared = await compareRows(db, projections, conversationId, facts)
-      return compared.flatMap(({ projection, factsBehind, differences }) => [
-        ...(factsBehind === 0 ? [] : [`${projection} is ${String(factsBehind)} facts behind`]),
-        ...differences.map(({ table, key, kind, columns }) => `${projection}, table ${table}: the row ${JSON.stringify(key, (_key, value: unknown) => (typeof value === 'bigint' ? value.toString() : value))} is ${kind}${columns.length === 0 ? '' : ` (${columns.map(({ column }) => column).join(', ')})`}`),
-      ])
-    },
+    checkRequest,
+    rowCheck: (everyConversation) =>
+      createRowCheck({
+        db,
+        projections,
+        everyConversation,
+        factsFrom: (conversationId, revision) => factsFrom(log, conversationId, revision),
+        catchUp: async () => { await caughtUp(workers === 'elsewhere' ? { waitFor: await log.store.head() } : {}) },
+      }),
   })
 
   return {
@@ -344,7 +349,7 @@ export function createLedger(parts: LedgerParts): Ledger {
       if (conversationId !== undefined) await existing(conversationId)
       // The proof is of everything that is recorded, whoever recorded it.
       await caughtUp(workers === 'elsewhere' ? { waitFor: await log.store.head() } : {})
-      return verify(conversationId, given.onConversation)
+      return verify(conversationId, given)
     },
     async explain(conversationId, given = {}) {
       if (given.batchId !== undefined && given.line !== undefined) throw bad('line', 'goes without a batchId: explain one of the two')
@@ -355,6 +360,10 @@ export function createLedger(parts: LedgerParts): Ledger {
       open()
       const conversationIds = conversationId === undefined ? conversationsOfLog(log) : one(conversationId)
       return await stats(log, { conversationIds, prices: prices === undefined ? parts.prices : pricesOf(prices), onConversation })
+    },
+    async identity() {
+      open()
+      return { name: parts.name, origin: await originOf(log) }
     },
     pin: (conversationId, messageId) => pin('PinMessage', conversationId, messageId),
     unpin: (conversationId, messageId) => pin('UnpinMessage', conversationId, messageId),

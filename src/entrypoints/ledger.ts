@@ -14,13 +14,14 @@ import type { SearchHit } from '../application/search.js'
 import type { ConversationStats, Stats } from '../application/stats.js'
 import type { LineSource } from '../application/trace-line.js'
 import type { ContextAsOf, LiveMessages, ViewName } from '../application/time-travel.js'
-import type { Verification } from '../application/verify.js'
+import type { Problem, Verification, VerifyOptions, VerifyProgress } from '../application/verify.js'
 import type { Context } from '../domain/context.js'
 import type { RecordedFact } from '../domain/events.js'
 import type { ChatMessage, MessageInput } from '../domain/message.js'
 import type { PolicySettings } from '../domain/policy.js'
 import type { Charge, Cost, PriceTable } from '../domain/prices.js'
 import type { ModelUse } from '../domain/tally.js'
+import type { LogOrigin, Manifest, StreamHead } from '../ports/manifest.js'
 import type { AgentTool } from './agent-tools.js'
 
 export interface AppendOptions {
@@ -93,10 +94,6 @@ export interface LogOptions {
   readonly limit?: number
 }
 
-export interface VerifyOptions {
-  readonly onConversation?: (done: number) => void
-}
-
 /** What an undone cycle came to. */
 export interface Undone {
   readonly conversationId: string
@@ -155,6 +152,8 @@ export interface Ledger {
   list(options?: { readonly scope?: string } & WaitOptions): Promise<readonly ConversationSummary[]>
   /** Proves that nothing was lost, of one conversation or of all. */
   verify(conversationId?: string, options?: VerifyOptions): Promise<Verification>
+  /** What tells this ledger's log from any other: its address, and its first event. */
+  identity(): Promise<{ readonly name: string; readonly origin: LogOrigin | undefined }>
   /** Keeps a message out of compaction, and shows it word for word. */
   pin(conversationId: string, messageId: string): Promise<void>
   unpin(conversationId: string, messageId: string): Promise<void>
@@ -172,9 +171,9 @@ export interface Ledger {
   close(): Promise<void>
 }
 
-export type { AgentTool, ChatMessage, Compaction, Compressed, Context, ContextAsOf, ConversationSummary, Difference, LiveMessages, MessageInput, SearchHit, Verification, ViewName }
 export type { BatchOrigin, ChunkOrigin, CycleOrigin, Explanation, ExplainOptions, LineSource, OriginalMessage, PromptText, RecordedAt, TakeoverOrigin }
 export type { Charge, ConversationStats, Cost, ModelUse, PriceTable, Stats }
+export type { AgentTool, ChatMessage, Compaction, Compressed, Context, ContextAsOf, ConversationSummary, Difference, LiveMessages, LogOrigin, Manifest, MessageInput, Problem, SearchHit, StreamHead, Verification, VerifyOptions, VerifyProgress, ViewName }
 
 /** The value of a Right; a Left is thrown by `raise`. */
 export function valueOf<L, R>(either: E.Either<L, R>, raise: (left: L) => Error): R {

@@ -14,6 +14,7 @@ import type { LeadingTooLarge } from '../domain/context.js'
 import type { BadMessage } from '../domain/message.js'
 import { codeOf, StoreError } from '../adapters/store-error.js'
 import { LogCopyError } from '../ports/log-copy.js'
+import { ManifestError } from '../ports/manifest.js'
 import type { SummarizerFailure } from '../ports/summarizer.js'
 
 /** `input`: what was asked is wrong; `state`: it does not fit what is recorded; `world`: a store or model cannot be used now; `data`: the log cannot be trusted or read. */
@@ -137,7 +138,7 @@ export function faultOf(error: unknown): { fault: Fault | 'bug'; message: string
   if (error instanceof LedgerError) return { fault: error.fault, message: error.message }
   if (error instanceof UnreadableEventError) return { fault: 'data', message: error.message }
   if (error instanceof StoreError) return { fault: 'world', message: error.message }
-  if (error instanceof LogCopyError) return { fault: error.fault, message: error.message }
+  if (error instanceof LogCopyError || error instanceof ManifestError) return { fault: error.fault, message: error.message }
   if (error instanceof ProjectionStopped) return { fault: 'data', message: error.message }
   if (error instanceof RebuildFailed && error.stop !== undefined) return { fault: 'data', message: error.message }
   if (error instanceof RebuildFailed || error instanceof Fenced) return { fault: 'world', message: error.message }
@@ -152,7 +153,7 @@ const isServersNo = (error: unknown): error is Error => error instanceof Error &
 export function kindOf(error: unknown): string {
   if (error instanceof LedgerError) return error.failure.kind
   if (error instanceof UnreadableEventError) return error.event.kind
-  if (error instanceof StoreError || error instanceof LogCopyError) return error.kind
+  if (error instanceof StoreError || error instanceof LogCopyError || error instanceof ManifestError) return error.kind
   if (error instanceof ProjectionStopped || error instanceof RebuildFailed || error instanceof Fenced) return error.name
   return isServersNo(error) ? 'StoreUnavailable' : 'Bug'
 }

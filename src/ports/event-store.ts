@@ -81,6 +81,8 @@ export interface EventStore {
   subscribe(options: ReadAllOptions & { readonly signal: AbortSignal }): AsyncIterable<SubscriptionItem>
   /** Position of the last committed event, those of the store itself included; -1n in an empty store. */
   head(): Promise<bigint>
+  /** Names of the streams that start with `prefix` and have an event, each once, in the order of their UTF-8 bytes. */
+  streams(prefix: string): AsyncIterable<string>
   /** Last revision of a stream; -1n where there is none. */
   streamRevision(stream: string): Promise<bigint>
   /**

@@ -156,7 +156,8 @@ function inputOf(job: SummaryJob): unknown {
   return { kind: job.kind, messages, existingSummary: job.existingSummary }
 }
 
-function prepare(job: SummaryJob): PreparedSummary {
+/** The request of a job, with its hash. */
+export function prepareExtract(job: SummaryJob): PreparedSummary {
   const facts = { strategy: name, provider: 'none', model: EXTRACTIVE_MODEL, parameters: { maxSummaryTokens: job.maxSummaryTokens } }
   const request = inputOf(job)
   return { job, ...facts, prompt: PROMPT, formatterVersion: FORMATTER_VERSION, request, requestHash: hashOf({ ...facts, formatterVersion: FORMATTER_VERSION, request }) }
@@ -175,7 +176,7 @@ export function createExtractiveSummarizer(): Summarizer {
     provider: 'none',
     model: EXTRACTIVE_MODEL,
     windowTokens: WINDOW_TOKENS,
-    prepare,
+    prepare: prepareExtract,
     summarize: (prepared): TE.TaskEither<SummarizerFailure, Summary> => () => Promise.resolve(E.right(summarize(prepared))),
   }
 }

@@ -1,15 +1,13 @@
 /** The default strategy with a model: one narrative a chunk, with the chunk before as background. */
 import { either as E } from 'fp-ts'
 import type { Summarizer } from '../ports/summarizer.js'
-import { createModelSummarizer, type ModelStrategyOptions } from './model-strategy.js'
+import { createModelSummarizer, type ModelStrategy, type ModelStrategyOptions } from './model-strategy.js'
 import { foldInPrompt, resummarizePrompt } from './prompts.js'
 
 export const name = 'fold-in'
 
+/** What is asked, and how the answer is read. */
+export const foldIn: ModelStrategy = { name, prompts: { chunk: foldInPrompt, resummarize: resummarizePrompt }, read: (answer) => E.right({ text: answer.trim() }) }
+
 /** A summarizer whose summary is what the model wrote. */
-export function createFoldInSummarizer(options: ModelStrategyOptions): Summarizer {
-  return createModelSummarizer(
-    { name, prompts: { chunk: foldInPrompt, resummarize: resummarizePrompt }, read: (answer) => E.right({ text: answer.trim() }) },
-    options,
-  )
-}
+export const createFoldInSummarizer = (options: ModelStrategyOptions): Summarizer => createModelSummarizer(foldIn, options)

@@ -59,9 +59,10 @@ function promptOf(job: SummaryJob, template: string, windowTokens: number, syste
   return interpolatePrompt({ template, persona, existingSummary: existing, messages: fence(label, messages), maxSummaryTokens: job.maxSummaryTokens })
 }
 
-function requestOf(strategy: ModelStrategy, template: string, model: LanguageModel, job: SummaryJob): LanguageModelRequest {
+/** The exact request of a job: what the messages are shortened to follows from the window of the model that is asked. */
+export function requestOf(strategy: ModelStrategy, template: string, windowTokens: number, job: SummaryJob): LanguageModelRequest {
   return {
-    prompt: promptOf(job, template, model.windowTokens, strategy.system ?? ''),
+    prompt: promptOf(job, template, windowTokens, strategy.system ?? ''),
     ...(strategy.system === undefined ? {} : { system: strategy.system }),
     temperature: job.temperature,
     maxOutputTokens: outputTokens(job.maxSummaryTokens),
@@ -89,19 +90,41 @@ const summaryOf = (answer: LanguageModelAnswer, read: ReadAnswer, durationMs: nu
   durationMs,
 })
 
+/** What a request is named by. The window is not among it: whatever it changes stands in the request. */
+export interface HashedFacts {
+  readonly strategy: string
+  readonly provider: string
+  readonly model: string
+  readonly parameters: Readonly<Record<string, unknown>>
+}
+
+/** The hash of a request to a model. */
+export const requestHashOf = (facts: HashedFacts, promptSha256: string, formatterVersion: number, request: LanguageModelRequest): string =>
+  hashOf({ ...facts, prompt: promptSha256, formatterVersion, request })
+
 /** A summarizer from a strategy and a language model. */
 export function createModelSummarizer(strategy: ModelStrategy, { model, prompt: custom }: ModelStrategyOptions): Summarizer {
   const prepare = (job: SummaryJob): PreparedSummary => {
     const prompt = custom ?? strategy.prompts[job.kind]
-    const request = requestOf(strategy, prompt.text, model, job)
-    const facts = {
+    const request = requestOf(strategy, prompt.text, model.windowTokens, job)
+    const facts: HashedFacts = {
       strategy: strategy.name,
       provider: model.provider,
       model: model.model,
       parameters: { ...model.parameters(request), maxSummaryTokens: job.maxSummaryTokens },
     }
     const persona = job.persona === '' ? {} : { persona: { text: job.persona, sha256: sha256(job.persona) } }
-    return { job, ...facts, prompt, ...persona, formatterVersion: FORMATTER_VERSION, request, requestHash: hashOf({ ...facts, prompt: prompt.sha256, formatterVersion: FORMATTER_VERSION, request }) }
+    return {
+      job,
+      ...facts,
+      // Recorded beside what is hashed, so that the request can be made again and proved from the facts alone.
+      parameters: { ...facts.parameters, windowTokens: model.windowTokens },
+      prompt,
+      ...persona,
+      formatterVersion: FORMATTER_VERSION,
+      request,
+      requestHash: requestHashOf(facts, prompt.sha256, FORMATTER_VERSION, request),
+    }
   }
 
   const ask = (request: LanguageModelRequest, maxSummaryTokens: number, signal: AbortSignal | undefined): TE.TaskEither<SummarizerFailure, Summary> => {
@@ -121,7 +144,7 @@ export function createModelSummarizer(strategy: ModelStrategy, { model, prompt: 
 
   const summarize = ({ job }: PreparedSummary, signal?: AbortSignal): TE.TaskEither<SummarizerFailure, Summary> => {
     // The request is made again from the job rather than read from `unknown`: prepare is pure, so it is the same.
-    const request = requestOf(strategy, (custom ?? strategy.prompts[job.kind]).text, model, job)
+    const request = requestOf(strategy, (custom ?? strategy.prompts[job.kind]).text, model.windowTokens, job)
     const refusal = tooLarge(request, model.windowTokens)
     return refusal === undefined ? () => ask(request, job.maxSummaryTokens, signal)() : TE.left(refusal)
   }

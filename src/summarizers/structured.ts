@@ -3,7 +3,7 @@ import { either as E } from 'fp-ts'
 import { z } from 'zod'
 import { sectionsSchema, type Sections } from '../domain/events.js'
 import type { Summarizer, SummarizerFailure } from '../ports/summarizer.js'
-import { createModelSummarizer, failed, type ModelStrategyOptions, type ReadAnswer } from './model-strategy.js'
+import { createModelSummarizer, failed, type ModelStrategy, type ModelStrategyOptions, type ReadAnswer } from './model-strategy.js'
 import { STRUCTURED_FORM, structuredPrompt } from './prompts.js'
 
 export const name = 'structured'
@@ -55,16 +55,14 @@ function read(answer: string): E.Either<SummarizerFailure, ReadAnswer> {
   return E.left(failed('malformed', `${issue?.path.join('.') || 'the answer'}: ${issue?.message ?? 'is not what was asked for'}`))
 }
 
-/** A summarizer that gives sections with its text. */
-export function createStructuredSummarizer(options: ModelStrategyOptions): Summarizer {
-  return createModelSummarizer(
-    {
-      name,
-      prompts: { chunk: structuredPrompt, resummarize: structuredPrompt },
-      system: STRUCTURED_FORM,
-      responseSchema: { name: 'sections', schema: jsonSchema },
-      read,
-    },
-    options,
-  )
+/** What is asked, and how the answer is read. */
+export const structured: ModelStrategy = {
+  name,
+  prompts: { chunk: structuredPrompt, resummarize: structuredPrompt },
+  system: STRUCTURED_FORM,
+  responseSchema: { name: 'sections', schema: jsonSchema },
+  read,
 }
+
+/** A summarizer that gives sections with its text. */
+export const createStructuredSummarizer = (options: ModelStrategyOptions): Summarizer => createModelSummarizer(structured, options)

@@ -238,6 +238,7 @@ export function describeEventStore(name: string, open: () => Promise<OpenedStore
         expect((await append(B, [eventNamed('x')], 'no_stream')).repeated).toBe(false)
       })
 
+
       test('of 16 that send the same events at once one writes them, and all get its result', async () => {
         const events = eventsNamed('same', 3)
         const results = await Promise.all(Array.from({ length: 16 }, () => append(A, events, 'no_stream')))
@@ -248,6 +249,18 @@ export function describeEventStore(name: string, open: () => Promise<OpenedStore
     })
 
     describe('reading', () => {
+      test('streams are named by prefix, each once, in the order of their bytes', async () => {
+        for (const suffix of ['b', 'é', 'B', '!', '\u{ff5e}', '\u{1f6a2}', 'a%', 'a_', 'a']) {
+          await append(`${A}-${suffix}`, eventsNamed(suffix, 2))
+        }
+        await append(B, eventsNamed('first', 1))
+        const names = async (prefix: string): Promise<string[]> => await collect(store.streams(prefix))
+        expect(await names(`${A}-`)).toEqual(['!', 'B', 'a', 'a%', 'a_', 'b', 'é', '\u{ff5e}', '\u{1f6a2}'].map((suffix) => `${A}-${suffix}`))
+        expect(await names(`${A}-a_`)).toEqual([`${A}-a_`])
+        expect(await names(B)).toEqual([B])
+        expect(await names(`${A}-z`)).toEqual([])
+      })
+
       test('a stream both ways, from a revision, with a limit', async () => {
         await append(A, eventsNamed('a', 10))
         await append(B, eventsNamed('b', 3))

@@ -1,6 +1,6 @@
 /** The command line as scripts and people meet it: one ledger for all of it, because each process that opens one takes its seconds. */
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
-import { access, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { access, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openFolder } from '../../src/adapters/pglite/sql.js'
@@ -269,7 +269,24 @@ describe('a ledger', () => {
     expect((await run(['projections', 'rebuild', 'clip-archive'])).status).toBe(0)
     const whole = await run(['verify', '--json'])
     expect(whole.status).toBe(0)
-    expect(json(whole)).toMatchObject({ ok: true, conversations: 2, problems: [] })
+    expect(json(whole)).toMatchObject({ ok: true, conversations: 2, problems: [], summaries: { notRecomputed: 0 } })
+
+    expect((await run(['verify', '--export', 'monday.manifest'])).stderr).toContain('--new-key FILE')
+    const made = json(await run(['verify', '--new-key', 'operator.pem', '--json']))
+    expect((await stat(join(folder, 'operator.pem'))).mode & 0o777).toBe(0o600)
+    expect((await run(['verify', '--new-key', 'operator.pem'])).status).toBe(2)
+    const signed = await run(['verify', '--export', 'monday.manifest', '--key', 'operator.pem'])
+    expect(signed.status).toBe(0)
+    expect(signed.stdout).toContain(String(made['fingerprint']))
+    const again = await run(['verify', '--export', 'monday.manifest', '--key', 'operator.pem'])
+    expect(again).toMatchObject({ status: 2, stderr: expect.stringContaining('is there already') })
+    const held = await run(['verify', '--against', 'monday.manifest', '--public-key', String(made['fingerprint']), '--json'])
+    expect(json(held)).toMatchObject({ ok: true, against: { signedBy: made['fingerprint'], signerPinned: true } })
+    const unpinned = await run(['verify', 'my chat', '--against', 'monday.manifest'])
+    expect(unpinned).toMatchObject({ status: 0, stderr: expect.stringContaining('not who signed it') })
+    expect((await run(['verify', '--against', 'operator.pem'])).status).toBe(2)
+    const stranger = await run(['verify', '--against', 'monday.manifest', '--public-key', `sha256:${'0'.repeat(64)}`])
+    expect(stranger).toMatchObject({ status: 4, stderr: expect.stringContaining('and not by') })
 
     const db = await openFolder(join(folder, '.context-ledger'))
     await db.script(`alter table events disable trigger events_are_kept; update events set data = replace(data, '5433', '5434') where stream = 'conversation-my chat'`)
@@ -278,7 +295,7 @@ describe('a ledger', () => {
     expect(changed.status).toBe(4)
     const { ok, problems } = json(changed)
     expect(ok).toBe(false)
-    expect(Object.keys(problems[0] ?? {})).toEqual(['conversationId', 'revision', 'rule', 'detail'])
+    expect(Object.keys(problems[0] ?? {})).toEqual(['stream', 'conversationId', 'revision', 'rule', 'detail'])
     expect(problems[0]).toMatchObject({ conversationId: 'my chat', revision: '3', rule: 'hash' })
   })
 })

@@ -7,14 +7,17 @@ import { either as E } from 'fp-ts'
 import fc from 'fast-check'
 import { revertEdition, undoCycles, type PutBackFailure } from '../../src/application/put-back.js'
 import { loadEdition } from '../../src/application/load-conversation.js'
+import { createVerify } from '../../src/application/verify.js'
 import { contextOf, type Context } from '../../src/domain/context.js'
 import { withView, type Conversation } from '../../src/domain/conversation.js'
+import { checkRequest } from '../../src/summarizers/check-request.js'
 import { busyPolicies, interleavings, namedHistories } from '../support/arbitraries.js'
 import { coverageProblems } from '../support/coverage.js'
 import { say, SMALL, talk } from '../support/conversations.js'
 import { adoptEdition, editionOf } from '../support/editions.js'
 import { CONVERSATION, contextIn, createHarness, createScriptedSummarizer, type Harness } from '../support/harness.js'
 import { interleave } from '../support/interleave.js'
+import { noRows } from '../support/row-differences.js'
 
 const BY = { actor: 'test', correlationId: 'c', causationId: 'c' }
 const EDITION = 'e1'
@@ -41,6 +44,7 @@ async function expectWhole(harness: Harness): Promise<Conversation> {
   })
   const facts = await harness.facts()
   expect(coverageProblems(facts, { edition: await harness.editionFacts(EDITION), liveAtEnd: liveIds(folded) })).toEqual([])
+  expect((await createVerify({ log: harness.log, checkRequest, rowCheck: () => noRows })()).problems).toEqual([])
   return loaded
 }
 

@@ -9,6 +9,7 @@ import type { BodyStore } from '../../ports/body-store.js'
 import type { EventIdIndex } from '../../ports/event-id-index.js'
 import type { Appended, AppendFailure, EventStore, EventToAppend, ExpectedRevision, StoredEvent } from '../../ports/event-store.js'
 import { checkAppend, repetition } from '../append-checks.js'
+import { inByteOrder } from '../byte-order.js'
 import { sentenceOf, StoreError } from '../store-error.js'
 import { createTurns, send } from './appends.js'
 import { fewAtOnce, planClaims, putBodies, tooLarge, withBody } from './claims.js'
@@ -217,6 +218,12 @@ export async function openKurrentDbEventStore(address: string, { bodies, eventId
       if (!signal.aborted) session.checkOpen()
     },
 
+    // The server has no list of names that one may ask for by prefix: the log is read through, and its names are kept.
+    async *streams(prefix) {
+      const names = new Set<string>()
+      for await (const { stream } of store.readAll({ prefix })) names.add(stream)
+      yield* inByteOrder([...names])
+    },
     head,
     streamRevision: async (stream) => (await lastOf(session, stream))?.revision ?? -1n,
     close: () => session.close(),

@@ -5,6 +5,7 @@
 import { either as E, taskEither as TE } from 'fp-ts'
 import type { Appended, AppendFailure, EventStore, EventToAppend, ExpectedRevision, ReadAllOptions, StoredEvent, SubscriptionItem } from '../../ports/event-store.js'
 import { checkAppend, repetition } from '../append-checks.js'
+import { inByteOrder } from '../byte-order.js'
 import { StoreError } from '../store-error.js'
 import { createBell, type Bell } from '../wake-up.js'
 
@@ -124,6 +125,10 @@ export function createMemoryEventStore(): MemoryEventStore {
     async head() {
       open()
       return BigInt(log.length) - 1n
+    },
+    async *streams(prefix) {
+      open()
+      yield* inByteOrder([...streams.keys()].filter((name) => name.startsWith(prefix)))
     },
     async streamRevision(stream) {
       open()

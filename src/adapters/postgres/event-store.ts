@@ -105,15 +105,27 @@ export function createPostgresEventStore(db: Database, { pollMs = 250 }: Postgre
       const forwards = direction === 'forwards'
       let next = from ?? (forwards ? 0n : LAST)
       let left = limit
-      while (left > 0) {
-        const asked = Math.min(size.events, left)
-        const rows = await db.query<EventRow>(forwards ? READ_FORWARDS : READ_BACKWARDS, [stream, next, asked])
-        for (const row of rows) yield eventOf(row)
+      const page = (asked: number): Promise<EventRow[]> => db.query<EventRow>(forwards ? READ_FORWARDS : READ_BACKWARDS, [stream, next, asked])
+      let asked = Math.min(size.events, left)
+      if (asked <= 0) return
+      let coming = page(asked)
+      while (asked > 0) {
+        const rows = await coming
         const last = rows.at(-1)
-        if (last === undefined || rows.length < asked) return
-        left -= rows.length
-        next = BigInt(last.revision) + (forwards ? 1n : -1n)
-        size.learnFrom(rows)
+        const whole = last !== undefined && rows.length === asked
+        if (whole) {
+          left -= rows.length
+          next = BigInt(last.revision) + (forwards ? 1n : -1n)
+          size.learnFrom(rows)
+          asked = Math.min(size.events, left)
+        }
+        // Who reads forwards mostly reads on, and the server works meanwhile; who reads backwards looks for something, and stops there.
+        const ahead = whole && forwards && asked > 0
+        if (ahead) coming = page(asked)
+        if (ahead) coming.catch(() => undefined)
+        for (const row of rows) yield eventOf(row)
+        if (!whole) return
+        if (!ahead && asked > 0) coming = page(asked)
       }
     },
 
@@ -136,6 +148,17 @@ export function createPostgresEventStore(db: Database, { pollMs = 250 }: Postgre
       for await (const event of between(after, await head(), prefix)) {
         yield event
         if (--left <= 0) return
+      }
+    },
+
+    async *streams(prefix) {
+      let after = ''
+      for (;;) {
+        const rows = await db.query<{ stream: string }>(STREAMS, [prefix, after, STREAMS_A_PAGE])
+        for (const { stream } of rows) yield stream
+        const last = rows.at(-1)
+        if (last === undefined || rows.length < STREAMS_A_PAGE) return
+        after = last.stream
       }
     },
 
@@ -193,6 +216,17 @@ function failureOf(failure: unknown): AppendFailure {
 const COLUMNS = 'position, revision, id, stream, type, data, metadata'
 const HEAD = 'select position from log_head'
 const STREAM_REVISION = 'select revision from streams where stream = $1'
+const STREAMS_A_PAGE = 1_000
+// From the events themselves, and by their index alone: one step a stream, however many events it has. The table of streams is no proof of them.
+const STREAMS = `
+  with recursive names as (
+    (select stream, 1 as place from events where stream >= $1 and stream > $2 order by stream limit 1)
+    union all
+    select next.stream, names.place + 1 from names
+    cross join lateral (select stream from events e where e.stream > names.stream order by e.stream limit 1) next
+    where names.place < $3 and starts_with(next.stream, $1)
+  )
+  select stream from names where starts_with(stream, $1) order by place`
 const EVENT_AT = `select ${COLUMNS} from events where position = $1`
 const READ_ALL = `select ${COLUMNS} from events where position > $1 and position <= $2 order by position`
 // starts_with takes the prefix as it is; in a LIKE its % and _ would stand for anything.

@@ -225,11 +225,26 @@ export const commands: readonly Command[] = [
   },
   {
     words: 'verify [conversation]',
-    describe: 'Prove that nothing was lost: coverage, order, hashes, rows',
-    positionals: { conversation: { type: 'string', describe: 'Id of the conversation [default: all]' } },
+    describe: 'Prove that nothing was lost: laws, order, hashes, origins, rows',
+    positionals: { conversation: { type: 'string', describe: 'Id of the conversation [default: all, and the prompts]' } },
+    options: {
+      export: text('Leave a signed manifest of the ledger in this new file'),
+      key: text('PEM file with the Ed25519 key that signs it [default: CONTEXT_LEDGER_SIGNING_KEY]'),
+      against: text('Hold the ledger against a manifest that was exported before'),
+      'public-key': text('Who has to have signed that: a fingerprint, or a PEM file'),
+      'new-key': text('Make a key that signs, in this new file, and do nothing else'),
+    },
+    examples: [
+      ['$0 verify --export monday.manifest --key operator.pem', 'a proof that whoever can write the database cannot make anew'],
+      ['$0 verify --against monday.manifest --public-key sha256:…', 'whether the ledger still holds what it held'],
+    ],
     async run(given) {
-      const { runVerify } = await import('./verify.js')
-      await runVerify(given.flags, given.text('conversation'), given.json)
+      const [{ runVerify }, files] = await Promise.all([import('./verify.js'), import('../compose.js')])
+      await runVerify(
+        given.flags,
+        { conversation: given.text('conversation'), exportTo: given.text('export'), key: given.text('key'), against: given.text('against'), publicKey: given.text('public-key'), newKey: given.text('new-key'), json: given.json },
+        files,
+      )
     },
   },
   {

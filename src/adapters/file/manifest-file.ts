@@ -1,0 +1,182 @@
+/**
+ * A manifest as a file: JSON Lines, each line canonical JSON (RFC 8785), so that the same manifest is the same bytes. A header, a line for each stream,
+ * and an end that counts them, carries the SHA-256 of all lines before it and the public key, and is signed. So it is written and read line by line,
+ * whatever its length, and nothing in it can change: the hash holds the lines, and the signature holds the hash.
+ */
+import { createHash, createPublicKey, randomBytes, sign, verify, type KeyObject } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { open, rename, rm, stat, type FileHandle } from 'node:fs/promises'
+import { basename, dirname, join, resolve } from 'node:path'
+import { createInterface } from 'node:readline'
+import { z } from 'zod'
+import { canonicalJson } from '../../domain/hash.js'
+import { ManifestError, type Manifest, type ManifestDraft, type ManifestHeader, type StreamHead } from '../../ports/manifest.js'
+import { fingerprintOf, publicText } from './signing-key.js'
+
+const FORMAT = 'context-ledger-manifest'
+const VERSION = 1
+/** Lines that are written at once. */
+const LINES_A_WRITE = 1_000
+
+const hash = z.string().regex(/^[0-9a-f]{64}$/u)
+const headerSchema = z.strictObject({
+  format: z.literal(FORMAT),
+  version: z.number().int(),
+  ledger: z.string(),
+  origin: z.strictObject({ stream: z.string(), id: z.string() }),
+  takenAt: z.iso.datetime(),
+})
+const headSchema = z.strictObject({ stream: z.string(), revision: z.string().regex(/^\d+$/u).transform(BigInt), events: z.number().int(), hash })
+const endSchema = z.strictObject({
+  end: z.strictObject({ streams: z.number().int(), events: z.number().int(), sha256: hash, publicKey: z.base64() }),
+  signature: z.base64(),
+})
+type End = z.infer<typeof endSchema>['end']
+
+/** What is signed: the end alone, with a name in front that keeps the signature from meaning anything elsewhere. */
+const signedBytes = (end: End): Buffer => Buffer.from(`${FORMAT}-${String(VERSION)}\n${canonicalJson(end)}`, 'utf8')
+
+const unusable = (path: string, error: unknown): ManifestError => new ManifestError('FileUnusable', `${path} cannot be used: ${error instanceof Error ? error.message : String(error)}`, error)
+
+/** Begins a manifest. Refuses a file that is there already. */
+export async function createManifestFile(path: string, header: ManifestHeader, key: KeyObject): Promise<ManifestDraft> {
+  const refuseOther = async (): Promise<void> => {
+    if ((await stat(path).catch(() => undefined)) !== undefined) throw new ManifestError('FileExists', `${path} is there already`)
+  }
+  await refuseOther()
+  const draft = join(dirname(resolve(path)), `${basename(path)}.${randomBytes(4).toString('hex')}.part`)
+  let file: FileHandle | undefined = await open(draft, 'wx', 0o600).catch((error: unknown) => { throw unusable(path, error) })
+  const digest = createHash('sha256')
+  let lines: string[] = []
+  let streams = 0
+  let events = 0
+  const flush = async (): Promise<void> => {
+    const text = lines.join('')
+    lines = []
+    digest.update(text, 'utf8')
+    await file?.appendFile(text).catch((error: unknown) => { throw unusable(path, error) })
+  }
+  const put = async (value: unknown): Promise<void> => {
+    lines.push(`${canonicalJson(value)}\n`)
+    if (lines.length >= LINES_A_WRITE) await flush()
+  }
+  const close = async (): Promise<void> => {
+    const closing = file
+    file = undefined
+    await closing?.close()
+  }
+  await put({ format: FORMAT, version: VERSION, ...header })
+  return {
+    async add({ stream, revision, hash: headHash }) {
+      streams += 1
+      events += Number(revision) + 1
+      await put({ stream, revision: revision.toString(), events: Number(revision) + 1, hash: headHash })
+    },
+    async publish() {
+      await flush()
+      const publicKey = publicText(key)
+      const end: End = { streams, events, sha256: digest.digest('hex'), publicKey }
+      const signature = sign(null, signedBytes(end), key).toString('base64')
+      try {
+        await file?.appendFile(`${canonicalJson({ end, signature })}\n`)
+        await file?.sync()
+        await close()
+        await refuseOther()
+        await rename(draft, path)
+      } catch (error) {
+        throw error instanceof ManifestError ? error : unusable(path, error)
+      }
+      return { fingerprint: fingerprintOf(publicKey), streams, events }
+    },
+    async abandon() {
+      await close().catch(() => undefined)
+      await rm(draft, { force: true }).catch(() => undefined)
+    },
+  }
+}
+
+async function* linesOf(path: string): AsyncGenerator<string> {
+  const input = createReadStream(path, 'utf8')
+  // An error before anybody listens to the lines would end the process.
+  const opened = new Promise<void>((resolveOpen, reject) => { input.once('open', () => { resolveOpen() }).once('error', reject) })
+  await opened.catch((error: unknown) => { throw unusable(path, error) })
+  for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) yield line
+}
+
+const parsed = (line: string): unknown => {
+  try {
+    return JSON.parse(line)
+  } catch {
+    return undefined
+  }
+}
+
+function headerOf(path: string, line: string): ManifestHeader {
+  const header = headerSchema.safeParse(parsed(line))
+  if (!header.success) throw new ManifestError('NoManifest', `${path} is no manifest of a ledger: its first line is none`)
+  const { version, ledger, origin, takenAt } = header.data
+  if (version > VERSION) throw new ManifestError('NoManifest', `${path} was written by a later version of this program (manifest version ${String(version)})`)
+  return { ledger, origin, takenAt }
+}
+
+function headOf(path: string, line: string, number: number): StreamHead {
+  const head = headSchema.safeParse(parsed(line))
+  if (!head.success) throw new ManifestError('ManifestChanged', `${path} line ${String(number)} is not what was written there`)
+  const { stream, revision, hash: headHash } = head.data
+  return { stream, revision, hash: headHash }
+}
+
+/** Whether the end was signed with the key that it names. */
+function isSigned({ end, signature }: z.infer<typeof endSchema>): boolean {
+  try {
+    const key = createPublicKey({ key: Buffer.from(end.publicKey, 'base64'), format: 'der', type: 'spki' })
+    return key.asymmetricKeyType === 'ed25519' && verify(null, signedBytes(end), key, Buffer.from(signature, 'base64'))
+  } catch {
+    return false
+  }
+}
+
+/**
+ * Reads a manifest and proves it whole: every line of it, and the signature.
+ * @param signedBy the fingerprint of whoever has to have signed it; without one the signature says only that the file is as it was signed
+ */
+export async function openManifestFile(path: string, signedBy?: string): Promise<Manifest> {
+  const changed = (what: string): ManifestError => new ManifestError('ManifestChanged', `${path} is not as it was signed: ${what}`)
+  const digest = createHash('sha256')
+  let header: ManifestHeader | undefined
+  let last: string | undefined
+  let number = 0
+  let events = 0
+  for await (const line of linesOf(path)) {
+    if (header === undefined) header = headerOf(path, line)
+    if (last !== undefined) {
+      digest.update(`${last}\n`, 'utf8')
+      if (number > 1) events += Number(headOf(path, last, number).revision) + 1
+    }
+    last = line
+    number += 1
+  }
+  if (header === undefined || last === undefined) throw new ManifestError('NoManifest', `${path} is empty`)
+  const found = endSchema.safeParse(parsed(last))
+  if (!found.success) throw changed(`it breaks off in line ${String(number)}`)
+  const { end } = found.data
+  if (end.sha256 !== digest.digest('hex')) throw changed('its lines have another hash than its end says')
+  if (canonicalJson(parsed(last)) !== last) throw changed('its end is written in another way')
+  if (end.streams !== number - 2 || end.events !== events) throw changed('its end counts other streams or events')
+  if (!isSigned(found.data)) throw changed('the signature does not belong to it')
+  const fingerprint = fingerprintOf(end.publicKey)
+  if (signedBy !== undefined && signedBy !== fingerprint) throw new ManifestError('OtherSigner', `${path} is signed by ${fingerprint}, and not by ${signedBy}`)
+  return {
+    header,
+    streams: end.streams,
+    events,
+    fingerprint,
+    async *heads() {
+      let at = 0
+      for await (const line of linesOf(path)) {
+        at += 1
+        if (at > 1 && at < number) yield headOf(path, line, at)
+      }
+    },
+  }
+}

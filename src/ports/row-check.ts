@@ -1,0 +1,26 @@
+/**
+ * What we need to prove that projected rows are what the facts make them, in memory that does not grow with a conversation: it is given the facts
+ * one by one, keeps what it cannot compare yet, and says when it wants to.
+ */
+import type { RecordedFact } from '../domain/events.js'
+
+export interface RowDifference {
+  readonly conversationId: string
+  /** Revision of the fact that made the row, where that is known; else -1n. */
+  readonly revision: bigint
+  /** One sentence: read model, table, row, and which cells. */
+  readonly detail: string
+}
+
+export interface RowCheck {
+  /** Begins with a conversation; the one before it has ended. They come in the order of their ids' bytes where all are compared. */
+  begin(conversationId: string): void
+  /** Takes its next fact; true where it has taken so much that `compare` should be called. */
+  take(fact: RecordedFact): boolean
+  /** Ends the conversation; true as above. `trusted` is false where its facts have problems of their own: then nothing can be said of its rows. */
+  end(trusted: boolean): boolean
+  /** Compares what can be compared by now. */
+  compare(): Promise<readonly RowDifference[]>
+  /** Compares the rest, and where all conversations were given, looks for rows of conversations that the log does not have. */
+  finish(): Promise<readonly RowDifference[]>
+}

@@ -1,0 +1,297 @@
+/** What verify finds in logs that were tampered with, and what it does not make up: over random histories, and by named cases. */
+import { describe, expect, it } from '@jest/globals'
+import fc from 'fast-check'
+import { createVerify, type Problem } from '../../src/application/verify.js'
+import { undoCycles } from '../../src/application/put-back.js'
+import { SeenIds } from '../../src/application/seen-ids.js'
+import { encode, encodeData, GENESIS_HASH, type Provenance } from '../../src/domain/codec.js'
+import type { Fact, RecordedFact } from '../../src/domain/events.js'
+import { conversationStream, factEventId, messageEventId } from '../../src/domain/ids.js'
+import type { EventStore, StoredEvent } from '../../src/ports/event-store.js'
+import { createFoldInSummarizer, createStructuredSummarizer } from '../../src/summarizers/index.js'
+import { createScriptedLanguageModel } from '../../src/adapters/scripted/language-model.js'
+import { checkRequest } from '../../src/summarizers/check-request.js'
+import type { SummaryJob } from '../../src/ports/summarizer.js'
+import { busyPolicies, interleavings, namedHistories } from '../support/arbitraries.js'
+import { answering, calling, say, SMALL, talk } from '../support/conversations.js'
+import { adoptEdition, editionOf } from '../support/editions.js'
+import { CONVERSATION, createHarness, createScriptedSummarizer, type Harness } from '../support/harness.js'
+import { interleave } from '../support/interleave.js'
+import { jsonAs } from '../support/json.js'
+import { noRows } from '../support/row-differences.js'
+
+const STREAM = conversationStream(CONVERSATION)
+
+/** The store as it would be if `change` had been made behind our back: an event becomes another, or none. */
+function tampered(store: EventStore, change: (event: StoredEvent) => StoredEvent | undefined): EventStore {
+  return {
+    ...store,
+    async *readStream(stream, options) {
+      for await (const event of store.readStream(stream, options)) {
+        const changed = change(event)
+        if (changed !== undefined) yield changed
+      }
+    },
+  }
+}
+
+async function problemsOf(harness: Harness, store: EventStore = harness.store): Promise<readonly Problem[]> {
+  const { ok, problems } = await createVerify({ log: { ...harness.log, store }, checkRequest, rowCheck: () => noRows })()
+  expect(ok).toBe(problems.length === 0)
+  return problems
+}
+
+async function eventsOf(harness: Harness): Promise<StoredEvent[]> {
+  const events: StoredEvent[] = []
+  for await (const event of harness.store.readAll()) events.push(event)
+  return events
+}
+
+const FIELDS = ['id', 'type', 'data', 'metadata'] as const
+
+/** One byte of a text as another. */
+function withByte(text: string, at: number, to: number): string {
+  const bytes = Buffer.from(text, 'utf8')
+  bytes[at % bytes.length] = to
+  return bytes.toString('utf8')
+}
+
+describe('the hash chain', () => {
+  it('shows any single byte of any stored event that is another', async () => {
+    await fc.assert(
+      fc.asyncProperty(busyPolicies, namedHistories(25), interleavings(10), fc.array(fc.record({ event: fc.nat(10_000), field: fc.constantFrom(...FIELDS), at: fc.nat(100_000), to: fc.integer({ min: 32, max: 126 }) }), { minLength: 20, maxLength: 20 }), async (policy, history, steps, changes) => {
+        const { harness } = await interleave(policy, history, steps)
+        expect(await problemsOf(harness)).toEqual([])
+        const events = await eventsOf(harness)
+        for (const { event, field, at, to } of changes) {
+          const victim = events[event % events.length]
+          if (victim === undefined) continue
+          const changed = { ...victim, [field]: withByte(victim[field], at, to) }
+          if (changed[field] === victim[field]) continue
+          const problems = await problemsOf(harness, tampered(harness.store, (each) => (each.stream === victim.stream && each.revision === victim.revision ? changed : each)))
+          expect(problems.some(({ stream, revision }) => stream === victim.stream && revision === victim.revision)).toBe(true)
+        }
+      }),
+      { numRuns: 12 },
+    )
+  })
+
+  it('shows any event that is missing but the last, and any two that are swapped', async () => {
+    const harness = createHarness({ policy: SMALL })
+    await harness.appended(talk(10))
+    await harness.compact('force')
+    const last = await harness.store.streamRevision(STREAM)
+    for (let revision = 0n; revision < last; revision += 1n) {
+      const missing = await problemsOf(harness, tampered(harness.store, (event) => (event.stream === STREAM && event.revision === revision ? undefined : event)))
+      expect(missing[0]).toMatchObject({ stream: STREAM, revision: revision + 1n, rule: 'order' })
+      const swapped = await problemsOf(harness, tampered(harness.store, (event) => (event.stream === STREAM && (event.revision === revision || event.revision === revision + 1n) ? { ...event, revision: 2n * revision + 1n - event.revision } : event)))
+      expect(swapped[0]).toMatchObject({ stream: STREAM })
+    }
+    const cut = await problemsOf(harness, tampered(harness.store, (event) => (event.stream === STREAM && event.revision === last ? undefined : event)))
+    expect(cut.map(({ rule }) => rule)).toContain('archive-before-prune')
+  })
+
+  it('names a metadata text that says the same in another way', async () => {
+    const harness = createHarness()
+    await harness.appended(say(0))
+    const problems = await problemsOf(harness, tampered(harness.store, (event) => ({ ...event, metadata: event.metadata.replace('{', '{ ') })))
+    expect(problems[0]).toMatchObject({ rule: 'hash', detail: expect.stringContaining('metadata') })
+  })
+
+  it('names a time that goes back and an id that is not what is recorded', async () => {
+    const harness = await forged([
+      ({ fact }) => fact,
+      ({ fact }) => ({ ...fact, recordedAt: '2020-01-01T00:00:00.000Z' }),
+      ({ fact }) => ({ ...fact, id: '00000000-0000-8000-8000-000000000000' }),
+    ])
+    expect((await problemsOf(harness)).map(({ rule, revision }) => `${rule} ${revision.toString()}`)).toEqual(['time 1', 'id 2'])
+  })
+})
+
+interface Forgery {
+  readonly data: Fact
+  readonly recordedAt?: string
+  readonly id?: string
+}
+
+/** A log whose facts were made up, with a chain that holds: what the real ledger recorded, each changed by a function. */
+async function forged(changes: readonly (({ fact }: { fact: Forgery }) => Forgery | undefined)[], story: (harness: Harness) => Promise<void> = async (harness) => { await harness.appended(talk(3)) }): Promise<Harness> {
+  const real = createHarness({ policy: SMALL })
+  await story(real)
+  const copy = createHarness()
+  for (const event of await eventsOf(real)) if (event.stream !== STREAM) await copy.store.append(event.stream, 'any', [event])()
+  const provenance: Provenance = { actor: 'forger', correlationId: 'c', causationId: 'c' }
+  let previousHash = GENESIS_HASH
+  let revision = 0n
+  for (const [at, fact] of (await real.facts()).entries()) {
+    const { type, data, metadata } = fact
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- type and data are those of one fact
+    const plain = { type, data } as Fact
+    const change = changes[at]
+    const forgery = change === undefined ? { data: plain } : change({ fact: { data: plain } })
+    if (forgery === undefined) continue
+    const text = encodeData(forgery.data)
+    const id = forgery.id ?? (forgery.data.type === 'MessageAppended' ? messageEventId(STREAM, forgery.data.data.messageId) : factEventId(STREAM, revision, forgery.data.type, text))
+    const { event, hash } = encode(forgery.data, text, { stream: STREAM, revision, id, previousHash, recordedAt: forgery.recordedAt ?? metadata.recordedAt }, provenance)
+    await copy.store.append(STREAM, 'any', [event])()
+    previousHash = hash
+    revision += 1n
+  }
+  return copy
+}
+
+/** Changes the first fact of a type, whatever stands before it. */
+async function forgedFact<Type extends Fact['type']>(type: Type, change: (data: Extract<Fact, { type: Type }>['data'], facts: readonly RecordedFact[]) => object, story: (harness: Harness) => Promise<void>): Promise<{ readonly problems: readonly Problem[]; readonly revision: bigint }> {
+  const real = createHarness({ policy: SMALL })
+  await story(real)
+  const facts = await real.facts()
+  const at = facts.findIndex((fact) => fact.type === type)
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a forgery is what the types forbid
+  const harness = await forged([...Array.from({ length: at }, () => ({ fact }: { fact: Forgery }) => fact), ({ fact }) => ({ data: { type, data: change(fact.data.data as never, facts) } as Fact })], story)
+  return { problems: await problemsOf(harness), revision: BigInt(at) }
+}
+
+const cycle = async (harness: Harness): Promise<void> => {
+  await harness.appended([calling('c', ['x']), answering('r', 'x'), ...talk(12)])
+  await harness.compact('force')
+  await harness.appended(say(20))
+}
+
+describe('facts that were made up, in a chain that holds', () => {
+  it('an untouched copy has nothing wrong', async () => {
+    expect(await problemsOf(await forged([], cycle))).toEqual([])
+  })
+
+  it.each([
+    ['a message with another count of tokens', 'MessageAppended', (data: object) => ({ ...data, tokens: 1 }), 'figures'],
+    ['a summary of a message that is not live', 'ChunkSummarized', (data: { messageIds: string[] }) => ({ ...data, messageIds: [...data.messageIds, 'ghost'] }), 'coverage'],
+    ['a summary of another time', 'ChunkSummarized', (data: object) => ({ ...data, endTime: '2030-01-01T00:00:00.000Z' }), 'figures'],
+    ['a summary with another id', 'ChunkSummarized', (data: object) => ({ ...data, chunkId: 'chunk-made-up' }), 'id'],
+    ['a batch with another text', 'BatchArchived', (data: { content: string }) => ({ ...data, content: `${data.content}!` }), 'figures'],
+    ['a batch of fewer messages', 'BatchArchived', (data: { messageIds: string[] }) => ({ ...data, messageIds: data.messageIds.slice(1) }), 'coverage'],
+    ['a batch of a chunk that is not there', 'BatchArchived', (data: object) => ({ ...data, chunkId: 'chunk-made-up' }), 'coverage'],
+    ['a prune of fewer messages than are covered', 'MessagesPruned', (data: { pruned: { batchId: string; messageIds: string[] }[] }) => ({ ...data, pruned: data.pruned.map((part) => ({ ...part, messageIds: part.messageIds.slice(0, -1) })) }), 'archive-before-prune'],
+    ['a prune that forgets a batch', 'MessagesPruned', (data: { carried: object }) => ({ ...data, carried: { ...data.carried, batches: [] } }), 'coverage'],
+    ['a prune that carries another configuration', 'MessagesPruned', (data: { carried: { configuration: { policy: object } } }) => ({ ...data, carried: { ...data.carried, configuration: { ...data.carried.configuration, policy: { ...data.carried.configuration.policy, keepRecent: 99 } } } }), 'carried'],
+    ['a prune that miscounts', 'MessagesPruned', (data: { carried: { messagesCompressed: number } }) => ({ ...data, carried: { ...data.carried, messagesCompressed: data.carried.messagesCompressed + 1 } }), 'carried'],
+    ['a prune with another window', 'MessagesPruned', (data: { windowStart: bigint }) => ({ ...data, windowStart: data.windowStart + 1n }), 'carried'],
+    ['a prune with another context', 'MessagesPruned', (data: object) => ({ ...data, contextHash: 'f'.repeat(64) }), 'context'],
+    ['a prune with other tokens', 'MessagesPruned', (data: object) => ({ ...data, tokensAfter: 1 }), 'figures'],
+    ['a prune of another cycle', 'MessagesPruned', (data: object) => ({ ...data, cycle: 7 }), 'carried'],
+  ] as const)('%s', async (_what, type, change, rule) => {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- each row knows its own fact
+    const { problems, revision } = await forgedFact(type, change as never, cycle)
+    expect(problems).toContainEqual(expect.objectContaining({ stream: STREAM, revision, rule }))
+  })
+
+  it('a result that answers no call, and a message that is recorded twice', async () => {
+    const answers = await forgedFact('MessageAppended', () => ({ messageId: 'r', role: 'tool', content: 'of nothing', toolCallId: 'nobody', createdAt: '2026-01-01T00:00:00.000Z', tokens: 7 }), async (harness) => { await harness.appended(talk(2)) })
+    expect(answers.problems).toContainEqual(expect.objectContaining({ revision: answers.revision, rule: 'context' }))
+    const harness = createHarness({ policy: SMALL })
+    await harness.appended(talk(2))
+    const first = (await harness.facts()).find((fact) => fact.type === 'MessageAppended')
+    const last = (await eventsOf(harness)).findLast((event) => event.stream === STREAM)
+    if (first?.type !== 'MessageAppended' || last === undefined) throw new Error('nothing was recorded')
+    const { type, data } = first
+    const { hash } = jsonAs<{ hash: string }>(last.metadata)
+    const place = { stream: STREAM, revision: last.revision + 1n, id: first.id, previousHash: hash, recordedAt: '2026-02-01T00:00:00.000Z' }
+    const { event } = encode({ type, data }, encodeData({ type, data }), place, { actor: 'forger', correlationId: 'c', causationId: 'c' })
+    // A store that notices nothing, as one whose index of ids was taken away.
+    const doubled: EventStore = {
+      ...harness.store,
+      streamRevision: (stream) => (stream === STREAM ? Promise.resolve(place.revision) : harness.store.streamRevision(stream)),
+      async *readStream(stream, options) {
+        yield* harness.store.readStream(stream, options)
+        if (stream === STREAM) yield { ...event, stream, revision: place.revision, position: 99n }
+      },
+    }
+    expect(await problemsOf(harness, doubled)).toContainEqual(expect.objectContaining({ revision: place.revision, rule: 'messages', detail: expect.stringContaining('again') }))
+  })
+
+  it('an estimator that nobody registered stops the proof, and says so', async () => {
+    const { problems } = await forgedFact('ConversationConfigured', (data) => ({ ...data, estimator: 'unheard-of' }), async (harness) => { await harness.appended(talk(2)) })
+    expect(problems).toEqual([expect.objectContaining({ revision: 0n, rule: 'readable', detail: expect.stringContaining('unheard-of') })])
+  })
+})
+
+describe('what puts other batches into force, made up in a chain that holds', () => {
+  const undone = async (harness: Harness): Promise<void> => {
+    await harness.appended(talk(14))
+    await harness.compact('force')
+    const done = await undoCycles(harness, CONVERSATION, 1, { actor: 'test', correlationId: 'c', causationId: 'c' })
+    if (done._tag === 'Left') throw new Error(done.left.kind)
+  }
+  const adopted = async (harness: Harness): Promise<void> => {
+    await harness.appended(talk(30))
+    await harness.compact('force')
+    await adoptEdition(harness, await editionOf(harness, SMALL, createScriptedSummarizer({ model: 'another' })))
+  }
+
+  it('nothing is wrong with what is real', async () => {
+    expect(await problemsOf(await forged([], undone))).toEqual([])
+    expect(await problemsOf(await forged([], adopted))).toEqual([])
+  })
+
+  it.each([
+    ['a message that comes back as another', 'CycleUndone', undone, (data: { restored: object[] }) => ({ ...data, restored: data.restored.map((message, at) => (at === 0 ? { ...message, content: 'Never said.' } : message)) }), 'carried'],
+    ['a message that does not come back', 'CycleUndone', undone, (data: { restored: object[] }) => ({ ...data, restored: data.restored.slice(1) }), 'coverage'],
+    ['a batch that stays out of force unsaid', 'CycleUndone', undone, (data: object) => ({ ...data, retired: [] }), 'coverage'],
+    ['a batch with another text', 'EditionAdopted', adopted, (data: { batches: { content: string }[] }) => ({ ...data, batches: data.batches.map((batch) => ({ ...batch, content: `${batch.content}!` })) }), 'carried'],
+    ['a batch less', 'EditionAdopted', adopted, (data: { batches: object[]; carried: { batches: object[] } }) => ({ ...data, batches: data.batches.slice(1), carried: { ...data.carried, batches: data.carried.batches.slice(1) } }), 'coverage'],
+    ['another edition than it says', 'EditionAdopted', adopted, (data: object) => ({ ...data, editionId: 'e2' }), 'carried'],
+  ] as const)('%s', async (_what, type, story, change, rule) => {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- each row knows its own fact
+    const { problems, revision } = await forgedFact(type, change as never, story)
+    expect(problems).toContainEqual(expect.objectContaining({ stream: STREAM, revision, rule }))
+  })
+})
+
+describe('summaries', () => {
+  it('of a strategy of somebody’s own are counted and not blamed', async () => {
+    const harness = createHarness({ policy: SMALL })
+    await harness.appended(talk(12))
+    await harness.compact('force')
+    const verification = await createVerify({ log: harness.log, checkRequest, rowCheck: () => noRows })()
+    expect(verification).toMatchObject({ ok: true, summaries: { recomputed: 0 } })
+    expect(verification.summaries.notRecomputed).toBeGreaterThan(0)
+  })
+
+  const messages = (count: number, characters: number): SummaryJob & { kind: 'chunk' } => ({
+    kind: 'chunk', maxSummaryTokens: 100, temperature: 0.3, persona: 'a harbour master', existingSummary: 'before',
+    messages: Array.from({ length: count }, (_unused, at) => ({ messageId: `m${String(at)}`, role: 'user', content: `${String(at)} `.padEnd(characters, 'x'), createdAt: '2026-01-01T00:00:00.000Z' })),
+  })
+
+  it.each([
+    ['fold-in', createFoldInSummarizer, 128_000, 20, 200],
+    ['structured', createStructuredSummarizer, 128_000, 20, 200],
+    ['fold-in in a window that shortens', createFoldInSummarizer, 2_000, 40, 2_000],
+  ] as const)('%s: the same from the facts alone, and another where anything changed', (_name, create, windowTokens, count, characters) => {
+    const summarizer = create({ model: createScriptedLanguageModel(['-'], { windowTokens }) })
+    const job = messages(count, characters)
+    const { strategy, provider, model, parameters, prompt, formatterVersion, requestHash } = summarizer.prepare(job)
+    const facts = { strategy, provider, model, parameters: { ...parameters }, prompt: { name: prompt.name, sha256: prompt.sha256 }, formatterVersion, requestHash, durationMs: 0 }
+    expect(checkRequest(facts, job, prompt.text)).toBe('same')
+    expect(checkRequest(facts, { ...job, existingSummary: 'other' }, prompt.text)).toBe('other')
+    expect(checkRequest(facts, { ...job, persona: '' }, prompt.text)).toBe('other')
+    expect(checkRequest(facts, job, `${prompt.text}!`)).toBe('other')
+    expect(checkRequest({ ...facts, model: 'another' }, job, prompt.text)).toBe('other')
+    expect(checkRequest({ ...facts, formatterVersion: 99 }, job, prompt.text)).toBe('unknown')
+    expect(checkRequest({ ...facts, strategy: 'my-own' }, job, prompt.text)).toBe('unknown')
+    // Facts of before the window was recorded: what had to be shortened for it cannot be made again, the rest can.
+    const { windowTokens: _window, ...older } = facts.parameters as Record<string, unknown>
+    const shortened = characters > 1_000
+    expect(checkRequest({ ...facts, parameters: older }, job, prompt.text)).toBe(shortened ? 'unknown' : 'same')
+  })
+})
+
+describe('ids that were seen', () => {
+  it('is never wrong about one that came before, and seldom about one that did not', () => {
+    const seen = new SeenIds()
+    const id = (at: number): string => messageEventId('conversation-a', `m${String(at)}`)
+    let unsure = 0
+    for (let at = 0; at < 20_000; at += 1) if (seen.add(id(at))) unsure += 1
+    expect(unsure).toBe(0)
+    for (let at = 0; at < 20_000; at += 97) expect(seen.add(id(at))).toBe(true)
+  })
+})
+

@@ -1,0 +1,255 @@
+/**
+ * An auditor and somebody who can write the database: real conversations, compacted, verify; then each thing that can be done to them is found, and
+ * what is said names where. With CONTEXT_LEDGER_DATA it is every conversation of that folder.
+ */
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createManifestFile, createKeyFile, openManifestFile, readPrivateKey } from '../../src/entrypoints/compose.js'
+import { createScriptedLanguageModel } from '../../src/adapters/scripted/language-model.js'
+import type { Ledger, Manifest, Problem } from '../../src/index.js'
+import type { Database } from '../../src/ports/sql.js'
+import { createFoldInSummarizer } from '../../src/summarizers/index.js'
+import { attack, ledgerOn, type Attacker } from '../support/ledger-on-database.js'
+import { openTestDatabase } from '../support/memory-database.js'
+import { hasAll, realConversations } from '../support/real-conversations.js'
+
+jest.setTimeout(hasAll ? 3_600_000 : 120_000)
+
+const POLICY = { modelMaxTokens: hasAll ? 8_000 : 2_400, buffer: 4 }
+const summarizer = createFoldInSummarizer({ model: createScriptedLanguageModel([({ prompt }) => `What was said: ${prompt.slice(-40).replaceAll(/\s+/gu, ' ').trim()}`]) })
+
+let db: Database
+let ledger: Ledger
+let folder: string
+/** The one that is tampered with: not the last of the log. */
+const VICTIM = 'victim'
+const STREAM = `conversation-${VICTIM}`
+
+const where = (problems: readonly Problem[]): string[] => problems.map(({ stream, revision, rule }) => `${rule} ${stream} ${revision.toString()}`)
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'context-ledger-tampering-'))
+  db = await openTestDatabase()
+  ledger = await ledgerOn(db, { policy: POLICY, summarizer })
+  await ledger.append('earlier', { role: 'user', content: 'What the log begins with.' })
+  let first = true
+  for (const { id, messages } of realConversations()) {
+    for (const name of first ? [VICTIM, id] : [id]) {
+      for (const message of messages) {
+        await ledger.append(name, message)
+        await ledger.settled(name)
+      }
+    }
+    first = false
+  }
+})
+
+afterAll(async () => {
+  await ledger.close()
+  await db.close()
+  await rm(folder, { recursive: true, force: true })
+})
+
+describe('verify', () => {
+  it('finds nothing wrong, and every summary’s request is made again', async () => {
+    const all = await ledger.verify()
+    expect(all.problems).toEqual([])
+    expect(all.ok).toBe(true)
+    expect(all.conversations).toBeGreaterThanOrEqual(2)
+    expect(all.streams).toBeGreaterThan(all.conversations)
+    expect(all.summaries.recomputed).toBeGreaterThan(5)
+    expect(all.summaries.notRecomputed).toBe(0)
+    const one = await ledger.verify(VICTIM)
+    expect(one).toMatchObject({ ok: true, conversations: 1, streams: 1 })
+  })
+})
+
+describe('what somebody does who can write the database is found', () => {
+  let attacker: Attacker
+  beforeAll(async () => { attacker = await attack(db) })
+
+  const found = async (id?: string): Promise<readonly Problem[]> => {
+    const { ok, problems } = await ledger.verify(id)
+    expect(ok).toBe(problems.length === 0)
+    return problems
+  }
+  const revisionsOf = async (type: string): Promise<string[]> => (await db.query<{ revision: string }>('select revision from events where stream = $1 and type = $2 order by revision', [STREAM, type])).map(({ revision }) => revision)
+  const afterwards = async (work: () => Promise<void>): Promise<void> => {
+    try {
+      await work()
+    } finally {
+      await attacker.undo()
+    }
+    await ledger.projections.rebuild('all')
+    expect(await found()).toEqual([])
+  }
+
+  it('one event’s data changed', async () => {
+    await afterwards(async () => {
+      await attacker.run(`update events set data = replace(data, '"role"', '"r0le"') where stream = $1 and revision = 5`, [STREAM])
+      expect(where(await found())).toContain(`hash ${STREAM} 5`)
+      expect((await found(VICTIM))[0]).toMatchObject({ stream: STREAM, conversationId: VICTIM, revision: 5n, rule: 'hash' })
+    })
+  })
+
+  it('one removed', async () => {
+    await afterwards(async () => {
+      await attacker.run('delete from events where stream = $1 and revision = 5', [STREAM])
+      const problems = await found()
+      expect(where(problems)[0]).toBe(`order ${STREAM} 6`)
+      expect(problems[0]?.detail).toContain('revision 5 is expected: that fact is missing')
+    })
+  })
+
+  it('the last one removed, and the store not told', async () => {
+    await afterwards(async () => {
+      await attacker.run('delete from events e where stream = $1 and revision = (select max(revision) from events where stream = $1)', [STREAM])
+      expect(where(await found())[0]).toBe(`order ${STREAM} -1`)
+    })
+  })
+
+  it('two swapped', async () => {
+    await afterwards(async () => {
+      await attacker.run('update events set revision = -revision where stream = $1 and revision in (5, 6)', [STREAM])
+      await attacker.run('update events set revision = 11 + revision where stream = $1 and revision in (-5, -6)', [STREAM])
+      expect(where(await found())).toEqual(expect.arrayContaining([`hash ${STREAM} 5`, `hash ${STREAM} 6`]))
+    })
+  })
+
+  it('a summary’s text changed', async () => {
+    const [revision = ''] = await revisionsOf('ChunkSummarized')
+    await afterwards(async () => {
+      await attacker.run(`update events set data = replace(data, 'What was said', 'What was not said') where stream = $1 and revision = $2`, [STREAM, revision])
+      expect(where(await found())[0]).toBe(`hash ${STREAM} ${revision}`)
+    })
+  })
+
+  it('a summary’s text changed and the chain computed anew: what was made of it does not fit', async () => {
+    const [revision = ''] = await revisionsOf('ChunkSummarized')
+    const [archive = ''] = await revisionsOf('BatchArchived')
+    await afterwards(async () => {
+      await attacker.run(`update events set data = replace(data, 'What was said', 'What was done') where stream = $1 and revision = $2`, [STREAM, revision])
+      await attacker.rechain(STREAM)
+      expect(where(await found())).toContain(`figures ${STREAM} ${archive}`)
+    })
+  })
+
+  it('a message that was summarized changed and the chain computed anew: its summary’s request does not fit', async () => {
+    await afterwards(async () => {
+      // The last letter before a closing quote: as long as before, so that no count of tokens tells.
+      await attacker.run(`update events set data = regexp_replace(data, '[a-z](","createdAt")', 'Z\\1') where stream = $1 and type = 'MessageAppended' and revision = (select min(revision) from events where stream = $1 and type = 'MessageAppended' and data ~ '"role":"user".*[a-z]","createdAt"')`, [STREAM])
+      await attacker.rechain(STREAM)
+      const summaries = new Set((await revisionsOf('ChunkSummarized')).map((revision) => `request ${STREAM} ${revision}`))
+      expect(where(await found()).filter((each) => summaries.has(each))).toHaveLength(1)
+    })
+  })
+
+  it('a prompt changed', async () => {
+    await afterwards(async () => {
+      const [{ stream } = { stream: '' }] = await db.query<{ stream: string }>(`select stream from events where stream like 'prompt-%' order by stream limit 1`)
+      await attacker.run(`update events set data = replace(data, 'You write', 'You invent') where stream = $1`, [stream])
+      await attacker.rechain(stream)
+      expect(where(await found())).toContain(`prompt ${stream} 0`)
+    })
+  })
+
+  it.each([
+    ['changed', `update live_messages set tokens = tokens + 1 where conversation_id = 'victim' and revision = (select max(revision) from live_messages where conversation_id = 'victim')`, 'live_messages: the row {"conversation_id":"victim","message_id":'],
+    ['removed', `delete from archive_messages where conversation_id = 'victim' and revision = 5`, 'archive_messages: the row {"conversation_id":"victim","revision":"5"} is missing'],
+    ['added', `insert into archive_messages select conversation_id, 9999, message_id, author, created_at, terms, repeated, length, text, text_hash from archive_messages where conversation_id = 'victim' and revision = 5`, 'archive_messages: the row {"conversation_id":"victim","revision":"9999"} is unexpected'],
+    ['with another summary', `update batches set content = '"nothing happened"' where ctid = (select ctid from batches where conversation_id = 'victim' limit 1)`, 'batches: the row {"conversation_id":"victim","batch_id":'],
+    ['of nobody', `insert into live_messages select 'nobody', message_id, revision, role, created_at, tokens, pinned, body from live_messages limit 1`, 'live_messages has rows of conversation-nobody, which is not in the log'],
+  ])('a row of a projection %s', async (_what, statement, said) => {
+    // Readers see views; the tables behind them carry the number of their generation.
+    const tables = await db.query<{ name: string }>(`select relname as name from pg_class where relkind = 'r' and relname ~ '_g[0-9]+$'`)
+    const physical = statement.replaceAll(/\b(?:live_messages|archive_messages|batches)\b/gu, (table) => tables.find(({ name }) => name.replace(/_g\d+$/u, '') === table)?.name ?? table)
+    await afterwards(async () => {
+      await attacker.run(physical)
+      const problems = await found()
+      expect(problems.map(({ rule }) => rule)).toEqual(problems.map(() => 'rows'))
+      expect(problems.map(({ detail }) => detail)).toEqual([expect.stringContaining(said)])
+    })
+  })
+
+  describe('a chain that was computed anew, or cut, by the manifest alone', () => {
+    const file = (): string => join(folder, 'ledger.manifest')
+    const key = (): string => join(folder, 'operator.pem')
+    let manifest: Manifest
+
+    beforeAll(async () => {
+      const fingerprint = await createKeyFile(key())
+      const { name, origin } = await ledger.identity()
+      if (origin === undefined) throw new Error('the log is empty')
+      const draft = await createManifestFile(file(), { ledger: name, origin, takenAt: '2026-01-02T03:04:05.000Z' }, await readPrivateKey(key()))
+      const { ok } = await ledger.verify(undefined, { onStream: (head) => draft.add(head) })
+      const published = await draft.publish()
+      if (!ok || published.fingerprint !== fingerprint) throw new Error('the manifest could not be made')
+      manifest = await openManifestFile(file(), fingerprint)
+    })
+
+    it('holds against the log that it was taken of, also when that has grown', async () => {
+      expect((await ledger.verify(undefined, { against: manifest })).problems).toEqual([])
+      await ledger.append('later', { role: 'user', content: 'Another day.' })
+      expect((await ledger.verify(undefined, { against: manifest })).problems).toEqual([])
+      attacker = await attack(db)
+    })
+
+    it('the last message changed, the chain computed anew, the rows rebuilt', async () => {
+      await afterwards(async () => {
+        const last = (await revisionsOf('MessageAppended')).at(-1) ?? ''
+        await attacker.run(`update events set data = regexp_replace(data, '[a-z.](","createdAt")', 'Z\\1') where stream = $1 and revision = $2`, [STREAM, last])
+        await attacker.rechain(STREAM)
+        await ledger.projections.rebuild('all')
+        expect(await found()).toEqual([])
+        const { problems } = await ledger.verify(undefined, { against: manifest })
+        expect(problems).toEqual([expect.objectContaining({ stream: STREAM, rule: 'manifest', detail: expect.stringContaining('chain computed anew') })])
+        expect((await ledger.verify(VICTIM, { against: manifest })).problems).toHaveLength(1)
+      })
+    })
+
+    it('the end cut off, wherever the store counts it, the rows rebuilt', async () => {
+      await afterwards(async () => {
+        await attacker.run('delete from events where stream = $1 and revision = (select max(revision) from events where stream = $1)', [STREAM])
+        await attacker.run('update streams set revision = revision - 1 where stream = $1', [STREAM])
+        await ledger.projections.rebuild('all')
+        expect(await found()).toEqual([])
+        const { problems } = await ledger.verify(undefined, { against: manifest })
+        expect(problems).toEqual([expect.objectContaining({ stream: STREAM, rule: 'manifest', detail: expect.stringContaining('the stream was cut') })])
+      })
+    })
+
+    it('a whole stream gone', async () => {
+      await afterwards(async () => {
+        await attacker.run('delete from events where stream = $1', [STREAM])
+        await attacker.run('delete from streams where stream = $1', [STREAM])
+        await ledger.projections.rebuild('all')
+        const { problems } = await ledger.verify(undefined, { against: manifest })
+        expect(problems).toEqual([expect.objectContaining({ stream: STREAM, rule: 'manifest', detail: expect.stringContaining('the stream is gone') })])
+      })
+    })
+
+    it('a manifest that was changed, is none, or is somebody else’s is not believed', async () => {
+      const text = await readFile(file(), 'utf8')
+      const lines = text.trimEnd().split('\n')
+      const other = join(folder, 'other.manifest')
+      const opened = async (changed: string, signedBy?: string): Promise<string> => {
+        await writeFile(other, changed)
+        return await openManifestFile(other, signedBy).then(() => 'believed', (error: { readonly kind?: string }) => String(error.kind))
+      }
+      expect(await opened(text)).toBe('believed')
+      expect(await opened(text.replace(/"revision":"(\d+)"/u, (_all, revision: string) => `"revision":"${String(Number(revision) - 1)}"`))).toBe('ManifestChanged')
+      expect(await opened([...lines.slice(0, 1), ...lines.slice(2)].join('\n'))).toBe('ManifestChanged')
+      expect(await opened(lines.slice(0, -1).join('\n'))).toBe('ManifestChanged')
+      expect(await opened('')).toBe('NoManifest')
+      expect(await opened('{"a":1}\n')).toBe('NoManifest')
+      expect(await opened(text, `sha256:${'0'.repeat(64)}`)).toBe('OtherSigner')
+      // Every byte counts: one at a time, all over the file.
+      for (let at = 0; at < text.length; at += Math.max(1, Math.floor(text.length / 200))) {
+        const changed = `${text.slice(0, at)}${text[at] === 'a' ? 'b' : 'a'}${text.slice(at + 1)}`
+        expect({ at, said: await opened(changed) }).not.toEqual({ at, said: 'believed' })
+      }
+    })
+  })
+})

@@ -1,0 +1,79 @@
+/** A ledger over a database that the test can reach too, as an attacker with its password could. */
+import { createMemoryClaims } from '../../src/adapters/memory/claims.js'
+import { createMemoryWorkQueue } from '../../src/adapters/memory/work-queue.js'
+import { createPostgresBodyStore } from '../../src/adapters/postgres/body-store.js'
+import { createPostgresEventStore } from '../../src/adapters/postgres/event-store.js'
+import { migrateLog } from '../../src/adapters/postgres/schema.js'
+import { decodeMetadata, eventHash, GENESIS_HASH, metadataText } from '../../src/domain/codec.js'
+import type { PolicySettings } from '../../src/domain/policy.js'
+import { createLedger } from '../../src/entrypoints/create-ledger.js'
+import type { Ledger } from '../../src/index.js'
+import { systemClock } from '../../src/ports/clock.js'
+import type { Database } from '../../src/ports/sql.js'
+import type { Summarizer } from '../../src/ports/summarizer.js'
+import { createExtractiveSummarizer } from '../../src/summarizers/index.js'
+import { projectionsFor } from '../../projections/index.js'
+
+export async function ledgerOn(db: Database, options: { readonly policy?: PolicySettings; readonly summarizer?: Summarizer } = {}): Promise<Ledger> {
+  await migrateLog(db)
+  const store = createPostgresEventStore(db)
+  return createLedger({
+    log: { store, bodies: createPostgresBodyStore(db) },
+    name: db.name,
+    db,
+    projections: projectionsFor(store),
+    alone: true,
+    ahead: true,
+    workers: 'inside',
+    claims: createMemoryClaims(systemClock),
+    queue: createMemoryWorkQueue(systemClock),
+    summarizer: options.summarizer ?? createExtractiveSummarizer(),
+    standIn: createExtractiveSummarizer(),
+    persona: '',
+    embedding: undefined,
+    prices: {},
+    policy: options.policy,
+    actor: 'test',
+    clock: systemClock,
+    onProblem: (problem) => { throw problem instanceof Error ? problem : new Error(JSON.stringify(problem)) },
+    close: () => Promise.resolve(),
+  })
+}
+
+interface EventRow {
+  readonly position: string
+  readonly revision: string
+  readonly id: string
+  readonly stream: string
+  readonly type: string
+  readonly data: string
+  readonly metadata: string
+}
+
+/** What somebody can do who may write the database: the log refuses changes by a trigger, which its owner can take away. */
+export interface Attacker {
+  run(statement: string, values?: readonly unknown[]): Promise<void>
+  /** Computes every hash of a stream anew, so that its chain holds. */
+  rechain(stream: string): Promise<void>
+  /** Puts every event of the log back as it was when the attack began. */
+  undo(): Promise<void>
+}
+
+export async function attack(db: Database): Promise<Attacker> {
+  await db.script('alter table events disable trigger events_are_kept; drop table if exists events_before; create table events_before as select * from events; drop table if exists streams_before; create table streams_before as select * from streams')
+  return {
+    run: async (statement, values = []) => { await db.query(statement, values) },
+    async rechain(stream) {
+      let previousHash = GENESIS_HASH
+      for (const row of await db.query<EventRow>('select * from events where stream = $1 order by revision', [stream])) {
+        const event = { ...row, revision: BigInt(row.revision), position: BigInt(row.position) }
+        const read = decodeMetadata(event)
+        if (read._tag === 'Left') throw new Error(read.left.detail)
+        const hash = eventHash(event, { ...read.right, previousHash })
+        await db.query('update events set metadata = $2 where position = $1', [row.position, metadataText({ ...read.right, previousHash, hash })])
+        previousHash = hash
+      }
+    },
+    undo: async () => { await db.script('delete from events; insert into events select * from events_before; delete from streams; insert into streams select * from streams_before') },
+  }
+}

@@ -1,0 +1,33 @@
+/** What differs between rows and facts, as far as the rows have come; and a check of rows for tests that have none. */
+import type { RecordedFact } from '../../src/domain/events.js'
+import type { RowCheck } from '../../src/ports/row-check.js'
+import type { Database } from '../../src/ports/sql.js'
+import { hasCheckpoints } from '../../projections/checkpoints.js'
+import { createRowCheck } from '../../projections/compare.js'
+import type { Projection } from '../../projections/projection.js'
+
+/** One sentence for each row that differs; facts behind a projection's checkpoint are not held against it. */
+export async function rowDifferences(db: Database, projections: readonly Projection[], conversationId: string, facts: readonly RecordedFact[]): Promise<string[]> {
+  const found: string[] = []
+  for (const projection of projections) {
+    if (!(await hasCheckpoints(db))) continue
+    const [live] = await db.query<{ position: string }>(`select position from projection_checkpoints where name = $1 and state = 'live'`, [projection.name])
+    const shown = facts.filter((fact) => fact.position <= BigInt(live?.position ?? -1))
+    if (shown.length === 0) continue
+    const check = createRowCheck({
+      db,
+      projections: [projection],
+      everyConversation: false,
+      async *factsFrom(_id, revision) { yield* shown.filter((fact) => fact.revision >= revision) },
+      catchUp: () => Promise.resolve(),
+    })
+    check.begin(conversationId)
+    for (const fact of shown) check.take(fact)
+    check.end(true)
+    found.push(...(await check.finish()).map(({ detail }) => detail))
+  }
+  return found
+}
+
+/** Compares nothing. */
+export const noRows: RowCheck = { begin: () => undefined, take: () => false, end: () => false, compare: () => Promise.resolve([]), finish: () => Promise.resolve([]) }
