@@ -19,6 +19,7 @@ const SAYS: Readonly<Record<FactType, string>> = {
   EditionStarted: 'the same history is compacted again, under this configuration and by this summarizer; first in the stream of an edition, and again when a dropped one is taken up',
   EditionAdvanced: 'an edition has seen the conversation up to a revision; what follows was decided on that',
   EditionDropped: 'an edition is given up; what it recorded stays',
+  EditionCompared: 'what an edition keeps, shows and loses beside what was in force, or beside another edition; the lists are capped, the counts are not',
   EditionAdopted: 'an edition is in force: its batches, its window and its configuration; closes the books',
   EditionReverted: 'what an edition had replaced is in force again, with all messages that came since; closes the books',
   CycleUndone: 'the messages of the last cycles are live again, and what these cycles had made is out of use; closes the books',

@@ -146,6 +146,7 @@ export const archiveIndex: Projection = {
     EditionStarted: 'ignore',
     EditionAdvanced: 'ignore',
     EditionDropped: 'ignore',
+    EditionCompared: 'ignore',
     EditionAdopted: (fact) => inForce(fact),
     EditionReverted: (fact) => inForce(fact),
     CycleUndone: (fact) => inForce(fact),

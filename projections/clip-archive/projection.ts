@@ -121,6 +121,7 @@ export const clipArchive: Projection = {
     EditionStarted: 'ignore',
     EditionAdvanced: 'ignore',
     EditionDropped: 'ignore',
+    EditionCompared: 'ignore',
     CompactionFailed: 'ignore',
     CompactionCouldNotHelp: 'ignore',
     PromptRegistered: 'ignore',

@@ -115,6 +115,7 @@ export const liveMessages: Projection = {
     EditionStarted: 'ignore',
     EditionAdvanced: 'ignore',
     EditionDropped: 'ignore',
+    EditionCompared: 'ignore',
     // It lies in a stream of its own, which belongs to no conversation.
     PromptRegistered: 'ignore',
   },

@@ -34,6 +34,7 @@ export const messageIdsProjection: Projection = {
     EditionStarted: 'ignore',
     EditionAdvanced: 'ignore',
     EditionDropped: 'ignore',
+    EditionCompared: 'ignore',
     EditionAdopted: 'ignore',
     EditionReverted: 'ignore',
     CycleUndone: 'ignore',

@@ -74,7 +74,7 @@ function sideOf(state: Conversation): E.Either<LeadingTooLarge, DifferenceSide> 
 // A last line without its end would be another line than the same one with more behind it.
 const asLines = (text: string | undefined): string => (text === undefined ? '' : `${text}\n`)
 
-function textChanges(before: string | undefined, after: string | undefined): TextChange[] {
+export function textChanges(before: string | undefined, after: string | undefined): TextChange[] {
   if (before === after) return []
   return diffLines(asLines(before), asLines(after)).map(({ added, removed, value }) => ({ kind: added ? 'added' : removed ? 'removed' : 'same', text: value }))
 }

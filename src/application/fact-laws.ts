@@ -137,6 +137,7 @@ export function factLaws(state: Conversation, fact: RecordedFact): Finding[] {
     case 'EditionStarted':
     case 'EditionAdvanced':
     case 'EditionDropped':
+    case 'EditionCompared':
       return [finding('order', 'does not belong into a conversation')]
     // What closes the books has a file of its own; a failure says nothing of the conversation.
     case 'MessagesPruned':

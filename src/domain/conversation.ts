@@ -270,6 +270,7 @@ export function evolve(state: Conversation, fact: PlacedFact): Conversation {
     case 'CycleUndone':
       return takeOver(next, fact.data, revision)
     case 'EditionDropped':
+    case 'EditionCompared':
     case 'PromptRegistered':
       return next
     default:

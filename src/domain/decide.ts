@@ -35,6 +35,7 @@ export type Command =
   | { readonly type: 'RecordCouldNotHelp'; readonly trigger: Trigger }
   | { readonly type: 'StartEdition'; readonly configuration: Configuration; readonly summarizer: FactData<'EditionStarted'>['summarizer']; readonly conversationRevision: bigint; readonly pinned: readonly bigint[] }
   | { readonly type: 'DropEdition' }
+  | { readonly type: 'RecordComparison'; readonly report: FactData<'EditionCompared'> }
   // What these three put into force is a state of its own, which has to know the conversation as far as it has come.
   | { readonly type: 'AdoptEdition'; readonly edition: Conversation }
   | { readonly type: 'RevertEdition'; readonly before: Conversation }
@@ -511,6 +512,8 @@ export function decide(state: Conversation, command: Command): Decision {
       return recordCouldNotHelp(state, command.trigger)
     case 'DropEdition':
       return E.right([{ type: 'EditionDropped', data: { editionId: state.editionId ?? '' } }])
+    case 'RecordComparison':
+      return E.right([{ type: 'EditionCompared', data: command.report }])
     case 'AdoptEdition':
       return adopt(state, command.edition)
     case 'RevertEdition':

@@ -9,6 +9,7 @@ import { createProjectionRunner } from '../../projections/runner.js'
 import { originOf } from '../application/against-manifest.js'
 import { createAppendMessages } from '../application/append-messages.js'
 import { createCompact, isCompactionDue, type Compaction } from '../application/compact.js'
+import { createCompareEditions } from '../application/compare-editions.js'
 import { createCompactionWorker } from '../application/compaction-worker.js'
 import { createCompress } from '../application/compress.js'
 import { differenceBetween } from '../application/difference.js'
@@ -22,6 +23,7 @@ import { search, type SearchHit, type SearchOptions } from '../application/searc
 import { stats } from '../application/stats.js'
 import { contextIn, conversationAt, cycleRevisions, liveIn, revisionOf, VIEWS, type ViewName } from '../application/time-travel.js'
 import { conversationsOfLog, createVerify, factsFrom } from '../application/verify.js'
+import { createWhatIf } from '../application/what-if.js'
 import type { Provenance } from '../domain/codec.js'
 import { contextOf } from '../domain/context.js'
 import type { Conversation } from '../domain/conversation.js'
@@ -39,7 +41,7 @@ import type { Summarizer } from '../ports/summarizer.js'
 import type { WorkQueue } from '../ports/work-queue.js'
 import { checkRequest } from '../summarizers/check-request.js'
 import { createAgentTools } from './agent-tools.js'
-import { valueOf, type At, type ConversationSummary, type Ledger, type Undone, type WaitOptions } from './ledger.js'
+import { valueOf, type At, type ConversationSummary, type EditionsCompared, type Ledger, type Undone, type WaitOptions } from './ledger.js'
 import { problem, type Failure } from './problem.js'
 
 export interface LedgerParts {
@@ -285,6 +287,22 @@ export function createLedger(parts: LedgerParts): Ledger {
     yield conversationId
   }
 
+  const compare = createCompareEditions({ log, clock, claims: parts.claims, search: { index, ...(embedding === undefined ? {} : { embedding }) }, actor })
+  const whatIf = createWhatIf({ log, clock, extractive: parts.standIn })
+
+  const compareEditions: EditionsCompared['compare'] = async (conversationIds, editionId, { waitFor, timeout, ...given } = {}) => {
+    open()
+    // Messages are searched for evidence alone.
+    if (given.questions !== undefined) await caughtUp({ ...(waitFor === undefined ? {} : { waitFor }), ...(timeout === undefined ? {} : { timeout }) })
+    return valueOf(await compare({ conversationIds: conversationIds === 'all' ? undefined : conversationIds, editionId, ...given }), fail)
+  }
+
+  async function allConversations(): Promise<string[]> {
+    const ids: string[] = []
+    for await (const id of conversationsOfLog(log)) ids.push(id)
+    return ids
+  }
+
   const verify = createVerify({
     log,
     checkRequest,
@@ -371,6 +389,15 @@ export function createLedger(parts: LedgerParts): Ledger {
       status: () => runner.status(),
       rebuild: (names, given) => runner.rebuild(names, given),
       catchUp: () => runner.catchUp(),
+    },
+    editions: { compare: compareEditions },
+    async whatIf(conversationIds, { policies, ...given }) {
+      open()
+      if (policies.length === 0) throw bad('policies', 'are missing: name at least one')
+      const tried = policies.map(({ name, settings }) => ({ name, settings: settingsOf(settings) ?? {} }))
+      const ids = conversationIds === 'all' ? await allConversations() : conversationIds
+      if (ids.length === 0) throw bad('conversationIds', 'are missing: there is no conversation')
+      return valueOf(await whatIf({ conversationIds: ids, policies: tried, ...given }), fail)
     },
     tools: (conversationId) =>
       createAgentTools({

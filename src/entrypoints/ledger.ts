@@ -6,6 +6,7 @@ import { either as E } from 'fp-ts'
 import type { ProjectionStatus } from '../../projections/runner.js'
 import type { RebuildOptions } from '../../projections/rebuild.js'
 import type { Compaction } from '../application/compact.js'
+import type { ComparisonTotals, EditionComparison, EditionComparisons, EditionReport, LabelledQuestion } from '../application/compare-editions.js'
 import type { Compressed } from '../application/compress.js'
 import type { Difference } from '../application/difference.js'
 import type { BatchOrigin, ChunkOrigin, CycleOrigin, ExplainOptions, Explanation, OriginalMessage, PromptText, RecordedAt, TakeoverOrigin } from '../application/explain.js'
@@ -15,6 +16,7 @@ import type { ConversationStats, Stats } from '../application/stats.js'
 import type { LineSource } from '../application/trace-line.js'
 import type { ContextAsOf, LiveMessages, ViewName } from '../application/time-travel.js'
 import type { Problem, Verification, VerifyOptions, VerifyProgress } from '../application/verify.js'
+import type { Course, TriedPolicy, WhatIf, WhatIfRow } from '../application/what-if.js'
 import type { Context } from '../domain/context.js'
 import type { RecordedFact } from '../domain/events.js'
 import type { ChatMessage, MessageInput } from '../domain/message.js'
@@ -116,6 +118,30 @@ export interface StatsOptions {
   readonly onConversation?: (stats: ConversationStats) => void | Promise<void>
 }
 
+export interface CompareEditionsOptions extends WaitOptions {
+  /** Another edition; default: what was in force at the last fact of the conversation that the edition has seen. */
+  readonly against?: string
+  /** Questions with the messages that their answers stand in; those of other conversations count for nothing. */
+  readonly questions?: readonly LabelledQuestion[]
+  readonly onConversation?: (done: number, of: number) => void
+}
+
+export interface EditionsCompared {
+  /**
+   * An edition beside what was in force, or beside another edition: figures, the difference of the views, and what each keeps, shows and loses.
+   * Recorded with the edition, once for each state of it. `all` is every conversation that has the edition.
+   */
+  compare(conversationIds: readonly string[] | 'all', editionId: string, options?: CompareEditionsOptions): Promise<EditionComparisons>
+}
+
+export interface WhatIfOptions {
+  /** Settings over those that each conversation has itself, each set under a name. */
+  readonly policies: readonly TriedPolicy[]
+  /** `recorded` (default): summaries as long as the recorded ones. `extractive`: written by the strategy without a model. */
+  readonly summaries?: 'recorded' | 'extractive'
+  readonly onConversation?: (done: number, of: number) => void
+}
+
 export interface Ledger {
   /** Resolves when the messages are recorded, all or none; compaction runs behind it. The same message again records nothing. */
   append(conversationId: string, messages: MessageInput | readonly MessageInput[], options?: AppendOptions): Promise<AppendResult>
@@ -163,6 +189,9 @@ export interface Ledger {
     /** Applies what the log has; resolves at its head. */
     catchUp(): Promise<bigint>
   }
+  readonly editions: EditionsCompared
+  /** What conversations would have come to under other policies. Nothing is recorded, and no model is asked. */
+  whatIf(conversationIds: readonly string[] | 'all', options: WhatIfOptions): Promise<WhatIf>
   /** The agent's own tools, bound to its conversation. */
   tools(conversationId: string): readonly AgentTool[]
   /** Records what is new in a host's history, compacts where due, and hands back the context. Never throws. */
@@ -174,6 +203,8 @@ export interface Ledger {
 export type { BatchOrigin, ChunkOrigin, CycleOrigin, Explanation, ExplainOptions, LineSource, OriginalMessage, PromptText, RecordedAt, TakeoverOrigin }
 export type { Charge, ConversationStats, Cost, ModelUse, PriceTable, Stats }
 export type { AgentTool, ChatMessage, Compaction, Compressed, Context, ContextAsOf, ConversationSummary, Difference, LiveMessages, LogOrigin, Manifest, MessageInput, Problem, SearchHit, StreamHead, Verification, VerifyOptions, VerifyProgress, ViewName }
+export type { ComparisonTotals, EditionComparison, EditionComparisons, EditionReport, LabelledQuestion }
+export type { Course, TriedPolicy, WhatIf, WhatIfRow }
 
 /** The value of a Right; a Left is thrown by `raise`. */
 export function valueOf<L, R>(either: E.Either<L, R>, raise: (left: L) => Error): R {

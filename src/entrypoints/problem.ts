@@ -8,6 +8,7 @@ import { ProjectionStopped } from '../../projections/runner.js'
 import type { DifferenceFailure } from '../application/difference.js'
 import { UnreadableEventError } from '../application/facts.js'
 import type { ExplainFailure } from '../application/explain.js'
+import type { CompareFailure } from '../application/compare-editions.js'
 import type { PutBackFailure } from '../application/put-back.js'
 import type { CycleNotRecorded, NoSuchMoment } from '../application/time-travel.js'
 import type { LeadingTooLarge } from '../domain/context.js'
@@ -22,6 +23,7 @@ export type Fault = 'input' | 'state' | 'world' | 'data'
 
 export type Failure =
   | PutBackFailure
+  | CompareFailure
   | BadMessage
   | LeadingTooLarge
   | SummarizerFailure
@@ -104,6 +106,12 @@ function describe(failure: Failure): readonly [Fault, string] {
       return ['state', `cycle ${String(failure.cycle)} was made by edition ${failure.editionId} before it was adopted, and goes with the edition alone: \`editions revert\` puts back what it replaced`]
     case 'UndoPassesHardLimit':
       return ['state', `cycle ${String(failure.cycle)} cannot be undone: with its messages back the context would have ${String(failure.tokens)} tokens, and the hard limit is ${String(failure.limit)}`]
+    case 'NoSuchEdition':
+      return ['input', `there is no edition ${failure.editionId} of ${failure.conversationId === undefined ? 'any conversation' : `"${failure.conversationId}"`}: \`replay\` makes one, and \`editions list\` shows those that are there`]
+    case 'EditionIsDropped':
+      return ['state', `edition ${failure.editionId} of "${failure.conversationId}" was dropped: the same \`replay\` takes it up again`]
+    case 'EditionBusy':
+      return ['world', `another process is making edition ${failure.editionId} of "${failure.conversationId}": try again when it has ended`]
     case 'LeadingTooLarge':
       return ['state', `the leading system messages (${failure.messageIds.join(', ')}) take ${String(failure.tokens)} tokens, and the model's window leaves ${String(failure.limit)}`]
     case 'RevisionConflict':

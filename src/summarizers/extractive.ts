@@ -5,16 +5,16 @@
 import { either as E, taskEither as TE } from 'fp-ts'
 import { hashOf, sha256 } from '../domain/hash.js'
 import type { Sections } from '../domain/events.js'
+import { collectIdentifiers } from '../domain/identifiers.js'
 import { defaultEstimator } from '../domain/tokens.js'
 import type { MessageToSummarize, PreparedSummary, Summarizer, Summary, SummarizerFailure, SummaryJob, SummaryToFold } from '../ports/summarizer.js'
 import { clipToTokens, FORMATTER_VERSION, textOf } from './format-messages.js'
 import { sectionsOfChunk, mergedSections } from './heuristic-sections.js'
-import { collectIdentifiers } from './identifiers.js'
 import { selectSentences } from './select-sentences.js'
 import { toolActions } from './tool-actions.js'
 import { FILES_LABEL, GAP, unitsOfMessages, unitsOfSummaries, type Unit } from './units.js'
 
-export { collectIdentifiers, type Identifiers } from './identifiers.js'
+export { collectIdentifiers, type Identifiers } from '../domain/identifiers.js'
 
 export const name = 'extractive'
 /** Changes whenever the same messages may give another summary. */

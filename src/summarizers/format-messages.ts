@@ -5,6 +5,7 @@
  * whole stands in a fence whose tag is derived from its own hash, so that no content can close it.
  * Deterministic: the same messages give the same text under the same FORMATTER_VERSION.
  */
+import { cleanText, headOf, LINE_BREAK, tailOf } from '../domain/clean-text.js'
 import { sha256 } from '../domain/hash.js'
 import type { ContentPart, MessageBody, ToolCall } from '../domain/message.js'
 import { defaultEstimator } from '../domain/tokens.js'
@@ -19,37 +20,7 @@ const MAX_ARGUMENT_CHARACTERS = 2_000
 // A line below this would be little more than the note that says what is missing.
 const MIN_LINE_TOKENS = 32
 
-/** Everything that some program takes for the end of a line. */
-// oxlint-disable-next-line no-control-regex
-export const LINE_BREAK = /\r\n|[\n\r\u000b\u000c\u0085\u2028\u2029]/u
-// Colours and cursor movements of terminals: bytes that cost tokens and say nothing.
-// oxlint-disable-next-line no-control-regex
-const ANSI = /\u001b\[[0-9;?]*[ -/]*[@-~]|\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)/gu
-// oxlint-disable-next-line no-control-regex
-const CONTROL = /[\u0000-\u0008\u000e-\u001f\u007f]/gu
-
-/** Text without terminal escapes, control characters and lone surrogates, which servers refuse. */
-export function cleanText(text: string): string {
-  return text.toWellFormed().replace(ANSI, '').replace(CONTROL, '')
-}
-
 const number = (value: number): string => value.toLocaleString('en-US')
-
-const isLowSurrogate = (text: string, index: number): boolean => {
-  const unit = text.charCodeAt(index)
-  return unit >= 0xdc00 && unit <= 0xdfff
-}
-
-/** The first `units` UTF-16 units of a text, or one fewer where that would cut a pair in two. */
-export function headOf(text: string, units: number): string {
-  return text.slice(0, isLowSurrogate(text, units) ? units - 1 : units)
-}
-
-/** The last `units` UTF-16 units of a text, or one fewer where that would cut a pair in two. */
-export function tailOf(text: string, units: number): string {
-  const start = text.length - units
-  return text.slice(isLowSurrogate(text, start) ? start + 1 : start)
-}
 
 /** A text with its middle left out where it has more than `maxCharacters`, saying how many characters are missing. */
 export function shortenMiddle(text: string, maxCharacters: number): string {

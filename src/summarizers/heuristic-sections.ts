@@ -4,7 +4,7 @@
 import type { Sections } from '../domain/events.js'
 import { defaultEstimator } from '../domain/tokens.js'
 import type { SummaryToFold } from '../ports/summarizer.js'
-import { headOf } from './format-messages.js'
+import { headOf } from '../domain/clean-text.js'
 import { actionText, type ToolAction } from './tool-actions.js'
 import type { Unit } from './units.js'
 

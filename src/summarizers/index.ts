@@ -11,7 +11,7 @@ import { createStructuredSummarizer, name as structured } from './structured.js'
 
 export { createExtractiveSummarizer } from './extractive.js'
 export { createFoldInSummarizer } from './fold-in.js'
-export { collectIdentifiers, type Identifiers } from './identifiers.js'
+export { collectIdentifiers, type Identifiers } from '../domain/identifiers.js'
 export { createStructuredSummarizer } from './structured.js'
 
 /** The strategies with a model, by name. */

@@ -4,12 +4,13 @@
  */
 import { either as E, taskEither as TE } from 'fp-ts'
 import { pipe } from 'fp-ts/lib/function.js'
+import { cleanText } from '../domain/clean-text.js'
 import type { Sections } from '../domain/events.js'
 import { hashOf, sha256 } from '../domain/hash.js'
 import { defaultEstimator } from '../domain/tokens.js'
 import type { LanguageModel, LanguageModelAnswer, LanguageModelRequest } from '../ports/language-model.js'
 import type { PreparedSummary, Summarizer, SummarizerFailure, SummarizerFailureKind, Summary, SummaryJob } from '../ports/summarizer.js'
-import { cleanText, fence, formatMessages, formatSummaries, FORMATTER_VERSION, shortenToTokens } from './format-messages.js'
+import { fence, formatMessages, formatSummaries, FORMATTER_VERSION, shortenToTokens } from './format-messages.js'
 import { interpolatePrompt, type Prompt } from './prompts.js'
 
 /** What somebody may set of a strategy with a model. */

@@ -1,8 +1,9 @@
 /** Tool calls with their results as one line each: what was called, on what, and how it ended. */
+import { cleanText, headOf } from '../domain/clean-text.js'
 import type { ToolCall } from '../domain/message.js'
+import { digestOutput, type OutputDigest } from '../domain/sentences.js'
 import type { MessageToSummarize } from '../ports/summarizer.js'
-import { cleanText, headOf, textOf } from './format-messages.js'
-import { digestOutput, type OutputDigest } from './sentences.js'
+import { textOf } from './format-messages.js'
 
 /** What a tool does to the world, by its name. */
 export type ToolEffect = 'write' | 'read' | 'other'

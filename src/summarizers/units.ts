@@ -1,14 +1,15 @@
 /**
  * What may stand in an extract: the sentences of a chunk's messages and its tool calls, each with what it seems to be and what it is worth.
  */
+import { cleanText, headOf } from '../domain/clean-text.js'
+import { cuesOf, type Cues } from '../domain/cues.js'
+import { hasIdentifier } from '../domain/identifiers.js'
+import { sentencesOf } from '../domain/sentences.js'
 import { termCounts, isSingleLetter } from '../domain/text-search/terms.js'
 import { defaultEstimator } from '../domain/tokens.js'
 import type { MessageToSummarize, SummaryToFold } from '../ports/summarizer.js'
-import { cuesOf, type Cues } from './cues.js'
-import { cleanText, headOf, textOf } from './format-messages.js'
-import { hasIdentifier } from './identifiers.js'
+import { textOf } from './format-messages.js'
 import type { Candidate } from './select-sentences.js'
-import { sentencesOf } from './sentences.js'
 import { actionText, type ToolAction } from './tool-actions.js'
 
 export interface Unit extends Candidate {

@@ -1,6 +1,7 @@
 /** The examples of the documentation, run as they stand. */
 import { describe, expect, it } from '@jest/globals'
 import { agentLoop } from '../../examples/agent-loop.js'
+import { edition } from '../../examples/edition.js'
 import { firstCompaction } from '../../examples/first-compaction.js'
 import { ownSummarizer } from '../../examples/own-summarizer.js'
 import { timeTravel } from '../../examples/time-travel.js'
@@ -27,6 +28,14 @@ describe('examples', () => {
     expect(lines[2]).toContain('among what was compacted')
     expect(lines[4]).toMatch(/^cycle 1: [1-9]\d* messages left, [1-9]\d* batches came, /u)
   })
+
+  it('edition: another prompt keeps the rule that the first one forgot; adopted it is shown, and put back the context is what it was', async () => {
+    const { report, contexts: [before, adopted, reverted] } = await edition(() => undefined)
+    const rules = report.losses.find(({ kind }) => kind === 'constraints')
+    expect(rules).toMatchObject({ against: { kept: 0 }, gained: { kept: { items: [{ text: 'Never deploy from a branch.', mentions: 1 }, { text: expect.stringContaining('REL-412'), mentions: 1 }] } } })
+    expect([before.includes('Never deploy'), adopted.includes('Never deploy')]).toEqual([false, true])
+    expect(reverted).toBe(before)
+  }, 60_000)
 
   it('agent-loop: the agent reads its own memory', async () => {
     const lines: string[] = []

@@ -96,6 +96,7 @@ export function silent(name: string, tables: readonly Table[], answers: Partial<
       EditionStarted: 'ignore',
       EditionAdvanced: 'ignore',
       EditionDropped: 'ignore',
+      EditionCompared: 'ignore',
       EditionAdopted: 'ignore',
       EditionReverted: 'ignore',
       CycleUndone: 'ignore',

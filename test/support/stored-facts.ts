@@ -127,6 +127,31 @@ export const storedFacts: Readonly<Record<`${Fact['type']}-v${number}`, Fact>> =
   },
   'EditionAdvanced-v1': { type: 'EditionAdvanced', data: { conversationRevision: 27n } },
   'EditionDropped-v1': { type: 'EditionDropped', data: { editionId: '5d41402abc4b' } },
+  'EditionCompared-v1': {
+    type: 'EditionCompared',
+    data: {
+      editionId: '5d41402abc4b',
+      editionRevision: 12n,
+      against: { editionId: '7d793037a076', editionRevision: 9n },
+      conversationRevision: 31n,
+      figures: {
+        against: { contextTokens: 5_100, viewTokens: 1_900, batches: 6, depth: 1, cycles: 3, messagesCompressed: 60, calls: 9, tokensBought: 21_000 },
+        edition: { contextTokens: 4_700, viewTokens: 1_500, batches: 4, depth: 0, cycles: 2, messagesCompressed: 60, calls: 4, tokensBought: 12_000 },
+      },
+      viewLines: { same: 2, removed: 14, added: 11 },
+      losses: [
+        {
+          kind: 'files',
+          total: 7,
+          against: { kept: 6, shown: 4 },
+          edition: { kept: 5, shown: 5 },
+          lost: { kept: { count: 2, items: [{ text: 'src/harbour/tides.ts', messageId: 'm00004', mentions: 3 }] }, shown: { count: 0, items: [] } },
+          gained: { kept: { count: 1, items: [{ text: '潮汐.csv', messageId: 'm00009', mentions: 1 }] }, shown: { count: 1, items: [{ text: '潮汐.csv', messageId: 'm00009', mentions: 1 }] } },
+        },
+      ],
+      evidence: { questions: 4, total: 5, against: 5, edition: 4, lost: { count: 1, items: [{ text: 'When is high water?', messageId: 'm00004', mentions: 1 }] }, gained: { count: 0, items: [] } },
+    },
+  },
   'EditionAdopted-v1': { type: 'EditionAdopted', data: { editionId: '5d41402abc4b', editionRevision: 12n, conversationRevision: 31n, ...takeover } },
   'EditionReverted-v1': { type: 'EditionReverted', data: { editionId: '5d41402abc4b', restores: '7d793037a076', adoptedAt: 32n, ...takeover } },
   'CycleUndone-v1': { type: 'CycleUndone', data: { undone: [{ cycle: 3, revision: 30n }, { cycle: 2, revision: 26n }], restsUntilMessages: 47, ...takeover } },

@@ -1,6 +1,7 @@
 /** The commands: their words, their flags, and the file that runs each, which is loaded when it is called. */
 import type { Options, PositionalOptions } from 'yargs'
 import type { WaitOptions } from '../ledger.js'
+import { InputError } from './errors.js'
 import type { Given } from './given.js'
 
 export interface Command {
@@ -35,6 +36,7 @@ function waitOf(given: Given): WaitOptions {
 const FORMATS = ['text', 'json', 'openai'] as const
 const KINDS = ['all', 'messages', 'batches'] as const
 const VIEWS = ['clip-archive', 'session-summary'] as const
+const SUMMARIES = ['recorded', 'extractive'] as const
 const ROLES = ['user', 'assistant', 'system', 'developer', 'tool'] as const
 
 export const commands: readonly Command[] = [
@@ -224,6 +226,23 @@ export const commands: readonly Command[] = [
     },
   },
   {
+    words: 'replay [conversations..]',
+    describe: 'Try other policies on what is recorded, with --dry-run',
+    positionals: { conversations: { type: 'string', array: true, describe: 'Ids of the conversations' } },
+    options: {
+      all: { type: 'boolean', default: false, describe: 'Every conversation' },
+      'dry-run': { type: 'boolean', default: false, describe: 'Record nothing, and call no model: only show what the policies would come to' },
+      policy: text('JSON file of policy settings to try, over those that are recorded; may be given more than once'),
+      summaries: text('As long as those that are recorded, or written by the strategy without a model [default: recorded]', SUMMARIES),
+    },
+    examples: [['$0 replay --all --dry-run --policy small.json --policy large.json', 'cycles, calls and tokens under each']],
+    async run(given) {
+      if (!given.is('dry-run')) throw new InputError('Usage', 'replay goes with --dry-run')
+      const { whatIfCommand } = await import('./what-if.js')
+      await whatIfCommand(given)
+    },
+  },
+  {
     words: 'verify [conversation]',
     describe: 'Prove that nothing was lost: laws, order, hashes, origins, rows',
     positionals: { conversation: { type: 'string', describe: 'Id of the conversation [default: all, and the prompts]' } },
@@ -354,8 +373,25 @@ const compactionCommands: readonly Command[] = [
   },
 ]
 
+const editionCommands: readonly Command[] = [
+  {
+    words: 'compare <edition> [conversations..]',
+    describe: 'Show what an edition keeps and loses beside what was in force',
+    positionals: { edition: { type: 'string', demandOption: true, describe: 'Id of the edition' }, conversations: { type: 'string', array: true, describe: 'Ids of conversations [default: all that have it]' } },
+    options: {
+      against: text('Another edition to compare it with [default: what was in force]'),
+      questions: text('JSON Lines of { question, evidence: [message ids], answerable? }: which evidence gets out of reach'),
+    },
+    async run(given) {
+      const { runCompareEditions } = await import('./compare-editions.js')
+      await runCompareEditions(given.flags, { editionId: given.word('edition'), conversationIds: given.words('conversations'), against: given.text('against'), questions: given.text('questions'), json: given.json })
+    },
+  },
+]
+
 /** Commands of two words. */
 export const groups: readonly CommandGroup[] = [
   { word: 'projections', describe: 'The read models: kept, how far they are, and anew from the log', commands: projectionCommands },
+  { word: 'editions', describe: 'The same history compacted again, beside what is in force', commands: editionCommands },
   { word: 'compaction', describe: 'Compaction by workers', commands: compactionCommands },
 ]

@@ -56,6 +56,11 @@ export function describeFact(fact: RecordedFact): string {
       return `has seen the conversation up to revision ${String(fact.data.conversationRevision)}`
     case 'EditionDropped':
       return `edition ${fact.data.editionId} is given up`
+    case 'EditionCompared': {
+      const { against, losses, conversationRevision } = fact.data
+      const lost = losses.reduce((sum, kind) => sum + kind.lost.kept.count, 0)
+      return `compared with ${against === undefined ? 'what was in force' : `edition ${against.editionId}`} as of revision ${String(conversationRevision)}: of ${many(losses.reduce((sum, kind) => sum + kind.total, 0), 'name, number and constraint', 'names, numbers and constraints')} it loses ${count(lost)} that the other side keeps`
+    }
     case 'EditionAdopted':
       return `edition ${fact.data.editionId} is in force: ${takeoverLine(fact.data)}`
     case 'EditionReverted':

@@ -43,7 +43,7 @@ const wordsOf = (before: string, after: string): string =>
 const linesOf = (text: string): string[] => shown(text).replace(/\n$/u, '').split('\n')
 
 /** The lines of the view that changed, with a few beside them that did not. */
-function viewLines(changes: Difference['view']): string[] {
+export function viewLines(changes: Difference['view']): string[] {
   const lines: string[] = []
   for (const [at, { kind, text }] of changes.entries()) {
     const own = linesOf(text)

@@ -11,6 +11,8 @@ export interface Given {
   /** Of a word that yargs demands. */
   word(name: string): string
   words(name: string): readonly string[]
+  /** Of a flag that may be given more than once. */
+  several(name: string): readonly string[]
   is(name: string): boolean
   /** A whole number from 0. */
   whole(name: string): number | undefined
@@ -34,6 +36,10 @@ export function givenBy(flags: Flags): Given {
     words(name) {
       const value = flags[name]
       return Array.isArray(value) ? value.map(String) : []
+    },
+    several(name) {
+      const value = flags[name]
+      return Array.isArray(value) ? value.map(String) : typeof value === 'string' ? [value] : []
     },
     is: (name) => flags[name] === true,
     whole(name) {

@@ -24,10 +24,15 @@ const DECISION = words(
   String.raw`decid\w+|decision|chose|chosen|choose|let'?s (?:go with|use|do|keep|not)|(?:go|going|went) with|instead of|rather than|settled? on|agreed?|switch(?:ed)? to|we(?:'ll| will) use|opted|the plan is|approach|entschieden|entscheid\p{L}*|beschlossen|stattdessen|vereinbart|décid\p{L}+|choisi\p{L}*|plutôt que|au lieu de|decid\p{L}+|elegi\p{L}*|en lugar de|en vez de|acordamos|scelto|deciso|escolh\p{L}+|решил\p{L}*|решено|выбра\p{L}+|вместо|договорил\p{L}*`,
   '决定|決定|选择|選擇|采用|採用|改用|改成|就用|就这样|同意|确定|確定|決め|にしましょう|にします|ことにし|採用|選び|選択|方針|결정|하기로|선택|채택|대신',
 )
+// What binds; the words behind these in CONSTRAINT only make it likely.
+const BINDING = String.raw`must(?:n'?t| not)?|never|don'?t|do not|always|required?|make sure|ensure|no more than|at most|at least|avoid|not allowed|forbidden|muss|müssen|niemals|nie|darf|dürfen|immer|unbedingt|auf keinen fall|doit|doivent|jamais|toujours|il faut|interdit|ne pas|debe\p{L}*|nunca|siempre|hay que|prohibido|deve|sempre|нельзя|никогда|всегда|должен|должны|обязательно`
+const BINDING_CJK = '必须|必須|不要|不能|不可|禁止|务必|務必|一定要|只能|请勿|不许|千万|最多|至少|必ず|しないで|てはいけ|ではいけ|べき|반드시|하지 ?마|금지|말아|절대|항상|꼭|최대|최소'
 const CONSTRAINT = words(
-  String.raw`must(?:n'?t| not)?|never|don'?t|do not|does not need|always|only|should(?:n'?t| not)?|required?|requires|make sure|ensure|no more than|at most|at least|avoid|not allowed|cannot|can'?t|forbidden|without|keep in mind|remember|important|deadline|budget|limit|muss|müssen|niemals|nie|darf|dürfen|immer|unbedingt|auf keinen fall|nur|bitte|nicht|doit|doivent|jamais|toujours|il faut|interdit|ne pas|seulement|n'oublie\p{L}*|debe\p{L}*|nunca|siempre|hay que|prohibido|solo|sólo|no olvides|deve|sempre|mai|не надо|нельзя|никогда|всегда|должен|должны|обязательно|только|нужно`,
-  '必须|必須|不要|不能|不可|禁止|务必|務必|一定要|只能|只要|请勿|不许|千万|记得|記得|別忘|别忘|要求|最多|至少|必ず|しないで|てはいけ|ではいけ|てください|て下さい|ないで|べき|だけにし|忘れないで|반드시|하지 ?마|금지|해야|말아|해 ?주세요|절대|항상|꼭|최대|최소',
+  String.raw`${BINDING}|does not need|only|should(?:n'?t| not)?|requires|cannot|can'?t|without|keep in mind|remember|important|deadline|budget|limit|nur|bitte|nicht|seulement|n'oublie\p{L}*|solo|sólo|no olvides|mai|не надо|только|нужно`,
+  `${BINDING_CJK}|只要|记得|記得|別忘|别忘|要求|てください|て下さい|ないで|だけにし|忘れないで|해야|해 ?주세요`,
 )
+const BINDS = words(BINDING, BINDING_CJK)
+const NEGATED = words(String.raw`no|not|never|none|without|avoid|forbidden|cannot|\p{L}+n['’]t|nicht|kein\p{L}*|nie|niemals|ohne|ne|pas|jamais|sans|interdit|nunca|jamás|sin|não|sem|non|mai|senza|не|нет|нельзя|никогда|без`, '不|没|沒|无|無|勿|禁|别|ない|ません|なし|않|마|말|금지|없|안 ')
 const PREFERENCE = words(
   String.raw`prefer\w*|i (?:really )?(?:like|love|hate|want|need|enjoy)|i'?d (?:like|love|rather|prefer)|favou?rite|allergic|allergy|my (?:name|wife|husband|son|daughter|dog|cat|job|goal|birthday|address|phone|email)|interested in|passionate|looking for|ich (?:mag|möchte|will|bevorzuge)|lieber|am liebsten|je (?:préfère|veux|voudrais)|j'aime|prefiero|quiero|me gusta\p{L}*|me encanta|vorrei|preferisco|prefiro|gosto|предпочита\p{L}+|люблю|хочу|нравится|меня зовут`,
   '喜欢|喜歡|想要|想去|讨厌|討厭|希望|偏好|最爱|最愛|过敏|過敏|我叫|我是|我想|需要|好き|嫌い|欲しい|ほしい|したい|たいです|希望|苦手|得意|趣味|私は|좋아|싫어|원해|원하|싶|선호|제 이름|필요',
@@ -66,6 +71,12 @@ export function cuesOf(text: string): Cues {
     filler: FILLER.test(text),
   }
 }
+
+/** Whether a sentence binds whoever goes on: says what must be, or must not. */
+export const isConstraint = (text: string): boolean => BINDS.test(text) && !QUESTION.test(text)
+
+/** Whether a text says no to something. */
+export const isNegated = (text: string): boolean => NEGATED.test(text)
 
 /**
  * Whether a line of a tool's output reports an error. Logs, diffs and listings speak of errors all the time, so the word alone is not

@@ -1,7 +1,7 @@
 /**
  * Sentences of a text in any script, with the work bounded: `Intl.Segmenter` is exact and slow, so lines go first and huge texts are sampled.
  */
-import { cleanText, headOf, LINE_BREAK, tailOf } from './format-messages.js'
+import { cleanText, headOf, LINE_BREAK, tailOf } from './clean-text.js'
 import { reportsError } from './cues.js'
 
 /** A sentence, and whether it was code rather than speech. */

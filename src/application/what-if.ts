@@ -1,0 +1,242 @@
+/**
+ * What another policy would have come to: the same history seen message by message under each policy, with summaries that cost nothing, and
+ * nothing recorded. The figures are of cycles, calls and tokens, for who chooses a policy before it is paid for; what a summary would have
+ * said is no part of them.
+ *
+ * A host sends one request for each assistant's message: the context as it stood right before that message. With recorded summaries a model is
+ * stood in for by a text as long as this conversation's summaries were on average, and never longer than the policy allows.
+ */
+import { either as E, taskEither as TE } from 'fp-ts'
+import { summaryOf } from '../domain/batch.js'
+import { contextOf } from '../domain/context.js'
+import { evolve, initialState, type Conversation } from '../domain/conversation.js'
+import { hashOf, sha256 } from '../domain/hash.js'
+import { conversationStream } from '../domain/ids.js'
+import { hardLimit, resolvePolicy, type BadPolicy, type PolicySettings } from '../domain/policy.js'
+import { defaultEstimator, estimatorNamed } from '../domain/tokens.js'
+import type { Clock } from '../ports/clock.js'
+import type { PreparedSummary, Summarizer, SummaryJob } from '../ports/summarizer.js'
+import type { CompactFailure } from './buy-summaries.js'
+import { decodeFact, isOfType } from './facts.js'
+import type { CommandFailure } from './handle-command.js'
+import { loadConversation, type Log } from './load-conversation.js'
+import { openReplay } from './replay-conversation.js'
+
+/** A policy to try: settings over those that a conversation has itself. */
+export interface TriedPolicy {
+  readonly name: string
+  readonly settings: PolicySettings
+}
+
+export interface WhatIfRequest {
+  readonly conversationIds: readonly string[]
+  readonly policies: readonly TriedPolicy[]
+  /**
+   * `recorded` (the default): summaries as long as the recorded ones were; `extractive`: the strategy without a model writes them, which takes
+   * longer. A conversation without a recorded summary has extractive ones either way.
+   */
+  readonly summaries?: 'recorded' | 'extractive' | undefined
+  readonly onConversation?: ((done: number, of: number) => void) | undefined
+}
+
+/** What one way of compacting a conversation comes to. */
+export interface Course {
+  readonly cycles: number
+  /** Summaries asked of the summarizer. */
+  readonly calls: number
+  /** Tokens of the contexts that were sent, over all requests. */
+  readonly tokensSent: number
+  readonly requests: number
+  /** Tokens of the largest context that was sent. */
+  readonly largestContext: number
+  /** Tokens of the context at each request, in order. */
+  readonly contexts: readonly number[]
+  /** Requests whose context would not have fitted the model's window; only without compaction. */
+  readonly aboveWindow: number
+  /** Why it went no further than its last request. */
+  readonly stopped?: CompactFailure
+}
+
+export interface WhatIfRow {
+  readonly name: string
+  /** `recorded`: today's policy, as it really went. `none`: every message, always. `tried`: one of the policies that were asked for. */
+  readonly kind: 'recorded' | 'none' | 'tried'
+  /** Of each conversation, in the order asked for. */
+  readonly courses: readonly Course[]
+}
+
+export interface WhatIf {
+  readonly conversationIds: readonly string[]
+  readonly rows: readonly WhatIfRow[]
+}
+
+export type WhatIfFailure = CommandFailure | BadPolicy | { readonly kind: 'NoSuchConversation'; readonly conversationId: string }
+
+export interface WhatIfDependencies {
+  readonly log: Log
+  readonly clock: Clock
+  /** Summarizes without a model. */
+  readonly extractive: Summarizer
+}
+
+const RULE = 'A text of the length of the recorded summaries.'
+
+/** Writes what says nothing, and is as long as the recorded summaries are on average. */
+function fillerSummarizer(tokens: number, windowTokens: number): Summarizer {
+  const facts = { strategy: 'what-if', provider: 'none', model: 'what-if-1' }
+  return {
+    ...facts,
+    windowTokens,
+    prepare(job): PreparedSummary {
+      const length = Math.max(1, Math.min(tokens, job.maxSummaryTokens))
+      return { job, ...facts, parameters: { length }, prompt: { name: 'what-if', sha256: sha256(RULE), text: RULE }, formatterVersion: 1, requestHash: hashOf({ ...facts, length, of: namesOf(job) }), request: length }
+    },
+    // Four characters a token, by any estimator that counts Latin letters as the default does.
+    summarize: ({ request }) => TE.right({ text: 'filler. '.repeat(Math.ceil(Number(request) / 2)).slice(0, Number(request) * 4 - 1), durationMs: 0 }),
+  }
+}
+
+const namesOf = (job: SummaryJob): readonly string[] => (job.kind === 'chunk' ? job.messages.map(({ messageId }) => messageId) : job.summaries.map(({ startTime, endTime }) => `${startTime} ${endTime}`))
+
+/** Tokens of the context that a host would send of a state. */
+function contextTokens(state: Conversation): number {
+  // Nothing has to be shortened below the hard limit, and then the state's own number is the context's.
+  if (state.configuration === undefined || state.tokens <= hardLimit(state.configuration.policy)) return state.tokens
+  const context = contextOf(state)
+  return E.isRight(context) ? context.right.tokens : state.tokens
+}
+
+/** Requests one after the other, and what they come to. */
+function createCourse(): { send(tokens: number): void; result(more: Pick<Course, 'cycles' | 'calls'> & { readonly window?: number | undefined; readonly stopped?: CompactFailure | undefined }): Course } {
+  const contexts: number[] = []
+  return {
+    send: (tokens) => void contexts.push(tokens),
+    result: ({ cycles, calls, window, stopped }) => ({
+      cycles,
+      calls,
+      tokensSent: contexts.reduce((sum, tokens) => sum + tokens, 0),
+      requests: contexts.length,
+      largestContext: contexts.reduce((most, tokens) => Math.max(most, tokens), 0),
+      contexts,
+      aboveWindow: window === undefined ? 0 : contexts.filter((tokens) => tokens > window).length,
+      ...(stopped === undefined ? {} : { stopped }),
+    }),
+  }
+}
+
+interface AsItWent {
+  readonly recorded: Course
+  readonly none: Course
+  /** Tokens of a recorded summary on average; undefined where there is none. */
+  readonly summaryTokens: number | undefined
+}
+
+/** How it really went, and how it would have gone without compaction. */
+async function asItWent(log: Log, conversationId: string): Promise<AsItWent> {
+  const [recorded, none] = [createCourse(), createCourse()]
+  let state = initialState(conversationId)
+  let all = 0
+  let cycles = 0
+  let calls = 0
+  let summaries = 0
+  let summaryTokens = 0
+  for await (const stored of log.store.readStream(conversationStream(conversationId))) {
+    const fact = await decodeFact(stored, log.bodies)
+    if (isOfType(fact, 'MessageAppended')) {
+      if (fact.data.role === 'assistant' && state.messagesAppended > 0) {
+        recorded.send(contextTokens(state))
+        none.send(all)
+      }
+      all += fact.data.tokens
+    }
+    state = evolve(state, fact)
+    if (isOfType(fact, 'MessagesPruned')) cycles += 1
+    if (isOfType(fact, 'ChunkSummarized', 'BatchesResummarized')) {
+      const estimator = state.configuration === undefined ? defaultEstimator : estimatorNamed(state.configuration.estimator)
+      summaries += 1
+      summaryTokens += estimator.text(isOfType(fact, 'ChunkSummarized') ? fact.data.summary : summaryOf(fact.data))
+      if (fact.data.summarizer.reused !== true) calls += 1
+    }
+  }
+  const window = state.configuration === undefined ? undefined : hardLimit(state.configuration.policy)
+  return {
+    recorded: recorded.result({ cycles, calls }),
+    none: none.result({ cycles: 0, calls: 0, window }),
+    summaryTokens: summaries === 0 ? undefined : Math.round(summaryTokens / summaries),
+  }
+}
+
+/** Builds the use case. It only reads. */
+export function createWhatIf({ log, clock, extractive }: WhatIfDependencies): (request: WhatIfRequest) => Promise<E.Either<WhatIfFailure, WhatIf>> {
+  async function tried(conversation: Conversation, { settings }: TriedPolicy, summarizer: Summarizer): Promise<E.Either<WhatIfFailure, Course>> {
+    const { configuration } = conversation
+    if (configuration === undefined) return E.left({ kind: 'NotConfigured' })
+    const own = { ...configuration.settings, ...settings }
+    // How large a chunk may be follows from the window of the summarizer that there is, not of what stands in for it here.
+    const policy = resolvePolicy({ chunkMaxTokens: configuration.policy.chunkMaxTokens, ...own })
+    if (E.isLeft(policy)) return policy
+    const course = createCourse()
+    let before = 0
+    let seen = 0
+    const { strategy, provider, model } = summarizer
+    const replay = await openReplay(
+      // Prompts are registered in the log where they are used in earnest.
+      { log, clock, summarizer, persona: '', registerPrompt: () => Promise.resolve(), actor: 'what-if' },
+      // An edition of this name is never recorded: ids of editions are shorter.
+      { editionId: clock.newId().replaceAll('-', ''), configuration: { ...configuration, settings: own, policy: policy.right }, summarizer: { strategy, provider, model }, conversation },
+      {
+        recording: false,
+        onMessage(state) {
+          // The message that was seen now is the last of the window, or leads, and then it is no assistant's.
+          if (state.window.at(-1)?.role === 'assistant' && seen > 0) course.send(before)
+          seen += 1
+          before = contextTokens(state)
+        },
+      },
+    )
+    if (E.isLeft(replay)) return replay
+    const reached = await replay.right.advance()
+    const { cycles } = replay.right.state()
+    return E.right(course.result({ cycles, calls: replay.right.spent.calls, stopped: reached.kind === 'stopped' ? reached.failure : undefined }))
+  }
+
+  return async ({ conversationIds, policies, summaries = 'recorded', onConversation }) => {
+    const recorded: Course[] = []
+    const none: Course[] = []
+    const courses: Course[][] = policies.map(() => [])
+    for (const conversationId of conversationIds) {
+      const conversation = await loadConversation(log, conversationId)
+      if (conversation.revision < 0n) return E.left({ kind: 'NoSuchConversation', conversationId })
+      const went = await asItWent(log, conversationId)
+      recorded.push(went.recorded)
+      none.push(went.none)
+      const summarizer = summaries === 'extractive' || went.summaryTokens === undefined ? extractive : fillerSummarizer(went.summaryTokens, extractive.windowTokens)
+      for (const [at, policy] of policies.entries()) {
+        const course = await tried(conversation, policy, summarizer)
+        if (E.isLeft(course)) return course
+        courses[at]?.push(course.right)
+      }
+      onConversation?.(recorded.length, conversationIds.length)
+    }
+    const rows: WhatIfRow[] = [
+      { name: 'as recorded', kind: 'recorded', courses: recorded },
+      { name: 'no compaction', kind: 'none', courses: none },
+      ...policies.map(({ name }, at): WhatIfRow => ({ name, kind: 'tried', courses: courses[at] ?? [] })),
+    ]
+    return E.right({ conversationIds, rows })
+  }
+}
+
+/** The figures of a row over all conversations. */
+export function totalOf({ courses }: WhatIfRow): Omit<Course, 'contexts' | 'stopped'> & { readonly stopped: number } {
+  const of = (figure: (course: Course) => number): number => courses.reduce((sum, course) => sum + figure(course), 0)
+  return {
+    cycles: of(({ cycles }) => cycles),
+    calls: of(({ calls }) => calls),
+    tokensSent: of(({ tokensSent }) => tokensSent),
+    requests: of(({ requests }) => requests),
+    largestContext: courses.reduce((most, { largestContext }) => Math.max(most, largestContext), 0),
+    aboveWindow: of(({ aboveWindow }) => aboveWindow),
+    stopped: of(({ stopped }) => (stopped === undefined ? 0 : 1)),
+  }
+}
