@@ -1,5 +1,5 @@
 /**
- * Rebuilding all three read models from the log, their indexes included; beside `COPY` of the very rows that come out of it into empty tables,
+ * Rebuilding all read models from the log, their indexes included; beside `COPY` of the very rows that come out of it into empty tables,
  * then the same keys and indexes. `COPY` is told the rows; a rebuild reads facts, decodes them and works the rows out.
  */
 import { PGlite } from '@electric-sql/pglite'
@@ -106,7 +106,7 @@ async function measure(bench: Bench, db: Database, target: Target): Promise<Figu
   const facts = (value: number): string => `${Math.round(value).toLocaleString('en')} facts/s`
   const copy = { name: 'COPY of the same rows, keys and indexes', value: speed(median(rounds.copy)) }
   return [
-    atLeastShare('rebuild of all three read models', speed(median(rounds.rebuild)), copy, 0.3, facts, `${events.toLocaleString('en')} facts, ${(CONVERSATIONS * MESSAGES).toLocaleString('en')} messages among them; keys after the COPY, as is fastest`),
+    atLeastShare('rebuild of all read models', speed(median(rounds.rebuild)), copy, 0.3, facts, `${events.toLocaleString('en')} facts, ${(CONVERSATIONS * MESSAGES).toLocaleString('en')} messages among them; keys after the COPY, as is fastest`),
     told('the runner’s first fill, for comparison', speed(firstFill), facts, copy),
   ]
 }

@@ -28,6 +28,7 @@ const groups: Readonly<Record<string, () => Promise<{ group: Group }>>> = {
   migrate: async () => await import('./migrate.js'),
   verify: async () => await import('./verify.js'),
   'slow-model': async () => await import('./slow-model.js'),
+  adopt: async () => await import('./adopt.js'),
 }
 const engines: readonly Engine[] = ['native', 'pglite']
 export const resultsFolder = join(root, 'bench', '.results')

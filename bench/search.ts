@@ -32,7 +32,7 @@ const scanOf = (words: readonly string[]): string => {
   const found = words.map((_word, at) => `(strpos(lower(text), $${String(at + 1)}) > 0)::int`).join(' + ')
   return `select * from (
     select conversation_id, message_id as id, text, ${found} as found from archive_messages
-    union all select conversation_id, batch_id, text, ${found} from archive_batches where active
+    union all select conversation_id, batch_id, text, ${found} from archive_batches join archive_batch_states using (conversation_id, batch_id) where active
   ) every where found > 0 order by found desc limit 10`
 }
 

@@ -2,13 +2,13 @@
  * The loop that the runner and a rebuild share: read a batch of facts, turn it into rows, commit rows and checkpoints together.
  *
  * Several projections take the same batch, decoded once. Where conversations are spread over partitions, each partition commits its own
- * transaction on its own connection, all of a batch at the same time: decoding is one processor's work, and storing that of others.
+ * transaction on its own connection, all of a batch at the same time: decoding is one processor's work, and storing that of others. A transaction is of
+ * all projections that take the batch, which is what makes an adopted edition appear in all of them at once.
  * A fact that cannot be read, answered or stored stops the projections and the partition that it concerns, right before it and by name;
  * everything before it is applied, and the others go on.
  */
 import { claimOf } from '../src/domain/codec.js'
 import type { RecordedFact } from '../src/domain/events.js'
-import { CONVERSATION_PREFIX } from '../src/domain/ids.js'
 import type { EventStore, StoredEvent } from '../src/ports/event-store.js'
 import type { Database, Sql } from '../src/ports/sql.js'
 import { advance, recordStop, type EventMark, type Generation, type Place, type Stop } from './checkpoints.js'
@@ -16,6 +16,7 @@ import { createNet, type NetChanges } from './fold.js'
 import { partitionOfStream } from './partitions.js'
 import { changesOf, type Projection } from './projection.js'
 import { CellRefused, writeNet } from './store.js'
+import { PROJECTED_PREFIXES } from './streams.js'
 
 /** What projections live from. */
 export interface ProjectionSource {
@@ -97,7 +98,7 @@ function createReader({ store, decode }: Pick<ProjectionSource, 'store' | 'decod
       if (stored === undefined) {
         // Asked before the events: what is committed until then is among them, so up to here the log was seen even where no event matched.
         head = await store.head()
-        stored = store.readAll({ after, prefix: CONVERSATION_PREFIX })[Symbol.asyncIterator]()
+        stored = store.readAll({ after, prefix: PROJECTED_PREFIXES })[Symbol.asyncIterator]()
       }
       let characters = 0
       let events = 0
@@ -248,7 +249,7 @@ async function commit(db: Sql, steps: readonly Step[], { fence, isQuick, applied
 /** The facts of a step, once more from the log. */
 async function factsOf({ store, decode }: Pick<ProjectionSource, 'store' | 'decode'>, { target, upTo }: Step): Promise<RecordedFact[]> {
   const facts: RecordedFact[] = []
-  for await (const stored of store.readAll({ after: target.position, prefix: CONVERSATION_PREFIX })) {
+  for await (const stored of store.readAll({ after: target.position, prefix: PROJECTED_PREFIXES })) {
     if (stored.position > upTo) break
     if (partitionOfStream(stored.stream, target.partitions) === target.partition) facts.push(await decode(stored))
   }
@@ -314,12 +315,15 @@ async function applyPart(source: ProjectionSource, steps: readonly Step[], manne
  */
 async function applyBatch(source: ProjectionSource, batch: Prepared, manner: Manner): Promise<'applied' | 'moved'> {
   const parts = new Map<string, Step[]>()
-  const isSmall = batch.events <= TOGETHER
+  // What one fact changes in several read models is in one transaction, so that no reader sees it in one of them and not yet in the other. A partition
+  // is that for all of them where they are divided alike; where they are not, only the whole is.
+  const isDividedAlike = new Set(batch.steps.map(({ target }) => target.partitions)).size <= 1
+  const isOne = batch.events <= TOGETHER || !isDividedAlike
   for (const step of batch.steps) {
     const { partition, partitions, stop } = step.target
     // A target may have stopped since the batch was prepared.
     if (stop !== undefined) continue
-    const part = isSmall ? 'all' : `${String(partition)}/${String(partitions)}`
+    const part = isOne ? 'all' : `${String(partition)}/${String(partitions)}`
     parts.set(part, [...(parts.get(part) ?? []), step])
   }
   const done = await Promise.allSettled([...parts.values()].map((steps) => applyPart(source, steps, manner)))

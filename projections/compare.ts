@@ -21,8 +21,11 @@ import { physicalName } from './store.js'
 export interface RowCheckDependencies {
   readonly db: Database
   readonly projections: readonly Projection[]
-  /** Facts of a conversation from a revision on, for what was appended meanwhile. */
-  readonly factsFrom: (conversationId: string, revision: bigint) => AsyncIterable<RecordedFact>
+  /**
+   * Facts of a conversation and its editions behind those that were seen, for what was appended meanwhile; those of the editions first.
+   * @param seen the last revision of a stream that was seen, -1n where none was
+   */
+  readonly factsFrom: (conversationId: string, seen: (stream: string) => bigint) => AsyncIterable<RecordedFact>
   /** Brings the rows to the head of the log. */
   readonly catchUp: () => Promise<void>
   /** True where every conversation of the log is given, so that a row of any other is one too many. */
@@ -66,8 +69,8 @@ interface Rows {
 }
 
 class ConversationRows {
-  revision = -1n
   position = -1n
+  private readonly revisions = new Map<string, bigint>()
   characters = 0
   /** True where so much differs that the rest is not worth folding. */
   abandoned = false
@@ -76,6 +79,9 @@ class ConversationRows {
   constructor(readonly conversationId: string, tables: readonly Kept[]) {
     this.tables = tables.map((kept) => ({ kept, held: new Map<string, Expected>(), pending: new Map<string, Expected>(), settled: 0 }))
   }
+
+  /** The last revision of a stream that it has taken. */
+  readonly seen = (stream: string): bigint => this.revisions.get(stream) ?? -1n
 
   get held(): number {
     return this.tables.reduce((sum, { held }) => sum + held.size, 0)
@@ -100,8 +106,8 @@ class ConversationRows {
   }
 
   take(projections: readonly Projection[], fact: RecordedFact): void {
-    this.revision = fact.revision
-    this.position = fact.position
+    this.revisions.set(fact.stream, fact.revision)
+    if (fact.position > this.position) this.position = fact.position
     let from = 0
     for (const projection of projections) {
       for (const change of changesOf(projection, fact)) {
@@ -351,8 +357,8 @@ export function createRowCheck({ db, projections, factsFrom, catchUp, everyConve
   async function foldKeys(of: ConversationRows): Promise<void> {
     const keys = new Map(tables.map(({ table }) => [table.name, new Set<string>()]))
     const byName = new Map(tables.map(({ table }) => [table.name, table]))
-    for await (const fact of factsFrom(of.conversationId, 0n)) {
-      if (fact.revision > of.revision) break
+    for await (const fact of factsFrom(of.conversationId, () => -1n)) {
+      if (fact.revision > of.seen(fact.stream)) continue
       for (const change of projections.flatMap((projection) => changesOf(projection, fact))) {
         const table = byName.get(change.table)
         if (table === undefined) continue
@@ -367,7 +373,7 @@ export function createRowCheck({ db, projections, factsFrom, catchUp, everyConve
   async function settle(of: ConversationRows): Promise<RowDifference[]> {
     for (let attempt = 1; ; attempt += 1) {
       await catchUp()
-      for await (const fact of factsFrom(of.conversationId, of.revision + 1n)) of.take(projections, fact)
+      for await (const fact of factsFrom(of.conversationId, of.seen)) of.take(projections, fact)
       const { suspects } = await compareAll([of], undefined)
       if (suspects.size === 0) return []
       if (attempt < TRIES && (await movedOn(of))) continue
@@ -376,8 +382,8 @@ export function createRowCheck({ db, projections, factsFrom, catchUp, everyConve
     }
   }
 
-  async function movedOn({ conversationId, revision }: ConversationRows): Promise<boolean> {
-    for await (const _fact of factsFrom(conversationId, revision + 1n)) return true
+  async function movedOn({ conversationId, seen }: ConversationRows): Promise<boolean> {
+    for await (const _fact of factsFrom(conversationId, seen)) return true
     return false
   }
 

@@ -2,15 +2,15 @@
  * How far a checkpoint is behind the log, counted. Positions say nothing of it: in some stores they are byte offsets, and events of other streams
  * lie between.
  */
-import { CONVERSATION_PREFIX } from '../src/domain/ids.js'
 import type { EventStore, StoredEvent } from '../src/ports/event-store.js'
 import { partitionOfStream } from './partitions.js'
+import { PROJECTED_PREFIXES } from './streams.js'
 
 /** Beyond so many events it is no longer counted, but said to be at least so many: each look would read them all. */
 export const COUNTED_EVENTS = 10_000
 
 export interface Lag {
-  /** Events of conversations that are not applied yet. */
+  /** Events of conversations and their editions that are not applied yet. */
   readonly events: number
   /** True where there are more than were counted. */
   readonly isAtLeast: boolean
@@ -55,7 +55,7 @@ export async function lagsOf(store: EventStore, places: readonly Place[], now: n
 
 async function eventsBetween(store: EventStore, after: bigint, end: bigint | undefined): Promise<Behind[]> {
   const found: Behind[] = []
-  for await (const { position, stream, metadata } of store.readAll({ after, prefix: CONVERSATION_PREFIX, limit: COUNTED_EVENTS + 1 })) {
+  for await (const { position, stream, metadata } of store.readAll({ after, prefix: PROJECTED_PREFIXES, limit: COUNTED_EVENTS + 1 })) {
     if (end !== undefined && position > end) break
     found.push({ position, stream, metadata })
   }

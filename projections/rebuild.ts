@@ -73,7 +73,7 @@ export async function rebuild(source: ProjectionSource, names: readonly string[]
 
   const isEmbedded = await runsInProcess(db)
   const batchSize = options.batchSize ?? (isEmbedded ? EMBEDDED_BATCH : SERVER_BATCH)
-  const foreign = await foreignAmong(source, chosen)
+  const foreign = await foreignAmong(source)
   let targets = await open(source, chosen, { fresh: options.fresh === true, indexesFirst: isEmbedded, foreign })
   const progress = progressOf(chosen, options.onProgress)
   const stopped = (): void => {
@@ -88,13 +88,23 @@ export async function rebuild(source: ProjectionSource, names: readonly string[]
     if (known.missing !== undefined) throw new RebuildFailed(`somebody else began to rebuild ${known.missing}, and dropped what was built here`)
     return 'again'
   }
-  /** Applies what the log has until its end; two rebuilds at once share the work, each seeing the other's steps as moved checkpoints. */
+  /**
+   * How far the new rows are to come: to the end of the log; where other read models stay as they are, to where these are, since a fact that changes
+   * several of them has to appear in all at once.
+   */
+  async function goal(): Promise<bigint> {
+    const known = await readGenerations(db, source.projections.map(({ name }) => name))
+    if (liveTargets(source, known, foreign, chosen).length === 0) return await store.head()
+    return mostPosition(source.projections.flatMap(({ name }) => { const live = liveOf(known, name); return live === undefined || foreign.has(keyOf(live)) ? [] : live.checkpoints }))
+  }
+  /** Applies what the log has until there; two rebuilds at once share the work, each seeing the other's steps as moved checkpoints. */
   const drained = async (phase: RebuildProgress['phase']): Promise<'drained' | 'swapped'> => {
     for (;;) {
-      const head = await store.head()
+      const head = await goal()
       progress.at(phase, leastPosition(targets), head)
       const result = await applyUntil(source, targets, head, {
         batchSize,
+        exactly: true,
         ...(signal === undefined ? {} : { signal }),
         onBatch: (_applied, events) => {
           progress.read(events)
@@ -124,10 +134,18 @@ export async function rebuild(source: ProjectionSource, names: readonly string[]
   await dropRetired(source, chosen)
   progress.at('done', leastPosition(targets), leastPosition(targets))
 
+  /** Where some of the rows that readers see are behind others, or behind the new ones, all of them come to one place, together. */
+  async function alongside(): Promise<void> {
+    if (chosen.length === source.projections.length) return
+    const live = liveTargets(source, await readGenerations(db, source.projections.map(({ name }) => name)), foreign)
+    await applyUntil(source, live, mostPosition([...live, ...targets]), { batchSize, exactly: true })
+  }
+
   async function swapped(): Promise<void> {
     const patience = Date.now() + SWAP_PATIENCE_MS
     for (;;) {
       if ((await drained('swap')) === 'swapped') return
+      await alongside()
       const outcome = await swap(source, targets, { batchSize, isEmbedded, foreign })
       if (outcome === 'swapped') return
       if (outcome === 'moved' && (await refreshed()) === 'swapped') return
@@ -141,16 +159,25 @@ export async function rebuild(source: ProjectionSource, names: readonly string[]
 const keyOf = ({ name, generation }: Pick<Generation, 'name' | 'generation'>): string => `${name}/${String(generation)}`
 
 /** Generations whose rows were made from another log: their places mean nothing here. */
-async function foreignAmong({ db, store }: ProjectionSource, chosen: readonly Projection[]): Promise<ReadonlySet<string>> {
+async function foreignAmong({ db, store, projections }: ProjectionSource): Promise<ReadonlySet<string>> {
   await db.transaction(async (sql) => {
     await lockLayout(sql)
     await createCheckpoints(sql)
   })
   const foreign = new Set<string>()
-  for (const generation of await readGenerations(db, chosen.map(({ name }) => name))) {
+  for (const generation of await readGenerations(db, projections.map(({ name }) => name))) {
     if (generation.state !== 'retired' && (await foreignLog(store, generation)) !== undefined) foreign.add(keyOf(generation))
   }
   return foreign
+}
+
+/** The live rows as far as this program keeps them: not what stopped, nor what is of another version or log. */
+function liveTargets({ projections }: ProjectionSource, known: readonly Generation[], foreign: ReadonlySet<string>, but: readonly Projection[] = []): Target[] {
+  return projections.flatMap((projection) => {
+    const live = liveOf(known, projection.name)
+    if (live?.version !== projection.version || but.includes(projection) || foreign.has(keyOf(live)) || live.checkpoints.some(({ stop }) => stop !== undefined)) return []
+    return targetsOf(projection, live)
+  })
 }
 
 interface OpenOptions {
@@ -214,7 +241,8 @@ interface SwapOptions {
 
 /**
  * Puts the new generations in place of the live ones. 'moved' where a checkpoint is not where `targets` has it, 'busy' where a reader or
- * the live runner was in the way. The new rows are never behind the old ones, so that nobody who waited for a position finds it gone again.
+ * the live runner was in the way. The new rows are never behind the old ones, so that nobody who waited for a position finds it gone again; nor do
+ * they stand elsewhere than those of the other projections, so that nobody sees a fact in one read model and not in the other.
  */
 async function swap(source: ProjectionSource, targets: readonly Target[], how: SwapOptions): Promise<'swapped' | 'moved' | 'busy'> {
   const { db, fence } = source
@@ -224,23 +252,24 @@ async function swap(source: ProjectionSource, targets: readonly Target[], how: S
       await sql.script(`set local lock_timeout = ${String(SWAP_LOCK_MS)}`)
       await lockLayout(sql)
       // Under this lock the live runner stands still.
-      const known = await readGenerations(sql, chosen.map(({ name }) => name), { lock: true })
+      const known = await readGenerations(sql, source.projections.map(({ name }) => name), { lock: true })
       const stands = targets.every((target) => {
         const here = filledBy(known, targets, target.projection)
         return here?.state === 'building' && here.checkpoints.length === target.partitions && here.checkpoints[target.partition]?.position === target.position
       })
       if (!stands) return 'moved'
       const lives = chosen.map(({ name }) => liveOf(known, name))
-      const ahead = mostPosition(lives.flatMap((live) => (live === undefined || how.foreign.has(keyOf(live)) ? [] : live.checkpoints)))
-      if (ahead > leastPosition(targets)) {
+      const all = [...targets, ...liveTargets(source, known, how.foreign, chosen)]
+      const ahead = mostPosition([...all, ...lives.flatMap((live) => (live === undefined || how.foreign.has(keyOf(live)) ? [] : live.checkpoints))])
+      if (ahead > leastPosition(all)) {
         // The live runner came further since the last look. Where the log can be read beside this transaction, the little that is missing is applied
         // in it: under steady appends there may be no moment at which both stand at one place. The embedded engine has one session, and this is it.
         if (how.isEmbedded) return 'busy'
-        const done = await applyUntil({ ...source, db: within(db, sql) }, targets, ahead, { batchSize: how.batchSize }).catch((failure: unknown) => {
+        const done = await applyUntil({ ...source, db: within(db, sql) }, all, ahead, { batchSize: how.batchSize, exactly: true }).catch((failure: unknown) => {
           if (isLockTimeout(failure)) throw failure
           return 'failed' as const
         })
-        if (done !== 'done' || targets.some((target) => target.stop !== undefined || target.position < ahead)) throw new SwapFailed()
+        if (done !== 'done' || all.some((target) => target.stop !== undefined || target.position < ahead)) throw new SwapFailed()
       }
       for (const [at, projection] of chosen.entries()) {
         const live = lives[at]

@@ -1,12 +1,11 @@
 /**
- * Keeps the read models: from their checkpoints on over the streams of conversations, rows and checkpoint in one transaction.
+ * Keeps the read models: from their checkpoints on over the streams of conversations and editions, rows and checkpoint in one transaction.
  *
  * Two runners on one database share the work and never apply twice. A projection whose version is newer than its rows is rebuilt beside them
  * at the start; one whose rows are newer than this program stands still, because two programs of different age would rebuild in turns for ever.
  * Where a process of its own keeps the read models, `worker.ts` lets one runner of several work at a time.
  */
 import { setTimeout as delay } from 'node:timers/promises'
-import { CONVERSATION_PREFIX } from '../src/domain/ids.js'
 import type { Claims } from '../src/ports/claims.js'
 import { createAlarm, sleep } from './alarm.js'
 import { applyUntil, targetsOf, type ProjectionSource, type Target } from './apply.js'
@@ -15,6 +14,7 @@ import { foreignLog } from './log-identity.js'
 import type { Projection } from './projection.js'
 import { dropRetired, rebuild, type RebuildOptions } from './rebuild.js'
 import { openGenerations, runsInProcess } from './store.js'
+import { PROJECTED_PREFIXES } from './streams.js'
 import { createProjectionWatch, ProjectionStopped, type ProjectionStatus, type Refusal, type WaitOptions } from './watch.js'
 
 export { ProjectionStopped, type ProjectionStatus } from './watch.js'
@@ -90,7 +90,7 @@ export function createProjectionRunner(options: RunnerOptions): ProjectionRunner
 
   /** Reads where the rows stand; what this program cannot keep is left out, with the reason in `refused`. Gives those whose rows are of an older version. */
   async function refresh(): Promise<Generation[]> {
-    let live = await openGenerations(db, projections, partitions ?? 1)
+    let live = await openGenerations(db, projections, partitions)
     if (fence !== undefined) await raiseFence(db, names, fence)
     if (!hasLookedAtLog) await lookAtLog(live)
     if (await divideAll(live)) live = await watch.live()
@@ -156,28 +156,29 @@ export function createProjectionRunner(options: RunnerOptions): ProjectionRunner
 
   /** Brings every generation to the number of partitions that this runner was told; true where one was changed. */
   async function divideAll(live: readonly Generation[]): Promise<boolean> {
-    let hasChanged = false
-    for (const projection of projections) {
+    const kept = projections.flatMap((projection) => {
       const generation = liveOf(live, projection.name)
-      if (partitions === undefined || generation?.version !== projection.version || generation.checkpoints.length === partitions || refused.has(projection.name)) continue
-      await divideOne(projection, generation, partitions)
-      hasChanged = true
-    }
-    return hasChanged
-  }
-
-  async function divideOne(projection: Projection, generation: Generation, into: number): Promise<void> {
-    // A checkpoint says of all conversations of its partition how far they are, so there must be one place that is true of all.
-    const old = targetsOf(projection, generation)
+      return generation?.version !== projection.version || refused.has(projection.name) ? [] : [{ projection, generation }]
+    })
+    const others = kept.filter(({ generation }) => partitions !== undefined && generation.checkpoints.length !== partitions)
+    if (partitions === undefined || others.length === 0) return false
+    // A checkpoint says of all conversations of its partition how far they are, so there must be one place that is true of all. All projections go there
+    // together, also those that stay as they are: a reader must not see a fact in one of them and not in the other.
+    const old = kept.flatMap(({ projection, generation }) => targetsOf(projection, generation))
     const stoodBefore = new Set(old.filter(({ stop }) => stop !== undefined))
     const { batchSize } = await paceOf()
-    if ((await applyUntil(options, old, mostPosition(old), { batchSize, exactly: true })) === 'moved') return
-    for (const target of old) if (target.stop !== undefined && !stoodBefore.has(target)) onStop(projection.name, target.stop)
+    if ((await applyUntil(options, old, mostPosition(old), { batchSize, exactly: true })) === 'moved') return true
+    for (const target of old) if (target.stop !== undefined && !stoodBefore.has(target)) onStop(target.projection.name, target.stop)
+    for (const { projection, generation } of others) await divideOne(projection, generation, partitions)
+    return true
+  }
+
+  async function divideOne({ name }: Projection, { generation, checkpoints }: Generation, into: number): Promise<void> {
     const isDone = await db.transaction(async (sql) => {
       await lockLayout(sql)
-      return await divide(sql, projection.name, generation.generation, into)
+      return await divide(sql, name, generation, into)
     })
-    if (!isDone) onFailure(new Error(`${projection.name} stays in ${String(old.length)} partitions, and does not come to ${String(into)}, for as long as one of them is stopped`))
+    if (!isDone) onFailure(new Error(`${name} stays in ${String(checkpoints.length)} partitions, and does not come to ${String(into)}, for as long as one of them is stopped`))
   }
 
   async function pass(until: bigint, signal?: AbortSignal, isLive = false): Promise<void> {
@@ -277,7 +278,7 @@ export function createProjectionRunner(options: RunnerOptions): ProjectionRunner
     let late: NodeJS.Timeout | undefined
     const listening = (async () => {
       try {
-        for await (const item of store.subscribe({ after: from, prefix: CONVERSATION_PREFIX, signal: stopListening.signal })) {
+        for await (const item of store.subscribe({ after: from, prefix: PROJECTED_PREFIXES, signal: stopListening.signal })) {
           if (item.kind === 'event') heard.events += 1
           // Some stores say that all was given only from time to time.
           if (heard.events === 1) {

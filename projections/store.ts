@@ -26,21 +26,23 @@ export async function createTables(sql: Sql, projection: Projection, generation:
 }
 
 /**
- * The live generation of each projection; one that has none yet gets its tables, empty, at the start of the log, in so many partitions.
+ * The live generation of each projection; one that has none yet gets its tables, empty, at the start of the log, in so many partitions; where no number
+ * is given, in as many as the others have.
  */
-export async function openGenerations(db: Database, projections: readonly Projection[], partitions: number): Promise<Generation[]> {
+export async function openGenerations(db: Database, projections: readonly Projection[], partitions: number | undefined): Promise<Generation[]> {
   return await db.transaction(async (sql) => {
     await lockLayout(sql)
     await createCheckpoints(sql)
     const names = projections.map((projection) => projection.name)
     const known = await readGenerations(sql, names)
     const missing = projections.filter(({ name }) => liveOf(known, name) === undefined)
+    const alike = known.filter(({ state }) => state === 'live').reduce((most, { checkpoints }) => Math.max(most, checkpoints.length), 1)
     for (const projection of missing) {
       const generation = nextGeneration(known, projection.name)
       await createTables(sql, projection, generation)
       for (const statement of indexStatements(projection, generation)) await sql.script(statement)
       await pointViews(sql, projection, generation, [])
-      await addGeneration(sql, projection, generation, 'live', partitions)
+      await addGeneration(sql, projection, generation, 'live', partitions ?? alike)
     }
     return (missing.length === 0 ? known : await readGenerations(sql, names)).filter(({ state }) => state === 'live')
   })

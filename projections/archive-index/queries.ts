@@ -31,7 +31,7 @@ export interface ArchiveIndexOptions {
 export function createArchiveIndex(sql: Sql, options: ArchiveIndexOptions = {}): ArchiveIndex {
   return {
     conversation: createConversationCache(sql, options.cacheBytes),
-    batches: async (conversationId) => (await sql.query<BatchTermsRow>(`${BATCH_TERMS} where active and conversation_id = $1 order by first_revision`, [conversationId])).map(batchCandidate),
+    batches: async (conversationId, editionId) => (await activeBatches(sql, conversationId, editionId)).map(batchCandidate),
     candidates: async (within, terms) => await candidates(sql, within, terms),
     phrase: async (within, text, limit) => await phrase(sql, within, text, limit),
     messages: async (refs) => await messageRows(sql, refs),
@@ -53,6 +53,19 @@ interface BatchTermsRow {
 const BATCH_TERMS = `
   select conversation_id as "conversationId", batch_id as "batchId", first_revision as "firstRevision", last_revision as "lastRevision", length, repeated, terms
   from archive_batches`
+
+// Asked of each row that was found; as a join, a planner without statistics might begin with the states.
+const IS_ACTIVE = `exists (
+  select from archive_batch_states state where state.conversation_id = archive_batches.conversation_id and state.batch_id = archive_batches.batch_id and state.active
+) is true`
+
+async function activeBatches(sql: Sql, conversationId: string, editionId: string | undefined): Promise<BatchTermsRow[]> {
+  const states = 'select state.batch_id from archive_batch_states state where state.conversation_id = $1 and'
+  const ofThese = (condition: string): string => `${BATCH_TERMS} where conversation_id = $1 and batch_id in (${states} ${condition}) order by first_revision`
+  return editionId === undefined
+    ? await sql.query<BatchTermsRow>(ofThese('state.active'), [conversationId])
+    : await sql.query<BatchTermsRow>(ofThese('state.in_edition and state.edition_id = $2'), [conversationId, editionId])
+}
 
 const countIn = (terms: string, repeated: number, term: string): number => {
   const at = terms.indexOf(codeOf(term))
@@ -94,7 +107,7 @@ async function candidates(sql: Sql, within: Within, terms: readonly string[]): R
       await tx.query<CandidateRow>(`${select} string_to_array(terms, ' ') @> $2::text[] limit ${String(CANDIDATES)}`, [value, wanted])
     const common = chosen.length === 0
     const rows = common ? [...(await all(codes)), ...(await any(leastCommon(counted)))] : await any(chosen)
-    const batches = await tx.query<BatchTermsRow>(`${BATCH_TERMS} where ${condition} and active and string_to_array(terms, ' ') && $2::text[] limit ${String(CANDIDATES)}`, [
+    const batches = await tx.query<BatchTermsRow>(`${BATCH_TERMS} where ${condition} and ${IS_ACTIVE} and string_to_array(terms, ' ') && $2::text[] limit ${String(CANDIDATES)}`, [
       value, common ? codes : chosen,
     ])
     return { messages: scopeCandidates(rows, frequency), batches: batches.map(batchCandidate) }
@@ -160,55 +173,74 @@ async function phrase(sql: Sql, within: Within, text: string, limit: number): Pr
   return rows.map(({ conversationId, revision }) => ({ conversationId, revision: Number(revision) }))
 }
 
-interface Cover {
-  readonly batchId: string
-  readonly messageIds: string
-}
-
 interface MessageSqlRow {
   conversationId: string
   revision: string
   messageId: string
   createdAt: string
   text: string
+  wasTakenOver: boolean
   batchId: string | null
   messageIds: string | null
 }
 
 async function messageRows(sql: Sql, refs: readonly MessageRef[]): Promise<readonly MessageRow[]> {
   if (refs.length === 0) return []
-  // Batches are runs of messages one behind the other, so the first that does not end before the message has it, nearly always.
+  // Batches are runs of messages one behind the other, so the first that does not end before the message has it, nearly always: as long as no others
+  // were ever put into force.
   const rows = await sql.query<MessageSqlRow>(
     `select m.conversation_id as "conversationId", m.revision, m.message_id as "messageId", m.created_at as "createdAt", m.text,
+       exists (select from archive_takeovers t where t.conversation_id = m.conversation_id) as "wasTakenOver",
        b.batch_id as "batchId", b.message_ids as "messageIds"
      from unnest($1::text[], $2::int8[]) with ordinality as asked(conversation_id, revision, place)
      join archive_messages m on m.conversation_id = asked.conversation_id and m.revision = asked.revision
      left join lateral (
-       select batch_id, message_ids from archive_batches b
-       where b.conversation_id = m.conversation_id and b.last_revision >= m.revision and b.depth = 0 order by b.last_revision limit 1
-     ) as b on true
+       select batch_id from archive_batch_states s
+       where s.conversation_id = m.conversation_id and s.last_revision >= m.revision and s.depth = 0 and s.edition_id is null order by s.last_revision limit 1
+     ) as first on true
+     left join archive_batches b on b.conversation_id = m.conversation_id and b.batch_id = first.batch_id
      order by asked.place`,
     [refs.map((ref) => ref.conversationId), refs.map((ref) => String(ref.revision))],
   )
-  return await Promise.all(
-    rows.map(async ({ batchId, messageIds, ...row }) => {
-      const revision = Number(row.revision)
-      // Behind the last batch: live.
-      if (batchId === null || messageIds === null) return { ...row, revision, batchId: null }
-      const isIn = (cover: Cover): boolean => idsOf(cover.messageIds).includes(row.messageId)
-      const cover = isIn({ batchId, messageIds }) ? { batchId } : (await coversOf(sql, row)).find(isIn)
-      return { ...row, revision, batchId: cover?.batchId ?? null }
-    }),
-  )
+  const hasIt = ({ messageId, messageIds }: MessageSqlRow): boolean => messageIds !== null && idsOf(messageIds).includes(messageId)
+  const searched = await coversOf(sql, rows.filter((row) => row.wasTakenOver || (row.batchId !== null && !hasIt(row))))
+  return rows.map((row) => {
+    const { conversationId, revision, messageId, createdAt, text } = row
+    const covers = searched.get(keyOf(row))
+    const batchId = covers === undefined ? row.batchId : covers.find((cover) => idsOf(cover.messageIds).includes(messageId))?.batchId
+    return { conversationId, revision: Number(revision), messageId, createdAt, text, batchId: batchId ?? null }
+  })
 }
 
-/** All batches in whose run a message lies. One that was pinned lies in the run of a batch that does not have it, until a later one may. */
-async function coversOf(sql: Sql, { conversationId, revision }: { readonly conversationId: string; readonly revision: string }): Promise<readonly Cover[]> {
-  return await sql.query<{ batchId: string; messageIds: string }>(
-    `select batch_id as "batchId", message_ids as "messageIds" from archive_batches
-     where conversation_id = $1 and depth = 0 and last_revision >= $2 and first_revision <= $2`,
-    [conversationId, revision],
+type Asked = Pick<MessageSqlRow, 'conversationId' | 'revision'>
+type Cover = Readonly<Record<'batchId' | 'messageIds', string>>
+
+const keyOf = ({ conversationId, revision }: Asked): string => `${revision} ${conversationId}`
+
+/**
+ * The batches in force, of those that were made of messages, in whose run a message lies: from the few active ones down through their sources. A level
+ * is some look-ups by key, and there are as many levels as the logarithm of the batches. A message that was pinned lies in the run of batches that
+ * do not have it, so there may be several; and where none has it, it is live.
+ */
+async function coversOf(sql: Sql, asked: readonly Asked[]): Promise<ReadonlyMap<string, readonly Cover[]>> {
+  const found = new Map<string, Cover[]>(asked.map((row) => [keyOf(row), []]))
+  if (asked.length === 0) return found
+  const rows = await sql.query<Asked & Cover>(
+    `with recursive covering as (
+       select asked.conversation_id, asked.revision, b.batch_id, b.depth, b.message_ids, b.source_batch_ids
+       from unnest($1::text[], $2::int8[]) as asked(conversation_id, revision)
+       join archive_batch_states s on s.active and s.conversation_id = asked.conversation_id and s.last_revision >= asked.revision and s.first_revision <= asked.revision
+       join archive_batches b on b.conversation_id = s.conversation_id and b.batch_id = s.batch_id
+       union all
+       select c.conversation_id, c.revision, b.batch_id, b.depth, b.message_ids, b.source_batch_ids
+       from covering c cross join lateral json_array_elements_text(c.source_batch_ids::json) as source(batch_id)
+       join archive_batches b on b.conversation_id = c.conversation_id and b.batch_id = source.batch_id and b.last_revision >= c.revision and b.first_revision <= c.revision
+     )
+     select conversation_id as "conversationId", revision, batch_id as "batchId", message_ids as "messageIds" from covering where depth = 0`,
+    [asked.map((row) => row.conversationId), asked.map((row) => row.revision)],
   )
+  for (const row of rows) found.get(keyOf(row))?.push(row)
+  return found
 }
 
 // Our own projection wrote it.

@@ -2,17 +2,19 @@
  * The clip-archive view: every batch that was ever archived, and for each conversation what the last fact carried forward that closed its books.
  *
  * A batch is held when it is recorded and shown from the next prune on, so between two cycles the view does not change.
- * Sources of a re-summarized batch stay here: a view as of an earlier prune, or an audit, opens them.
+ * Sources of a re-summarized batch stay here: a view as of an earlier prune, or an audit, opens them. So do the batches of editions, in force or not.
  */
 import type { ClosingType, RecordedFact } from '../../src/domain/events.js'
-import { conversationOf } from '../../src/domain/ids.js'
 import type { Projection, RowChange, Table } from '../projection.js'
+import { inConversation, subjectOfFact } from '../streams.js'
 
 const batches: Table = {
   name: 'batches',
   columns: {
     conversation_id: 'text',
     batch_id: 'text',
+    /** The edition in whose stream it was recorded; null for the conversation's own. The revision is that of the same stream. */
+    edition_id: 'text',
     revision: 'int8',
     label: 'text',
     depth: 'int4',
@@ -55,18 +57,13 @@ const views: Table = {
   indexes: [],
 }
 
-function conversationIdOf(fact: RecordedFact): string {
-  const conversationId = conversationOf(fact.stream)
-  if (conversationId === undefined) throw new Error(`${fact.stream} is no conversation's stream.`)
-  return conversationId
-}
-
 const heldBatch = (fact: RecordedFact<'BatchArchived' | 'BatchesResummarized'>): RowChange => ({
   op: 'put',
   table: batches.name,
   row: {
-    conversation_id: conversationIdOf(fact),
+    conversation_id: subjectOfFact(fact).conversationId,
     batch_id: fact.data.batchId,
+    edition_id: subjectOfFact(fact).editionId ?? null,
     revision: fact.revision,
     label: fact.data.label,
     depth: fact.data.depth,
@@ -89,7 +86,7 @@ const viewOf = (fact: RecordedFact<ClosingType>): RowChange => ({
   op: 'put',
   table: views.name,
   row: {
-    conversation_id: conversationIdOf(fact),
+    conversation_id: subjectOfFact(fact).conversationId,
     cycle: fact.data.cycle,
     revision: fact.revision,
     window_start: fact.data.windowStart,
@@ -104,7 +101,7 @@ const viewOf = (fact: RecordedFact<ClosingType>): RowChange => ({
 
 export const clipArchive: Projection = {
   name: 'clip-archive',
-  version: 2,
+  version: 3,
   tables: [batches, views],
   handlers: {
     ConversationConfigured: 'ignore',
@@ -114,7 +111,7 @@ export const clipArchive: Projection = {
     ChunkSummarized: 'ignore',
     BatchArchived: (fact) => [heldBatch(fact)],
     BatchesResummarized: (fact) => [heldBatch(fact)],
-    MessagesPruned: (fact) => [viewOf(fact)],
+    MessagesPruned: inConversation((fact) => [viewOf(fact)]),
     EditionAdopted: (fact) => [viewOf(fact)],
     EditionReverted: (fact) => [viewOf(fact)],
     CycleUndone: (fact) => [viewOf(fact)],

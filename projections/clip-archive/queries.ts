@@ -5,7 +5,9 @@ import type { Sql } from '../../src/ports/sql.js'
 
 export interface HeldBatch {
   readonly batchId: string
-  /** Of the fact that recorded it. */
+  /** The edition that it was made for; undefined where it is the conversation's own. */
+  readonly editionId: string | undefined
+  /** Of the fact that recorded it, in the stream of the edition or of the conversation. */
   readonly revision: bigint
   readonly label: string
   readonly depth: number
@@ -41,6 +43,7 @@ export interface ClipArchiveView {
 
 interface BatchRow {
   batchId: string
+  editionId: string | null
   revision: string
   label: string
   depth: number
@@ -71,7 +74,7 @@ interface ViewRow {
 }
 
 const BATCH = `
-  select batch_id as "batchId", revision, label, depth, start_time as "startTime", end_time as "endTime", message_count as "messageCount",
+  select batch_id as "batchId", edition_id as "editionId", revision, label, depth, start_time as "startTime", end_time as "endTime", message_count as "messageCount",
     first_revision as "firstRevision", last_revision as "lastRevision", tokens, content, sections,
     source_batch_ids as "sourceBatchIds", message_ids as "messageIds", chunk_id as "chunkId", recorded_at as "recordedAt"
   from batches where conversation_id = $1`
@@ -80,6 +83,7 @@ const texts = z.array(z.string())
 
 const batchOf = (row: BatchRow): HeldBatch => ({
   ...row,
+  editionId: row.editionId ?? undefined,
   revision: BigInt(row.revision),
   firstRevision: BigInt(row.firstRevision),
   lastRevision: BigInt(row.lastRevision),

@@ -6,8 +6,8 @@
  * since a handler reads nothing and so cannot count.
  */
 import type { FactData, RecordedFact, TakeoverType } from '../../src/domain/events.js'
-import { conversationOf } from '../../src/domain/ids.js'
 import type { Projection, Row, RowChange, Table } from '../projection.js'
+import { inConversation, subjectOfFact } from '../streams.js'
 
 const messages: Table = {
   name: 'live_messages',
@@ -48,25 +48,18 @@ const conversations: Table = {
   indexes: ['(last_recorded_at, conversation_id)', '(scope, last_recorded_at, conversation_id)'],
 }
 
-/** The conversation of a fact; a fact of another stream here is a mistake of the one who passed it. */
-function conversationIdOf(fact: RecordedFact): string {
-  const conversationId = conversationOf(fact.stream)
-  if (conversationId === undefined) throw new Error(`${fact.stream} is no conversation's stream.`)
-  return conversationId
-}
-
 /** The conversation as the list shows it. Its row begins with the stream's first fact, whichever it is, and every later one changes it. */
 function listed(fact: RecordedFact, set: Row = {}): RowChange {
-  const conversation_id = conversationIdOf(fact)
+  const conversation_id = subjectOfFact(fact).conversationId
   const last = { revision: fact.revision, last_recorded_at: fact.metadata.recordedAt, ...set }
   if (fact.revision !== 0n) return { op: 'patch', table: conversations.name, key: { conversation_id }, set: last }
   const started = { conversation_id, started_at: fact.metadata.recordedAt, cycles: 0, messages_compressed: 0, window_start: 0n }
   return { op: 'put', table: conversations.name, row: { ...started, ...last } }
 }
 
-const onlyListed = (fact: RecordedFact): readonly RowChange[] => [listed(fact)]
+const onlyListed = inConversation((fact: RecordedFact) => [listed(fact)])
 
-const messageKey = (fact: RecordedFact, message_id: string): Row => ({ conversation_id: conversationIdOf(fact), message_id })
+const messageKey = (fact: RecordedFact, message_id: string): Row => ({ conversation_id: subjectOfFact(fact).conversationId, message_id })
 
 function messageRow(fact: RecordedFact, data: FactData<'MessageAppended'>, revision: bigint): RowChange {
   const { messageId, createdAt, tokens, pinned, ...body } = data
@@ -100,12 +93,12 @@ export const liveMessages: Projection = {
     ChunkSummarized: onlyListed,
     BatchArchived: onlyListed,
     BatchesResummarized: onlyListed,
-    MessagesPruned: (fact) => [
+    MessagesPruned: inConversation((fact) => [
       ...fact.data.pruned
         .flatMap(({ messageIds }) => messageIds)
         .map((messageId): RowChange => ({ op: 'delete', table: messages.name, key: messageKey(fact, messageId) })),
       listed(fact, { cycles: fact.data.cycle, messages_compressed: fact.data.carried.messagesCompressed, window_start: fact.data.windowStart }),
-    ],
+    ]),
     CompactionFailed: onlyListed,
     CompactionCouldNotHelp: onlyListed,
     EditionAdopted: tookOver,

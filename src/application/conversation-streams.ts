@@ -5,13 +5,10 @@ import type { Log } from './load-conversation.js'
 /** The streams of a conversation's editions, whether one was ever adopted or not. */
 export type EditionStreams = ReadonlyMap<string, readonly string[]>
 
-/** The streams of all editions by their conversation. No index has them, so what editions recorded is gone through, and nothing of it is kept. */
+/** The streams of all editions by their conversation. */
 export async function editionStreams(log: Log): Promise<EditionStreams> {
   const found = new Map<string, string[]>()
-  const seen = new Set<string>()
-  for await (const { stream } of log.store.readAll({ prefix: EDITION_PREFIX })) {
-    if (seen.has(stream)) continue
-    seen.add(stream)
+  for await (const stream of log.store.streams(EDITION_PREFIX)) {
     const edition = editionOf(stream)
     if (edition === undefined) continue
     found.set(edition.conversationId, [...(found.get(edition.conversationId) ?? []), stream])

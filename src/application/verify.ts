@@ -18,6 +18,7 @@ import { againstManifest } from './against-manifest.js'
 import { ConversationCheck } from './check-conversation.js'
 import { createPromptTexts, promptProblem, RequestWatch, type Requests } from './check-requests.js'
 import { StreamCheck, type Problem } from './check-stream.js'
+import { editionStreams, streamsOf, type EditionStreams } from './conversation-streams.js'
 import { decodeFact } from './facts.js'
 import { loadConversation, type Log } from './load-conversation.js'
 import { SeenIds } from './seen-ids.js'
@@ -103,6 +104,7 @@ export function createVerify({ log, checkRequest, rowCheck }: VerifyDependencies
     const summaries: Requests = { recomputed: 0, notRecomputed: 0 }
     const prompts = createPromptTexts(log)
     const rows = rowCheck(conversationId === undefined)
+    const editions: EditionStreams = await editionStreams(log)
     let streams = 0
     let conversations = 0
     let events = 0
@@ -124,10 +126,27 @@ export function createVerify({ log, checkRequest, rowCheck }: VerifyDependencies
       if (onStream !== undefined && check.count > 0n) await onStream({ stream: check.stream, revision: check.count - 1n, hash: check.head })
     }
 
+    /** The rows of a conversation are made of its editions' facts too; false where these cannot be trusted, as they say where they are looked at themselves. */
+    async function takeEditions(id: string): Promise<boolean> {
+      let trusted = true
+      for (const stream of editions.get(id) ?? []) {
+        const check = new StreamCheck(stream, undefined, log)
+        for await (const event of log.store.readStream(stream)) {
+          const fact = await check.fact(event)
+          if (fact !== undefined && check.sound && rows.take(fact)) tellRows(await rows.compare())
+        }
+        await check.end()
+        trusted &&= check.problems.length === 0
+        if (conversationId !== undefined) tell(check.problems)
+      }
+      return trusted
+    }
+
     async function conversation(id: string, stream: string, stored: AsyncIterable<StoredEvent>): Promise<void> {
       const check = new StreamCheck(stream, id, log)
       const deep = new ConversationCheck(id, check, new RequestWatch(checkRequest, prompts, summaries), seen, log)
       rows.begin(id)
+      const trusted = await takeEditions(id)
       for await (const event of stored) {
         const read = check.fact(event)
         const fact: RecordedFact | undefined = read instanceof Promise ? await read : read
@@ -145,7 +164,7 @@ export function createVerify({ log, checkRequest, rowCheck }: VerifyDependencies
       }
       await ended(check)
       conversations += 1
-      if (rows.end(check.problems.length === 0)) tellRows(await rows.compare())
+      if (rows.end(trusted && check.problems.length === 0)) tellRows(await rows.compare())
       onProgress({ conversations, events })
     }
 
@@ -173,9 +192,11 @@ export function createVerify({ log, checkRequest, rowCheck }: VerifyDependencies
   }
 }
 
-/** Facts of a conversation from a revision on. */
-export async function* factsFrom(log: Log, conversationId: string, from: bigint): AsyncIterable<RecordedFact> {
-  for await (const stored of log.store.readStream(conversationStream(conversationId), { from })) yield await decodeFact(stored, log.bodies)
+/** Facts of a conversation's editions, then its own, behind those that were seen. */
+export async function* factsFrom(log: Log, conversationId: string, seen: (stream: string) => bigint): AsyncIterable<RecordedFact> {
+  for (const stream of streamsOf(conversationId, await editionStreams(log)).toReversed()) {
+    for await (const stored of log.store.readStream(stream, { from: seen(stream) + 1n })) yield await decodeFact(stored, log.bodies)
+  }
 }
 
 /** Every conversation that the log has, in the order of their ids' bytes. */

@@ -277,8 +277,8 @@ export function createLedger(parts: LedgerParts): Ledger {
 
   const explain = createExplain({
     log,
-    // A hint beside the log: where there are no rows, or none that can be read, the log is read instead.
-    placeOf: async (conversationId, batchId) => (await findBatches(db, conversationId, [batchId]).catch(() => []))[0],
+    // A hint beside the log: where there are no rows, or none that can be read, the log is read instead. The place of an edition's batch is in its own stream.
+    placeOf: async (conversationId, batchId) => (await findBatches(db, conversationId, [batchId]).catch(() => [])).find(({ editionId }) => editionId === undefined),
   })
 
   /** A conversation as all that the tallies go through. */
@@ -311,7 +311,7 @@ export function createLedger(parts: LedgerParts): Ledger {
         db,
         projections,
         everyConversation,
-        factsFrom: (conversationId, revision) => factsFrom(log, conversationId, revision),
+        factsFrom: (conversationId, seen) => factsFrom(log, conversationId, seen),
         catchUp: async () => { await caughtUp(workers === 'elsewhere' ? { waitFor: await log.store.head() } : {}) },
       }),
   })

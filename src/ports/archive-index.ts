@@ -2,7 +2,8 @@
  * What search needs from its read model. `projections/archive-index/queries.ts` fills it from Postgres.
  *
  * Promises: `conversation` gives every message that the read model holds at the time of the call, in the order of the conversation;
- * what it returns may be kept and shared, so nobody changes it. A batch that became part of a later one is no longer among `batches`.
+ * what it returns may be kept and shared, so nobody changes it. A batch that became part of a later one, or that other batches took the place of,
+ * is no longer among `batches`.
  */
 import type { Corpus } from '../domain/text-search/rank.js'
 
@@ -34,7 +35,7 @@ export interface MessageRow {
   readonly messageId: string
   readonly createdAt: string
   readonly text: string
-  /** The batch that its chunk was archived as; null while it is live. */
+  /** The batch in force that has it, of those that were made of messages; null while it is live, also where it is live again. */
   readonly batchId: string | null
 }
 
@@ -66,7 +67,8 @@ export type Within = { readonly conversationId: string } | { readonly scope: str
 
 export interface ArchiveIndex {
   conversation(conversationId: string): Promise<RevisionedCorpus>
-  batches(conversationId: string): Promise<readonly BatchCandidate[]>
+  /** The batches in force; with an edition, those that would be if it were in force as it is recorded. */
+  batches(conversationId: string, editionId?: string): Promise<readonly BatchCandidate[]>
   /** Messages and batches with the rarest of the terms: as many as ranking can look at, whatever the size of the scope. */
   candidates(within: Within, terms: readonly string[]): Promise<{ readonly messages: ScopeCandidates; readonly batches: readonly BatchCandidate[] }>
   /** Messages that hold this very text, newest first: for queries of nothing but function words, which are no terms. */

@@ -44,8 +44,8 @@ export interface ReadOptions {
 export interface ReadAllOptions {
   /** Give events after this position, exclusive. Default -1n: from the start. */
   readonly after?: bigint
-  /** Only streams whose name starts so. Default: all. */
-  readonly prefix?: string
+  /** Only streams whose name starts so, or in one of these ways. Default: all. */
+  readonly prefix?: string | readonly [string, ...string[]]
   readonly limit?: number
 }
 
@@ -53,6 +53,9 @@ export interface ReadAllOptions {
 export type SubscriptionItem =
   | { readonly kind: 'event'; readonly event: StoredEvent }
   | { readonly kind: 'caught-up'; readonly position: bigint }
+
+/** The beginnings of names that were asked for. */
+export const prefixesOf = (prefix: NonNullable<ReadAllOptions['prefix']>): readonly string[] => (typeof prefix === 'string' ? [prefix] : prefix)
 
 export interface EventStore {
   /**

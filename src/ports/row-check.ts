@@ -15,7 +15,9 @@ export interface RowDifference {
 export interface RowCheck {
   /** Begins with a conversation; the one before it has ended. They come in the order of their ids' bytes where all are compared. */
   begin(conversationId: string): void
-  /** Takes its next fact; true where it has taken so much that `compare` should be called. */
+  /**
+   * Takes its next fact, or one of an edition of it: those of an edition before the fact that adopts it, so that its batches are known. True where it has taken so much that `compare` should be called.
+   */
   take(fact: RecordedFact): boolean
   /** Ends the conversation; true as above. `trusted` is false where its facts have problems of their own: then nothing can be said of its rows. */
   end(trusted: boolean): boolean

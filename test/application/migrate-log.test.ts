@@ -1,11 +1,14 @@
 /** A log copied between stores: everything kept, gone on with after any end, refused where the target holds something else, and proved. */
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
+import { loadConversation, loadEdition } from '../../src/application/load-conversation.js'
 import { copyLog, storeSource, storeTarget } from '../../src/application/migrate-log.js'
 import { sha256 } from '../../src/domain/hash.js'
 import { claimOf } from '../../src/domain/codec.js'
 import type { EventStore, StoredEvent } from '../../src/ports/event-store.js'
+import { editionHistory, everyStep } from '../support/edition-history.js'
 import { appended, collect, eventNamed, eventsNamed } from '../support/events.js'
+import { CONVERSATION } from '../support/harness.js'
 import { emptyLog, eventsOf, EVERYTHING, histories, LARGE, stoppingAt, write, type Append, type TestLog } from '../support/log-history.js'
 
 async function logOf(name: string, appends = EVERYTHING): Promise<TestLog> {
@@ -34,6 +37,20 @@ describe('a copy', () => {
     const claims = (await collect(from.store.readAll())).flatMap((event) => claimOf(event) ?? [])
     expect(claims).toHaveLength(3)
     for (const claim of claims) expect(sha256((await to.bodies.get(claim)) ?? '')).toBe(claim)
+  })
+
+  it('brings editions as any other stream: what is loaded from the copy is what was', async () => {
+    const harness = await editionHistory(everyStep)
+    const from = storeSource({ name: 'A', store: harness.store, bodies: harness.log.bodies })
+    const to = emptyLog('B')
+    expect(await copyLog(from, to.target)).toMatchObject({ difference: undefined })
+    expect(await eventsOf(to.store)).toEqual(await eventsOf(harness.store))
+    for (const editionId of ['e1', 'e2']) {
+      const loaded = await loadEdition(to, CONVERSATION, editionId)
+      expect(loaded.batches.length).toBeGreaterThan(1)
+      expect(loaded).toEqual(await loadEdition(harness.log, CONVERSATION, editionId))
+    }
+    expect(await loadConversation(to, CONVERSATION)).toEqual(await loadConversation(harness.log, CONVERSATION))
   })
 
   it('comes to the same digest from wherever it is copied', async () => {

@@ -53,7 +53,12 @@ export function describeEventStore(name: string, open: () => Promise<OpenedStore
     const append = (stream: string, events: readonly EventToAppend[], expected: bigint | 'any' | 'no_stream' = 'any') => appended(store, stream, events, expected)
     const named = (stream: string): string => `${opened.prefix ?? ''}${stream}`
     /** All streams of this test: all there are, where the store is its own. */
-    const ours = (prefix?: string): { prefix?: string } => (prefix === undefined && opened.prefix === undefined ? {} : { prefix: named(prefix ?? '') })
+    const ours = (prefix?: ReadAllOptions['prefix']): Pick<ReadAllOptions, 'prefix'> => {
+      if (prefix === undefined && opened.prefix === undefined) return {}
+      if (prefix === undefined || typeof prefix === 'string') return { prefix: named(prefix ?? '') }
+      const [first, ...others] = prefix
+      return { prefix: [named(first), ...others.map(named)] }
+    }
     const readAll = ({ prefix, ...options }: ReadAllOptions = {}): Promise<StoredEvent[]> => collect(store.readAll({ ...(opened.prefix === undefined ? {} : { after: origin }), ...options, ...ours(prefix) }))
     const subscribed = ({ prefix, ...options }: SubscribeOptions = {}) => subscribedTo(store, { after: origin, ...options, ...ours(prefix) })
     /** Positions grow, and where they are dense, by one. */
@@ -323,6 +328,20 @@ export function describeEventStore(name: string, open: () => Promise<OpenedStore
         expect(limited).toEqual(found.slice(0, 1))
       })
 
+      test('by several prefixes, each event once and in order, though more than one of them fits', async () => {
+        const streams = ['conversation-1', 'edition-%-1', 'conversation-2', 'prompt-1', 'edition', 'Edition-2', 'edition-a-2', 'conversations']
+        for (const [at, stream] of streams.entries()) await append(named(stream), eventsNamed(`in ${stream}`, 1 + (at % 2)))
+        const all = await readAll({ prefix: '' })
+        const wanted = all.filter((event) => ['conversation-', 'edition-'].some((prefix) => event.stream.startsWith(named(prefix))))
+        expect(wanted.map((event) => event.stream)).toEqual(['conversation-1', 'edition-%-1', 'edition-%-1', 'conversation-2', 'edition-a-2'].map(named))
+        expect(await readAll({ prefix: ['conversation-', 'edition-'] })).toEqual(wanted)
+        expect(await readAll({ prefix: ['edition-%', 'conversation-1', 'conversation-', 'edition-', 'nothing'] })).toEqual(wanted)
+        expect(await readAll({ prefix: ['edition-', 'conversation-'], limit: 2 })).toEqual(wanted.slice(0, 2))
+        expect(await readAll({ prefix: ['conversation-', 'edition-'], after: wanted[1]?.position ?? -1n })).toEqual(wanted.slice(2))
+        expect(await readAll({ prefix: ['prompt-'] })).toEqual(all.filter((event) => event.stream === named('prompt-1')))
+        expect(await readAll({ prefix: ['edition-', ''] })).toEqual(all)
+      })
+
       test('10,000 events in one read, both ways and by position', async () => {
         for (let part = 0; part < 10; part++) await append(A, eventsNamed(`part ${String(part)}`, 1_000), BigInt(part * 1_000 - 1))
         const forwards = await collect(store.readStream(A))
@@ -418,6 +437,24 @@ export function describeEventStore(name: string, open: () => Promise<OpenedStore
           await again.ended
           expect(again.ids()).toEqual(rest)
         }
+      })
+
+      test('by several prefixes it gives what is there and what comes, and tells how far it has looked', async () => {
+        const E1 = named('edition-1-a')
+        await append(A, eventsNamed('a', 2))
+        await append(named('prompt-x'), eventsNamed('of no interest', 3))
+        await append(E1, eventsNamed('e', 2))
+        const reader = subscribed({ prefix: ['conversation-', 'edition-'] })
+        await reader.until(caughtUpAt(await store.head()))
+        await append(E1, eventsNamed('e live', 2), 1n)
+        await append(named('prompt-x'), eventsNamed('of no interest live', 40))
+        const { position } = await append(A, eventsNamed('a live', 1), 1n)
+        await reader.until(caughtUpAt(position))
+        const last = await append(named('prompt-x'), eventsNamed('of no interest at the end', 1))
+        await reader.until(caughtUpAt(last.position))
+        reader.stop.abort()
+        await reader.ended
+        expect(reader.ids()).toEqual([...eventsNamed('a', 2), ...eventsNamed('e', 2), ...eventsNamed('e live', 2), ...eventsNamed('a live', 1)].map((event) => event.id))
       })
 
       test('ends after its limit', async () => {

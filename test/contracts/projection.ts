@@ -3,18 +3,22 @@
  * twice is once, rebuilt equals live, other conversations are untouched, and the rows are what the facts say.
  */
 import { beforeEach, expect, test } from '@jest/globals'
+import fc from 'fast-check'
 import { createMemoryEventStore } from '../../src/adapters/memory/event-store.js'
-import { type Fact, factSchemas } from '../../src/domain/events.js'
+import { factSchemas } from '../../src/domain/events.js'
 import type { EventStore } from '../../src/ports/event-store.js'
 import type { Database } from '../../src/ports/sql.js'
 import { foldRows } from '../../projections/fold.js'
 import type { Projection } from '../../projections/projection.js'
 import { createProjectionRunner, type ProjectionRunner } from '../../projections/runner.js'
-import { decodeStored, recorded } from '../support/builders.js'
-import { describeOnDatabases, record, rowsOf } from '../support/projections.js'
+import { decodeStored } from '../support/builders.js'
+import { editionHistory, editionSteps, everyStep, projectedFacts } from '../support/edition-history.js'
+import { CONVERSATION } from '../support/harness.js'
+import { describeOnDatabases, recordParts, rowsOf, type Part } from '../support/projections.js'
 import { rowDifferences } from '../support/row-differences.js'
 
-export function describeProjection(projection: Projection, facts: readonly Fact[]): void {
+/** @param parts what the conversation and its editions record */
+export function describeProjection(projection: Projection, parts: readonly Part[]): void {
   describeOnDatabases(`projection ${projection.name}`, (database) => {
     let db: Database
     let store: EventStore
@@ -35,20 +39,20 @@ export function describeProjection(projection: Projection, facts: readonly Fact[
     })
 
     test('the rows are what the facts make in memory, with any size of batch', async () => {
-      const inMemory = foldRows(projection, await recorded('a', facts))
-      expect([...inMemory.values()].some((table) => table.length > 0)).toBe(true)
       for (const batchSize of [1, 3, 500]) {
         db = await database.fresh()
         store = createMemoryEventStore()
-        await record(store, 'a', facts)
+        await recordParts(store, 'a', parts)
         await runner(batchSize).catchUp()
-        expect(await rowDifferences(db, [projection], 'a', await recorded('a', facts))).toEqual([])
+        const facts = await projectedFacts(store, 'a')
+        expect([...foldRows(projection, facts).values()].some((table) => table.length > 0)).toBe(true)
+        expect(await rowDifferences(db, [projection], 'a', facts)).toEqual([])
         expect(await db.query(`select position from projection_checkpoints where state = 'live'`)).toEqual([{ position: String(facts.length - 1) }])
       }
     })
 
     test('twice is once: facts that are delivered again change nothing', async () => {
-      await record(store, 'a', facts)
+      await recordParts(store, 'a', parts)
       await runner().catchUp()
       const once = await rows()
       await runner().catchUp()
@@ -59,8 +63,8 @@ export function describeProjection(projection: Projection, facts: readonly Fact[
     })
 
     test('rebuilt equals live', async () => {
-      await record(store, 'a', facts)
-      await record(store, 'b', facts.slice(0, -2))
+      await recordParts(store, 'a', parts)
+      await recordParts(store, 'b', parts.slice(0, -1))
       await runner(2).catchUp()
       const live = await rows()
       await runner().rebuild('all')
@@ -70,15 +74,45 @@ export function describeProjection(projection: Projection, facts: readonly Fact[
     })
 
     test('other conversations are untouched', async () => {
-      await record(store, 'a', facts)
+      await recordParts(store, 'a', parts)
       await runner().catchUp()
       const before = await rows()
-      await record(store, 'b', facts)
+      await recordParts(store, 'b', parts)
       await runner().catchUp()
       const after = await rowsOf(db, projection)
       const ofA = Object.fromEntries(Object.entries(after).map(([table, all]) => [table, all.filter((row) => row['conversation_id'] === 'a')]))
       expect(ofA).toEqual(before)
       expect(Object.values(after).flat().some((row) => row['conversation_id'] === 'b')).toBe(true)
+    })
+  })
+}
+
+/** The same of all of them together, behind histories in which editions are made, adopted, put back and dropped, and cycles undone. */
+export function describeProjectionsBehindHistories(projections: readonly Projection[]): void {
+  describeOnDatabases('projections behind any history', (database) => {
+    test('twice is once, rebuilt equals live, and the rows are what the facts make, in any number of partitions', async () => {
+      const met = new Set<string>()
+      await fc.assert(
+        fc.asyncProperty(editionSteps, fc.integer({ min: 1, max: 60 }), fc.integer({ min: 1, max: 4 }), async (steps, batchSize, partitions) => {
+          const db = await database.fresh()
+          const { store } = await editionHistory(steps)
+          const keep = (): ProjectionRunner => createProjectionRunner({ db, store, decode: decodeStored, projections, batchSize, partitions })
+          const rows = async (): Promise<unknown> => await Promise.all(projections.map((projection) => rowsOf(db, projection)))
+          await keep().catchUp()
+          const once = await rows()
+          const facts = await projectedFacts(store, CONVERSATION)
+          for (const { type } of facts) met.add(type)
+          expect(await rowDifferences(db, projections, CONVERSATION, facts)).toEqual([])
+          expect(await db.query('select distinct position from projection_checkpoints')).toEqual([{ position: String(await store.head()) }])
+          await db.query('update projection_checkpoints set position = -1')
+          await keep().catchUp()
+          expect(await rows()).toEqual(once)
+          await keep().rebuild('all', { batchSize: batchSize + 3 })
+          expect(await rows()).toEqual(once)
+        }),
+        { numRuns: 6, examples: [[everyStep, 7, 3]] },
+      )
+      for (const type of ['EditionAdopted', 'EditionReverted', 'CycleUndone', 'EditionDropped', 'EditionAdvanced']) expect(met).toContain(type)
     })
   })
 }

@@ -1,6 +1,7 @@
-/** One conversation that meets every type of fact: appended, pinned, folded twice, and made one batch of two. */
-import type { Fact } from '../../src/domain/events.js'
-import { appended, archived, at, compactionCouldNotHelp, compactionFailed, configured, pinned, prunedBy, resummarized, summarized, unpinned } from './builders.js'
+/** One conversation that meets every type of fact: appended, pinned, folded twice, and made one batch of two; and an edition of it, adopted and put back. */
+import type { Fact, FactData, TakeoverType } from '../../src/domain/events.js'
+import { appended, archived, at, compactionCouldNotHelp, compactionFailed, configuration, configured, pinned, prunedBy, resummarized, summarized, summarizer, unpinned } from './builders.js'
+import type { Part } from './projections.js'
 
 const carried = (batchIds: readonly string[], compressed: number): ReturnType<typeof prunedBy>['data']['carried'] => ({
   ...prunedBy({}).data.carried,
@@ -32,4 +33,63 @@ export const everyFact: readonly Fact[] = [
   configured({ scope: 'tenant-1', estimator: 'another' }),
   appended('m8', { role: 'assistant', content: 'the last one', createdAt: at(30) }),
   compactionCouldNotHelp(),
+]
+
+type Batch = FactData<TakeoverType>['batches'][number]
+
+const inForce = (batchId: string, depth: number, origin: Batch['origin']): Batch => {
+  const { messageIds: _ids, chunkId: _chunk, ...batch } = archived(batchId, ['m2']).data
+  return { ...batch, depth, origin }
+}
+
+const takeover = (adoptedAt: bigint | undefined): Omit<FactData<'EditionReverted'>, 'editionId' | 'restores' | 'adoptedAt' | 'batches' | 'retired' | 'restored' | 'left'> => {
+  const { pruned: _pruned, why: _why, ...closing } = prunedBy({}).data
+  return { ...closing, cycle: 1, carried: { ...closing.carried, messagesCompressed: 4, line: { since: 21n, ...(adoptedAt === undefined ? {} : { edition: { editionId: 'e1', adoptedAt } }) } } }
+}
+
+/** The same conversation, and an edition of it that is made, adopted, made further, put back and dropped; then a cycle is undone. */
+export const everyLine: readonly Part[] = [
+  { facts: everyFact },
+  {
+    editionId: 'e1',
+    facts: [
+      { type: 'EditionStarted', data: { editionId: 'e1', conversationId: 'a', configuration: configuration(), summarizer: { strategy: 'fold-in', provider: 'scripted', model: 'other' }, conversationRevision: 20n, pinned: [5n] } },
+      { type: 'EditionAdvanced', data: { conversationRevision: 12n } },
+      compactionFailed(),
+      summarized('e1-c1', ['m2', 'm3', 'm4'], { summarizer: summarizer({ usage: { promptTokens: 100, completionTokens: 10 } }) }),
+      archived('e1-b1', ['m2', 'm3', 'm4'], { chunkId: 'e1-c1', firstRevision: 2n, lastRevision: 4n }),
+      prunedBy({ 'e1-b1': ['m2', 'm3', 'm4'] }),
+      summarized('e1-c2', ['m6', 'm7'], { summarizer: summarizer({ reused: true, usage: { promptTokens: 90, completionTokens: 9 } }) }),
+      archived('e1-b2', ['m6', 'm7'], { chunkId: 'e1-c2', firstRevision: 6n, lastRevision: 12n }),
+      prunedBy({ 'e1-b2': ['m6', 'm7'] }, { cycle: 2 }),
+      resummarized('e1-b3', ['e1-b1', 'e1-b2']),
+      { type: 'EditionAdvanced', data: { conversationRevision: 20n } },
+    ],
+  },
+  {
+    facts: [
+      {
+        type: 'EditionAdopted',
+        data: { ...takeover(21n), editionId: 'e1', editionRevision: 10n, conversationRevision: 20n, batches: [inForce('e1-b3', 1, { editionId: 'e1', revision: 9n })], retired: ['b3'], restored: [], left: ['m7'] },
+      },
+    ],
+  },
+  { editionId: 'e1', facts: [compactionCouldNotHelp()] },
+  {
+    facts: [
+      {
+        type: 'EditionReverted',
+        data: { ...takeover(undefined), editionId: 'e1', adoptedAt: 21n, batches: [inForce('b3', 1, { revision: 17n })], retired: ['e1-b3'], restored: [{ ...appended('m7').data, revision: 12n }], left: [] },
+      },
+    ],
+  },
+  { editionId: 'e1', facts: [{ type: 'EditionDropped', data: { editionId: 'e1' } }] },
+  {
+    facts: [
+      {
+        type: 'CycleUndone',
+        data: { ...takeover(undefined), undone: [{ cycle: 2, revision: 16n }], restsUntilMessages: 28, batches: [inForce('b1', 0, { revision: 9n })], retired: ['b3'], restored: [{ ...appended('m2').data, revision: 2n }], left: [] },
+      },
+    ],
+  },
 ]

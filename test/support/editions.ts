@@ -7,9 +7,9 @@ import { CONVERSATION, type Harness, type ScriptedSummarizer } from './harness.j
 
 const BY = { actor: 'test', correlationId: 'c', causationId: 'c' }
 
-/** An edition of the harness's conversation under these settings, by this summarizer; nothing of it is made yet. */
-export async function editionOf(harness: Harness, settings: PolicySettings, summarizer: ScriptedSummarizer, editionId = 'e1'): Promise<ConversationReplay> {
-  const conversation = await harness.conversations.load(CONVERSATION)
+/** An edition of a conversation of the harness under these settings, by this summarizer; nothing of it is made yet. */
+export async function editionOf(harness: Harness, settings: PolicySettings, summarizer: ScriptedSummarizer, editionId = 'e1', conversationId = CONVERSATION): Promise<ConversationReplay> {
+  const conversation = await harness.conversations.load(conversationId)
   const policy = resolvePolicy(settings)
   if (E.isLeft(policy) || conversation.configuration === undefined) throw new Error('the conversation has no policy')
   const { strategy, provider, model } = summarizer

@@ -2,7 +2,7 @@
 import { afterAll, describe } from '@jest/globals'
 import { migrateLog } from '../../src/adapters/postgres/schema.js'
 import type { Fact } from '../../src/domain/events.js'
-import { conversationStream } from '../../src/domain/ids.js'
+import { conversationStream, editionStream } from '../../src/domain/ids.js'
 import type { EventStore } from '../../src/ports/event-store.js'
 import type { Database } from '../../src/ports/sql.js'
 import { inKeyOrder } from '../../projections/fold.js'
@@ -67,6 +67,24 @@ export function describeOnDatabases(name: string, suite: (database: TestDatabase
 export async function record(store: EventStore, conversationId: string, facts: readonly Fact[]): Promise<void> {
   const stream = conversationStream(conversationId)
   await appended(store, stream, eventsFor(stream, facts).events)
+}
+
+/** Facts that stand behind each other in a conversation's stream, or in that of an edition of it. */
+export interface Part {
+  readonly editionId?: string
+  readonly facts: readonly Fact[]
+}
+
+/** Appends the parts of a story, one after the other, to streams that are not there yet. */
+export async function recordParts(store: EventStore, conversationId: string, parts: readonly Part[]): Promise<void> {
+  const ends = new Map<string, { readonly revision: bigint; readonly hash: string }>()
+  for (const { editionId, facts } of parts) {
+    const stream = editionId === undefined ? conversationStream(conversationId) : editionStream(editionId, conversationId)
+    const end = ends.get(stream)
+    const { events, hash } = eventsFor(stream, facts, end?.revision, end?.hash)
+    await appended(store, stream, events)
+    ends.set(stream, { revision: (end?.revision ?? 0n) + BigInt(facts.length), hash })
+  }
 }
 
 /** All rows that readers see, table by table. */

@@ -18,7 +18,7 @@ export async function rowDifferences(db: Database, projections: readonly Project
       db,
       projections: [projection],
       everyConversation: false,
-      async *factsFrom(_id, revision) { yield* shown.filter((fact) => fact.revision >= revision) },
+      async *factsFrom(_id, seen) { yield* shown.filter((fact) => fact.revision > seen(fact.stream)) },
       catchUp: () => Promise.resolve(),
     })
     check.begin(conversationId)

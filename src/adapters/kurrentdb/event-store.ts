@@ -7,7 +7,7 @@
 import { either as E, type taskEither as TE } from 'fp-ts'
 import type { BodyStore } from '../../ports/body-store.js'
 import type { EventIdIndex } from '../../ports/event-id-index.js'
-import type { Appended, AppendFailure, EventStore, EventToAppend, ExpectedRevision, StoredEvent } from '../../ports/event-store.js'
+import { prefixesOf, type Appended, type AppendFailure, type EventStore, type EventToAppend, type ExpectedRevision, type StoredEvent } from '../../ports/event-store.js'
 import { checkAppend, repetition } from '../append-checks.js'
 import { inByteOrder } from '../byte-order.js'
 import { sentenceOf, StoreError } from '../store-error.js'
@@ -191,7 +191,7 @@ export async function openKurrentDbEventStore(address: string, { bodies, eventId
       const upTo = left > 0 ? await head() : -1n
       if (after >= upTo) return
       const { signal } = new AbortController()
-      for await (const { events, position, caughtUp } of follow(session, { after, prefix, signal, patienceMs: session.deadlineMs })) {
+      for await (const { events, position, caughtUp } of follow(session, { after, prefixes: prefixesOf(prefix), signal, patienceMs: session.deadlineMs })) {
         for (const event of await ours(events)) {
           if (event.position > upTo) return
           yield event
@@ -206,7 +206,7 @@ export async function openKurrentDbEventStore(address: string, { bodies, eventId
       session.checkOpen()
       let left = limit
       if (left <= 0) return
-      for await (const { events, position, caughtUp } of follow(session, { after, prefix, signal, patienceMs: Infinity })) {
+      for await (const { events, position, caughtUp } of follow(session, { after, prefixes: prefixesOf(prefix), signal, patienceMs: Infinity })) {
         for (const event of await ours(events)) {
           if (signal.aborted) return
           yield { kind: 'event', event }

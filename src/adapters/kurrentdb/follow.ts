@@ -20,7 +20,8 @@ export interface Step {
 
 export interface Following {
   readonly after: bigint
-  readonly prefix: string
+  /** Of the names of streams, one of which is wanted; an empty one is any name's. */
+  readonly prefixes: readonly string[]
   readonly signal: AbortSignal
   /** How long it may go on without hearing anything. Infinity: for ever, once the server has confirmed. */
   readonly patienceMs: number
@@ -43,7 +44,7 @@ interface Connection {
   caughtUp: boolean
 }
 
-function subscribe({ client, base }: Session, after: bigint, prefix: string, alarm: Alarm): Connection {
+function subscribe({ client, base }: Session, after: bigint, prefixes: readonly string[], alarm: Alarm): Connection {
   const connection = { checkpoint: -1n, confirmed: false, caughtUp: false }
   // Nothing in the client would catch what this throws.
   const checkpointReached = (_subscription: unknown, { commit }: { readonly commit: bigint }): void => {
@@ -51,7 +52,7 @@ function subscribe({ client, base }: Session, after: bigint, prefix: string, ala
     alarm.ring()
   }
   // The names of the server's own streams begin with $.
-  const filter = prefix === '' ? streamNameFilter({ regex: '^[^$]', checkpointReached }) : streamNameFilter({ prefixes: [prefix], checkpointReached })
+  const filter = prefixes.includes('') ? streamNameFilter({ regex: '^[^$]', checkpointReached }) : streamNameFilter({ prefixes: [...prefixes], checkpointReached })
   const fromPosition = after < 0n ? START : { commit: after, prepare: after }
   const subscription = client.subscribeToAll({ ...base, fromPosition, filter })
   subscription.on('confirmation', () => {
@@ -69,7 +70,7 @@ function subscribe({ client, base }: Session, after: bigint, prefix: string, ala
 }
 
 /** Events of all streams but the server's own, until `signal` aborts, or the store is closed. */
-export async function* follow(session: Session, { after, prefix, signal, patienceMs }: Following): AsyncGenerator<Step> {
+export async function* follow(session: Session, { after, prefixes, signal, patienceMs }: Following): AsyncGenerator<Step> {
   const { closing, deadlineMs, name } = session
   const stop = new AbortController()
   const alarm = createAlarm(stop.signal)
@@ -84,7 +85,7 @@ export async function* follow(session: Session, { after, prefix, signal, patienc
   try {
     while (!stop.signal.aborted) {
       if (patienceMs === Infinity) heardAt = performance.now()
-      const connection = subscribe(session, position, prefix, alarm)
+      const connection = subscribe(session, position, prefixes, alarm)
       let failure: unknown
       try {
         let told = false
@@ -118,7 +119,7 @@ export async function* follow(session: Session, { after, prefix, signal, patienc
             behindSince = undefined
             settleMs = Math.min(settleMs * 2, MOST_SETTLE_MS)
             const upTo = session.seen()
-            const between = await lookBetween(session, { after: position, prefix, signal: stop.signal, patienceMs: deadlineMs }, upTo)
+            const between = await lookBetween(session, { after: position, prefixes, signal: stop.signal, patienceMs: deadlineMs }, upTo)
             if (between === 'nothing') {
               position = upTo
               yield { events: [], position, caughtUp: true }

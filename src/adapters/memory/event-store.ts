@@ -3,7 +3,7 @@
  * Each append runs in one go, so nothing comes between its checks and its writing.
  */
 import { either as E, taskEither as TE } from 'fp-ts'
-import type { Appended, AppendFailure, EventStore, EventToAppend, ExpectedRevision, ReadAllOptions, StoredEvent, SubscriptionItem } from '../../ports/event-store.js'
+import { prefixesOf, type Appended, type AppendFailure, type EventStore, type EventToAppend, type ExpectedRevision, type ReadAllOptions, type StoredEvent, type SubscriptionItem } from '../../ports/event-store.js'
 import { checkAppend, repetition } from '../append-checks.js'
 import { inByteOrder } from '../byte-order.js'
 import { StoreError } from '../store-error.js'
@@ -45,10 +45,11 @@ export function createMemoryEventStore(): MemoryEventStore {
     return E.right({ revision: BigInt(there.events.length) - 1n, position: BigInt(log.length) - 1n, repeated: false })
   }
 
-  function* from(after: bigint, prefix: string): Generator<StoredEvent> {
+  function* from(after: bigint, prefix: NonNullable<ReadAllOptions['prefix']>): Generator<StoredEvent> {
+    const prefixes = prefixesOf(prefix)
     for (let position = Math.max(Number(after) + 1, 0); position < log.length; position++) {
       const event = log[position]
-      if (event?.stream.startsWith(prefix) === true) yield event
+      if (event !== undefined && prefixes.some((one) => event.stream.startsWith(one))) yield event
     }
   }
 

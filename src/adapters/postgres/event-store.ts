@@ -4,7 +4,7 @@
  * A reader goes by position and sees every committed event, because positions have no gaps and become visible in their order.
  */
 import { either as E, taskEither as TE } from 'fp-ts'
-import type { Appended, AppendFailure, EventStore, EventToAppend, ExpectedRevision, ReadAllOptions, StoredEvent, SubscriptionItem } from '../../ports/event-store.js'
+import { prefixesOf, type Appended, type AppendFailure, type EventStore, type EventToAppend, type ExpectedRevision, type ReadAllOptions, type StoredEvent, type SubscriptionItem } from '../../ports/event-store.js'
 import type { Database } from '../../ports/sql.js'
 import { checkAppend } from '../append-checks.js'
 import { sentenceOf } from '../store-error.js'
@@ -49,17 +49,15 @@ export function createPostgresEventStore(db: Database, { pollMs = 250 }: Postgre
   }
 
   /** Events after `after` up to and with `upTo`, which the log has already passed. */
-  async function* between(after: bigint, upTo: bigint, prefix: string | undefined): AsyncGenerator<StoredEvent> {
+  async function* between(after: bigint, upTo: bigint, prefix: ReadAllOptions['prefix']): AsyncGenerator<StoredEvent> {
     const size = pageSize()
+    const prefixes = prefix === undefined ? [] : prefixesOf(prefix)
+    const statement = readAllWith(prefixes.length)
     let seen = after
     while (seen < upTo) {
       // Without gaps, a page is a range of positions: also where the prefix matches nothing, no statement looks at more of the log than one page.
       const last = seen + BigInt(prefix === undefined ? size.events : Math.max(size.events, 1_000))
-      const rows = await db.query<EventRow>(prefix === undefined ? READ_ALL : READ_ALL_PREFIX, [
-        seen,
-        last < upTo ? last : upTo,
-        ...(prefix === undefined ? [] : [prefix]),
-      ])
+      const rows = await db.query<EventRow>(statement, [seen, last < upTo ? last : upTo, ...prefixes])
       for (const row of rows) yield eventOf(row)
       size.learnFrom(rows)
       seen = last
@@ -228,9 +226,14 @@ const STREAMS = `
   )
   select stream from names where starts_with(stream, $1) order by place`
 const EVENT_AT = `select ${COLUMNS} from events where position = $1`
-const READ_ALL = `select ${COLUMNS} from events where position > $1 and position <= $2 order by position`
-// starts_with takes the prefix as it is; in a LIKE its % and _ would stand for anything.
-const READ_ALL_PREFIX = `select ${COLUMNS} from events where position > $1 and position <= $2 and starts_with(stream, $3) order by position`
+
+/** Reads events of all streams, or of those with one of so many prefixes. */
+function readAllWith(prefixes: number): string {
+  // starts_with takes the prefix as it is; in a LIKE its % and _ would stand for anything.
+  const wanted = Array.from({ length: prefixes }, (_, at) => `starts_with(stream, $${String(at + 3)})`).join(' or ')
+  return `select ${COLUMNS} from events where position > $1 and position <= $2${wanted === '' ? '' : ` and (${wanted})`} order by position`
+}
+
 const READ_FORWARDS = `select ${COLUMNS} from events where stream = $1 and revision >= $2 order by revision limit $3`
 const READ_BACKWARDS = `select ${COLUMNS} from events where stream = $1 and revision <= $2 order by revision desc limit $3`
 // A binary search in one statement, one look at the index a step; from outside each step would wait for its answer. The time is taken out of

@@ -1,6 +1,6 @@
 /** The ids of messages, asked what every read model is asked. */
 import { messageIdsProjection } from '../../../projections/message-ids/projection.js'
 import { describeProjection } from '../../contracts/projection.js'
-import { everyFact } from '../../support/conversation-story.js'
+import { everyLine } from '../../support/conversation-story.js'
 
-describeProjection(messageIdsProjection, everyFact)
+describeProjection(messageIdsProjection, everyLine)

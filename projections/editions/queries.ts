@@ -1,0 +1,189 @@
+/** What readers ask of editions: the list of them, each over all its conversations, and one of them conversation by conversation. */
+import { z } from 'zod'
+import { configurationSchema, type Configuration } from '../../src/domain/events.js'
+import type { Sql } from '../../src/ports/sql.js'
+
+export type EditionState = 'in-the-making' | 'dropped' | 'in-force' | 'was-in-force'
+
+/** What an edition came to so far: of one conversation, or of all together. */
+export interface EditionFigures {
+  /** Batches that would be in force with it. */
+  readonly batches: number
+  /** Of the deepest of them. */
+  readonly depth: number
+  /** The tokens of these batches. */
+  readonly batchTokens: number
+  readonly cycles: number
+  /** Summaries that a summarizer was asked for, and those that were taken over, which cost nothing. */
+  readonly summariesBought: number
+  readonly summariesReused: number
+  /** As far as the models said. */
+  readonly promptTokens: number
+  readonly completionTokens: number
+}
+
+/** The edition of one conversation. */
+export interface EditionOfConversation extends EditionFigures {
+  readonly conversationId: string
+  readonly editionId: string
+  readonly state: EditionState
+  /** Of the last fact of its stream. */
+  readonly revision: bigint
+  readonly startedAt: string
+  readonly lastRecordedAt: string
+  readonly adoptedAt: string | undefined
+  readonly comparedAt: string | undefined
+  readonly summarizer: { readonly strategy: string; readonly provider: string; readonly model: string }
+  readonly configuration: Configuration
+  /** The conversation's last fact that it has seen; undefined as long as it has seen none. */
+  readonly seenRevision: bigint | undefined
+  readonly messagesCompressed: number
+  /** Of the context after its last cycle. */
+  readonly tokensAfter: number | undefined
+}
+
+/** An edition over all its conversations. */
+export interface EditionSummary extends EditionFigures {
+  readonly editionId: string
+  /** Those of each state. */
+  readonly conversations: Readonly<Record<EditionState, number>>
+  readonly startedAt: string
+  readonly lastRecordedAt: string
+  /** When the last of its conversations was compared. */
+  readonly comparedAt: string | undefined
+  /** Of the conversation that it was begun with. */
+  readonly summarizer: { readonly strategy: string; readonly provider: string; readonly model: string }
+}
+
+// Counted at the time of asking: a handler reads nothing, so it cannot count.
+const COUNTED = `
+  select e.*,
+    case when f.edition_id is not null then 'in-force' when e.dropped then 'dropped' when e.adopted_at is not null then 'was-in-force' else 'in-the-making' end as state,
+    b.batches, b.depth, b.batch_tokens, s.bought, s.reused, s.prompt_tokens, s.completion_tokens
+  from editions e
+  left join editions_in_force f on f.conversation_id = e.conversation_id and f.edition_id = e.edition_id
+  cross join lateral (
+    select count(*) as batches, coalesce(max(depth), 0) as depth, coalesce(sum(tokens), 0) as batch_tokens
+    from edition_batches where conversation_id = e.conversation_id and edition_id = e.edition_id and active
+  ) b
+  cross join lateral (
+    select count(*) filter (where not reused) as bought, count(*) filter (where reused) as reused,
+      coalesce(sum(prompt_tokens) filter (where not reused), 0) as prompt_tokens, coalesce(sum(completion_tokens) filter (where not reused), 0) as completion_tokens
+    from edition_summaries where conversation_id = e.conversation_id and edition_id = e.edition_id
+  ) s`
+
+const FIGURES = {
+  batches: 'batches', depth: 'depth', batchTokens: 'batch_tokens', cycles: 'cycles', summariesBought: 'bought', summariesReused: 'reused',
+  promptTokens: 'prompt_tokens', completionTokens: 'completion_tokens',
+} as const satisfies Record<keyof EditionFigures, string>
+
+type FigureRow = Record<keyof EditionFigures, string | number>
+
+const figuresOf = (row: FigureRow): EditionFigures => ({
+  batches: Number(row.batches),
+  depth: Number(row.depth),
+  batchTokens: Number(row.batchTokens),
+  cycles: Number(row.cycles),
+  summariesBought: Number(row.summariesBought),
+  summariesReused: Number(row.summariesReused),
+  promptTokens: Number(row.promptTokens),
+  completionTokens: Number(row.completionTokens),
+})
+
+interface OneRow extends FigureRow {
+  conversationId: string
+  editionId: string
+  state: EditionState
+  revision: string
+  startedAt: string
+  lastRecordedAt: string
+  adoptedAt: string | null
+  comparedAt: string | null
+  strategy: string
+  provider: string
+  model: string
+  configuration: string
+  seenRevision: string | null
+  messagesCompressed: number
+  tokensAfter: number | null
+}
+
+const ONE = `
+  select conversation_id as "conversationId", edition_id as "editionId", state, revision, started_at as "startedAt", last_recorded_at as "lastRecordedAt",
+    adopted_at as "adoptedAt", compared_at as "comparedAt", strategy, provider, model, configuration, seen_revision as "seenRevision",
+    messages_compressed as "messagesCompressed", tokens_after as "tokensAfter", ${Object.entries(FIGURES).map(([name, column]) => `${column} as "${name}"`).join(', ')}
+  from (${COUNTED}) as counted`
+
+const configurations = z.string().transform((text): unknown => JSON.parse(text)).pipe(configurationSchema)
+
+const oneOf = (row: OneRow): EditionOfConversation => ({
+  ...figuresOf(row),
+  conversationId: row.conversationId,
+  editionId: row.editionId,
+  state: row.state,
+  revision: BigInt(row.revision),
+  startedAt: row.startedAt,
+  lastRecordedAt: row.lastRecordedAt,
+  adoptedAt: row.adoptedAt ?? undefined,
+  comparedAt: row.comparedAt ?? undefined,
+  summarizer: { strategy: row.strategy, provider: row.provider, model: row.model },
+  configuration: configurations.parse(row.configuration),
+  seenRevision: row.seenRevision === null ? undefined : BigInt(row.seenRevision),
+  messagesCompressed: row.messagesCompressed,
+  tokensAfter: row.tokensAfter ?? undefined,
+})
+
+export interface EditionPage {
+  readonly limit?: number
+  /** Those behind this conversation, which the last page ended with. */
+  readonly after?: string
+}
+
+/** An edition conversation by conversation, in the order of their ids; none where there is no such edition. */
+export async function editionById(sql: Sql, editionId: string, { after, limit }: EditionPage = {}): Promise<EditionOfConversation[]> {
+  const rows = await sql.query<OneRow>(`${ONE} where edition_id = $1 and ($2::text is null or conversation_id > $2) order by conversation_id limit $3`, [
+    editionId, after ?? null, limit ?? null,
+  ])
+  return rows.map(oneOf)
+}
+
+/** The editions of a conversation, in the order in which they were begun. */
+export async function editionsOfConversation(sql: Sql, conversationId: string): Promise<EditionOfConversation[]> {
+  return (await sql.query<OneRow>(`${ONE} where conversation_id = $1 order by started_at, edition_id`, [conversationId])).map(oneOf)
+}
+
+interface ListRow extends FigureRow {
+  editionId: string
+  making: string
+  dropped: string
+  inForce: string
+  wasInForce: string
+  startedAt: string
+  lastRecordedAt: string
+  comparedAt: string | null
+  strategy: string
+  provider: string
+  model: string
+}
+
+/** All editions, the one that was begun last first. */
+export async function listEditions(sql: Sql): Promise<EditionSummary[]> {
+  const first = (column: string): string => `(array_agg(${column} order by started_at, conversation_id))[1]`
+  const inState = (state: EditionState): string => `count(*) filter (where state = '${state}')`
+  const total = Object.entries(FIGURES).map(([name, column]) => `${name === 'depth' ? 'max' : 'sum'}(${column}) as "${name}"`)
+  const rows = await sql.query<ListRow>(
+    `select edition_id as "editionId", ${inState('in-the-making')} as making, ${inState('dropped')} as dropped, ${inState('in-force')} as "inForce",
+       ${inState('was-in-force')} as "wasInForce", min(started_at) as "startedAt", max(last_recorded_at) as "lastRecordedAt", max(compared_at) as "comparedAt",
+       ${first('strategy')} as strategy, ${first('provider')} as provider, ${first('model')} as model, ${total.join(', ')}
+     from (${COUNTED}) as counted group by edition_id order by min(started_at) desc, edition_id`,
+  )
+  return rows.map((row) => ({
+    ...figuresOf(row),
+    editionId: row.editionId,
+    conversations: { 'in-the-making': Number(row.making), dropped: Number(row.dropped), 'in-force': Number(row.inForce), 'was-in-force': Number(row.wasInForce) },
+    startedAt: row.startedAt,
+    lastRecordedAt: row.lastRecordedAt,
+    comparedAt: row.comparedAt ?? undefined,
+    summarizer: { strategy: row.strategy, provider: row.provider, model: row.model },
+  }))
+}

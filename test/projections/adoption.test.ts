@@ -1,0 +1,372 @@
+/**
+ * What a takeover does to the read models: live messages, search and view follow in one transaction, whoever keeps them, in however many
+ * partitions, while rows are rebuilt; a reader sees what was or what is, and never some of both.
+ */
+import { beforeEach, expect, test } from '@jest/globals'
+import { createMemoryClaims } from '../../src/adapters/memory/claims.js'
+import { factsFrom } from '../../src/application/verify.js'
+import type { RowCheck } from '../../src/ports/row-check.js'
+import { search } from '../../src/application/search.js'
+import type { Sql, Database } from '../../src/ports/sql.js'
+import type { RecordedFact } from '../../src/domain/events.js'
+import { createArchiveIndex } from '../../projections/archive-index/queries.js'
+import { findBatches } from '../../projections/clip-archive/queries.js'
+import { createRowCheck } from '../../projections/compare.js'
+import { editionById, editionsOfConversation, listEditions } from '../../projections/editions/queries.js'
+import { foldRows } from '../../projections/fold.js'
+import { archiveIndex } from '../../projections/archive-index/projection.js'
+import { clipArchive } from '../../projections/clip-archive/projection.js'
+import { editionsProjection } from '../../projections/editions/projection.js'
+import { liveMessages } from '../../projections/live-messages/projection.js'
+import { projections } from '../../projections/index.js'
+import type { Cell, Projection, Row } from '../../projections/projection.js'
+import { partitionOfStream } from '../../projections/partitions.js'
+import { rebuild } from '../../projections/rebuild.js'
+import { createProjectionRunner, type ProjectionRunner, type RunnerOptions } from '../../projections/runner.js'
+import { startProjectionWorker } from '../../projections/worker.js'
+import { conversation, liveMessages as liveMessagesOf } from '../../projections/live-messages/queries.js'
+import { decodeStored } from '../support/builders.js'
+import { say, SMALL, talk } from '../support/conversations.js'
+import { dropEdition, editionHistory, everyStep, madeEdition, projectedFacts, revert, tryToAdopt, undo } from '../support/edition-history.js'
+import { CONVERSATION, createHarness, type Harness } from '../support/harness.js'
+import { describeOnDatabases, rowsOf } from '../support/projections.js'
+import { rowDifferences } from '../support/row-differences.js'
+
+test('an edition lies in the partition of its conversation', () => {
+  for (const id of ['a', 'b-c', 'chat-1', '北京']) expect(partitionOfStream(`edition-e1-${id}`, 7)).toBe(partitionOfStream(`conversation-${id}`, 7))
+  expect(new Set(['a', 'b', 'c', 'd', 'e', 'f'].map((id) => partitionOfStream(`edition-e1-${id}`, 7))).size).toBeGreaterThan(1)
+})
+
+/** What a reader sees of the conversation in the read models, each with its own word for it. */
+interface Seen {
+  readonly revision: string
+  readonly live: string
+  readonly active: string
+  readonly view: string
+  readonly edition: string | null
+}
+
+const REVISION = `(select revision::text from conversations where conversation_id = '${CONVERSATION}') as revision`
+const LIVE = `(select coalesce(string_agg(message_id, ' ' order by revision), '') from live_messages where conversation_id = '${CONVERSATION}') as live`
+const ACTIVE = `(select coalesce(string_agg(batch_id, ' ' order by batch_id), '') from archive_batch_states where active and conversation_id = '${CONVERSATION}') as active`
+const VIEW = `(select coalesce(max(batch_ids), '') from clip_archive_views where conversation_id = '${CONVERSATION}') as view`
+const EDITION = `(select max(edition_id) from editions_in_force where conversation_id = '${CONVERSATION}') as edition`
+
+const inOneStatement = async (sql: Sql): Promise<Seen | undefined> => (await sql.query<Seen>(`select ${[REVISION, LIVE, ACTIVE, VIEW, EDITION].join(', ')}`))[0]
+
+/** By a question each, as a program asks them: of one moment, hence the isolation level. */
+const inOneTransaction = async (db: Database): Promise<Seen | undefined> =>
+  await db.transaction(async (sql) => {
+    await sql.script('set transaction isolation level repeatable read')
+    let seen: Partial<Seen> = {}
+    for (const part of [REVISION, LIVE, ACTIVE, VIEW, EDITION]) seen = { ...seen, ...(await sql.query<Partial<Seen>>(`select ${part}`))[0] }
+    const { revision, live = '', active = '', view = '', edition = null } = seen
+    return revision === undefined ? undefined : { revision, live, active, view, edition }
+  })
+
+/** What a reader has to see as of a revision of the conversation. */
+function expectedAt(facts: readonly RecordedFact[], revision: bigint): Seen {
+  const at = facts.findIndex((fact) => fact.stream === `conversation-${CONVERSATION}` && fact.revision === revision)
+  const upTo = facts.slice(0, at + 1)
+  const rows = (projection: Projection, table: string): readonly Row[] => foldRows(projection, upTo).get(table) ?? []
+  const text = (cell: Cell | undefined): string | null => (typeof cell === 'string' ? cell : null)
+  const live = rows(liveMessages, 'live_messages').toSorted((a, b) => Number(a['revision']) - Number(b['revision']))
+  return {
+    revision: revision.toString(),
+    live: live.map((row) => String(row['message_id'])).join(' '),
+    active: rows(archiveIndex, 'archive_batch_states').flatMap((row) => (row['active'] === true ? [String(row['batch_id'])] : [])).toSorted().join(' '),
+    view: text(rows(clipArchive, 'clip_archive_views')[0]?.['batch_ids']) ?? '',
+    edition: text(rows(editionsProjection, 'editions_in_force')[0]?.['edition_id']),
+  }
+}
+
+/** Reads until it is told to stop, and keeps what it saw, each thing once. */
+function startReading(read: () => Promise<Seen | undefined>): { stop(): Promise<readonly Seen[]> } {
+  const over = new AbortController()
+  const seen = new Map<string, Seen>()
+  const reading = (async () => {
+    while (!over.signal.aborted) {
+      const now = await read()
+      if (now !== undefined && now.revision !== null) seen.set(JSON.stringify(now), now)
+      await new Promise(setImmediate)
+    }
+  })()
+  return {
+    async stop() {
+      over.abort()
+      await reading
+      return [...seen.values()]
+    },
+  }
+}
+
+describeOnDatabases('adoption', (database) => {
+  let db: Database
+  let harness: Harness
+  beforeEach(async () => {
+    db = await database.fresh()
+    // The soft limit far below the hard one, so that there is room for what comes back.
+    harness = createHarness({ policy: { ...SMALL, modelMaxTokens: 3_200, contextBudget: 0.25 } })
+  })
+  const source = (): Parameters<typeof rebuild>[0] => ({ db, store: harness.store, decode: decodeStored, projections })
+  const runner = (options: Partial<RunnerOptions> = {}): ProjectionRunner => createProjectionRunner({ ...source(), ...options })
+  const all = async (): Promise<unknown> => await Promise.all(projections.map((projection) => rowsOf(db, projection)))
+  const caughtUp = async (watched: ProjectionRunner): Promise<void> => expect(await watched.waitFor(await harness.store.head(), 30_000)).toBe(true)
+
+  /** Takes over again and again, with messages and other conversations between, and waits for each until the rows show it. */
+  async function takeOvers(shown: () => Promise<void>, between: (step: number) => Promise<void> = () => Promise.resolve()): Promise<number> {
+    let steps = 0
+    const next = async (what: () => Promise<unknown>): Promise<void> => {
+      await harness.appended(talk(3, 1_000 * (steps + 1)), `other ${String(steps)}`)
+      expect(await what()).not.toBe(false)
+      await between(steps)
+      await shown()
+      steps += 1
+    }
+    for (const message of talk(60)) {
+      await harness.appended(message)
+      await harness.compact()
+    }
+    await shown()
+    await next(() => tryToAdopt(harness, 'e1'))
+    await next(() => revert(harness))
+    await next(() => undo(harness))
+    await next(async () => await harness.appended([say(100), say(101)]))
+    await next(() => tryToAdopt(harness, 'e1'))
+    await next(() => tryToAdopt(harness, 'e2', { ...SMALL, chunkSize: 6 }))
+    await next(() => revert(harness))
+    await next(() => harness.compact('force'))
+    await next(() => revert(harness))
+    return steps
+  }
+
+  async function expectNoMixture(readers: readonly { stop(): Promise<readonly Seen[]> }[]): Promise<void> {
+    const facts = await projectedFacts(harness.store, CONVERSATION)
+    const takeovers = facts.flatMap((fact) => (fact.type === 'EditionAdopted' || fact.type === 'EditionReverted' || fact.type === 'CycleUndone' ? [fact.revision] : []))
+    expect(takeovers.length).toBeGreaterThan(5)
+    const known = new Map<bigint, Seen>()
+    for (const reader of readers) {
+      const seen = await reader.stop()
+      for (const one of seen) {
+        const revision = BigInt(one.revision)
+        if (!known.has(revision)) known.set(revision, expectedAt(facts, revision))
+        expect(one).toEqual(known.get(revision))
+      }
+      // It did look while things changed, and saw both before and after.
+      expect(new Set(seen.map(({ edition }) => edition)).size).toBeGreaterThan(1)
+      expect(seen.length).toBeGreaterThan(4)
+    }
+  }
+
+  test.each([1, 4])('readers see what was or what is, with %d partitions, while rows are rebuilt', async (partitions) => {
+    const kept = runner({ partitions, intervalMs: 1, batchSize: 40 })
+    await kept.catchUp()
+    kept.start()
+    const readers = [startReading(() => inOneStatement(db)), startReading(() => inOneTransaction(db))]
+    await takeOvers(() => caughtUp(kept), async (step) => {
+      if (step % 4 === 1) await rebuild(source(), 'all', { batchSize: 60 })
+    })
+    await expectNoMixture(readers)
+    await kept.stop()
+    const live = await all()
+    await rebuild(source(), 'all', { batchSize: 17 })
+    expect(await all()).toEqual(live)
+  })
+
+  test('behind a process of its own, with a claim and its fence', async () => {
+    await runner({ partitions: 3 }).catchUp()
+    const worker = startProjectionWorker({ ...source(), partitions: 3, intervalMs: 1, claims: createMemoryClaims({ now: () => new Date(), newId: () => 'unused' }), owner: 'the only one' })
+    const watch = runner()
+    const readers = [startReading(() => inOneStatement(db)), startReading(() => inOneTransaction(db))]
+    await takeOvers(() => caughtUp(watch))
+    expect(worker.state().kind).toBe('working')
+    await expectNoMixture(readers)
+    await worker.stop()
+  })
+
+  test('a read model that is rebuilt alone comes to where the others are, and never further', async () => {
+    await harness.appended(talk(60))
+    await harness.compact('force')
+    const kept = runner({ partitions: 2 })
+    await kept.catchUp()
+    for (const [at, name] of ['archive-index', 'live-messages', 'clip-archive', 'archive-index'].entries()) {
+      // The log has it when the rebuild begins, and the other rows have not.
+      expect(await (at % 2 === 0 ? tryToAdopt(harness, 'e1') : revert(harness))).toBe(true)
+      const reader = startReading(() => inOneStatement(db))
+      await rebuild(source(), [name], { batchSize: 25 })
+      const facts = await projectedFacts(harness.store, CONVERSATION)
+      for (const one of [...(await reader.stop()), await inOneStatement(db)]) expect(one).toEqual(expectedAt(facts, BigInt(one?.revision ?? -1)))
+      expect((await inOneStatement(db))?.edition).toBe(at % 2 === 0 ? null : 'e1')
+      await kept.catchUp()
+      expect((await inOneStatement(db))?.edition).toBe(at % 2 === 0 ? 'e1' : null)
+    }
+    await kept.catchUp()
+    const live = await all()
+    await rebuild(source(), 'all')
+    expect(await all()).toEqual(live)
+  })
+
+  test('dividing the rows anew brings all of them to one place together', async () => {
+    await harness.appended(talk(60))
+    await harness.compact('force')
+    for (let at = 0; at < 8; at += 1) await harness.appended(talk(12), `other ${String(at)}`)
+    await runner({ partitions: 4 }).catchUp()
+    expect(await tryToAdopt(harness, 'e1')).toBe(true)
+    for (let at = 8; at < 30; at += 1) await harness.appended(talk(12), `other ${String(at)}`)
+    // Some partitions come further than others, as where a process is killed: those of one partition together.
+    const own = partitionOfStream(`conversation-${CONVERSATION}`, 4)
+    let commits = 0
+    const broken: Database = {
+      ...db,
+      async transaction(work) {
+        return await db.transaction(async (sql) => {
+          const result = await work(sql)
+          const moved = await sql.query<{ partition: number }>('select distinct partition from projection_checkpoints where xmin::text = pg_current_xact_id()::text')
+          if (moved.some(({ partition }) => partition === own) && moved.length === 1 && ++commits > 0) throw new Error('the connection broke')
+          return result
+        })
+      },
+    }
+    await expect(runner({ partitions: 4, db: broken, batchSize: 1_000 }).catchUp()).rejects.toThrow('the connection broke')
+    expect((await inOneStatement(db))?.edition).toBeNull()
+    const reader = startReading(() => inOneStatement(db))
+    await runner({ partitions: 3 }).catchUp()
+    const facts = await projectedFacts(harness.store, CONVERSATION)
+    for (const one of await reader.stop()) expect(one).toEqual(expectedAt(facts, BigInt(one.revision)))
+    expect((await inOneStatement(db))?.edition).toBe('e1')
+  })
+
+  test('after any of it the rows are those of a rebuild, those that the facts make, and what the program itself loads', async () => {
+    await editionHistory(everyStep, harness, async () => {
+      await runner({ partitions: 2, batchSize: 9 }).catchUp()
+      const loaded = await harness.restart().conversations.load(CONVERSATION)
+      const live = await liveMessagesOf(db, CONVERSATION)
+      const state = [...loaded.leading, ...loaded.kept, ...loaded.window].map(({ messageId, revision, pinned }) => ({ messageId, revision, pinned }))
+      expect(live.map(({ messageId, revision, pinned }) => ({ messageId, revision, pinned }))).toEqual(state)
+      const index = createArchiveIndex(db)
+      expect((await index.batches(CONVERSATION)).map(({ batchId }) => batchId)).toEqual(loaded.batches.map(({ batchId }) => batchId))
+      // Each message belongs to the batch in force that has it, however deep below, and to none while it is live.
+      const said = await harness.factsOf('MessageAppended')
+      const rows = await index.messages(said.map(({ revision }) => ({ conversationId: CONVERSATION, revision: Number(revision) })))
+      const covers = new Map<string, { messages: readonly string[]; sources: readonly string[] }>()
+      for (const fact of await projectedFacts(harness.store, CONVERSATION)) {
+        if (fact.type === 'BatchArchived') covers.set(fact.data.batchId, { messages: fact.data.messageIds, sources: [] })
+        if (fact.type === 'BatchesResummarized') covers.set(fact.data.batchId, { messages: [], sources: fact.data.sourceBatchIds })
+      }
+      const chain = (batchId: string): readonly (readonly [string, string])[] => {
+        const { messages = [], sources = [] } = covers.get(batchId) ?? {}
+        return [...messages.map((id) => [id, batchId] as const), ...sources.flatMap(chain)]
+      }
+      const wanted = new Map(loaded.batches.flatMap(({ batchId }) => chain(batchId)))
+      expect(rows.map(({ messageId, batchId }) => [messageId, batchId])).toEqual(said.map(({ data }) => [data.messageId, wanted.get(data.messageId) ?? null]))
+    })
+    const facts = await projectedFacts(harness.store, CONVERSATION)
+    expect(new Set(facts.map(({ type }) => type))).toEqual(new Set([...new Set(facts.map(({ type }) => type)), 'EditionAdopted', 'EditionReverted', 'CycleUndone', 'EditionDropped', 'BatchesResummarized']))
+    expect(await rowDifferences(db, projections, CONVERSATION, facts)).toEqual([])
+    // As `verify` gives them: an edition's before those of the conversation, each read from its stream.
+    const check = (): RowCheck => createRowCheck({ db, projections, everyConversation: true, factsFrom: (id, seen) => factsFrom(harness.log, id, seen), catchUp: () => Promise.resolve() })
+    const differences = async (): Promise<readonly string[]> => {
+      const rows = check()
+      rows.begin(CONVERSATION)
+      for await (const fact of factsFrom(harness.log, CONVERSATION, () => -1n)) if (rows.take(fact)) await rows.compare()
+      rows.end(true)
+      return (await rows.finish()).map(({ detail }) => detail)
+    }
+    expect(await differences()).toEqual([])
+    await db.query(`update edition_batches set tokens = tokens + 1 where batch_id = (select min(batch_id) from edition_batches where edition_id = 'e2')`)
+    expect(await differences()).toEqual([expect.stringMatching(/^editions, table edition_batches: .*is different \(tokens\)$/)])
+    await db.query(`update edition_batches set tokens = tokens - 1 where batch_id = (select min(batch_id) from edition_batches where edition_id = 'e2')`)
+    const live = await all()
+    await rebuild(source(), 'all', { batchSize: 13 })
+    expect(await all()).toEqual(live)
+  })
+
+  test('an edition that is not in force changes nothing that readers are given, and all of its batches can be opened', async () => {
+    await harness.appended(talk(60))
+    await harness.compact('force')
+    const kept = runner()
+    await kept.catchUp()
+    const index = createArchiveIndex(db)
+    const given = async (): Promise<unknown> => ({
+      listed: await conversation(db, CONVERSATION),
+      live: await liveMessagesOf(db, CONVERSATION),
+      batches: (await index.batches(CONVERSATION)).map(({ batchId }) => batchId),
+      found: (await index.candidates({ everywhere: true }, ['berth', 'chunk'])).batches.map(({ batchId }) => batchId),
+      view: (await rowsOf(db, clipArchive))['clip_archive_views'],
+      hits: await search({ index }, 'the berth of the harbour, chunk', { within: { conversationId: CONVERSATION }, limit: 100 }),
+      hitsEverywhere: await search({ index }, 'message 7 chunk', { within: { everywhere: true }, limit: 100 }),
+    })
+    const before = await given()
+    const replay = await madeEdition(harness, 'e1')
+    await kept.catchUp()
+    expect(await given()).toEqual(before)
+    const inIt = replay.state().batches.map(({ batchId }) => batchId)
+    expect(inIt.length).toBeGreaterThan(2)
+    expect((await index.batches(CONVERSATION, 'e1')).map(({ batchId }) => batchId)).toEqual(inIt)
+    expect(await index.batches(CONVERSATION, 'nothing')).toEqual([])
+    expect((await findBatches(db, CONVERSATION, inIt)).map(({ batchId, editionId, content }) => ({ batchId, editionId, content }))).toEqual(
+      replay.state().batches.map(({ batchId, content }) => ({ batchId, editionId: 'e1', content })),
+    )
+    await dropEdition(harness, 'e1')
+    await kept.catchUp()
+    expect(await given()).toEqual(before)
+    expect(await tryToAdopt(harness, 'e1')).toBe(true)
+    await kept.catchUp()
+    const hits = await search({ index }, 'the berth of the harbour, chunk', { within: { conversationId: CONVERSATION }, limit: 100 })
+    const loaded = await harness.conversations.load(CONVERSATION)
+    const batchHits = hits.flatMap((hit) => (hit.kind === 'batch' ? [hit.batchId] : []))
+    expect(batchHits.length).toBeGreaterThan(0)
+    expect(loaded.batches.map(({ batchId }): string | null => batchId)).toEqual(expect.arrayContaining(batchHits))
+    const live = new Set([...loaded.leading, ...loaded.kept, ...loaded.window].map(({ messageId }) => messageId))
+    for (const hit of hits.filter(({ kind }) => kind === 'message')) expect(hit.batchId === null).toBe(live.has(hit.messageIds[0] ?? ''))
+  })
+
+  test('editions are listed with what they came to and what became of them', async () => {
+    await harness.appended(talk(60))
+    await harness.compact('force')
+    await harness.appended(talk(40), 'second')
+    const replay = await madeEdition(harness, 'e1')
+    await madeEdition(harness, 'e1', undefined, 'second')
+    await madeEdition(harness, 'e2')
+    const kept = runner()
+    await kept.catchUp()
+    const [second, first] = (await editionById(db, 'e1')).toSorted((a, b) => (a.conversationId > b.conversationId ? -1 : 1))
+    const { state, spent } = replay
+    expect(first).toMatchObject({
+      conversationId: CONVERSATION, editionId: 'e1', state: 'in-the-making', summarizer: { strategy: 'scripted', provider: 'scripted', model: 'the model of e1' }, adoptedAt: undefined, comparedAt: undefined,
+      revision: state().revision, seenRevision: state().horizon, batches: state().batches.length, depth: Math.max(...state().batches.map(({ depth }) => depth)),
+      batchTokens: state().batches.reduce((sum, { tokens }) => sum + tokens, 0), cycles: state().cycles, messagesCompressed: state().messagesCompressed,
+      summariesBought: spent.summaries, summariesReused: 0, promptTokens: 10 * spent.summaries, completionTokens: 5 * spent.summaries,
+    })
+    expect(first?.configuration.policy.chunkSize).toBe(5)
+    expect(spent.summaries).toBeGreaterThan(3)
+    expect(await editionById(db, 'e1', { after: CONVERSATION })).toEqual([second])
+    expect(await editionById(db, 'e1', { limit: 1 })).toEqual([first])
+    expect(await editionById(db, 'nothing')).toEqual([])
+    expect((await editionsOfConversation(db, CONVERSATION)).map(({ editionId }) => editionId)).toEqual(['e1', 'e2'])
+    const [newest, e1] = await listEditions(db)
+    expect(newest?.editionId).toBe('e2')
+    expect(e1).toMatchObject({
+      editionId: 'e1', conversations: { 'in-the-making': 2, dropped: 0, 'in-force': 0, 'was-in-force': 0 },
+      batches: (first?.batches ?? 0) + (second?.batches ?? 0), depth: Math.max(first?.depth ?? 0, second?.depth ?? 0), summariesBought: (first?.summariesBought ?? 0) + (second?.summariesBought ?? 0),
+    })
+    const states = async (): Promise<unknown> => {
+      await kept.catchUp()
+      return (await editionsOfConversation(db, CONVERSATION)).map((one) => one.state)
+    }
+    expect(await tryToAdopt(harness, 'e1')).toBe(true)
+    expect(await states()).toEqual(['in-force', 'in-the-making'])
+    expect(await tryToAdopt(harness, 'e2')).toBe(true)
+    expect(await states()).toEqual(['was-in-force', 'in-force'])
+    expect(await revert(harness)).toBe(true)
+    expect(await states()).toEqual(['in-force', 'was-in-force'])
+    expect(await revert(harness)).toBe(true)
+    await dropEdition(harness, 'e2')
+    expect(await states()).toEqual(['was-in-force', 'dropped'])
+    await madeEdition(harness, 'e2')
+    expect((await listEditions(db)).map(({ conversations }) => conversations)).toEqual([
+      { 'in-the-making': 0, dropped: 1, 'in-force': 0, 'was-in-force': 0 },
+      { 'in-the-making': 1, dropped: 0, 'in-force': 0, 'was-in-force': 1 },
+    ])
+  })
+})
