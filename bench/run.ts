@@ -27,6 +27,7 @@ const groups: Readonly<Record<string, () => Promise<{ group: Group }>>> = {
   workers: async () => await import('./workers.js'),
   migrate: async () => await import('./migrate.js'),
   verify: async () => await import('./verify.js'),
+  editions: async () => await import('./editions.js'),
   'slow-model': async () => await import('./slow-model.js'),
   adopt: async () => await import('./adopt.js'),
 }

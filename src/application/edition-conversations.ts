@@ -27,9 +27,16 @@ export interface EditionConversationOptions {
   readonly recording: boolean
 }
 
-/** Goes on from a state of an edition. */
-export function createEditionConversation({ log, clock, recording }: EditionConversationOptions, from: Conversation, advancedTo: bigint): EditionConversation {
+const sameChunk = (a: Fact | undefined, b: Fact): boolean => a?.type === 'ChunkSummarized' && b.type === 'ChunkSummarized' && a.data.chunkId === b.data.chunkId
+
+/**
+ * Goes on from a state of an edition.
+ * @param recordedBehind what its stream has behind that state: chunks that are decided again are found there and not recorded twice, and what
+ * goes another way goes on behind them all
+ */
+export function createEditionConversation({ log, clock, recording }: EditionConversationOptions, from: Conversation, advancedTo: bigint, recordedBehind: readonly RecordedFact[] = []): EditionConversation {
   let state = from
+  let behind = [...recordedBehind]
   /** The conversation's revision that the edition's stream says it has seen. */
   let told = advancedTo
 
@@ -55,11 +62,27 @@ export function createEditionConversation({ log, clock, recording }: EditionConv
     return E.right(encoded.facts.length === before && !evenIfNothing ? { encoded: { events: [], bodies: [], facts: [] }, seen: state } : { encoded, seen })
   }
 
+  /** Whatever is recorded behind the state is part of it from now on. */
+  function takeBehind(): void {
+    state = behind.reduce(evolve, state)
+    behind = []
+  }
+
   async function record(commands: readonly Command[], provenance: Provenance, evenIfNothing = false): Promise<E.Either<CommandFailure, Handled>> {
     const next = decided(commands, provenance, evenIfNothing)
     if (E.isLeft(next)) return next
     const { encoded, seen } = next.right
     if (encoded.facts.length === 0) return E.right({ state, facts: [], position: undefined })
+    const [there] = behind
+    if (there !== undefined) {
+      if (encoded.facts.length === 1 && sameChunk(encoded.facts[0], there)) {
+        state = evolve(state, there)
+        behind = behind.slice(1)
+        return E.right({ state, facts: [], position: undefined })
+      }
+      takeBehind()
+      return await record(commands, provenance, evenIfNothing)
+    }
     const appended = recording ? await appendUntilKnown(log, streamOf(state), state.revision, encoded) : E.right({ position: undefined })
     if (E.isLeft(appended)) return appended
     state = seen
@@ -70,6 +93,7 @@ export function createEditionConversation({ log, clock, recording }: EditionConv
   return {
     state: () => state,
     see(fact) {
+      takeBehind()
       state = seeConversation(state, fact)
     },
     load: () => Promise.resolve(state),

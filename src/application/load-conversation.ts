@@ -82,12 +82,13 @@ export async function loadConversation(log: Log, conversationId: string, at?: bi
 /**
  * The state of an edition as it is recorded: its last prune, taken up over the conversation's messages, and what both streams say since. A
  * state without a configuration where there is no such edition.
+ * @param at the last revision of the edition's stream to see; default: the newest
  */
-export async function loadEdition(log: Log, conversationId: string, editionId: string): Promise<Conversation> {
+export async function loadEdition(log: Log, conversationId: string, editionId: string, at?: bigint): Promise<Conversation> {
   const stream = editionStream(editionId, conversationId)
   const tail: StoredEvent[] = []
   let closing: StoredEvent | undefined
-  for await (const event of log.store.readStream(stream, { direction: 'backwards' })) {
+  for await (const event of log.store.readStream(stream, { direction: 'backwards', ...(at === undefined ? {} : { from: at }) })) {
     tail.push(event)
     if (closing === undefined && event.type === 'MessagesPruned') closing = event
     // How far it had seen the conversation at that prune is said by the fact before it that tells.

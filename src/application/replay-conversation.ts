@@ -6,8 +6,8 @@
 import { either as E } from 'fp-ts'
 import type { Provenance } from '../domain/codec.js'
 import type { Conversation } from '../domain/conversation.js'
-import type { Configuration, FactData } from '../domain/events.js'
-import { conversationStream } from '../domain/ids.js'
+import type { Configuration, FactData, RecordedFact } from '../domain/events.js'
+import { conversationStream, editionStream } from '../domain/ids.js'
 import type { Claims } from '../ports/claims.js'
 import type { Clock } from '../ports/clock.js'
 import type { Summarizer } from '../ports/summarizer.js'
@@ -18,6 +18,7 @@ import { decodeFact } from './facts.js'
 import type { CommandFailure } from './handle-command.js'
 import { loadEdition, type Log } from './load-conversation.js'
 import type { RegisterPrompt } from './register-prompt.js'
+import type { StepDependencies } from './summarize-step.js'
 
 export interface ReplayDependencies {
   readonly log: Log
@@ -27,12 +28,15 @@ export interface ReplayDependencies {
   readonly registerPrompt: RegisterPrompt
   readonly actor: string
   readonly budget?: TokenBudget | undefined
+  readonly recall?: StepDependencies['recall']
 }
 
 export interface ReplayOptions {
   /** False: nothing is recorded, and the steps only show what they would come to. */
   readonly recording: boolean
   readonly signal?: AbortSignal
+  /** Asked before each call and behind each message: false ends the replay there, with what is recorded. Calls under way end by themselves. */
+  readonly goOn?: () => boolean
   /** Hears of each message that was seen, and of the state then. */
   readonly onMessage?: (state: Conversation) => void
 }
@@ -64,15 +68,39 @@ export interface EditionPlan {
   readonly conversation: Conversation
 }
 
+/** Whether an edition was given up: nothing but comparisons is recorded behind that, unless it is begun again. */
+export async function isDropped(log: Log, conversationId: string, editionId: string): Promise<boolean> {
+  for await (const last of log.store.readStream(editionStream(editionId, conversationId), { direction: 'backwards' })) {
+    if (last.type !== 'EditionCompared') return last.type === 'EditionDropped'
+  }
+  return false
+}
+
+/**
+ * The chunks at the end of an edition's stream that no cycle has archived yet, with the failures between them: what was being made when it was
+ * cut off. A plan that finds a chunk recorded may fold less than one that has still to buy it, so they are decided once more and found there.
+ */
+async function unfinishedOf(log: Log, conversationId: string, editionId: string): Promise<RecordedFact[]> {
+  const found: RecordedFact[] = []
+  for await (const stored of log.store.readStream(editionStream(editionId, conversationId), { direction: 'backwards' })) {
+    if (stored.type !== 'ChunkSummarized' && stored.type !== 'CompactionFailed' && stored.type !== 'EditionCompared') break
+    found.push(await decodeFact(stored, log.bodies))
+  }
+  // Comparisons alone are nothing that was being made.
+  return found.some(({ type }) => type === 'ChunkSummarized') ? found.toReversed() : []
+}
+
 /** Opens an edition of a conversation, new or recorded before, to be made. */
 export async function openReplay(deps: ReplayDependencies, plan: EditionPlan, options: ReplayOptions): Promise<E.Either<CommandFailure, ConversationReplay>> {
   const { log, clock, actor } = deps
   const { conversationId } = plan.conversation
   const correlationId = clock.newId()
   const provenance: Provenance = { actor, correlationId, causationId: correlationId }
-  const recorded = await loadEdition(log, conversationId, plan.editionId)
-  const edition = createEditionConversation({ log, clock, recording: options.recording }, recorded, recorded.horizon)
-  if (recorded.configuration === undefined) {
+  const unfinished = await unfinishedOf(log, conversationId, plan.editionId)
+  const first = unfinished[0]?.revision
+  const recorded = await loadEdition(log, conversationId, plan.editionId, first === undefined ? undefined : first - 1n)
+  const edition = createEditionConversation({ log, clock, recording: options.recording }, recorded, recorded.horizon, unfinished)
+  if (recorded.configuration === undefined || (await isDropped(log, conversationId, plan.editionId))) {
     const pinned = [...plan.conversation.kept, ...plan.conversation.window].flatMap((message) => (message.pinned ? [message.revision] : []))
     const started = await edition.handle(conversationId, [{ type: 'StartEdition', configuration: plan.configuration, summarizer: plan.summarizer, conversationRevision: plan.conversation.revision, pinned }], provenance)
     if (E.isLeft(started)) return started
@@ -82,7 +110,8 @@ export async function openReplay(deps: ReplayDependencies, plan: EditionPlan, op
 
   async function due(): Promise<Replayed> {
     if (!isCompactionDue(edition.state(), 'ahead')) return { kind: 'done' }
-    const run = await compact(conversationId, 'ahead', options.signal === undefined ? {} : { signal: options.signal })
+    const { signal, goOn } = options
+    const run = await compact(conversationId, 'ahead', { ...(signal === undefined ? {} : { signal }), ...(goOn === undefined ? {} : { goOn }) })
     spent.calls += run.calls
     spent.tokens += run.tokensSpent
     spent.summaries += run.summaries
@@ -101,7 +130,7 @@ export async function openReplay(deps: ReplayDependencies, plan: EditionPlan, op
       reached = await due()
       options.onMessage?.(edition.state())
       if (reached.kind !== 'done') return reached
-      if (options.signal?.aborted === true) return { kind: 'postponed' }
+      if (options.signal?.aborted === true || options.goOn?.() === false) return { kind: 'postponed' }
     }
     const told = await edition.tellSeen(provenance)
     return E.isLeft(told) ? { kind: 'stopped', failure: told.left } : { kind: 'done' }

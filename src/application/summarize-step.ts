@@ -46,9 +46,10 @@ const factsOf = (prepared: PreparedSummary, summary: Summary, standIn: boolean):
 })
 
 /** Failures after which nothing was spent: the other side did not take the request on. */
-const FREE_FAILURES: ReadonlySet<string> = new Set(['unreachable', 'unauthorized', 'unknown-model', 'rate-limited', 'request-rejected', 'request-too-large'])
+export const FREE_FAILURES: ReadonlySet<string> = new Set(['unreachable', 'unauthorized', 'unknown-model', 'rate-limited', 'request-rejected', 'request-too-large'])
 
-const requestTokens = (prepared: PreparedSummary): number => defaultEstimator.text(JSON.stringify(prepared.request) ?? '')
+/** Tokens of the exact request, by our estimate. */
+export const requestTokens = (prepared: PreparedSummary): number => defaultEstimator.text(JSON.stringify(prepared.request) ?? '')
 
 /** What a call took: what the model says, else our estimate; after a failure that may have been paid for, all that was set aside. */
 function spentOn(prepared: PreparedSummary, answer: E.Either<SummarizerFailure, Summary>): number {
@@ -71,17 +72,21 @@ export interface StepDependencies {
   readonly registerPrompt: RegisterPrompt
   /** Limits on spending; the stand-in, which asks no model, spends nothing. */
   readonly budget?: TokenBudget | undefined
+  /** A summary that was recorded before for the very same request; where there is one, nobody is asked. */
+  readonly recall?: ((prepared: PreparedSummary) => Promise<SummaryResult | undefined>) | undefined
 }
 
 /** Asks a summarizer for one job, within the budget. */
 export async function summarizeStep(
-  { registerPrompt, budget }: StepDependencies,
+  { registerPrompt, budget, recall }: StepDependencies,
   summarizer: Summarizer,
   job: SummaryJob,
   { standIn, spent, signal }: { readonly standIn: boolean; readonly spent: Spent; readonly signal: AbortSignal | undefined },
 ): Promise<E.Either<SummarizerFailure | NoRoomYet, SummaryResult>> {
   const prepared = prepare(summarizer, job)
   if (E.isLeft(prepared)) return prepared
+  const recorded = standIn ? undefined : await recall?.(prepared.right)
+  if (recorded !== undefined) return E.right(recorded)
   const asked = requestTokens(prepared.right) + job.maxSummaryTokens
   const room = standIn ? undefined : await budget?.reserve(asked)
   if (room?.kind === 'refused') {

@@ -14,6 +14,7 @@ import { createPostgresClaims } from '../adapters/postgres/claims.js'
 import { createPostgresEventStore } from '../adapters/postgres/event-store.js'
 import { migrateLog } from '../adapters/postgres/schema.js'
 import { openPostgres } from '../adapters/postgres/sql.js'
+import { createPostgresSpending } from '../adapters/postgres/spending.js'
 import { createPostgresTokenBudget } from '../adapters/postgres/token-budget.js'
 import { createPostgresWorkQueue } from '../adapters/postgres/work-queue.js'
 import { decodeFact } from '../application/facts.js'
@@ -175,6 +176,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     workers,
     ahead,
     claims: claimsOf(stores, clock),
+    spending: createPostgresSpending(stores.db),
     queue: createMemoryWorkQueue(clock),
     summarizer,
     standIn: createExtractiveSummarizer(),

@@ -3,7 +3,7 @@
  * shares (`OPENAI_…`). Every complaint names where the value came from.
  */
 import { either as E } from 'fp-ts'
-import { readFile } from 'node:fs/promises'
+import { access, readFile } from 'node:fs/promises'
 import { basename, dirname, extname, isAbsolute, join, resolve } from 'node:path'
 import { z } from 'zod'
 import { codeOf, sentenceOf } from '../adapters/store-error.js'
@@ -176,8 +176,15 @@ export const isFolder = (store: string): boolean => store !== 'memory' && !/^[a-
 /** Settings that say something to a model alone. */
 const forModels = ['strategy', 'model', 'baseUrl', 'apiKey', 'windowTokens', 'timeout', 'prompt'] as const
 
-/** The summarizer as it is configured; reads the file of the prompt. */
-export async function summarizerOf(config: Config): Promise<'extractive' | SummarizerConfig> {
+export interface PromptSources {
+  /** The name that a prompt from a file is recorded under; the file's own where it is left out. */
+  readonly promptName?: string | undefined
+  /** The prompt of this name in the registry of a ledger; asked for where there is no such file. */
+  readonly registered?: (which: string) => Promise<{ readonly name: string; readonly text: string } | undefined>
+}
+
+/** The summarizer as it is configured; reads the prompt, from its file or from the registry. */
+export async function summarizerOf(config: Config, prompts: PromptSources = {}): Promise<'extractive' | SummarizerConfig> {
   if (config.summarizer === 'extractive') {
     // What the environment holds may be meant for others; a flag is meant for this very call.
     const idle = forModels.find((key) => config.origins[key]?.startsWith('--') === true)
@@ -194,15 +201,18 @@ export async function summarizerOf(config: Config): Promise<'extractive' | Summa
     ...(config.apiKey === undefined ? {} : { apiKey: config.apiKey }),
     ...(config.windowTokens === undefined ? {} : { windowTokens: config.windowTokens }),
     ...(config.timeout === undefined ? {} : { timeoutMs: Math.max(1, Math.round(config.timeout * 1000)) }),
-    ...(config.prompt === undefined ? {} : { prompt: await promptOf(config, config.prompt) }),
+    ...(config.prompt === undefined ? {} : { prompt: await promptOf(config, config.prompt, prompts) }),
   }
 }
 
-async function promptOf(config: Config, file: string): Promise<{ name: string; text: string }> {
-  const path = resolve(config.baseOf('prompt'), file)
+async function promptOf(config: Config, given: string, { promptName, registered }: PromptSources): Promise<{ name: string; text: string }> {
+  const path = resolve(config.baseOf('prompt'), given)
+  const isFile = await access(path).then(() => true, () => false)
+  const known = isFile ? undefined : await registered?.(given)
+  if (known !== undefined) return { name: known.name, text: known.text }
   const template = await readNamed(path, config.origins['prompt'] ?? 'prompt')
   if (template.trim() === '') throw new InputError('BadConfig', `the prompt ${path} has no text`)
-  return { name: basename(path, extname(path)) || 'prompt', text: template }
+  return { name: promptName ?? (basename(path, extname(path)) || 'prompt'), text: template }
 }
 
 /** Whom the summaries are for: a text, or `@FILE`. */

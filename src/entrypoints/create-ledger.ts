@@ -38,9 +38,11 @@ import type { Clock } from '../ports/clock.js'
 import type { EmbeddingModel } from '../ports/embedding-model.js'
 import type { Database } from '../ports/sql.js'
 import type { Summarizer } from '../ports/summarizer.js'
+import type { Spending } from '../ports/spending.js'
 import type { WorkQueue } from '../ports/work-queue.js'
 import { checkRequest } from '../summarizers/check-request.js'
 import { createAgentTools } from './agent-tools.js'
+import { createEditions } from './editions.js'
 import { valueOf, type At, type ConversationSummary, type EditionsCompared, type Ledger, type Undone, type WaitOptions } from './ledger.js'
 import { problem, type Failure } from './problem.js'
 
@@ -58,6 +60,8 @@ export interface LedgerParts {
   /** True where it also summarizes before a limit asks for it. */
   readonly ahead: boolean
   readonly claims: Claims
+  /** What editions have cost. */
+  readonly spending: Spending
   /** What this process has still to compact. */
   readonly queue: WorkQueue
   readonly summarizer: Summarizer
@@ -123,6 +127,7 @@ export function createLedger(parts: LedgerParts): Ledger {
   const decode = (stored: Parameters<typeof decodeFact>[0]): ReturnType<typeof decodeFact> => decodeFact(stored, log.bodies)
   const runner = createProjectionRunner({ db, store: log.store, decode, projections, claims: parts.claims, onFailure: onProblem })
   const index = createArchiveIndex(db)
+  const registerPrompt = createRegisterPrompt(log, clock, actor)
   const compact = createCompact({
     conversations,
     summarizer,
@@ -130,7 +135,7 @@ export function createLedger(parts: LedgerParts): Ledger {
     persona: parts.persona,
     claims: parts.claims,
     clock,
-    registerPrompt: createRegisterPrompt(log, clock, actor),
+    registerPrompt,
     actor,
   })
   const worker = createCompactionWorker({
@@ -316,7 +321,18 @@ export function createLedger(parts: LedgerParts): Ledger {
       }),
   })
 
+  const { editions, prompts } = createEditions({
+    log, clock, conversations, summarizer, persona: parts.persona, registerPrompt, actor, claims: parts.claims, spending: parts.spending, existing,
+    provenance: () => provenance(),
+    onRecorded: ({ position }) => {
+      if (position !== undefined && position > ownPosition) ownPosition = position
+      follow()
+    },
+  })
+
   return {
+    editions: { ...editions, compare: compareEditions },
+    prompts,
     async append(conversationId, messages, given = {}) {
       const appended = await append(conversationId, parseMessages(asList(messages)), settingsOf(given.policy), given.scope, provenance(given))
       return { conversationId, revision: appended.state.revision, recorded: appended.recorded, position: appended.position }
@@ -390,7 +406,6 @@ export function createLedger(parts: LedgerParts): Ledger {
       rebuild: (names, given) => runner.rebuild(names, given),
       catchUp: () => runner.catchUp(),
     },
-    editions: { compare: compareEditions },
     async whatIf(conversationIds, { policies, ...given }) {
       open()
       if (policies.length === 0) throw bad('policies', 'are missing: name at least one')

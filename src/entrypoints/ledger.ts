@@ -25,6 +25,7 @@ import type { Charge, Cost, PriceTable } from '../domain/prices.js'
 import type { ModelUse } from '../domain/tally.js'
 import type { LogOrigin, Manifest, StreamHead } from '../ports/manifest.js'
 import type { AgentTool } from './agent-tools.js'
+import type { AdoptOptions, Edition, EditionBound, EditionOfConversation, EditionRequest, Editions, Paid, Price, Prompts, PutIntoForce, RegisteredPrompt, Replay, ReplayedConversation, ReplayEstimate, ReplayOptions, ReplayProgress } from './editions.js'
 
 export interface AppendOptions {
   /** Settings to go by from now on, over those of the ledger and those that are recorded. */
@@ -183,13 +184,16 @@ export interface Ledger {
   /** Keeps a message out of compaction, and shows it word for word. */
   pin(conversationId: string, messageId: string): Promise<void>
   unpin(conversationId: string, messageId: string): Promise<void>
+  /** The same history compacted again by another prompt, model or policy, compared, put into force and put back. */
+  readonly editions: Editions & EditionsCompared
+  /** The texts that summaries were made with, by name, version and hash. */
+  readonly prompts: Prompts
   readonly projections: {
     status(): Promise<readonly ProjectionStatus[]>
     rebuild(names: readonly string[] | 'all', options?: RebuildOptions): Promise<void>
     /** Applies what the log has; resolves at its head. */
     catchUp(): Promise<bigint>
   }
-  readonly editions: EditionsCompared
   /** What conversations would have come to under other policies. Nothing is recorded, and no model is asked. */
   whatIf(conversationIds: readonly string[] | 'all', options: WhatIfOptions): Promise<WhatIf>
   /** The agent's own tools, bound to its conversation. */
@@ -200,6 +204,7 @@ export interface Ledger {
   close(): Promise<void>
 }
 
+export type { AdoptOptions, Edition, EditionBound, EditionOfConversation, EditionRequest, Editions, Paid, Price, Prompts, PutIntoForce, RegisteredPrompt, Replay, ReplayedConversation, ReplayEstimate, ReplayOptions, ReplayProgress }
 export type { BatchOrigin, ChunkOrigin, CycleOrigin, Explanation, ExplainOptions, LineSource, OriginalMessage, PromptText, RecordedAt, TakeoverOrigin }
 export type { Charge, ConversationStats, Cost, ModelUse, PriceTable, Stats }
 export type { AgentTool, ChatMessage, Compaction, Compressed, Context, ContextAsOf, ConversationSummary, Difference, LiveMessages, LogOrigin, Manifest, MessageInput, Problem, SearchHit, StreamHead, Verification, VerifyOptions, VerifyProgress, ViewName }

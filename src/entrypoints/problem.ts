@@ -5,11 +5,13 @@
 import { Fenced } from '../../projections/checkpoints.js'
 import { RebuildFailed } from '../../projections/rebuild.js'
 import { ProjectionStopped } from '../../projections/runner.js'
+import type { EditionFailure } from '../application/adopt-edition.js'
 import type { DifferenceFailure } from '../application/difference.js'
 import { UnreadableEventError } from '../application/facts.js'
 import type { ExplainFailure } from '../application/explain.js'
 import type { CompareFailure } from '../application/compare-editions.js'
 import type { PutBackFailure } from '../application/put-back.js'
+import type { ReplayFailure } from '../application/replay.js'
 import type { CycleNotRecorded, NoSuchMoment } from '../application/time-travel.js'
 import type { LeadingTooLarge } from '../domain/context.js'
 import type { BadMessage } from '../domain/message.js'
@@ -24,6 +26,9 @@ export type Fault = 'input' | 'state' | 'world' | 'data'
 export type Failure =
   | PutBackFailure
   | CompareFailure
+  | EditionFailure
+  | ReplayFailure
+  | { readonly kind: 'NoSuchPrompt'; readonly which: string; readonly nearest?: string }
   | BadMessage
   | LeadingTooLarge
   | SummarizerFailure
@@ -32,7 +37,7 @@ export type Failure =
   | CycleNotRecorded
   | DifferenceFailure
   | { readonly kind: 'BadInput'; readonly field: string; readonly detail: string }
-  | { readonly kind: 'NoSuchConversation'; readonly conversationId: string }
+  | { readonly kind: 'NoSuchConversation'; readonly conversationId: string; readonly nearest?: string }
   | { readonly kind: 'ProjectionsBehind'; readonly detail: string }
   | { readonly kind: 'LedgerClosed' }
 
@@ -65,7 +70,7 @@ function describe(failure: Failure): readonly [Fault, string] {
     case 'NotConfigured':
       return ['state', 'the conversation has no configuration yet: append a message first']
     case 'NoSuchConversation':
-      return ['input', `there is no conversation "${failure.conversationId}" in this ledger`]
+      return ['input', `there is no conversation "${failure.conversationId}" in this ledger${'nearest' in failure && failure.nearest !== undefined ? `: did you mean ${failure.nearest}?` : ''}`]
     case 'NoSuchRevision':
       return ['input', `there is no revision ${String(failure.revision)} in conversation "${failure.conversationId}": its revisions go from 0 to ${String(failure.head)}`]
     case 'BeforeFirstFact':
@@ -100,6 +105,21 @@ function describe(failure: Failure): readonly [Fault, string] {
       return ['state', `message "${failure.messageId}" is pinned, and what was to be put into force has folded it: unpin it first`]
     case 'NoEditionInForce':
       return ['state', 'no edition is in force here: the conversation goes by its own batches']
+    case 'EditionInForce':
+      return ['state', `edition ${failure.editionId} is in force in "${failure.conversationId}": \`editions revert\` puts back what it replaced, and then it can be dropped`]
+    case 'EditionNotInForce':
+      return ['state', `edition ${failure.editionId} is not in force in "${failure.conversationId}": ${failure.inForce === undefined ? 'the conversation goes by its own batches' : `edition ${failure.inForce} is`}`]
+    case 'EditionOfAnother': {
+      const { editionId, made: { strategy, provider, model, prompt } } = failure
+      const by = `${strategy} with ${provider === 'none' ? 'no model' : model}${prompt === undefined ? '' : ` and the prompt ${prompt.name} (${prompt.sha256.slice(0, 12)})`}`
+      return ['input', `edition ${editionId} of "${failure.conversationId}" has messages to catch up with, and was made by ${by}; what is configured now would make edition ${failure.wouldBe}. Give the same summarizer, prompt, persona and policy as to the \`replay\` that made it`]
+    }
+    case 'EditionUnfinished':
+      return ['world', `edition ${failure.editionId} of "${failure.conversationId}" is not finished, and nothing was put into force: ${failure.failure === undefined ? 'there is no room in the bound on spending' : describe(failure.failure)[1]}. The same \`replay\` goes on where it ended`]
+    case 'UnreadableLog':
+      return ['data', failure.detail]
+    case 'NoSuchPrompt':
+      return ['input', `there is no prompt "${failure.which}" in the registry${failure.nearest === undefined ? '' : `: did you mean ${failure.nearest}?`}; \`prompts\` lists them`]
     case 'NoSuchCycle':
       return ['input', failure.cycles === 0 ? `cycle ${String(failure.cycle)}: nothing was compacted here that could be undone` : `cycle ${String(failure.cycle)}: the cycles that can be undone are numbered up to ${String(failure.cycles)}`]
     case 'CycleOfEdition':

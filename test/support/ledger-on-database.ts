@@ -4,6 +4,7 @@ import { createMemoryWorkQueue } from '../../src/adapters/memory/work-queue.js'
 import { createPostgresBodyStore } from '../../src/adapters/postgres/body-store.js'
 import { createPostgresEventStore } from '../../src/adapters/postgres/event-store.js'
 import { migrateLog } from '../../src/adapters/postgres/schema.js'
+import { createPostgresSpending } from '../../src/adapters/postgres/spending.js'
 import { decodeMetadata, eventHash, GENESIS_HASH, metadataText } from '../../src/domain/codec.js'
 import type { PolicySettings } from '../../src/domain/policy.js'
 import { createLedger } from '../../src/entrypoints/create-ledger.js'
@@ -26,6 +27,7 @@ export async function ledgerOn(db: Database, options: { readonly policy?: Policy
     ahead: true,
     workers: 'inside',
     claims: createMemoryClaims(systemClock),
+    spending: createPostgresSpending(db),
     queue: createMemoryWorkQueue(systemClock),
     summarizer: options.summarizer ?? createExtractiveSummarizer(),
     standIn: createExtractiveSummarizer(),

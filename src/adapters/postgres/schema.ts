@@ -200,5 +200,14 @@ create table compaction_tokens (
 ) with (fillfactor = 50);
 `
 
+// What an edition has cost so far, with what is set aside for calls under way. No fact: what a summary took is recorded with it.
+const EDITION_SPENDING = `
+create table edition_spending (
+  edition_id text collate "C" primary key,
+  tokens bigint not null default 0,
+  cost_micros bigint not null default 0
+) with (fillfactor = 50);
+`
+
 /** A migration is never edited once it is released; the next one stands behind it. */
-const MIGRATIONS: readonly string[] = [LOG, CLAIM_FENCES, COMPACTION_WORKERS]
+const MIGRATIONS: readonly string[] = [LOG, CLAIM_FENCES, COMPACTION_WORKERS, EDITION_SPENDING]

@@ -19,8 +19,16 @@ export interface Command {
 const conversation = { type: 'string', demandOption: true, describe: 'Id of the conversation' } as const
 const message = { type: 'string', demandOption: true, describe: 'Id of the message' } as const
 
+const several = { type: 'string', array: true, describe: 'Ids of conversations' } as const
+const edition = { type: 'string', demandOption: true, describe: 'Id of the edition, or its beginning' } as const
+
 /** A flag with a text. */
 const text = (describe: string, choices?: readonly string[]): Options => ({ type: 'string', requiresArg: true, describe, ...(choices === undefined ? {} : { choices }) })
+
+const bounds: Readonly<Record<string, Options>> = {
+  'max-tokens': text('Tokens that the edition may take in all, earlier runs included'),
+  'max-cost': text('What it may cost in all, by the price of its model'),
+}
 
 const waiting: Readonly<Record<string, Options>> = {
   'wait-for': text('Position, as `append --json` gives it, that has to be among what is read'),
@@ -226,23 +234,6 @@ export const commands: readonly Command[] = [
     },
   },
   {
-    words: 'replay [conversations..]',
-    describe: 'Try other policies on what is recorded, with --dry-run',
-    positionals: { conversations: { type: 'string', array: true, describe: 'Ids of the conversations' } },
-    options: {
-      all: { type: 'boolean', default: false, describe: 'Every conversation' },
-      'dry-run': { type: 'boolean', default: false, describe: 'Record nothing, and call no model: only show what the policies would come to' },
-      policy: text('JSON file of policy settings to try, over those that are recorded; may be given more than once'),
-      summaries: text('As long as those that are recorded, or written by the strategy without a model [default: recorded]', SUMMARIES),
-    },
-    examples: [['$0 replay --all --dry-run --policy small.json --policy large.json', 'cycles, calls and tokens under each']],
-    async run(given) {
-      if (!given.is('dry-run')) throw new InputError('Usage', 'replay goes with --dry-run')
-      const { whatIfCommand } = await import('./what-if.js')
-      await whatIfCommand(given)
-    },
-  },
-  {
     words: 'verify [conversation]',
     describe: 'Prove that nothing was lost: laws, order, hashes, origins, rows',
     positionals: { conversation: { type: 'string', describe: 'Id of the conversation [default: all, and the prompts]' } },
@@ -264,6 +255,48 @@ export const commands: readonly Command[] = [
         { conversation: given.text('conversation'), exportTo: given.text('export'), key: given.text('key'), against: given.text('against'), publicKey: given.text('public-key'), newKey: given.text('new-key'), json: given.json },
         files,
       )
+    },
+  },
+  {
+    words: 'replay [conversations..]',
+    describe: 'Compact the same history again, by another prompt, model or policy, into an edition beside it',
+    policy: true,
+    positionals: { conversations: several },
+    options: {
+      all: { type: 'boolean', default: false, describe: 'Every conversation' },
+      'prompt-name': text('Name to record a prompt under that comes from a file [default: the file’s]'),
+      concurrency: text('Conversations at once [default: 4]'),
+      ...bounds,
+      yes: { type: 'boolean', default: false, describe: 'Begin without an estimate and a question' },
+      'dry-run': { type: 'boolean', default: false, describe: 'Record nothing, and call no model: only show what the policies of each --policy FILE would come to' },
+      summaries: text('With --dry-run: as long as those that are recorded, or written by the strategy without a model [default: recorded]', SUMMARIES),
+    },
+    examples: [
+      ['$0 replay --all --prompt new.txt', 'an estimate first, and a question'],
+      ['$0 replay --all --prompt new.txt --yes --max-tokens 2000000', 'the same again goes on where it ended'],
+      ['$0 replay --all --dry-run --policy small.json --policy large.json', 'cycles, calls and tokens under each'],
+    ],
+    async run(given) {
+      if (given.is('dry-run')) {
+        const { whatIfCommand } = await import('./what-if.js')
+        await whatIfCommand(given)
+        return
+      }
+      if (given.several('policy').length > 1) throw new InputError('Usage', '--policy is given more than once: an edition has one policy; --dry-run tries several')
+      const { runReplay } = await import('./replay.js')
+      await runReplay(given.flags, {
+        conversations: given.words('conversations'), all: given.is('all'), promptName: given.text('prompt-name'), concurrency: given.whole('concurrency'),
+        maxTokens: given.whole('max-tokens'), maxCost: given.positive('max-cost'), yes: given.is('yes'), json: given.json,
+      })
+    },
+  },
+  {
+    words: 'prompts [what..]',
+    describe: 'List the prompts that were used, or `show NAME[@VERSION]` or a hash: its text',
+    positionals: { what: { type: 'string', array: true, describe: '`show` and the prompt [default: list them]' } },
+    async run(given) {
+      const { runPrompts } = await import('./prompts.js')
+      await runPrompts(given.flags, given.words('what'), given.json)
     },
   },
   {
@@ -373,6 +406,8 @@ const compactionCommands: readonly Command[] = [
   },
 ]
 
+const ofEdition: Readonly<Record<string, Options>> = { all: { type: 'boolean', default: false, describe: 'All conversations that it is of' } }
+
 const editionCommands: readonly Command[] = [
   {
     words: 'compare <edition> [conversations..]',
@@ -385,6 +420,57 @@ const editionCommands: readonly Command[] = [
     async run(given) {
       const { runCompareEditions } = await import('./compare-editions.js')
       await runCompareEditions(given.flags, { editionId: given.word('edition'), conversationIds: given.words('conversations'), against: given.text('against'), questions: given.text('questions'), json: given.json })
+    },
+  },
+  {
+    words: 'list',
+    describe: 'List the editions: what made them, how far they are, where they are in force',
+    async run(given) {
+      const { runEditionsList } = await import('./editions.js')
+      await runEditionsList(given.flags, given.json)
+    },
+  },
+  {
+    words: 'show <edition>',
+    describe: 'Show an edition, conversation by conversation',
+    positionals: { edition },
+    async run(given) {
+      const { runEditionsShow } = await import('./editions.js')
+      await runEditionsShow(given.flags, given.word('edition'), given.json)
+    },
+  },
+  {
+    words: 'adopt <edition> [conversations..]',
+    describe: 'Put an edition into force, caught up with what came since',
+    policy: true,
+    positionals: { edition, conversations: several },
+    options: { ...ofEdition, ...bounds, 'prompt-name': text('As it was given to `replay`') },
+    async run(given) {
+      const { runEditionsAdopt } = await import('./editions.js')
+      await runEditionsAdopt(given.flags, {
+        edition: given.word('edition'), conversations: given.words('conversations'), all: given.is('all'), promptName: given.text('prompt-name'),
+        maxTokens: given.whole('max-tokens'), maxCost: given.positive('max-cost'), json: given.json,
+      })
+    },
+  },
+  {
+    words: 'revert <edition> [conversations..]',
+    describe: 'Put back what an adopted edition had replaced',
+    positionals: { edition, conversations: several },
+    options: ofEdition,
+    async run(given) {
+      const { runEditionsRevert } = await import('./editions.js')
+      await runEditionsRevert(given.flags, { edition: given.word('edition'), conversations: given.words('conversations'), all: given.is('all'), json: given.json })
+    },
+  },
+  {
+    words: 'drop <edition> [conversations..]',
+    describe: 'Give an edition up; what it recorded stays in the log',
+    positionals: { edition, conversations: several },
+    options: ofEdition,
+    async run(given) {
+      const { runEditionsDrop } = await import('./editions.js')
+      await runEditionsDrop(given.flags, { edition: given.word('edition'), conversations: given.words('conversations'), all: given.is('all'), json: given.json })
     },
   },
 ]

@@ -27,7 +27,7 @@ export const settings: readonly Setting[] = [
   { key: 'apiKey', flag: 'api-key', env: 'CONTEXT_LEDGER_API_KEY', fallbackEnv: 'OPENAI_API_KEY', group: 'Summarizer:', describe: 'Its key (better in the environment)' },
   { key: 'windowTokens', flag: 'window-tokens', env: 'CONTEXT_LEDGER_WINDOW_TOKENS', group: 'Summarizer:', describe: 'What that model’s window takes' },
   { key: 'timeout', flag: 'timeout', env: 'CONTEXT_LEDGER_TIMEOUT', group: 'Summarizer:', describe: 'Seconds that one request may take [default: 120]' },
-  { key: 'prompt', flag: 'prompt', env: 'CONTEXT_LEDGER_PROMPT', group: 'Summarizer:', describe: 'File with a prompt template of your own' },
+  { key: 'prompt', flag: 'prompt', env: 'CONTEXT_LEDGER_PROMPT', group: 'Summarizer:', describe: 'File with a prompt template of your own, or one that was used before: NAME, NAME@VERSION or its hash' },
   { key: 'persona', flag: 'persona', env: 'CONTEXT_LEDGER_PERSONA', group: 'Summarizer:', describe: 'Whom the summaries are for: a text, or @FILE' },
   { key: 'embeddingModel', flag: 'embedding-model', env: 'CONTEXT_LEDGER_EMBEDDING_MODEL', group: 'Ledger:', describe: 'Model for search by meaning, at the same API' },
   { key: 'prices', flag: 'prices', env: 'CONTEXT_LEDGER_PRICES', group: 'Ledger:', describe: 'JSON file of prices by model, for what `stats` tells of cost' },

@@ -16,6 +16,8 @@ export interface Given {
   is(name: string): boolean
   /** A whole number from 0. */
   whole(name: string): number | undefined
+  /** A number above 0. */
+  positive(name: string): number | undefined
   /** One of these; the first where it is not given. */
   oneOf<Choice extends string>(name: string, choices: readonly [Choice, ...Choice[]]): Choice
 }
@@ -47,6 +49,13 @@ export function givenBy(flags: Flags): Given {
       if (value === undefined) return undefined
       if (!/^\d{1,15}$/u.test(value.trim())) throw new InputError('Usage', `--${name} must be a whole number, and is "${value}"`)
       return Number(value)
+    },
+    positive(name) {
+      const value = text(name)
+      if (value === undefined) return undefined
+      const number = value.trim() === '' ? Number.NaN : Number(value)
+      if (!Number.isFinite(number) || number <= 0) throw new InputError('Usage', `--${name} must be a number above 0, and is "${value}"`)
+      return number
     },
     oneOf(name, choices) {
       return choices.find((choice) => choice === flags[name]) ?? choices[0]

@@ -30,7 +30,8 @@ function define(parser: Argv, command: Command, policyFlags: readonly PolicyFlag
 /** The parser for these words; a wrong one throws an `InputError`. */
 export async function parserOf(words: readonly string[]): Promise<Argv> {
   // The policy's flags are read off its schema, and the schema's parser is loaded by the commands alone that have them.
-  const writes = commands.some((command) => command.policy === true && words.includes(command.words.split(' ')[0] ?? ''))
+  const called = (command: Command): boolean => command.policy === true && words.includes(command.words.split(' ')[0] ?? '')
+  const writes = commands.some(called) || groups.some((group) => words.includes(group.word) && group.commands.some(called))
   const policyFlags = writes ? (await import('./policy-flags.js')).policyFlags() : []
   const parser = yargs(words)
     .scriptName('context-ledger')

@@ -14,6 +14,8 @@ export interface SessionNeeds {
   readonly writes?: boolean
   /** False where nothing is to be summarized before a limit asks for it: the command would wait for it alone. */
   readonly ahead?: boolean
+  /** The name that a prompt from a file is recorded under, where it is not the file's. */
+  readonly promptName?: string | undefined
   /** Searches, or keeps what is searched: goes by meaning too, where an embedding model is configured. */
   readonly searches?: boolean
 }
@@ -39,13 +41,24 @@ export async function withLedger<T>(flags: Flags, needs: SessionNeeds, work: (se
     throw new InputError('NoLedger', `there is no ledger in ${config.store}: \`context-ledger import FILE\` makes one there; --store or CONTEXT_LEDGER_STORE names another`)
   }
   const [{ openLedger }, { sentenceOfProblem }] = await Promise.all([import('../compose.js'), import('../problem.js')])
+  /** The prompt of this name among those that the ledger has recorded. It has to be known before the ledger is opened with it. */
+  const registered = async (which: string): Promise<{ readonly name: string; readonly text: string } | undefined> => {
+    if (isFolder(config.store) && !(await isThere(config.store))) return undefined
+    const { promptMeant } = await import('../../application/list-prompts.js')
+    const reading = await openLedger({ store: config.store, ...(config.database === undefined ? {} : { database: config.database }) })
+    try {
+      return promptMeant((await reading.prompts.list()).filter(({ kind }) => kind === 'template'), which)
+    } finally {
+      await reading.close()
+    }
+  }
   const warnings: string[] = []
   const ledger = await openLedger({
     store: config.store,
     workers: config.workers,
     ahead: needs.ahead !== false,
     ...(config.database === undefined ? {} : { database: config.database }),
-    ...(needs.writes === true ? { summarizer: await summarizerOf(config), persona: await personaOf(config) } : {}),
+    ...(needs.writes === true ? { summarizer: await summarizerOf(config, { promptName: needs.promptName, registered }), persona: await personaOf(config) } : {}),
     ...(config.policy === undefined ? {} : { policy: config.policy }),
     ...(needs.searches === true && config.embeddingModel !== undefined
       ? { embedding: { model: config.embeddingModel, ...(config.baseUrl === undefined ? {} : { baseUrl: config.baseUrl }), ...(config.apiKey === undefined ? {} : { apiKey: config.apiKey }) } }

@@ -1,0 +1,158 @@
+/**
+ * An edition put into force, and an edition given up. What was appended since the replay is caught up first, as often as it takes: a
+ * conversation that goes on meanwhile loses nothing, and the agent waits for nobody.
+ */
+import { either as E } from 'fp-ts'
+import type { Provenance } from '../domain/codec.js'
+import type { Conversation } from '../domain/conversation.js'
+import type { FactData } from '../domain/events.js'
+import { editionStream } from '../domain/ids.js'
+import type { PolicySettings } from '../domain/policy.js'
+import type { SpendingBound } from '../ports/spending.js'
+import { editionStreams } from './conversation-streams.js'
+import { createEditionConversation } from './edition-conversations.js'
+import { holdEdition, type HeldEdition } from './edition-claim.js'
+import { editionIdOf, planEdition } from './edition-plan.js'
+import { decodeFact, isOfType } from './facts.js'
+import type { CommandFailure, Conversations, Handled } from './handle-command.js'
+import { loadEdition, type Log } from './load-conversation.js'
+import { createPayer, type Price } from './paid-answers.js'
+import { recallSummaries } from './recall-summaries.js'
+import { isDropped, openReplay, type ConversationReplay, type ReplayDependencies } from './replay-conversation.js'
+import { waitFor, type ReplayAllDependencies } from './replay.js'
+import type { BadPolicy } from '../domain/policy.js'
+import type { CompactFailure } from './compact.js'
+
+export type EditionFailure =
+  | { readonly kind: 'NoSuchEdition'; readonly editionId: string; readonly conversationId: string }
+  | { readonly kind: 'EditionIsDropped'; readonly editionId: string; readonly conversationId: string }
+  | { readonly kind: 'EditionInForce'; readonly editionId: string; readonly conversationId: string }
+  | { readonly kind: 'EditionNotInForce'; readonly editionId: string; readonly conversationId: string; readonly inForce: string | undefined }
+  /** Another process makes it. */
+  | { readonly kind: 'EditionBusy'; readonly editionId: string; readonly conversationId: string }
+  /** Catching up needs summaries, and what would write them now is not what wrote the edition. */
+  | { readonly kind: 'EditionOfAnother'; readonly editionId: string; readonly conversationId: string; readonly wouldBe: string; readonly made: EditionMade }
+  /** The rest of the replay failed. */
+  | { readonly kind: 'EditionUnfinished'; readonly editionId: string; readonly conversationId: string; readonly failure: CompactFailure | undefined }
+
+/** What an edition was made with, as far as its facts tell. */
+export interface EditionMade extends Readonly<FactData<'EditionStarted'>['summarizer']> {
+  /** The template of its summaries; undefined while there is none. */
+  readonly prompt: { readonly name: string; readonly sha256: string } | undefined
+}
+
+export interface AdoptDependencies extends Omit<ReplayAllDependencies, 'conversations'> {
+  readonly conversations: Pick<Conversations, 'load' | 'handle'>
+}
+
+export interface AdoptRequest {
+  readonly conversationId: string
+  readonly editionId: string
+  /** The settings that the replay was given, where something has still to be bought. */
+  readonly settings?: PolicySettings | undefined
+  readonly bound?: SpendingBound | undefined
+  readonly price?: Price | undefined
+  readonly provenance: Provenance
+}
+
+/** How often it catches up because the conversation went on meanwhile. */
+const ATTEMPTS = 200
+/** Another process that makes the edition is waited for so long. */
+const BUSY_WAIT_MS = 18_000
+const BUSY_POLL_MS = 200
+
+type Held<T> = (held: HeldEdition) => Promise<T>
+
+async function holding<T>(deps: Pick<AdoptDependencies, 'claims' | 'clock' | 'wait'>, editionId: string, conversationId: string, work: Held<E.Either<EditionFailure | CommandFailure, T>>): Promise<E.Either<EditionFailure | CommandFailure, T>> {
+  const owner = deps.clock.newId()
+  const never = new AbortController().signal
+  for (let waited = 0; waited <= BUSY_WAIT_MS; waited += BUSY_POLL_MS) {
+    const held = await holdEdition(deps.claims, editionId, conversationId, owner)
+    if (held === undefined) {
+      await (deps.wait ?? waitFor)(BUSY_POLL_MS, never)
+      continue
+    }
+    try {
+      return await work(held)
+    } finally {
+      await held.release().catch(() => undefined)
+    }
+  }
+  return E.left({ kind: 'EditionBusy', editionId, conversationId })
+}
+
+/** What an edition was made with: from its start and its first summary. */
+async function madeWith(log: Log, conversationId: string, editionId: string): Promise<EditionMade | undefined> {
+  let summarizer: FactData<'EditionStarted'>['summarizer'] | undefined
+  for await (const stored of log.store.readStream(editionStream(editionId, conversationId))) {
+    if (stored.type !== 'EditionStarted' && stored.type !== 'ChunkSummarized') continue
+    const fact = await decodeFact(stored, log.bodies)
+    if (isOfType(fact, 'EditionStarted')) summarizer ??= fact.data.summarizer
+    if (isOfType(fact, 'ChunkSummarized') && summarizer !== undefined) return { ...summarizer, prompt: fact.data.summarizer.prompt }
+  }
+  return summarizer === undefined ? undefined : { ...summarizer, prompt: undefined }
+}
+
+/** An edition as it is recorded, or why it cannot be used. */
+async function usable(log: Log, conversationId: string, editionId: string): Promise<E.Either<EditionFailure, Conversation>> {
+  const edition = await loadEdition(log, conversationId, editionId)
+  if (edition.configuration === undefined) return E.left({ kind: 'NoSuchEdition', editionId, conversationId })
+  if (await isDropped(log, conversationId, editionId)) return E.left({ kind: 'EditionIsDropped', editionId, conversationId })
+  return E.right(edition)
+}
+
+/** The edition's replay, by its own summarizer; by another one it goes on as long as nothing is to be bought. */
+async function catchUpReplay(deps: AdoptDependencies, { conversationId, editionId, settings, bound, price }: AdoptRequest, held: HeldEdition): Promise<E.Either<EditionFailure | CommandFailure | BadPolicy, { readonly replay: ConversationReplay; readonly isOwn: boolean; readonly wouldBe: string }>> {
+  const wouldBe = editionIdOf({ ...deps, settings })
+  const isOwn = wouldBe === editionId
+  const plan = planEdition(editionId, await deps.conversations.load(conversationId), { ...deps, settings })
+  if (E.isLeft(plan)) return plan
+  const stop = new AbortController()
+  const payer = createPayer({
+    editionId, spending: deps.spending, bound: bound ?? {}, price,
+    onNoRoom: () => { stop.abort() },
+    goOn: () => !held.isLost() && !stop.signal.aborted,
+    wait: (ms) => (deps.wait ?? waitFor)(ms, stop.signal),
+  })
+  const recall = await recallSummaries(deps.log, conversationId, await editionStreams(deps.log))
+  const replayDeps: ReplayDependencies = { ...deps, recall, summarizer: payer.paying(deps.summarizer) }
+  const opened = await openReplay(replayDeps, plan.right, { recording: true, signal: stop.signal, goOn: () => isOwn && !held.isLost() })
+  return E.map((replay: ConversationReplay) => ({ replay, isOwn, wouldBe }))(opened)
+}
+
+/** Puts an edition into force, as of the conversation's last fact. Asked for again it records nothing. */
+export function adoptEdition(deps: AdoptDependencies, request: AdoptRequest): Promise<E.Either<EditionFailure | CommandFailure, Handled>> {
+  const { conversationId, editionId, provenance } = request
+  return holding(deps, editionId, conversationId, async (held): Promise<E.Either<EditionFailure | CommandFailure, Handled>> => {
+    const found = await usable(deps.log, conversationId, editionId)
+    if (E.isLeft(found)) return found
+    const state = await deps.conversations.load(conversationId)
+    if (state.line?.edition?.editionId === editionId) return E.right({ state, facts: [], position: undefined })
+    const opened = await catchUpReplay(deps, request, held)
+    if (E.isLeft(opened)) return opened
+    const { replay, isOwn, wouldBe } = opened.right
+    for (let tries = 1; ; tries += 1) {
+      const reached = await replay.advance()
+      if (reached.kind === 'stopped') return E.left({ kind: 'EditionUnfinished', editionId, conversationId, failure: reached.failure })
+      if (reached.kind === 'postponed') {
+        const made = isOwn ? undefined : await madeWith(deps.log, conversationId, editionId)
+        return E.left(made === undefined ? { kind: 'EditionUnfinished', editionId, conversationId, failure: undefined } : { kind: 'EditionOfAnother', editionId, conversationId, wouldBe, made })
+      }
+      const adopted = await deps.conversations.handle(conversationId, [{ type: 'AdoptEdition', edition: replay.state() }], provenance)
+      if (E.isRight(adopted) || adopted.left.kind !== 'ConversationMoved' || tries === ATTEMPTS) return adopted
+    }
+  })
+}
+
+/** Gives an edition of a conversation up; what it recorded stays. Refused while it is in force; a second time it records nothing. */
+export function dropEdition(deps: AdoptDependencies, { conversationId, editionId, provenance }: Pick<AdoptRequest, 'conversationId' | 'editionId' | 'provenance'>): Promise<E.Either<EditionFailure | CommandFailure, Handled>> {
+  return holding(deps, editionId, conversationId, async (): Promise<E.Either<EditionFailure | CommandFailure, Handled>> => {
+    const { log, clock } = deps
+    const found = await usable(log, conversationId, editionId)
+    if (E.isLeft(found)) return found.left.kind === 'EditionIsDropped' ? E.right({ state: await loadEdition(log, conversationId, editionId), facts: [], position: undefined }) : found
+    const { line } = await deps.conversations.load(conversationId)
+    if (line?.edition?.editionId === editionId) return E.left({ kind: 'EditionInForce', editionId, conversationId })
+    const edition = createEditionConversation({ log, clock, recording: true }, found.right, found.right.horizon)
+    return await edition.handle(conversationId, [{ type: 'DropEdition' }], provenance)
+  })
+}

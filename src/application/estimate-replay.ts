@@ -1,0 +1,114 @@
+/**
+ * What a replay would come to, before it is paid for: the very same steps over the same requests, with an answer made up in place of each call,
+ * as long as an answer may be. So it is an upper bound: models mostly write less, and shorter summaries make fewer cycles.
+ */
+import { either as E } from 'fp-ts'
+import { isWithoutModel } from '../domain/prices.js'
+import type { Amount } from '../ports/spending.js'
+import type { Summarizer } from '../ports/summarizer.js'
+import { editionStreams } from './conversation-streams.js'
+import { editionIdOf, planEdition } from './edition-plan.js'
+import { costMicros, type Price } from './paid-answers.js'
+import { recallSummaries } from './recall-summaries.js'
+import { openReplay } from './replay-conversation.js'
+import type { ReplayAllDependencies, ReplayFailure, ReplayRequest } from './replay.js'
+import { requestTokens } from './summarize-step.js'
+
+export interface ReplayEstimate {
+  readonly editionId: string
+  readonly conversations: number
+  /** Conversations of which there is nothing more to see. */
+  readonly upToDate: number
+  /** Messages that the edition has still to see, of all. */
+  readonly messages: number
+  readonly messagesOf: number
+  /** Calls to a model, and what they would take at most. */
+  readonly calls: number
+  readonly promptTokens: number
+  readonly completionTokens: number
+  /** In millionths, where there is a price. */
+  readonly costMicros?: number
+  readonly currency?: string
+  /** Summaries that are recorded already, and would be taken over. */
+  readonly reused: number
+  /** What the edition has cost so far. */
+  readonly spent: Amount
+  /** Conversations that could not be replayed, and why. */
+  readonly failures: readonly { readonly conversationId: string; readonly failure: ReplayFailure }[]
+}
+
+interface Counts {
+  calls: number
+  promptTokens: number
+  completionTokens: number
+  reused: number
+}
+
+const FILLER = 'and so on, '
+
+/** Answers what is as long as it may be, and counts what it was asked. One that costs nothing answers by itself. */
+function estimating(summarizer: Summarizer, counts: Counts): Summarizer {
+  if (isWithoutModel(summarizer)) return summarizer
+  return {
+    ...summarizer,
+    prepare: (job) => summarizer.prepare(job),
+    summarize: (prepared) => async () => {
+      const { maxSummaryTokens } = prepared.job
+      counts.calls += 1
+      counts.promptTokens += requestTokens(prepared)
+      counts.completionTokens += maxSummaryTokens
+      return E.right({ text: FILLER.repeat(Math.ceil((maxSummaryTokens * 4) / FILLER.length)).slice(0, maxSummaryTokens * 4), durationMs: 0 })
+    },
+  }
+}
+
+/** Reckons what a replay would come to. Nothing is recorded and no model is asked. */
+export async function estimateReplay(deps: ReplayAllDependencies, { conversationIds, settings, price, signal }: Pick<ReplayRequest, 'conversationIds' | 'settings' | 'signal'> & { readonly price?: Price | undefined }): Promise<ReplayEstimate> {
+  const editionId = editionIdOf({ ...deps, settings })
+  const counts: Counts = { calls: 0, promptTokens: 0, completionTokens: 0, reused: 0 }
+  const failures: ReplayEstimate['failures'][number][] = []
+  const streams = await editionStreams(deps.log)
+  let [upToDate, messages, messagesOf] = [0, 0, 0]
+  const ids = [...new Set(conversationIds)]
+  for (const conversationId of ids) {
+    if (signal?.aborted === true) break
+    const conversation = await deps.conversations.load(conversationId)
+    messagesOf += conversation.messagesAppended
+    const plan = planEdition(editionId, conversation, { ...deps, settings })
+    if (E.isLeft(plan)) {
+      failures.push({ conversationId, failure: plan.left })
+      continue
+    }
+    const recall = await recallSummaries(deps.log, conversationId, streams)
+    const opened = await openReplay(
+      {
+        ...deps,
+        summarizer: estimating(deps.summarizer, counts),
+        registerPrompt: () => Promise.resolve(),
+        recall: async (prepared) => {
+          const recorded = await recall(prepared)
+          if (recorded !== undefined) counts.reused += 1
+          return recorded
+        },
+      },
+      plan.right,
+      { recording: false, ...(signal === undefined ? {} : { signal }) },
+    )
+    if (E.isLeft(opened)) {
+      failures.push({ conversationId, failure: opened.left })
+      continue
+    }
+    const before = opened.right.state().messagesAppended
+    const reached = await opened.right.advance()
+    if (reached.kind === 'stopped') failures.push({ conversationId, failure: reached.failure })
+    const seen = opened.right.state().messagesAppended - before
+    messages += seen
+    if (seen === 0) upToDate += 1
+  }
+  const { calls, promptTokens, completionTokens, reused } = counts
+  return {
+    editionId, conversations: ids.length, upToDate, messages, messagesOf, calls, promptTokens, completionTokens,
+    ...(price === undefined ? {} : { costMicros: costMicros(counts, price), currency: price.currency }),
+    reused, spent: await deps.spending.spentOn(editionId), failures,
+  }
+}

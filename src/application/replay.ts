@@ -1,0 +1,315 @@
+/**
+ * The same history compacted again, over many conversations at once. Whatever ends it, what was recorded is taken up by the next run, and
+ * nothing of it is bought again. One conversation's failure does not stop the others; what every one would meet does, and so does the bound.
+ */
+import { either as E } from 'fp-ts'
+import type { BadPolicy } from '../domain/policy.js'
+import type { Claims } from '../ports/claims.js'
+import type { Amount, NoRoom, Spending, SpendingBound } from '../ports/spending.js'
+import type { Summarizer } from '../ports/summarizer.js'
+import type { CompactFailure } from './compact.js'
+import { editionStreams, type EditionStreams } from './conversation-streams.js'
+import { EDITION_CLAIM_MS, holdEdition, type HeldEdition } from './edition-claim.js'
+import { editionIdOf, planEdition, type EditionMakers } from './edition-plan.js'
+import { UnreadableEventError } from './facts.js'
+import type { Conversations } from './handle-command.js'
+import { costMicros, createPayer, type Paid, type Price } from './paid-answers.js'
+import { recallSummaries } from './recall-summaries.js'
+import { openReplay, type ReplayDependencies } from './replay-conversation.js'
+
+export interface ReplayAllDependencies extends Omit<ReplayDependencies, 'budget' | 'recall'> {
+  readonly claims: Claims
+  readonly spending: Spending
+  readonly conversations: Pick<Conversations, 'load'>
+  /** Waits so long, or until the signal aborts. Default: by the machine's clock. */
+  readonly wait?: (ms: number, signal: AbortSignal) => Promise<void>
+}
+
+export interface ReplayRequest {
+  readonly conversationIds: readonly string[]
+  /** Settings over those that a conversation has itself. */
+  readonly settings?: EditionMakers['settings']
+  /** Conversations at once; default 4. */
+  readonly concurrency?: number | undefined
+  /** What the edition may cost in all, earlier runs included. */
+  readonly bound?: SpendingBound | undefined
+  readonly price?: Price | undefined
+  /** Ends it cleanly: calls that are under way may end and are recorded, and no other is made. */
+  readonly signal?: AbortSignal | undefined
+  readonly onProgress?: ((progress: ReplayProgress) => void) | undefined
+}
+
+export interface ReplayProgress extends Paid {
+  readonly conversations: number
+  readonly conversationsDone: number
+  /** Messages that the edition has seen, and how many there are. */
+  readonly messages: number
+  readonly messagesOf: number
+  /** Summaries that were taken over. */
+  readonly reused: number
+  readonly costMicros: number
+  /** Undefined while too little is done to tell. */
+  readonly secondsLeft: number | undefined
+}
+
+export type ReplayFailure =
+  | CompactFailure
+  | BadPolicy
+  /** A fact of the conversation or of its edition cannot be read. */
+  | { readonly kind: 'UnreadableLog'; readonly detail: string }
+
+export type ConversationOutcome =
+  | { readonly kind: 'done' }
+  | { readonly kind: 'stopped'; readonly failure: ReplayFailure }
+  /** It was not its turn any more; the same again goes on. */
+  | { readonly kind: 'postponed' }
+  /** Another process makes it. */
+  | { readonly kind: 'busy' }
+
+export interface ReplayedConversation {
+  readonly conversationId: string
+  readonly outcome: ConversationOutcome
+  readonly messages: number
+  readonly messagesOf: number
+  /** Summaries that this run recorded, those that it took over included. */
+  readonly summaries: number
+  readonly reused: number
+}
+
+export interface Replay {
+  readonly editionId: string
+  readonly conversations: readonly ReplayedConversation[]
+  /** Why it ended: all was seen or tried; somebody asked; the bound; a failure that every conversation would meet. */
+  readonly ended: 'done' | 'asked' | 'bound' | 'failing'
+  /** The bound that left no room, and for what. */
+  readonly noRoom?: NoRoom & { readonly asked: Amount }
+  /** What this run paid for. */
+  readonly paid: Paid
+  readonly costMicros: number
+  /** What the edition has cost in all, with what killed runs had set aside. */
+  readonly spent: Amount
+}
+
+const CONCURRENCY = 4
+/** How long calls that are under way may take once it is to end: shorter than what a scheduler waits before it kills. */
+const GRACE_MS = 8_000
+/** Longer than a claim lasts: what a killed process held is waited for. */
+const BUSY_WAIT_MS = EDITION_CLAIM_MS + 3_000
+const BUSY_POLL_MS = 250
+
+/** Failures that every other conversation would meet too. A model that cannot be reached was tried over and over by then. */
+const EVERYBODYS: ReadonlySet<string> = new Set(['unauthorized', 'unknown-model', 'unreachable'])
+
+/** Waits by the machine's clock, or until the signal aborts. */
+export const waitFor = (ms: number, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    const wake = (): void => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', wake)
+      resolve()
+    }
+    const timer = setTimeout(wake, ms)
+    signal.addEventListener('abort', wake, { once: true })
+    if (signal.aborted) wake()
+  })
+
+/** How far one conversation is. */
+interface Place {
+  readonly conversationId: string
+  outcome: ConversationOutcome | undefined
+  messages: number
+  messagesOf: number
+  /** What the edition had seen when this run began. */
+  from: number
+  summaries: number
+  reused: number
+}
+
+class ReplayRun {
+  private readonly editionId: string
+  private readonly payer: ReturnType<typeof createPayer>
+  private readonly owner: string
+  private readonly startedAt = performance.now()
+  private readonly places: Place[]
+  private readonly stop = new AbortController()
+  /** Aborts the calls under way, once the grace is over. */
+  private readonly end = new AbortController()
+  private ended: Replay['ended'] = 'done'
+  private noRoom: Replay['noRoom']
+  private streams: EditionStreams = new Map()
+
+  constructor(private readonly deps: ReplayAllDependencies, private readonly request: ReplayRequest) {
+    this.editionId = editionIdOf({ ...deps, settings: request.settings })
+    this.owner = deps.clock.newId()
+    const conversationIds = [...new Set(request.conversationIds)]
+    this.places = conversationIds.map((conversationId) => ({ conversationId, outcome: undefined, messages: 0, messagesOf: 0, from: 0, summaries: 0, reused: 0 }))
+    this.payer = createPayer({
+      editionId: this.editionId,
+      spending: deps.spending,
+      bound: request.bound ?? {},
+      price: request.price,
+      onNoRoom: (room, asked) => {
+        this.noRoom ??= { ...room, asked }
+        this.stopFor('bound')
+      },
+      goOn: () => !this.stop.signal.aborted,
+      wait: (ms) => this.wait(ms),
+    })
+  }
+
+  private wait(ms: number): Promise<void> {
+    return (this.deps.wait ?? waitFor)(ms, this.stop.signal)
+  }
+
+  private stopFor(reason: Replay['ended']): void {
+    if (this.stop.signal.aborted) return
+    this.ended = reason
+    this.stop.abort()
+    setTimeout(() => { this.end.abort() }, GRACE_MS).unref()
+  }
+
+  private tell(): void {
+    const { onProgress, price } = this.request
+    if (onProgress === undefined) return
+    const sum = (of: (place: Place) => number): number => this.places.reduce((all, place) => all + of(place), 0)
+    const paid = this.payer.paid()
+    const messages = sum((place) => place.messages)
+    const messagesOf = sum((place) => Math.max(place.messages, place.messagesOf))
+    const seen = messages - sum((place) => place.from)
+    const seconds = (performance.now() - this.startedAt) / 1_000
+    onProgress({
+      ...paid,
+      conversations: this.places.length,
+      conversationsDone: this.places.filter((place) => place.outcome?.kind === 'done').length,
+      messages,
+      messagesOf,
+      reused: sum((place) => place.reused),
+      costMicros: costMicros(paid, price),
+      secondsLeft: seconds < 1 || seen === 0 ? undefined : (seconds * (messagesOf - messages)) / seen,
+    })
+  }
+
+  /** Takes the claim on a conversation's edition, and waits for it no longer than `patienceMs`. */
+  private async claim(conversationId: string, patienceMs: number): Promise<HeldEdition | undefined> {
+    for (let waited = 0; ; waited += BUSY_POLL_MS) {
+      const held = await holdEdition(this.deps.claims, this.editionId, conversationId, this.owner)
+      if (held !== undefined || waited >= patienceMs || this.stop.signal.aborted) return held
+      await this.wait(BUSY_POLL_MS)
+    }
+  }
+
+  private async make(place: Place, held: HeldEdition): Promise<ConversationOutcome> {
+    const { deps, request: { settings } } = this
+    const conversation = await deps.conversations.load(place.conversationId)
+    const plan = planEdition(this.editionId, conversation, { ...deps, settings })
+    if (E.isLeft(plan)) return { kind: 'stopped', failure: plan.left }
+    const recall = await recallSummaries(deps.log, place.conversationId, this.streams)
+    const own = new AbortController()
+    const goOn = (): boolean => !this.stop.signal.aborted && !held.isLost()
+    const paying = this.payer.paying(deps.summarizer)
+    const summarizer: Summarizer = {
+      ...paying,
+      prepare: (job) => paying.prepare(job),
+      summarize: (prepared) => async () => {
+        const answer = await paying.summarize(prepared, this.end.signal)()
+        // What goes wrong while it is to end is no failure of the model's, and is not recorded as one.
+        if (E.isLeft(answer) && !goOn()) own.abort()
+        return answer
+      },
+    }
+    const opened = await openReplay(
+      {
+        ...deps,
+        summarizer,
+        recall: async (prepared) => {
+          const recorded = await recall(prepared)
+          if (recorded !== undefined) place.reused += 1
+          return recorded
+        },
+      },
+      plan.right,
+      {
+        recording: true,
+        signal: own.signal,
+        goOn,
+        onMessage: (state) => {
+          place.messages = state.messagesAppended
+          this.tell()
+        },
+      },
+    )
+    if (E.isLeft(opened)) return { kind: 'stopped', failure: opened.left }
+    const replay = opened.right
+    place.from = place.messages = replay.state().messagesAppended
+    const reached = await replay.advance()
+    place.messages = replay.state().messagesAppended
+    place.summaries = replay.spent.summaries
+    return held.isLost() ? { kind: 'busy' } : reached
+  }
+
+  private async one(place: Place, patienceMs: number): Promise<void> {
+    const held = await this.claim(place.conversationId, patienceMs)
+    if (held === undefined) {
+      place.outcome = { kind: 'busy' }
+      return
+    }
+    try {
+      place.outcome = await this.make(place, held)
+    } catch (error) {
+      if (!(error instanceof UnreadableEventError)) throw error
+      place.outcome = { kind: 'stopped', failure: { kind: 'UnreadableLog', detail: error.message } }
+    } finally {
+      await held.release().catch(() => undefined)
+    }
+    const { outcome } = place
+    if (outcome.kind === 'stopped' && outcome.failure.kind === 'SummarizerFailed' && EVERYBODYS.has(outcome.failure.failure)) this.stopFor('failing')
+    this.tell()
+  }
+
+  /** So many at once, until all were tried or it is to end. */
+  private async all(places: readonly Place[], patienceMs: number): Promise<void> {
+    const queue = [...places]
+    const work = async (): Promise<void> => {
+      for (let next = queue.shift(); next !== undefined && !this.stop.signal.aborted; next = queue.shift()) await this.one(next, patienceMs)
+    }
+    const workers = await Promise.allSettled(Array.from({ length: Math.min(places.length, this.request.concurrency ?? CONCURRENCY) }, async () => {
+      try {
+        await work()
+      } catch (error) {
+        // A bug or a store that is gone: the others end what they have in hand, and then it is told.
+        this.stopFor('failing')
+        throw error
+      }
+    }))
+    for (const worker of workers) if (worker.status === 'rejected') throw worker.reason
+  }
+
+  async run(): Promise<Replay> {
+    const { deps, request } = this
+    const asked = (): void => { this.stopFor('asked') }
+    if (request.signal?.aborted === true) asked()
+    request.signal?.addEventListener('abort', asked, { once: true })
+    try {
+      for (const place of this.places) place.messagesOf = (await deps.conversations.load(place.conversationId)).messagesAppended
+      this.streams = await editionStreams(deps.log)
+      await this.all(this.places, 0)
+      const busy = this.places.filter(({ outcome }) => outcome?.kind === 'busy')
+      await this.all(busy, BUSY_WAIT_MS)
+    } finally {
+      request.signal?.removeEventListener('abort', asked)
+    }
+    const paid = this.payer.paid()
+    return {
+      editionId: this.editionId,
+      conversations: this.places.map(({ from: _from, outcome, ...place }) => ({ ...place, outcome: outcome ?? { kind: 'postponed' } })),
+      ended: this.ended,
+      ...(this.noRoom === undefined ? {} : { noRoom: this.noRoom }),
+      paid,
+      costMicros: costMicros(paid, request.price),
+      spent: await deps.spending.spentOn(this.editionId),
+    }
+  }
+}
+
+/** Makes an edition of conversations, new or from where an earlier run left it. */
+export const replay = (deps: ReplayAllDependencies, request: ReplayRequest): Promise<Replay> => new ReplayRun(deps, request).run()

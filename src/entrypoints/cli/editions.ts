@@ -1,0 +1,130 @@
+/** `editions`: what there is, put into force, put back, given up; one conversation's no does not keep the others from it. */
+import type { Edition, EditionOfConversation, Ledger } from '../ledger.js'
+import { LedgerError } from '../problem.js'
+import { Ended, EXIT } from './errors.js'
+import type { Flags } from './flags.js'
+import { colours, count, line, many, shown, table, toJson } from './output.js'
+import { conversationsAsked, priceOf } from './replay.js'
+import { withLedger } from './session.js'
+
+const madeBy = ({ summarizer: { strategy, provider, model }, prompt }: Pick<Edition, 'summarizer' | 'prompt'>): string =>
+  [strategy, ...(provider === 'none' ? [] : [model]), ...(prompt === undefined ? [] : [`${prompt.name} ${prompt.sha256.slice(0, 8)}`])].map(shown).join(', ')
+
+/** `editions list`. */
+export async function runEditionsList(flags: Flags, json: boolean): Promise<void> {
+  await withLedger(flags, {}, async ({ ledger }) => {
+    const editions = await ledger.editions.list()
+    if (json) {
+      await line(toJson({ editions: editions.map(({ conversations, ...edition }) => ({ ...edition, conversations: conversations.length })) }))
+      return
+    }
+    if (editions.length === 0) {
+      await line('no editions so far: `context-ledger replay` makes one')
+      return
+    }
+    const rows = editions.map((edition) => [
+      edition.editionId, madeBy(edition), count(edition.conversations.length), count(edition.inForce), count(edition.dropped), count(edition.cycles), count(edition.summaries), count(edition.reused), count(edition.spent.tokens), edition.startedAt,
+    ])
+    for (const row of table(['edition', 'made by', 'conversations', 'in force', 'dropped', 'cycles', 'summaries', 'taken over', 'tokens', 'begun'], rows, new Set([2, 3, 4, 5, 6, 7, 8]))) await line(row)
+    await line(many(editions.length, 'edition'))
+  })
+}
+
+const stateOf = ({ state, conversationRevision, conversationHead }: EditionOfConversation): string =>
+  state === 'in-force' ? 'in force' : state === 'dropped' ? 'dropped' : conversationRevision >= conversationHead ? 'whole' : `seen to revision ${conversationRevision < 0n ? 'none' : String(conversationRevision)} of ${String(conversationHead)}`
+
+/** `editions show EDITION`. */
+export async function runEditionsShow(flags: Flags, given: string, json: boolean): Promise<void> {
+  await withLedger(flags, {}, async ({ ledger }) => {
+    const edition = await ledger.editions.show(given)
+    if (json) {
+      await line(toJson(edition))
+      return
+    }
+    await line(`edition ${colours.bold(edition.editionId)}, made by ${madeBy(edition)}, begun ${edition.startedAt}, last recorded ${edition.lastRecordedAt}`)
+    const rows = edition.conversations.map((each) => [shown(each.conversationId), stateOf(each), count(each.cycles), count(each.summaries), count(each.reused), count(each.promptTokens + each.completionTokens), count(each.failures)])
+    for (const row of table(['conversation', 'state', 'cycles', 'summaries', 'taken over', 'tokens', 'failures'], rows, new Set([2, 3, 4, 5, 6]))) await line(row)
+    await line(`${many(edition.conversations.length, 'conversation')}, ${count(edition.inForce)} in force; ${many(edition.spent.tokens, 'token')} spent on it, failed and lost calls included`)
+  })
+}
+
+export interface EditionCommand {
+  readonly edition: string
+  readonly conversations: readonly string[]
+  readonly all: boolean
+  readonly json: boolean
+}
+
+/** The conversations that are meant: those that were named, or those of the edition that `takes` them. */
+async function conversationsOf(ledger: Ledger, command: EditionCommand, takes: (each: EditionOfConversation) => boolean): Promise<{ readonly editionId: string; readonly ids: readonly string[] }> {
+  const asked = conversationsAsked(command, 'all that the edition is of')
+  const { editionId, conversations } = await ledger.editions.show(command.edition)
+  return { editionId, ids: asked === 'all' ? conversations.filter(takes).map(({ conversationId }) => conversationId) : asked }
+}
+
+interface Done {
+  readonly conversationId: string
+  readonly changed: boolean
+}
+
+/** Does it to each; what one refuses is told with its reason, and is the command's failure in the end. */
+async function toEach<T extends Done>(editionId: string, ids: readonly string[], json: boolean, work: (conversationId: string) => Promise<T>, sentence: (done: T) => string): Promise<void> {
+  const done: T[] = []
+  const refused: { readonly conversationId: string; readonly error: LedgerError }[] = []
+  for (const conversationId of ids) {
+    try {
+      const one = await work(conversationId)
+      done.push(one)
+      if (!json) await line(`${shown(conversationId)}: ${sentence(one)}`)
+    } catch (error) {
+      if (!(error instanceof LedgerError)) throw error
+      // Alone it is the command's own error.
+      if (ids.length === 1) throw error
+      refused.push({ conversationId, error })
+      if (!json) await line(colours.yellow(`${shown(conversationId)}: ${error.message}`))
+    }
+  }
+  if (json) await line(toJson({ editionId, conversations: done, refused: refused.map(({ conversationId, error }) => ({ conversationId, kind: error.failure.kind, message: error.message })) }))
+  else await line(`${many(done.filter(({ changed }) => changed).length, 'conversation')} changed${done.every(({ changed }) => changed) ? '' : `, ${count(done.filter(({ changed }) => !changed).length)} were so already`}${refused.length === 0 ? '' : `, ${count(refused.length)} refused`}`)
+  if (refused.length > 0) throw new Ended(refused.some(({ error }) => error.fault === 'world') ? EXIT.world : EXIT.input)
+}
+
+const tokens = ({ tokensBefore, tokensAfter }: { readonly tokensBefore: number; readonly tokensAfter: number }): string => `${count(tokensBefore)} → ${count(tokensAfter)} tokens`
+
+export interface AdoptCommand extends EditionCommand {
+  readonly promptName: string | undefined
+  readonly maxTokens: number | undefined
+  readonly maxCost: number | undefined
+}
+
+/** `editions adopt EDITION`. */
+export async function runEditionsAdopt(flags: Flags, command: AdoptCommand): Promise<void> {
+  const { promptName, maxTokens, maxCost, json } = command
+  await withLedger(flags, { writes: true, promptName }, async ({ ledger, config }) => {
+    const { editionId, ids } = await conversationsOf(ledger, command, ({ state }) => state !== 'dropped')
+    const price = await priceOf(config, maxCost)
+    const options = {
+      ...(config.policy === undefined ? {} : { policy: config.policy }),
+      ...(price === undefined ? {} : { price }),
+      ...(maxTokens === undefined ? {} : { maxTokens }),
+      ...(maxCost === undefined ? {} : { maxCost }),
+    }
+    await toEach(editionId, ids, json, (conversationId) => ledger.editions.adopt(conversationId, editionId, options), (one) => (one.changed ? `in force, ${tokens(one)}` : 'was in force already'))
+  })
+}
+
+/** `editions revert EDITION`. */
+export async function runEditionsRevert(flags: Flags, command: EditionCommand): Promise<void> {
+  await withLedger(flags, {}, async ({ ledger }) => {
+    const { editionId, ids } = await conversationsOf(ledger, command, ({ state }) => state === 'in-force')
+    await toEach(editionId, ids, command.json, (conversationId) => ledger.editions.revert(conversationId, editionId), (one) => `put back, ${tokens(one)}`)
+  })
+}
+
+/** `editions drop EDITION`. */
+export async function runEditionsDrop(flags: Flags, command: EditionCommand): Promise<void> {
+  await withLedger(flags, {}, async ({ ledger }) => {
+    const { editionId, ids } = await conversationsOf(ledger, command, ({ state }) => state !== 'dropped')
+    await toEach(editionId, ids, command.json, (conversationId) => ledger.editions.drop(conversationId, editionId), (one) => (one.changed ? 'dropped; what it recorded stays' : 'was dropped already'))
+  })
+}

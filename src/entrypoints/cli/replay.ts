@@ -1,0 +1,169 @@
+/** `replay`: an edition of conversations. First what it would come to at most and a question, then the work with the time left, then what to type next. */
+import { createInterface } from 'node:readline/promises'
+import type { Ledger, Price, Replay, ReplayEstimate, ReplayOptions } from '../ledger.js'
+import { pricesOf } from '../config.js'
+import { sentenceOfProblem } from '../problem.js'
+import { endSignals } from './end-signals.js'
+import { Ended, EXIT, InputError } from './errors.js'
+import type { Flags } from './flags.js'
+import { colours, count, line, many, note, noteColours, shown, toJson } from './output.js'
+import { startProgress, type Progress } from './progress.js'
+import { withLedger, type Session } from './session.js'
+
+export interface ReplayCommand {
+  readonly conversations: readonly string[]
+  readonly all: boolean
+  readonly promptName: string | undefined
+  readonly concurrency: number | undefined
+  readonly maxTokens: number | undefined
+  readonly maxCost: number | undefined
+  readonly yes: boolean
+  readonly json: boolean
+}
+
+/** Failures that are named; hundreds would hide the rest. */
+const NAMED_FAILURES = 10
+const MICROS = 1_000_000
+
+const money = (costMicros: number, currency: string): string => `${(costMicros / MICROS).toFixed(costMicros < MICROS / 10 ? 4 : 2)} ${currency}`
+
+/** Either conversations or all, and not both. */
+export function conversationsAsked({ conversations, all }: Pick<ReplayCommand, 'conversations' | 'all'>, allOfThem: string): readonly string[] | 'all' {
+  if (all && conversations.length > 0) throw new InputError('Usage', '--all goes without ids of conversations')
+  if (!all && conversations.length === 0) throw new InputError('Usage', `name conversations, or give --all for ${allOfThem}`)
+  return all ? 'all' : conversations
+}
+
+/** What the summarizer's model costs, as it is configured. */
+export async function priceOf(config: Session['config'], maxCost: number | undefined): Promise<Price | undefined> {
+  const prices = await pricesOf(config)
+  const { model = '' } = config
+  const price = Object.hasOwn(prices, model) ? prices[model] : undefined
+  if (maxCost !== undefined && price === undefined) throw new InputError('Usage', `--max-cost needs the price of the model "${model}": --prices names a JSON file of prices by model`)
+  return price
+}
+
+async function tellEstimate(estimate: ReplayEstimate): Promise<void> {
+  const { editionId, conversations, upToDate, messages, messagesOf, calls, promptTokens, completionTokens, reused, spent, failures } = estimate
+  const done = upToDate === 0 ? '' : `, ${count(upToDate)} of them up to date`
+  await line(`edition ${colours.bold(editionId)}: ${many(conversations, 'conversation')}${done}; ${count(messages)} of ${many(messagesOf, 'message')} still to be seen`)
+  const cost = estimate.costMicros === undefined || estimate.currency === undefined ? '' : `, ${money(estimate.costMicros, estimate.currency)}`
+  await line(`at most ${many(calls, 'model call')}, ${count(promptTokens)} tokens to the model and ${count(completionTokens)} from it${cost} (every summary reckoned as long as it may be; failed calls come on top)`)
+  if (reused > 0) await line(`${many(reused, 'summary', 'summaries')} recorded for the same requests would be taken over without a call`)
+  if (spent.tokens > 0) await line(`spent on it so far: ${many(spent.tokens, 'token')}`)
+  for (const { conversationId, failure } of failures.slice(0, NAMED_FAILURES)) await line(colours.yellow(`${shown(conversationId)} cannot be replayed: ${sentenceOfProblem(failure)}`))
+}
+
+async function confirmed(): Promise<boolean> {
+  const asking = createInterface({ input: process.stdin, output: process.stderr })
+  // Ctrl-C or Ctrl-D at the question closes it without an answer, and that is a no.
+  const gone = new AbortController()
+  asking.once('close', () => { gone.abort() })
+  try {
+    return /^y(?:es)?$/iu.test((await asking.question('begin? [y/N] ', { signal: gone.signal })).trim())
+  } catch (error) {
+    if (!gone.signal.aborted) throw error
+    note('')
+    return false
+  } finally {
+    asking.close()
+  }
+}
+
+/** True where it is to begin. Where nobody can be asked, the estimate is all there is. */
+async function approved(ledger: Ledger, request: ReplayOptions, json: boolean): Promise<boolean> {
+  const estimate = await ledger.editions.estimate(request)
+  if (json) await line(toJson({ estimate: { ...estimate, failures: estimate.failures.map(({ conversationId, failure }) => ({ conversationId, detail: sentenceOfProblem(failure) })) } }))
+  else await tellEstimate(estimate)
+  if (json || !process.stdin.isTTY || !process.stderr.isTTY) {
+    note('nothing was done: --yes begins')
+    throw new Ended(EXIT.input)
+  }
+  if (estimate.calls === 0 || (await confirmed())) return true
+  note('nothing was done')
+  return false
+}
+
+async function work(ledger: Ledger, request: ReplayOptions): Promise<Replay> {
+  const ended = endSignals()
+  const stop = new AbortController()
+  const stopWhenTold = async (): Promise<void> => {
+    await ended.signalled
+    note('\nending: calls that are under way may end and are recorded; once more ends at once')
+    stop.abort()
+  }
+  void stopWhenTold()
+  // How many messages there are is told with the first one.
+  let progress: Promise<Progress> | undefined
+  const show = async (messages: number, of: number, text: string, secondsLeft: number | undefined): Promise<void> => {
+    progress ??= startProgress('replaying', of)
+    const bar = await progress
+    bar.update(messages, text, secondsLeft)
+  }
+  try {
+    return await ledger.editions.replay({
+      ...request,
+      signal: stop.signal,
+      onProgress: ({ conversations, conversationsDone, messages, messagesOf, calls, promptTokens, completionTokens, costMicros, secondsLeft }) => {
+        const cost = request.price === undefined ? '' : `, ${money(costMicros, request.price.currency)}`
+        const text = `${count(conversationsDone)} of ${many(conversations, 'conversation')}, ${count(messages)} of ${many(messagesOf, 'message')}, ${many(calls, 'call')}, ${many(promptTokens + completionTokens, 'token')}${cost}`
+        void show(messages, messagesOf, text, secondsLeft)
+      },
+    })
+  } finally {
+    ended.forget()
+    const bar = await progress
+    bar?.stop()
+  }
+}
+
+async function tellReplay(replayed: Replay, price: Price | undefined, asked: string): Promise<void> {
+  const { editionId, conversations, ended, noRoom, paid, costMicros, spent } = replayed
+  const done = conversations.filter(({ outcome }) => outcome.kind === 'done').length
+  const sum = (of: (each: Replay['conversations'][number]) => number): number => conversations.reduce((all, each) => all + of(each), 0)
+  const cost = price === undefined ? '' : ` (${money(costMicros, price.currency)})`
+  await line(`edition ${colours.bold(editionId)}: ${count(done)} of ${many(conversations.length, 'conversation')} whole, ${count(sum(({ messages }) => messages))} of ${many(sum(({ messages, messagesOf }) => Math.max(messages, messagesOf)), 'message')} seen`)
+  await line(`${many(sum(({ summaries }) => summaries), 'summary', 'summaries')} recorded, ${count(sum(({ reused }) => reused))} of them taken over; ${many(paid.calls, 'call')}, ${many(paid.promptTokens + paid.completionTokens, 'token')}${cost}; ${many(spent.tokens, 'token')} on this edition in all`)
+  const stopped = conversations.flatMap(({ conversationId, outcome }) => (outcome.kind === 'stopped' ? [`${shown(conversationId)}: ${sentenceOfProblem(outcome.failure)}`] : outcome.kind === 'busy' ? [`${shown(conversationId)}: another process is making it`] : []))
+  for (const sentence of stopped.slice(0, NAMED_FAILURES)) await line(colours.yellow(sentence))
+  if (stopped.length > NAMED_FAILURES) await line(colours.yellow(`… and ${many(stopped.length - NAMED_FAILURES, 'further conversation')}`))
+  if (ended === 'bound' && noRoom !== undefined) {
+    const isCost = noRoom.of === 'cost' && price !== undefined
+    const told = (amount: number): string => (isCost ? money(amount, price.currency) : many(amount, 'token'))
+    await line(colours.yellow(`the bound of ${told(noRoom.bound)} has no room for the next call: ${told(noRoom.spent)} are spent, and it may take ${told(isCost ? noRoom.asked.costMicros : noRoom.asked.tokens)}. The same command with a higher ${isCost ? '--max-cost' : '--max-tokens'} goes on`))
+  } else if (done < conversations.length) await line(`${ended === 'failing' ? 'every conversation would meet this failure, so the others were left; once it is mended, ' : ''}the same command goes on where it ended`)
+  else await line(colours.dim(`next: context-ledger editions compare ${editionId}; context-ledger editions adopt ${editionId} ${asked}`))
+}
+
+const exitOf = ({ ended, conversations }: Replay): number => (ended === 'asked' ? EXIT.interrupted : conversations.every(({ outcome }) => outcome.kind === 'done') ? EXIT.ok : EXIT.world)
+
+const documentOf = ({ conversations, ...replayed }: Replay): unknown => ({
+  ...replayed,
+  conversations: conversations.map(({ outcome, ...each }) => ({ ...each, outcome: outcome.kind, ...(outcome.kind === 'stopped' ? { failure: outcome.failure.kind === 'SummarizerFailed' ? outcome.failure.failure : outcome.failure.kind, detail: sentenceOfProblem(outcome.failure) } : {}) })),
+})
+
+/** Runs the command. */
+export async function runReplay(flags: Flags, command: ReplayCommand): Promise<void> {
+  const { promptName, concurrency, maxTokens, maxCost, yes, json } = command
+  const conversations = conversationsAsked(command, 'every conversation')
+  if (concurrency === 0) throw new InputError('Usage', '--concurrency must be at least 1')
+  if (maxTokens === 0) throw new InputError('Usage', '--max-tokens must be at least 1')
+  await withLedger(flags, { writes: true, promptName }, async ({ ledger, config }) => {
+    const price = await priceOf(config, maxCost)
+    const request: ReplayOptions = {
+      conversations,
+      ...(config.policy === undefined ? {} : { policy: config.policy }),
+      ...(price === undefined ? {} : { price }),
+      ...(concurrency === undefined ? {} : { concurrency }),
+      ...(maxTokens === undefined ? {} : { maxTokens }),
+      ...(maxCost === undefined ? {} : { maxCost }),
+    }
+    if (!yes && !(await approved(ledger, request, json))) return
+    const replayed = await work(ledger, request)
+    if (json) await line(toJson(documentOf(replayed)))
+    else await tellReplay(replayed, price, command.all ? '--all' : command.conversations.map((id) => (/^[\w./:@-]+$/u.test(id) ? id : `'${id.replaceAll("'", `'\\''`)}'`)).join(' '))
+    const exitCode = exitOf(replayed)
+    if (exitCode === EXIT.interrupted && !json) note(noteColours.dim('stopped; nothing that is recorded is lost'))
+    if (exitCode !== EXIT.ok) throw new Ended(exitCode)
+  })
+}

@@ -1,0 +1,214 @@
+/** Editions and prompts as the library offers them: parsed, handed to the use cases, and thrown where these say no. */
+import { adoptEdition, dropEdition, type AdoptDependencies } from '../application/adopt-edition.js'
+import { estimateReplay, type ReplayEstimate } from '../application/estimate-replay.js'
+import type { Handled } from '../application/handle-command.js'
+import { listEditions, type Edition } from '../application/list-editions.js'
+import { listPrompts, promptMeant, type RegisteredPrompt } from '../application/list-prompts.js'
+import type { Paid, Price } from '../application/paid-answers.js'
+import { revertEdition } from '../application/put-back.js'
+import { replay, type Replay, type ReplayProgress } from '../application/replay.js'
+import { conversationsOfLog } from '../application/verify.js'
+import type { Provenance } from '../domain/codec.js'
+import type { Conversation } from '../domain/conversation.js'
+import { editDistance } from '../domain/edit-distance.js'
+import { parsePolicySettings, type PolicySettings } from '../domain/policy.js'
+import type { Conversations } from '../application/handle-command.js'
+import type { SpendingBound } from '../ports/spending.js'
+import { valueOf } from './ledger.js'
+import { LedgerError, problem } from './problem.js'
+
+export type { Edition, EditionOfConversation } from '../application/list-editions.js'
+export type { ReplayedConversation } from '../application/replay.js'
+export type { Paid, Price, RegisteredPrompt, Replay, ReplayEstimate, ReplayProgress }
+
+/** Which conversations, under which settings. The summarizer and the persona are those of the ledger. */
+export interface EditionRequest {
+  readonly conversations: readonly string[] | 'all'
+  /** Settings over those that each conversation has itself. */
+  readonly policy?: PolicySettings
+  /** What the model costs, for estimates and a bound in money. */
+  readonly price?: Price
+}
+
+/** What may be spent on an edition in all, earlier runs included. */
+export interface EditionBound {
+  /** Tokens to and from the model. */
+  readonly maxTokens?: number
+  /** In the currency of `price`, which has to be given. */
+  readonly maxCost?: number
+}
+
+export interface ReplayOptions extends EditionRequest, EditionBound {
+  /** Conversations at once; default 4. */
+  readonly concurrency?: number
+  /** Ends it cleanly: calls under way may end and are recorded. */
+  readonly signal?: AbortSignal
+  readonly onProgress?: (progress: ReplayProgress) => void
+}
+
+export type AdoptOptions = Pick<EditionRequest, 'policy' | 'price'> & EditionBound
+
+/** What putting into force came to. */
+export interface PutIntoForce {
+  readonly conversationId: string
+  readonly editionId: string
+  /** False where it was so already. */
+  readonly changed: boolean
+  /** Revision of the conversation's last fact. */
+  readonly revision: bigint
+  readonly tokensBefore: number
+  readonly tokensAfter: number
+}
+
+export interface Editions {
+  /** What a replay would come to at most: calls, tokens, cost, and summaries that would be taken over. Records nothing and asks no model. */
+  estimate(request: EditionRequest & Pick<ReplayOptions, 'signal'>): Promise<ReplayEstimate>
+  /**
+   * Compacts the same history again, into streams of an edition: with the ledger's summarizer and persona, under each conversation's own policy
+   * with `policy` over it. The same again takes it up where it ended, whatever ended it, and buys nothing twice. Conversations stay as they
+   * are until the edition is adopted. Failures of single conversations are in what it returns, and are not thrown.
+   */
+  replay(options: ReplayOptions): Promise<Replay>
+  /** Every edition with its conversations, the newest first. */
+  list(): Promise<readonly Edition[]>
+  /** One edition; the beginning of its id is enough. */
+  show(editionId: string): Promise<Edition>
+  /**
+   * Puts an edition into force in a conversation: its batches, window and configuration, by a fact. What was appended since the replay is caught
+   * up first, by the edition's own summarizer where something is to be bought: the ledger has to be opened with it, and `policy` to be the same.
+   */
+  adopt(conversationId: string, editionId: string, options?: AdoptOptions): Promise<PutIntoForce>
+  /** Puts into force again what an adopted edition had replaced; all messages that came since stay. */
+  revert(conversationId: string, editionId?: string): Promise<PutIntoForce>
+  /** Gives an edition of a conversation up: refused while it is in force. What it recorded stays, and a replay takes it up again. */
+  drop(conversationId: string, editionId: string): Promise<{ readonly conversationId: string; readonly editionId: string; readonly changed: boolean }>
+}
+
+export interface Prompts {
+  /** Every template and persona that was used, in the order in which they were registered. */
+  list(): Promise<readonly RegisteredPrompt[]>
+  /** The one that `NAME`, `NAME@VERSION` or the beginning of its hash names. */
+  show(which: string): Promise<RegisteredPrompt>
+}
+
+export interface EditionsParts extends Omit<AdoptDependencies, 'conversations'> {
+  readonly conversations: Conversations
+  /** A conversation that is there; throws where there is none. */
+  readonly existing: (conversationId: string) => Promise<Conversation>
+  readonly provenance: () => Provenance
+  /** Hears of what was recorded in a conversation's own stream. */
+  readonly onRecorded: (handled: Handled) => void
+}
+
+const bad = (field: string, detail: string): Error => problem({ kind: 'BadInput', field, detail })
+
+const MICROS = 1_000_000
+
+function boundOf({ maxTokens, maxCost }: EditionBound, price: Price | undefined): SpendingBound {
+  if (maxTokens !== undefined && !(Number.isSafeInteger(maxTokens) && maxTokens > 0)) throw bad('maxTokens', 'must be a whole number above 0')
+  if (maxCost !== undefined && !(Number.isFinite(maxCost) && maxCost > 0)) throw bad('maxCost', 'must be a number above 0')
+  if (maxCost !== undefined && price === undefined) throw bad('maxCost', 'needs the price of the model')
+  return { ...(maxTokens === undefined ? {} : { tokens: maxTokens }), ...(maxCost === undefined ? {} : { costMicros: Math.floor(maxCost * MICROS) }) }
+}
+
+/** What somebody may have meant: a word that begins so, or one that is a few letters off. */
+export function nearest(given: string, known: readonly string[]): string | undefined {
+  const most = Math.max(2, Math.floor(given.length / 4))
+  const off = known.map((word) => ({ word, by: editDistance(given, word) })).filter(({ by }) => by <= most)
+  return off.toSorted((a, b) => a.by - b.by)[0]?.word
+}
+
+/** Builds the two parts of the ledger that are about editions. */
+export function createEditions(parts: EditionsParts): { readonly editions: Editions; readonly prompts: Prompts } {
+  const { log, conversations } = parts
+  const settingsOf = (policy: PolicySettings | undefined): PolicySettings | undefined => (policy === undefined ? undefined : valueOf(parsePolicySettings(policy), problem))
+
+  /** A conversation that is there; a misspelt id is told with the one that may have been meant. */
+  async function known(conversationId: string): Promise<Conversation> {
+    try {
+      return await parts.existing(conversationId)
+    } catch (error) {
+      if (!(error instanceof LedgerError) || error.failure.kind !== 'NoSuchConversation') throw error
+      const near = nearest(conversationId, await idsOf('all'))
+      throw near === undefined ? error : problem({ kind: 'NoSuchConversation', conversationId, nearest: near })
+    }
+  }
+
+  async function idsOf(asked: EditionRequest['conversations']): Promise<readonly string[]> {
+    if (asked === 'all') {
+      const all: string[] = []
+      for await (const conversationId of conversationsOfLog(log)) all.push(conversationId)
+      return all
+    }
+    if (asked.length === 0) throw bad('conversations', 'is empty: name conversations, or "all"')
+    for (const conversationId of asked) await known(conversationId)
+    return asked
+  }
+
+  /** The whole id of an edition, from its beginning; a misspelt one is told with the one that may have been meant. */
+  async function editionNamed(given: string): Promise<Edition> {
+    const editions = await listEditions(parts)
+    const found = editions.filter(({ editionId }) => given !== '' && editionId.startsWith(given))
+    const [only] = found
+    if (only !== undefined && found.length === 1) return only
+    const near = nearest(given, editions.map(({ editionId }) => editionId))
+    if (found.length > 1) throw bad('edition', `"${given}" is the beginning of several: ${found.map(({ editionId }) => editionId).join(', ')}`)
+    throw bad('edition', `"${given}" is none that is recorded here${near === undefined ? '' : `: did you mean ${near}?`}`)
+  }
+
+  /** Without a list of all, where the id is whole and of this conversation. */
+  async function idNamed(given: string, conversationId: string): Promise<string> {
+    return (await log.store.streamRevision(`edition-${given}-${conversationId}`)) >= 0n ? given : (await editionNamed(given)).editionId
+  }
+
+  function putIntoForce(handled: Handled, editionId: string): PutIntoForce {
+    parts.onRecorded(handled)
+    const taken = handled.facts.find((fact) => fact.type === 'EditionAdopted' || fact.type === 'EditionReverted')
+    const { state } = handled
+    const [tokensBefore, tokensAfter] = taken?.type === 'EditionAdopted' || taken?.type === 'EditionReverted' ? [taken.data.tokensBefore, taken.data.tokensAfter] : [state.tokens, state.tokens]
+    return { conversationId: state.conversationId, editionId, changed: taken !== undefined, revision: state.revision, tokensBefore, tokensAfter }
+  }
+
+  return {
+    editions: {
+      async estimate({ conversations: asked, policy, price, signal }) {
+        return await estimateReplay(parts, { conversationIds: await idsOf(asked), settings: settingsOf(policy), price, signal })
+      },
+      async replay({ conversations: asked, policy, price, concurrency, signal, onProgress, ...bound }) {
+        if (concurrency !== undefined && !(Number.isSafeInteger(concurrency) && concurrency > 0)) throw bad('concurrency', 'must be a whole number above 0')
+        return await replay(parts, { conversationIds: await idsOf(asked), settings: settingsOf(policy), bound: boundOf(bound, price), price, concurrency, signal, onProgress })
+      },
+      list: () => listEditions(parts),
+      show: editionNamed,
+      async adopt(conversationId, given, { policy, price, ...bound } = {}) {
+        await known(conversationId)
+        const editionId = await idNamed(given, conversationId)
+        const request = { conversationId, editionId, settings: settingsOf(policy), bound: boundOf(bound, price), price, provenance: parts.provenance() }
+        return putIntoForce(valueOf(await adoptEdition(parts, request), problem), editionId)
+      },
+      async revert(conversationId, given) {
+        const { line } = await known(conversationId)
+        const inForce = line?.edition?.editionId
+        const wanted = given === undefined ? inForce : await idNamed(given, conversationId)
+        if (wanted !== undefined && inForce !== wanted) throw problem({ kind: 'EditionNotInForce', editionId: wanted, conversationId, inForce })
+        return putIntoForce(valueOf(await revertEdition({ log, conversations }, conversationId, parts.provenance()), problem), wanted ?? '')
+      },
+      async drop(conversationId, given) {
+        await known(conversationId)
+        const editionId = await idNamed(given, conversationId)
+        const { facts } = valueOf(await dropEdition(parts, { conversationId, editionId, provenance: parts.provenance() }), problem)
+        return { conversationId, editionId, changed: facts.length > 0 }
+      },
+    },
+    prompts: {
+      list: () => listPrompts(log),
+      async show(which) {
+        const prompts = await listPrompts(log)
+        const found = promptMeant(prompts, which)
+        if (found !== undefined) return found
+        const near = nearest(which, [...new Set(prompts.map(({ name }) => name))])
+        throw problem({ kind: 'NoSuchPrompt', which, ...(near === undefined ? {} : { nearest: near }) })
+      },
+    },
+  }
+}

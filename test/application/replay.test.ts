@@ -1,0 +1,236 @@
+/** Making editions: what is taken over, what is tried again, what ends a replay, and how an edition is adopted and given up. */
+import { describe, expect, it } from '@jest/globals'
+import { either as E } from 'fp-ts'
+import { createMemorySpending } from '../../src/adapters/memory/spending.js'
+import { undoCycles } from '../../src/application/put-back.js'
+import { editionStream } from '../../src/domain/ids.js'
+import { listEditions } from '../../src/application/list-editions.js'
+import type { ReplayProgress } from '../../src/application/replay.js'
+import { coverageProblems } from '../support/coverage.js'
+import { say, SMALL, talk } from '../support/conversations.js'
+import { CONVERSATION, createHarness, createScriptedSummarizer, type Answer, type Harness } from '../support/harness.js'
+import { createEditor } from '../support/replays.js'
+
+async function compacted(messages = 30): Promise<Harness> {
+  const harness = createHarness({ policy: SMALL })
+  for (const message of talk(messages)) {
+    await harness.appended(message)
+    await harness.compact('ahead')
+  }
+  return harness
+}
+
+const isSummary = ({ type }: { readonly type: string }): boolean => type === 'ChunkSummarized' || type === 'BatchesResummarized'
+
+describe('a replay', () => {
+  it('takes over, without a call, what was recorded for the very same requests, facts and all, and says that it did', async () => {
+    const harness = await compacted()
+    const editor = createEditor(harness, { summarizer: harness.summarizer })
+    const calls = harness.summarizer.calls.length
+    const estimate = await editor.estimate()
+    expect(estimate).toMatchObject({ calls: 0 })
+    const { editionId, conversations } = await editor.replay()
+    // The same prompt, model and policy over the same messages: not one call.
+    expect(harness.summarizer.calls).toHaveLength(calls)
+    expect(conversations[0]?.reused).toBe(estimate.reused)
+    const made = (await harness.editionFacts(editionId)).filter(isSummary)
+    const own = (await harness.facts()).filter(isSummary)
+    expect(made.length).toBeGreaterThan(3)
+    expect(made.every((fact) => 'summarizer' in fact.data && 'reused' in fact.data.summarizer && fact.data.summarizer.reused)).toBe(true)
+    const text = (fact: (typeof made)[number]): unknown => (fact.type === 'ChunkSummarized' ? [fact.data.summary, fact.data.summarizer.usage] : undefined)
+    expect(made.map(text)).toEqual(own.map(text))
+  })
+
+  it('takes over what another edition bought', async () => {
+    const harness = await compacted()
+    const first = createEditor(harness)
+    await first.replay()
+    const again = createScriptedSummarizer({ model: 'another' })
+    const second = createEditor(harness, { summarizer: again })
+    // Another setting that no request tells of: another edition with the same requests.
+    const done = await second.replay({ settings: { clipFirst: 1 } })
+    expect(done.editionId).not.toBe((await first.replay()).editionId)
+    expect([again.calls, done.conversations[0]?.reused]).toEqual([[], done.conversations[0]?.summaries])
+  })
+
+  it('does not use what was undone', async () => {
+    const harness = createHarness({ policy: { ...SMALL, contextBudget: 0.5 } })
+    await harness.appended(talk(14))
+    await harness.compact('force')
+    const undone = await undoCycles(harness, CONVERSATION, 1, { actor: 'test', correlationId: 'c', causationId: 'c' })
+    expect(E.isRight(undone)).toBe(true)
+    const hashes = new Set((await harness.factsOf('ChunkSummarized')).map((fact) => fact.data.summarizer.requestHash))
+    const before = harness.summarizer.calls.length
+    const { editionId } = await createEditor(harness, { summarizer: harness.summarizer }).replay()
+    const same = (await harness.editionFacts(editionId)).filter((fact) => fact.type === 'ChunkSummarized' && hashes.has(fact.data.summarizer.requestHash))
+    expect(same.length).toBeGreaterThan(0)
+    expect(same.every((fact) => fact.type === 'ChunkSummarized' && fact.data.summarizer.reused !== true)).toBe(true)
+    expect(harness.summarizer.calls.length).toBeGreaterThan(before)
+  })
+
+  it('tries again what goes wrong for a moment, pays for each attempt, and records no failure of it', async () => {
+    const harness = await compacted()
+    const kinds = ['rate-limited', 'timeout', 'empty', 'unreachable', 'cut-off'] as const
+    const editor = createEditor(harness)
+    editor.summarizer.answer = (_prepared, call): Answer => { const failure = call % 6 === 0 ? undefined : kinds[call % 6 - 1]; return failure === undefined ? undefined : { failure } }
+    const done = await editor.replay()
+    expect(done).toMatchObject({ ended: 'done', conversations: [{ outcome: { kind: 'done' } }] })
+    expect(done.paid.calls).toBe(editor.summarizer.calls.length)
+    expect((await harness.editionFacts(done.editionId)).filter(({ type }) => type === 'CompactionFailed')).toEqual([])
+    // A time-out, an empty and a cut-off answer may have been paid for; a refused call was not.
+    const good = done.conversations[0]?.summaries ?? 0
+    expect(done.spent.tokens).toBeGreaterThan(15 * good)
+    expect(done.spent.tokens).toBe(done.paid.promptTokens + done.paid.completionTokens)
+  })
+
+  it('goes on with the other conversations where one fails, records why, and takes that one up the next time', async () => {
+    const harness = createHarness({ policy: SMALL })
+    for (const id of ['c1', 'c2', 'c3']) await harness.appended(talk(30), id)
+    const editor = createEditor(harness)
+    editor.summarizer.answer = ({ job }) => (job.kind === 'chunk' && job.messages.some(({ messageId }) => messageId === 'bad') ? { failure: 'refused' } : undefined)
+    await harness.appended([...talk(5, 30), { id: 'bad', role: 'user', content: 'x'.repeat(300) }, ...talk(12, 40)], 'c2')
+    const conversationIds = ['c1', 'c2', 'c3']
+    const first = await editor.replay({ conversationIds, concurrency: 2 })
+    expect(first.conversations.map(({ outcome }) => outcome.kind)).toEqual(['done', 'stopped', 'done'])
+    expect(first.conversations[1]?.outcome).toMatchObject({ failure: { kind: 'SummarizerFailed', failure: 'refused' } })
+    editor.summarizer.answer = () => undefined
+    const second = await editor.replay({ conversationIds })
+    expect(second.conversations.map(({ outcome }) => outcome.kind)).toEqual(['done', 'done', 'done'])
+    const [edition] = await listEditions({ ...harness, spending: editor.spending })
+    expect(edition).toMatchObject({ editionId: first.editionId, failures: 1, conversations: [{ conversationId: 'c1' }, { conversationId: 'c2', failures: 1 }, { conversationId: 'c3' }] })
+  })
+
+  it('ends where every conversation would meet the failure', async () => {
+    const harness = createHarness({ policy: SMALL })
+    const conversationIds = Array.from({ length: 6 }, (_, at) => `c${String(at)}`)
+    for (const id of conversationIds) await harness.appended(talk(30), id)
+    const editor = createEditor(harness)
+    editor.summarizer.answer = () => ({ failure: 'unauthorized' })
+    const done = await editor.replay({ conversationIds, concurrency: 1 })
+    expect(done.ended).toBe('failing')
+    expect(done.conversations.map(({ outcome }) => outcome.kind)).toEqual(['stopped', 'postponed', 'postponed', 'postponed', 'postponed', 'postponed'])
+    expect(editor.summarizer.calls).toHaveLength(1)
+  })
+
+  it('ends when it is asked to, with what is recorded, and goes on from there', async () => {
+    const harness = await compacted(60)
+    const editor = createEditor(harness)
+    const stop = new AbortController()
+    editor.summarizer.answer = (_prepared, call) => { if (call === 3) stop.abort(); return undefined }
+    const first = await editor.replay({ signal: stop.signal })
+    expect(first).toMatchObject({ ended: 'asked', conversations: [{ outcome: { kind: 'postponed' }, summaries: 3 }] })
+    const second = await editor.replay()
+    expect(second).toMatchObject({ editionId: first.editionId, ended: 'done', conversations: [{ messages: 60, outcome: { kind: 'done' } }] })
+    const bought = (await harness.editionFacts(first.editionId)).filter(isSummary).length
+    expect(editor.summarizer.calls).toHaveLength(bought)
+  })
+
+  it('leaves a conversation to the process that makes it', async () => {
+    const harness = await compacted()
+    const editor = createEditor(harness)
+    const { editionId } = await editor.replay()
+    await harness.appended(talk(20, 100))
+    const other = await harness.claims.take(`edition:${editionId}:${CONVERSATION}`, 'somebody else', 1_000_000_000)
+    expect(await editor.replay()).toMatchObject({ ended: 'done', conversations: [{ outcome: { kind: 'busy' } }] })
+    await other?.release()
+    expect(await editor.replay()).toMatchObject({ conversations: [{ outcome: { kind: 'done' }, messages: 50 }] })
+  })
+
+  it('says how far it is, and estimates no less than it takes', async () => {
+    const harness = await compacted(60)
+    const editor = createEditor(harness)
+    const estimate = await editor.estimate({ price: { promptPerMillion: 1, completionPerMillion: 2, currency: 'EUR' } })
+    expect(estimate).toMatchObject({ conversations: 1, upToDate: 0, messages: 60, messagesOf: 60, reused: 0, spent: { tokens: 0 }, currency: 'EUR', costMicros: estimate.promptTokens + 2 * estimate.completionTokens })
+    expect(editor.summarizer.calls).toEqual([])
+    const seen: ReplayProgress[] = []
+    const done = await editor.replay({ onProgress: (progress) => { seen.push(progress) } })
+    expect(done.paid.calls).toBeGreaterThan(0)
+    expect(done.paid.calls).toBeLessThanOrEqual(estimate.calls)
+    expect(seen.at(-1)).toMatchObject({ conversations: 1, conversationsDone: 1, messages: 60, messagesOf: 60, calls: done.paid.calls })
+    expect(seen.map(({ messages }) => messages)).toEqual(seen.map(({ messages }) => messages).toSorted((a, b) => a - b))
+    expect(await editor.estimate()).toMatchObject({ calls: 0, messages: 0, upToDate: 1, spent: done.spent })
+    // Nothing is recorded by an estimate.
+    expect(await harness.log.store.streamRevision(editionStream((await editor.estimate({ settings: { keepRecent: 3 } })).editionId, CONVERSATION))).toBe(-1n)
+  })
+
+  it('stops before the call that the bound has no room for, and says so; the other half of a crash counts as spent', async () => {
+    const harness = await compacted(60)
+    const spending = createMemorySpending()
+    const editor = createEditor(harness, { spending })
+    const first = await editor.replay({ bound: { tokens: 200 } })
+    expect(first).toMatchObject({ ended: 'bound', noRoom: { of: 'tokens', bound: 200 }, conversations: [{ outcome: { kind: 'postponed' } }] })
+    expect(first.spent.tokens).toBeLessThanOrEqual(200)
+    // Somebody died in the middle of a call.
+    await spending.setAside(first.editionId, { tokens: 10_000, costMicros: 0 }, {})
+    expect(await editor.replay({ bound: { tokens: 10_000 } })).toMatchObject({ ended: 'bound', paid: { calls: 0 } })
+    expect(await editor.replay({ bound: { tokens: 1_000_000 } })).toMatchObject({ ended: 'done' })
+  })
+
+  it('is another edition by another persona, policy or model, and the same by the same', async () => {
+    const harness = await compacted()
+    const id = async (model: string, settings = {}): Promise<string> => (await createEditor(harness, { summarizer: createScriptedSummarizer({ model }) }).estimate({ settings })).editionId
+    const ids = await Promise.all([id('a'), id('b'), id('a', { keepRecent: 3 }), id('a')])
+    expect(ids[3]).toBe(ids[0])
+    expect(new Set(ids).size).toBe(3)
+    for (const each of ids) expect(each).toMatch(/^[0-9a-f]{12}$/u)
+  })
+})
+
+describe('adopting an edition', () => {
+  it('catches up with what came since, and with what comes while it catches up; nothing is lost', async () => {
+    const harness = await compacted()
+    const editor = createEditor(harness)
+    const { editionId } = await editor.replay()
+    await harness.appended(talk(20, 100))
+    // An agent that says something whenever a summary is made.
+    let turn = 0
+    editor.summarizer.answer = async () => {
+      await harness.appended(say(1_000 + turn))
+      turn += 1
+      return undefined
+    }
+    const adopted = await editor.adopt(editionId)
+    expect(E.isRight(adopted)).toBe(true)
+    expect(turn).toBeGreaterThan(2)
+    expect(await harness.factsOf('EditionAdopted')).toHaveLength(1)
+    const state = await harness.restart().conversations.load(CONVERSATION)
+    expect(state.line?.edition?.editionId).toBe(editionId)
+    expect(coverageProblems(await harness.facts(), { edition: await harness.editionFacts(editionId), liveAtEnd: [...state.leading, ...state.kept, ...state.window].map(({ messageId }) => messageId) })).toEqual([])
+    expect(state.messagesAppended).toBe(50 + turn)
+    // Again it is so already.
+    expect(await editor.adopt(editionId)).toMatchObject({ right: { facts: [] } })
+  })
+
+  it('needs the edition’s own summarizer only where something is to be bought', async () => {
+    const harness = await compacted()
+    const { editionId } = await createEditor(harness).replay()
+    const other = createEditor(harness, { summarizer: createScriptedSummarizer({ model: 'yet another' }) })
+    await harness.appended(talk(20, 100))
+    const refused = await other.adopt(editionId)
+    expect(refused).toMatchObject({ left: { kind: 'EditionOfAnother', editionId, made: { model: 'another', prompt: { name: 'scripted' } } } })
+    expect(other.summarizer.calls).toEqual([])
+    await createEditor(harness).replay()
+    expect(E.isRight(await other.adopt(editionId))).toBe(true)
+  })
+
+  it('is refused where there is none, where it was dropped, and where the rest of it fails', async () => {
+    const harness = await compacted()
+    const editor = createEditor(harness)
+    expect(await editor.adopt('nobody')).toMatchObject({ left: { kind: 'NoSuchEdition' } })
+    const { editionId } = await editor.replay()
+    await harness.appended(talk(20, 100))
+    editor.summarizer.answer = () => ({ failure: 'refused' })
+    expect(await editor.adopt(editionId)).toMatchObject({ left: { kind: 'EditionUnfinished', failure: { failure: 'refused' } } })
+    expect(await harness.factsOf('EditionAdopted')).toEqual([])
+    editor.summarizer.answer = () => undefined
+    expect(E.isRight(await editor.drop(editionId))).toBe(true)
+    expect(await editor.adopt(editionId)).toMatchObject({ left: { kind: 'EditionIsDropped' } })
+    // The same replay takes it up where it stood.
+    const calls = editor.summarizer.calls.length
+    const again = await editor.replay()
+    expect(again).toMatchObject({ editionId, ended: 'done' })
+    expect(editor.summarizer.calls.length - calls).toBeLessThan((await harness.editionFacts(editionId)).filter(isSummary).length)
+    expect(E.isRight(await editor.adopt(editionId))).toBe(true)
+    expect(await editor.drop(editionId)).toMatchObject({ left: { kind: 'EditionInForce' } })
+  })
+})

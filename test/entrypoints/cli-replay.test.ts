@@ -1,0 +1,91 @@
+/** `replay`, `editions` and `prompts` as an operator types them, over one ledger and a model behind a local server. */
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openLedger } from '../../src/index.js'
+import { runCli, type CliResult } from '../support/cli.js'
+import { SMALL, talk } from '../support/conversations.js'
+import { startOpenAiStub, stubAnswers, type OpenAiStub } from '../support/openai-stub.js'
+
+// Each command is a process that opens a database: seconds on a machine that has nothing else to do.
+jest.setTimeout(240_000)
+
+let folder: string
+let stub: OpenAiStub
+const run = (...words: string[]): Promise<CliResult> => runCli(words, { cwd: folder, env: { CONTEXT_LEDGER_SUMMARIZER: 'openai', CONTEXT_LEDGER_MODEL: 'stub-1', CONTEXT_LEDGER_BASE_URL: stub.baseUrl, CONTEXT_LEDGER_API_KEY: 'test' } })
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'context-ledger-cli-replay-'))
+  stub = await startOpenAiStub(stubAnswers.text('Some steps were done.'))
+  await writeFile(join(folder, 'mine.txt'), 'Sum up:\n{messages}\n')
+  await writeFile(join(folder, 'prices.json'), JSON.stringify({ 'stub-1': { promptPerMillion: 1_000, completionPerMillion: 2_000, currency: 'EUR' } }))
+  const ledger = await openLedger({ store: join(folder, '.context-ledger'), policy: SMALL })
+  for (const id of ['first', 'second']) await ledger.append(id, talk(40))
+  await ledger.settled()
+  await ledger.close()
+})
+afterAll(async () => {
+  await stub.close()
+  await rm(folder, { recursive: true, force: true })
+})
+
+describe('an edition on the command line', () => {
+  it('is estimated, bounded, made, shown, adopted, put back and dropped', async () => {
+    const estimate = await run('replay', '--all', '--prompt', 'mine.txt', '--prices', 'prices.json')
+    expect(estimate.status).toBe(2)
+    expect(estimate.stdout).toMatch(/edition [0-9a-f]{12}: 2 conversations; 80 of 80 messages still to be seen\nat most \d+ model calls, .* EUR/u)
+    expect(estimate.stderr).toContain('nothing was done: --yes begins')
+    expect(stub.calls).toHaveLength(0)
+
+    const bounded = await run('replay', '--all', '--prompt', 'mine.txt', '--prices', 'prices.json', '--yes', '--max-cost', '1.5', '--concurrency', '1')
+    expect([bounded.status, bounded.stdout]).toEqual([3, expect.stringMatching(/the bound of 1\.50 EUR has no room for the next call: .* The same command with a higher --max-cost goes on/u)])
+    // 120 tokens in and 30 out are 0.18 of it a call.
+    expect(stub.calls.length).toBeGreaterThan(0)
+    expect(stub.calls.length * 0.18).toBeLessThanOrEqual(1.5)
+
+    const made = await run('replay', '--all', '--prompt', 'mine.txt', '--yes', '--json')
+    expect(made.status).toBe(0)
+    const { editionId, conversations } = parse(made)
+    expect(conversations.map(({ conversationId, outcome, messages }) => [conversationId, outcome, messages])).toEqual([['first', 'done', 40], ['second', 'done', 40]])
+    const calls = stub.calls.length
+
+    // The prompt by its name in the registry makes the same edition, and there is nothing left to buy.
+    const again = await run('replay', 'first', '--prompt', 'mine@1', '--yes')
+    expect(again).toMatchObject({ status: 0, stdout: expect.stringContaining(`next: context-ledger editions compare ${editionId}; context-ledger editions adopt ${editionId} first`) })
+    expect(stub.calls).toHaveLength(calls)
+
+    expect((await run('editions', 'list')).stdout).toMatch(new RegExp(`${editionId} +fold-in, stub-1, mine [0-9a-f]{8} +2 +0 +0`, 'u'))
+    expect(await run('editions', 'adopt', editionId.slice(0, 6), '--all')).toMatchObject({ status: 0, stdout: expect.stringContaining('2 conversations changed') })
+    expect((await run('editions', 'show', editionId)).stdout).toMatch(/first +in force.*\nsecond +in force/u)
+    expect(await run('editions', 'drop', editionId, 'first')).toMatchObject({ status: 2, stderr: expect.stringContaining('is in force in "first"') })
+    expect(await run('editions', 'revert', editionId, '--all')).toMatchObject({ status: 0, stdout: expect.stringContaining('2 conversations changed') })
+    expect(await run('editions', 'drop', editionId, '--all')).toMatchObject({ status: 0, stdout: expect.stringContaining('first: dropped') })
+    expect(await run('editions', 'adopt', editionId, 'first')).toMatchObject({ status: 2, stderr: expect.stringContaining('was dropped') })
+    expect(stub.calls).toHaveLength(calls)
+  })
+
+  it('lists prompts by name, version and hash, and shows their text', async () => {
+    const listed = await run('prompts')
+    expect(listed.stdout).toMatch(/^mine +1 +template +[0-9a-f]{12}/mu)
+    expect((await run('prompts', 'show', 'mine')).stdout).toBe('Sum up:\n{messages}\n')
+    expect(await run('prompts', 'show', 'mime')).toMatchObject({ status: 2, stderr: expect.stringContaining('did you mean mine?') })
+  })
+
+  it('says what is wrong with what was typed', async () => {
+    expect(await run('replay', '--yes')).toMatchObject({ status: 2, stderr: expect.stringContaining('name conversations, or give --all') })
+    expect(await run('replay', 'frist', '--yes')).toMatchObject({ status: 2, stderr: expect.stringContaining('did you mean first?') })
+    expect(await run('replay', '--all', '--yes', '--max-cost', '1')).toMatchObject({ status: 2, stderr: expect.stringContaining('--prices') })
+    expect(await run('replay', '--all', '--yes', '--prompt', 'nobody.txt')).toMatchObject({ status: 2, stderr: expect.stringContaining('nobody.txt') })
+    expect(await run('editions', 'show', '000000000000')).toMatchObject({ status: 2, stderr: expect.stringContaining('"000000000000" is none that is recorded here') })
+  })
+})
+
+interface Document {
+  readonly editionId: string
+  readonly conversations: readonly { readonly conversationId: string; readonly outcome: string; readonly messages: number }[]
+}
+
+// What the program printed is what the expectations are about; a document of another shape fails them.
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion
+const parse = ({ stdout }: CliResult): Document => JSON.parse(stdout) as Document

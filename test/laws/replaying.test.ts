@@ -1,0 +1,122 @@
+/**
+ * The laws of making an edition: wherever a replay is killed, the next one makes the very same edition, and buys no recorded summary again; and a
+ * bound is kept whatever happens.
+ */
+import { describe, expect, it } from '@jest/globals'
+import fc from 'fast-check'
+import { createMemorySpending } from '../../src/adapters/memory/spending.js'
+import { editionStream } from '../../src/domain/ids.js'
+import type { RecordedFact } from '../../src/domain/events.js'
+import { busyPolicies, interleavings, namedHistories } from '../support/arbitraries.js'
+import { CONVERSATION, Crash, createHarness, createScriptedSummarizer, createTroubledStore, type Harness, type TroubledStore } from '../support/harness.js'
+import { createEditor } from '../support/replays.js'
+import { interleave } from '../support/interleave.js'
+
+/** Dies at the appends to editions that are told by their number, before or after they are written. */
+function dying(store: TroubledStore, crashes: readonly { readonly at: number; readonly after: boolean }[]): TroubledStore {
+  let appends = 0
+  return createTroubledStore({
+    ...store,
+    append: (stream, expected, events) => async () => {
+      if (!stream.startsWith('edition-')) return store.append(stream, expected, events)()
+      const crash = crashes.find(({ at }) => at === appends)
+      appends += 1
+      if (crash?.after === false) throw new Crash('before the append')
+      const result = await store.append(stream, expected, events)()
+      if (crash?.after === true) throw new Crash('after the append')
+      return result
+    },
+  })
+}
+
+/** What a fact says, without the moment at which it was said. */
+const said = ({ type, revision, data }: RecordedFact): unknown => ({ type, revision, data })
+
+/** A summary that somebody was asked for. */
+const isBought = (fact: RecordedFact): boolean => (fact.type === 'ChunkSummarized' || fact.type === 'BatchesResummarized') && fact.data.summarizer.reused !== true
+
+describe('laws of replaying', () => {
+  it('killed at any append and taken up again, it records the same edition, and buys at most one summary a crash more', async () => {
+    let crashed = 0
+    await fc.assert(
+      fc.asyncProperty(
+        busyPolicies, namedHistories(60), interleavings(15), busyPolicies,
+        fc.array(fc.record({ at: fc.nat(25), after: fc.boolean() }), { minLength: 1, maxLength: 6 }),
+        async (policy, history, steps, settings, crashes) => {
+          const { harness } = await interleave(policy, history, steps)
+          if ((await harness.conversations.load(CONVERSATION)).configuration === undefined) return
+          const before = await harness.facts()
+          const summarizer = createScriptedSummarizer({ model: 'another' })
+          const spending = createMemorySpending()
+          const store = dying(harness.store, crashes)
+          const log = { store, bodies: harness.log.bodies }
+          let crashesHere = 0
+          for (;;) {
+            // What a killed process claimed runs out; here nobody waits for it.
+            const process: Harness = createHarness({ store, log, clock: harness.clock })
+            try {
+              await createEditor(process, { summarizer, spending }).replay({ settings })
+              break
+            } catch (error) {
+              if (!(error instanceof Crash)) throw error
+              crashesHere += 1
+            }
+          }
+          crashed += crashesHere
+          const whole = createHarness({ clock: harness.clock })
+          // The same history in another log, and nobody is killed there.
+          for (const stream of ['conversation-c1']) {
+            for await (const { id, type, data, metadata } of harness.store.readStream(stream)) await whole.store.append(stream, 'any', [{ id, type, data, metadata }])()
+          }
+          const { editionId } = await createEditor(whole).replay({ settings })
+          const facts = await factsOf(harness, editionId)
+          expect(facts.map(said)).toEqual((await factsOf(whole, editionId)).map(said))
+          const bought = facts.filter(isBought).length
+          expect(summarizer.calls.length).toBeLessThanOrEqual(bought + crashesHere)
+          // The conversation itself does not know of it.
+          expect(await harness.facts()).toEqual(before)
+          // And a further run has nothing to do.
+          const calls = summarizer.calls.length
+          expect(await createEditor(harness, { summarizer, spending }).replay({ settings })).toMatchObject({ ended: 'done', paid: { calls: 0 } })
+          expect(summarizer.calls).toHaveLength(calls)
+        },
+      ),
+      { numRuns: 25 },
+    )
+    expect(crashed).toBeGreaterThan(15)
+  })
+
+  it('keeps its bound over any number of runs, and comes to the same edition once it is raised', async () => {
+    await fc.assert(
+      fc.asyncProperty(busyPolicies, namedHistories(60), interleavings(15), fc.integer({ min: 1, max: 3_000 }), fc.array(fc.record({ at: fc.nat(10), after: fc.boolean() }), { maxLength: 3 }), async (policy, history, steps, tokens, crashes) => {
+        const { harness } = await interleave(policy, history, steps)
+        if ((await harness.conversations.load(CONVERSATION)).configuration === undefined) return
+        const spending = createMemorySpending()
+        const store = dying(harness.store, crashes)
+        const log = { store, bodies: harness.log.bodies }
+        const summarizer = createScriptedSummarizer({ model: 'another' })
+        for (let runs = 0; runs < 8; runs += 1) {
+          const editor = createEditor(createHarness({ store, log, clock: harness.clock }), { summarizer, spending })
+          const done = await editor.replay({ bound: { tokens } }).catch((error: unknown) => {
+            if (error instanceof Crash) return undefined
+            throw error
+          })
+          if (done === undefined) continue
+          expect((await spending.spentOn(done.editionId)).tokens).toBeLessThanOrEqual(tokens)
+          expect(['done', 'bound']).toContain(done.ended)
+          // The bound is no failure: nothing of it is recorded.
+          expect((await factsOf(harness, done.editionId)).filter(({ type }) => type === 'CompactionFailed')).toEqual([])
+        }
+        expect(await createEditor(harness, { summarizer, spending }).replay()).toMatchObject({ ended: 'done', conversations: [{ outcome: { kind: 'done' } }] })
+      }),
+      { numRuns: 15 },
+    )
+  })
+})
+
+async function factsOf(harness: Harness, editionId: string): Promise<RecordedFact[]> {
+  const facts = await harness.editionFacts(editionId)
+  // The conversation's stream is told apart by its name alone.
+  expect(facts.every(({ stream }) => stream === editionStream(editionId, CONVERSATION))).toBe(true)
+  return facts
+}

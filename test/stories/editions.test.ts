@@ -1,0 +1,204 @@
+/**
+ * An edition from the prompt to adoption and back: real `replay` processes over a model's server that is busy, silent or answers nothing now and
+ * then, killed (-9) again and again; then adopted, put back and rebuilt, while an agent appends throughout.
+ *
+ * `CONTEXT_LEDGER_TEST_EDITIONS` says how often it is killed (default 2, over a few small conversations in a folder); with `all` it is 20 kills
+ * over every conversation of the data folder, on the server that CONTEXT_LEDGER_TEST_POSTGRES names.
+ */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { spawn } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { conversationsOf, dataFolder } from '../../bench/support/data.js'
+import { openLedger, type Ledger, type MessageInput } from '../../src/index.js'
+import { environment } from '../support/cli.js'
+import { SMALL, talk } from '../support/conversations.js'
+import { startOpenAiStub, stubAnswers, type OpenAiStub } from '../support/openai-stub.js'
+import { createTestDatabase, testServer } from '../support/postgres.js'
+
+const asked = process.env['CONTEXT_LEDGER_TEST_EDITIONS'] ?? '2'
+const whole = asked === 'all' && dataFolder !== undefined && testServer !== ''
+const KILLS = asked === 'all' ? 20 : Number(asked)
+const CONCURRENCY = 4
+const CLI = fileURLToPath(new URL('../../src/entrypoints/cli.ts', import.meta.url))
+const TEXT = 'Some steps were done, and none failed.'
+const PROMPT = 'Say in other words what happened.\n{existing_summary}\n{messages}\n'
+
+/** One call in 20 finds the model busy, one in 50 gets no answer, one in 40 an empty one. The rest are answers, and are counted. */
+let answers = 0
+const moody = (_call: unknown, number: number): ReturnType<typeof stubAnswers.text> => {
+  if (number % 20 === 7) return stubAnswers.rateLimited('0')
+  if (number % 50 === 13) return stubAnswers.silence()
+  if (number % 40 === 21) return stubAnswers.empty()
+  answers += 1
+  return stubAnswers.text(TEXT)
+}
+
+interface Ended {
+  readonly code: number | null
+  readonly output: string
+}
+
+/** Appends to one conversation after another until it is told to stop, and knows what it has said. */
+function startAgent(ledger: Ledger, ids: readonly string[]) {
+  const said = new Map<string, string[]>(ids.map((id) => [id, []]))
+  const enough = new AbortController()
+  let held: Promise<void> = Promise.resolve()
+  const run = (async () => {
+    for (let turn = 0; !enough.signal.aborted; turn += 1) {
+      await held
+      const id = ids[turn % ids.length] ?? ''
+      const messageId = `agent-${String(turn)}`
+      await ledger.append(id, { id: messageId, role: turn % 2 === 0 ? 'user' : 'assistant', content: `The agent goes on with its work, step ${String(turn)}.` })
+      said.get(id)?.push(messageId)
+      await new Promise((resolve) => { setTimeout(resolve, 5) })
+    }
+  })()
+  return {
+    said,
+    /** Does something while the agent is silent. */
+    async silent<T>(work: () => Promise<T>): Promise<T> {
+      let goOn: () => void = () => undefined
+      held = new Promise((resolve) => { goOn = resolve })
+      // One append may be under way: it ends before it looks.
+      await new Promise((resolve) => { setTimeout(resolve, 300) })
+      await ledger.settled()
+      try {
+        return await work()
+      } finally {
+        goOn()
+      }
+    },
+    async stop() {
+      enough.abort()
+      await run
+    },
+  }
+}
+
+describe('an edition from the prompt to adoption', () => {
+  let folder: string
+  let store: string
+  let drop: () => Promise<void> = async () => undefined
+  let stub: OpenAiStub
+  const ids: string[] = []
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'context-ledger-editions-'))
+    store = join(folder, 'ledger')
+    if (whole) ({ address: store, drop } = await createTestDatabase())
+    stub = await startOpenAiStub(moody)
+    await writeFile(join(folder, 'other-words.txt'), PROMPT)
+    const ledger = await openLedger({ store, policy: whole ? { modelMaxTokens: 8_000 } : SMALL })
+    const histories = whole && dataFolder !== undefined ? conversationsOf(dataFolder) : [0, 1, 2, 3].map((number) => ({ id: `c${String(number)}`, messages: talk(80) }))
+    for (const { id, messages } of histories) {
+      ids.push(id)
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the ledger parses them
+      const inputs = messages as unknown as MessageInput[]
+      for (let at = 0; at < inputs.length; at += 25) {
+        await ledger.append(id, inputs.slice(at, at + 25))
+        await ledger.settled(id)
+      }
+    }
+    await ledger.close()
+  }, 600_000)
+  afterAll(async () => {
+    await stub.close()
+    await drop()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  const summarizer = (): string[] => ['--summarizer', 'openai', '--model', 'stub-1', '--base-url', stub.baseUrl, '--api-key', 'test', '--timeout', '1', '--prompt', join(folder, 'other-words.txt')]
+
+  /** Runs a command to its end, or kills it once the model was asked so many times more. */
+  async function run(words: readonly string[], killAfterCalls?: number): Promise<Ended> {
+    const child = spawn(process.execPath, ['--import', 'tsx', CLI, ...words, '--store', store], { env: environment(), stdio: ['ignore', 'pipe', 'pipe'] })
+    let output = ''
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (text: Buffer) => { output += text.toString() })
+    const before = stub.calls.length
+    const watching = killAfterCalls === undefined ? undefined : setInterval(() => {
+      if (stub.calls.length - before >= killAfterCalls) child.kill('SIGKILL')
+    }, 3)
+    const code = await new Promise<number | null>((resolve) => { child.on('close', resolve) })
+    clearInterval(watching)
+    return { code, output }
+  }
+
+  const replay = (tokens: number): string[] => ['replay', '--all', ...summarizer(), '--yes', '--concurrency', String(CONCURRENCY), '--max-tokens', String(tokens)]
+
+  it(`is killed ${String(KILLS)} times and buys no recorded summary again, keeps its bound, is adopted and put back, and the agent loses nothing`, async () => {
+    // The estimate, where nobody can be asked: nothing is begun.
+    const estimate = await run(['replay', '--all', ...summarizer()])
+    expect(estimate).toEqual({ code: 2, output: expect.stringContaining('nothing was done') })
+    expect(stub.calls).toHaveLength(0)
+    const [, editionId = ''] = /edition ([0-9a-f]{12}):/u.exec(estimate.output) ?? []
+    const most = Number((/([\d,]+) model calls/u.exec(estimate.output)?.[1] ?? '0').replaceAll(',', ''))
+
+    // On a server an agent goes on meanwhile.
+    const beside = whole ? await openLedger({ store }) : undefined
+    const first = beside === undefined ? undefined : startAgent(beside, ids.slice(0, 5))
+
+    // A bound that is too small ends it cleanly, and says what to type.
+    const TOO_SMALL = 4_000
+    const bounded = await run(replay(TOO_SMALL))
+    expect(bounded).toEqual({ code: 3, output: expect.stringContaining('--max-tokens goes on') })
+    // What is paid is at most what the model's server counted.
+    expect(answers * 150).toBeLessThanOrEqual(TOO_SMALL)
+
+    const BOUND = 100_000_000
+    const killings: Ended[] = []
+    for (let kill = 0; kill < KILLS; kill += 1) {
+      killings.push(await run(replay(BOUND), Math.ceil((most / (KILLS + 2)) * (0.3 + Math.random() * 0.7))))
+    }
+    // One that was not killed had come to its end before.
+    expect(killings.filter(({ code }) => code !== null && code !== 0)).toEqual([])
+    const killed = killings.filter(({ code }) => code === null).length
+    await first?.stop()
+    await beside?.close()
+    const last = await run(replay(BOUND))
+    expect(last).toEqual({ code: 0, output: expect.stringContaining(`edition ${editionId}: ${String(ids.length)} of ${String(ids.length)} conversations whole`) })
+
+    const ledger = await openLedger({
+      store,
+      summarizer: { kind: 'openai', model: 'stub-1', baseUrl: stub.baseUrl, apiKey: 'test', timeoutMs: 1_000, prompt: { name: 'other-words', text: PROMPT } },
+    })
+    try {
+      const edition = await ledger.editions.show(editionId)
+      const bought = edition.summaries - edition.reused
+      expect(answers).toBeLessThanOrEqual(bought + killed * CONCURRENCY)
+      expect(edition.failures).toBe(0)
+      expect(edition.spent.tokens).toBeLessThanOrEqual(BOUND)
+      expect(edition.spent.tokens).toBeGreaterThanOrEqual(bought * 150)
+      process.stdout.write(`${String(ids.length)} conversations, ${String(killed)} kills, ${String(bought)} summaries recorded, ${String(answers)} answers given, ${String(stub.calls.length)} calls; at most ${String(most)} estimated; ${String(edition.spent.tokens)} tokens reckoned\n`)
+
+      const agent = startAgent(ledger, ids)
+      const proved = async (): Promise<void> => {
+        const { ok, problems } = await agent.silent(() => ledger.verify())
+        expect([ok, problems]).toEqual([true, []])
+      }
+      for (const id of ids) expect(await ledger.editions.adopt(id, editionId)).toMatchObject({ changed: true })
+      expect((await ledger.editions.show(editionId)).inForce).toBe(ids.length)
+      await proved()
+      for (const id of ids) expect(await ledger.editions.revert(id, editionId)).toMatchObject({ changed: true })
+      await proved()
+      await ledger.projections.rebuild('all')
+      await proved()
+      await agent.stop()
+      await ledger.settled()
+      let messages = 0
+      for (const id of ids) {
+        const recorded: string[] = []
+        for await (const fact of ledger.log(id)) if (fact.type === 'MessageAppended' && fact.data.messageId.startsWith('agent-')) recorded.push(fact.data.messageId)
+        const own = [...(first?.said.get(id) ?? []), ...(agent.said.get(id) ?? [])]
+        expect(new Set(recorded)).toEqual(new Set(own))
+        messages += own.length
+      }
+      expect(messages).toBeGreaterThan(0)
+      process.stdout.write(`${String(messages)} messages of the agent, none lost\n`)
+    } finally {
+      await ledger.close()
+    }
+  }, 1_500_000)
+})
