@@ -60,7 +60,7 @@ export class ConversationCheck {
   }
 
   private closing(before: Conversation, fact: ClosingFact): Finding[] {
-    const findings = [...closingLaws(before, fact, this.state, this.archived, this.held), ...this.context.closed(before, this.state)]
+    const findings = [...closingLaws(before, fact, this.state, this.archived, { messages: this.held, made: this.held }), ...this.context.closed(before, this.state)]
     const { messages, made } = revisionsCarried(fact)
     const carried = new Set([...messages, ...made])
     const held = [...this.held].filter(([revision, each]) => carried.has(revision) || (isOfType(each, 'MessageAppended') && revision >= fact.data.windowStart))

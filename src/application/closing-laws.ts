@@ -30,26 +30,35 @@ const when = (wrong: boolean, rule: Rule, detail: string): Finding[] => (wrong ?
 /** What stands right behind each other in one append with the fact that closes the books. */
 export type ArchivedFact = RecordedFact<'BatchArchived'>
 
-/**
- * A load that begins here, against the fold: from the facts that it would read by revision, which `held` has.
- */
-function loadLaws(after: Conversation, fact: ClosingFact, held: ReadonlyMap<bigint, RecordedFact>): Finding[] {
+/** What a load would read by revision: the facts of messages, and of what was made of them. A conversation has both in one stream, an edition in two. */
+export interface Held {
+  readonly messages: ReadonlyMap<bigint, RecordedFact>
+  readonly made: ReadonlyMap<bigint, RecordedFact>
+}
+
+const byRevision = (facts: readonly RecordedFact[]): RecordedFact[] => facts.toSorted((a, b) => (a.revision < b.revision ? -1 : 1))
+
+/** A load that begins here, against the fold: from the facts that it would read, which `held` has. */
+function loadLaws(after: Conversation, fact: ClosingFact, held: Held): Finding[] {
   const { messages, made } = revisionsCarried(fact)
-  const carried = [...new Set([...messages, ...made])]
-  const missing = carried.find((revision) => !held.has(revision))
+  const missing = messages.find((revision) => !held.messages.has(revision)) ?? made.find((revision) => !held.made.has(revision))
   if (missing !== undefined) return [finding('carried', `carries revision ${missing.toString()}, which is nothing that a load needs`)]
-  const read = carried.flatMap((revision) => held.get(revision) ?? []).toSorted((a, b) => (a.revision < b.revision ? -1 : 1))
-  const window = [...held.values()].filter((each): each is RecordedFact<'MessageAppended'> => isOfType(each, 'MessageAppended') && each.revision >= fact.data.windowStart).toSorted((a, b) => (a.revision < b.revision ? -1 : 1))
-  const resumed = resumeAt(
+  const read = byRevision([...new Set(messages)].flatMap((revision) => held.messages.get(revision) ?? []))
+  const readMade = byRevision([...new Set(made)].flatMap((revision) => held.made.get(revision) ?? []))
+  const window = [...held.messages.values()].filter((each): each is RecordedFact<'MessageAppended'> => isOfType(each, 'MessageAppended') && each.revision >= fact.data.windowStart).toSorted((a, b) => (a.revision < b.revision ? -1 : 1))
+  const taken = resumeAt(
     after.conversationId,
     fact,
     {
       messages: read.filter((each) => isOfType(each, 'MessageAppended')),
-      batches: read.filter((each) => isOfType(each, 'BatchArchived', 'BatchesResummarized', 'EditionAdopted', 'EditionReverted', 'CycleUndone')),
-      chunks: read.filter((each) => isOfType(each, 'ChunkSummarized')),
+      batches: readMade.filter((each) => isOfType(each, 'BatchArchived', 'BatchesResummarized', 'EditionAdopted', 'EditionReverted', 'CycleUndone')),
+      chunks: readMade.filter((each) => isOfType(each, 'ChunkSummarized')),
     },
     window,
   )
+  // How far an edition has seen its conversation is said by another fact of its stream.
+  const { editionId, pinnedAhead, horizon } = after
+  const resumed = editionId === undefined ? taken : { ...taken, editionId, pinnedAhead, horizon }
   if (isDeepStrictEqual(resumed, after)) return []
   const fields = new Set([...Object.keys(resumed), ...Object.keys(after)])
   const others = [...fields].filter((field) => !isDeepStrictEqual(Reflect.get(resumed, field), Reflect.get(after, field)))
@@ -136,9 +145,9 @@ export async function originLaws(fact: RecordedFact<TakeoverType>, read: (editio
   const { batches, restored } = fact.data
   const findings: Finding[] = []
   const messages = await read(undefined, restored.map(({ revision }) => revision))
-  const byRevision = new Map(messages.map((each) => [each.revision, each]))
+  const recordedAt = new Map(messages.map((each) => [each.revision, each]))
   for (const { revision, ...message } of restored) {
-    const recorded = byRevision.get(revision)
+    const recorded = recordedAt.get(revision)
     // Whether it is pinned by now is no part of how it was recorded.
     const same = recorded !== undefined && isOfType(recorded, 'MessageAppended') && isDeepStrictEqual({ ...recorded.data, pinned: undefined }, { ...message, pinned: undefined })
     if (!same) findings.push(finding('carried', `puts message ${message.messageId} back as another than revision ${revision.toString()} records`))
@@ -158,9 +167,9 @@ export async function originLaws(fact: RecordedFact<TakeoverType>, read: (editio
 /**
  * What is wrong with a fact that closes the books.
  * @param archived the `BatchArchived` facts right before it
- * @param held by revision: the facts that record the live messages, active batches, waiting chunks and the original task before it
+ * @param held the facts that record the live messages and the original task, and the active batches and waiting chunks, before it
  */
-export function closingLaws(before: Conversation, fact: ClosingFact, after: Conversation, archived: readonly ArchivedFact[], held: ReadonlyMap<bigint, RecordedFact>): Finding[] {
+export function closingLaws(before: Conversation, fact: ClosingFact, after: Conversation, archived: readonly ArchivedFact[], held: Held): Finding[] {
   const { data } = fact
   const { context, findings } = contextLaws(after)
   const covered = after.batches.reduce((sum, batch) => sum + batch.messageCount, 0)

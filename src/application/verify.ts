@@ -8,7 +8,7 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import { contextOf } from '../domain/context.js'
-import { CONVERSATION_PREFIX, conversationOf, conversationStream, EDITION_PREFIX, PROMPT_PREFIX } from '../domain/ids.js'
+import { CONVERSATION_PREFIX, conversationOf, conversationStream, EDITION_PREFIX, editionOf, PROMPT_PREFIX } from '../domain/ids.js'
 import type { RecordedFact } from '../domain/events.js'
 import type { Manifest, StreamHead } from '../ports/manifest.js'
 import type { StoredEvent } from '../ports/event-store.js'
@@ -16,6 +16,7 @@ import type { CheckRequest } from '../ports/request-check.js'
 import type { RowCheck, RowDifference } from '../ports/row-check.js'
 import { againstManifest } from './against-manifest.js'
 import { ConversationCheck } from './check-conversation.js'
+import { EditionCheck } from './check-edition.js'
 import { createPromptTexts, promptProblem, RequestWatch, type Requests } from './check-requests.js'
 import { StreamCheck, type Problem } from './check-stream.js'
 import { editionStreams, streamsOf, type EditionStreams } from './conversation-streams.js'
@@ -126,15 +127,30 @@ export function createVerify({ log, checkRequest, rowCheck }: VerifyDependencies
       if (onStream !== undefined && check.count > 0n) await onStream({ stream: check.stream, revision: check.count - 1n, hash: check.head })
     }
 
+    /** An edition's facts under the laws of a conversation; its messages are proved where the conversation is. */
+    function editionCheck(stream: string, check: StreamCheck): EditionCheck | undefined {
+      const of = editionOf(stream)
+      if (of === undefined) return undefined
+      async function* conversationFacts(after: bigint, until: bigint): AsyncGenerator<RecordedFact> {
+        const range = { from: after + 1n, limit: Number(until - after) }
+        for await (const stored of log.store.readStream(conversationStream(of?.conversationId ?? ''), range)) yield await decodeFact(stored, log.bodies)
+      }
+      return new EditionCheck(of, check, new RequestWatch(checkRequest, prompts, summaries), conversationFacts)
+    }
+
     /** The rows of a conversation are made of its editions' facts too; false where these cannot be trusted, as they say where they are looked at themselves. */
     async function takeEditions(id: string): Promise<boolean> {
       let trusted = true
       for (const stream of editions.get(id) ?? []) {
         const check = new StreamCheck(stream, undefined, log)
+        const deep = conversationId === undefined ? undefined : editionCheck(stream, check)
         for await (const event of log.store.readStream(stream)) {
           const fact = await check.fact(event)
-          if (fact !== undefined && check.sound && rows.take(fact)) tellRows(await rows.compare())
+          if (fact === undefined || !check.sound) continue
+          await deep?.take(fact)
+          if (rows.take(fact)) tellRows(await rows.compare())
         }
+        if (check.sound) deep?.end()
         await check.end()
         trusted &&= check.problems.length === 0
         if (conversationId !== undefined) tell(check.problems)
@@ -168,16 +184,19 @@ export function createVerify({ log, checkRequest, rowCheck }: VerifyDependencies
       onProgress({ conversations, events })
     }
 
-    /** A stream beside the conversations: its chain, and of a prompt that it says what its name says. */
+    /** A stream beside the conversations: an edition, or a prompt, which has to say what its name says. */
     async function other(stream: string): Promise<void> {
       const check = new StreamCheck(stream, undefined, log)
+      const edition = editionCheck(stream, check)
       for await (const stored of log.store.readStream(stream)) {
         const fact = await check.fact(stored)
         counted()
+        if (fact !== undefined && check.sound) await edition?.take(fact)
         if (fact === undefined || !stream.startsWith(PROMPT_PREFIX)) continue
         const problem = fact.revision === 0n ? promptProblem(fact) : 'stands in the stream of a prompt, which has one fact'
         if (problem !== undefined) check.report('prompt', problem, fact.revision)
       }
+      if (check.sound) edition?.end()
       await ended(check)
     }
 

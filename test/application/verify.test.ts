@@ -6,7 +6,7 @@ import { undoCycles } from '../../src/application/put-back.js'
 import { SeenIds } from '../../src/application/seen-ids.js'
 import { encode, encodeData, GENESIS_HASH, type Provenance } from '../../src/domain/codec.js'
 import type { Fact, RecordedFact } from '../../src/domain/events.js'
-import { conversationStream, factEventId, messageEventId } from '../../src/domain/ids.js'
+import { conversationStream, editionStream, factEventId, messageEventId } from '../../src/domain/ids.js'
 import type { EventStore, StoredEvent } from '../../src/ports/event-store.js'
 import { createFoldInSummarizer, createStructuredSummarizer } from '../../src/summarizers/index.js'
 import { createScriptedLanguageModel } from '../../src/adapters/scripted/language-model.js'
@@ -21,6 +21,8 @@ import { jsonAs } from '../support/json.js'
 import { noRows } from '../support/row-differences.js'
 
 const STREAM = conversationStream(CONVERSATION)
+const EDITION = 'e1'
+const EDITION_STREAM = editionStream(EDITION, CONVERSATION)
 
 /** The store as it would be if `change` had been made behind our back: an event becomes another, or none. */
 function tampered(store: EventStore, change: (event: StoredEvent) => StoredEvent | undefined): EventStore {
@@ -108,6 +110,8 @@ describe('the hash chain', () => {
   })
 })
 
+const factsIn = (harness: Harness, stream: string): Promise<RecordedFact[]> => (stream === STREAM ? harness.facts() : harness.editionFacts(EDITION))
+
 interface Forgery {
   readonly data: Fact
   readonly recordedAt?: string
@@ -115,15 +119,15 @@ interface Forgery {
 }
 
 /** A log whose facts were made up, with a chain that holds: what the real ledger recorded, each changed by a function. */
-async function forged(changes: readonly (({ fact }: { fact: Forgery }) => Forgery | undefined)[], story: (harness: Harness) => Promise<void> = async (harness) => { await harness.appended(talk(3)) }): Promise<Harness> {
+async function forged(changes: readonly (({ fact }: { fact: Forgery }) => Forgery | undefined)[], story: (harness: Harness) => Promise<void> = async (harness) => { await harness.appended(talk(3)) }, target = STREAM): Promise<Harness> {
   const real = createHarness({ policy: SMALL })
   await story(real)
   const copy = createHarness()
-  for (const event of await eventsOf(real)) if (event.stream !== STREAM) await copy.store.append(event.stream, 'any', [event])()
+  for (const event of await eventsOf(real)) if (event.stream !== target) await copy.store.append(event.stream, 'any', [event])()
   const provenance: Provenance = { actor: 'forger', correlationId: 'c', causationId: 'c' }
   let previousHash = GENESIS_HASH
   let revision = 0n
-  for (const [at, fact] of (await real.facts()).entries()) {
+  for (const [at, fact] of (await factsIn(real, target)).entries()) {
     const { type, data, metadata } = fact
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- type and data are those of one fact
     const plain = { type, data } as Fact
@@ -131,9 +135,9 @@ async function forged(changes: readonly (({ fact }: { fact: Forgery }) => Forger
     const forgery = change === undefined ? { data: plain } : change({ fact: { data: plain } })
     if (forgery === undefined) continue
     const text = encodeData(forgery.data)
-    const id = forgery.id ?? (forgery.data.type === 'MessageAppended' ? messageEventId(STREAM, forgery.data.data.messageId) : factEventId(STREAM, revision, forgery.data.type, text))
-    const { event, hash } = encode(forgery.data, text, { stream: STREAM, revision, id, previousHash, recordedAt: forgery.recordedAt ?? metadata.recordedAt }, provenance)
-    await copy.store.append(STREAM, 'any', [event])()
+    const id = forgery.id ?? (forgery.data.type === 'MessageAppended' ? messageEventId(target, forgery.data.data.messageId) : factEventId(target, revision, forgery.data.type, text))
+    const { event, hash } = encode(forgery.data, text, { stream: target, revision, id, previousHash, recordedAt: forgery.recordedAt ?? metadata.recordedAt }, provenance)
+    await copy.store.append(target, 'any', [event])()
     previousHash = hash
     revision += 1n
   }
@@ -141,13 +145,13 @@ async function forged(changes: readonly (({ fact }: { fact: Forgery }) => Forger
 }
 
 /** Changes the first fact of a type, whatever stands before it. */
-async function forgedFact<Type extends Fact['type']>(type: Type, change: (data: Extract<Fact, { type: Type }>['data'], facts: readonly RecordedFact[]) => object, story: (harness: Harness) => Promise<void>): Promise<{ readonly problems: readonly Problem[]; readonly revision: bigint }> {
+async function forgedFact<Type extends Fact['type']>(type: Type, change: (data: Extract<Fact, { type: Type }>['data'], facts: readonly RecordedFact[]) => object, story: (harness: Harness) => Promise<void>, target = STREAM): Promise<{ readonly problems: readonly Problem[]; readonly revision: bigint }> {
   const real = createHarness({ policy: SMALL })
   await story(real)
-  const facts = await real.facts()
+  const facts = await factsIn(real, target)
   const at = facts.findIndex((fact) => fact.type === type)
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a forgery is what the types forbid
-  const harness = await forged([...Array.from({ length: at }, () => ({ fact }: { fact: Forgery }) => fact), ({ fact }) => ({ data: { type, data: change(fact.data.data as never, facts) } as Fact })], story)
+  const harness = await forged([...Array.from({ length: at }, () => ({ fact }: { fact: Forgery }) => fact), ({ fact }) => ({ data: { type, data: change(fact.data.data as never, facts) } as Fact })], story, target)
   return { problems: await problemsOf(harness), revision: BigInt(at) }
 }
 
@@ -243,6 +247,32 @@ describe('what puts other batches into force, made up in a chain that holds', ()
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- each row knows its own fact
     const { problems, revision } = await forgedFact(type, change as never, story)
     expect(problems).toContainEqual(expect.objectContaining({ stream: STREAM, revision, rule }))
+  })
+})
+
+describe('an edition, made up in a chain that holds', () => {
+  const made = async (harness: Harness): Promise<void> => {
+    await harness.appended([calling('c', ['x']), answering('r', 'x'), ...talk(40)])
+    await (await editionOf(harness, { ...SMALL, buffer: 1 }, createScriptedSummarizer({ model: 'another' }))).advance()
+  }
+
+  it('nothing is wrong with what is real, though nobody adopted it', async () => {
+    expect(await problemsOf(await forged([], made, EDITION_STREAM))).toEqual([])
+  })
+
+  it.each([
+    ['the edition of another conversation', 'EditionStarted', (data: object) => ({ ...data, conversationId: 'c2' }), 'id'],
+    ['a conversation that was seen further than it goes', 'EditionAdvanced', (data: object) => ({ ...data, conversationRevision: 999n }), 'order'],
+    ['a conversation that was seen less far than what was made of it', 'EditionAdvanced', (data: object) => ({ ...data, conversationRevision: 1n }), 'coverage'],
+    ['a summary of a message that is not live', 'ChunkSummarized', (data: { messageIds: string[] }) => ({ ...data, messageIds: [...data.messageIds, 'ghost'] }), 'coverage'],
+    ['a batch with another text', 'BatchArchived', (data: { content: string }) => ({ ...data, content: `${data.content}!` }), 'figures'],
+    ['a prune with another window', 'MessagesPruned', (data: { windowStart: bigint }) => ({ ...data, windowStart: data.windowStart + 1n }), 'carried'],
+    ['a prune with another context', 'MessagesPruned', (data: object) => ({ ...data, contextHash: 'f'.repeat(64) }), 'context'],
+    ['a re-summarization of fewer batches', 'BatchesResummarized', (data: { sourceBatchIds: string[] }) => ({ ...data, sourceBatchIds: data.sourceBatchIds.toReversed() }), 'coverage'],
+  ] as const)('%s', async (_what, type, change, rule) => {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- each row knows its own fact
+    const { problems } = await forgedFact(type, change as never, made, EDITION_STREAM)
+    expect(problems).toContainEqual(expect.objectContaining({ stream: EDITION_STREAM, rule }))
   })
 })
 
