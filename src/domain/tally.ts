@@ -3,10 +3,11 @@
  * the stream, so it knows what was pruned long ago, and it keeps sums and the active batches alone, however long the stream is.
  */
 import { summaryOf } from './batch.js'
-import type { FactData, RecordedFact, SummarizerFacts, TakeoverType } from './events.js'
+import type { Carried, FactData, RecordedFact, SummarizerFacts, TakeoverType } from './events.js'
 import { hardLimit, type Policy } from './policy.js'
 import { isWithoutModel, type TokenUsage } from './prices.js'
-import { defaultEstimator } from './tokens.js'
+import { foldedResult, placeholderFor } from './shown.js'
+import { defaultEstimator, estimatorNamed, isRegisteredEstimator, messageTokens, type Estimator } from './tokens.js'
 
 /** What one model, or one strategy without a model, made. */
 export interface ModelUse extends TokenUsage {
@@ -121,6 +122,9 @@ export class TallyFold {
   private policy: Policy | undefined
   /** Tokens of the context now, and of all messages. */
   private contextTokens = 0
+  private estimator: Estimator = defaultEstimator
+  private readonly openCalls = new Set<string>()
+  private foldedCalls: Carried['foldedCalls'] = []
   private allTokens = 0
   /** Tokens of the batches that may still become part of another, by their ids. */
   private readonly batchTokens = new Map<string, number>()
@@ -133,25 +137,45 @@ export class TallyFold {
     this.sums = addTallies(this.sums, some)
   }
 
-  private message({ role, tokens }: FactData<'MessageAppended'>): void {
+  /** What a message adds to the context, as it is shown: itself, a placeholder for each result that it asks for, less the one whose place it takes. */
+  private added(data: FactData<'MessageAppended'>): number {
+    const { role, tokens, toolCalls = [], toolCallId } = data
+    const placeholder = (callId: string): number => messageTokens(placeholderFor(callId), this.estimator)
+    for (const { id } of toolCalls) this.openCalls.add(id)
+    if (role !== 'tool' || toolCallId === undefined) return toolCalls.reduce((sum, { id }) => sum + placeholder(id), tokens)
+    return this.openCalls.delete(toolCallId) ? tokens - placeholder(toolCallId) : messageTokens(foldedResult(data, this.foldedCalls), this.estimator)
+  }
+
+  private message(data: FactData<'MessageAppended'>): void {
+    const { role, tokens } = data
     const isAnswer = role === 'assistant'
     const most = this.policy === undefined ? Infinity : hardLimit(this.policy)
     this.add({
       messages: 1,
       ...(isAnswer ? { tokensOut: tokens, answers: 1, tokensSent: Math.min(this.contextTokens, most), tokensSentUncompacted: this.allTokens } : { tokensIn: tokens }),
     })
-    this.contextTokens += tokens
+    this.contextTokens += this.added(data)
     this.allTokens += tokens
   }
 
-  private pruned({ pruned, tokensBefore, tokensAfter }: FactData<'MessagesPruned'>): void {
+  private configured({ policy, estimator }: FactData<'ConversationConfigured'>): void {
+    this.policy = policy
+    // One that nobody registered here counts as ours does: what it counts is recorded with each message.
+    this.estimator = isRegisteredEstimator(estimator) ? estimatorNamed(estimator) : defaultEstimator
+  }
+
+  private pruned({ pruned, carried, tokensBefore, tokensAfter }: FactData<'MessagesPruned'>): void {
     this.contextTokens = tokensAfter
+    // A result whose call has left takes no placeholder's place.
+    this.foldedCalls = carried.foldedCalls
+    for (const { callId } of carried.foldedCalls) this.openCalls.delete(callId)
     this.add({ cycles: 1, messagesCompressed: pruned.reduce((sum, { messageIds }) => sum + messageIds.length, 0), tokensSaved: tokensBefore - tokensAfter })
   }
 
   /** Other batches and another window were put into force. */
   private takenOver({ batches, carried, tokensBefore, tokensAfter }: FactData<TakeoverType>): void {
     this.policy = carried.configuration.policy
+    this.foldedCalls = carried.foldedCalls
     this.contextTokens = tokensAfter
     this.batchTokens.clear()
     for (const { batchId, tokens } of batches) this.batchTokens.set(batchId, tokens)
@@ -170,7 +194,7 @@ export class TallyFold {
    * @param chunkTokens tokens of the messages of a chunk whose usage nobody reported
    */
   take(fact: RecordedFact, chunkTokens = 0): void {
-    if (fact.type === 'ConversationConfigured') this.policy = fact.data.policy
+    if (fact.type === 'ConversationConfigured') this.configured(fact.data)
     else if (fact.type === 'MessageAppended') this.message(fact.data)
     else if (fact.type === 'BatchArchived') this.add({ batches: 1 })
     else if (fact.type === 'BatchesResummarized') this.add({ resummarizations: 1 })

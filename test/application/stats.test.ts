@@ -3,10 +3,11 @@ import { describe, expect, it } from '@jest/globals'
 import { either as E } from 'fp-ts'
 import type { Fact } from '../../src/domain/events.js'
 import { conversationStream } from '../../src/domain/ids.js'
+import type { MessageInput } from '../../src/domain/message.js'
 import type { PriceTable } from '../../src/domain/prices.js'
 import { defaultEstimator } from '../../src/domain/tokens.js'
 import { appended, archived, compactionCouldNotHelp, compactionFailed, configured, eventsFor, prunedBy, resummarized, summarized, summarizer } from '../support/builders.js'
-import { SMALL, talk } from '../support/conversations.js'
+import { answering, calling, say, SMALL, talk } from '../support/conversations.js'
 import { CONVERSATION, createHarness, createScriptedSummarizer, type Harness } from '../support/harness.js'
 import { counted, makeEdition } from '../support/why.js'
 
@@ -42,7 +43,11 @@ describe('stats', () => {
     const harness = createHarness({ policy: { ...SMALL, buffer: 2 } })
     let sent = 0
     let all = 0
-    for (const message of talk(80)) {
+    // Calls whose results come at once, late, and never: what stands in their place is sent too.
+    const calls = (at: number): MessageInput[] => [calling(`c${String(at)}`, [`x${String(at)}`, `y${String(at)}`]), ...(at % 3 === 0 ? [] : [answering(`r${String(at)}`, `x${String(at)}`)])]
+    const late = [answering('late', 'y0'), answering('later', 'x36')]
+    const story = [...talk(80).flatMap((message, at) => (at % 12 === 0 ? [message, ...calls(at)] : [message])), ...late, say(99)]
+    for (const message of story) {
       const context = message.role === 'assistant' ? (await harness.context()).tokens : 0
       sent += context
       all += context === 0 ? 0 : (await harness.factsOf('MessageAppended')).reduce((sum, { data }) => sum + data.tokens, 0)
