@@ -46,8 +46,8 @@ describe('stats', () => {
     // Calls whose results come at once, late, and never: what stands in their place is sent too.
     const calls = (at: number): MessageInput[] => [calling(`c${String(at)}`, [`x${String(at)}`, `y${String(at)}`]), ...(at % 3 === 0 ? [] : [answering(`r${String(at)}`, `x${String(at)}`)])]
     const late = [answering('late', 'y0'), answering('later', 'x36')]
-    const story = [...talk(80).flatMap((message, at) => (at % 12 === 0 ? [message, ...calls(at)] : [message])), ...late, say(99)]
-    for (const message of story) {
+    const told = [...talk(80).flatMap((message, at) => (at % 12 === 0 ? [message, ...calls(at)] : [message])), ...late, say(99)]
+    for (const message of told) {
       const context = message.role === 'assistant' ? (await harness.context()).tokens : 0
       sent += context
       all += context === 0 ? 0 : (await harness.factsOf('MessageAppended')).reduce((sum, { data }) => sum + data.tokens, 0)

@@ -34,6 +34,8 @@ interface Document {
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion
 const parse = (text: string): Document => JSON.parse(text) as Document
 const json = (result: CliResult): Document => parse(result.stdout)
+/** The error document is the last line: on a slow machine lines that tell the progress stand before it. */
+const errorOn = (stderr: string): Document['error'] => parse(stderr.trimEnd().split('\n').at(-1) ?? '').error
 
 interface LoggedFact {
   readonly revision: string
@@ -82,7 +84,7 @@ describe('words', () => {
   it('reads of no ledger that is not there, and makes none', async () => {
     const { status, stdout, stderr } = await run(['list', '--store', 'nowhere', '--json'])
     expect([status, stdout]).toEqual([2, ''])
-    const { error } = parse(stderr)
+    const error = errorOn(stderr)
     expect(error.kind).toBe('NoLedger')
     expect(error.message).toContain('context-ledger import')
     expect(await exists(join(folder, 'nowhere'))).toBe(false)
@@ -168,7 +170,7 @@ describe('a ledger', () => {
   ])('%j: says which moment there is not', async (words, kind, sentence) => {
     const { status, stdout, stderr } = await run([...words, '--json'])
     expect([status, stdout]).toEqual([2, ''])
-    expect(parse(stderr).error).toMatchObject({ kind, message: expect.stringMatching(sentence) })
+    expect(errorOn(stderr)).toMatchObject({ kind, message: expect.stringMatching(sentence) })
   })
 
   it('searches one query, and a file of queries line by line', async () => {
@@ -195,8 +197,8 @@ describe('a ledger', () => {
     expect(json(await run(['import', '--conversation', 'my chat', '--json'], lines))).toMatchObject({ conversations: [{ recorded: 0, alreadyThere: 3 }] })
     const wrong = await run(['import', '--conversation', 'my chat', '--json'], lines.replace('5433', '5544'))
     expect([wrong.status, wrong.stdout]).toEqual([2, ''])
-    expect(parse(wrong.stderr).error.kind).toBe('MessageIdTaken')
-    expect(parse(wrong.stderr).error.message).toContain('standard input:3')
+    expect(errorOn(wrong.stderr).kind).toBe('MessageIdTaken')
+    expect(errorOn(wrong.stderr).message).toContain('standard input:3')
   })
 
   it('appends near the limit, and asks no model for what is only ahead of need', async () => {
@@ -214,7 +216,7 @@ describe('a ledger', () => {
     const failing = ['--summarizer', 'openai', '--model', 'stub-1', '--base-url', stub.baseUrl, '--api-key', 'k']
     const failed = await run(['compact', 'sample-harbour', '--force', '--json', ...failing])
     expect([failed.status, failed.stdout]).toEqual([3, ''])
-    expect(parse(failed.stderr).error.kind).toBe('SummarizerFailed')
+    expect(errorOn(failed.stderr).kind).toBe('SummarizerFailed')
     const { stdout } = await run(['log', 'sample-harbour', '--from', '200'])
     expect(stdout).toMatch(/CompactionFailed +FAILED \(unauthorized\) at the manual limit, attempt 1/u)
     expect(stdout).not.toMatch(/MessageAppended.* m00001 /u)
@@ -241,8 +243,8 @@ describe('a ledger', () => {
     expect(json(await run(['explain', 'sample-harbour', '--line', line, '--json']))).toMatchObject({ kind: 'batch', batch: { batchId: shown?.batchId, chunk: { summarizer: { strategy: 'extractive' } } } })
 
     const mistyped = await run(['explain', 'sample-harbour', '--batch', `${batchId.slice(0, -1)}z`, '--json'])
-    expect([mistyped.status, mistyped.stdout, parse(mistyped.stderr).error.kind]).toEqual([2, '', 'NoSuchBatch'])
-    expect(parse(mistyped.stderr).error.message).toContain(`did you mean ${batchId}?`)
+    expect([mistyped.status, mistyped.stdout, errorOn(mistyped.stderr).kind]).toEqual([2, '', 'NoSuchBatch'])
+    expect(errorOn(mistyped.stderr).message).toContain(`did you mean ${batchId}?`)
     expect(parse((await run(['explain', 'sample-harbour', '--line', 'nobody said this', '--json'])).stderr).error.kind).toBe('NoSuchLine')
   })
 
