@@ -184,7 +184,7 @@ describe('with the strategies', () => {
   test('a chunk becomes a summary', async () => {
     const summarizer = createFoldInSummarizer({ model: made() })
     expect(await summarizer.summarize(summarizer.prepare(chunkJob()))()).toMatchObject({ right: { text: 'A summary.', responseId: 'chatcmpl-stub' } })
-    expect(summarizer.prepare(chunkJob()).parameters).toEqual({ max_tokens: 448, temperature: 0, maxSummaryTokens: 256 })
+    expect(summarizer.prepare(chunkJob()).parameters).toEqual({ max_tokens: 448, temperature: 0, maxSummaryTokens: 256, windowTokens: 128_000 })
   })
   test('an answer above the limit is over-long', async () => {
     stub.answerWith(stubAnswers.overLong())
