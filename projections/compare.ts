@@ -62,10 +62,20 @@ interface Rows {
   readonly kept: Kept
   /** By key, the one that changed last at the end. */
   readonly held: Map<string, Expected>
+  /** Being compared just now; a change takes a row out. */
+  readonly comparing: Map<string, Expected>
   /** Compared, and not equal so far. */
   readonly pending: Map<string, Expected>
   /** Found equal and forgotten. */
   settled: number
+}
+
+/** A row's key among the rows of one conversation. Mostly that is one cell, which is a key as it is: to make a text of several costs more than all else that is done with it. */
+function keyWithin({ table }: Kept, row: Row): string {
+  const [, only, further] = table.key
+  if (only === undefined) return ''
+  const cell = row[only]
+  return further !== undefined || cell === undefined || cell === null ? rowKey(table, row) : String(cell)
 }
 
 class ConversationRows {
@@ -77,14 +87,14 @@ class ConversationRows {
   readonly tables: readonly Rows[]
 
   constructor(readonly conversationId: string, tables: readonly Kept[]) {
-    this.tables = tables.map((kept) => ({ kept, held: new Map<string, Expected>(), pending: new Map<string, Expected>(), settled: 0 }))
+    this.tables = tables.map((kept) => ({ kept, held: new Map<string, Expected>(), comparing: new Map<string, Expected>(), pending: new Map<string, Expected>(), settled: 0 }))
   }
 
   /** The last revision of a stream that it has taken. */
   readonly seen = (stream: string): bigint => this.revisions.get(stream) ?? -1n
 
   get held(): number {
-    return this.tables.reduce((sum, { held }) => sum + held.size, 0)
+    return this.tables.reduce((sum, { held, comparing }) => sum + held.size + comparing.size, 0)
   }
 
   get pending(): number {
@@ -92,10 +102,10 @@ class ConversationRows {
   }
 
   private change(rows: Rows, change: RowChange): void {
-    const { table } = rows.kept
-    const key = rowKey(table, change.op === 'put' ? change.row : change.key)
-    const before = rows.held.get(key) ?? rows.pending.get(key)
+    const key = keyWithin(rows.kept, change.op === 'put' ? change.row : change.key)
+    const before = rows.held.get(key) ?? rows.comparing.get(key) ?? rows.pending.get(key)
     rows.held.delete(key)
+    rows.comparing.delete(key)
     rows.pending.delete(key)
     if (change.op === 'put') rows.held.set(key, { row: change.row, partial: false })
     else if (change.op === 'delete') {
@@ -116,14 +126,21 @@ class ConversationRows {
         const rows = this.tables[at]
         if (rows === undefined) throw new Error(`There is no table ${change.table} in ${projection.name}.`)
         this.change(rows, change)
-        if (change.op === 'put' && !rows.kept.single) this.characters += 200 + charactersOf(change.row)
+        if (change.op === 'put' && !rows.kept.single) this.characters += 200 + charactersOf(change.row, rows.kept.columns)
       }
       from += projection.tables.length
     }
   }
 }
 
-const charactersOf = (row: Row): number => Object.values(row).reduce<number>((sum, cell) => sum + (typeof cell === 'string' ? cell.length : 8), 0)
+function charactersOf(row: Row, columns: readonly string[]): number {
+  let sum = 0
+  for (const column of columns) {
+    const cell = row[column]
+    sum += typeof cell === 'string' ? cell.length : 8
+  }
+  return sum
+}
 
 /** How many rows the facts make in a table. A row of which only changed cells are known is counted as settled already. */
 const madeBy = ({ held, pending, settled }: Rows): number => {
@@ -227,7 +244,10 @@ export function createRowCheck({ db, projections, factsFrom, catchUp, everyConve
     }
     const expected = await asDatabaseSees(sql, kept, all.map((each) => each.expected))
     for (const [at, { rows, key, expected: folded }] of all.entries()) {
+      // What a fact changed meanwhile is compared as it is now, later.
+      if ((rows.held.get(key) ?? rows.comparing.get(key) ?? rows.pending.get(key)) !== folded) continue
       rows.held.delete(key)
+      rows.comparing.delete(key)
       rows.pending.delete(key)
       const others = othersIn(kept, expected[at] ?? folded, found[at])
       if (others?.length !== 0) rows.pending.set(key, folded)
@@ -239,10 +259,16 @@ export function createRowCheck({ db, projections, factsFrom, catchUp, everyConve
   /** Compares the oldest rows of the conversation that is being folded; those that are the same are forgotten. */
   async function relieve(of: ConversationRows): Promise<void> {
     const asked = of.tables.filter(({ kept }) => !kept.single).map((rows): Asked => ({ rows, entries: [...rows.held].slice(0, Math.ceil(rows.held.size / 2)) }))
+    for (const { rows, entries } of asked) {
+      for (const [key, expected] of entries) {
+        rows.held.delete(key)
+        rows.comparing.set(key, expected)
+      }
+    }
+    of.characters = 0
     await snapshot(async (sql, generations) => {
       for (const each of asked) await comparedTable(sql, generations, each.rows.kept, [each])
     })
-    of.characters = 0
     // What may still change are the rows of live messages and active batches.
     if (of.pending > MOST_PENDING + of.held) of.abandoned = true
   }
@@ -410,6 +436,13 @@ export function createRowCheck({ db, projections, factsFrom, catchUp, everyConve
 
   /** Conversations whose facts have problems of their own, so that their rows are no strangers. */
   const distrusted = new Set<string>()
+  /** The comparison that runs while further facts are taken: the database works meanwhile, and one that waits for it would do nothing. */
+  let running: Promise<readonly RowDifference[]> = Promise.resolve([])
+
+  async function relieved(of: ConversationRows): Promise<readonly RowDifference[]> {
+    await relieve(of)
+    return []
+  }
 
   return {
     begin(conversationId) {
@@ -433,9 +466,12 @@ export function createRowCheck({ db, projections, factsFrom, catchUp, everyConve
       return held >= ROWS_HELD || characters >= CHARACTERS_HELD
     },
     async compare() {
-      if (current !== undefined) await relieve(current)
-      return current === undefined ? await compareEnded(false) : []
+      const found = await running
+      running = current === undefined ? compareEnded(false) : relieved(current)
+      // Whoever waits for it next hears of a failure; until then it is nobody's.
+      running.catch(() => undefined)
+      return found
     },
-    finish: async () => await compareEnded(true),
+    finish: async () => [...(await running), ...(await compareEnded(true))],
   }
 }

@@ -95,7 +95,8 @@ export function searchedText(content: Parameters<typeof contentText>[0], calls: 
 
 const codedCells = (text: string): Row => {
   const shown = storable(text)
-  return { ...codedText(codeCounts(shown)), text: shown, text_hash: sha256(shown) }
+  const { terms, repeated, length } = codedText(codeCounts(shown))
+  return { terms, repeated, length, text: shown, text_hash: sha256(shown) }
 }
 
 // The header line of a batch is for people and tools; depth and times are columns, and as words they would match every year that is asked for.

@@ -3,7 +3,7 @@
  * derive from what is recorded, a cause that came before, and facts that can be read.
  */
 import { either as E } from 'fp-ts'
-import { claimOf, decodeMetadata, decodeWith, eventHash, GENESIS_HASH, metadataText } from '../domain/codec.js'
+import { claimOf, decodeWith, eventHash, GENESIS_HASH, readMetadata } from '../domain/codec.js'
 import type { RecordedFact } from '../domain/events.js'
 import { factEventId, messageEventId } from '../domain/ids.js'
 import type { StoredEvent } from '../ports/event-store.js'
@@ -71,20 +71,21 @@ export class StreamCheck {
     const expected = this.next
     this.next = revision + 1n
     if (revision !== expected) this.broken('order', revision > expected ? `stands where revision ${expected.toString()} is expected: ${revision === expected + 1n ? 'that fact is' : `the facts from there to ${(revision - 1n).toString()} are`} missing` : `stands where revision ${expected.toString()} is expected: facts are doubled or out of order`, revision)
-    const metadata = decodeMetadata(stored)
-    if (E.isLeft(metadata)) return this.broken('readable', metadata.left.detail, revision)
-    const { previousHash, hash, recordedAt, causationId, correlationId } = metadata.right
+    const read = readMetadata(stored)
+    if (E.isLeft(read)) return this.broken('readable', read.left.detail, revision)
+    const { metadata, asRecorded } = read.right
+    const { previousHash, hash, recordedAt, causationId, correlationId } = metadata
     // Behind a gap the chain cannot hold, which the gap has said.
     if (revision === expected && previousHash !== this.previousHash) this.broken('hash', 'does not chain to the fact before it', revision)
-    if (eventHash(stored, metadata.right) !== hash) this.broken('hash', `this ${stored.type} is not what was recorded: its hash differs`, revision)
+    if (eventHash(stored, metadata) !== hash) this.broken('hash', `this ${stored.type} is not what was recorded: its hash differs`, revision)
     // The hash covers what the metadata say; how they are written is part of what was recorded too.
-    else if (metadataText(metadata.right) !== stored.metadata) this.broken('hash', 'its metadata are not written as they were recorded', revision)
+    else if (!asRecorded) this.broken('hash', 'its metadata are not written as they were recorded', revision)
     if (recordedAt < this.previousTime) this.report('time', `is recorded at ${recordedAt}, before its predecessor at ${this.previousTime}`, revision)
     this.previousHash = hash
     this.previousTime = recordedAt
     const cause = causationId === correlationId || this.causes.has(causationId) ? undefined : causationId
-    if (claimOf(stored) !== undefined || cause !== undefined) return this.waiting(stored, metadata.right, cause)
-    return this.read(stored, metadata.right, undefined)
+    if (claimOf(stored) !== undefined || cause !== undefined) return this.waiting(stored, metadata, cause)
+    return this.read(stored, metadata, undefined)
   }
 
   private async waiting(stored: StoredEvent, metadata: RecordedFact['metadata'], cause: string | undefined): Promise<RecordedFact | undefined> {

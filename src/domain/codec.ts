@@ -105,8 +105,33 @@ export function claimOf(stored: Pick<StoredEvent, 'data'>): string | undefined {
 const unreadable = (stored: StoredEvent, detail: string): E.Either<Unreadable, never> =>
   E.left({ kind: 'UnreadableEvent', stream: stored.stream, revision: stored.revision, type: stored.type, detail })
 
+// Metadata as `metadataText` writes them, where no character needs an escape and the day is one that every month has. Read at one go they take a
+// quarter of the time that JSON, schema and writing them anew take; everything else goes the long way.
+const text = String.raw`"([^"\\\u0000-\u001f\ud800-\udfff]+)"`
+const sha = '"([0-9a-f]{64})"'
+const instant = String.raw`"(\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z)"`
+const WRITTEN = new RegExp(String.raw`^\{"schemaVersion":([1-9]\d{0,5}),"correlationId":${text},"causationId":${text},"actor":${text},"recordedAt":${instant},"previousHash":${sha},"hash":${sha}\}$`)
+
+function writtenMetadata(stored: string): Metadata | undefined {
+  const [, version, correlationId, causationId, actor, recordedAt, previousHash, hash] = WRITTEN.exec(stored) ?? []
+  if (version === undefined || correlationId === undefined || causationId === undefined || actor === undefined || recordedAt === undefined || previousHash === undefined || hash === undefined) return undefined
+  return { schemaVersion: Number(version), correlationId, causationId, actor, recordedAt, hash, previousHash }
+}
+
+/** The metadata of a stored event, and whether they are written just as they were recorded. */
+export function readMetadata(stored: StoredEvent): E.Either<Unreadable, { readonly metadata: Metadata; readonly asRecorded: boolean }> {
+  const written = writtenMetadata(stored.metadata)
+  if (written !== undefined) return E.right({ metadata: written, asRecorded: true })
+  return E.map((metadata: Metadata) => ({ metadata, asRecorded: metadataText(metadata) === stored.metadata }))(parseMetadata(stored))
+}
+
 /** The metadata of a stored event. */
 export function decodeMetadata(stored: StoredEvent): E.Either<Unreadable, Metadata> {
+  const written = writtenMetadata(stored.metadata)
+  return written === undefined ? parseMetadata(stored) : E.right(written)
+}
+
+function parseMetadata(stored: StoredEvent): E.Either<Unreadable, Metadata> {
   const no = (detail: string): E.Either<Unreadable, Metadata> => unreadable(stored, detail)
   try {
     const parsed = metadataSchema.safeParse(JSON.parse(stored.metadata))

@@ -21,7 +21,7 @@ export interface RowCheck {
   take(fact: RecordedFact): boolean
   /** Ends the conversation; true as above. `trusted` is false where its facts have problems of their own: then nothing can be said of its rows. */
   end(trusted: boolean): boolean
-  /** Compares what can be compared by now. */
+  /** Begins to compare what can be compared by now, and waits for what was begun before; says what that found. */
   compare(): Promise<readonly RowDifference[]>
   /** Compares the rest, and where all conversations were given, looks for rows of conversations that the log does not have. */
   finish(): Promise<readonly RowDifference[]>

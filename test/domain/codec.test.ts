@@ -2,8 +2,8 @@
 import { describe, expect, it } from '@jest/globals'
 import { either as E } from 'fp-ts'
 import fc from 'fast-check'
-import { CLAIM_CHECK_BYTES, claimOf, decode, decodeMetadata, encode, encodeData, eventHash, GENESIS_HASH, type Encoded, type Unreadable } from '../../src/domain/codec.js'
-import { factSchemas, type Fact, type RecordedFact } from '../../src/domain/events.js'
+import { CLAIM_CHECK_BYTES, claimOf, decode, decodeMetadata, encode, encodeData, eventHash, GENESIS_HASH, type Encoded, metadataText, readMetadata, type Unreadable } from '../../src/domain/codec.js'
+import { factSchemas, metadataSchema, type Fact, type Metadata, type RecordedFact } from '../../src/domain/events.js'
 import { sha256, uuidOf } from '../../src/domain/hash.js'
 import type { StoredEvent } from '../../src/ports/event-store.js'
 import { texts } from '../support/arbitraries.js'
@@ -97,6 +97,41 @@ describe('an event that cannot be read names itself', () => {
     const left = refusal({ ...event, ...some })
     expect(left).toMatchObject({ kind: 'UnreadableEvent', stream: 'conversation-c', revision: 7n })
     expect(left.detail).toContain(detail)
+  })
+})
+
+describe('metadata', () => {
+  const event = stored(appended('m'))
+  const usual: Metadata = { schemaVersion: 1, correlationId: 'one', causationId: 'two', actor: 'test', recordedAt: at(7), previousHash: GENESIS_HASH, hash: sha256('') }
+  const readAs = (metadata: string): ReturnType<typeof readMetadata> => readMetadata({ ...event, metadata })
+  // What JSON escapes, what a text may not be, times that no calendar has: whatever reads them must agree with the schema.
+  const names = fc.oneof(fc.string({ unit: 'binary', maxLength: 6 }), fc.constantFrom('', '"', '\\', '\n', '\u007f', '\u2028', '😀', '\ud83d', 'a"b'))
+  const times = fc.oneof(
+    fc.constantFrom('2026-02-28T23:59:59.999Z', '2026-02-29T00:00:00.000Z', '2028-02-29T00:00:00.000Z', '2026-04-31T00:00:00.000Z', '2026-12-31T24:00:00.000Z', '2026-13-01T00:00:00.000Z', '2026-01-01T00:00:00Z', '2026-01-01T00:00:00.000+01:00'),
+    fc.date({ noInvalidDate: true, min: new Date(0), max: new Date('9999-12-31') }).map((time) => time.toISOString()),
+  )
+  const versions = fc.constantFrom(0, 1, 2, 12_345_678, 1.5, -1)
+
+  it('are read as JSON and schema have them, and are as recorded where not a byte is another', () => {
+    fc.assert(fc.property(names, names, names, times, versions, fc.constantFrom(GENESIS_HASH, 'F'.repeat(64), 'f'.repeat(63)), (correlationId, causationId, actor, recordedAt, schemaVersion, hash) => {
+      const text = metadataText({ ...usual, correlationId, causationId, actor, recordedAt, schemaVersion, hash })
+      const parsed = metadataSchema.safeParse(JSON.parse(text))
+      const found = readAs(text)
+      expect(E.isRight(found) ? found.right : undefined).toEqual(parsed.success ? { metadata: parsed.data, asRecorded: true } : undefined)
+    }), { numRuns: 1_000 })
+  })
+
+  it.each([
+    ['a blank', (text: string) => text.replace(',', ', ')],
+    ['an escape that none is needed for', (text: string) => text.replace('"test"', String.raw`"\u0074est"`)],
+    ['a number in another way', (text: string) => text.replace('"schemaVersion":1', '"schemaVersion":1.0')],
+    ['a field twice', (text: string) => text.replace('"actor":"test"', '"actor":"tess","actor":"test"')],
+    ['a field more', (text: string) => text.replace('}', ',"more":1}')],
+    ['a line behind it', (text: string) => `${text}\n`],
+  ])('with %s say the same and are not as recorded', (_what, changed) => {
+    const text = changed(metadataText(usual))
+    expect(text).not.toBe(metadataText(usual))
+    expect(readAs(text)).toEqual(E.right({ metadata: usual, asRecorded: false }))
   })
 })
 
