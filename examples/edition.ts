@@ -2,23 +2,13 @@
  * An edition from prompt to adoption: a prompt forgets what matters, another one compacts the same history again, the two are compared, the
  * better one is put into force, and put back again. No message is lost on the way, and nothing of it needs a key: the model is a stand-in
  * that keeps the sentences which have one of the words that its prompt names. Run it with `npx tsx examples/edition.ts`.
- *
- * Making, adopting and reverting are called on the use cases here, over the folder while no ledger has it open.
  */
 import { createHash } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { either as E, taskEither as TE } from 'fp-ts'
-import { openLedger, type Clock, type EditionReport, type PreparedSummary, type Summarizer } from '../src/index.js'
-import { createPostgresBodyStore } from '../src/adapters/postgres/body-store.js'
-import { createPostgresEventStore } from '../src/adapters/postgres/event-store.js'
-import { openFolder } from '../src/adapters/pglite/sql.js'
-import { createConversations } from '../src/application/handle-command.js'
-import { loadEdition, type Log } from '../src/application/load-conversation.js'
-import { revertEdition } from '../src/application/put-back.js'
-import { createRegisterPrompt } from '../src/application/register-prompt.js'
-import { openReplay } from '../src/application/replay-conversation.js'
+import { taskEither as TE } from 'fp-ts'
+import { openLedger, type EditionReport, type PreparedSummary, type Summarizer } from '../src/index.js'
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
 
@@ -44,49 +34,6 @@ const chatty = summarizerWith('chatty', 'Keep every sentence with "Good" or "Sur
 const careful = summarizerWith('careful', 'Keep every sentence with "must", "never", "Never" or "fails".')
 
 const CONVERSATION = 'release'
-const EDITION = 'careful1'
-const clock: Clock = { now: () => new Date(), newId: () => crypto.randomUUID() }
-const by = { actor: 'example', correlationId: 'example', causationId: 'example' }
-
-/** Works on the log of a folder. */
-async function withLog<T>(folder: string, work: (log: Log) => Promise<T>): Promise<T> {
-  const db = await openFolder(folder)
-  try {
-    return await work({ store: createPostgresEventStore(db), bodies: createPostgresBodyStore(db) })
-  } finally {
-    await db.close()
-  }
-}
-
-const rightOf = <T>(either: E.Either<{ readonly kind: string }, T>): T => {
-  if (E.isLeft(either)) throw new Error(either.left.kind)
-  return either.right
-}
-
-/** Compacts the same history again, into the edition's own stream. */
-const replay = (folder: string, summarizer: Summarizer): Promise<void> =>
-  withLog(folder, async (log) => {
-    const conversation = await createConversations({ log, clock }).load(CONVERSATION)
-    if (conversation.configuration === undefined) throw new Error('the conversation has no configuration')
-    const { strategy, provider, model } = summarizer
-    const made = rightOf(
-      await openReplay(
-        { log, clock, summarizer, persona: '', registerPrompt: createRegisterPrompt(log, clock, 'example'), actor: 'example' },
-        { editionId: EDITION, configuration: conversation.configuration, summarizer: { strategy, provider, model }, conversation },
-        { recording: true },
-      ),
-    )
-    const { kind } = await made.advance()
-    if (kind !== 'done') throw new Error(`the edition is ${kind}`)
-  })
-
-const adopt = (folder: string): Promise<void> =>
-  withLog(folder, async (log) => {
-    rightOf(await createConversations({ log, clock }).handle(CONVERSATION, [{ type: 'AdoptEdition', edition: await loadEdition(log, CONVERSATION, EDITION) }], by))
-  })
-
-const revert = (folder: string): Promise<void> => withLog(folder, async (log) => { rightOf(await revertEdition({ log, conversations: createConversations({ log, clock }) }, CONVERSATION, by)) })
-
 export interface EditionStory {
   readonly report: EditionReport
   /** The context before the edition, with it, and after it was put back. */
@@ -108,25 +55,27 @@ export async function edition(say: (line: string) => void = console.log): Promis
       await ledger.settled(CONVERSATION)
     }
     const before = await shown()
+
+    // What a policy would come to is told before anything is made: nothing is recorded, and no model is asked.
+    const tried = await ledger.whatIf([CONVERSATION], { policies: [{ name: 'twice the window', settings: { modelMaxTokens: 4_000 } }] })
+    for (const { name, courses } of tried.rows) for (const { cycles, tokensSent } of courses) say(`${name}: ${String(cycles)} cycles, ${String(tokensSent)} tokens sent`)
     await ledger.close()
 
-    await replay(folder, careful)
+    // The summarizer that a ledger is opened with is the one that writes its editions.
     ledger = await openLedger({ store: folder, summarizer: careful })
-    const compared = await ledger.editions.compare([CONVERSATION], EDITION)
+    const { editionId, ended } = await ledger.editions.replay({ conversations: [CONVERSATION] })
+    if (ended !== 'done') throw new Error(`the replay ended: ${ended}`)
+    const compared = await ledger.editions.compare([CONVERSATION], editionId)
     const report = compared.conversations[0]?.report
     if (report === undefined) throw new Error('nothing was compared')
     for (const { kind, total, against, edition: kept, gained } of report.losses) say(`${kind}: ${String(against.kept)} of ${String(total)} kept before, ${String(kept.kept)} now${gained.kept.items[0] === undefined ? '' : `, such as ${gained.kept.items[0].text}`}`)
-    await ledger.close()
 
-    await adopt(folder)
-    ledger = await openLedger({ store: folder, summarizer: careful })
+    await ledger.editions.adopt(CONVERSATION, editionId)
     const adopted = await shown()
     const proof = await ledger.verify(CONVERSATION)
     say(`adopted: the context says "Never deploy" ${adopted.includes('Never deploy') ? 'now' : 'still not'}; ${proof.ok ? 'nothing was lost' : `${String(proof.problems.length)} problems`}`)
-    await ledger.close()
 
-    await revert(folder)
-    ledger = await openLedger({ store: folder, summarizer: chatty })
+    await ledger.editions.revert(CONVERSATION, editionId)
     const reverted = await shown()
     say(`reverted: the context is ${reverted === before ? 'what it was' : 'another'}`)
     await ledger.close()

@@ -1,7 +1,7 @@
 /**
  * The editions of conversations: what each is made with, how far it has seen its conversation, what it has bought, and which is in force.
  *
- * A handler reads nothing and so cannot count: an edition's batches and summaries have a row each, and `queries.ts` counts them at the time of
+ * A handler reads nothing and so cannot count: an edition's batches, summaries and failures have a row each, and `queries.ts` counts them at the time of
  * asking. Which edition is in force is said by one row a conversation, because the fact that adopts one does not name the one before it.
  */
 import type { FactData, RecordedFact, SummarizerFacts, TakeoverType } from '../../src/domain/events.js'
@@ -57,7 +57,16 @@ const summaries: Table = {
     /** Null where the model did not say. */
     prompt_tokens: 'int4',
     completion_tokens: 'int4',
+    prompt_name: 'text',
+    prompt_sha256: 'text',
   },
+  key: ['conversation_id', 'edition_id', 'revision'],
+  indexes: [],
+}
+
+const failures: Table = {
+  name: 'edition_failures',
+  columns: { conversation_id: 'text', edition_id: 'text', revision: 'int8' },
   key: ['conversation_id', 'edition_id', 'revision'],
   indexes: [],
 }
@@ -112,7 +121,7 @@ function started(fact: RecordedFact<'EditionStarted'>, edition: EditionSubject):
   ]
 }
 
-const summaryRow = (fact: RecordedFact, edition: EditionSubject, { reused, usage }: SummarizerFacts): RowChange => ({
+const summaryRow = (fact: RecordedFact, edition: EditionSubject, { reused, usage, prompt }: SummarizerFacts): RowChange => ({
   op: 'put',
   table: summaries.name,
   row: {
@@ -121,6 +130,8 @@ const summaryRow = (fact: RecordedFact, edition: EditionSubject, { reused, usage
     reused: reused === true,
     prompt_tokens: usage?.promptTokens ?? null,
     completion_tokens: usage?.completionTokens ?? null,
+    prompt_name: prompt.name,
+    prompt_sha256: prompt.sha256,
   },
 })
 
@@ -139,8 +150,8 @@ const putInForce = (fact: RecordedFact<TakeoverType>): RowChange => ({
 
 export const editionsProjection: Projection = {
   name: 'editions',
-  version: 1,
-  tables: [editions, batches, summaries, inForce],
+  version: 2,
+  tables: [editions, batches, summaries, failures, inForce],
   handlers: {
     EditionStarted: inEdition(started),
     EditionAdvanced: inEdition((fact, edition) => [told(fact, edition, { seen_revision: fact.data.conversationRevision })]),
@@ -158,7 +169,7 @@ export const editionsProjection: Projection = {
       const { cycle, carried, tokensAfter } = fact.data
       return [told(fact, edition, { cycles: cycle, messages_compressed: carried.messagesCompressed, tokens_after: tokensAfter })]
     }),
-    CompactionFailed: onlyTold,
+    CompactionFailed: inEdition((fact, edition) => [{ op: 'put', table: failures.name, row: { ...keyOf(edition), revision: fact.revision } }, told(fact, edition)]),
     CompactionCouldNotHelp: onlyTold,
     EditionAdopted: inConversation((fact) => {
       const edition = { conversationId: subjectOfFact(fact).conversationId, editionId: fact.data.editionId }

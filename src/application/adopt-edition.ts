@@ -114,9 +114,9 @@ async function catchUpReplay(deps: AdoptDependencies, { conversationId, editionI
     goOn: () => !held.isLost() && !stop.signal.aborted,
     wait: (ms) => (deps.wait ?? waitFor)(ms, stop.signal),
   })
-  const recall = await recallSummaries(deps.log, conversationId, await editionStreams(deps.log))
+  const recall = recallSummaries(deps.log, conversationId, () => editionStreams(deps.log))
   const replayDeps: ReplayDependencies = { ...deps, recall, summarizer: payer.paying(deps.summarizer) }
-  const opened = await openReplay(replayDeps, plan.right, { recording: true, signal: stop.signal, goOn: () => isOwn && !held.isLost() })
+  const opened = await openReplay(replayDeps, plan.right, { recording: true, signal: stop.signal, mayBuy: isOwn, goOn: () => !held.isLost() })
   return E.map((replay: ConversationReplay) => ({ replay, isOwn, wouldBe }))(opened)
 }
 

@@ -16,5 +16,11 @@ export async function editionStreams(log: Log): Promise<EditionStreams> {
   return found
 }
 
+/** The same, looked for when it is first asked, and then never again. */
+export function editionStreamsOnce(log: Log): () => Promise<EditionStreams> {
+  let found: Promise<EditionStreams> | undefined
+  return () => (found ??= editionStreams(log))
+}
+
 /** The streams that hold summaries of a conversation; its own, which also has its messages, is the first. */
 export const streamsOf = (conversationId: string, editions: EditionStreams): readonly string[] => [conversationStream(conversationId), ...(editions.get(conversationId) ?? [])]

@@ -6,7 +6,7 @@ import { either as E } from 'fp-ts'
 import { isWithoutModel } from '../domain/prices.js'
 import type { Amount } from '../ports/spending.js'
 import type { Summarizer } from '../ports/summarizer.js'
-import { editionStreams } from './conversation-streams.js'
+import { editionStreamsOnce } from './conversation-streams.js'
 import { editionIdOf, planEdition } from './edition-plan.js'
 import { costMicros, type Price } from './paid-answers.js'
 import { recallSummaries } from './recall-summaries.js'
@@ -67,7 +67,7 @@ export async function estimateReplay(deps: ReplayAllDependencies, { conversation
   const editionId = editionIdOf({ ...deps, settings })
   const counts: Counts = { calls: 0, promptTokens: 0, completionTokens: 0, reused: 0 }
   const failures: ReplayEstimate['failures'][number][] = []
-  const streams = await editionStreams(deps.log)
+  const streams = editionStreamsOnce(deps.log)
   let [upToDate, messages, messagesOf] = [0, 0, 0]
   const ids = [...new Set(conversationIds)]
   for (const conversationId of ids) {
@@ -79,7 +79,7 @@ export async function estimateReplay(deps: ReplayAllDependencies, { conversation
       failures.push({ conversationId, failure: plan.left })
       continue
     }
-    const recall = await recallSummaries(deps.log, conversationId, streams)
+    const recall = recallSummaries(deps.log, conversationId, streams)
     const opened = await openReplay(
       {
         ...deps,

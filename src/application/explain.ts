@@ -6,9 +6,10 @@
  * read once, and the rest of the conversation only where something is missing in it.
  */
 import { either as E } from 'fp-ts'
+import type { Batch } from '../domain/batch.js'
 import type { Conversation } from '../domain/conversation.js'
 import { editDistance } from '../domain/edit-distance.js'
-import { closingTypes, type FactData, type RecordedFact, type Sections, type SummarizerFacts, type TakeoverType, type Trigger } from '../domain/events.js'
+import { closingTypes, type FactData, type RecordedFact, type SummarizerFacts, type TakeoverType, type Trigger } from '../domain/events.js'
 import type { Match } from '../domain/find-line.js'
 import { conversationStream, editionStream, messageEventId, promptStream } from '../domain/ids.js'
 import { toChatMessage, type ChatMessage } from '../domain/message.js'
@@ -69,18 +70,7 @@ export interface ChunkOrigin {
 }
 
 /** A batch with all that it was made of. */
-export interface BatchOrigin {
-  readonly batchId: string
-  readonly label: string
-  readonly depth: number
-  readonly startTime: string
-  readonly endTime: string
-  readonly messageCount: number
-  readonly firstRevision: bigint
-  readonly lastRevision: bigint
-  readonly tokens: number
-  readonly content: string
-  readonly sections?: Sections
+export interface BatchOrigin extends Omit<Batch, 'revision' | 'origin'> {
   /** Now: in the view, active and not in it, or not active: a deeper one, another edition or what was undone took its place. */
   readonly state: 'shown' | 'active' | 'retired'
   readonly recorded: RecordedAt

@@ -70,14 +70,20 @@ function resultOf(fact: RecordedFact): SummaryResult | undefined {
   return { summary, ...(sections === undefined ? {} : { sections }), summarizer: { ...fact.data.summarizer, reused: true } }
 }
 
-/** Looks through a conversation's streams once. */
-export async function recallSummaries(log: Log, conversationId: string, editions: EditionStreams): Promise<Recall> {
+async function lookThrough(log: Log, conversationId: string, editions: EditionStreams): Promise<Summaries> {
   const summaries = new Summaries()
   for (const stream of streamsOf(conversationId, editions)) {
     for await (const stored of log.store.readStream(stream)) if (TELLING.has(stored.type)) summaries.see(await decodeFact(stored, log.bodies))
   }
+  return summaries
+}
+
+/** Looks through a conversation's streams once, and not before something is to be bought: an edition that is whole is adopted without. */
+export function recallSummaries(log: Log, conversationId: string, editions: () => Promise<EditionStreams>): Recall {
+  let looked: Promise<Summaries> | undefined
   return async ({ requestHash }) => {
-    const place = summaries.placeOf(requestHash)
+    looked ??= editions().then((streams) => lookThrough(log, conversationId, streams))
+    const place = (await looked).placeOf(requestHash)
     if (place === undefined) return undefined
     const [stored]: (StoredEvent | undefined)[] = await log.store.readRevisions(place.stream, [place.revision])
     return stored === undefined ? undefined : resultOf(await decodeFact(stored, log.bodies))

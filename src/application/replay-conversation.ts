@@ -17,6 +17,7 @@ import { createEditionConversation } from './edition-conversations.js'
 import { decodeFact } from './facts.js'
 import type { CommandFailure } from './handle-command.js'
 import { loadEdition, type Log } from './load-conversation.js'
+import { streamOf } from './record-facts.js'
 import type { RegisterPrompt } from './register-prompt.js'
 import type { StepDependencies } from './summarize-step.js'
 
@@ -37,6 +38,8 @@ export interface ReplayOptions {
   readonly signal?: AbortSignal
   /** Asked before each call and behind each message: false ends the replay there, with what is recorded. Calls under way end by themselves. */
   readonly goOn?: () => boolean
+  /** False: it ends where a summary is wanted that is not there. */
+  readonly mayBuy?: boolean
   /** Hears of each message that was seen, and of the state then. */
   readonly onMessage?: (state: Conversation) => void
 }
@@ -80,14 +83,15 @@ export async function isDropped(log: Log, conversationId: string, editionId: str
  * The chunks at the end of an edition's stream that no cycle has archived yet, with the failures between them: what was being made when it was
  * cut off. A plan that finds a chunk recorded may fold less than one that has still to buy it, so they are decided once more and found there.
  */
-async function unfinishedOf(log: Log, conversationId: string, editionId: string): Promise<RecordedFact[]> {
+async function unfinishedOf(log: Log, edition: Conversation): Promise<RecordedFact[]> {
   const found: RecordedFact[] = []
-  for await (const stored of log.store.readStream(editionStream(editionId, conversationId), { direction: 'backwards' })) {
+  for await (const stored of log.store.readStream(streamOf(edition), { direction: 'backwards' })) {
     if (stored.type !== 'ChunkSummarized' && stored.type !== 'CompactionFailed' && stored.type !== 'EditionCompared') break
     found.push(await decodeFact(stored, log.bodies))
   }
-  // Comparisons alone are nothing that was being made.
-  return found.some(({ type }) => type === 'ChunkSummarized') ? found.toReversed() : []
+  // Comparisons alone are nothing that was being made; nor are chunks ahead of need, where with them nothing is due and nothing failed.
+  const isCutOff = found.some(({ type }) => type === 'ChunkSummarized') && (found.some(({ type }) => type === 'CompactionFailed') || isCompactionDue(edition, 'ahead'))
+  return isCutOff ? found.toReversed() : []
 }
 
 /** Opens an edition of a conversation, new or recorded before, to be made. */
@@ -96,9 +100,10 @@ export async function openReplay(deps: ReplayDependencies, plan: EditionPlan, op
   const { conversationId } = plan.conversation
   const correlationId = clock.newId()
   const provenance: Provenance = { actor, correlationId, causationId: correlationId }
-  const unfinished = await unfinishedOf(log, conversationId, plan.editionId)
+  const whole = await loadEdition(log, conversationId, plan.editionId)
+  const unfinished = await unfinishedOf(log, whole)
   const first = unfinished[0]?.revision
-  const recorded = await loadEdition(log, conversationId, plan.editionId, first === undefined ? undefined : first - 1n)
+  const recorded = first === undefined ? whole : await loadEdition(log, conversationId, plan.editionId, first - 1n)
   const edition = createEditionConversation({ log, clock, recording: options.recording }, recorded, recorded.horizon, unfinished)
   if (recorded.configuration === undefined || (await isDropped(log, conversationId, plan.editionId))) {
     const pinned = [...plan.conversation.kept, ...plan.conversation.window].flatMap((message) => (message.pinned ? [message.revision] : []))
@@ -110,8 +115,8 @@ export async function openReplay(deps: ReplayDependencies, plan: EditionPlan, op
 
   async function due(): Promise<Replayed> {
     if (!isCompactionDue(edition.state(), 'ahead')) return { kind: 'done' }
-    const { signal, goOn } = options
-    const run = await compact(conversationId, 'ahead', { ...(signal === undefined ? {} : { signal }), ...(goOn === undefined ? {} : { goOn }) })
+    const { signal, goOn, mayBuy = true } = options
+    const run = await compact(conversationId, 'ahead', { ...(signal === undefined ? {} : { signal }), goOn: () => mayBuy && goOn?.() !== false })
     spent.calls += run.calls
     spent.tokens += run.tokensSpent
     spent.summaries += run.summaries

@@ -8,7 +8,7 @@ import type { Claims } from '../ports/claims.js'
 import type { Amount, NoRoom, Spending, SpendingBound } from '../ports/spending.js'
 import type { Summarizer } from '../ports/summarizer.js'
 import type { CompactFailure } from './compact.js'
-import { editionStreams, type EditionStreams } from './conversation-streams.js'
+import { editionStreamsOnce, type EditionStreams } from './conversation-streams.js'
 import { EDITION_CLAIM_MS, holdEdition, type HeldEdition } from './edition-claim.js'
 import { editionIdOf, planEdition, type EditionMakers } from './edition-plan.js'
 import { UnreadableEventError } from './facts.js'
@@ -136,11 +136,12 @@ class ReplayRun {
   private readonly end = new AbortController()
   private ended: Replay['ended'] = 'done'
   private noRoom: Replay['noRoom']
-  private streams: EditionStreams = new Map()
+  private readonly streams: () => Promise<EditionStreams>
 
   constructor(private readonly deps: ReplayAllDependencies, private readonly request: ReplayRequest) {
     this.editionId = editionIdOf({ ...deps, settings: request.settings })
     this.owner = deps.clock.newId()
+    this.streams = editionStreamsOnce(deps.log)
     const conversationIds = [...new Set(request.conversationIds)]
     this.places = conversationIds.map((conversationId) => ({ conversationId, outcome: undefined, messages: 0, messagesOf: 0, from: 0, summaries: 0, reused: 0 }))
     this.payer = createPayer({
@@ -203,7 +204,7 @@ class ReplayRun {
     const conversation = await deps.conversations.load(place.conversationId)
     const plan = planEdition(this.editionId, conversation, { ...deps, settings })
     if (E.isLeft(plan)) return { kind: 'stopped', failure: plan.left }
-    const recall = await recallSummaries(deps.log, place.conversationId, this.streams)
+    const recall = recallSummaries(deps.log, place.conversationId, this.streams)
     const own = new AbortController()
     const goOn = (): boolean => !this.stop.signal.aborted && !held.isLost()
     const paying = this.payer.paying(deps.summarizer)
@@ -291,7 +292,6 @@ class ReplayRun {
     request.signal?.addEventListener('abort', asked, { once: true })
     try {
       for (const place of this.places) place.messagesOf = (await deps.conversations.load(place.conversationId)).messagesAppended
-      this.streams = await editionStreams(deps.log)
       await this.all(this.places, 0)
       const busy = this.places.filter(({ outcome }) => outcome?.kind === 'busy')
       await this.all(busy, BUSY_WAIT_MS)

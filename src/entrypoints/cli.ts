@@ -6,7 +6,7 @@
 import { stripVTControlCharacters } from 'node:util'
 import { Ended, EXIT, tell } from './cli/errors.js'
 import { overview, version } from './cli/help.js'
-import { line, note, noteColours, OutputClosed, watchOutput } from './cli/output.js'
+import { line, note, noteColours, OutputClosed, shown, watchOutput } from './cli/output.js'
 
 /** Says what went wrong; gives the exit status. */
 async function report(error: unknown, asJson: boolean): Promise<number> {
@@ -15,7 +15,7 @@ async function report(error: unknown, asJson: boolean): Promise<number> {
   const { exitCode, kind, message } = await tell(error)
   if (asJson) note(JSON.stringify({ error: { kind, message } }))
   else {
-    note(`${noteColours.red('error:')} ${stripVTControlCharacters(message)}`)
+    note(`${noteColours.red('error:')} ${shown(stripVTControlCharacters(message))}`)
     if (exitCode === EXIT.bug) note('This is a bug in context-ledger. CONTEXT_LEDGER_DEBUG=1 shows where it happened.')
     else if (kind === 'Usage') note('`context-ledger --help` lists the commands, and `--help` behind a command its flags.')
   }

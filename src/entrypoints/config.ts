@@ -56,12 +56,17 @@ export interface Config extends Values {
 
 const bad = (where: string, detail: string): InputError => new InputError('BadConfig', `${where} ${detail}`)
 
-/** Reads a file that a setting names; `what` says which, where it cannot be read. */
+function unreadable(error: unknown): string {
+  const code = codeOf(error)
+  return code === 'ENOENT' ? 'does not exist' : code === 'EISDIR' ? 'is a folder' : code === 'ERR_ENCODING_INVALID_ENCODED_DATA' ? 'is no text in UTF-8' : `cannot be read: ${sentenceOf(error)}`
+}
+
+/** Reads a file that a setting names; `what` says which, where it cannot be read. Bytes that are no text would go to a model, and into the log, as something else. */
 async function readNamed(path: string, what: string): Promise<string> {
   try {
-    return await readFile(path, 'utf8')
+    return new TextDecoder('utf-8', { fatal: true }).decode(await readFile(path))
   } catch (error) {
-    throw bad(what, codeOf(error) === 'ENOENT' ? `names ${path}, which does not exist` : `names ${path}, which cannot be read: ${sentenceOf(error)}`)
+    throw bad(what, `names ${path}, which ${unreadable(error)}`)
   }
 }
 
@@ -150,8 +155,12 @@ async function policyOf({ flags, cwd }: ConfigSources, file: ConfigFile | undefi
   throw bad(origins.get(key ?? '') ?? 'policy', detail)
 }
 
+/** A flag that is given twice counts as it was given last, as in `given.ts`. */
+const lastGiven = (flags: Flags): Flags => Object.fromEntries(Object.entries(flags).map(([name, value]: [string, unknown]) => [name, Array.isArray(value) ? value.at(-1) : value]))
+
 /** Everything that was set, checked. */
-export async function loadConfig(sources: ConfigSources, options: { readonly writes: boolean }): Promise<Config> {
+export async function loadConfig(given: ConfigSources, options: { readonly writes: boolean }): Promise<Config> {
+  const sources: ConfigSources = { ...given, flags: lastGiven(given.flags) }
   const file = await readConfigFile(sources)
   const found = new Map(settings.flatMap((setting) => {
     const value = find(setting, sources, file)
@@ -210,7 +219,9 @@ async function promptOf(config: Config, given: string, { promptName, registered 
   const isFile = await access(path).then(() => true, () => false)
   const known = isFile ? undefined : await registered?.(given)
   if (known !== undefined) return { name: known.name, text: known.text }
-  const template = await readNamed(path, config.origins['prompt'] ?? 'prompt')
+  const origin = config.origins['prompt'] ?? 'prompt'
+  if (!isFile) throw bad(origin, `names ${path}, which does not exist${registered === undefined ? '' : `, and no prompt of this ledger has the name or the hash "${given}"; \`context-ledger prompts\` lists them`}`)
+  const template = await readNamed(path, origin)
   if (template.trim() === '') throw new InputError('BadConfig', `the prompt ${path} has no text`)
   return { name: promptName ?? (basename(path, extname(path)) || 'prompt'), text: template }
 }

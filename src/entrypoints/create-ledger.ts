@@ -9,7 +9,7 @@ import { createProjectionRunner } from '../../projections/runner.js'
 import { originOf } from '../application/against-manifest.js'
 import { createAppendMessages } from '../application/append-messages.js'
 import { createCompact, isCompactionDue, type Compaction } from '../application/compact.js'
-import { createCompareEditions } from '../application/compare-editions.js'
+import { createCompareEditions, IN_FORCE } from '../application/compare-editions.js'
 import { createCompactionWorker } from '../application/compaction-worker.js'
 import { createCompress } from '../application/compress.js'
 import { differenceBetween } from '../application/difference.js'
@@ -295,18 +295,14 @@ export function createLedger(parts: LedgerParts): Ledger {
   const compare = createCompareEditions({ log, clock, claims: parts.claims, search: { index, ...(embedding === undefined ? {} : { embedding }) }, actor })
   const whatIf = createWhatIf({ log, clock, extractive: parts.standIn })
 
-  const compareEditions: EditionsCompared['compare'] = async (conversationIds, editionId, { waitFor, timeout, ...given } = {}) => {
-    open()
-    // Messages are searched for evidence alone.
-    if (given.questions !== undefined) await caughtUp({ ...(waitFor === undefined ? {} : { waitFor }), ...(timeout === undefined ? {} : { timeout }) })
-    return valueOf(await compare({ conversationIds: conversationIds === 'all' ? undefined : conversationIds, editionId, ...given }), fail)
-  }
-
   async function allConversations(): Promise<string[]> {
     const ids: string[] = []
     for await (const id of conversationsOfLog(log)) ids.push(id)
     return ids
   }
+
+  /** Brings the rows to the head of the log, whoever recorded what is there and whoever keeps them. */
+  const caughtUpToHead = async (): Promise<void> => { await caughtUp(workers === 'elsewhere' ? { waitFor: await log.store.head() } : {}) }
 
   const verify = createVerify({
     log,
@@ -317,18 +313,26 @@ export function createLedger(parts: LedgerParts): Ledger {
         projections,
         everyConversation,
         factsFrom: (conversationId, seen) => factsFrom(log, conversationId, seen),
-        catchUp: async () => { await caughtUp(workers === 'elsewhere' ? { waitFor: await log.store.head() } : {}) },
+        catchUp: caughtUpToHead,
       }),
   })
 
-  const { editions, prompts } = createEditions({
-    log, clock, conversations, summarizer, persona: parts.persona, registerPrompt, actor, claims: parts.claims, spending: parts.spending, existing,
+  const { editions, prompts, editionNamed } = createEditions({
+    log, db, caughtUp: caughtUpToHead, clock, conversations, summarizer, persona: parts.persona, registerPrompt, actor, claims: parts.claims, spending: parts.spending, existing,
     provenance: () => provenance(),
     onRecorded: ({ position }) => {
       if (position !== undefined && position > ownPosition) ownPosition = position
       follow()
     },
   })
+
+  const compareEditions: EditionsCompared['compare'] = async (conversationIds, editionId, { waitFor, timeout, ...given } = {}) => {
+    open()
+    // Messages are searched for evidence alone.
+    if (given.questions !== undefined) await caughtUp({ ...(waitFor === undefined ? {} : { waitFor }), ...(timeout === undefined ? {} : { timeout }) })
+    const against = given.against === undefined || given.against === IN_FORCE ? {} : { against: await editionNamed(given.against) }
+    return valueOf(await compare({ conversationIds: conversationIds === 'all' ? undefined : conversationIds, editionId: await editionNamed(editionId), ...given, ...against }), fail)
+  }
 
   return {
     editions: { ...editions, compare: compareEditions },
@@ -382,7 +386,7 @@ export function createLedger(parts: LedgerParts): Ledger {
     async verify(conversationId, given = {}) {
       if (conversationId !== undefined) await existing(conversationId)
       // The proof is of everything that is recorded, whoever recorded it.
-      await caughtUp(workers === 'elsewhere' ? { waitFor: await log.store.head() } : {})
+      await caughtUpToHead()
       return verify(conversationId, given)
     },
     async explain(conversationId, given = {}) {

@@ -1,8 +1,8 @@
 /** Editions and prompts as the library offers them: parsed, handed to the use cases, and thrown where these say no. */
+import { editionById, editionIds, listEditions, type EditionOfConversation as EditionRow, type EditionSummary } from '../../projections/editions/queries.js'
 import { adoptEdition, dropEdition, type AdoptDependencies } from '../application/adopt-edition.js'
 import { estimateReplay, type ReplayEstimate } from '../application/estimate-replay.js'
 import type { Handled } from '../application/handle-command.js'
-import { listEditions, type Edition } from '../application/list-editions.js'
 import { listPrompts, promptMeant, type RegisteredPrompt } from '../application/list-prompts.js'
 import type { Paid, Price } from '../application/paid-answers.js'
 import { revertEdition } from '../application/put-back.js'
@@ -11,15 +11,33 @@ import { conversationsOfLog } from '../application/verify.js'
 import type { Provenance } from '../domain/codec.js'
 import type { Conversation } from '../domain/conversation.js'
 import { editDistance } from '../domain/edit-distance.js'
+import { conversationStream, editionStream } from '../domain/ids.js'
 import { parsePolicySettings, type PolicySettings } from '../domain/policy.js'
 import type { Conversations } from '../application/handle-command.js'
-import type { SpendingBound } from '../ports/spending.js'
+import type { Amount, SpendingBound } from '../ports/spending.js'
+import type { Sql } from '../ports/sql.js'
 import { valueOf } from './ledger.js'
 import { LedgerError, problem } from './problem.js'
 
-export type { Edition, EditionOfConversation } from '../application/list-editions.js'
 export type { ReplayedConversation } from '../application/replay.js'
 export type { Paid, Price, RegisteredPrompt, Replay, ReplayEstimate, ReplayProgress }
+
+/** An edition over all its conversations: what made it, how many of them are in which state, what it came to. */
+export interface Edition extends EditionSummary {
+  /** What was spent on it, failed and lost calls included. */
+  readonly spent: Amount
+}
+
+/** The edition of one conversation. */
+export interface EditionOfConversation extends EditionRow {
+  /** The conversation's last fact; the edition is whole where that is the last one that it has seen. */
+  readonly conversationHead: bigint
+}
+
+/** An edition, conversation by conversation. */
+export interface EditionInFull extends Edition {
+  readonly conversations: readonly EditionOfConversation[]
+}
 
 /** Which conversations, under which settings. The summarizer and the persona are those of the ledger. */
 export interface EditionRequest {
@@ -69,10 +87,10 @@ export interface Editions {
    * are until the edition is adopted. Failures of single conversations are in what it returns, and are not thrown.
    */
   replay(options: ReplayOptions): Promise<Replay>
-  /** Every edition with its conversations, the newest first. */
+  /** Every edition, the newest first. */
   list(): Promise<readonly Edition[]>
-  /** One edition; the beginning of its id is enough. */
-  show(editionId: string): Promise<Edition>
+  /** One edition, conversation by conversation; the beginning of its id is enough. */
+  show(editionId: string): Promise<EditionInFull>
   /**
    * Puts an edition into force in a conversation: its batches, window and configuration, by a fact. What was appended since the replay is caught
    * up first, by the edition's own summarizer where something is to be bought: the ledger has to be opened with it, and `policy` to be the same.
@@ -92,6 +110,10 @@ export interface Prompts {
 }
 
 export interface EditionsParts extends Omit<AdoptDependencies, 'conversations'> {
+  /** Where the read models are. */
+  readonly db: Sql
+  /** Brings the read models to the head of the log. */
+  readonly caughtUp: () => Promise<void>
   readonly conversations: Conversations
   /** A conversation that is there; throws where there is none. */
   readonly existing: (conversationId: string) => Promise<Conversation>
@@ -119,8 +141,8 @@ export function nearest(given: string, known: readonly string[]): string | undef
 }
 
 /** Builds the two parts of the ledger that are about editions. */
-export function createEditions(parts: EditionsParts): { readonly editions: Editions; readonly prompts: Prompts } {
-  const { log, conversations } = parts
+export function createEditions(parts: EditionsParts): { readonly editions: Editions; readonly prompts: Prompts; readonly editionNamed: (given: string) => Promise<string> } {
+  const { log, db, conversations, spending } = parts
   const settingsOf = (policy: PolicySettings | undefined): PolicySettings | undefined => (policy === undefined ? undefined : valueOf(parsePolicySettings(policy), problem))
 
   /** A conversation that is there; a misspelt id is told with the one that may have been meant. */
@@ -146,19 +168,36 @@ export function createEditions(parts: EditionsParts): { readonly editions: Editi
   }
 
   /** The whole id of an edition, from its beginning; a misspelt one is told with the one that may have been meant. */
-  async function editionNamed(given: string): Promise<Edition> {
-    const editions = await listEditions(parts)
-    const found = editions.filter(({ editionId }) => given !== '' && editionId.startsWith(given))
+  async function editionNamed(given: string): Promise<string> {
+    await parts.caughtUp()
+    const ids = await editionIds(db)
+    const found = ids.filter((editionId) => given !== '' && editionId.startsWith(given))
     const [only] = found
     if (only !== undefined && found.length === 1) return only
-    const near = nearest(given, editions.map(({ editionId }) => editionId))
-    if (found.length > 1) throw bad('edition', `"${given}" is the beginning of several: ${found.map(({ editionId }) => editionId).join(', ')}`)
-    throw bad('edition', `"${given}" is none that is recorded here${near === undefined ? '' : `: did you mean ${near}?`}`)
+    if (found.length > 1) throw bad('edition', `"${given}" is the beginning of several: ${found.join(', ')}`)
+    const near = nearest(given, ids)
+    throw problem({ kind: 'NoSuchEdition', editionId: given, ...(near === undefined ? {} : { nearest: near }) })
   }
 
-  /** Without a list of all, where the id is whole and of this conversation. */
+  /** Without the read model, where the id is whole and of this conversation. One with a dash would reach into another conversation's streams. */
   async function idNamed(given: string, conversationId: string): Promise<string> {
-    return (await log.store.streamRevision(`edition-${given}-${conversationId}`)) >= 0n ? given : (await editionNamed(given)).editionId
+    return !given.includes('-') && (await log.store.streamRevision(editionStream(given, conversationId))) >= 0n ? given : await editionNamed(given)
+  }
+
+  async function list(editionId?: string): Promise<readonly Edition[]> {
+    await parts.caughtUp()
+    const editions: Edition[] = []
+    for (const edition of await listEditions(db, editionId)) editions.push({ ...edition, spent: await spending.spentOn(edition.editionId) })
+    return editions
+  }
+
+  async function show(given: string): Promise<EditionInFull> {
+    const editionId = await editionNamed(given)
+    const [edition] = await list(editionId)
+    if (edition === undefined) throw problem({ kind: 'NoSuchEdition', editionId })
+    const found: EditionOfConversation[] = []
+    for (const row of await editionById(db, editionId)) found.push({ ...row, conversationHead: await log.store.streamRevision(conversationStream(row.conversationId)) })
+    return { ...edition, conversations: found }
   }
 
   function putIntoForce(handled: Handled, editionId: string): PutIntoForce {
@@ -170,6 +209,7 @@ export function createEditions(parts: EditionsParts): { readonly editions: Editi
   }
 
   return {
+    editionNamed,
     editions: {
       async estimate({ conversations: asked, policy, price, signal }) {
         return await estimateReplay(parts, { conversationIds: await idsOf(asked), settings: settingsOf(policy), price, signal })
@@ -178,8 +218,8 @@ export function createEditions(parts: EditionsParts): { readonly editions: Editi
         if (concurrency !== undefined && !(Number.isSafeInteger(concurrency) && concurrency > 0)) throw bad('concurrency', 'must be a whole number above 0')
         return await replay(parts, { conversationIds: await idsOf(asked), settings: settingsOf(policy), bound: boundOf(bound, price), price, concurrency, signal, onProgress })
       },
-      list: () => listEditions(parts),
-      show: editionNamed,
+      list: () => list(),
+      show,
       async adopt(conversationId, given, { policy, price, ...bound } = {}) {
         await known(conversationId)
         const editionId = await idNamed(given, conversationId)

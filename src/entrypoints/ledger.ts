@@ -25,7 +25,7 @@ import type { Charge, Cost, PriceTable } from '../domain/prices.js'
 import type { ModelUse } from '../domain/tally.js'
 import type { LogOrigin, Manifest, StreamHead } from '../ports/manifest.js'
 import type { AgentTool } from './agent-tools.js'
-import type { AdoptOptions, Edition, EditionBound, EditionOfConversation, EditionRequest, Editions, Paid, Price, Prompts, PutIntoForce, RegisteredPrompt, Replay, ReplayedConversation, ReplayEstimate, ReplayOptions, ReplayProgress } from './editions.js'
+import type { AdoptOptions, Edition, EditionBound, EditionInFull, EditionOfConversation, EditionRequest, Editions, Paid, Price, Prompts, PutIntoForce, RegisteredPrompt, Replay, ReplayedConversation, ReplayEstimate, ReplayOptions, ReplayProgress } from './editions.js'
 
 export interface AppendOptions {
   /** Settings to go by from now on, over those of the ledger and those that are recorded. */
@@ -204,7 +204,7 @@ export interface Ledger {
   close(): Promise<void>
 }
 
-export type { AdoptOptions, Edition, EditionBound, EditionOfConversation, EditionRequest, Editions, Paid, Price, Prompts, PutIntoForce, RegisteredPrompt, Replay, ReplayedConversation, ReplayEstimate, ReplayOptions, ReplayProgress }
+export type { AdoptOptions, Edition, EditionBound, EditionInFull, EditionOfConversation, EditionRequest, Editions, Paid, Price, Prompts, PutIntoForce, RegisteredPrompt, Replay, ReplayedConversation, ReplayEstimate, ReplayOptions, ReplayProgress }
 export type { BatchOrigin, ChunkOrigin, CycleOrigin, Explanation, ExplainOptions, LineSource, OriginalMessage, PromptText, RecordedAt, TakeoverOrigin }
 export type { Charge, ConversationStats, Cost, ModelUse, PriceTable, Stats }
 export type { AgentTool, ChatMessage, Compaction, Compressed, Context, ContextAsOf, ConversationSummary, Difference, LiveMessages, LogOrigin, Manifest, MessageInput, Problem, SearchHit, StreamHead, Verification, VerifyOptions, VerifyProgress, ViewName }

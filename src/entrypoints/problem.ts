@@ -28,6 +28,7 @@ export type Failure =
   | CompareFailure
   | EditionFailure
   | ReplayFailure
+  | { readonly kind: 'NoSuchEdition'; readonly editionId: string; readonly conversationId?: string | undefined; readonly nearest?: string }
   | { readonly kind: 'NoSuchPrompt'; readonly which: string; readonly nearest?: string }
   | BadMessage
   | LeadingTooLarge
@@ -70,7 +71,7 @@ function describe(failure: Failure): readonly [Fault, string] {
     case 'NotConfigured':
       return ['state', 'the conversation has no configuration yet: append a message first']
     case 'NoSuchConversation':
-      return ['input', `there is no conversation "${failure.conversationId}" in this ledger${'nearest' in failure && failure.nearest !== undefined ? `: did you mean ${failure.nearest}?` : ''}`]
+      return ['input', `there is no conversation "${failure.conversationId}" in this ledger${'nearest' in failure && failure.nearest !== undefined ? ` (did you mean ${failure.nearest}?)` : ''}`]
     case 'NoSuchRevision':
       return ['input', `there is no revision ${String(failure.revision)} in conversation "${failure.conversationId}": its revisions go from 0 to ${String(failure.head)}`]
     case 'BeforeFirstFact':
@@ -112,14 +113,14 @@ function describe(failure: Failure): readonly [Fault, string] {
     case 'EditionOfAnother': {
       const { editionId, made: { strategy, provider, model, prompt } } = failure
       const by = `${strategy} with ${provider === 'none' ? 'no model' : model}${prompt === undefined ? '' : ` and the prompt ${prompt.name} (${prompt.sha256.slice(0, 12)})`}`
-      return ['input', `edition ${editionId} of "${failure.conversationId}" has messages to catch up with, and was made by ${by}; what is configured now would make edition ${failure.wouldBe}. Give the same summarizer, prompt, persona and policy as to the \`replay\` that made it`]
+      return ['input', `edition ${editionId} of "${failure.conversationId}" has messages to catch up with that want a summary, and was made by ${by}; what is configured now would make edition ${failure.wouldBe}. Give the same summarizer, prompt, persona and policy as to the \`replay\` that made it`]
     }
     case 'EditionUnfinished':
       return ['world', `edition ${failure.editionId} of "${failure.conversationId}" is not finished, and nothing was put into force: ${failure.failure === undefined ? 'there is no room in the bound on spending' : describe(failure.failure)[1]}. The same \`replay\` goes on where it ended`]
     case 'UnreadableLog':
       return ['data', failure.detail]
     case 'NoSuchPrompt':
-      return ['input', `there is no prompt "${failure.which}" in the registry${failure.nearest === undefined ? '' : `: did you mean ${failure.nearest}?`}; \`prompts\` lists them`]
+      return ['input', `there is no prompt "${failure.which}" in the registry${failure.nearest === undefined ? '' : ` (did you mean ${failure.nearest}?)`}; \`prompts\` lists them`]
     case 'NoSuchCycle':
       return ['input', failure.cycles === 0 ? `cycle ${String(failure.cycle)}: nothing was compacted here that could be undone` : `cycle ${String(failure.cycle)}: the cycles that can be undone are numbered up to ${String(failure.cycles)}`]
     case 'CycleOfEdition':
@@ -127,7 +128,7 @@ function describe(failure: Failure): readonly [Fault, string] {
     case 'UndoPassesHardLimit':
       return ['state', `cycle ${String(failure.cycle)} cannot be undone: with its messages back the context would have ${String(failure.tokens)} tokens, and the hard limit is ${String(failure.limit)}`]
     case 'NoSuchEdition':
-      return ['input', `there is no edition ${failure.editionId} of ${failure.conversationId === undefined ? 'any conversation' : `"${failure.conversationId}"`}: \`replay\` makes one, and \`editions list\` shows those that are there`]
+      return ['input', `there is no edition ${failure.editionId} of ${failure.conversationId === undefined ? 'any conversation' : `"${failure.conversationId}"`}${'nearest' in failure && failure.nearest !== undefined ? ` (did you mean ${failure.nearest}?)` : ''}: \`replay\` makes one, and \`editions list\` shows those that are there`]
     case 'EditionIsDropped':
       return ['state', `edition ${failure.editionId} of "${failure.conversationId}" was dropped: the same \`replay\` takes it up again`]
     case 'EditionBusy':
@@ -145,7 +146,7 @@ function describe(failure: Failure): readonly [Fault, string] {
     case 'SummarizerFailed':
       return ['world', `the summarizer failed (${failure.failure}): ${failure.detail}`]
     case 'NoSuchBatch':
-      return ['input', `there is no batch "${failure.batchId}" in conversation "${failure.conversationId}"${failure.nearest === undefined ? '' : `; did you mean ${failure.nearest}?`}`]
+      return ['input', `there is no batch "${failure.batchId}" in conversation "${failure.conversationId}"${failure.nearest === undefined ? '' : ` (did you mean ${failure.nearest}?)`}`]
     case 'NoSuchLine':
       return ['input', `the model never saw this line in conversation "${failure.conversationId}": no summary and no message of it has it, whatever its white space`]
     case 'ProjectionsBehind':

@@ -4,7 +4,6 @@ import { either as E } from 'fp-ts'
 import { createMemorySpending } from '../../src/adapters/memory/spending.js'
 import { undoCycles } from '../../src/application/put-back.js'
 import { editionStream } from '../../src/domain/ids.js'
-import { listEditions } from '../../src/application/list-editions.js'
 import type { ReplayProgress } from '../../src/application/replay.js'
 import { coverageProblems } from '../support/coverage.js'
 import { say, SMALL, talk } from '../support/conversations.js'
@@ -96,8 +95,7 @@ describe('a replay', () => {
     editor.summarizer.answer = () => undefined
     const second = await editor.replay({ conversationIds })
     expect(second.conversations.map(({ outcome }) => outcome.kind)).toEqual(['done', 'done', 'done'])
-    const [edition] = await listEditions({ ...harness, spending: editor.spending })
-    expect(edition).toMatchObject({ editionId: first.editionId, failures: 1, conversations: [{ conversationId: 'c1' }, { conversationId: 'c2', failures: 1 }, { conversationId: 'c3' }] })
+    expect((await harness.editionFacts(first.editionId, 'c2')).filter(({ type }) => type === 'CompactionFailed')).toHaveLength(1)
   })
 
   it('ends where every conversation would meet the failure', async () => {
@@ -210,7 +208,26 @@ describe('adopting an edition', () => {
     expect(refused).toMatchObject({ left: { kind: 'EditionOfAnother', editionId, made: { model: 'another', prompt: { name: 'scripted' } } } })
     expect(other.summarizer.calls).toEqual([])
     await createEditor(harness).replay()
+    // What came since asks for no summary yet.
+    await harness.appended(say(200))
     expect(E.isRight(await other.adopt(editionId))).toBe(true)
+    expect((await harness.restart().conversations.load(CONVERSATION)).messagesAppended).toBe(51)
+  })
+
+  it('takes chunks that were summarized ahead of need for what they are, wherever the replay ended', async () => {
+    let endedWithOne = 0
+    for (let messages = 24; messages < 36; messages += 1) {
+      // Nothing but messages: the last fact that the edition sees is the one that fills a chunk.
+      const harness = createHarness({ policy: SMALL })
+      await harness.appended(talk(messages))
+      const { editionId } = await createEditor(harness).replay()
+      if ((await harness.editionFacts(editionId)).at(-1)?.type === 'ChunkSummarized') endedWithOne += 1
+      const again = await createEditor(harness).replay()
+      expect(again.conversations[0]).toMatchObject({ outcome: { kind: 'done' }, summaries: 0, reused: 0 })
+      const other = createEditor(harness, { summarizer: createScriptedSummarizer({ model: 'yet another' }) })
+      expect(E.isRight(await other.adopt(editionId))).toBe(true)
+    }
+    expect(endedWithOne).toBeGreaterThan(0)
   })
 
   it('is refused where there is none, where it was dropped, and where the rest of it fails', async () => {

@@ -81,6 +81,12 @@ describe('words', () => {
     expect(stderr).toContain(said)
   })
 
+  it('takes an id that begins with a dash behind --', async () => {
+    await writeFile(join(folder, 'dash.jsonl'), '{"role":"user","content":"hello"}\n')
+    expect((await run(['import', 'dash.jsonl', '--store', 'dashes', '--conversation=-rf'])).status).toBe(0)
+    expect(await run(['context', '--store', 'dashes', '--', '-rf'])).toMatchObject({ status: 0, stdout: expect.stringContaining('hello') })
+  })
+
   it('reads of no ledger that is not there, and makes none', async () => {
     const { status, stdout, stderr } = await run(['list', '--store', 'nowhere', '--json'])
     expect([status, stdout]).toEqual([2, ''])

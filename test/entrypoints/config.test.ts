@@ -26,6 +26,13 @@ describe('precedence', () => {
     expect((await load()).store).toBe(join(cwd, 'kept'))
   })
 
+  it('takes a flag that is given twice as it was given last, settings of the policy too', async () => {
+    await file({ chunkSize: 7 }, 'one.json')
+    await file({ chunkSize: 8 }, 'two.json')
+    const config = await load({ model: ['first', 'last'], 'keep-recent': ['2', '3'], policy: ['one.json', 'two.json'] })
+    expect([config.model, config.policy]).toEqual(['last', { keepRecent: 3, chunkSize: 8 }])
+  })
+
   it('takes a variable without a text as not set', async () => {
     expect((await load({}, { CONTEXT_LEDGER_STORE: '', OPENAI_API_KEY: 'k' })).store).toMatch(/\.context-ledger$/u)
     expect((await load({}, { CONTEXT_LEDGER_API_KEY: '', OPENAI_API_KEY: 'k' })).apiKey).toBe('k')

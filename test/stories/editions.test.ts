@@ -166,7 +166,7 @@ describe('an edition from the prompt to adoption', () => {
     })
     try {
       const edition = await ledger.editions.show(editionId)
-      const bought = edition.summaries - edition.reused
+      const bought = edition.summariesBought
       expect(answers).toBeLessThanOrEqual(bought + killed * CONCURRENCY)
       expect(edition.failures).toBe(0)
       expect(edition.spent.tokens).toBeLessThanOrEqual(BOUND)
@@ -179,7 +179,7 @@ describe('an edition from the prompt to adoption', () => {
         expect([ok, problems]).toEqual([true, []])
       }
       for (const id of ids) expect(await ledger.editions.adopt(id, editionId)).toMatchObject({ changed: true })
-      expect((await ledger.editions.show(editionId)).inForce).toBe(ids.length)
+      expect((await ledger.editions.show(editionId)).states['in-force']).toBe(ids.length)
       await proved()
       for (const id of ids) expect(await ledger.editions.revert(id, editionId)).toMatchObject({ changed: true })
       await proved()

@@ -201,7 +201,7 @@ export interface Harness {
   /** Every fact of a conversation, straight from the store. */
   facts(conversationId?: string): Promise<RecordedFact[]>
   /** Every fact of an edition of it. */
-  editionFacts(editionId: string): Promise<RecordedFact[]>
+  editionFacts(editionId: string, conversationId?: string): Promise<RecordedFact[]>
   factsOf<Type extends FactType>(type: Type, conversationId?: string): Promise<RecordedFact<Type>[]>
   /** The state by folding every fact from the first. */
   folded(conversationId?: string): Promise<Conversation>
@@ -280,7 +280,7 @@ export function createHarness(options: HarnessOptions = {}): Harness {
     pin: (messageId, pinned = true) => conversations.handle(CONVERSATION, [{ type: pinned ? 'PinMessage' : 'UnpinMessage', messageId }], provenance()),
     context: async (conversationId = CONVERSATION) => contextIn(await conversations.load(conversationId)),
     facts: (conversationId = CONVERSATION) => factsIn(conversationStream(conversationId)),
-    editionFacts: (editionId) => factsIn(editionStream(editionId, CONVERSATION)),
+    editionFacts: (editionId, conversationId = CONVERSATION) => factsIn(editionStream(editionId, conversationId)),
     async factsOf<Type extends FactType>(type: Type, conversationId = CONVERSATION) {
       return (await harness.facts(conversationId)).filter((fact): fact is RecordedFact<Type> => fact.type === type)
     },

@@ -4,9 +4,8 @@ import { stats, type ConversationStats, type Stats } from '../../src/application
 import type { PriceTable } from '../../src/domain/prices.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { either as E } from 'fp-ts'
-import { createRegisterPrompt } from '../../src/application/register-prompt.js'
-import { openReplay } from '../../src/application/replay-conversation.js'
-import { resolvePolicy, type PolicySettings } from '../../src/domain/policy.js'
+import type { PolicySettings } from '../../src/domain/policy.js'
+import { editionOf } from './editions.js'
 import { CONVERSATION, type Harness, type ScriptedSummarizer } from './harness.js'
 
 type PlaceOf = Parameters<typeof createExplain>[0]['placeOf']
@@ -51,19 +50,10 @@ export async function counted(harness: Harness, ids: readonly string[] = [CONVER
 
 /** Compacts the same history again into an edition, and puts that into force where it is asked for. */
 export async function makeEdition(harness: Harness, editionId: string, settings: PolicySettings, summarizer: ScriptedSummarizer, isAdopted = true): Promise<void> {
-  const conversation = await harness.conversations.load(CONVERSATION)
-  const policy = resolvePolicy(settings)
-  if (E.isLeft(policy) || conversation.configuration === undefined) throw new Error('no policy')
-  const { strategy, provider, model } = summarizer
-  const opened = await openReplay(
-    { log: harness.log, clock: harness.clock, summarizer, persona: '', registerPrompt: createRegisterPrompt(harness.log, harness.clock, 'test'), actor: 'operator' },
-    { editionId, configuration: { ...conversation.configuration, settings, policy: policy.right }, summarizer: { strategy, provider, model }, conversation },
-    { recording: true },
-  )
-  if (E.isLeft(opened)) throw new Error(opened.left.kind)
-  const done = await opened.right.advance()
+  const edition = await editionOf(harness, settings, summarizer, editionId, CONVERSATION, 'operator')
+  const done = await edition.advance()
   if (done.kind !== 'done') throw new Error(done.kind)
   if (!isAdopted) return
-  const adopted = await harness.conversations.handle(CONVERSATION, [{ type: 'AdoptEdition', edition: opened.right.state() }], { actor: 'operator', correlationId: 'c', causationId: 'c' })
+  const adopted = await harness.conversations.handle(CONVERSATION, [{ type: 'AdoptEdition', edition: edition.state() }], { actor: 'operator', correlationId: 'c', causationId: 'c' })
   if (E.isLeft(adopted)) throw new Error(adopted.left.kind)
 }

@@ -6,6 +6,7 @@ import type { ComparisonTotals, EditionComparison, EditionComparisons, EditionRe
 import { viewLines } from './diff.js'
 import { InputError } from './errors.js'
 import type { Flags } from './flags.js'
+import { parseJsonLine } from './json-line.js'
 import { colours, count, line, many, shown, table, toJson } from './output.js'
 import { startProgress } from './progress.js'
 import { withLedger } from './session.js'
@@ -27,16 +28,7 @@ async function readQuestions(file: string): Promise<LabelledQuestion[]> {
   })
   return content.split('\n').flatMap((text, at) => {
     if (text.trim() === '') return []
-    const where = `${file}:${String(at + 1)}`
-    let value: unknown
-    try {
-      value = JSON.parse(text)
-    } catch (error) {
-      throw new InputError('MalformedInput', `${where}: is no JSON: ${error instanceof Error ? error.message : String(error)}`)
-    }
-    const parsed = questionLine.safeParse(value)
-    if (!parsed.success) throw new InputError('MalformedInput', `${where}: ${parsed.error.issues[0]?.path.join('.') ?? ''} ${parsed.error.issues[0]?.message ?? 'is wrong'}`)
-    const { question, evidence, answerable } = parsed.data
+    const { question, evidence, answerable } = parseJsonLine(text, `${file}:${String(at + 1)}`, questionLine)
     return answerable && evidence.length > 0 ? [{ question, evidence }] : []
   })
 }

@@ -15,7 +15,7 @@ export async function runEditionsList(flags: Flags, json: boolean): Promise<void
   await withLedger(flags, {}, async ({ ledger }) => {
     const editions = await ledger.editions.list()
     if (json) {
-      await line(toJson({ editions: editions.map(({ conversations, ...edition }) => ({ ...edition, conversations: conversations.length })) }))
+      await line(toJson({ editions }))
       return
     }
     if (editions.length === 0) {
@@ -23,15 +23,19 @@ export async function runEditionsList(flags: Flags, json: boolean): Promise<void
       return
     }
     const rows = editions.map((edition) => [
-      edition.editionId, madeBy(edition), count(edition.conversations.length), count(edition.inForce), count(edition.dropped), count(edition.cycles), count(edition.summaries), count(edition.reused), count(edition.spent.tokens), edition.startedAt,
+      edition.editionId, madeBy(edition), count(Object.values(edition.states).reduce((all, each) => all + each, 0)), count(edition.states['in-force']), count(edition.states.dropped), count(edition.cycles), count(edition.summariesBought + edition.summariesReused), count(edition.summariesReused), count(edition.spent.tokens), edition.startedAt,
     ])
     for (const row of table(['edition', 'made by', 'conversations', 'in force', 'dropped', 'cycles', 'summaries', 'taken over', 'tokens', 'begun'], rows, new Set([2, 3, 4, 5, 6, 7, 8]))) await line(row)
     await line(many(editions.length, 'edition'))
   })
 }
 
-const stateOf = ({ state, conversationRevision, conversationHead }: EditionOfConversation): string =>
-  state === 'in-force' ? 'in force' : state === 'dropped' ? 'dropped' : conversationRevision >= conversationHead ? 'whole' : `seen to revision ${conversationRevision < 0n ? 'none' : String(conversationRevision)} of ${String(conversationHead)}`
+function stateOf({ state, seenRevision, conversationHead }: EditionOfConversation): string {
+  if (state === 'in-force') return 'in force'
+  if (state === 'dropped') return 'dropped'
+  const seen = seenRevision === undefined ? 'nothing seen' : seenRevision >= conversationHead ? 'whole' : `seen to revision ${String(seenRevision)} of ${String(conversationHead)}`
+  return state === 'was-in-force' ? `${seen}, was in force` : seen
+}
 
 /** `editions show EDITION`. */
 export async function runEditionsShow(flags: Flags, given: string, json: boolean): Promise<void> {
@@ -42,9 +46,9 @@ export async function runEditionsShow(flags: Flags, given: string, json: boolean
       return
     }
     await line(`edition ${colours.bold(edition.editionId)}, made by ${madeBy(edition)}, begun ${edition.startedAt}, last recorded ${edition.lastRecordedAt}`)
-    const rows = edition.conversations.map((each) => [shown(each.conversationId), stateOf(each), count(each.cycles), count(each.summaries), count(each.reused), count(each.promptTokens + each.completionTokens), count(each.failures)])
+    const rows = edition.conversations.map((each) => [shown(each.conversationId), stateOf(each), count(each.cycles), count(each.summariesBought + each.summariesReused), count(each.summariesReused), count(each.promptTokens + each.completionTokens), count(each.failures)])
     for (const row of table(['conversation', 'state', 'cycles', 'summaries', 'taken over', 'tokens', 'failures'], rows, new Set([2, 3, 4, 5, 6]))) await line(row)
-    await line(`${many(edition.conversations.length, 'conversation')}, ${count(edition.inForce)} in force; ${many(edition.spent.tokens, 'token')} spent on it, failed and lost calls included`)
+    await line(`${many(edition.conversations.length, 'conversation')}, ${count(edition.states['in-force'])} in force; ${many(edition.spent.tokens, 'token')} spent on it, failed and lost calls included`)
   })
 }
 
@@ -56,19 +60,28 @@ export interface EditionCommand {
 }
 
 /** The conversations that are meant: those that were named, or those of the edition that `takes` them. */
-async function conversationsOf(ledger: Ledger, command: EditionCommand, takes: (each: EditionOfConversation) => boolean): Promise<{ readonly editionId: string; readonly ids: readonly string[] }> {
+async function conversationsOf(ledger: Ledger, command: EditionCommand, takes: (each: EditionOfConversation) => boolean): Promise<readonly string[]> {
   const asked = conversationsAsked(command, 'all that the edition is of')
+  if (asked !== 'all') return asked
   const { editionId, conversations } = await ledger.editions.show(command.edition)
-  return { editionId, ids: asked === 'all' ? conversations.filter(takes).map(({ conversationId }) => conversationId) : asked }
+  const ids = conversations.filter(takes).map(({ conversationId }) => conversationId)
+  if (ids.length === 0 && !command.json) await line(`nothing to do: \`context-ledger editions show ${editionId}\` tells how it stands in each conversation`)
+  return ids
 }
 
 interface Done {
   readonly conversationId: string
+  readonly editionId: string
   readonly changed: boolean
 }
 
+function wereSo(done: readonly Done[]): string {
+  const already = done.filter(({ changed }) => !changed).length
+  return `${count(already)} ${already === 1 ? 'was' : 'were'}`
+}
+
 /** Does it to each; what one refuses is told with its reason, and is the command's failure in the end. */
-async function toEach<T extends Done>(editionId: string, ids: readonly string[], json: boolean, work: (conversationId: string) => Promise<T>, sentence: (done: T) => string): Promise<void> {
+async function toEach<T extends Done>(given: string, ids: readonly string[], json: boolean, work: (conversationId: string) => Promise<T>, sentence: (done: T) => string): Promise<void> {
   const done: T[] = []
   const refused: { readonly conversationId: string; readonly error: LedgerError }[] = []
   for (const conversationId of ids) {
@@ -84,8 +97,9 @@ async function toEach<T extends Done>(editionId: string, ids: readonly string[],
       if (!json) await line(colours.yellow(`${shown(conversationId)}: ${error.message}`))
     }
   }
+  const editionId = done[0]?.editionId ?? given
   if (json) await line(toJson({ editionId, conversations: done, refused: refused.map(({ conversationId, error }) => ({ conversationId, kind: error.failure.kind, message: error.message })) }))
-  else await line(`${many(done.filter(({ changed }) => changed).length, 'conversation')} changed${done.every(({ changed }) => changed) ? '' : `, ${count(done.filter(({ changed }) => !changed).length)} were so already`}${refused.length === 0 ? '' : `, ${count(refused.length)} refused`}`)
+  else await line(`${many(done.filter(({ changed }) => changed).length, 'conversation')} changed${done.every(({ changed }) => changed) ? '' : `, ${wereSo(done)} so already`}${refused.length === 0 ? '' : `, ${count(refused.length)} refused`}`)
   if (refused.length > 0) throw new Ended(refused.some(({ error }) => error.fault === 'world') ? EXIT.world : EXIT.input)
 }
 
@@ -101,7 +115,7 @@ export interface AdoptCommand extends EditionCommand {
 export async function runEditionsAdopt(flags: Flags, command: AdoptCommand): Promise<void> {
   const { promptName, maxTokens, maxCost, json } = command
   await withLedger(flags, { writes: true, promptName }, async ({ ledger, config }) => {
-    const { editionId, ids } = await conversationsOf(ledger, command, ({ state }) => state !== 'dropped')
+    const ids = await conversationsOf(ledger, command, ({ state }) => state !== 'dropped')
     const price = await priceOf(config, maxCost)
     const options = {
       ...(config.policy === undefined ? {} : { policy: config.policy }),
@@ -109,22 +123,22 @@ export async function runEditionsAdopt(flags: Flags, command: AdoptCommand): Pro
       ...(maxTokens === undefined ? {} : { maxTokens }),
       ...(maxCost === undefined ? {} : { maxCost }),
     }
-    await toEach(editionId, ids, json, (conversationId) => ledger.editions.adopt(conversationId, editionId, options), (one) => (one.changed ? `in force, ${tokens(one)}` : 'was in force already'))
+    await toEach(command.edition, ids, json, (conversationId) => ledger.editions.adopt(conversationId, command.edition, options), (one) => (one.changed ? `in force, ${tokens(one)}` : 'was in force already'))
   })
 }
 
 /** `editions revert EDITION`. */
 export async function runEditionsRevert(flags: Flags, command: EditionCommand): Promise<void> {
   await withLedger(flags, {}, async ({ ledger }) => {
-    const { editionId, ids } = await conversationsOf(ledger, command, ({ state }) => state === 'in-force')
-    await toEach(editionId, ids, command.json, (conversationId) => ledger.editions.revert(conversationId, editionId), (one) => `put back, ${tokens(one)}`)
+    const ids = await conversationsOf(ledger, command, ({ state }) => state === 'in-force')
+    await toEach(command.edition, ids, command.json, (conversationId) => ledger.editions.revert(conversationId, command.edition), (one) => `put back, ${tokens(one)}`)
   })
 }
 
 /** `editions drop EDITION`. */
 export async function runEditionsDrop(flags: Flags, command: EditionCommand): Promise<void> {
   await withLedger(flags, {}, async ({ ledger }) => {
-    const { editionId, ids } = await conversationsOf(ledger, command, ({ state }) => state !== 'dropped')
-    await toEach(editionId, ids, command.json, (conversationId) => ledger.editions.drop(conversationId, editionId), (one) => (one.changed ? 'dropped; what it recorded stays' : 'was dropped already'))
+    const ids = await conversationsOf(ledger, command, ({ state }) => state !== 'dropped')
+    await toEach(command.edition, ids, command.json, (conversationId) => ledger.editions.drop(conversationId, command.edition), (one) => (one.changed ? 'dropped; what it recorded stays' : 'was dropped already'))
   })
 }

@@ -36,6 +36,7 @@ const exitOf: Readonly<Record<Fault | 'bug', number>> = {
 
 const hints: Partial<Record<string, string>> = {
   NoSuchConversation: '; `context-ledger list` shows those that are there',
+  NoSuchBatch: '; `context-ledger explain CONV` shows those that are there',
   FolderLocked: ' (a server as the store, postgres://…, takes many)',
 }
 

@@ -22,13 +22,21 @@ export interface Given {
   oneOf<Choice extends string>(name: string, choices: readonly [Choice, ...Choice[]]): Choice
 }
 
+/** Begins a word that is no flag, whatever it looks like: a command line cannot have it. */
+const WORD = '\0'
+
+/** A word as it is handed to yargs, so that it is no flag though it begins with a dash. */
+export const asWord = (word: string): string => (word.startsWith('-') ? `${WORD}${word}` : word)
+
+const asTyped = (value: string): string => (value.startsWith(WORD) ? value.slice(WORD.length) : value)
+
 /** Wraps what yargs made of the command line. */
 export function givenBy(flags: Flags): Given {
   const text = (name: string): string | undefined => {
     // A flag that is given twice counts as it was given last. (yargs can do that by itself, but then keeps only the last of several files as well.)
     const given = flags[name]
     const value: unknown = Array.isArray(given) ? given.at(-1) : given
-    return typeof value === 'string' ? value : undefined
+    return typeof value === 'string' ? asTyped(value) : undefined
   }
   return {
     flags,
@@ -37,7 +45,7 @@ export function givenBy(flags: Flags): Given {
     word: (name) => text(name) ?? '',
     words(name) {
       const value = flags[name]
-      return Array.isArray(value) ? value.map(String) : []
+      return Array.isArray(value) ? value.map((word) => asTyped(String(word))) : []
     },
     several(name) {
       const value = flags[name]

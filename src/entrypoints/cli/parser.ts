@@ -3,7 +3,7 @@ import yargs, { type Argv } from 'yargs'
 import { commands, groups, type Command } from './commands.js'
 import { InputError } from './errors.js'
 import { settings } from './flags.js'
-import { givenBy } from './given.js'
+import { asWord, givenBy } from './given.js'
 import { ABOUT, COMPLETION, EPILOGUE, globalFlags, version } from './help.js'
 import type { PolicyFlag } from './policy-flags.js'
 import { usageSentence } from './usage.js'
@@ -33,7 +33,9 @@ export async function parserOf(words: readonly string[]): Promise<Argv> {
   const called = (command: Command): boolean => command.policy === true && words.includes(command.words.split(' ')[0] ?? '')
   const writes = commands.some(called) || groups.some((group) => words.includes(group.word) && group.commands.some(called))
   const policyFlags = writes ? (await import('./policy-flags.js')).policyFlags() : []
-  const parser = yargs(words)
+  // The library keeps what stands behind `--` from its positionals; ids that begin with a dash have no other way in.
+  const end = words.indexOf('--')
+  const parser = yargs(end < 0 ? words : [...words.slice(0, end), ...words.slice(end + 1).map(asWord)])
     .scriptName('context-ledger')
     .usage(`$0 COMMAND\n\n${ABOUT}`)
     .locale('en')

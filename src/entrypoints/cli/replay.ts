@@ -6,7 +6,7 @@ import { sentenceOfProblem } from '../problem.js'
 import { endSignals } from './end-signals.js'
 import { Ended, EXIT, InputError } from './errors.js'
 import type { Flags } from './flags.js'
-import { colours, count, line, many, note, noteColours, shown, toJson } from './output.js'
+import { colours, count, line, many, note, noteColours, shown, toJson, typed } from './output.js'
 import { startProgress, type Progress } from './progress.js'
 import { withLedger, type Session } from './session.js'
 
@@ -39,6 +39,7 @@ export async function priceOf(config: Session['config'], maxCost: number | undef
   const prices = await pricesOf(config)
   const { model = '' } = config
   const price = Object.hasOwn(prices, model) ? prices[model] : undefined
+  if (maxCost !== undefined && config.summarizer === 'extractive') throw new InputError('Usage', '--max-cost is for a summarizer with a model, and the extractive one costs nothing: leave it out, or give --summarizer openai too')
   if (maxCost !== undefined && price === undefined) throw new InputError('Usage', `--max-cost needs the price of the model "${model}": --prices names a JSON file of prices by model`)
   return price
 }
@@ -135,6 +136,9 @@ async function tellReplay(replayed: Replay, price: Price | undefined, asked: str
   else await line(colours.dim(`next: context-ledger editions compare ${editionId}; context-ledger editions adopt ${editionId} ${asked}`))
 }
 
+/** Ids as they are typed; one that begins with a dash is none of a flag behind `--` alone. */
+const asTyped = (ids: readonly string[]): string => [...(ids.some((id) => id.startsWith('-')) ? ['--'] : []), ...ids.map(typed)].join(' ')
+
 const exitOf = ({ ended, conversations }: Replay): number => (ended === 'asked' ? EXIT.interrupted : conversations.every(({ outcome }) => outcome.kind === 'done') ? EXIT.ok : EXIT.world)
 
 const documentOf = ({ conversations, ...replayed }: Replay): unknown => ({
@@ -161,7 +165,7 @@ export async function runReplay(flags: Flags, command: ReplayCommand): Promise<v
     if (!yes && !(await approved(ledger, request, json))) return
     const replayed = await work(ledger, request)
     if (json) await line(toJson(documentOf(replayed)))
-    else await tellReplay(replayed, price, command.all ? '--all' : command.conversations.map((id) => (/^[\w./:@-]+$/u.test(id) ? id : `'${id.replaceAll("'", `'\\''`)}'`)).join(' '))
+    else await tellReplay(replayed, price, command.all ? '--all' : asTyped(command.conversations))
     const exitCode = exitOf(replayed)
     if (exitCode === EXIT.interrupted && !json) note(noteColours.dim('stopped; nothing that is recorded is lost'))
     if (exitCode !== EXIT.ok) throw new Ended(exitCode)

@@ -6,6 +6,7 @@ import type { Ledger, SearchHit, WaitOptions } from '../ledger.js'
 import { LedgerError } from '../problem.js'
 import { InputError } from './errors.js'
 import type { Flags } from './flags.js'
+import { parseJsonLine } from './json-line.js'
 import { brief, colours, line, many, shown, toJson, typed } from './output.js'
 import { withLedger } from './session.js'
 
@@ -60,15 +61,7 @@ async function answerFile(ledger: Ledger, command: SearchCommand, file: string):
     number += 1
     if (text.trim() === '') continue
     const where = `${file === '-' ? 'standard input' : file}:${String(number)}`
-    let value: unknown
-    try {
-      value = JSON.parse(text)
-    } catch (error) {
-      throw new InputError('MalformedInput', `${where}: is no JSON: ${error instanceof Error ? error.message : String(error)}`)
-    }
-    const parsed = queryLine.safeParse(value)
-    if (!parsed.success) throw new InputError('MalformedInput', `${where}: ${parsed.error.issues[0]?.path.join('.') ?? ''} ${parsed.error.issues[0]?.message ?? 'is wrong'}`)
-    const { query, conversationId = command.conversation, limit = command.limit } = parsed.data
+    const { query, conversationId = command.conversation, limit = command.limit } = parseJsonLine(text, where, queryLine)
     try {
       await line(toJson({ hits: (await ledger.search(query, optionsOf(command, conversationId, limit))).map(hitDocument) }))
     } catch (error) {

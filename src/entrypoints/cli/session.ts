@@ -5,7 +5,7 @@ import type { Config } from '../config.js'
 import type { Ledger } from '../ledger.js'
 import { InputError } from './errors.js'
 import type { Flags } from './flags.js'
-import { note, noteColours } from './output.js'
+import { note, noteColours, shown } from './output.js'
 
 export interface SessionNeeds {
   /** Makes the store where there is none; everybody else is told how to make one. */
@@ -52,13 +52,18 @@ export async function withLedger<T>(flags: Flags, needs: SessionNeeds, work: (se
       await reading.close()
     }
   }
+  const summarizer = needs.writes === true ? await summarizerOf(config, { promptName: needs.promptName, registered }) : undefined
+  // A template is used as it is; one that shows no messages is paid for all the same.
+  if (typeof summarizer === 'object' && summarizer.kind === 'openai' && summarizer.prompt !== undefined && !summarizer.prompt.text.includes('{messages}')) {
+    note(`${noteColours.yellow('warning:')} the prompt ${shown(summarizer.prompt.name)} has no {messages}: the model is asked for summaries of messages that it does not see`)
+  }
   const warnings: string[] = []
   const ledger = await openLedger({
     store: config.store,
     workers: config.workers,
     ahead: needs.ahead !== false,
     ...(config.database === undefined ? {} : { database: config.database }),
-    ...(needs.writes === true ? { summarizer: await summarizerOf(config, { promptName: needs.promptName, registered }), persona: await personaOf(config) } : {}),
+    ...(summarizer !== undefined ? { summarizer, persona: await personaOf(config) } : {}),
     ...(config.policy === undefined ? {} : { policy: config.policy }),
     ...(needs.searches === true && config.embeddingModel !== undefined
       ? { embedding: { model: config.embeddingModel, ...(config.baseUrl === undefined ? {} : { baseUrl: config.baseUrl }), ...(config.apiKey === undefined ? {} : { apiKey: config.apiKey }) } }
