@@ -14,7 +14,7 @@ import type { Summarizer } from '../ports/summarizer.js'
 import type { TokenBudget } from '../ports/token-budget.js'
 import { createCompact, isCompactionDue, type CompactFailure } from './compact.js'
 import { createEditionConversation } from './edition-conversations.js'
-import { decodeFact } from './facts.js'
+import { decodeFact, isOfType } from './facts.js'
 import type { CommandFailure } from './handle-command.js'
 import { loadEdition, type Log } from './load-conversation.js'
 import { streamOf } from './record-facts.js'
@@ -131,9 +131,10 @@ export async function openReplay(deps: ReplayDependencies, plan: EditionPlan, op
     for await (const stored of log.store.readStream(conversationStream(conversationId), { from: edition.state().horizon + 1n })) {
       const fact = await decodeFact(stored, log.bodies)
       edition.see(fact)
-      if (fact.type !== 'MessageAppended') continue
+      // A pin changes what may be folded: asked here as well, so that a replay which is cut off behind it and taken up again asks nothing new.
+      if (!isOfType(fact, 'MessageAppended', 'MessagePinned', 'MessageUnpinned')) continue
       reached = await due()
-      options.onMessage?.(edition.state())
+      if (fact.type === 'MessageAppended') options.onMessage?.(edition.state())
       if (reached.kind !== 'done') return reached
       if (options.signal?.aborted === true || options.goOn?.() === false) return { kind: 'postponed' }
     }
