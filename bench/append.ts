@@ -6,12 +6,10 @@ import { either as E } from 'fp-ts'
 import { createPostgresEventStore } from '../src/adapters/postgres/event-store.js'
 import { migrateLog } from '../src/adapters/postgres/schema.js'
 import { openPostgres } from '../src/adapters/postgres/sql.js'
-import { encode, encodeData, GENESIS_HASH } from '../src/domain/codec.js'
-import type { Fact } from '../src/domain/events.js'
-import { messageEventId } from '../src/domain/ids.js'
 import { openLedger } from '../src/index.js'
 import type { EventStore, EventToAppend } from '../src/ports/event-store.js'
 import type { Database } from '../src/ports/sql.js'
+import { createEventMaker } from './support/events.js'
 import { messageAt } from './support/bulk-log.js'
 import { against, atLeastShare, atMost, milliseconds, perSecond, told, type Bench, type Figure, type Group } from './support/figures.js'
 import { inTurns, median, timed } from './support/measure.js'
@@ -30,16 +28,7 @@ const WRITERS = 16
 const EACH = 20
 
 const random = randomOf(7)
-let made = 0
-
-/** A message's fact as the ledger would record it, for a stream's next revision. */
-function eventFor(stream: string, revision: bigint): EventToAppend {
-  made += 1
-  const { messageId, ...message } = messageAt(made, random)
-  const fact: Fact = { type: 'MessageAppended', data: { messageId, role: message.role, content: message.content, createdAt: message.createdAt ?? '', tokens: 102 } }
-  const id = messageEventId(stream, messageId)
-  return encode(fact, encodeData(fact), { stream, revision, id, previousHash: GENESIS_HASH, recordedAt: new Date().toISOString() }, { actor: 'library', correlationId: id, causationId: id }).event
-}
+const eventFor = createEventMaker(7)
 
 const eventsFor = (stream: string, from: number, count: number): EventToAppend[] => Array.from({ length: count }, (_unused, at) => eventFor(stream, BigInt(from + at)))
 

@@ -16,20 +16,18 @@ import { createPostgresEventStore } from '../src/adapters/postgres/event-store.j
 import { migrateLog } from '../src/adapters/postgres/schema.js'
 import { decodeFact } from '../src/application/facts.js'
 import { copyLog, storeSource, storeTarget } from '../src/application/migrate-log.js'
-import { encode, encodeData, GENESIS_HASH } from '../src/domain/codec.js'
-import type { Fact } from '../src/domain/events.js'
-import { CONVERSATION_PREFIX, messageEventId } from '../src/domain/ids.js'
+import { CONVERSATION_PREFIX } from '../src/domain/ids.js'
 import { parseMessage } from '../src/domain/message.js'
 import type { BodyStore } from '../src/ports/body-store.js'
 import type { EventToAppend } from '../src/ports/event-store.js'
 import type { Database } from '../src/ports/sql.js'
-import { createBulkLog, messageAt } from './support/bulk-log.js'
+import { createEventMaker } from './support/events.js'
+import { createBulkLog } from './support/bulk-log.js'
 import { conversationsOf, dataFolder } from './support/data.js'
 import { atLeastShare, atMost, milliseconds, perSecond, told, type Bench, type Figure, type Group, type Place } from './support/figures.js'
 import { kurrentName, letGo, openKurrent } from './support/kurrent.js'
 import { inTurns, median, timed } from './support/measure.js'
 import { openDatabase } from './support/places.js'
-import { randomOf } from './support/text.js'
 
 // --- Appends ---
 
@@ -37,17 +35,7 @@ const BLOCK = 150
 const STREAMS = 16
 const EACH = 15
 
-const random = randomOf(11)
-let made = 0
-
-/** A message's fact as the ledger would record it, for a stream's next revision. */
-function eventFor(stream: string, revision: bigint): EventToAppend {
-  made += 1
-  const { messageId, ...message } = messageAt(made, random)
-  const fact: Fact = { type: 'MessageAppended', data: { messageId, role: message.role, content: message.content, createdAt: message.createdAt ?? '', tokens: 102 } }
-  const id = messageEventId(stream, messageId)
-  return encode(fact, encodeData(fact), { stream, revision, id, previousHash: GENESIS_HASH, recordedAt: new Date().toISOString() }, { actor: 'library', correlationId: id, causationId: id }).event
-}
+const eventFor = createEventMaker(11)
 
 type Append = (stream: string, revision: number, event: EventToAppend) => () => Promise<unknown>
 

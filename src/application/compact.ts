@@ -5,6 +5,7 @@
  * recorded, and buys nothing twice.
  */
 import { either as E } from 'fp-ts'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Provenance } from '../domain/codec.js'
 import type { Conversation } from '../domain/conversation.js'
 import type { Command } from '../domain/decide.js'
@@ -74,7 +75,6 @@ const CLAIM_POLL_MS = 200
 const MAX_CYCLES = 8
 
 const idsOf = ({ messages }: ChunkAhead): string => JSON.stringify(messages.map((message) => message.messageId))
-const pause = (ms: number): Promise<void> => new Promise((resolve) => { setTimeout(resolve, ms) })
 
 /**
  * A late result, a pin or another compactor (whose claim ran out, or ours) came between: what is recorded stays, and the next round plans on

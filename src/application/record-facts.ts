@@ -1,5 +1,6 @@
 /** Decided facts on their way into a stream: encoded for their places, and appended until the outcome is known. */
 import { either as E } from 'fp-ts'
+import { setTimeout as pause } from 'node:timers/promises'
 import { encode, encodeData, type Provenance } from '../domain/codec.js'
 import type { Conversation } from '../domain/conversation.js'
 import { factSchemas, type Fact, type RecordedFact } from '../domain/events.js'
@@ -44,8 +45,6 @@ export function encodeFacts(state: Conversation, facts: readonly Fact[], now: st
 
 /** After an unknown outcome the same events are appended again. */
 const UNKNOWN_OUTCOME_DELAYS_MS = [20, 100, 500]
-
-const pause = (ms: number): Promise<void> => new Promise((resolve) => { setTimeout(resolve, ms) })
 
 /** Appends at an expected revision. `ours`: recorded by this call, by an attempt whose outcome was not known at first included. */
 export async function appendUntilKnown(log: Log, stream: string, expected: bigint, encoded: EncodedFacts): Promise<E.Either<AppendFailure, Appended & { readonly ours: boolean }>> {

@@ -1,0 +1,20 @@
+/** Messages' facts as the ledger would record them, for streams of a benchmark's own. */
+import { encode, encodeData, GENESIS_HASH } from '../../src/domain/codec.js'
+import type { Fact } from '../../src/domain/events.js'
+import { messageEventId } from '../../src/domain/ids.js'
+import type { EventToAppend } from '../../src/ports/event-store.js'
+import { messageAt } from './bulk-log.js'
+import { randomOf } from './text.js'
+
+/** Makes events, each another message; the same seed makes the same ones. */
+export function createEventMaker(seed: number): (stream: string, revision: bigint) => EventToAppend {
+  const random = randomOf(seed)
+  let made = 0
+  return (stream, revision) => {
+    made += 1
+    const { messageId, ...message } = messageAt(made, random)
+    const fact: Fact = { type: 'MessageAppended', data: { messageId, role: message.role, content: message.content, createdAt: message.createdAt ?? '', tokens: 102 } }
+    const id = messageEventId(stream, messageId)
+    return encode(fact, encodeData(fact), { stream, revision, id, previousHash: GENESIS_HASH, recordedAt: new Date().toISOString() }, { actor: 'library', correlationId: id, causationId: id }).event
+  }
+}
