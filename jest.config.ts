@@ -13,9 +13,11 @@ const config: Config = {
       { jsc: { parser: { syntax: 'typescript' }, target: 'es2022' }, module: { type: 'es6' }, sourceMaps: 'inline' },
     ],
   },
+  globalSetup: '<rootDir>/test/support/compile.ts',
+  setupFilesAfterEnv: ['<rootDir>/test/support/properties.ts'],
   // Each worker that opens PGlite takes 300 to 500 MB, so two workers are what a small machine carries.
   maxWorkers: 2,
-  testTimeout: 60_000,
+  testTimeout: 120_000,
   reporters: ['default', '<rootDir>/test/support/count-reporter.mjs'],
   coverageProvider: 'v8',
 }

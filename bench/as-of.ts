@@ -54,7 +54,7 @@ async function live(log: Log): Promise<void> {
 }
 
 async function asOf(log: Log, moment: Moment): Promise<void> {
-  const state = await conversationAt(log, CONVERSATION, moment)
+  const state = await conversationAt(log, CONVERSATION, moment, new Date())
   if (E.isLeft(state)) throw new Error(`no such moment: ${state.left.kind}`)
   const context = contextIn(state.right, undefined)
   if (E.isLeft(context)) throw new Error(`no context: ${context.left.kind}`)

@@ -39,7 +39,7 @@ const atOnce: LanguageModel = {
   model: 'at-once',
   windowTokens: 128_000,
   parameters: ({ temperature, maxOutputTokens }) => ({ temperature, max_tokens: maxOutputTokens }),
-  complete: ({ prompt }) => () => Promise.resolve(E.right({ text: ANSWER.repeat(2), finishReason: 'stop', usage: { promptTokens: Math.ceil(prompt.length / 4), completionTokens: 40 } })),
+  complete: ({ prompt }) => () => Promise.resolve(E.right({ text: ANSWER.repeat(2), usage: { promptTokens: Math.ceil(prompt.length / 4), completionTokens: 40 } })),
 }
 
 const summarizerFor = (prompt: string): Summarizer => createFoldInSummarizer({ model: atOnce, prompt: createPrompt(prompt, `${prompt}: {existing_summary}\n{messages}`) })

@@ -65,7 +65,8 @@ export function writeReport(folder: string): string {
     '## To run them', '',
     '`npm ci --prefix bench` installs the peers, `npm run bench` runs everything, `npm run bench -- append load --engine pglite` runs some of it, and `npm run bench -- --report` writes this page from what was measured so far.',
     '`CONTEXT_LEDGER_TEST_POSTGRES` names a server where databases may be created; `CONTEXT_LEDGER_DATA` names the folder of conversations. What has neither is not run, by name.',
-    '`CONTEXT_LEDGER_TEST_KURRENTDB` names a KurrentDB that may be filled; without it the server of the tests stands in, in a process of its own.', '',
+    '`CONTEXT_LEDGER_TEST_KURRENTDB` names a KurrentDB that may be filled; without it the server of the tests stands in, in a process of its own.',
+    '`CONTEXT_LEDGER_BENCH_MESSAGES` (default 1,000,000) and `CONTEXT_LEDGER_BENCH_CONVERSATIONS` (10,000) make the largest logs smaller; `CONTEXT_LEDGER_RECALL_TOOL` names the tool that counts recall, where it is not `tools/evidence-recall.mjs` beside the folder of conversations.', '',
   ].join('\n')
   const path = join(root, 'docs', 'benchmarks.md')
   writeFileSync(path, page)

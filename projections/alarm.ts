@@ -1,19 +1,5 @@
 /** Waiting, for a time or for somebody. */
 
-/** Waits so long, or until the signal aborts. */
-export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
-  await new Promise<void>((resolve) => {
-    const timer = setTimeout(done, ms)
-    function done(): void {
-      clearTimeout(timer)
-      signal?.removeEventListener('abort', done)
-      resolve()
-    }
-    signal?.addEventListener('abort', done)
-    if (signal?.aborted === true) done()
-  })
-}
-
 /** One who sleeps, and those who wake it. A ring that nobody sleeps for is kept for the next sleep. */
 export function createAlarm(): { ring(): void; sleep(ms?: number): Promise<void> } {
   let rung = false

@@ -10,6 +10,8 @@ import type { Projection } from './projection.js'
 /** Why a projection does not go on: a sentence, with the stream, revision and type where one fact is the reason. */
 export interface Stop {
   readonly reason: string
+  /** What may be done about it, for who wants the rows. Who proves the log is not told: to make rows anew is to lose what they witness. */
+  readonly advice?: string
   readonly stream?: string
   readonly revision?: bigint
   readonly type?: string

@@ -8,13 +8,15 @@
  *
  * One limit: a reader in a REPEATABLE READ transaction that began before the rows were written finds the new tables without them.
  */
+import { sleep } from '../src/ports/clock.js'
 import type { Database, Sql } from '../src/ports/sql.js'
 import { applyUntil, targetsOf, type ProjectionSource, type Target } from './apply.js'
 import { addGeneration, createCheckpoints, Fenced, leastPosition, liveOf, lockLayout, mostPosition, readGenerations, setState, type Generation, type Stop } from './checkpoints.js'
 import { foreignLog } from './log-identity.js'
 import type { Projection } from './projection.js'
-import { createTables, dropGeneration, gatherStatistics, indexStatements, nextGeneration, pointViews, runsInProcess } from './store.js'
+import { beginGeneration, createTables, dropGeneration, gatherStatistics, indexStatements, pointViews, runsInProcess } from './store.js'
 
+/** How far a rebuild is. */
 export interface RebuildProgress {
   readonly names: readonly string[]
   readonly phase: 'rows' | 'indexes' | 'swap' | 'done'
@@ -27,6 +29,7 @@ export interface RebuildProgress {
   readonly secondsLeft?: number
 }
 
+/** How to rebuild, and who hears meanwhile. */
 export interface RebuildOptions {
   readonly onProgress?: (progress: RebuildProgress) => void
   readonly signal?: AbortSignal
@@ -55,10 +58,6 @@ const EMBEDDED_BATCH = 1_000
 // and a reader that waits behind it waits no longer than this.
 const SWAP_LOCK_MS = 250
 const SWAP_PATIENCE_MS = 60_000
-
-const pause = async (ms: number): Promise<void> => {
-  await new Promise((resolve) => setTimeout(resolve, ms))
-}
 
 const isLockTimeout = (error: unknown): boolean => error instanceof Error && 'code' in error && (error.code === '55P03' || error.code === '40P01')
 
@@ -151,7 +150,7 @@ export async function rebuild(source: ProjectionSource, names: readonly string[]
       if (outcome === 'moved' && (await refreshed()) === 'swapped') return
       stopped()
       if (Date.now() > patience) throw new RebuildFailed('readers hold the old tables for a minute now, so the new ones cannot take their place; try again')
-      await pause(20)
+      await sleep(20)
     }
   }
 }
@@ -197,7 +196,7 @@ async function open({ db }: ProjectionSource, chosen: readonly Projection[], how
       const left = known.filter(({ name, state }) => name === projection.name && state === 'building')
       const resumed = how.fresh ? undefined : left.find((one) => one.version === projection.version && !how.foreign.has(keyOf(one)))
       for (const leftover of left) if (leftover !== resumed) await dropGeneration(sql, leftover)
-      const generation = resumed?.generation ?? nextGeneration(known, projection.name)
+      const generation = resumed?.generation ?? (await beginGeneration(sql, known, projection))
       if (resumed === undefined) {
         await createTables(sql, projection, generation)
         // Built at the end, the text index of 40,000 messages is one statement of 1.5 s, for which the whole process stands still with the

@@ -7,7 +7,8 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Claims } from '../src/ports/claims.js'
-import { createAlarm, sleep } from './alarm.js'
+import { sleep } from '../src/ports/clock.js'
+import { createAlarm } from './alarm.js'
 import { applyUntil, targetsOf, type ProjectionSource, type Target } from './apply.js'
 import { clearStops, divide, hasCheckpoints, leastPosition, liveOf, lockLayout, mostPosition, raiseFence, recordStop, type Generation, type Stop } from './checkpoints.js'
 import { foreignLog } from './log-identity.js'

@@ -38,7 +38,7 @@ export async function openGenerations(db: Database, projections: readonly Projec
     const missing = projections.filter(({ name }) => liveOf(known, name) === undefined)
     const alike = known.filter(({ state }) => state === 'live').reduce((most, { checkpoints }) => Math.max(most, checkpoints.length), 1)
     for (const projection of missing) {
-      const generation = nextGeneration(known, projection.name)
+      const generation = await beginGeneration(sql, known, projection)
       await createTables(sql, projection, generation)
       for (const statement of indexStatements(projection, generation)) await sql.script(statement)
       await pointViews(sql, projection, generation, [])
@@ -48,9 +48,16 @@ export async function openGenerations(db: Database, projections: readonly Projec
   })
 }
 
-/** The number of a generation that is not there yet. */
-export const nextGeneration = (known: readonly Generation[], name: string): number =>
-  1 + known.reduce((most, one) => (one.name === name ? Math.max(most, one.generation) : most), 0)
+/** The number of a generation that is not there yet. Where none is known, but views and tables stand from before the checkpoints were lost, those go: nobody can say how far they are. */
+export async function beginGeneration(sql: Sql, known: readonly Generation[], { name, tables }: Projection): Promise<number> {
+  const mine = known.filter((one) => one.name === name)
+  if (mine.length === 0) {
+    await dropViews(sql, tables.map((table) => table.name))
+    const left = await sql.query<{ name: string }>(`select tablename as name from pg_tables where schemaname = current_schema() and tablename ~ '_g[0-9]+$' and regexp_replace(tablename, '_g[0-9]+$', '') = any($1)`, [tables.map((table) => table.name)])
+    for (const table of left) await sql.script(`drop table ${quoted(table.name)}`)
+  }
+  return 1 + mine.reduce((most, one) => Math.max(most, one.generation), 0)
+}
 
 /** Whether the database runs inside this process (PGlite), where nothing else runs for as long as a statement does. */
 export async function runsInProcess(sql: Sql): Promise<boolean> {
@@ -80,12 +87,17 @@ export async function gatherStatistics(db: Database, projection: Projection, gen
 
 /** Points the views of a projection at the tables of a generation. `gone` are tables of the generation before, whose views go too. */
 export async function pointViews(sql: Sql, projection: Projection, generation: number, gone: readonly string[]): Promise<void> {
-  // Dropped and made anew, because `create or replace` refuses a view whose columns changed. In one order, so that two who do it wait and do not deadlock.
-  for (const name of new Set([...gone, ...projection.tables.map((table) => table.name)].toSorted())) await sql.script(`drop view if exists ${quoted(name)}`)
+  // Dropped and made anew, because `create or replace` refuses a view whose columns changed.
+  await dropViews(sql, [...gone, ...projection.tables.map((table) => table.name)])
   for (const table of projection.tables) {
     const columns = Object.keys(table.columns).map(quoted).join(', ')
     await sql.script(`create view ${quoted(table.name)} as select ${columns} from ${quoted(physicalName(table.name, generation))}`)
   }
+}
+
+/** In one order, so that two who do it wait and do not deadlock. */
+async function dropViews(sql: Sql, names: readonly string[]): Promise<void> {
+  for (const name of new Set(names.toSorted())) await sql.script(`drop view if exists ${quoted(name)}`)
 }
 
 /** Drops the tables of a generation and its checkpoints. */

@@ -3,6 +3,7 @@
  * the checkpoints, the claim and the log.
  */
 import type { Claims } from '../src/ports/claims.js'
+import { sleep } from '../src/ports/clock.js'
 import type { EventStore } from '../src/ports/event-store.js'
 import type { Database } from '../src/ports/sql.js'
 import { hasCheckpoints, leastPosition, liveOf, readGenerations, type Generation, type Stop } from './checkpoints.js'
@@ -14,6 +15,7 @@ import { estimatedRows } from './store.js'
 /** Of the claim that the one working process holds. */
 export const PROJECTIONS_CLAIM = 'projections'
 
+/** How far one partition of a read model is. */
 export interface PartitionStatus {
   readonly partition: number
   readonly position: bigint
@@ -26,6 +28,7 @@ export interface PartitionStatus {
   readonly stop?: Stop
 }
 
+/** How far a read model is. Positions are places of the log; lag is in events and seconds. */
 export interface ProjectionStatus {
   readonly name: string
   /** Of the rows that readers see. */
@@ -56,7 +59,7 @@ export class ProjectionStopped extends Error {
     readonly projection: string,
     readonly stop: Stop,
   ) {
-    super(`${projection} ${stop.reason}`)
+    super(`${projection} ${stop.reason}${stop.advice === undefined ? '' : `; ${stop.advice}`}`)
     this.name = 'ProjectionStopped'
   }
 }
@@ -171,13 +174,9 @@ export function createProjectionWatch({ db, store, projections, claims }: WatchO
       const waited = performance.now() - startedAt
       if (waited >= timeoutMs) return false
       await nudge?.()
-      await pause(Math.min(waited < LATER_AFTER_MS ? FIRST_LOOKS_MS : LATER_LOOKS_MS, Math.max(1, timeoutMs - waited)))
+      await sleep(Math.min(waited < LATER_AFTER_MS ? FIRST_LOOKS_MS : LATER_LOOKS_MS, Math.max(1, timeoutMs - waited)))
     }
   }
 
   return { live, status, waitFor }
-}
-
-const pause = async (ms: number): Promise<void> => {
-  await new Promise((resolve) => setTimeout(resolve, ms))
 }

@@ -1,4 +1,4 @@
-/** What readers ask of the clip-archive view: the batches that a conversation shows, and any batch by its id. */
+/** What readers ask of the clip-archive: batches by their ids. */
 import { z } from 'zod'
 import { sectionsSchema, type Sections } from '../../src/domain/events.js'
 import type { Sql } from '../../src/ports/sql.js'
@@ -26,21 +26,6 @@ export interface HeldBatch {
   readonly recordedAt: string
 }
 
-export interface ClipArchiveView {
-  readonly conversationId: string
-  readonly cycle: number
-  /** Of the prune that this view is from. */
-  readonly revision: bigint
-  readonly windowStart: bigint
-  readonly messagesCompressed: number
-  readonly tokensBefore: number
-  readonly tokensAfter: number
-  readonly contextHash: string
-  readonly recordedAt: string
-  /** Active batches in their order. */
-  readonly batches: readonly HeldBatch[]
-}
-
 interface BatchRow {
   batchId: string
   editionId: string | null
@@ -59,18 +44,6 @@ interface BatchRow {
   messageIds: string
   chunkId: string | null
   recordedAt: string
-}
-
-interface ViewRow {
-  cycle: number
-  revision: string
-  windowStart: string
-  messagesCompressed: number
-  tokensBefore: number
-  tokensAfter: number
-  contextHash: string
-  recordedAt: string
-  batchIds: string
 }
 
 const BATCH = `
@@ -102,19 +75,4 @@ export async function findBatches(sql: Sql, conversationId: string, batchIds: re
     const row = byId.get(id)
     return row === undefined ? [] : [batchOf(row)]
   })
-}
-
-/** What the last prune of a conversation carried forward; undefined where nothing was pruned yet. */
-export async function clipArchiveView(sql: Sql, conversationId: string): Promise<ClipArchiveView | undefined> {
-  const [row] = await sql.query<ViewRow>(
-    `select cycle, revision, window_start as "windowStart", messages_compressed as "messagesCompressed", tokens_before as "tokensBefore",
-       tokens_after as "tokensAfter", context_hash as "contextHash", recorded_at as "recordedAt", batch_ids as "batchIds"
-     from clip_archive_views where conversation_id = $1`,
-    [conversationId],
-  )
-  if (row === undefined) return undefined
-  const { batchIds, ...view } = row
-  // A batch is never deleted or changed, so the second question needs no snapshot with the first.
-  const batches = await findBatches(sql, conversationId, texts.parse(JSON.parse(batchIds)))
-  return { ...view, conversationId, revision: BigInt(view.revision), windowStart: BigInt(view.windowStart), batches }
 }

@@ -18,6 +18,7 @@ export type StoreErrorKind =
   | 'NewerSchema'
   | 'DiskFull'
 
+/** A store that cannot be opened, read or closed; `kind` tells why, `message` is one sentence. */
 export class StoreError extends Error {
   override readonly name = 'StoreError'
   readonly kind: StoreErrorKind

@@ -8,18 +8,19 @@ import type { Conversation } from '../domain/conversation.js'
 import type { FactData } from '../domain/events.js'
 import { editionStream } from '../domain/ids.js'
 import type { PolicySettings } from '../domain/policy.js'
+import { sleep } from '../ports/clock.js'
 import type { SpendingBound } from '../ports/spending.js'
 import { editionStreams } from './conversation-streams.js'
 import { createEditionConversation } from './edition-conversations.js'
-import { holdEdition, type HeldEdition } from './edition-claim.js'
+import { EDITION_PATIENCE_MS, holdEdition, type HeldEdition } from './edition-claim.js'
 import { editionIdOf, planEdition } from './edition-plan.js'
 import { decodeFact, isOfType } from './facts.js'
 import type { CommandFailure, Conversations, Handled } from './handle-command.js'
 import { loadEdition, type Log } from './load-conversation.js'
-import { createPayer, type Price } from './paid-answers.js'
+import { createPayer } from './paid-answers.js'
 import { recallSummaries } from './recall-summaries.js'
 import { isDropped, openReplay, type ConversationReplay, type ReplayDependencies } from './replay-conversation.js'
-import { waitFor, type ReplayAllDependencies } from './replay.js'
+import type { ReplayAllDependencies } from './replay.js'
 import type { BadPolicy } from '../domain/policy.js'
 import type { CompactFailure } from './compact.js'
 
@@ -51,34 +52,23 @@ export interface AdoptRequest {
   /** The settings that the replay was given, where something has still to be bought. */
   readonly settings?: PolicySettings | undefined
   readonly bound?: SpendingBound | undefined
-  readonly price?: Price | undefined
   readonly provenance: Provenance
 }
 
 /** How often it catches up because the conversation went on meanwhile. */
 const ATTEMPTS = 200
-/** Another process that makes the edition is waited for so long. */
-const BUSY_WAIT_MS = 18_000
-const BUSY_POLL_MS = 200
 
 type Held<T> = (held: HeldEdition) => Promise<T>
 
 async function holding<T>(deps: Pick<AdoptDependencies, 'claims' | 'clock' | 'wait'>, editionId: string, conversationId: string, work: Held<E.Either<EditionFailure | CommandFailure, T>>): Promise<E.Either<EditionFailure | CommandFailure, T>> {
   const owner = deps.clock.newId()
-  const never = new AbortController().signal
-  for (let waited = 0; waited <= BUSY_WAIT_MS; waited += BUSY_POLL_MS) {
-    const held = await holdEdition(deps.claims, editionId, conversationId, owner)
-    if (held === undefined) {
-      await (deps.wait ?? waitFor)(BUSY_POLL_MS, never)
-      continue
-    }
-    try {
-      return await work(held)
-    } finally {
-      await held.release().catch(() => undefined)
-    }
+  const held = await holdEdition(deps.claims, editionId, conversationId, owner, { ms: EDITION_PATIENCE_MS, signal: new AbortController().signal, wait: deps.wait })
+  if (held === undefined) return E.left({ kind: 'EditionBusy', editionId, conversationId })
+  try {
+    return await work(held)
+  } finally {
+    await held.release().catch(() => undefined)
   }
-  return E.left({ kind: 'EditionBusy', editionId, conversationId })
 }
 
 /** What an edition was made with: from its start and its first summary. */
@@ -102,17 +92,17 @@ async function usable(log: Log, conversationId: string, editionId: string): Prom
 }
 
 /** The edition's replay, by its own summarizer; by another one it goes on as long as nothing is to be bought. */
-async function catchUpReplay(deps: AdoptDependencies, { conversationId, editionId, settings, bound, price }: AdoptRequest, held: HeldEdition): Promise<E.Either<EditionFailure | CommandFailure | BadPolicy, { readonly replay: ConversationReplay; readonly isOwn: boolean; readonly wouldBe: string }>> {
+async function catchUpReplay(deps: AdoptDependencies, { conversationId, editionId, settings, bound }: AdoptRequest, held: HeldEdition): Promise<E.Either<EditionFailure | CommandFailure | BadPolicy, { readonly replay: ConversationReplay; readonly isOwn: boolean; readonly wouldBe: string }>> {
   const wouldBe = editionIdOf({ ...deps, settings })
   const isOwn = wouldBe === editionId
   const plan = planEdition(editionId, await deps.conversations.load(conversationId), { ...deps, settings })
   if (E.isLeft(plan)) return plan
   const stop = new AbortController()
   const payer = createPayer({
-    editionId, spending: deps.spending, bound: bound ?? {}, price,
+    editionId, spending: deps.spending, bound: bound ?? {},
     onNoRoom: () => { stop.abort() },
     goOn: () => !held.isLost() && !stop.signal.aborted,
-    wait: (ms) => (deps.wait ?? waitFor)(ms, stop.signal),
+    wait: (ms) => (deps.wait ?? sleep)(ms, stop.signal),
   })
   const recall = recallSummaries(deps.log, conversationId, () => editionStreams(deps.log))
   const replayDeps: ReplayDependencies = { ...deps, recall, summarizer: payer.paying(deps.summarizer) }

@@ -1,7 +1,7 @@
 /** A log held against a manifest that was taken of it before: every stream is there, at least as long, and at that revision the very event that it had. */
 import { either as E } from 'fp-ts'
 import { decodeMetadata, eventHash } from '../domain/codec.js'
-import { conversationOf } from '../domain/ids.js'
+import { conversationOf, conversationStream, editionOf } from '../domain/ids.js'
 import type { LogOrigin, Manifest, StreamHead } from '../ports/manifest.js'
 import type { Problem } from './check-stream.js'
 import type { Log } from './load-conversation.js'
@@ -15,8 +15,11 @@ export async function originOf(log: Log): Promise<LogOrigin | undefined> {
 async function headProblem(log: Log, { stream, revision, hash }: StreamHead): Promise<string | undefined> {
   const [event] = await log.store.readRevisions(stream, [revision])
   if (event === undefined) {
-    const last = await log.store.streamRevision(stream)
-    return last < 0n ? 'the stream is gone' : `the facts from revision ${(last + 1n).toString()} to ${revision.toString()} are gone: the stream was cut`
+    // By the events alone: what the store says of a stream's end may be as untrue as the rest.
+    for await (const last of log.store.readStream(stream, { direction: 'backwards', limit: 1 })) {
+      return last.revision >= revision ? 'the fact that stood here is gone' : `the facts from revision ${(last.revision + 1n).toString()} to ${revision.toString()} are gone: the stream was cut`
+    }
+    return 'the stream is gone'
   }
   const metadata = decodeMetadata(event)
   if (E.isLeft(metadata)) return metadata.left.detail
@@ -24,21 +27,46 @@ async function headProblem(log: Log, { stream, revision, hash }: StreamHead): Pr
   return eventHash(event, metadata.right) === hash ? undefined : 'it is not what its hash says'
 }
 
+/** Whether a stream holds facts of a conversation: its own, or one of its editions'. */
+const isOf = (stream: string, conversationId: string): boolean => stream === conversationStream(conversationId) || editionOf(stream)?.conversationId === conversationId
+
+/** Whether a manifest names a conversation. */
+export async function isNamed({ heads }: Pick<Manifest, 'heads'>, conversationId: string): Promise<boolean> {
+  for await (const { stream } of heads()) if (stream === conversationStream(conversationId)) return true
+  return false
+}
+
+/** What of a manifest a log was held against. */
+export interface HeldAgainst {
+  readonly streams: number
+  readonly events: number
+}
+
 /**
- * What is wrong with a log by a manifest.
- * @param only the stream to look at; default: every one that the manifest names
+ * Holds a log against a manifest; says how much of it that was.
+ * @param conversationId the one whose streams are looked at, its editions' too; undefined: every stream that the manifest names
+ * @param tell hears what is wrong
  */
-export async function* againstManifest(log: Log, { header, heads }: Pick<Manifest, 'header' | 'heads'>, only?: string): AsyncIterable<Problem> {
-  const found = (stream: string, revision: bigint, detail: string): Problem => ({ stream, conversationId: conversationOf(stream), revision, rule: 'manifest', detail: `${detail} (manifest of ${header.takenAt})` })
+export async function againstManifest(log: Log, { header, heads }: Pick<Manifest, 'header' | 'heads'>, conversationId: string | undefined, tell: (problem: Problem) => void): Promise<HeldAgainst> {
+  const found = (stream: string, revision: bigint, detail: string): void => { tell({ stream, conversationId: conversationOf(stream), revision, rule: 'manifest', detail: `${detail} (manifest of ${header.takenAt})` }) }
   const origin = await originOf(log)
   // Of another log every stream would be missing: said once.
   if (origin?.stream !== header.origin.stream || origin.id !== header.origin.id) {
-    yield found(header.origin.stream, 0n, `the log does not begin with the event ${header.origin.id}: it is another log, or its beginning was changed`)
-    return
+    found(header.origin.stream, 0n, `the log does not begin with the event ${header.origin.id}: it is another log, or its beginning was changed`)
+    return { streams: 0, events: 0 }
   }
+  let streams = 0
+  let events = 0
+  let named = conversationId === undefined
   for await (const head of heads()) {
-    if (only !== undefined && head.stream !== only) continue
+    if (conversationId !== undefined && !isOf(head.stream, conversationId)) continue
+    named ||= conversationOf(head.stream) !== undefined
+    streams += 1
+    events += Number(head.revision) + 1
     const problem = await headProblem(log, head)
-    if (problem !== undefined) yield found(head.stream, head.revision, problem)
+    if (problem !== undefined) found(head.stream, head.revision, problem)
   }
+  // Who asks for this conversation must not take silence for a proof of it.
+  if (!named && conversationId !== undefined) found(conversationStream(conversationId), -1n, 'the manifest does not name this conversation, so its facts were held against nothing')
+  return { streams, events }
 }

@@ -12,6 +12,8 @@ export interface AppendDependencies {
   readonly conversations: Conversations
   readonly clock: Clock
   readonly summarizerWindowTokens: number
+  /** Name of the estimator to count by from now on; undefined keeps what is recorded. */
+  readonly estimator?: string | undefined
 }
 
 export interface AppendCommand {
@@ -31,7 +33,7 @@ export interface AppendedMessages {
 }
 
 /** Builds the use case. */
-export function createAppendMessages({ conversations, clock, summarizerWindowTokens }: AppendDependencies) {
+export function createAppendMessages({ conversations, clock, summarizerWindowTokens, estimator }: AppendDependencies) {
   return async (command: AppendCommand): Promise<E.Either<CommandFailure, AppendedMessages>> => {
     const { conversationId, messages, settings, scope, provenance } = command
     const id = checkId('conversationId', conversationId)
@@ -39,7 +41,7 @@ export function createAppendMessages({ conversations, clock, summarizerWindowTok
     const handled = await conversations.handle(
       conversationId,
       [
-        { type: 'Configure', settings, scope, summarizerWindowTokens },
+        { type: 'Configure', settings, scope, summarizerWindowTokens, estimator },
         { type: 'AppendMessages', messages, now: clock.now().toISOString() },
       ],
       provenance,

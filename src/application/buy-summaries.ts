@@ -142,9 +142,10 @@ export class Buyer {
       result = await this.chunk(state, messages, background, trigger)
     }
     const messageIds = messages.map((message) => message.messageId)
-    await this.options.record({ type: 'RecordChunk', messageIds, continues: background.chunkId, ...result })
+    const after = await this.options.record({ type: 'RecordChunk', messageIds, continues: background.chunkId, ...result })
     this.summaries += 1
-    return { summary: result.summary, chunkId: chunkIdOf(lineOf(state), messageIds, result.summarizer.requestHash) }
+    // Of the line that it was recorded in: other batches may have been put into force while it was made.
+    return { summary: result.summary, chunkId: chunkIdOf(lineOf(after), messageIds, result.summarizer.requestHash) }
   }
 
   /** Whether the recorded chunk is what this summarizer would be asked for today; a stand-in's summary is good as well, once bought. */

@@ -14,10 +14,10 @@ import { isRegisteredEstimator } from '../domain/tokens.js'
 import { conversationStream, editionStream } from '../domain/ids.js'
 import { isSummarized, type RequestWatch } from './check-requests.js'
 import type { StreamCheck } from './check-stream.js'
-import { closesBooks, closingLaws, originLaws, takesOver, type ArchivedFact, type ClosingFact } from './closing-laws.js'
+import { closesBooks, closingLaws, originLaws, type ArchivedFact, type ClosingFact } from './closing-laws.js'
 import { ContextWatch } from './context-laws.js'
 import { factLaws, type Finding } from './fact-laws.js'
-import { decodeFact, isOfType, UnreadableEventError } from './facts.js'
+import { decodeFact, isOfType, takesOver, UnreadableEventError } from './facts.js'
 import type { Log } from './load-conversation.js'
 import type { SeenIds } from './seen-ids.js'
 
@@ -95,6 +95,7 @@ export class ConversationCheck {
     if (isOfType(fact, 'MessageAppended') && this.seen.add(fact.id)) this.suspects.add(fact.id)
     const before = this.state
     this.state = evolve(before, fact)
+    if (closesBooks(fact) || isOfType(fact, 'ConversationConfigured')) this.requests.follow(this.state)
     if (takesOver(fact)) return this.takeover(before, fact)
     this.stream.found(this.laws(before, fact), fact.revision)
     return isSummarized(fact) ? this.summary(before, fact) : undefined

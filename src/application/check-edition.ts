@@ -7,10 +7,10 @@ import type { RecordedFact } from '../domain/events.js'
 import { isRegisteredEstimator } from '../domain/tokens.js'
 import { isSummarized, type RequestWatch } from './check-requests.js'
 import type { StreamCheck } from './check-stream.js'
-import { closesBooks, closingLaws, takesOver, type ArchivedFact, type ClosingFact } from './closing-laws.js'
+import { closesBooks, closingLaws, type ArchivedFact, type ClosingFact } from './closing-laws.js'
 import { ContextWatch } from './context-laws.js'
 import { factLaws, type Finding } from './fact-laws.js'
-import { isOfType, UnreadableEventError } from './facts.js'
+import { isOfType, takesOver, UnreadableEventError } from './facts.js'
 
 /** The conversation's facts behind a revision, up to another one. */
 export type ConversationFacts = (after: bigint, until: bigint) => AsyncIterable<RecordedFact>
@@ -37,11 +37,7 @@ export class EditionCheck {
   }
 
   private started(fact: RecordedFact<'EditionStarted'>): Finding[] {
-    const { editionId, conversationId, configuration } = fact.data
-    if (!isRegisteredEstimator(configuration.estimator)) {
-      this.stopped = true
-      return [{ rule: 'readable', detail: `goes by the token estimator "${configuration.estimator}", which is not registered here, so nothing from here on can be proved` }]
-    }
+    const { editionId, conversationId } = fact.data
     if (fact.revision > 0n && !this.dropped) return order('begins an edition again that was not dropped')
     return editionId === this.of.editionId && conversationId === this.of.conversationId ? [] : [{ rule: 'id', detail: `begins edition ${editionId} of ${conversationId}, which its stream is not named after` }]
   }
@@ -93,10 +89,16 @@ export class EditionCheck {
   /** Takes the next fact of the edition's stream. */
   async take(fact: RecordedFact): Promise<void> {
     if (this.stopped) return
+    if (isOfType(fact, 'EditionStarted') && !isRegisteredEstimator(fact.data.configuration.estimator)) {
+      this.stopped = true
+      this.stream.report('readable', `goes by the token estimator "${fact.data.configuration.estimator}", which is not registered here, so nothing from here on can be proved`, fact.revision)
+      return
+    }
     const findings: Finding[] = []
     if (isOfType(fact, 'EditionAdvanced')) findings.push(...(await this.advance(fact)))
     const before = this.state
     this.state = evolve(before, fact)
+    if (closesBooks(fact) || isOfType(fact, 'EditionStarted')) this.requests.follow(this.state)
     if (isOfType(fact, 'EditionStarted')) findings.push(...this.started(fact))
     else if (!isOfType(fact, 'EditionAdvanced', 'EditionCompared', 'EditionDropped')) findings.push(...this.compacted(before, fact))
     this.dropped = isOfType(fact, 'EditionDropped')

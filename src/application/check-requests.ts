@@ -26,8 +26,8 @@ export type PromptText = E.Either<string, string>
 const PROMPTS_KEPT = 200
 /** Chunks that a later one may continue: those of its own run, of which there are never so many. */
 const CHUNKS_KEPT = 1_000
-/** Batches that were the last one shown. A cycle of another process may end while a summary is made, and then the background is an older one. */
-const BACKGROUNDS_KEPT = 8
+/** Backgrounds and temperatures of before. While a summary is made other batches may be put into force, or another temperature; what it was asked with is older then. */
+const KEPT_OF_BEFORE = 8
 
 /** What is wrong with the first fact of a prompt's stream; undefined where it is what the stream's name says. */
 export function promptProblem(fact: RecordedFact): string | undefined {
@@ -73,16 +73,23 @@ const kindest = (verdicts: readonly RequestVerdict[]): RequestVerdict => VERDICT
 export class RequestWatch {
   private readonly chunks = new Map<string, string>()
   private readonly backgrounds: (string | undefined)[] = [undefined]
+  private readonly temperatures: number[] = []
   private shown: Batch | undefined
 
   constructor(private readonly check: CheckRequest, private readonly prompts: (promptSha256: string) => Promise<PromptText>, private readonly requests: Requests) {}
 
-  private noteShown(state: Conversation): void {
+  /** Notes what summaries are asked with from here on; to be called after each fact that may change it. */
+  follow(state: Conversation): void {
+    const temperature = state.configuration?.policy.temperature
+    if (temperature !== undefined && temperature !== this.temperatures[0]) {
+      this.temperatures.unshift(temperature)
+      this.temperatures.length = Math.min(this.temperatures.length, KEPT_OF_BEFORE)
+    }
     const last = state.shown.at(-1)
     if (last === this.shown) return
     this.shown = last
     this.backgrounds.unshift(last === undefined ? undefined : summaryOf(last))
-    this.backgrounds.length = Math.min(this.backgrounds.length, BACKGROUNDS_KEPT)
+    this.backgrounds.length = Math.min(this.backgrounds.length, KEPT_OF_BEFORE)
   }
 
   private noteChunk(fact: SummarizedFact): void {
@@ -92,20 +99,19 @@ export class RequestWatch {
     if (oldest !== undefined) this.chunks.delete(oldest)
   }
 
-  /** What may have been asked, each a job: one, or for a first chunk one for each background that it may have had. Undefined where it names what is not there. */
+  /** What may have been asked, each a job: with each temperature and, for a first chunk, each background that it may have had. Undefined where it names what is not there. */
   private jobs(state: Conversation, fact: SummarizedFact, persona: string): readonly RecordedJob[] | undefined {
-    const base = { persona, temperature: state.configuration?.policy.temperature ?? 0 }
     if (isOfType(fact, 'BatchesResummarized')) {
       const summaries = sourcesOf(state, fact.data.sourceBatchIds)?.map((batch) => ({ text: summaryOf(batch), startTime: batch.startTime, endTime: batch.endTime, messageCount: batch.messageCount, depth: batch.depth, sections: batch.sections }))
-      return summaries === undefined ? undefined : [{ ...base, kind: 'resummarize', summaries }]
+      return summaries === undefined ? undefined : this.temperatures.map((temperature) => ({ persona, temperature, kind: 'resummarize', summaries }))
     }
     const live = new Map([...state.kept, ...state.window].map((message) => [message.messageId, message]))
     const messages: LiveMessage[] = fact.data.messageIds.flatMap((id) => live.get(id) ?? [])
     if (messages.length !== fact.data.messageIds.length) return undefined
     const { continues } = fact.data
-    if (continues === undefined) return this.backgrounds.map((existingSummary) => ({ ...base, kind: 'chunk', messages, existingSummary }))
-    const existingSummary = this.chunks.get(continues)
-    return existingSummary === undefined ? undefined : [{ ...base, kind: 'chunk', messages, existingSummary }]
+    if (continues !== undefined && !this.chunks.has(continues)) return undefined
+    const backgrounds = continues === undefined ? this.backgrounds : [this.chunks.get(continues)]
+    return this.temperatures.flatMap((temperature) => backgrounds.map((existingSummary) => ({ persona, temperature, kind: 'chunk', messages, existingSummary })))
   }
 
   /** The text behind a hash; a finding where there is none. */
@@ -118,7 +124,6 @@ export class RequestWatch {
 
   /** What is wrong with the origin of a summary. */
   async summarized(state: Conversation, fact: SummarizedFact): Promise<Finding[]> {
-    this.noteShown(state)
     const { summarizer }: { readonly summarizer: SummarizerFacts } = fact.data
     const findings: Finding[] = []
     const template = await this.text('prompt', summarizer.prompt.sha256, findings)

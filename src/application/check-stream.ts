@@ -1,6 +1,6 @@
 /**
- * What must be true of any stream of the log, whatever it holds: revisions without a gap, an unbroken hash chain, times that never go back, ids that
- * derive from what is recorded, a cause that came before, and facts that can be read.
+ * What must be true of any stream of the log, whatever it holds: revisions without a gap, positions in their order, an unbroken hash chain, times that
+ * never go back, ids that derive from what is recorded, a cause that came before, and facts that can be read.
  */
 import { either as E } from 'fp-ts'
 import { claimOf, decodeWith, eventHash, GENESIS_HASH, readMetadata } from '../domain/codec.js'
@@ -10,7 +10,9 @@ import type { StoredEvent } from '../ports/event-store.js'
 import type { Finding, Rule } from './fact-laws.js'
 import type { Log } from './load-conversation.js'
 
+/** Something that `verify` found wrong. */
 export interface Problem {
+  /** The stream; where it is about a whole read model (`rows`), the name of that. */
   readonly stream: string
   /** Undefined where the stream is no conversation's. */
   readonly conversationId: string | undefined
@@ -35,6 +37,7 @@ export class StreamCheck {
   private next = 0n
   private previousHash = GENESIS_HASH
   private previousTime = ''
+  private previousPosition = -1n
   private readonly causes = new Map<string, bigint | undefined>()
 
   constructor(readonly stream: string, private readonly conversationId: string | undefined, private readonly log: Log) {}
@@ -55,6 +58,11 @@ export class StreamCheck {
     return undefined
   }
 
+  /** Position of the last event so far; -1n before the first. */
+  get position(): bigint {
+    return this.previousPosition
+  }
+
   /** Events of the stream so far. */
   get count(): bigint {
     return this.next
@@ -71,6 +79,9 @@ export class StreamCheck {
     const expected = this.next
     this.next = revision + 1n
     if (revision !== expected) this.broken('order', revision > expected ? `stands where revision ${expected.toString()} is expected: ${revision === expected + 1n ? 'that fact is' : `the facts from there to ${(revision - 1n).toString()} are`} missing` : `stands where revision ${expected.toString()} is expected: facts are doubled or out of order`, revision)
+    // Who reads by revision does not notice; who goes by position, as the read models do, is given the facts in another order.
+    if (stored.position <= this.previousPosition) this.report('order', `stands at position ${stored.position.toString()} of the log, which is not behind its predecessor's, ${this.previousPosition.toString()}`, revision)
+    this.previousPosition = stored.position
     const read = readMetadata(stored)
     if (E.isLeft(read)) return this.broken('readable', read.left.detail, revision)
     const { metadata, asRecorded } = read.right
@@ -111,9 +122,11 @@ export class StreamCheck {
     return fact
   }
 
-  /** At the end of the stream: whether the store itself knows of more. */
-  async end(): Promise<void> {
-    const last = await this.log.store.streamRevision(this.stream)
+  /**
+   * At the end of the stream: whether the store itself knows of more.
+   * @param last its last revision by the store's own count
+   */
+  async end(last: bigint): Promise<void> {
     if (last < this.next - 1n) this.report('order', `the store says that the stream ends at revision ${last.toString()}, and it goes on to ${(this.next - 1n).toString()}`, -1n)
     if (last <= this.next - 1n) return
     // Somebody may have appended since; then the event is there by now.

@@ -11,7 +11,7 @@ import type { Batch } from '../domain/batch.js'
 import { callGroups, callName } from '../domain/call-groups.js'
 import { contextLaws } from './context-laws.js'
 import { resumeAt, revisionsCarried, type Conversation, type LiveMessage } from '../domain/conversation.js'
-import { closingTypes, type Carried, type ClosingType, type RecordedFact, type TakeoverType } from '../domain/events.js'
+import { closingTypes, takeoverTypes, type Carried, type ClosingType, type RecordedFact, type TakeoverType } from '../domain/events.js'
 import { hashOf } from '../domain/hash.js'
 import { isOfType } from './facts.js'
 import type { Finding, Rule } from './fact-laws.js'
@@ -21,8 +21,6 @@ import { hardLimit, softLimit } from '../domain/policy.js'
 export type ClosingFact = RecordedFact<ClosingType>
 
 export const closesBooks = (fact: RecordedFact): fact is ClosingFact => isOfType(fact, ...closingTypes)
-/** Those that put other batches into force. */
-export const takesOver = (fact: RecordedFact): fact is RecordedFact<TakeoverType> => isOfType(fact, 'EditionAdopted', 'EditionReverted', 'CycleUndone')
 
 const finding = (rule: Rule, detail: string): Finding => ({ rule, detail })
 const when = (wrong: boolean, rule: Rule, detail: string): Finding[] => (wrong ? [finding(rule, detail)] : [])
@@ -51,7 +49,7 @@ function loadLaws(after: Conversation, fact: ClosingFact, held: Held): Finding[]
     fact,
     {
       messages: read.filter((each) => isOfType(each, 'MessageAppended')),
-      batches: readMade.filter((each) => isOfType(each, 'BatchArchived', 'BatchesResummarized', 'EditionAdopted', 'EditionReverted', 'CycleUndone')),
+      batches: readMade.filter((each) => isOfType(each, 'BatchArchived', 'BatchesResummarized', ...takeoverTypes)),
       chunks: readMade.filter((each) => isOfType(each, 'ChunkSummarized')),
     },
     window,

@@ -5,14 +5,13 @@
  * recorded, and buys nothing twice.
  */
 import { either as E } from 'fp-ts'
-import { setTimeout as pause } from 'node:timers/promises'
 import type { Provenance } from '../domain/codec.js'
 import type { Conversation } from '../domain/conversation.js'
 import type { Command } from '../domain/decide.js'
 import type { Trigger } from '../domain/events.js'
 import { dueTrigger, isBackingOff, planAhead, planCycle, planResummarization, triggerOf, type ChunkAhead } from '../domain/plan.js'
 import type { Claim, Claims } from '../ports/claims.js'
-import type { Clock } from '../ports/clock.js'
+import { sleep, type Clock } from '../ports/clock.js'
 import { backgroundOf, Buyer, Later, policyOf, Stop, type BuyerDependencies, type CompactFailure } from './buy-summaries.js'
 import type { Conversations } from './handle-command.js'
 
@@ -25,6 +24,7 @@ export interface CompactDependencies extends BuyerDependencies {
   readonly actor: string
 }
 
+/** What compacting a conversation did: batches and messages of this call, and the tokens of the context around it, by the conversation's estimator. */
 export interface Compaction {
   readonly batchesCreated: number
   readonly messagesCompressed: number
@@ -53,8 +53,8 @@ export interface CompactionRun extends Compaction {
 
 /**
  * `due`: what the limits ask for. `ahead`: that, and then the whole chunks that are full, so that the next limit waits for no model. `now`:
- * what the limits ask for, though a failure still rests. `force`: whatever may be folded. `stand-in`: what the hard limit asks for, and without
- * the summarizer, which is known to fail.
+ * what the limits ask for, though a failure still rests. `force`: whatever may be folded. `without-model`: what the limits ask for, from what is
+ * summarized already, and by the stand-in at the hard limit: for a summarizer that is known to fail.
  */
 export type CompactMode = 'due' | 'ahead' | 'now' | 'force' | 'without-model'
 
@@ -257,7 +257,7 @@ export function createCompact(deps: CompactDependencies): Compact {
       for (;;) {
         const claim = await deps.claims.take(`compaction:${this.conversationId}`, this.owner, CLAIM_TTL_MS)
         if (claim !== undefined || this.options.wait === false || this.options.signal?.aborted === true) return claim
-        await pause(CLAIM_POLL_MS)
+        await sleep(CLAIM_POLL_MS)
       }
     }
   }

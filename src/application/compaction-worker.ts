@@ -5,7 +5,7 @@
  */
 import type { Conversation } from '../domain/conversation.js'
 import { triggerOf } from '../domain/plan.js'
-import type { Clock } from '../ports/clock.js'
+import { sleep, type Clock } from '../ports/clock.js'
 import type { EventStore } from '../ports/event-store.js'
 import type { LogCheckpoint, QueueStatus, Work, WorkQueue } from '../ports/work-queue.js'
 import { isCompactionDue, type Compact, type CompactFailure, type CompactionRun } from './compact.js'
@@ -178,7 +178,7 @@ export function createCompactionWorker(options: CompactionWorkerOptions): Compac
       } catch (error) {
         if (signal.aborted) return
         onProblem(error)
-        await pause(RETRY_MS[Math.min(tries, RETRY_MS.length - 1)] ?? 0, signal)
+        await sleep(RETRY_MS[Math.min(tries, RETRY_MS.length - 1)] ?? 0, signal)
         tries += 1
       }
     }
@@ -206,24 +206,10 @@ export function createCompactionWorker(options: CompactionWorkerOptions): Compac
       clearInterval(polling)
       ending.abort()
       const ended = Promise.all([following, pumping]).then(() => Promise.all(running.values()))
-      if (running.size > 0 && graceMs > 0) await Promise.race([ended, pause(graceMs, aborting.signal)])
+      if (running.size > 0 && graceMs > 0) await Promise.race([ended, sleep(graceMs, aborting.signal)])
       aborting.abort()
       await ended
     },
     status: () => queue.status(),
   }
-}
-
-/** Resolves after so long, or when `signal` aborts. */
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return
-  await new Promise<void>((resolve) => {
-    const end = (): void => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', end)
-      resolve()
-    }
-    const timer = setTimeout(end, ms)
-    signal.addEventListener('abort', end)
-  })
 }

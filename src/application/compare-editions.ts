@@ -19,6 +19,7 @@ import { evidenceReach, type EvidenceMessage, type LabelledQuestion } from './ev
 import { decodeFact, isOfType } from './facts.js'
 import type { CommandFailure } from './handle-command.js'
 import { loadConversation, loadEdition, seeUntil, type Log } from './load-conversation.js'
+import { isDropped } from './replay-conversation.js'
 import type { SearchPorts } from './search.js'
 
 export type { LabelledQuestion } from './evidence-reach.js'
@@ -49,17 +50,29 @@ export interface ComparisonTotals {
   readonly evidence?: { readonly questions: number; readonly total: number; readonly lost: number; readonly gained: number } & BothSides<number>
 }
 
+/** Why a conversation that has the edition was left out where all were meant: it was dropped there, or the other edition is none of it. */
+export interface SkippedConversation {
+  readonly conversationId: string
+  readonly kind: 'EditionIsDropped' | 'NoSuchEdition'
+  /** The edition that is missing or dropped. */
+  readonly editionId: string
+}
+
+/** An edition beside another one, or beside what was in force, conversation by conversation and in sum. */
 export interface EditionComparisons {
   readonly editionId: string
   readonly against: string
   readonly conversations: readonly EditionComparison[]
+  /** Where all were meant; one that is named is compared or refused. */
+  readonly skipped: readonly SkippedConversation[]
   readonly totals: ComparisonTotals
 }
 
 export type CompareFailure =
   | CommandFailure
-  | { readonly kind: 'NoSuchEdition'; readonly editionId: string; readonly conversationId?: string | undefined }
-  | { readonly kind: 'EditionIsDropped'; readonly editionId: string; readonly conversationId: string }
+  /** Of any conversation. */
+  | { readonly kind: 'NoSuchEdition'; readonly editionId: string; readonly conversationId?: undefined }
+  | SkippedConversation
   /** Another process is making it. */
   | { readonly kind: 'EditionBusy'; readonly editionId: string; readonly conversationId: string }
 
@@ -75,7 +88,7 @@ export interface CompareDependencies {
 export const IN_FORCE = 'in-force'
 
 export interface CompareRequest {
-  /** Default: every conversation that has the edition. */
+  /** Default: every conversation that has the edition, but for those that it was dropped in or that the other edition is none of. */
   readonly conversationIds?: readonly string[] | undefined
   readonly editionId: string
   /** Another edition, or (the default) what was in force at the last fact of the conversation that the edition has seen. */
@@ -154,6 +167,8 @@ async function conversationsOfEdition(log: Log, editionId: string): Promise<stri
   return ids
 }
 
+const isSkipped = (failure: CompareFailure): failure is SkippedConversation => failure.kind === 'EditionIsDropped' || (failure.kind === 'NoSuchEdition' && failure.conversationId !== undefined)
+
 const pinnedIn = ({ kept, window }: Conversation): string[] => [...kept, ...window].flatMap(({ messageId, pinned }) => (pinned ? [messageId] : []))
 
 /** How often a comparison is made anew because the edition went on meanwhile. */
@@ -161,6 +176,14 @@ const ATTEMPTS = 5
 
 /** Builds the use case. */
 export function createCompareEditions({ log, clock, claims, search, actor }: CompareDependencies): (request: CompareRequest) => Promise<E.Either<CompareFailure, EditionComparisons>> {
+  /** Why a conversation cannot be compared, told without comparing it. */
+  async function refusalOf(conversationId: string, { editionId, against = IN_FORCE }: CompareRequest): Promise<SkippedConversation | undefined> {
+    for (const wanted of against === IN_FORCE ? [editionId] : [editionId, against]) {
+      if ((await log.store.streamRevision(editionStream(wanted, conversationId))) < 0n) return { kind: 'NoSuchEdition', editionId: wanted, conversationId }
+    }
+    return (await isDropped(log, conversationId, editionId)) ? { kind: 'EditionIsDropped', editionId, conversationId } : undefined
+  }
+
   /** The side that is compared with, as of the edition's horizon, and what its own facts say it cost. */
   async function otherSide(conversationId: string, against: string, edition: Conversation): Promise<E.Either<CompareFailure, { state: Conversation; bought: Bought; editionRevision: bigint | undefined }>> {
     if (against !== IN_FORCE) {
@@ -237,14 +260,23 @@ export function createCompareEditions({ log, clock, claims, search, actor }: Com
     const { editionId, against = IN_FORCE } = request
     const conversationIds = request.conversationIds ?? (await conversationsOfEdition(log, editionId))
     if (conversationIds.length === 0) return E.left({ kind: 'NoSuchEdition', editionId })
+    // One that is named and cannot be compared is told before anything is recorded of the others.
+    for (const conversationId of request.conversationIds ?? []) {
+      const refusal = await refusalOf(conversationId, request)
+      if (refusal !== undefined) return E.left(refusal)
+    }
     const conversations: EditionComparison[] = []
+    const skipped: SkippedConversation[] = []
     for (const conversationId of conversationIds) {
       const compared = await compareAndRecord(conversationId, request)
-      if (E.isLeft(compared)) return compared
-      conversations.push(compared.right)
-      request.onConversation?.(conversations.length, conversationIds.length)
+      if (E.isRight(compared)) conversations.push(compared.right)
+      else if (request.conversationIds === undefined && isSkipped(compared.left)) skipped.push(compared.left)
+      else return compared
+      request.onConversation?.(conversations.length + skipped.length, conversationIds.length)
     }
-    return E.right({ editionId, against, conversations, totals: totalsOf(conversations.map(({ report }) => report)) })
+    const [first] = skipped
+    if (conversations.length === 0 && first !== undefined) return E.left(first)
+    return E.right({ editionId, against, conversations, skipped, totals: totalsOf(conversations.map(({ report }) => report)) })
   }
 }
 

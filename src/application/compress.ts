@@ -15,6 +15,7 @@ import type { Compaction } from './compact.js'
 import { decodeFact, isOfType } from './facts.js'
 import { loadConversation, type Log } from './load-conversation.js'
 
+/** What `compress` hands back: the context, and what was compacted by this call. */
 export interface Compressed<Message> {
   /** The context: the host's own objects where they stay, the view in front of them. */
   readonly history: readonly (Message | ChatMessage)[]

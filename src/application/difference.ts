@@ -9,6 +9,7 @@ import type { LeadingTooLarge } from '../domain/context.js'
 import type { Conversation, LiveMessage } from '../domain/conversation.js'
 import { closingTypes } from '../domain/events.js'
 import { conversationStream } from '../domain/ids.js'
+import type { CycleFound, CycleSpan } from './cycles.js'
 import { decodeFact, isOfType } from './facts.js'
 import { loadConversation, type Log } from './load-conversation.js'
 import { contextIn, liveIn, recordedTime } from './time-travel.js'
@@ -38,10 +39,13 @@ interface Gone {
   readonly batchId?: string
 }
 
+/** What changed in a conversation from one revision to another. */
 export interface Difference {
   readonly conversationId: string
   readonly from: DifferenceSide
   readonly to: DifferenceSide
+  /** The cycle, where the difference was asked for by its number. */
+  readonly cycle?: Omit<CycleFound, keyof CycleSpan>
   readonly messages: {
     /** Live at the first revision and not at the second; `batchId` is the batch that archived it, where a cycle did and no adopted edition. */
     readonly left: readonly (LiveMessage & { readonly batchId?: string })[]

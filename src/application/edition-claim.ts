@@ -1,5 +1,6 @@
 /** One process at a time makes an edition of a conversation: a claim beside the log that is extended while the work goes on. */
 import type { Claims } from '../ports/claims.js'
+import { sleep } from '../ports/clock.js'
 
 export interface HeldEdition {
   /** True where the claim ran out and another process took it: what is under way may end, and nothing more is begun. */
@@ -9,10 +10,28 @@ export interface HeldEdition {
 
 /** Longer than a database is slow, and as short as nobody minds waiting for what a killed process held. */
 export const EDITION_CLAIM_MS = 15_000
+/** Longer than a claim lasts: what a killed process held is waited for. */
+export const EDITION_PATIENCE_MS = EDITION_CLAIM_MS + 3_000
+const POLL_MS = 250
 
-/** Takes the claim; undefined while another process has it. */
-export async function holdEdition(claims: Claims, editionId: string, conversationId: string, owner: string): Promise<HeldEdition | undefined> {
-  const claim = await claims.take(`edition:${editionId}:${conversationId}`, owner, EDITION_CLAIM_MS)
+/** How long a claim is waited for that another process has. */
+export interface Patience {
+  readonly ms: number
+  readonly signal: AbortSignal
+  /** Default: by the machine's clock. */
+  readonly wait?: ((ms: number, signal: AbortSignal) => Promise<void>) | undefined
+}
+
+const NONE: Patience = { ms: 0, signal: new AbortController().signal }
+
+/** Takes the claim; undefined where another process has it for longer than one has patience. */
+export async function holdEdition(claims: Claims, editionId: string, conversationId: string, owner: string, { ms, signal, wait = sleep } = NONE): Promise<HeldEdition | undefined> {
+  const take = (): ReturnType<Claims['take']> => claims.take(`edition:${editionId}:${conversationId}`, owner, EDITION_CLAIM_MS)
+  let claim = await take()
+  for (let waited = 0; claim === undefined && waited < ms && !signal.aborted; waited += POLL_MS) {
+    await wait(POLL_MS, signal)
+    claim = await take()
+  }
   if (claim === undefined) return undefined
   let lost = false
   const extend = async (): Promise<void> => {

@@ -3,17 +3,17 @@
  * as long as an answer may be. So it is an upper bound: models mostly write less, and shorter summaries make fewer cycles.
  */
 import { either as E } from 'fp-ts'
-import { isWithoutModel } from '../domain/prices.js'
-import type { Amount } from '../ports/spending.js'
+import { isWithoutModel, type Price } from '../domain/prices.js'
 import type { Summarizer } from '../ports/summarizer.js'
 import { editionStreamsOnce } from './conversation-streams.js'
 import { editionIdOf, planEdition } from './edition-plan.js'
-import { costMicros, type Price } from './paid-answers.js'
+import { costAt, type EditionSpending } from './paid-answers.js'
 import { recallSummaries } from './recall-summaries.js'
 import { openReplay } from './replay-conversation.js'
 import type { ReplayAllDependencies, ReplayFailure, ReplayRequest } from './replay.js'
 import { requestTokens } from './summarize-step.js'
 
+/** What a replay would come to at most. */
 export interface ReplayEstimate {
   readonly editionId: string
   readonly conversations: number
@@ -31,8 +31,8 @@ export interface ReplayEstimate {
   readonly currency?: string
   /** Summaries that are recorded already, and would be taken over. */
   readonly reused: number
-  /** What the edition has cost so far. */
-  readonly spent: Amount
+  /** What the edition has taken so far. */
+  readonly spent: EditionSpending
   /** Conversations that could not be replayed, and why. */
   readonly failures: readonly { readonly conversationId: string; readonly failure: ReplayFailure }[]
 }
@@ -41,7 +41,6 @@ interface Counts {
   calls: number
   promptTokens: number
   completionTokens: number
-  reused: number
 }
 
 const FILLER = 'and so on, '
@@ -65,10 +64,10 @@ function estimating(summarizer: Summarizer, counts: Counts): Summarizer {
 /** Reckons what a replay would come to. Nothing is recorded and no model is asked. */
 export async function estimateReplay(deps: ReplayAllDependencies, { conversationIds, settings, price, signal }: Pick<ReplayRequest, 'conversationIds' | 'settings' | 'signal'> & { readonly price?: Price | undefined }): Promise<ReplayEstimate> {
   const editionId = editionIdOf({ ...deps, settings })
-  const counts: Counts = { calls: 0, promptTokens: 0, completionTokens: 0, reused: 0 }
+  const counts: Counts = { calls: 0, promptTokens: 0, completionTokens: 0 }
   const failures: ReplayEstimate['failures'][number][] = []
   const streams = editionStreamsOnce(deps.log)
-  let [upToDate, messages, messagesOf] = [0, 0, 0]
+  let [upToDate, messages, messagesOf, reused] = [0, 0, 0, 0]
   const ids = [...new Set(conversationIds)]
   for (const conversationId of ids) {
     if (signal?.aborted === true) break
@@ -85,11 +84,7 @@ export async function estimateReplay(deps: ReplayAllDependencies, { conversation
         ...deps,
         summarizer: estimating(deps.summarizer, counts),
         registerPrompt: () => Promise.resolve(),
-        recall: async (prepared) => {
-          const recorded = await recall(prepared)
-          if (recorded !== undefined) counts.reused += 1
-          return recorded
-        },
+        recall,
       },
       plan.right,
       { recording: false, ...(signal === undefined ? {} : { signal }) },
@@ -103,12 +98,14 @@ export async function estimateReplay(deps: ReplayAllDependencies, { conversation
     if (reached.kind === 'stopped') failures.push({ conversationId, failure: reached.failure })
     const seen = opened.right.state().messagesAppended - before
     messages += seen
+    reused += opened.right.spent.reused
     if (seen === 0) upToDate += 1
   }
-  const { calls, promptTokens, completionTokens, reused } = counts
+  const { calls, promptTokens, completionTokens } = counts
+  const spent = await deps.spending.spentOn(editionId)
   return {
     editionId, conversations: ids.length, upToDate, messages, messagesOf, calls, promptTokens, completionTokens,
-    ...(price === undefined ? {} : { costMicros: costMicros(counts, price), currency: price.currency }),
-    reused, spent: await deps.spending.spentOn(editionId), failures,
+    ...(price === undefined ? {} : { ...costAt(counts, price), currency: price.currency }),
+    reused, spent: { ...spent, ...costAt(spent, price) }, failures,
   }
 }

@@ -8,16 +8,18 @@
 import { either as E } from 'fp-ts'
 import type { Batch } from '../domain/batch.js'
 import type { Conversation } from '../domain/conversation.js'
-import { editDistance } from '../domain/edit-distance.js'
+import { nearest } from '../domain/edit-distance.js'
 import { closingTypes, type FactData, type RecordedFact, type SummarizerFacts, type TakeoverType, type Trigger } from '../domain/events.js'
 import type { Match } from '../domain/find-line.js'
+import { closingsOf } from './cycles.js'
 import { conversationStream, editionStream, messageEventId, promptStream } from '../domain/ids.js'
 import { toChatMessage, type ChatMessage } from '../domain/message.js'
 import type { EventStore } from '../ports/event-store.js'
 import { editionStreams, streamsOf } from './conversation-streams.js'
-import { decodeFact, isOfType } from './facts.js'
-import type { Log } from './load-conversation.js'
-import { traceLine, type LineSource } from './trace-line.js'
+import { decodeFact, isOfType, takesOver } from './facts.js'
+import { loadConversation, type Log } from './load-conversation.js'
+import { recordedTime } from './time-travel.js'
+import { traceLine, type LineSource, type ShownOnly } from './trace-line.js'
 
 /** Where a fact is recorded, when, and who asked for it. */
 export interface RecordedAt {
@@ -37,11 +39,14 @@ export interface CycleOrigin {
   readonly tokensBefore: number
   readonly tokensAfter: number
   readonly recorded: RecordedAt
+  /** Where the cycle was undone: when, and who asked for it. Another one may have its number since. */
+  readonly undone?: RecordedAt
 }
 
-/** The fact that put a batch into force which others had recorded: an edition that was adopted or put back, a cycle that was undone. */
+/** The fact that put a batch which others had recorded into force, or out of it: an edition that was adopted or put back, a cycle that was undone. */
 export interface TakeoverOrigin {
   readonly type: TakeoverType
+  /** The edition that made the batch; of a batch that was put out of force, the one that was adopted or reverted. */
   readonly editionId?: string
   readonly recorded: RecordedAt
 }
@@ -80,6 +85,8 @@ export interface BatchOrigin extends Omit<Batch, 'revision' | 'origin'> {
   readonly cycle?: CycleOrigin
   /** The last fact, of those that were read for the answer, that put it into force. */
   readonly takenOver?: TakeoverOrigin
+  /** The fact that put it out of force, where that was no deeper batch. */
+  readonly putOut?: TakeoverOrigin
   readonly sources: readonly BatchOrigin[]
   readonly chunk?: ChunkOrigin
   /** Ids of batches, chunks and messages that it names and that are not recorded: its origin cannot be shown. */
@@ -107,17 +114,25 @@ export interface LineFound {
   readonly match: Match
 }
 
+/** The fact behind which a context first was as it is shown. */
+export interface AsOf {
+  readonly revision: bigint
+  readonly recordedAt: string
+}
+
+/** What `explain` answers, told apart by `kind`. */
 export type Explanation =
   | (Answer & { readonly kind: 'batch'; readonly batch: BatchOrigin; readonly found?: LineFound })
   /** A message that the line stands in; `batch` where it left the context. */
   | (Answer & { readonly kind: 'message'; readonly message: OriginalMessage; readonly batch?: BatchOrigin; readonly found: LineFound })
-  /** Everything that is compacted, oldest first. */
-  | (Answer & { readonly kind: 'view'; readonly batches: readonly BatchOrigin[]; readonly cycles: number; readonly liveMessages: number })
+  /** Everything that is compacted, oldest first; for a line of an earlier view, what was as of then: `asOf` is the fact that made that view. */
+  | (Answer & { readonly kind: 'view'; readonly batches: readonly BatchOrigin[]; readonly cycles: number; readonly liveMessages: number; readonly found?: LineFound; readonly asOf?: AsOf })
   /** The line stands in several places. */
   | { readonly kind: 'several'; readonly conversationId: string; readonly found: LineFound; readonly sources: readonly LineSource[] }
-  /** The line is shown to the model and recorded nowhere: a placeholder, or a note of what is left out. */
-  | { readonly kind: 'shown-only'; readonly conversationId: string; readonly text: string }
+  /** The line is shown to the model and recorded nowhere; `asOf` is the last fact behind which it is known to be shown. */
+  | { readonly kind: 'shown-only'; readonly conversationId: string; readonly what: ShownOnly; readonly text: string; readonly asOf: AsOf }
 
+/** What to explain: a batch, or a line; without either, all that is compacted. */
 export interface ExplainOptions {
   readonly batchId?: string
   /** Any text that the model saw, or part of one. */
@@ -160,8 +175,32 @@ class Archive {
   private waiting: string[] = []
   private readonly editionsRead = new Set<string>()
   private isWhole = false
+  private takeoversRead: readonly RecordedFact<TakeoverType>[] | undefined
 
   constructor(private readonly log: Log, private readonly conversationId: string) {}
+
+  /** Every takeover of the conversation, newest first: read by its place, and not at all where there never was one. */
+  private async takeoversOf({ line, lastClosing }: Conversation): Promise<readonly RecordedFact<TakeoverType>[]> {
+    if (line === undefined) return []
+    if (this.takeoversRead !== undefined) return this.takeoversRead
+    const takeovers: RecordedFact<TakeoverType>[] = []
+    for await (const fact of closingsOf(this.log, this.conversationId, lastClosing)) if (takesOver(fact)) takeovers.push(fact)
+    this.takeoversRead = takeovers
+    return takeovers
+  }
+
+  /** The fact that undid a cycle. */
+  async undoneBy(state: Conversation, { recorded }: CycleOrigin): Promise<RecordedFact | undefined> {
+    if (recorded.stream !== conversationStream(this.conversationId)) return undefined
+    return (await this.takeoversOf(state)).find((fact) => isOfType(fact, 'CycleUndone') && fact.data.undone.some(({ revision }) => revision === recorded.revision))
+  }
+
+  /** The fact that put a batch out of force and that no later one took back. */
+  async putOutBy(state: Conversation, batchId: string): Promise<TakeoverOrigin | undefined> {
+    const last = (await this.takeoversOf(state)).find(({ data: { batches, retired } }) => retired.includes(batchId) || batches.some((batch) => batch.batchId === batchId))
+    if (last?.data.retired.includes(batchId) !== true) return undefined
+    return { type: last.type, ...('editionId' in last.data ? { editionId: last.data.editionId } : {}), recorded: recordedAt(last) }
+  }
 
   private take(fact: RecordedFact): void {
     if (isOfType(fact, 'ChunkSummarized')) this.chunks.set(fact.data.chunkId, fact)
@@ -172,7 +211,7 @@ class Archive {
       const { cycle, why, tokensBefore, tokensAfter } = fact.data
       for (const batchId of this.waiting) this.cycles.set(batchId, { cycle, ...why, tokensBefore, tokensAfter, recorded: recordedAt(fact) })
       this.waiting = []
-    } else if (isOfType(fact, 'EditionAdopted', 'EditionReverted', 'CycleUndone')) {
+    } else if (takesOver(fact)) {
       const { batches } = fact.data
       for (const { batchId, origin } of batches) {
         this.takeovers.set(batchId, { type: fact.type, ...(origin.editionId === undefined ? {} : { editionId: origin.editionId }), recorded: recordedAt(fact) })
@@ -216,9 +255,7 @@ class Archive {
   nearest(batchId: string): string | undefined {
     const part = batchId.replace(/^batch-/u, '')
     const starts = part === '' ? undefined : [...this.batches.keys()].find((id) => id.startsWith(`batch-${part}`))
-    if (starts !== undefined) return starts
-    const near = Array.from(this.batches.keys(), (id) => ({ id, off: editDistance(id, batchId) })).toSorted((a, b) => a.off - b.off)[0]
-    return near !== undefined && near.off <= Math.ceil(near.id.length / 3) ? near.id : undefined
+    return starts ?? nearest(batchId, this.batches.keys())
   }
 }
 
@@ -269,6 +306,8 @@ export function createExplain({ log, placeOf }: ExplainDependencies) {
       else chunk = await chunkOf(state.conversationId, summarized, open, missing)
     }
     const cycle = archive.cycles.get(batchId)
+    const undone = cycle === undefined ? undefined : await archive.undoneBy(state, cycle)
+    const putOut = isActive ? undefined : await archive.putOutBy(state, batchId)
     const takenOver = archive.takeovers.get(batchId)
     return {
       batchId, label, depth, startTime, endTime, messageCount, firstRevision, lastRevision, tokens, content,
@@ -276,8 +315,9 @@ export function createExplain({ log, placeOf }: ExplainDependencies) {
       state: isShown ? 'shown' : isActive ? 'active' : 'retired',
       recorded: recordedAt(fact),
       ...(isOfType(fact, 'BatchesResummarized') ? { summarizer: fact.data.summarizer } : {}),
-      ...(cycle === undefined ? {} : { cycle }),
+      ...(cycle === undefined ? {} : { cycle: { ...cycle, ...(undone === undefined ? {} : { undone: recordedAt(undone) }) } }),
       ...(takenOver === undefined ? {} : { takenOver }),
+      ...(putOut === undefined ? {} : { putOut }),
       sources,
       ...(chunk === undefined ? {} : { chunk }),
       missing,
@@ -338,27 +378,36 @@ export function createExplain({ log, placeOf }: ExplainDependencies) {
     return tree === undefined ? E.left({ kind: 'NoSuchBatch', conversationId, batchId, nearest: archive.nearest(batchId) }) : E.right(tree)
   }
 
-  async function explainView(state: Conversation, open: boolean): Promise<Explanation> {
-    const { conversationId, revision, cycles } = state
+  /** @param of the conversation as of the revision whose view it is; the states of its batches are those of today, as `state` has them */
+  async function explainView(state: Conversation, open: boolean, of = state): Promise<Extract<Explanation, { kind: 'view' }>> {
+    const { conversationId, revision } = state
     const archive = new Archive(log, conversationId)
-    const first = state.shown[0]
-    const last = state.shown.reduce((most, batch) => (batch.revision > most ? batch.revision : most), -1n)
-    if (first !== undefined) await archive.readAround({ firstRevision: state.shown.reduce((least, batch) => (batch.firstRevision < least ? batch.firstRevision : least), first.firstRevision), revision: last })
+    const first = of.shown[0]
+    const last = of.shown.reduce((most, batch) => (batch.revision > most ? batch.revision : most), -1n)
+    if (first !== undefined) await archive.readAround({ firstRevision: of.shown.reduce((least, batch) => (batch.firstRevision < least ? batch.firstRevision : least), first.firstRevision), revision: last })
     const batches: BatchOrigin[] = []
-    for (const { batchId } of state.shown) {
+    for (const { batchId } of of.shown) {
       const tree = await treeOf(state, archive, batchId, open)
       if (tree !== undefined) batches.push(tree)
     }
-    const liveMessages = state.leading.length + state.kept.length + state.window.length
-    return { kind: 'view', conversationId, revision, cycles, liveMessages, batches, prompts: await promptsOf(batches) }
+    const liveMessages = of.leading.length + of.kept.length + of.window.length
+    return { kind: 'view', conversationId, revision, cycles: of.cycles, liveMessages, batches, prompts: await promptsOf(batches) }
+  }
+
+  async function asOf(conversationId: string, revision: bigint): Promise<AsOf> {
+    const [stored] = await log.store.readRevisions(conversationStream(conversationId), [revision])
+    return { revision, recordedAt: stored === undefined ? '' : recordedTime(stored) }
   }
 
   async function explainLine(state: Conversation, line: string, open: boolean): Promise<E.Either<ExplainFailure, Explanation>> {
     const { conversationId, revision } = state
     const trace = await traceLine(log, state, line)
     if (trace === undefined) return E.left({ kind: 'NoSuchLine', conversationId })
-    if (trace.kind === 'view') return E.right(await explainView(state, open))
-    if (trace.kind === 'shown-only') return E.right({ kind: 'shown-only', conversationId, text: trace.excerpt })
+    if (trace.kind === 'view') {
+      const of = trace.at === revision ? state : await loadConversation(log, conversationId, trace.at)
+      return E.right({ ...(await explainView(state, open, of)), found: { line, match: trace.match }, asOf: await asOf(conversationId, of.lastClosing ?? of.revision) })
+    }
+    if (trace.kind === 'shown-only') return E.right({ kind: 'shown-only', conversationId, what: trace.what, text: trace.excerpt, asOf: await asOf(conversationId, trace.at) })
     const found: LineFound = { line, match: trace.match }
     const [source] = trace.sources
     if (source === undefined || trace.sources.length > 1) return E.right({ kind: 'several', conversationId, found, sources: trace.sources })

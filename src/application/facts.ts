@@ -1,7 +1,7 @@
 /** Reading facts: stored events decoded, with the bodies that lie beside the log. What cannot be read stops the reader and names itself. */
 import { either as E } from 'fp-ts'
 import { claimOf, decode, type Unreadable } from '../domain/codec.js'
-import type { FactType, RecordedFact } from '../domain/events.js'
+import { takeoverTypes, type FactType, type RecordedFact, type TakeoverType } from '../domain/events.js'
 import type { BodyStore } from '../ports/body-store.js'
 import type { StoredEvent } from '../ports/event-store.js'
 
@@ -25,3 +25,6 @@ export async function decodeFact(stored: StoredEvent, bodies: BodyStore): Promis
 export function isOfType<Type extends FactType>(fact: RecordedFact, ...types: readonly Type[]): fact is RecordedFact<Type> {
   return (types as readonly FactType[]).includes(fact.type)
 }
+
+/** Narrows a fact to one that puts other batches into force. */
+export const takesOver = (fact: RecordedFact): fact is RecordedFact<TakeoverType> => isOfType(fact, ...takeoverTypes)

@@ -3,6 +3,7 @@ import { PROMPT_PREFIX } from '../domain/ids.js'
 import { decodeFact, isOfType } from './facts.js'
 import type { Log } from './load-conversation.js'
 
+/** A template or persona that was used. */
 export interface RegisteredPrompt {
   readonly name: string
   readonly kind: 'template' | 'persona'
@@ -41,3 +42,6 @@ export function promptMeant(prompts: readonly RegisteredPrompt[], meant: string)
   const hashed = prompts.filter(({ sha256 }) => sha256.startsWith(meant))
   return hashed.length === 1 ? hashed[0] : undefined
 }
+
+/** The same among the templates: a persona is no prompt that a model could be asked by. */
+export const templateMeant = (prompts: readonly RegisteredPrompt[], meant: string): RegisteredPrompt | undefined => promptMeant(prompts.filter(({ kind }) => kind === 'template'), meant)

@@ -3,7 +3,7 @@
  * the revisions that it carries; nothing else, however long the conversation is.
  */
 import { evolve, initialEdition, initialState, resumeAt, revisionsCarried, seeConversation, type Conversation } from '../domain/conversation.js'
-import { closingTypes, type ClosingType, type RecordedFact } from '../domain/events.js'
+import { closingTypes, takeoverTypes, type ClosingType, type RecordedFact } from '../domain/events.js'
 import { conversationStream, editionStream } from '../domain/ids.js'
 import type { BodyStore } from '../ports/body-store.js'
 import type { EventStore, StoredEvent } from '../ports/event-store.js'
@@ -59,7 +59,7 @@ async function takeUp(log: Log, conversationId: string, closing: RecordedFact<Cl
     closing,
     {
       messages: facts.filter((fact) => isOfType(fact, 'MessageAppended')),
-      batches: facts.filter((fact) => isOfType(fact, 'BatchArchived', 'BatchesResummarized', 'EditionAdopted', 'EditionReverted', 'CycleUndone')),
+      batches: facts.filter((fact) => isOfType(fact, 'BatchArchived', 'BatchesResummarized', ...takeoverTypes)),
       chunks: facts.filter((fact) => isOfType(fact, 'ChunkSummarized')),
     },
     window,

@@ -3,37 +3,35 @@
  * moment is tried again after a while. Every attempt counts, since a time-out or an empty answer may be paid for like any other.
  */
 import { either as E } from 'fp-ts'
-import { isWithoutModel, type PriceTable, type TokenUsage } from '../domain/prices.js'
+import { costMicros, isWithoutModel, type Price, type TokenUsage } from '../domain/prices.js'
 import { defaultEstimator } from '../domain/tokens.js'
-import type { Amount, NoRoom, Spending, SpendingBound } from '../ports/spending.js'
+import type { NoRoom, Spending, SpendingBound } from '../ports/spending.js'
 import type { PreparedSummary, Summarizer, SummarizerFailure, SummarizerFailureKind, Summary } from '../ports/summarizer.js'
 import { restAfter } from './rest-after.js'
 import { FREE_FAILURES, requestTokens } from './summarize-step.js'
 
-/** What a model costs. */
-export type Price = PriceTable[string]
-
-/** A price a million tokens is as many millionths a token. */
-export const costMicros = ({ promptTokens, completionTokens }: TokenUsage, price: Price | undefined): number =>
-  price === undefined ? 0 : Math.ceil(promptTokens * price.promptPerMillion + completionTokens * price.completionPerMillion)
-
-const amountOf = (usage: TokenUsage, price: Price | undefined): Amount => ({ tokens: usage.promptTokens + usage.completionTokens, costMicros: costMicros(usage, price) })
-
 /** What one run has paid for. */
-export interface Paid {
+export interface Paid extends TokenUsage {
   /** Requests that were sent, failed ones included. */
-  calls: number
-  promptTokens: number
-  completionTokens: number
+  readonly calls: number
 }
+
+/** What an edition has taken in all, and what that costs where a price was given. */
+export interface EditionSpending extends TokenUsage {
+  readonly costMicros?: number
+}
+
+/** What usage costs, where there is a price; nothing is told of a cost where there is none. */
+export const costAt = (usage: TokenUsage, price: Price | undefined): { readonly costMicros?: number } => (price === undefined ? {} : { costMicros: costMicros(usage, price) })
 
 export interface PayerOptions {
   readonly editionId: string
   readonly spending: Spending
   readonly bound: SpendingBound
-  readonly price: Price | undefined
   /** Hears that there is no room for a call: it is not made. */
-  readonly onNoRoom: (room: NoRoom, asked: Amount) => void
+  readonly onNoRoom: (room: NoRoom) => void
+  /** Hears of each call when it is made. */
+  readonly onCall?: () => void
   /** False ends the waiting for another attempt. */
   readonly goOn: () => boolean
   /** Waits; ends early where the run is to stop. */
@@ -52,8 +50,8 @@ function longestAnswer({ parameters, job }: PreparedSummary): number {
 }
 
 /** Makes summarizers pay out of one purse, and keeps account of it. */
-export function createPayer({ editionId, spending, bound, price, onNoRoom, goOn, wait }: PayerOptions) {
-  const paid: Paid = { calls: 0, promptTokens: 0, completionTokens: 0 }
+export function createPayer({ editionId, spending, bound, onNoRoom, onCall, goOn, wait }: PayerOptions) {
+  const paid = { calls: 0, promptTokens: 0, completionTokens: 0 }
   /** By how much the model's own count was above our estimate, at most: the next requests are reckoned with it. */
   let above = 1
   let underWay = 0
@@ -73,10 +71,10 @@ export function createPayer({ editionId, spending, bound, price, onNoRoom, goOn,
   async function room(prepared: PreparedSummary) {
     for (;;) {
       const most = mostOf(prepared)
-      const given = await spending.setAside(editionId, amountOf(most, price), bound)
+      const given = await spending.setAside(editionId, most, bound)
       if (given.kind === 'set-aside') return { most, given }
       if (underWay === 0 || !goOn()) {
-        onNoRoom(given, amountOf(most, price))
+        onNoRoom(given)
         return undefined
       }
       await new Promise<void>((resolve) => { settled.push(resolve) })
@@ -89,13 +87,14 @@ export function createPayer({ editionId, spending, bound, price, onNoRoom, goOn,
     const { most, given } = found
     underWay += 1
     paid.calls += 1
+    onCall?.()
     try {
       const answer = await summarizer.summarize(prepared, signal)()
       const took = tookFor(prepared, most, answer)
       paid.promptTokens += took.promptTokens
       paid.completionTokens += took.completionTokens
       // What could not be settled stays set aside; an answer that is paid for is not thrown away for that.
-      await given.settle(amountOf(took, price)).catch(() => undefined)
+      await given.settle(took).catch(() => undefined)
       return answer
     } finally {
       underWay -= 1

@@ -1,10 +1,10 @@
 /** Decided facts on their way into a stream: encoded for their places, and appended until the outcome is known. */
 import { either as E } from 'fp-ts'
-import { setTimeout as pause } from 'node:timers/promises'
 import { encode, encodeData, type Provenance } from '../domain/codec.js'
 import type { Conversation } from '../domain/conversation.js'
 import { factSchemas, type Fact, type RecordedFact } from '../domain/events.js'
 import { conversationStream, editionStream, factEventId, messageEventId } from '../domain/ids.js'
+import { sleep } from '../ports/clock.js'
 import type { AppendFailure, Appended, EventToAppend } from '../ports/event-store.js'
 import type { Log } from './load-conversation.js'
 
@@ -54,7 +54,7 @@ export async function appendUntilKnown(log: Log, stream: string, expected: bigin
   let tries = 1
   for (const delay of UNKNOWN_OUTCOME_DELAYS_MS) {
     if (E.isRight(result) || result.left.kind !== 'StoreUnavailable') break
-    await pause(delay)
+    await sleep(delay)
     result = await append()
     tries += 1
   }

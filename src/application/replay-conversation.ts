@@ -40,8 +40,8 @@ export interface ReplayOptions {
   readonly goOn?: () => boolean
   /** False: it ends where a summary is wanted that is not there. */
   readonly mayBuy?: boolean
-  /** Hears of each message that was seen, and of the state then. */
-  readonly onMessage?: (state: Conversation) => void
+  /** Hears of each message that was seen, and of the state and what was bought by then. */
+  readonly onMessage?: (state: Conversation, spent: ReplaySpent) => void
 }
 
 /** How far a replay came: to the conversation's end, or to where something stopped it. */
@@ -51,10 +51,18 @@ export type Replayed =
   /** There is no room in the budget, or somebody asked it to stop; what is recorded is taken up later. */
   | { readonly kind: 'postponed' }
 
+/** What a replay has bought so far. */
+export interface ReplaySpent {
+  readonly calls: number
+  readonly tokens: number
+  /** Summaries that it recorded, and how many of them it took over. */
+  readonly summaries: number
+  readonly reused: number
+}
+
 export interface ConversationReplay {
   readonly state: () => Conversation
-  /** What was bought by this replay. */
-  readonly spent: { calls: number; tokens: number; summaries: number }
+  readonly spent: ReplaySpent
   /** Sees the conversation up to its end, as it is when it gets there. */
   advance(): Promise<Replayed>
 }
@@ -110,8 +118,18 @@ export async function openReplay(deps: ReplayDependencies, plan: EditionPlan, op
     const started = await edition.handle(conversationId, [{ type: 'StartEdition', configuration: plan.configuration, summarizer: plan.summarizer, conversationRevision: plan.conversation.revision, pinned }], provenance)
     if (E.isLeft(started)) return started
   }
-  const compact = createCompact({ ...deps, conversations: edition, claims: alone, standIn: undefined })
-  const spent = { calls: 0, tokens: 0, summaries: 0 }
+  const spent = { calls: 0, tokens: 0, summaries: 0, reused: 0 }
+  const handle: typeof edition.handle = async (...asked) => {
+    const handled = await edition.handle(...asked)
+    // What is recorded is counted, and not what was decided: a chunk that an earlier run left is decided again, and found there.
+    for (const fact of E.isRight(handled) ? handled.right.facts : []) {
+      if (!isOfType(fact, 'ChunkSummarized', 'BatchesResummarized')) continue
+      spent.summaries += 1
+      if (fact.data.summarizer.reused === true) spent.reused += 1
+    }
+    return handled
+  }
+  const compact = createCompact({ ...deps, conversations: { load: edition.load, handle }, claims: alone, standIn: undefined })
 
   async function due(): Promise<Replayed> {
     if (!isCompactionDue(edition.state(), 'ahead')) return { kind: 'done' }
@@ -119,7 +137,6 @@ export async function openReplay(deps: ReplayDependencies, plan: EditionPlan, op
     const run = await compact(conversationId, 'ahead', { ...(signal === undefined ? {} : { signal }), goOn: () => mayBuy && goOn?.() !== false })
     spent.calls += run.calls
     spent.tokens += run.tokensSpent
-    spent.summaries += run.summaries
     if (run.failure !== undefined) return { kind: 'stopped', failure: run.failure }
     return { kind: run.postponedMs === undefined ? 'done' : 'postponed' }
   }
@@ -134,7 +151,7 @@ export async function openReplay(deps: ReplayDependencies, plan: EditionPlan, op
       // A pin changes what may be folded: asked here as well, so that a replay which is cut off behind it and taken up again asks nothing new.
       if (!isOfType(fact, 'MessageAppended', 'MessagePinned', 'MessageUnpinned')) continue
       reached = await due()
-      if (fact.type === 'MessageAppended') options.onMessage?.(edition.state())
+      if (fact.type === 'MessageAppended') options.onMessage?.(edition.state(), spent)
       if (reached.kind !== 'done') return reached
       if (options.signal?.aborted === true || options.goOn?.() === false) return { kind: 'postponed' }
     }

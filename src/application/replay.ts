@@ -4,16 +4,18 @@
  */
 import { either as E } from 'fp-ts'
 import type { BadPolicy } from '../domain/policy.js'
+import type { Price } from '../domain/prices.js'
 import type { Claims } from '../ports/claims.js'
-import type { Amount, NoRoom, Spending, SpendingBound } from '../ports/spending.js'
+import { sleep } from '../ports/clock.js'
+import type { NoRoom, Spending, SpendingBound } from '../ports/spending.js'
 import type { Summarizer } from '../ports/summarizer.js'
 import type { CompactFailure } from './compact.js'
 import { editionStreamsOnce, type EditionStreams } from './conversation-streams.js'
-import { EDITION_CLAIM_MS, holdEdition, type HeldEdition } from './edition-claim.js'
+import { EDITION_PATIENCE_MS, holdEdition, type HeldEdition } from './edition-claim.js'
 import { editionIdOf, planEdition, type EditionMakers } from './edition-plan.js'
 import { UnreadableEventError } from './facts.js'
 import type { Conversations } from './handle-command.js'
-import { costMicros, createPayer, type Paid, type Price } from './paid-answers.js'
+import { costAt, createPayer, type EditionSpending, type Paid } from './paid-answers.js'
 import { recallSummaries } from './recall-summaries.js'
 import { openReplay, type ReplayDependencies } from './replay-conversation.js'
 
@@ -31,14 +33,16 @@ export interface ReplayRequest {
   readonly settings?: EditionMakers['settings']
   /** Conversations at once; default 4. */
   readonly concurrency?: number | undefined
-  /** What the edition may cost in all, earlier runs included. */
+  /** What the edition may cost in all, earlier runs included, at whatever price they were made. */
   readonly bound?: SpendingBound | undefined
+  /** For what is told of costs. */
   readonly price?: Price | undefined
   /** Ends it cleanly: calls that are under way may end and are recorded, and no other is made. */
   readonly signal?: AbortSignal | undefined
   readonly onProgress?: ((progress: ReplayProgress) => void) | undefined
 }
 
+/** How far a replay is, and what it has paid for so far: tokens, and millionths of the currency of the price. */
 export interface ReplayProgress extends Paid {
   readonly conversations: number
   readonly conversationsDone: number
@@ -47,7 +51,8 @@ export interface ReplayProgress extends Paid {
   readonly messagesOf: number
   /** Summaries that were taken over. */
   readonly reused: number
-  readonly costMicros: number
+  /** In millionths, where there is a price. */
+  readonly costMicros?: number
   /** Undefined while too little is done to tell. */
   readonly secondsLeft: number | undefined
 }
@@ -66,52 +71,39 @@ export type ConversationOutcome =
   /** Another process makes it. */
   | { readonly kind: 'busy' }
 
+/** What a replay did in one conversation, and how far it came: `messages` of `messagesOf`. */
 export interface ReplayedConversation {
   readonly conversationId: string
   readonly outcome: ConversationOutcome
   readonly messages: number
   readonly messagesOf: number
-  /** Summaries that this run recorded, those that it took over included. */
+  /** Summaries that this run recorded, those that it took over included; what the edition had recorded before is neither. */
   readonly summaries: number
   readonly reused: number
 }
 
+/** What a replay came to. Costs are in millionths of the currency of the price, 0 without one. */
 export interface Replay {
   readonly editionId: string
   readonly conversations: readonly ReplayedConversation[]
   /** Why it ended: all was seen or tried; somebody asked; the bound; a failure that every conversation would meet. */
   readonly ended: 'done' | 'asked' | 'bound' | 'failing'
   /** The bound that left no room, and for what. */
-  readonly noRoom?: NoRoom & { readonly asked: Amount }
+  readonly noRoom?: NoRoom
   /** What this run paid for. */
   readonly paid: Paid
-  readonly costMicros: number
-  /** What the edition has cost in all, with what killed runs had set aside. */
-  readonly spent: Amount
+  /** What that costs, in millionths, where there is a price. */
+  readonly costMicros?: number
+  /** What the edition has taken in all, with what killed runs had set aside. */
+  readonly spent: EditionSpending
 }
 
 const CONCURRENCY = 4
 /** How long calls that are under way may take once it is to end: shorter than what a scheduler waits before it kills. */
 const GRACE_MS = 8_000
-/** Longer than a claim lasts: what a killed process held is waited for. */
-const BUSY_WAIT_MS = EDITION_CLAIM_MS + 3_000
-const BUSY_POLL_MS = 250
 
 /** Failures that every other conversation would meet too. A model that cannot be reached was tried over and over by then. */
 const EVERYBODYS: ReadonlySet<string> = new Set(['unauthorized', 'unknown-model', 'unreachable'])
-
-/** Waits by the machine's clock, or until the signal aborts. */
-export const waitFor = (ms: number, signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    const wake = (): void => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', wake)
-      resolve()
-    }
-    const timer = setTimeout(wake, ms)
-    signal.addEventListener('abort', wake, { once: true })
-    if (signal.aborted) wake()
-  })
 
 /** How far one conversation is. */
 interface Place {
@@ -148,18 +140,18 @@ class ReplayRun {
       editionId: this.editionId,
       spending: deps.spending,
       bound: request.bound ?? {},
-      price: request.price,
-      onNoRoom: (room, asked) => {
-        this.noRoom ??= { ...room, asked }
+      onNoRoom: (room) => {
+        this.noRoom ??= room
         this.stopFor('bound')
       },
+      onCall: () => { this.tell() },
       goOn: () => !this.stop.signal.aborted,
       wait: (ms) => this.wait(ms),
     })
   }
 
   private wait(ms: number): Promise<void> {
-    return (this.deps.wait ?? waitFor)(ms, this.stop.signal)
+    return (this.deps.wait ?? sleep)(ms, this.stop.signal)
   }
 
   private stopFor(reason: Replay['ended']): void {
@@ -185,18 +177,9 @@ class ReplayRun {
       messages,
       messagesOf,
       reused: sum((place) => place.reused),
-      costMicros: costMicros(paid, price),
+      ...costAt(paid, price),
       secondsLeft: seconds < 1 || seen === 0 ? undefined : (seconds * (messagesOf - messages)) / seen,
     })
-  }
-
-  /** Takes the claim on a conversation's edition, and waits for it no longer than `patienceMs`. */
-  private async claim(conversationId: string, patienceMs: number): Promise<HeldEdition | undefined> {
-    for (let waited = 0; ; waited += BUSY_POLL_MS) {
-      const held = await holdEdition(this.deps.claims, this.editionId, conversationId, this.owner)
-      if (held !== undefined || waited >= patienceMs || this.stop.signal.aborted) return held
-      await this.wait(BUSY_POLL_MS)
-    }
   }
 
   private async make(place: Place, held: HeldEdition): Promise<ConversationOutcome> {
@@ -219,22 +202,15 @@ class ReplayRun {
       },
     }
     const opened = await openReplay(
-      {
-        ...deps,
-        summarizer,
-        recall: async (prepared) => {
-          const recorded = await recall(prepared)
-          if (recorded !== undefined) place.reused += 1
-          return recorded
-        },
-      },
+      { ...deps, summarizer, recall },
       plan.right,
       {
         recording: true,
         signal: own.signal,
         goOn,
-        onMessage: (state) => {
+        onMessage: (state, { reused }) => {
           place.messages = state.messagesAppended
+          place.reused = reused
           this.tell()
         },
       },
@@ -245,11 +221,12 @@ class ReplayRun {
     const reached = await replay.advance()
     place.messages = replay.state().messagesAppended
     place.summaries = replay.spent.summaries
+    place.reused = replay.spent.reused
     return held.isLost() ? { kind: 'busy' } : reached
   }
 
   private async one(place: Place, patienceMs: number): Promise<void> {
-    const held = await this.claim(place.conversationId, patienceMs)
+    const held = await holdEdition(this.deps.claims, this.editionId, place.conversationId, this.owner, { ms: patienceMs, signal: this.stop.signal, wait: this.deps.wait })
     if (held === undefined) {
       place.outcome = { kind: 'busy' }
       return
@@ -292,21 +269,24 @@ class ReplayRun {
     request.signal?.addEventListener('abort', asked, { once: true })
     try {
       for (const place of this.places) place.messagesOf = (await deps.conversations.load(place.conversationId)).messagesAppended
+      // The first step may be a call that takes minutes.
+      this.tell()
       await this.all(this.places, 0)
       const busy = this.places.filter(({ outcome }) => outcome?.kind === 'busy')
-      await this.all(busy, BUSY_WAIT_MS)
+      await this.all(busy, EDITION_PATIENCE_MS)
     } finally {
       request.signal?.removeEventListener('abort', asked)
     }
     const paid = this.payer.paid()
+    const spent = await deps.spending.spentOn(this.editionId)
     return {
       editionId: this.editionId,
       conversations: this.places.map(({ from: _from, outcome, ...place }) => ({ ...place, outcome: outcome ?? { kind: 'postponed' } })),
       ended: this.ended,
       ...(this.noRoom === undefined ? {} : { noRoom: this.noRoom }),
       paid,
-      costMicros: costMicros(paid, request.price),
-      spent: await deps.spending.spentOn(this.editionId),
+      ...costAt(paid, request.price),
+      spent: { ...spent, ...costAt(spent, request.price) },
     }
   }
 }

@@ -25,6 +25,7 @@ export interface SearchOptions {
   readonly include?: 'messages' | 'batches' | 'all'
 }
 
+/** A message or a batch that a search found. */
 export interface SearchHit {
   readonly conversationId: string
   /** The batch itself, or the one that a message was archived in; null for a message that is live. */

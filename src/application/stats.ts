@@ -1,6 +1,6 @@
 /**
  * What conversations came to: messages, cycles, what summaries took and cost, what compaction saved, what failed. Folded from the log, one
- * fact at a time, so that nothing that was pruned is missing, and memory stays the same however much there is.
+ * fact at a time, so that nothing that was pruned is missing, and no more is held at a time than the state of one conversation.
  */
 import type { RecordedFact } from '../domain/events.js'
 import { conversationStream } from '../domain/ids.js'
@@ -10,6 +10,7 @@ import { editionStreams, streamsOf, type EditionStreams } from './conversation-s
 import { decodeFact, isOfType } from './facts.js'
 import type { Log } from './load-conversation.js'
 
+/** What conversations came to: tokens by their estimators, usage as models reported it (estimated where they did not), times in milliseconds. */
 export interface Stats extends Omit<Tally, 'models'> {
   readonly models: readonly (ModelUse & { readonly charge: Charge })[]
   /** What was bought altogether, one sum a currency. Models without a price are not in it. */
@@ -18,6 +19,7 @@ export interface Stats extends Omit<Tally, 'models'> {
   readonly unpriced: readonly string[]
 }
 
+/** What one conversation came to. */
 export interface ConversationStats extends Stats {
   readonly conversationId: string
 }
@@ -49,14 +51,14 @@ async function tokensOfChunk(log: Log, conversationId: string, { data }: Recorde
 }
 
 async function tallyOf(log: Log, conversationId: string, editions: EditionStreams): Promise<Tally> {
-  const fold = new TallyFold()
+  const fold = new TallyFold(conversationId)
   const own = conversationStream(conversationId)
   for (const stream of streamsOf(conversationId, editions)) {
     for await (const stored of log.store.readStream(stream)) {
       const fact = await decodeFact(stored, log.bodies)
       const chunkTokens = isOfType(fact, 'ChunkSummarized') && isUnreported(fact.data.summarizer) ? await tokensOfChunk(log, conversationId, fact) : 0
       if (stream === own) fold.take(fact, chunkTokens)
-      else fold.takeSpending(fact, chunkTokens)
+      else fold.takeMade(fact, chunkTokens)
     }
   }
   return fold.tally

@@ -7,12 +7,11 @@ import { either as E } from 'fp-ts'
 import { contextOf, type Context, type LeadingTooLarge } from '../domain/context.js'
 import { decodeMetadata } from '../domain/codec.js'
 import { withView, type Conversation, type LiveMessage } from '../domain/conversation.js'
-import { closingTypes } from '../domain/events.js'
 import { conversationStream } from '../domain/ids.js'
 import type { Moment } from '../domain/moment.js'
-import { policySchema, type Policy } from '../domain/policy.js'
+import type { ViewName } from '../domain/view-names.js'
 import type { StoredEvent } from '../ports/event-store.js'
-import { decodeFact, isOfType, UnreadableEventError } from './facts.js'
+import { UnreadableEventError } from './facts.js'
 import { loadConversation, type Log } from './load-conversation.js'
 
 /** Why there is no such moment. */
@@ -22,13 +21,8 @@ export type NoSuchMoment =
   | { readonly kind: 'NoSuchRevision'; readonly conversationId: string; readonly revision: bigint; readonly head: bigint }
   /** Nothing was recorded yet; `first` is when the first fact was. */
   | { readonly kind: 'BeforeFirstFact'; readonly conversationId: string; readonly time: string; readonly first: string }
-
-/** `last` is the newest cycle that the log records; undefined where there is none. */
-export type CycleNotRecorded = { readonly kind: 'CycleNotRecorded'; readonly conversationId: string; readonly cycle: number; readonly last: number | undefined }
-
-/** The name of a view. */
-export type ViewName = Policy['view']
-export const VIEWS: readonly ViewName[] = policySchema.shape.view.options
+  /** It is still to come: what is recorded by then would change the answer. */
+  | { readonly kind: 'AfterNow'; readonly conversationId: string; readonly time: string; readonly now: string }
 
 /** A context with a view that was chosen by who asks. */
 export interface ContextAsOf extends Context {
@@ -76,8 +70,19 @@ async function searchedFor(log: Log, stream: string, head: bigint, time: number)
   return low
 }
 
-/** The revision that a moment means: itself, or the last one that was recorded at or before an instant, several at one instant included. */
-export async function revisionOf(log: Log, conversationId: string, moment: Moment): Promise<E.Either<NoSuchMoment, bigint>> {
+/** Whether nothing was recorded at an instant or later, though by the ledger's clock it is still to come. A clock that was set back may be behind the last fact. */
+async function isToCome(log: Log, stream: string, time: number, now: Date): Promise<boolean> {
+  if (time <= now.getTime()) return false
+  const head = await log.store.streamRevision(stream)
+  const [last] = head < 0n ? [] : await log.store.readRevisions(stream, [head])
+  return last !== undefined && time > Date.parse(recordedTime(last))
+}
+
+/**
+ * The revision that a moment means: itself, or the last one that was recorded at or before an instant, several at one instant included.
+ * @param now by the ledger's clock: an instant after it is refused
+ */
+export async function revisionOf(log: Log, conversationId: string, moment: Moment, now: Date): Promise<E.Either<NoSuchMoment, bigint>> {
   const stream = conversationStream(conversationId)
   if ('revision' in moment) {
     const { revision } = moment
@@ -85,6 +90,7 @@ export async function revisionOf(log: Log, conversationId: string, moment: Momen
     if (head < 0n) return E.left({ kind: 'NoSuchConversation', conversationId })
     return revision < 0n || revision > head ? E.left({ kind: 'NoSuchRevision', conversationId, revision, head }) : E.right(revision)
   }
+  if (await isToCome(log, stream, moment.time, now)) return E.left({ kind: 'AfterNow', conversationId, time: new Date(moment.time).toISOString(), now: now.toISOString() })
   const revision = await revisionAtTime(log, stream, moment.time)
   if (revision >= 0n) return E.right(revision)
   const [first] = await log.store.readRevisions(stream, [0n])
@@ -92,14 +98,14 @@ export async function revisionOf(log: Log, conversationId: string, moment: Momen
   return E.left({ kind: 'BeforeFirstFact', conversationId, time: new Date(moment.time).toISOString(), first: recordedTime(first) })
 }
 
-/** The state of a conversation at a moment. */
-export async function conversationAt(log: Log, conversationId: string, moment: Moment): Promise<E.Either<NoSuchMoment, Conversation>> {
+/** The state of a conversation at a moment. @param now as of `revisionOf` */
+export async function conversationAt(log: Log, conversationId: string, moment: Moment, now: Date): Promise<E.Either<NoSuchMoment, Conversation>> {
   if ('revision' in moment && moment.revision >= 0n && moment.revision <= LAST_POSSIBLE) {
     // A state that was loaded up to a fact that is there stands at it, so the head need not be asked for first.
     const state = await loadConversation(log, conversationId, moment.revision)
     if (state.revision === moment.revision) return E.right(state)
   }
-  const revision = await revisionOf(log, conversationId, moment)
+  const revision = await revisionOf(log, conversationId, moment, now)
   return E.isLeft(revision) ? revision : E.right(await loadConversation(log, conversationId, revision.right))
 }
 
@@ -125,33 +131,4 @@ export interface LiveMessages {
 /** The live messages of a state that has at least one fact. */
 export function liveIn({ conversationId, revision, recordedAt = '', leading, kept, window }: Conversation): LiveMessages {
   return { conversationId, revision, recordedAt, messages: [...leading, ...kept, ...window] }
-}
-
-/**
- * The revisions just before and just after a cycle: its batches and its prune were one append. A cycle that was undone is found too, as long
- * as no other one has its number: then that one is meant.
- */
-export async function cycleRevisions(log: Log, conversationId: string, cycle: number): Promise<E.Either<CycleNotRecorded, { readonly from: bigint; readonly to: bigint }>> {
-  const stream = conversationStream(conversationId)
-  let at = (await loadConversation(log, conversationId)).lastClosing
-  let last: number | undefined
-  // Each fact that closed the books names the one before it, so that nothing between two of them is read.
-  while (at !== undefined) {
-    const [stored] = await log.store.readRevisions(stream, [at])
-    const fact = stored === undefined ? undefined : await decodeFact(stored, log.bodies)
-    if (fact === undefined || !isOfType(fact, ...closingTypes)) break
-    if (isOfType(fact, 'MessagesPruned')) {
-      if (fact.data.cycle === cycle) return E.right({ from: await beforeAppendOf(log, stream, at), to: at })
-      last ??= fact.data.cycle
-    }
-    at = fact.data.previous
-  }
-  return E.left({ kind: 'CycleNotRecorded', conversationId, cycle, last })
-}
-
-async function beforeAppendOf(log: Log, stream: string, prune: bigint): Promise<bigint> {
-  for await (const { revision, type } of log.store.readStream(stream, { from: prune - 1n, direction: 'backwards' })) {
-    if (type !== 'BatchArchived') return revision
-  }
-  return prune - 1n
 }

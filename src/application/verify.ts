@@ -1,7 +1,7 @@
 /**
- * The proof that nothing was lost: every stream of the log is read once, in memory that does not grow with it. Of each the order, the hash chain, ids
+ * The proof that nothing was lost: every stream of the log is read, in memory that does not grow with it. Of each the order, the hash chain, ids
  * and causes; of a conversation the laws that hold after every append, what each fact that closes the books carries, and where each summary came
- * from; and that the projected rows are what the facts make them.
+ * from; and that the projected rows are what the facts make them, which somebody else proves beside it where there is much to compare.
  *
  * The list of streams comes by their names and not from the log itself, which would read everything twice; and stream by stream rather than in one
  * pass over the log, because that would need the state of every conversation at once.
@@ -13,19 +13,22 @@ import type { RecordedFact } from '../domain/events.js'
 import type { Manifest, StreamHead } from '../ports/manifest.js'
 import type { StoredEvent } from '../ports/event-store.js'
 import type { CheckRequest } from '../ports/request-check.js'
-import type { RowCheck, RowDifference } from '../ports/row-check.js'
-import { againstManifest } from './against-manifest.js'
+import type { CheckRows, RowCheck, StoppedRows } from '../ports/row-check.js'
+import { againstManifest, type HeldAgainst } from './against-manifest.js'
 import { ConversationCheck } from './check-conversation.js'
 import { EditionCheck } from './check-edition.js'
+import { isMuch, RowFeed } from './check-rows.js'
 import { createPromptTexts, promptProblem, RequestWatch, type Requests } from './check-requests.js'
 import { StreamCheck, type Problem } from './check-stream.js'
-import { editionStreams, streamsOf, type EditionStreams } from './conversation-streams.js'
+import { editionStreams, streamsOf } from './conversation-streams.js'
 import { decodeFact } from './facts.js'
 import { loadConversation, type Log } from './load-conversation.js'
+import { readAhead } from './read-ahead.js'
 import { SeenIds } from './seen-ids.js'
 
 export type { Problem } from './check-stream.js'
 
+/** What `verify` found. */
 export interface Verification {
   readonly ok: boolean
   /** Streams that were read, and how many of them are conversations. */
@@ -35,8 +38,11 @@ export interface Verification {
   /** Summaries whose request was made again and compared by its hash, and those whose request this program cannot make again. */
   readonly summaries: Readonly<Requests>
   readonly problems: readonly Problem[]
+  /** What of a manifest it was held against, where one was given. */
+  readonly against?: HeldAgainst
 }
 
+/** What was read so far. */
 export interface VerifyProgress {
   readonly conversations: number
   readonly events: number
@@ -45,10 +51,15 @@ export interface VerifyProgress {
 export interface VerifyDependencies {
   readonly log: Log
   readonly checkRequest: CheckRequest
-  /** Compares rows; for one conversation, or for every one of the log. */
+  /** Compares rows in the course of reading; for one conversation, or for every one of the log. */
   readonly rowCheck: (everyConversation: boolean) => RowCheck
+  /** Compares rows by reading the log itself, where there is much to compare. */
+  readonly checkRowsApart?: CheckRows | undefined
+  /** Brings the rows to the end of the log, as far as they come; says which do not, and why. Left out where nobody keeps them. */
+  readonly catchUp?: () => Promise<readonly StoppedRows[]>
 }
 
+/** Who hears meanwhile, and what to compare with. */
 export interface VerifyOptions {
   readonly onProgress?: (progress: VerifyProgress) => void
   /** Called with each stream once it was read; what it returns is waited for. */
@@ -64,66 +75,53 @@ const PROGRESS_EVERY = 2_000
 /** Problems that are told one by one. */
 const MOST_PROBLEMS = 10_000
 
-interface Opened {
-  readonly stream: string
-  readonly events: AsyncIterable<StoredEvent>
-}
-
-/** A stream whose first events are asked for before anybody wants them. */
-function opened(log: Log, stream: string): Opened {
-  const events = log.store.readStream(stream)[Symbol.asyncIterator]()
-  const first = events.next()
-  // Whoever reads hears of a failure; until then it is nobody's.
-  first.catch(() => undefined)
-  async function* all(): AsyncGenerator<StoredEvent> {
-    try {
-      for (let next = await first; next.done !== true; next = await events.next()) yield next.value
-    } finally {
-      await events.return?.()
-    }
-  }
-  return { stream, events: all() }
-}
-
-/** The streams of a prefix, each opened while the one before it is worked on: of many short ones the waiting would take longer than the work. */
-async function* readAhead(log: Log, prefix: string): AsyncGenerator<Opened> {
-  let before: Opened | undefined
-  for await (const stream of log.store.streams(prefix)) {
-    const next = opened(log, stream)
-    if (before !== undefined) yield before
-    before = next
-  }
-  if (before !== undefined) yield before
-}
-
 /** Builds the use case `verify(conversationId?)`. */
-export function createVerify({ log, checkRequest, rowCheck }: VerifyDependencies): Verify {
+export function createVerify({ log, checkRequest, rowCheck, checkRowsApart, catchUp }: VerifyDependencies): Verify {
   const seen = new SeenIds()
 
   return async (conversationId, { onProgress = () => undefined, onStream, against } = {}) => {
     const problems: Problem[] = []
     const summaries: Requests = { recomputed: 0, notRecomputed: 0 }
     const prompts = createPromptTexts(log)
-    const rows = rowCheck(conversationId === undefined)
-    const editions: EditionStreams = await editionStreams(log)
+    /** Conversations whose facts, or whose editions' facts, have problems: then nothing can be said of their rows. */
+    const distrusted = new Set<string>()
+    // Whatever keeps the rows back is one problem among the others: the facts are proved without them.
+    const stopped = (await catchUp?.()) ?? []
+    const apart = checkRowsApart !== undefined && (await isMuch(log, conversationId)) ? checkRowsApart : undefined
+    const feed = apart === undefined ? new RowFeed(log, rowCheck(conversationId === undefined)) : undefined
+    /** Facts and rows may be looked at beside each other: where one of the two fails, the other has no use any more. */
+    const stop = new AbortController()
+    const giveUp = (error: unknown): never => {
+      stop.abort(error)
+      throw error
+    }
     let streams = 0
     let conversations = 0
-    let events = 0
+    let eventCount = 0
+    /** The event that stands furthest behind in the log, among those that were read. */
+    let furthest = { stream: '', revision: -1n, position: -1n }
+
+    /** Streams that the store counts other events of than are there, each with the last revision that it counts. */
+    const miscounted = new Map<string, bigint>()
+    /** Whether those are asked for at one go, in place of the count of each stream. */
+    const countedAll = conversationId === undefined && log.store.miscountedStreams !== undefined
 
     const tell = (found: readonly Problem[]): void => {
       problems.push(...found.slice(0, Math.max(0, MOST_PROBLEMS - problems.length)))
     }
-    const tellRows = (found: readonly RowDifference[]): void => {
-      tell(found.map(({ conversationId: id, revision, detail }): Problem => ({ stream: conversationStream(id), conversationId: id, revision, rule: 'rows', detail })))
-    }
-    const counted = (): void => {
-      events += 1
-      if (events % PROGRESS_EVERY === 0) onProgress({ conversations, events })
+    const countEvent = (): void => {
+      eventCount += 1
+      if (eventCount % PROGRESS_EVERY !== 0) return
+      onProgress({ conversations, events: eventCount })
+      stop.signal.throwIfAborted()
     }
     async function ended(check: StreamCheck): Promise<void> {
-      await check.end()
+      await check.end(countedAll ? (miscounted.get(check.stream) ?? check.count - 1n) : await log.store.streamRevision(check.stream))
       streams += 1
+      if (check.position > furthest.position) furthest = { stream: check.stream, revision: check.count - 1n, position: check.position }
       tell(check.problems)
+      const id = conversationOf(check.stream) ?? editionOf(check.stream)?.conversationId
+      if (id !== undefined && check.problems.length > 0) distrusted.add(id)
       if (onStream !== undefined && check.count > 0n) await onStream({ stream: check.stream, revision: check.count - 1n, hash: check.head })
     }
 
@@ -138,40 +136,21 @@ export function createVerify({ log, checkRequest, rowCheck }: VerifyDependencies
       return new EditionCheck(of, check, new RequestWatch(checkRequest, prompts, summaries), conversationFacts)
     }
 
-    /** The rows of a conversation are made of its editions' facts too; false where these cannot be trusted, as they say where they are looked at themselves. */
-    async function takeEditions(id: string): Promise<boolean> {
-      let trusted = true
-      for (const stream of editions.get(id) ?? []) {
-        const check = new StreamCheck(stream, undefined, log)
-        const deep = conversationId === undefined ? undefined : editionCheck(stream, check)
-        for await (const event of log.store.readStream(stream)) {
-          const fact = await check.fact(event)
-          if (fact === undefined || !check.sound) continue
-          await deep?.take(fact)
-          if (rows.take(fact)) tellRows(await rows.compare())
-        }
-        if (check.sound) deep?.end()
-        await check.end()
-        trusted &&= check.problems.length === 0
-        if (conversationId !== undefined) tell(check.problems)
-      }
-      return trusted
-    }
-
-    async function conversation(id: string, stream: string, stored: AsyncIterable<StoredEvent>): Promise<void> {
+    async function conversation(stream: string, stored: AsyncIterable<StoredEvent>): Promise<void> {
+      const id = conversationOf(stream) ?? ''
       const check = new StreamCheck(stream, id, log)
       const deep = new ConversationCheck(id, check, new RequestWatch(checkRequest, prompts, summaries), seen, log)
-      rows.begin(id)
-      const trusted = await takeEditions(id)
+      await feed?.begin(id)
       for await (const event of stored) {
         const read = check.fact(event)
         const fact: RecordedFact | undefined = read instanceof Promise ? await read : read
-        counted()
+        countEvent()
         // What stands upon a fact that cannot be trusted proves nothing; the chain goes on being looked at.
         if (fact === undefined || !check.sound) continue
         const waiting = deep.take(fact)
         if (waiting !== undefined) await waiting
-        if (rows.take(fact)) tellRows(await rows.compare())
+        const comparing = feed?.take(fact)
+        if (comparing !== undefined) await comparing
       }
       if (check.sound) await deep.end()
       if (conversationId !== undefined && check.problems.length === 0) {
@@ -179,18 +158,18 @@ export function createVerify({ log, checkRequest, rowCheck }: VerifyDependencies
         if (!isDeepStrictEqual(loaded, contextOf(deep.folded))) check.report('load', 'a load gives another context than all facts do', deep.folded.revision)
       }
       await ended(check)
+      await feed?.end(check.problems.length === 0)
       conversations += 1
-      if (rows.end(trusted && check.problems.length === 0)) tellRows(await rows.compare())
-      onProgress({ conversations, events })
+      onProgress({ conversations, events: eventCount })
     }
 
     /** A stream beside the conversations: an edition, or a prompt, which has to say what its name says. */
-    async function other(stream: string): Promise<void> {
+    async function other(stream: string, events: AsyncIterable<StoredEvent>): Promise<void> {
       const check = new StreamCheck(stream, undefined, log)
       const edition = editionCheck(stream, check)
-      for await (const stored of log.store.readStream(stream)) {
+      for await (const stored of events) {
         const fact = await check.fact(stored)
-        counted()
+        countEvent()
         if (fact !== undefined && check.sound) await edition?.take(fact)
         if (fact === undefined || !stream.startsWith(PROMPT_PREFIX)) continue
         const problem = fact.revision === 0n ? promptProblem(fact) : 'stands in the stream of a prompt, which has one fact'
@@ -200,14 +179,50 @@ export function createVerify({ log, checkRequest, rowCheck }: VerifyDependencies
       await ended(check)
     }
 
-    if (conversationId !== undefined) await conversation(conversationId, conversationStream(conversationId), log.store.readStream(conversationStream(conversationId)))
-    else {
-      for await (const { stream, events: stored } of readAhead(log, CONVERSATION_PREFIX)) await conversation(conversationOf(stream) ?? '', stream, stored)
-      for (const prefix of [EDITION_PREFIX, PROMPT_PREFIX]) for await (const stream of log.store.streams(prefix)) await other(stream)
+    /** The streams of a prefix. Those that no event names any more, and that the store still counts, come last: the end of each says so. */
+    async function withPrefix(prefix: string, each: (stream: string, stored: AsyncIterable<StoredEvent>) => Promise<void>): Promise<void> {
+      const emptied: string[] = []
+      for await (const { stream, counted, last } of log.store.miscountedStreams?.(prefix) ?? []) {
+        if (miscounted.size > MOST_PROBLEMS) break
+        miscounted.set(stream, counted)
+        if (last < 0n) emptied.push(stream)
+      }
+      for await (const { stream, events: stored } of readAhead(log, prefix)) await each(stream, stored)
+      for (const stream of emptied) await each(stream, log.store.readStream(stream))
     }
-    tellRows(await rows.finish())
-    if (against !== undefined) for await (const problem of againstManifest(log, against, conversationId === undefined ? undefined : conversationStream(conversationId))) tell([problem])
-    return { ok: problems.length === 0, streams, conversations, events, summaries, problems }
+
+    /** The end of the log: nothing stands behind it, and the event that it is said to be is there. */
+    async function logEnd(): Promise<void> {
+      const head = await log.store.head()
+      const { stream, revision, position } = furthest
+      const found = (detail: string): void => { tell([{ stream, conversationId: conversationOf(stream), revision, rule: 'order', detail }]) }
+      if (position > head) found(`stands at position ${position.toString()}, and the store says that the log ends at ${head.toString()}`)
+      else if (conversationId === undefined && position >= 0n && position < head && (await log.store.eventAt(head)) === undefined) found(`is the last that is left of the log, at position ${position.toString()}, and the store says that the log ends at ${head.toString()}, where there is no event`)
+    }
+
+    async function facts(): Promise<void> {
+      if (conversationId === undefined) {
+        await withPrefix(CONVERSATION_PREFIX, conversation)
+        for (const prefix of [EDITION_PREFIX, PROMPT_PREFIX]) await withPrefix(prefix, other)
+      } else {
+        const stream = conversationStream(conversationId)
+        await conversation(stream, log.store.readStream(stream))
+        const editions = new Set((await editionStreams(log)).get(conversationId))
+        for await (const { stream: edition } of log.store.miscountedStreams?.(EDITION_PREFIX) ?? []) if (editionOf(edition)?.conversationId === conversationId) editions.add(edition)
+        for (const edition of editions) await other(edition, log.store.readStream(edition))
+      }
+      await logEnd()
+    }
+
+    const [, rows] = await Promise.allSettled([facts().catch(giveUp), apart?.(conversationId, stop.signal).catch(giveUp)])
+    stop.signal.throwIfAborted()
+    const differences = (await feed?.finish()) ?? (rows.status === 'fulfilled' ? rows.value : undefined) ?? []
+    for (const { readModel, at, detail } of stopped) tell([{ stream: at?.stream ?? readModel, conversationId: conversationOf(at?.stream ?? ''), revision: at?.revision ?? -1n, rule: 'rows', detail }])
+    for (const { conversationId: id, revision, detail } of differences) {
+      if (!distrusted.has(id)) tell([{ stream: conversationStream(id), conversationId: id, revision, rule: 'rows', detail }])
+    }
+    const held = against === undefined ? undefined : await againstManifest(log, against, conversationId, (problem) => { tell([problem]) })
+    return { ok: problems.length === 0, streams, conversations, events: eventCount, summaries, problems, ...(held === undefined ? {} : { against: held }) }
   }
 }
 

@@ -8,7 +8,7 @@
  */
 import { either as E, taskEither as TE } from 'fp-ts'
 import { summaryOf } from '../domain/batch.js'
-import { contextOf } from '../domain/context.js'
+import { contextTokens } from '../domain/context.js'
 import { evolve, initialState, type Conversation } from '../domain/conversation.js'
 import { hashOf, sha256 } from '../domain/hash.js'
 import { conversationStream } from '../domain/ids.js'
@@ -57,6 +57,7 @@ export interface Course {
   readonly stopped?: CompactFailure
 }
 
+/** One policy over all conversations that were asked for. */
 export interface WhatIfRow {
   readonly name: string
   /** `recorded`: today's policy, as it really went. `none`: every message, always. `tried`: one of the policies that were asked for. */
@@ -65,6 +66,7 @@ export interface WhatIfRow {
   readonly courses: readonly Course[]
 }
 
+/** What `whatIf` answers: policies beside what is recorded. */
 export interface WhatIf {
   readonly conversationIds: readonly string[]
   readonly rows: readonly WhatIfRow[]
@@ -97,14 +99,6 @@ function fillerSummarizer(tokens: number, windowTokens: number): Summarizer {
 }
 
 const namesOf = (job: SummaryJob): readonly string[] => (job.kind === 'chunk' ? job.messages.map(({ messageId }) => messageId) : job.summaries.map(({ startTime, endTime }) => `${startTime} ${endTime}`))
-
-/** Tokens of the context that a host would send of a state. */
-function contextTokens(state: Conversation): number {
-  // Nothing has to be shortened below the hard limit, and then the state's own number is the context's.
-  if (state.configuration === undefined || state.tokens <= hardLimit(state.configuration.policy)) return state.tokens
-  const context = contextOf(state)
-  return E.isRight(context) ? context.right.tokens : state.tokens
-}
 
 /** Requests one after the other, and what they come to. */
 function createCourse(): { send(tokens: number): void; result(more: Pick<Course, 'cycles' | 'calls'> & { readonly window?: number | undefined; readonly stopped?: CompactFailure | undefined }): Course } {

@@ -72,8 +72,3 @@ export function clipArchiveParts(facts: ViewFacts, clips: Clips): ViewPart[] {
 export function joinParts(parts: readonly ViewPart[]): string {
   return parts.reduce((text, part, at) => (at === 0 ? part.text : `${text}${part.kind === 'batch' ? '\n' : '\n\n'}${part.text}`), '')
 }
-
-/** The clip-archive view as text. */
-export function renderClipArchive(facts: ViewFacts, clips: Clips): string {
-  return joinParts(clipArchiveParts(facts, clips))
-}

@@ -105,6 +105,9 @@ export function claimOf(stored: Pick<StoredEvent, 'data'>): string | undefined {
 const unreadable = (stored: StoredEvent, detail: string): E.Either<Unreadable, never> =>
   E.left({ kind: 'UnreadableEvent', stream: stored.stream, revision: stored.revision, type: stored.type, detail })
 
+/** What does not fit a schema, as one line. */
+const wrongIn = ({ issues }: z.ZodError): string => issues.map(({ path, message }) => (path.length === 0 ? message : `${path.join('.')}: ${message}`)).join('; ')
+
 // Metadata as `metadataText` writes them, where no character needs an escape and the day is one that every month has. Read at one go they take a
 // quarter of the time that JSON, schema and writing them anew take; everything else goes the long way.
 const text = String.raw`"([^"\\\u0000-\u001f\ud800-\udfff]+)"`
@@ -135,7 +138,7 @@ function parseMetadata(stored: StoredEvent): E.Either<Unreadable, Metadata> {
   const no = (detail: string): E.Either<Unreadable, Metadata> => unreadable(stored, detail)
   try {
     const parsed = metadataSchema.safeParse(JSON.parse(stored.metadata))
-    return parsed.success ? E.right(parsed.data) : no(`metadata: ${z.prettifyError(parsed.error)}`)
+    return parsed.success ? E.right(parsed.data) : no(`metadata: ${wrongIn(parsed.error)}`)
   } catch {
     return no('its metadata is no JSON')
   }
@@ -166,7 +169,7 @@ export function decodeWith(stored: StoredEvent, metadata: Metadata, body?: strin
     const lifted = upcast(stored.type, { ...stood }, stands, version)
     if (lifted === undefined) return no(`version ${String(stands)} of ${stored.type} is not known here (the newest known is ${String(version)})`)
     const data = schema.safeParse(lifted)
-    if (!data.success) return no(z.prettifyError(data.error))
+    if (!data.success) return no(wrongIn(data.error))
     const { stream, revision, position, id } = stored
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the schema was chosen by the type, which the union cannot follow
     return E.right({ type: stored.type, data: data.data, stream, revision, position, id, metadata } as RecordedFact)

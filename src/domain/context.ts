@@ -30,6 +30,7 @@ export interface OverBudget {
   readonly messageIds: readonly string[]
 }
 
+/** What a model is sent, with the place in the log that it was folded from. Tokens are those of the conversation's estimator. */
 export interface Context {
   readonly conversationId: string
   /** Revision of the last fact that it was folded from. */
@@ -49,8 +50,8 @@ export interface Context {
 
 export type LeadingTooLarge = { readonly kind: 'LeadingTooLarge'; readonly messageIds: readonly string[]; readonly tokens: number; readonly limit: number }
 
-/** A message as it is shown, and the one that it comes from. */
-interface Shown {
+/** A message as it is shown, and the one that it comes from: none behind a placeholder. */
+export interface Shown {
   readonly body: MessageBody
   readonly source: LiveMessage | undefined
   readonly tokens: number
@@ -89,7 +90,8 @@ function unitsOf(state: Conversation, messages: readonly LiveMessage[], estimato
   return { units, open }
 }
 
-interface Layout {
+/** What is shown behind the leading messages. */
+export interface Layout {
   readonly view: readonly ViewPart[]
   readonly kept: readonly Unit[]
   readonly note: string | undefined
@@ -195,10 +197,23 @@ function overBudgetOf(state: Conversation, tokens: number, limit: number): OverB
   return { tokens, limit, reason, messageIds: stays }
 }
 
-/** The context of a conversation; refused only where its leading system messages do not fit by themselves. */
-export function contextOf(state: Conversation): E.Either<LeadingTooLarge, Context> {
-  const { configuration, conversationId, revision } = state
-  if (configuration === undefined) return E.right({ conversationId, revision, hash: hashOf([]), tokens: 0, messages: [], messageIds: [], viewAt: undefined })
+/** A context before it is written out. */
+export interface Arrangement {
+  readonly leading: readonly Shown[]
+  /** All that there is to show, and what of it is shown: the same where nothing had to be shortened. */
+  readonly whole: Layout
+  readonly layout: Layout
+  readonly open: readonly { readonly call: ToolCall; readonly messageId: string }[]
+  readonly tokens: number
+}
+
+/** What the context of a conversation shows; refused only where its leading system messages do not fit by themselves. */
+export function arrange(state: Conversation): E.Either<LeadingTooLarge, Arrangement> {
+  const { configuration } = state
+  if (configuration === undefined) {
+    const nothing: Layout = { view: [], kept: [], note: undefined, window: [] }
+    return E.right({ leading: [], whole: nothing, layout: nothing, open: [], tokens: 0 })
+  }
   const estimator = estimatorNamed(configuration.estimator)
   const hard = hardLimit(configuration.policy)
   const leading = state.leading.map(asRecorded)
@@ -209,6 +224,23 @@ export function contextOf(state: Conversation): E.Either<LeadingTooLarge, Contex
   const isKept = (unit: Unit): boolean => unit.some((shown) => shown.source !== undefined && before.has(shown.source))
   const whole: Layout = { view: state.view?.parts ?? [], kept: units.filter(isKept), note: undefined, window: units.filter((unit) => !isKept(unit)) }
   const layout = fit(whole, hard - leadingTokens, estimator)
+  return E.right({ leading, whole, layout, open, tokens: leadingTokens + layoutTokens(layout, estimator) })
+}
+
+/** Tokens of the context; 0 where it is refused. Texts are counted only where some have to be shortened: else the state has the sum. */
+export function contextTokens(state: Conversation): number {
+  const { configuration, tokens } = state
+  if (configuration !== undefined && tokens <= hardLimit(configuration.policy)) return tokens
+  const arranged = arrange(state)
+  return E.isLeft(arranged) ? 0 : arranged.right.tokens
+}
+
+/** The context of a conversation; refused only where its leading system messages do not fit by themselves. */
+export function contextOf(state: Conversation): E.Either<LeadingTooLarge, Context> {
+  const { configuration, conversationId, revision } = state
+  const arranged = arrange(state)
+  if (E.isLeft(arranged)) return arranged
+  const { leading, whole, layout, open, tokens } = arranged.right
   const shown: (Shown | { body: MessageBody; source: undefined })[] = [
     ...leading,
     ...(layout.view.length === 0 ? [] : [{ body: { role: 'system', content: joinParts(layout.view) } as const, source: undefined }]),
@@ -217,9 +249,8 @@ export function contextOf(state: Conversation): E.Either<LeadingTooLarge, Contex
     ...layout.window.flat(),
   ]
   const messages = shown.map(({ body }) => toChatMessage(body))
-  const tokens = leadingTokens + layoutTokens(layout, estimator)
   const shortened = layout === whole ? [] : lessThan(whole, layout)
-  const overBudget = overBudgetOf(state, tokens, softLimit(configuration.policy))
+  const overBudget = configuration === undefined ? undefined : overBudgetOf(state, tokens, softLimit(configuration.policy))
   return E.right({
     conversationId,
     revision,

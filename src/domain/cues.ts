@@ -32,7 +32,18 @@ const CONSTRAINT = words(
   `${BINDING_CJK}|只要|记得|記得|別忘|别忘|要求|てください|て下さい|ないで|だけにし|忘れないで|해야|해 ?주세요`,
 )
 const BINDS = words(BINDING, BINDING_CJK)
-const NEGATED = words(String.raw`no|not|never|none|without|avoid|forbidden|cannot|\p{L}+n['’]t|nicht|kein\p{L}*|nie|niemals|ohne|ne|pas|jamais|sans|interdit|nunca|jamás|sin|não|sem|non|mai|senza|не|нет|нельзя|никогда|без`, '不|没|沒|无|無|勿|禁|别|ない|ません|なし|않|마|말|금지|없|안 ')
+const NO = String.raw`no|not|never|none|without|avoid|forbidden|cannot|\p{L}+n['’]t|nicht|kein\p{L}*|nie|niemals|ohne|ne|pas|jamais|sans|interdit|nunca|jamás|sin|não|sem|non|mai|senza|не|нет|нельзя|никогда|без`
+const NEGATED = words(NO, '不|没|沒|无|無|勿|禁|别|ない|ません|なし|てはいけ|ではいけ|てはなら|てはだめ|않|마|말|금지|없|안 |안된|안돼|안됩')
+const DENIED = words(NO, '不要|不能|不可|不得|不许|不許|不准|不应|不應|不该|不该|不会|不會|不必|不用|不需|不再|请勿|請勿|切勿|禁止|无需|無需|无须|没有|沒有|しないで|てはいけ|ではいけ|てはなら|てはだめ|しません|必要[がは]?(?:ない|なく|ありません|なし)|않아도|않습니다|않는다|하지 ?마|하지 ?말|금지|안 ?된|안 ?돼|안 ?됩|필요[가는]? ?없')
+// "Must" is a double no in Japanese and Korean.
+const MUST = /な(?:ければ|くては|いと)(?:なら|いけ)(?:ない|ません)|지 ?않으면 ?안/gu
+// What limits or adds to something does not deny it.
+const BOUNDS = /(?<![\p{L}\p{N}])(?:no|not) (?:more|less|fewer|later|earlier|sooner|longer|higher|lower|larger|smaller|greater) than(?![\p{L}\p{N}])|nicht (?:mehr|weniger|später|länger|früher) als|not (?:only|just|merely)(?![\p{L}\p{N}])|nicht nur|不[得能可]?(?:超过|超過|少于|少於|多于|多於|晚于|晚於|低于|低於|高于|高於)/giu
+const WITHOUT_AFTER_NO = new RegExp(`(?<![\\p{L}\\p{N}])(?:${NO})(?![\\p{L}\\p{N}]).*(?<![\\p{L}\\p{N}])(?:without|ohne|sans|sin|sem|senza|без)(?![\\p{L}\\p{N}])`, 'iu')
+const CLAUSE_ENDS = new RegExp(
+  `[,;，；]|(?<![\\p{L}\\p{N}])(?:but|aber|sondern|mais|pero|mas|но)(?![\\p{L}\\p{N}])|(?<![\\p{L}\\p{N}])(?:and|und|et|y|e|и)(?= (?:\\S+ ){0,2}(?:${NO})(?![\\p{L}\\p{N}]))|但是?`,
+  'iu',
+)
 const PREFERENCE = words(
   String.raw`prefer\w*|i (?:really )?(?:like|love|hate|want|need|enjoy)|i'?d (?:like|love|rather|prefer)|favou?rite|allergic|allergy|my (?:name|wife|husband|son|daughter|dog|cat|job|goal|birthday|address|phone|email)|interested in|passionate|looking for|ich (?:mag|möchte|will|bevorzuge)|lieber|am liebsten|je (?:préfère|veux|voudrais)|j'aime|prefiero|quiero|me gusta\p{L}*|me encanta|vorrei|preferisco|prefiro|gosto|предпочита\p{L}+|люблю|хочу|нравится|меня зовут`,
   '喜欢|喜歡|想要|想去|讨厌|討厭|希望|偏好|最爱|最愛|过敏|過敏|我叫|我是|我想|需要|好き|嫌い|欲しい|ほしい|したい|たいです|希望|苦手|得意|趣味|私は|좋아|싫어|원해|원하|싶|선호|제 이름|필요',
@@ -76,7 +87,16 @@ export function cuesOf(text: string): Cues {
 export const isConstraint = (text: string): boolean => BINDS.test(text) && !QUESTION.test(text)
 
 /** Whether a text says no to something. */
-export const isNegated = (text: string): boolean => NEGATED.test(text)
+export const isNegated = (text: string): boolean => NEGATED.test(text.replaceAll(MUST, ' '))
+
+/**
+ * Whether a clause denies what it is about: says that it must not be, need not be, or is no longer so. Less than `isNegated`: in scripts without
+ * borders a letter that says no stands in many words that do not, and two noes (never without) are a yes.
+ */
+export const isDenied = (clause: string): boolean => DENIED.test(clause.replaceAll(MUST, ' ').replaceAll(BOUNDS, ' ')) && !WITHOUT_AFTER_NO.test(clause)
+
+/** The clauses of a sentence, as far as marks and words tell: *and* parts two only where a no follows it. */
+export const clausesOf = (sentence: string): readonly string[] => sentence.split(CLAUSE_ENDS)
 
 /**
  * Whether a line of a tool's output reports an error. Logs, diffs and listings speak of errors all the time, so the word alone is not

@@ -1,7 +1,7 @@
 /** How far two words are from each other, to say what somebody may have meant. */
 
 /** Letters that have to be changed, added, dropped or swapped with their neighbour to make one word of another. */
-export function editDistance(a: string, b: string): number {
+function editDistance(a: string, b: string): number {
   let before: number[] = []
   let last = Array.from({ length: b.length + 1 }, (_none, at) => at)
   for (let row = 1; row <= a.length; row += 1) {
@@ -15,4 +15,10 @@ export function editDistance(a: string, b: string): number {
     last = now
   }
   return last[b.length] ?? 0
+}
+
+/** The word that somebody may have meant: one that is a quarter of its letters off at most, since more make another word of it (`scope` is no `store`). */
+export function nearest(given: string, known: Iterable<string>): string | undefined {
+  const most = Math.max(1, Math.floor(given.length / 4))
+  return Array.from(known, (word) => ({ word, off: editDistance(given, word) })).filter(({ off }) => off <= most).toSorted((a, b) => a.off - b.off)[0]?.word
 }

@@ -34,6 +34,7 @@ export const summarizerFactsSchema = z.object({
   /** True where nobody was asked: a summary that was recorded before for the same `requestHash`, or for this conversation's edition, is taken over. */
   reused: z.boolean().optional(),
 })
+/** How a summary was made: by whom, with which request and prompt, and what it took. */
 export type SummarizerFacts = z.infer<typeof summarizerFactsSchema>
 
 /** The named sections of a session summary, where the strategy gives them. */
@@ -44,6 +45,7 @@ export const sectionsSchema = z.object({
   pendingWork: z.array(z.string()),
   errors: z.array(z.string()),
 })
+/** A summary by its sections. */
 export type Sections = z.infer<typeof sectionsSchema>
 
 /** The settings that a conversation goes by. */
@@ -346,6 +348,7 @@ export const factSchemas = {
   PromptRegistered: { version: 1, schema: promptRegistered },
 } as const
 
+/** The names of all facts. */
 export type FactType = keyof typeof factSchemas
 /** The data of one type of fact. */
 export type FactData<Type extends FactType> = z.infer<(typeof factSchemas)[Type]['schema']>
@@ -353,11 +356,11 @@ export type FactData<Type extends FactType> = z.infer<(typeof factSchemas)[Type]
 export type Fact = { [Type in FactType]: { readonly type: Type; readonly data: FactData<Type> } }[FactType]
 
 /** The facts that put other batches and another window into force. */
-export type TakeoverType = 'EditionAdopted' | 'EditionReverted' | 'CycleUndone'
+export const takeoverTypes = ['EditionAdopted', 'EditionReverted', 'CycleUndone'] as const satisfies readonly FactType[]
+export type TakeoverType = (typeof takeoverTypes)[number]
 /** The facts that close the books: a load needs nothing from before the last one but what it names. */
-export type ClosingType = 'MessagesPruned' | TakeoverType
-
-export const closingTypes = ['MessagesPruned', 'EditionAdopted', 'EditionReverted', 'CycleUndone'] as const satisfies readonly ClosingType[]
+export const closingTypes = ['MessagesPruned', ...takeoverTypes] as const
+export type ClosingType = (typeof closingTypes)[number]
 
 export const isFactType = (type: string): type is FactType => Object.hasOwn(factSchemas, type)
 
@@ -374,6 +377,7 @@ export const metadataSchema = z.object({
   hash,
   previousHash: hash,
 })
+/** When, by whom and why a fact was recorded, and its place in the hash chain. */
 export type Metadata = z.infer<typeof metadataSchema>
 
 /** A fact and what the state takes from its place: recorded, or foreseen by a decision. */

@@ -34,8 +34,9 @@ export type BadId = { readonly kind: 'BadId'; readonly field: string; readonly d
  * Checks an id that somebody gave: not empty, no control characters, no lone surrogates (a store would change them), not too long.
  * Everything else is allowed: slashes, spaces, emoji, Chinese.
  */
-export function checkId(field: string, id: string, maxBytes = MAX_CONVERSATION_ID_BYTES): E.Either<BadId, string> {
+export function checkId(field: string, id: unknown, maxBytes = MAX_CONVERSATION_ID_BYTES): E.Either<BadId, string> {
   const no = (detail: string): E.Either<BadId, string> => E.left({ kind: 'BadId', field, detail })
+  if (typeof id !== 'string') return no(id === undefined ? 'is missing' : 'must be a text')
   if (id.length === 0) return no('is empty')
   if (/\p{Cc}/u.test(id)) return no('has a control character')
   if (!id.isWellFormed()) return no('has a lone surrogate')

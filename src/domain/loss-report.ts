@@ -4,17 +4,18 @@
  *
  * There are two levels. *Kept*: a summary in force names it, or a message with it is still live. *Shown*: it stands in the context that the
  * model gets now. A name or a number is kept where it is named, however it is written; a constraint where one stretch of a text (a sentence
- * and the next) has most of its words and all of its numbers, and says no where the constraint does: wording may change, and what was meant may not. These are
- * counts by code, the same on every machine, and no judgement of how well a summary reads.
+ * and the next) has most of its words and all of its numbers, says no where the constraint does, and where it does not says none in the clause that
+ * has most of those words. These are counts by code, the same on every machine, and no judgement of how well a summary reads: they do not tell that
+ * a no is about something else, or that a sentence with all words and the no of a constraint says its opposite ("without approval is never a problem").
  */
 import { either as E } from 'fp-ts'
 import { summaryOf } from './batch.js'
 import { contextOf } from './context.js'
 import type { Conversation } from './conversation.js'
-import { isConstraint, isNegated } from './cues.js'
+import { clausesOf, isConstraint, isDenied, isNegated } from './cues.js'
 import { lossKinds, type FactData } from './events.js'
-import { collectIdentifiers } from './identifiers.js'
 import { contentText, type MessageBody } from './message.js'
+import { dashedNamesIn, namesIn } from './names.js'
 import { numbersIn } from './numbers.js'
 import { sentencesOf } from './sentences.js'
 import { isSingleLetter, isVague, termCounts } from './text-search/terms.js'
@@ -39,10 +40,11 @@ export interface ReportedMessage extends MessageBody {
 
 /** What is looked for in a text. */
 export interface Said {
-  file(path: string, isBareNameEnough: (name: string) => boolean): boolean
+  /** The file itself, or an end of its path that `isEnough`. */
+  file(path: string, isEnough: (end: string) => boolean): boolean
   identifier(name: string): boolean
   number(value: string): boolean
-  /** Most of a sentence's words in one stretch, and a no where it says no. */
+  /** Most of a sentence's words in one stretch, with a no where it says no, and without one on them where it says none. */
   sentence(text: string): boolean
 }
 
@@ -64,15 +66,9 @@ const MOST_CONSTRAINT_CHARACTERS = 360
 const PIECE = 8_000
 const NOWHERE: ReadonlySet<number> = new Set()
 
-// The collectors ask for a border before a name. Scripts without spaces have none: 使用parseConfig函数 names parseConfig all the same.
-const apart = (text: string): string =>
-  text.replaceAll(/(?<=[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}])(?=[A-Za-z0-9_#/])|(?<=[A-Za-z0-9_])(?=[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}])/gu, ' ')
-
 /** Everything that a message says: its text, and the names and arguments of the tools that it calls. */
 export const textOf = ({ content, toolCalls = [] }: MessageBody): string =>
   [contentText(content), ...toolCalls.flatMap((call) => (call.function === undefined ? [] : [`${call.function.name} ${call.function.arguments}`]))].join('\n')
-
-const pathOf = (file: string): string => file.replace(/^\.\//u, '')
 
 /** A path's last parts, from all of it to its name alone. */
 function endsOf(path: string): string[] {
@@ -93,13 +89,13 @@ export function createSaid(texts: readonly string[]): Said {
   const fileEnds = new Set<string>()
   const identifiers = new Set<string>()
   const numbers = new Set<string>()
-  const sentences: { readonly negated: boolean }[] = []
+  const sentences: { readonly text: string; readonly negated: boolean }[] = []
   /** For each term the stretches that have it; a stretch has the number of its first sentence. */
   const stretches = new Map<string, Set<number>>()
 
   function readSentences(piece: string): void {
     for (const [place, { text }] of sentencesOf(piece).entries()) {
-      const at = sentences.push({ negated: isNegated(text) }) - 1
+      const at = sentences.push({ text, negated: isNegated(text) }) - 1
       for (const term of new Set(tellingTerms(text))) {
         const known = stretches.get(term) ?? new Set()
         // No stretch reaches over the end of a text into the next.
@@ -108,25 +104,38 @@ export function createSaid(texts: readonly string[]): Said {
       }
     }
     // An empty sentence keeps the last one of this text from being read together with the first of the next.
-    sentences.push({ negated: false })
+    sentences.push({ text: '', negated: false })
+  }
+
+  /** Whether a no lies on most of these words in a stretch. A sentence that says none is looked at as one clause. */
+  function denies(stretch: number, terms: readonly string[]): boolean {
+    const there = sentences.slice(stretch, stretch + 2)
+    if (!there.some(({ negated }) => negated)) return false
+    const clauses = there.flatMap(({ text, negated }) => (negated ? clausesOf(text) : [text])).map((clause) => {
+      const { counts } = termCounts(clause)
+      const known = new Set(counts.keys())
+      return { denied: isDenied(clause), words: terms.filter((term) => known.has(term)).length }
+    })
+    const most = (denied: boolean): number => Math.max(0, ...clauses.filter((clause) => clause.denied === denied).map(({ words }) => words))
+    return most(true) > most(false)
   }
 
   for (const text of texts) {
     for (const piece of piecesOf(text)) {
-      const read = apart(piece)
-      const found = collectIdentifiers(read)
-      for (const file of found.files.map(pathOf)) {
-        files.add(file)
-        for (const end of endsOf(file)) fileEnds.add(end)
+      const found = namesIn(piece)
+      for (const { key } of found.files) {
+        files.add(key)
+        for (const end of endsOf(key)) fileEnds.add(end)
       }
-      for (const identifier of found.identifiers) identifiers.add(identifier)
+      for (const { key } of found.identifiers) identifiers.add(key)
+      for (const name of dashedNamesIn(piece)) identifiers.add(name)
       for (const { value } of numbersIn(piece)) numbers.add(value)
       readSentences(piece)
     }
   }
 
   return {
-    file: (path, isBareNameEnough) => fileEnds.has(path) || endsOf(path).some((end) => files.has(end) && (end.includes('/') || isBareNameEnough(end))),
+    file: (path, isEnough) => fileEnds.has(path) || endsOf(path).some((end) => files.has(end) && isEnough(end)),
     identifier: (name) => identifiers.has(name),
     number: (value) => numbers.has(value),
     sentence(text) {
@@ -142,7 +151,7 @@ export function createSaid(texts: readonly string[]): Said {
         (stretch) =>
           demanded.every((term) => term.stretches.has(stretch)) &&
           having.filter((term) => term.stretches.has(stretch)).length >= needed &&
-          (!negated || sentences[stretch]?.negated === true || sentences[stretch + 1]?.negated === true),
+          (negated ? sentences[stretch]?.negated === true || sentences[stretch + 1]?.negated === true : !denies(stretch, terms)),
       )
     },
   }
@@ -189,11 +198,10 @@ interface Found extends LossItem {
   readonly key: string
 }
 
+/** One thing that messages say, with the numbers of these messages, in their order. */
 interface Tally {
-  text: string
-  messageId: string
-  mentions: number
-  lastId: string
+  readonly text: string
+  readonly said: readonly number[]
 }
 
 export interface LossReport {
@@ -204,43 +212,61 @@ export interface LossReport {
 }
 
 /**
+ * Of paths those that are files of their own: one that another one ends with is the same file, said in short, and is counted with it. One that
+ * several end with names none of them for certain, and is not counted.
+ */
+function distinctFiles(paths: ReadonlyMap<string, Tally>): { readonly files: ReadonlyMap<string, Tally>; readonly bearers: ReadonlyMap<string, ReadonlySet<string>> } {
+  const inShort = new Set([...paths.keys()].flatMap((path) => endsOf(path).slice(1).filter((end) => paths.has(end))))
+  const whole = [...paths].filter(([path]) => !inShort.has(path))
+  /** For each end of a path the files that have it. */
+  const bearers = new Map<string, Set<string>>()
+  for (const [path] of whole) for (const end of endsOf(path)) bearers.set(end, (bearers.get(end) ?? new Set()).add(path))
+  const files = whole.map(([path, { text, said }]): [string, Tally] => {
+    const others = endsOf(path).slice(1).flatMap((end) => (bearers.get(end)?.size === 1 ? (paths.get(end)?.said ?? []) : []))
+    return [path, { text, said: [...new Set([...said, ...others])].toSorted((a, b) => a - b) }]
+  })
+  // In the order in which they were said first, in short or not.
+  return { files: new Map(files.toSorted(([, a], [, b]) => (a.said[0] ?? 0) - (b.said[0] ?? 0))), bearers }
+}
+
+/**
  * Begins a report on two sides.
  * @param pinned ids of the messages that are pinned on either side
  */
 export function createLossReport(against: Side, edition: Side, pinned: ReadonlySet<string>): LossReport {
-  const found: Readonly<Record<LossKind, Map<string, Tally>>> = { pinned: new Map(), constraints: new Map(), files: new Map(), identifiers: new Map(), numbers: new Map() }
+  const found: Readonly<Record<LossKind, Map<string, { readonly text: string; readonly said: number[] }>>> = { pinned: new Map(), constraints: new Map(), files: new Map(), identifiers: new Map(), numbers: new Map() }
+  const messageIds: string[] = []
 
-  function note(kind: LossKind, key: string, text: string, messageId: string): void {
+  /** Notes that the message that was taken up last says it. */
+  function note(kind: LossKind, key: string, text: string): void {
+    const by = messageIds.length - 1
     const known = found[kind].get(key)
-    if (known === undefined) found[kind].set(key, { text, messageId, mentions: 1, lastId: messageId })
-    else if (known.lastId !== messageId) {
-      known.mentions += 1
-      known.lastId = messageId
-    }
+    if (known === undefined) found[kind].set(key, { text, said: [by] })
+    else if (known.said.at(-1) !== by) known.said.push(by)
   }
 
   function add(message: ReportedMessage): void {
     const { messageId, role } = message
-    if (pinned.has(messageId)) note('pinned', messageId, contentText(message.content), messageId)
+    messageIds.push(messageId)
+    if (pinned.has(messageId)) note('pinned', messageId, contentText(message.content))
     // What is live on both sides was compacted by neither.
     if (against.liveIds.has(messageId) && edition.liveIds.has(messageId)) return
-    const text = textOf(message)
-    const { files, identifiers } = collectIdentifiers(apart(text))
-    for (const file of files) note('files', pathOf(file), pathOf(file), messageId)
-    for (const identifier of identifiers) note('identifiers', identifier, identifier, messageId)
+    const { files, identifiers } = namesIn(textOf(message))
+    for (const { key } of files) note('files', key, key)
+    for (const { key, text } of identifiers) note('identifiers', key, text)
     // A tool's output is full of numbers that nobody will ask for; what somebody says of them counts.
-    if (role !== 'tool') for (const { value, text: number } of numbersIn(contentText(message.content))) note('numbers', value, number, messageId)
-    for (const constraint of constraintsIn(message)) note('constraints', constraint.toLowerCase().replaceAll(/\s+/gu, ' '), constraint, messageId)
+    if (role !== 'tool') {
+      const spoken = contentText(message.content)
+      for (const name of dashedNamesIn(spoken)) note('identifiers', name, name)
+      for (const { value, text: number } of numbersIn(spoken)) note('numbers', value, number)
+    }
+    for (const constraint of constraintsIn(message)) note('constraints', constraint.toLowerCase().replaceAll(/\s+/gu, ' '), constraint)
   }
 
   function result(): KindReport[] {
-    const bearers = new Map<string, number>()
-    for (const path of found.files.keys()) {
-      const name = path.slice(path.lastIndexOf('/') + 1)
-      if (name !== path) bearers.set(name, (bearers.get(name) ?? 0) + 1)
-    }
+    const { files, bearers } = distinctFiles(found.files)
     // index.ts tells which file is meant only where there is no second one.
-    const isBareNameEnough = (name: string): boolean => (bearers.get(name) ?? 0) < 2
+    const isEnough = (end: string): boolean => (bearers.get(end)?.size ?? 0) < 2
     const says = (kind: LossKind, said: Said, ids: ReadonlySet<string>, { key, text }: Found): boolean => {
       switch (kind) {
         case 'pinned':
@@ -248,7 +274,7 @@ export function createLossReport(against: Side, edition: Side, pinned: ReadonlyS
         case 'constraints':
           return said.sentence(text)
         case 'files':
-          return said.file(key, isBareNameEnough)
+          return said.file(key, isEnough)
         case 'identifiers':
           return said.identifier(key)
         case 'numbers':
@@ -256,7 +282,7 @@ export function createLossReport(against: Side, edition: Side, pinned: ReadonlyS
       }
     }
     return lossKinds.map((kind) => {
-      const all = [...found[kind]].map(([key, { text, messageId, mentions }]): Found => ({ key, text, messageId, mentions }))
+      const all = [...(kind === 'files' ? files : found[kind])].map(([key, { text, said }]): Found => ({ key, text, messageId: messageIds[said[0] ?? 0] ?? '', mentions: said.length }))
       const has = ({ kept, shown, liveIds, shownIds }: Side): Levels<ReadonlySet<Found>> => ({
         kept: new Set(all.filter((item) => says(kind, kept, liveIds, item))),
         shown: new Set(all.filter((item) => says(kind, shown, shownIds, item))),

@@ -1,5 +1,5 @@
 /**
- * The numbers in a text, written one way: 1,000 and 1’000 are 1000, 1.50 is 1.5, ２０ is 20, 3万 is 30000, 12k is 12000. Dates and times
+ * The numbers in a text, written one way: 1,000, 1’000 and 1 000 are 1000, 1.50 is 1.5, ２０ is 20, 3万 is 30000, 12k is 12000. Dates and times
  * stay as they are. A single digit counts only with a currency, a scale or a percent sign: numbers of lists are no facts. Numbers in words
  * (`three`, `三百`) are not found, and neither is what belongs to a version, a hash or another identifier.
  */
@@ -13,7 +13,8 @@ export interface FoundNumber {
 
 const NUMBER = new RegExp(
   String.raw`(?<![\p{sc=Latin}\p{sc=Cyrillic}\p{N}_.,#/:\\-])` +
-    String.raw`(?:(?<when>\d{4}-\d{2}-\d{2}|\d{1,2}:\d{2}(?::\d{2})?)|(?<thousands>\d{1,3}(?:[,'’\u00a0\u202f]\d{3})+(?:\.\d+)?|\d{1,3}(?:\.\d{3}){2,})|(?<plain>\d+(?:[.,]\d+)?))` +
+    // Plain spaces group digits where that is sure: "100 200 300" may be three numbers, "1 000 000" and "12 500" are one.
+    String.raw`(?:(?<when>\d{4}-\d{2}-\d{2}|\d{1,2}:\d{2}(?::\d{2})?)|(?<thousands>\d{1,3}(?:[,'’\u00a0\u2009\u202f]\d{3})+(?:\.\d+)?|\d{1,3}(?:\.\d{3}){2,}|(?<!\d )(?:\d{1,2}(?: \d{3})+|\d{3}(?: \d{3})* 000)(?:[.,]\d{1,2})?(?! ?\d))|(?<plain>\d+(?:[.,]\d+)?))` +
     String.raw`(?![.,:/-]?\d|[\p{sc=Latin}_]{0,3}\d|\p{sc=Latin}{4}|_)` +
     String.raw`(?:\s?(?<scale>[万萬亿億만억]|[kK](?![\p{L}\p{N}])))?(?<percent>\s?%)?`,
   'gu',
@@ -24,9 +25,16 @@ const SCALES: Readonly<Partial<Record<string, number>>> = { k: 1e3, 万: 1e4, �
 /** Digits, points, commas, colons, percent and money signs of East Asian width, as the others. */
 const narrow = (text: string): string => text.replaceAll(/[０-９．，％：￥]/gu, (wide) => (wide === '￥' ? '¥' : String.fromCharCode(wide.charCodeAt(0) - 0xfee0)))
 
-function written(digits: string, grouped: boolean, scale: string | undefined): string {
+/** Digits without what groups them, and with a point before the decimals. */
+function ungrouped(digits: string): string {
+  // Where spaces group, a comma stands before decimals.
+  if (/ /u.test(digits)) return digits.replaceAll(' ', '').replace(',', '.')
   const dots = digits.split('.').length - 1
-  const plain = grouped ? digits.replaceAll(dots > 1 ? /[.,'’\u00a0\u202f]/gu : /[,'’\u00a0\u202f]/gu, '') : digits.replace(',', '.')
+  return digits.replaceAll(dots > 1 ? /[.,'’\u00a0\u2009\u202f]/gu : /[,'’\u00a0\u2009\u202f]/gu, '')
+}
+
+function written(digits: string, grouped: boolean, scale: string | undefined): string {
+  const plain = grouped ? ungrouped(digits) : digits.replace(',', '.')
   const factor = scale === undefined ? undefined : SCALES[scale.toLowerCase()]
   if (factor !== undefined) return String(Number((Number(plain) * factor).toPrecision(15)))
   return plain.includes('.') ? plain.replace(/\.?0+$/u, '') : plain

@@ -4,6 +4,7 @@
  */
 import { either as E } from 'fp-ts'
 import { z } from 'zod'
+import { VIEWS } from './view-names.js'
 
 const count = z.number().int().nonnegative()
 const positive = z.number().int().positive()
@@ -33,10 +34,11 @@ export const policySettingsSchema = z.strictObject({
   buffer: count.optional(),
   maxSummaryTokens: positive.optional(),
   temperature: z.number().min(0).max(2).optional(),
-  view: z.enum(['clip-archive', 'session-summary']).optional(),
+  view: z.enum(VIEWS).optional(),
   /** Who summarizes at the hard limit when the summarizer fails. */
   standIn: z.enum(['extractive', 'none']).optional(),
 })
+/** The settings as they are given and recorded; tokens, messages and batches are whole numbers. */
 export type PolicySettings = z.infer<typeof policySettingsSchema>
 
 /** The policy in force: every setting with its number. */
@@ -56,9 +58,10 @@ export const policySchema = z.strictObject({
   buffer: count,
   maxSummaryTokens: positive,
   temperature: z.number(),
-  view: z.enum(['clip-archive', 'session-summary']),
+  view: z.enum(VIEWS),
   standIn: z.enum(['extractive', 'none']),
 })
+/** The settings with every default filled in. */
 export type Policy = z.infer<typeof policySchema>
 
 /** Window of a model that we do not know, in tokens. */
@@ -72,7 +75,7 @@ const defaultSummaryTokens = (soft: number): number => Math.max(16, Math.min(64,
 /** Tokens of a chunk in summaries of the largest size: a summary that replaces less is not worth its call. */
 const CHUNK_IN_SUMMARIES = 16
 
-// Windows by model name; a longer name that starts with one of these, followed by a dash or a dot, has the same window.
+// Windows by model name, in small letters; a longer name that starts with one of these, followed by a dash, a dot or a colon, has the same window.
 const windows = new Map<string, number>([
   ['gpt-3.5-turbo', 16_385],
   ['gpt-4', 8_192],
@@ -82,6 +85,8 @@ const windows = new Map<string, number>([
   ['gpt-4.1', 1_047_576],
   ['gpt-5', 400_000],
   ['o1', 200_000],
+  ['o1-mini', 128_000],
+  ['o1-preview', 128_000],
   ['o3', 200_000],
   ['o4-mini', 200_000],
   ['claude-3', 200_000],
@@ -96,18 +101,27 @@ const windows = new Map<string, number>([
   ['qwen2.5', 131_072],
 ])
 
-/** Makes a model's window known, or corrects one. `windowTokens` is what its window takes, in tokens. */
+/**
+ * Makes a model's window known, or corrects one: for this name, and for those that go on from it (see `modelWindow`).
+ * @param model its name, in letters of any case; with a vendor in front (`acme/large`) for the model of that vendor alone
+ * @param windowTokens what its window takes, in tokens: a whole number above 0
+ */
 export function registerModelWindow(model: string, windowTokens: number): void {
-  windows.set(model, windowTokens)
+  if (!Number.isSafeInteger(windowTokens) || windowTokens < 1) throw new RangeError(`the window of model "${model}" must be a whole number of tokens above 0, and is ${String(windowTokens)}`)
+  windows.set(model.toLowerCase(), windowTokens)
 }
 
-/** The window of a model in tokens: by its name, by the longest known name that it starts with, else 128,000. */
+/** The window of the longest known name that this one is, or goes on from behind a dash, a dot or a colon. */
+function knownWindow(name: string): number | undefined {
+  const known = [...windows].filter(([key]) => name === key || ['-', '.', ':'].some((mark) => name.startsWith(`${key}${mark}`)))
+  return known.toSorted(([a], [b]) => b.length - a.length)[0]?.[1]
+}
+
+/** The window of a model in tokens: by its name, or the longest known name that it starts with, with its vendor (`acme/large`) and else without; else 128,000. */
 export function modelWindow(model: string | undefined): number {
   if (model === undefined) return DEFAULT_WINDOW_TOKENS
-  const name = model.slice(model.lastIndexOf('/') + 1).toLowerCase()
-  const known = [...windows.keys()].filter((key) => name === key || name.startsWith(`${key}-`) || name.startsWith(`${key}.`) || name.startsWith(`${key}:`))
-  const longest = known.toSorted((a, b) => b.length - a.length)[0]
-  return windows.get(model) ?? (longest === undefined ? DEFAULT_WINDOW_TOKENS : (windows.get(longest) ?? DEFAULT_WINDOW_TOKENS))
+  const name = model.toLowerCase()
+  return knownWindow(name) ?? knownWindow(name.slice(name.lastIndexOf('/') + 1)) ?? DEFAULT_WINDOW_TOKENS
 }
 
 type Window = Pick<Policy, 'modelMaxTokens' | 'systemReserve' | 'outputReserve' | 'safetyBuffer'>

@@ -20,7 +20,10 @@ const priceSchema = z.strictObject(
 const tableSchema = z.record(z.string(), priceSchema, { error: (issue) => (issue.code === 'invalid_type' ? 'must be an object with a price by the name of each model' : undefined) })
 
 /** Prices by the name of the model, as the summarizer recorded it. */
-export type PriceTable = Readonly<Record<string, z.infer<typeof priceSchema>>>
+export type PriceTable = Readonly<Record<string, Price>>
+
+/** What a model costs. */
+export type Price = Readonly<z.infer<typeof priceSchema>>
 
 export type BadPrices = { readonly kind: 'BadPrices'; readonly field: string; readonly detail: string }
 
@@ -39,6 +42,12 @@ export interface TokenUsage {
   readonly promptTokens: number
   readonly completionTokens: number
 }
+
+/** Tokens to and from the model together. */
+export const tokensOf = ({ promptTokens, completionTokens }: TokenUsage): number => promptTokens + completionTokens
+
+/** What usage costs, in whole millionths of the price's currency: a price a million tokens is as many millionths a token. */
+export const costMicros = ({ promptTokens, completionTokens }: TokenUsage, price: Price): number => Math.ceil(promptTokens * price.promptPerMillion + completionTokens * price.completionPerMillion)
 
 /** An amount of money. */
 export interface Cost {

@@ -1,13 +1,14 @@
 /**
  * What the facts of a conversation add up to: messages, cycles, what summaries took, what compaction saved, and what failed. A fold over
- * the stream, so it knows what was pruned long ago, and it keeps sums and the active batches alone, however long the stream is.
+ * the stream, so it knows what was pruned long ago and what was undone; beside the sums it keeps the state that any load of the conversation
+ * makes, so that what stands is what every other answer says, and a context that was sent has the tokens that it had.
  */
 import { summaryOf } from './batch.js'
-import type { Carried, FactData, RecordedFact, SummarizerFacts, TakeoverType } from './events.js'
-import { hardLimit, type Policy } from './policy.js'
+import { contextTokens } from './context.js'
+import { evolve, initialState, type Conversation } from './conversation.js'
+import type { Configuration, FactData, RecordedFact, SummarizerFacts, TakeoverType } from './events.js'
 import { isWithoutModel, type TokenUsage } from './prices.js'
-import { foldedResult, placeholderFor } from './shown.js'
-import { defaultEstimator, estimatorNamed, isRegisteredEstimator, messageTokens, type Estimator } from './tokens.js'
+import { defaultEstimator, isRegisteredEstimator } from './tokens.js'
 
 /** What one model, or one strategy without a model, made. */
 export interface ModelUse extends TokenUsage {
@@ -26,10 +27,16 @@ export interface Tally {
   /** Tokens of messages that the assistant did not write, and of those that it did. */
   readonly tokensIn: number
   readonly tokensOut: number
+  /** What stands now: the cycles that made it, the messages that it covers, and the active batches. */
   readonly cycles: number
   readonly messagesCompressed: number
   readonly batches: number
-  readonly resummarizations: number
+  /** All that was ever made, and paid for where a model was asked: what was undone or replaced since, and what editions have, included. */
+  readonly made: { readonly cycles: number; readonly batches: number; readonly resummarizations: number }
+  /** Cycles that were undone, editions that were adopted, and adoptions that were reverted. */
+  readonly undone: number
+  readonly adopted: number
+  readonly reverted: number
   /** What the contexts lost at all cycles together; what an undone cycle or another edition brought back is taken off. */
   readonly tokensSaved: number
   /** Messages of the assistant; each answered a context. */
@@ -49,7 +56,8 @@ export interface Tally {
 
 /** The tally of nothing. */
 export const EMPTY_TALLY: Tally = {
-  conversations: 0, messages: 0, tokensIn: 0, tokensOut: 0, cycles: 0, messagesCompressed: 0, batches: 0, resummarizations: 0, tokensSaved: 0,
+  conversations: 0, messages: 0, tokensIn: 0, tokensOut: 0, cycles: 0, messagesCompressed: 0, batches: 0,
+  made: { cycles: 0, batches: 0, resummarizations: 0 }, undone: 0, adopted: 0, reverted: 0, tokensSaved: 0,
   answers: 0, tokensSent: 0, tokensSentUncompacted: 0, standIns: 0, reused: 0, failures: {}, couldNotHelp: {}, summarizingMs: 0, models: [],
 }
 
@@ -87,7 +95,10 @@ export function addTallies(a: Tally, b: Partial<Tally>): Tally {
     cycles: a.cycles + (b.cycles ?? 0),
     messagesCompressed: a.messagesCompressed + (b.messagesCompressed ?? 0),
     batches: a.batches + (b.batches ?? 0),
-    resummarizations: a.resummarizations + (b.resummarizations ?? 0),
+    made: b.made === undefined ? a.made : { cycles: a.made.cycles + b.made.cycles, batches: a.made.batches + b.made.batches, resummarizations: a.made.resummarizations + b.made.resummarizations },
+    undone: a.undone + (b.undone ?? 0),
+    adopted: a.adopted + (b.adopted ?? 0),
+    reverted: a.reverted + (b.reverted ?? 0),
     tokensSaved: a.tokensSaved + (b.tokensSaved ?? 0),
     answers: a.answers + (b.answers ?? 0),
     tokensSent: a.tokensSent + (b.tokensSent ?? 0),
@@ -116,67 +127,52 @@ function purchase(summarizer: SummarizerFacts, estimate: () => TokenUsage): Part
   return { models: [use], summarizingMs: durationMs, standIns: standIn === true ? 1 : 0 }
 }
 
+/** A configuration whose estimator is known. One that nobody registered here counts as ours does: what it counted is recorded with each message. */
+const countable = <Of extends Configuration>(configuration: Of): Of => (isRegisteredEstimator(configuration.estimator) ? configuration : { ...configuration, estimator: defaultEstimator.name })
+
+const countableTakeover = <Data extends FactData<TakeoverType>>(data: Data): Data => ({ ...data, carried: { ...data.carried, configuration: countable(data.carried.configuration) } })
+
+/** A fact by which the state can be told with what is registered here. */
+function countableFact(fact: RecordedFact): RecordedFact {
+  if (fact.type === 'ConversationConfigured') return { ...fact, data: countable(fact.data) }
+  if (fact.type === 'EditionAdopted') return { ...fact, data: countableTakeover(fact.data) }
+  if (fact.type === 'EditionReverted') return { ...fact, data: countableTakeover(fact.data) }
+  if (fact.type === 'CycleUndone') return { ...fact, data: countableTakeover(fact.data) }
+  return fact
+}
+
+const NOTHING_MADE = EMPTY_TALLY.made
+
 /** Adds up one conversation, fact by fact, from the first. */
 export class TallyFold {
   private sums: Tally = { ...EMPTY_TALLY, conversations: 1 }
-  private policy: Policy | undefined
-  /** Tokens of the context now, and of all messages. */
-  private contextTokens = 0
-  private estimator: Estimator = defaultEstimator
-  private readonly openCalls = new Set<string>()
-  private foldedCalls: Carried['foldedCalls'] = []
+  private state: Conversation
+  /** Tokens of all messages. */
   private allTokens = 0
   /** Tokens of the batches that may still become part of another, by their ids. */
   private readonly batchTokens = new Map<string, number>()
 
+  constructor(conversationId: string) {
+    this.state = initialState(conversationId)
+  }
+
   get tally(): Tally {
-    return this.sums
+    const { cycles, messagesCompressed, batches } = this.state
+    return { ...this.sums, cycles, messagesCompressed, batches: batches.length }
   }
 
   private add(some: Partial<Tally>): void {
     this.sums = addTallies(this.sums, some)
   }
 
-  /** What a message adds to the context, as it is shown: itself, a placeholder for each result that it asks for, less the one whose place it takes. */
-  private added(data: FactData<'MessageAppended'>): number {
-    const { role, tokens, toolCalls = [], toolCallId } = data
-    const placeholder = (callId: string): number => messageTokens(placeholderFor(callId), this.estimator)
-    for (const { id } of toolCalls) this.openCalls.add(id)
-    if (role !== 'tool' || toolCallId === undefined) return toolCalls.reduce((sum, { id }) => sum + placeholder(id), tokens)
-    return this.openCalls.delete(toolCallId) ? tokens - placeholder(toolCallId) : messageTokens(foldedResult(data, this.foldedCalls), this.estimator)
-  }
-
-  private message(data: FactData<'MessageAppended'>): void {
-    const { role, tokens } = data
-    const isAnswer = role === 'assistant'
-    const most = this.policy === undefined ? Infinity : hardLimit(this.policy)
-    this.add({
-      messages: 1,
-      ...(isAnswer ? { tokensOut: tokens, answers: 1, tokensSent: Math.min(this.contextTokens, most), tokensSentUncompacted: this.allTokens } : { tokensIn: tokens }),
-    })
-    this.contextTokens += this.added(data)
+  private message({ role, tokens }: FactData<'MessageAppended'>): void {
+    const answer = (): Partial<Tally> => ({ tokensOut: tokens, answers: 1, tokensSent: contextTokens(this.state), tokensSentUncompacted: this.allTokens })
+    this.add({ messages: 1, ...(role === 'assistant' ? answer() : { tokensIn: tokens }) })
     this.allTokens += tokens
   }
 
-  private configured({ policy, estimator }: FactData<'ConversationConfigured'>): void {
-    this.policy = policy
-    // One that nobody registered here counts as ours does: what it counts is recorded with each message.
-    this.estimator = isRegisteredEstimator(estimator) ? estimatorNamed(estimator) : defaultEstimator
-  }
-
-  private pruned({ pruned, carried, tokensBefore, tokensAfter }: FactData<'MessagesPruned'>): void {
-    this.contextTokens = tokensAfter
-    // A result whose call has left takes no placeholder's place.
-    this.foldedCalls = carried.foldedCalls
-    for (const { callId } of carried.foldedCalls) this.openCalls.delete(callId)
-    this.add({ cycles: 1, messagesCompressed: pruned.reduce((sum, { messageIds }) => sum + messageIds.length, 0), tokensSaved: tokensBefore - tokensAfter })
-  }
-
   /** Other batches and another window were put into force. */
-  private takenOver({ batches, carried, tokensBefore, tokensAfter }: FactData<TakeoverType>): void {
-    this.policy = carried.configuration.policy
-    this.foldedCalls = carried.foldedCalls
-    this.contextTokens = tokensAfter
+  private takenOver({ batches, tokensBefore, tokensAfter }: FactData<TakeoverType>): void {
     this.batchTokens.clear()
     for (const { batchId, tokens } of batches) this.batchTokens.set(batchId, tokens)
     this.add({ tokensSaved: tokensBefore - tokensAfter })
@@ -186,7 +182,7 @@ export class TallyFold {
     const promptTokens = data.sourceBatchIds.reduce((sum, id) => sum + (this.batchTokens.get(id) ?? 0), 0)
     for (const id of data.sourceBatchIds) this.batchTokens.delete(id)
     this.batchTokens.set(data.batchId, data.tokens)
-    this.add(purchase(data.summarizer, () => ({ promptTokens, completionTokens: defaultEstimator.text(summaryOf(data)) })))
+    this.add({ made: { ...NOTHING_MADE, resummarizations: 1 }, ...purchase(data.summarizer, () => ({ promptTokens, completionTokens: defaultEstimator.text(summaryOf(data)) })) })
   }
 
   /**
@@ -194,22 +190,26 @@ export class TallyFold {
    * @param chunkTokens tokens of the messages of a chunk whose usage nobody reported
    */
   take(fact: RecordedFact, chunkTokens = 0): void {
-    if (fact.type === 'ConversationConfigured') this.configured(fact.data)
-    else if (fact.type === 'MessageAppended') this.message(fact.data)
-    else if (fact.type === 'BatchArchived') this.add({ batches: 1 })
-    else if (fact.type === 'BatchesResummarized') this.add({ resummarizations: 1 })
-    else if (fact.type === 'MessagesPruned') this.pruned(fact.data)
-    else if (fact.type === 'EditionAdopted' || fact.type === 'EditionReverted' || fact.type === 'CycleUndone') this.takenOver(fact.data)
-    this.takeSpending(fact, chunkTokens)
+    if (fact.type === 'MessageAppended') this.message(fact.data)
+    else if (fact.type === 'MessagesPruned') this.add({ tokensSaved: fact.data.tokensBefore - fact.data.tokensAfter })
+    else if (fact.type === 'EditionAdopted' || fact.type === 'EditionReverted' || fact.type === 'CycleUndone') {
+      this.takenOver(fact.data)
+      this.add(fact.type === 'CycleUndone' ? { undone: fact.data.undone.length } : fact.type === 'EditionAdopted' ? { adopted: 1 } : { reverted: 1 })
+    }
+    this.state = evolve(this.state, countableFact(fact))
+    this.takeMade(fact, chunkTokens)
   }
 
-  /** Takes what a fact says of summaries and failures alone: all that counts of a stream beside the conversation's own. */
-  takeSpending(fact: RecordedFact, chunkTokens = 0): void {
+  /** Takes what a fact says of what was made and of failures alone: all that counts of a stream beside the conversation's own. */
+  takeMade(fact: RecordedFact, chunkTokens = 0): void {
     if (fact.type === 'ChunkSummarized') {
       const { summarizer, summary } = fact.data
       this.add(purchase(summarizer, () => ({ promptTokens: chunkTokens, completionTokens: defaultEstimator.text(summary) })))
-    } else if (fact.type === 'BatchArchived') this.batchTokens.set(fact.data.batchId, fact.data.tokens)
-    else if (fact.type === 'BatchesResummarized') this.resummarized(fact.data)
+    } else if (fact.type === 'BatchArchived') {
+      this.batchTokens.set(fact.data.batchId, fact.data.tokens)
+      this.add({ made: { ...NOTHING_MADE, batches: 1 } })
+    } else if (fact.type === 'BatchesResummarized') this.resummarized(fact.data)
+    else if (fact.type === 'MessagesPruned') this.add({ made: { ...NOTHING_MADE, cycles: 1 } })
     else if (fact.type === 'CompactionFailed') this.add({ failures: { [fact.data.failure]: 1 } })
     else if (fact.type === 'CompactionCouldNotHelp') this.add({ couldNotHelp: { [fact.data.reason]: 1 } })
   }

@@ -70,17 +70,34 @@ export function messageTokens(message: MessageBody, estimator: Estimator): numbe
 
 const estimators = new Map([[defaultEstimator.name, defaultEstimator]])
 
-/** Makes another estimator known by its name, so that streams recorded with it can be read. */
+/**
+ * Makes another estimator known in this process by its name, so that a ledger can be opened with it (`LedgerOptions.estimator`) and conversations
+ * that count by it can be read. The same text has to cost the same for ever: a changed rule gets a new name. Throws a `RangeError` where another
+ * estimator has the name: what is recorded by that one would be counted in another way.
+ */
 export function registerEstimator(estimator: Estimator): void {
+  const there = estimators.get(estimator.name)
+  if (there !== undefined && there !== estimator) throw new RangeError(`there is a token estimator "${estimator.name}" already: another rule needs a name of its own`)
   estimators.set(estimator.name, estimator)
 }
+
+/** The names of all that are known here. */
+export const registeredEstimators = (): readonly string[] => [...estimators.keys()]
 
 /** Whether the estimator of this name is known here. */
 export const isRegisteredEstimator = (name: string): boolean => estimators.has(name)
 
-/** The estimator of this name. Throws where it was never registered: numbers by another rule would not be the recorded ones. */
+/** A conversation counts by an estimator that this process does not know: numbers by another rule would not be the recorded ones. */
+export class EstimatorNotRegistered extends Error {
+  override readonly name = 'EstimatorNotRegistered'
+  constructor(readonly estimator: string) {
+    super(`token estimator "${estimator}" is not registered: only a program that calls registerEstimator with it can go on with this conversation`)
+  }
+}
+
+/** The estimator of this name. Throws where it was never registered. */
 export function estimatorNamed(name: string): Estimator {
   const estimator = estimators.get(name)
-  if (estimator === undefined) throw new Error(`token estimator "${name}" is not registered: call registerEstimator before reading this conversation`)
+  if (estimator === undefined) throw new EstimatorNotRegistered(name)
   return estimator
 }

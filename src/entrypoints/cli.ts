@@ -6,7 +6,7 @@
 import { stripVTControlCharacters } from 'node:util'
 import { Ended, EXIT, tell } from './cli/errors.js'
 import { overview, version } from './cli/help.js'
-import { line, note, noteColours, OutputClosed, shown, watchOutput } from './cli/output.js'
+import { allWritten, line, note, noteColours, OutputClosed, shown, watchOutput } from './cli/output.js'
 
 /** Says what went wrong; gives the exit status. */
 async function report(error: unknown, asJson: boolean): Promise<number> {
@@ -34,7 +34,12 @@ async function run(words: readonly string[]): Promise<void> {
 async function main(words: readonly string[]): Promise<void> {
   watchOutput()
   try {
-    await run(words)
+    try {
+      await run(words)
+    } finally {
+      // What was found out reached nobody then, whatever it was.
+      await allWritten()
+    }
   } catch (error) {
     process.exitCode = await report(error, words.includes('--json'))
   }

@@ -7,6 +7,7 @@ import type { Ledger } from './ledger.js'
 /** A ledger that is open already, or how to open one. */
 export type CompactorOptions = { readonly ledger: Ledger } | LedgerOptions
 
+/** Compaction as one function. */
 export interface Compactor {
   /**
    * Records what is new in `history`, compacts where a limit asks for it, and hands back the context.

@@ -1,4 +1,6 @@
 /** The only file that knows every adapter: it opens stores, databases and models, and makes a ledger of them. */
+import { access } from 'node:fs/promises'
+import { join } from 'node:path'
 import { createVectorTable } from '../../projections/archive-index/vectors.js'
 import { projectionsFor } from '../../projections/index.js'
 import { createEventIdIndex } from '../../projections/message-ids/queries.js'
@@ -13,10 +15,11 @@ import { createPostgresBodyStore } from '../adapters/postgres/body-store.js'
 import { createPostgresClaims } from '../adapters/postgres/claims.js'
 import { createPostgresEventStore } from '../adapters/postgres/event-store.js'
 import { migrateLog } from '../adapters/postgres/schema.js'
-import { openPostgres } from '../adapters/postgres/sql.js'
+import { lookAtPostgres, openPostgres } from '../adapters/postgres/sql.js'
 import { createPostgresSpending } from '../adapters/postgres/spending.js'
 import { createPostgresTokenBudget } from '../adapters/postgres/token-budget.js'
 import { createPostgresWorkQueue } from '../adapters/postgres/work-queue.js'
+import { createCheckRows } from '../application/check-rows.js'
 import { decodeFact } from '../application/facts.js'
 import type { Log } from '../application/load-conversation.js'
 import type { OpenedLog } from '../application/migrate-log.js'
@@ -24,22 +27,26 @@ import type { PolicySettings } from '../domain/policy.js'
 import type { PriceTable } from '../domain/prices.js'
 import type { Claims } from '../ports/claims.js'
 import { systemClock, type Clock } from '../ports/clock.js'
+import type { CheckRows } from '../ports/row-check.js'
 import type { Database } from '../ports/sql.js'
 import type { Summarizer } from '../ports/summarizer.js'
 import { guarded } from '../summarizers/guarded.js'
 import { createExtractiveSummarizer, createSummarizer, parseSummarizerConfig, type SummarizerConfig } from '../summarizers/index.js'
-import type { CompactionProcess } from './cli/run-compaction.js'
+import type { OpenCompactionProcess } from './cli/run-compaction.js'
 import type { ProjectionProcess } from './cli/run-projections.js'
-import { createLedger, pricesOf, settingsOf } from './create-ledger.js'
-import { valueOf, type Ledger } from './ledger.js'
-import { problem } from './problem.js'
+import { createLedger, estimatorOf, pricesOf, rowCheckOf, settingsOf } from './create-ledger.js'
+import type { Ledger } from './ledger.js'
+import { problem, valueOf } from './problem.js'
+import { createRowThread, type RowThreadPlace } from './row-thread.js'
 
+/** A model behind the OpenAI embeddings API. */
 export interface EmbeddingConfig {
   readonly model: string
   readonly baseUrl?: string
   readonly apiKey?: string
 }
 
+/** How to open a ledger; only `store` has to be given. */
 export interface LedgerOptions {
   /** Where the log is: a folder (the embedded Postgres; one process at a time), `memory`, `postgres://…`, or a KurrentDB by `esdb://…` or `kurrentdb://…`. */
   readonly store: string
@@ -49,6 +56,11 @@ export interface LedgerOptions {
   readonly summarizer?: 'extractive' | SummarizerConfig | Summarizer
   /** Settings for what is appended through this ledger; they are recorded. Left out, a conversation keeps its own. */
   readonly policy?: PolicySettings
+  /**
+   * Name of the estimator that what is appended through this ledger is counted by (`registerEstimator` comes first); it is recorded.
+   * Left out, a conversation keeps its own, and a new one goes by the default.
+   */
+  readonly estimator?: string
   /** What the summarizer's prompt says of whom it works for. */
   readonly persona?: string
   /** Where it is given, search goes by meaning too. */
@@ -95,6 +107,17 @@ async function openDatabase(address: string, field: 'store' | 'database'): Promi
     await db.close()
     throw error
   }
+}
+
+/** The name of a store for people, where it can be told without opening it that it has no ledger; opening it would make one. */
+export async function nameWithoutLedger(store: string): Promise<string | undefined> {
+  if (isPostgres(store)) {
+    const { name, hasSchema } = await lookAtPostgres(store)
+    return hasSchema ? undefined : name
+  }
+  // The marker that the embedded store writes first. A folder without it may still hold something else, of which opening complains.
+  const isThere = schemeOf(store) !== undefined || (await access(join(store, 'ledger.json')).then(() => true, () => false))
+  return isThere ? undefined : store
 }
 
 /** What a ledger stands on. */
@@ -156,6 +179,7 @@ const claimsOf = (stores: Stores, clock: Clock): Claims => (stores.isDatabaseSha
 export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   const { clock = systemClock, actor = 'library', onProblem = () => undefined, persona = '', workers = 'inside', ahead = true } = options
   const policy = settingsOf(options.policy)
+  const estimator = estimatorOf(options.estimator)
   const prices = pricesOf(options.prices)
   const summarizer = summarizerOf(options.summarizer)
   const embedding = options.embedding === undefined ? undefined : valueOf(createOpenAiEmbeddingModel(options.embedding), (left) => bad(left.field, left.detail))
@@ -176,6 +200,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     workers,
     ahead,
     claims: claimsOf(stores, clock),
+    checkRowsApart: stores.isDatabaseShared ? createRowThread({ store: options.store, database: options.database }) : undefined,
     spending: createPostgresSpending(stores.db),
     queue: createMemoryWorkQueue(clock),
     summarizer,
@@ -183,6 +208,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     persona,
     embedding,
     policy,
+    estimator,
     prices,
     actor,
     clock,
@@ -207,18 +233,28 @@ export async function openProjections(where: { readonly store: string; readonly 
   return { db, store: log.store, decode: (stored) => decodeFact(stored, log.bodies), projections, claims: createPostgresClaims(db), close }
 }
 
+/** Opens what a thread compares rows with. It waits for nobody: rows that are behind are looked at again by whoever asked. */
+export async function openRowCheck(where: RowThreadPlace): Promise<{ readonly checkRows: CheckRows; close(): Promise<void> }> {
+  const { log, db, projections, close } = await openStores(where.store, where.database)
+  return { checkRows: createCheckRows(log, rowCheckOf({ log, db, projections, catchUp: () => Promise.resolve() })), close }
+}
+
 /** Opens what `compaction run` works with. */
-export async function openCompaction(where: { readonly store: string; readonly database?: string; readonly summarizer: 'extractive' | SummarizerConfig }): Promise<CompactionProcess> {
-  const summarizer = summarizerOf(where.summarizer)
+export const openCompaction: OpenCompactionProcess = async (where) => {
   const { log, name, db, close } = await openStores(where.store, where.database)
-  return {
-    log,
-    name,
-    summarizer,
-    standIn: createExtractiveSummarizer(),
-    claims: createPostgresClaims(db),
-    queue: createPostgresWorkQueue(db),
-    budget: (limits) => createPostgresTokenBudget(db, limits),
-    close,
+  try {
+    return {
+      log,
+      name,
+      summarizer: summarizerOf(await where.summarizerFor(log)),
+      standIn: createExtractiveSummarizer(),
+      claims: createPostgresClaims(db),
+      queue: createPostgresWorkQueue(db),
+      budget: (limits) => createPostgresTokenBudget(db, limits),
+      close,
+    }
+  } catch (error) {
+    await close()
+    throw error
   }
 }

@@ -10,8 +10,10 @@ import { codeOf, sentenceOf } from '../adapters/store-error.js'
 import { policySettingsSchema, type PolicySettings } from '../domain/policy.js'
 import { parsePrices, type PriceTable } from '../domain/prices.js'
 import type { SummarizerConfig } from '../summarizers/index.js'
+import { STRATEGIES } from '../summarizers/strategy-names.js'
 import { InputError } from './cli/errors.js'
 import { CONFIG_FILE, DEFAULT_STORE, settings, type Flags, type Setting } from './cli/flags.js'
+import { shown } from './cli/output.js'
 import { policyFlags } from './cli/policy-flags.js'
 
 export interface ConfigSources {
@@ -29,7 +31,7 @@ const valuesSchema = z.strictObject({
   database: text.optional(),
   workers: z.enum(['inside', 'elsewhere']).default('inside'),
   summarizer: z.enum(['extractive', 'openai']).default('extractive'),
-  strategy: z.enum(['fold-in', 'structured']).optional(),
+  strategy: z.enum(STRATEGIES).optional(),
   model: text.optional(),
   baseUrl: z.url({ protocol: /^https?$/u, error: 'is no http or https address' }).optional(),
   apiKey: text.optional(),
@@ -125,8 +127,8 @@ function sentence(issue: z.core.$ZodIssue | undefined): string {
   return issue.code === 'invalid_type' && /^[A-Z]/u.test(issue.message) ? `must be a ${issue.expected}` : issue.message
 }
 
-/** The settings of the policy: a flag each over `--policy FILE` over the config file. They are checked together, and complained of by origin. */
-async function policyOf({ flags, cwd }: ConfigSources, file: ConfigFile | undefined): Promise<PolicySettings | undefined> {
+/** The settings of the policy: a flag each over a policy file over the config file. They are checked together, and complained of by origin. */
+async function policyOf({ flags, cwd }: ConfigSources, file: ConfigFile | undefined, path = flags['policy']): Promise<PolicySettings | undefined> {
   const origins = new Map<string, string>()
   const given: Record<string, unknown> = {}
   const take = (content: unknown, where: string): void => {
@@ -137,7 +139,6 @@ async function policyOf({ flags, cwd }: ConfigSources, file: ConfigFile | undefi
     }
   }
   if (file?.policy !== undefined) take(file.policy, `${file.path}: policy`)
-  const path = flags['policy']
   if (typeof path === 'string') take(parseJson(await readNamed(resolve(cwd, path), '--policy'), path), path)
   for (const { key, flag, kind } of policyFlags()) {
     const value = flags[flag]
@@ -158,6 +159,14 @@ async function policyOf({ flags, cwd }: ConfigSources, file: ConfigFile | undefi
 /** A flag that is given twice counts as it was given last, as in `given.ts`. */
 const lastGiven = (flags: Flags): Flags => Object.fromEntries(Object.entries(flags).map(([name, value]: [string, unknown]) => [name, Array.isArray(value) ? value.at(-1) : value]))
 
+/** The policies that several files make, each as if it were the only one; without a file the one that flags and the config file make, where they say something. */
+export async function policiesOf(given: ConfigSources, paths: readonly string[]): Promise<readonly PolicySettings[]> {
+  const sources: ConfigSources = { ...given, flags: lastGiven(given.flags) }
+  const file = await readConfigFile(sources)
+  const policies = await Promise.all((paths.length === 0 ? [undefined] : paths).map((path) => policyOf(sources, file, path)))
+  return policies.flatMap((policy) => policy ?? (paths.length === 0 ? [] : [{}]))
+}
+
 /** Everything that was set, checked. */
 export async function loadConfig(given: ConfigSources, options: { readonly writes: boolean }): Promise<Config> {
   const sources: ConfigSources = { ...given, flags: lastGiven(given.flags) }
@@ -172,6 +181,9 @@ export async function loadConfig(given: ConfigSources, options: { readonly write
     throw bad(found.get(String(issue?.path[0]))?.origin ?? String(issue?.path[0]), sentence(issue))
   }
   const origins = Object.fromEntries([...found].map(([key, { origin }]) => [key, origin]))
+  for (const key of ['store', 'database'] as const) {
+    if (parsed.data[key] === 'memory') throw bad(origins[key] ?? key, 'is "memory", which ends with the command that made it: ./memory is a folder of that name')
+  }
   const baseOf = (key: string): string => (file !== undefined && origins[key] === `${file.path}: ${key}` ? dirname(file.path) : sources.cwd)
   const config: Config = { ...parsed.data, origins, baseOf, policy: options.writes ? await policyOf(sources, file) : undefined }
   // A folder that the config file names lies beside that file, wherever the command is called.
@@ -179,8 +191,8 @@ export async function loadConfig(given: ConfigSources, options: { readonly write
   return { ...config, store: placed('store', config.store), ...(config.database === undefined ? {} : { database: placed('database', config.database) }) }
 }
 
-/** Whether a store is a folder, and not the address of a server or the memory. */
-export const isFolder = (store: string): boolean => store !== 'memory' && !/^[a-z][a-z0-9+.-]+:\/\//iu.test(store)
+/** Whether an address is that of a folder, and not of a server. */
+export const isFolder = (store: string): boolean => !/^[a-z][a-z0-9+.-]+:\/\//iu.test(store)
 
 /** Settings that say something to a model alone. */
 const forModels = ['strategy', 'model', 'baseUrl', 'apiKey', 'windowTokens', 'timeout', 'prompt'] as const
@@ -226,12 +238,17 @@ async function promptOf(config: Config, given: string, { promptName, registered 
   return { name: promptName ?? (basename(path, extname(path)) || 'prompt'), text: template }
 }
 
+/** A template is used as it is; one that shows no messages is paid for all the same: a sentence about it, where it is so. */
+export function blindPrompt(summarizer: 'extractive' | SummarizerConfig | undefined): string | undefined {
+  if (typeof summarizer !== 'object' || summarizer.kind !== 'openai' || summarizer.prompt === undefined || summarizer.prompt.text.includes('{messages}')) return undefined
+  return `the prompt ${shown(summarizer.prompt.name)} has no {messages}: the model is asked for summaries of messages that it does not see`
+}
+
 /** Whom the summaries are for: a text, or `@FILE`. */
 export async function personaOf(config: Config): Promise<string> {
   const { persona = '' } = config
   return persona.startsWith('@') ? (await readNamed(resolve(config.baseOf('persona'), persona.slice(1)), config.origins['persona'] ?? 'persona')).trim() : persona
 }
-
 
 /** What models cost; reads the file of the price table. */
 export async function pricesOf(config: Config): Promise<PriceTable> {

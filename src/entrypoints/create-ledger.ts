@@ -6,12 +6,14 @@ import { fillVectors } from '../../projections/archive-index/vectors.js'
 import type { Projection } from '../../projections/projection.js'
 import { listConversations } from '../../projections/live-messages/queries.js'
 import { createProjectionRunner } from '../../projections/runner.js'
-import { originOf } from '../application/against-manifest.js'
+import { isNamed, originOf } from '../application/against-manifest.js'
 import { createAppendMessages } from '../application/append-messages.js'
 import { createCompact, isCompactionDue, type Compaction } from '../application/compact.js'
 import { createCompareEditions, IN_FORCE } from '../application/compare-editions.js'
+import { createCheckRows, createCheckRowsApart } from '../application/check-rows.js'
 import { createCompactionWorker } from '../application/compaction-worker.js'
 import { createCompress } from '../application/compress.js'
+import { cycleRevisions } from '../application/cycles.js'
 import { differenceBetween } from '../application/difference.js'
 import { createExplain } from '../application/explain.js'
 import { decodeFact, isOfType } from '../application/facts.js'
@@ -21,7 +23,7 @@ import { undoCycles } from '../application/put-back.js'
 import { createRegisterPrompt } from '../application/register-prompt.js'
 import { search, type SearchHit, type SearchOptions } from '../application/search.js'
 import { stats } from '../application/stats.js'
-import { contextIn, conversationAt, cycleRevisions, liveIn, revisionOf, VIEWS, type ViewName } from '../application/time-travel.js'
+import { contextIn, conversationAt, liveIn, revisionOf } from '../application/time-travel.js'
 import { conversationsOfLog, createVerify, factsFrom } from '../application/verify.js'
 import { createWhatIf } from '../application/what-if.js'
 import type { Provenance } from '../domain/codec.js'
@@ -33,8 +35,11 @@ import { parseMessage, type MessageInput, type NewMessage } from '../domain/mess
 import { parseMoment } from '../domain/moment.js'
 import { parsePolicySettings, type PolicySettings } from '../domain/policy.js'
 import { parsePrices, type PriceTable } from '../domain/prices.js'
+import { isRegisteredEstimator, registeredEstimators } from '../domain/tokens.js'
+import { VIEWS, type ViewName } from '../domain/view-names.js'
 import type { Claims } from '../ports/claims.js'
-import type { Clock } from '../ports/clock.js'
+import { sleep, type Clock } from '../ports/clock.js'
+import type { CheckRows, RowCheck, StoppedRows } from '../ports/row-check.js'
 import type { EmbeddingModel } from '../ports/embedding-model.js'
 import type { Database } from '../ports/sql.js'
 import type { Summarizer } from '../ports/summarizer.js'
@@ -42,9 +47,9 @@ import type { Spending } from '../ports/spending.js'
 import type { WorkQueue } from '../ports/work-queue.js'
 import { checkRequest } from '../summarizers/check-request.js'
 import { createAgentTools } from './agent-tools.js'
-import { createEditions } from './editions.js'
-import { valueOf, type At, type ConversationSummary, type EditionsCompared, type Ledger, type Undone, type WaitOptions } from './ledger.js'
-import { problem, type Failure } from './problem.js'
+import { conversationsGiven, createEditions, optionsGiven } from './editions.js'
+import type { At, ConversationSummary, EditionsCompared, Ledger, Undone, WaitOptions } from './ledger.js'
+import { isRowsFailure, problem, valueOf, type Failure } from './problem.js'
 
 export interface LedgerParts {
   readonly log: Log
@@ -60,6 +65,8 @@ export interface LedgerParts {
   /** True where it also summarizes before a limit asks for it. */
   readonly ahead: boolean
   readonly claims: Claims
+  /** Compares rows in a thread of its own; undefined where the database has one connection. */
+  readonly checkRowsApart: CheckRows | undefined
   /** What editions have cost. */
   readonly spending: Spending
   /** What this process has still to compact. */
@@ -71,6 +78,8 @@ export interface LedgerParts {
   readonly embedding: EmbeddingModel | undefined
   /** Settings for what is appended through this ledger. */
   readonly policy: PolicySettings | undefined
+  /** Name of the estimator that what is appended through this ledger is counted by; undefined keeps a conversation's own. */
+  readonly estimator: string | undefined
   /** What models cost, for `stats`. */
   readonly prices: PriceTable
   readonly actor: string
@@ -89,7 +98,6 @@ const HEAD_POLL_MS = 20
 
 const bad = (field: string, detail: string): Error => problem({ kind: 'BadInput', field, detail })
 const fail = (failure: Failure): Error => problem(failure)
-const pause = (ms: number): Promise<void> => new Promise((resolve) => { setTimeout(resolve, ms) })
 
 const isList = (messages: MessageInput | readonly MessageInput[]): messages is readonly MessageInput[] => Array.isArray(messages)
 const asList = (messages: MessageInput | readonly MessageInput[]): readonly MessageInput[] => (isList(messages) ? messages : [messages])
@@ -108,6 +116,12 @@ export const settingsOf = (policy: PolicySettings | undefined): PolicySettings |
 export const pricesOf = (prices: PriceTable | undefined): PriceTable =>
   prices === undefined ? {} : valueOf(parsePrices(prices), ({ field, detail }) => bad(field === '' ? 'prices' : `prices.${field}`, detail))
 
+/** The name of an estimator, checked; throws where none of that name is registered. */
+export function estimatorOf(name: string | undefined): string | undefined {
+  if (name !== undefined && !isRegisteredEstimator(name)) throw bad('estimator', `"${name}" is not registered (${registeredEstimators().join(', ')}): registerEstimator comes first`)
+  return name
+}
+
 /** How long to wait, checked. */
 function timeoutOf({ timeout = WAIT_MS }: WaitOptions): number {
   if (!Number.isFinite(timeout) || timeout < 0) throw bad('timeout', 'must be a number of milliseconds, 0 or more')
@@ -118,6 +132,11 @@ function timeoutOf({ timeout = WAIT_MS }: WaitOptions): number {
 function viewNamed(view: ViewName | undefined): ViewName | undefined {
   if (view !== undefined && !VIEWS.includes(view)) throw bad('view', `must be one of ${VIEWS.join(', ')}`)
   return view
+}
+
+/** What compares the rows of a database with what the facts of a log make them. */
+export function rowCheckOf({ log, ...where }: Pick<LedgerParts, 'log' | 'db' | 'projections'> & { readonly catchUp: () => Promise<void> }): (everyConversation: boolean) => RowCheck {
+  return (everyConversation) => createRowCheck({ ...where, everyConversation, factsFrom: (conversationId, seen) => factsFrom(log, conversationId, seen) })
 }
 
 /** Builds the ledger. Nothing runs until it is used. */
@@ -149,7 +168,7 @@ export function createLedger(parts: LedgerParts): Ledger {
     onCompaction: (_conversationId, run) => { if (run.failure !== undefined) onProblem(run.failure) },
     onProblem: (failure) => { onProblem(failure) },
   })
-  const appendMessages = createAppendMessages({ conversations, clock, summarizerWindowTokens: summarizer.windowTokens })
+  const appendMessages = createAppendMessages({ conversations, clock, summarizerWindowTokens: summarizer.windowTokens, estimator: parts.estimator })
   let closing: Promise<void> | undefined
   let following = false
   /** Position of the last fact that was recorded through this ledger. */
@@ -178,7 +197,14 @@ export function createLedger(parts: LedgerParts): Ledger {
     return appended
   }
 
-  /** A conversation that is there; a misspelt id is told and not made up. */
+  /** Throws where there is no such conversation: a misspelt id is told and not made up. What reads facts alone needs no more, whatever they say. */
+  async function isThere(conversationId: string): Promise<void> {
+    open()
+    valueOf(checkId('conversationId', conversationId), fail)
+    if ((await log.store.streamRevision(conversationStream(conversationId))) < 0n) throw fail({ kind: 'NoSuchConversation', conversationId })
+  }
+
+  /** A conversation that is there. */
   async function existing(conversationId: string): Promise<Conversation> {
     open()
     valueOf(checkId('conversationId', conversationId), fail)
@@ -192,11 +218,11 @@ export function createLedger(parts: LedgerParts): Ledger {
     if (at === undefined) return existing(conversationId)
     open()
     valueOf(checkId('conversationId', conversationId), fail)
-    return valueOf(await conversationAt(log, conversationId, valueOf(parseMoment('at', at), fail)), fail)
+    return valueOf(await conversationAt(log, conversationId, valueOf(parseMoment('at', at), fail), clock.now()), fail)
   }
 
   async function revisionAt(conversationId: string, field: string, at: At): Promise<bigint> {
-    return valueOf(await revisionOf(log, conversationId, valueOf(parseMoment(field, at), fail)), fail)
+    return valueOf(await revisionOf(log, conversationId, valueOf(parseMoment(field, at), fail), clock.now()), fail)
   }
 
   async function handle(conversationId: string, command: Command): Promise<void> {
@@ -226,7 +252,7 @@ export function createLedger(parts: LedgerParts): Ledger {
   async function compactNow(conversationId: string, force: boolean): Promise<Compaction> {
     await existing(conversationId)
     follow()
-    if (parts.policy !== undefined) await handle(conversationId, { type: 'Configure', settings: parts.policy, scope: undefined, summarizerWindowTokens: summarizer.windowTokens })
+    if (parts.policy !== undefined || parts.estimator !== undefined) await handle(conversationId, { type: 'Configure', settings: parts.policy, scope: undefined, summarizerWindowTokens: summarizer.windowTokens, estimator: parts.estimator })
     return compact(conversationId, force ? 'force' : 'now')
   }
 
@@ -252,13 +278,13 @@ export function createLedger(parts: LedgerParts): Ledger {
   }
 
   /** Waits until the log itself has come to a position, as a copy of a server that lags behind its leader has to. */
-  async function recorded(wait: WaitOptions): Promise<void> {
-    if (wait.waitFor === undefined) return
-    const timeoutMs = timeoutOf(wait)
+  async function recorded(given: WaitOptions): Promise<void> {
+    if (given.waitFor === undefined) return
+    const timeoutMs = timeoutOf(given)
     const until = performance.now() + timeoutMs
-    while ((await log.store.head()) < wait.waitFor) {
-      if (performance.now() >= until) throw fail({ kind: 'ProjectionsBehind', detail: `the log has not come to position ${String(wait.waitFor)} within ${String(timeoutMs)} ms` })
-      await pause(HEAD_POLL_MS)
+    while ((await log.store.head()) < given.waitFor) {
+      if (performance.now() >= until) throw fail({ kind: 'ProjectionsBehind', detail: `the log has not come to position ${String(given.waitFor)} within ${String(timeoutMs)} ms` })
+      await sleep(HEAD_POLL_MS)
     }
   }
 
@@ -288,7 +314,7 @@ export function createLedger(parts: LedgerParts): Ledger {
 
   /** A conversation as all that the tallies go through. */
   async function* one(conversationId: string): AsyncIterable<string> {
-    await existing(conversationId)
+    await isThere(conversationId)
     yield conversationId
   }
 
@@ -302,23 +328,39 @@ export function createLedger(parts: LedgerParts): Ledger {
   }
 
   /** Brings the rows to the head of the log, whoever recorded what is there and whoever keeps them. */
-  const caughtUpToHead = async (): Promise<void> => { await caughtUp(workers === 'elsewhere' ? { waitFor: await log.store.head() } : {}) }
+  async function caughtUpToHead(): Promise<void> {
+    open()
+    await caughtUp(workers === 'elsewhere' ? { waitFor: await log.store.head() } : {})
+  }
 
+  /** The same for a proof, which goes on where the rows do not: says which do not come there. */
+  async function rowsCaughtUp(): Promise<readonly StoppedRows[]> {
+    open()
+    try {
+      await caughtUpToHead()
+      return []
+    } catch (error) {
+      if (!isRowsFailure(error)) throw error
+      const stopped = (await runner.status()).flatMap(({ name, stop }): StoppedRows[] => {
+        if (stop === undefined) return []
+        const { reason, stream, revision } = stop
+        return [{ readModel: name, at: stream === undefined || revision === undefined ? undefined : { stream, revision }, detail: `${name} ${reason}` }]
+      })
+      return stopped.length > 0 ? stopped : [{ readModel: 'read models', detail: error.message }]
+    }
+  }
+  /** What kept the rows back when a proof began: then none of their differences is waited for. */
+  let keptBack: readonly StoppedRows[] = []
+  const catchUp = async (): Promise<readonly StoppedRows[]> => (keptBack = await rowsCaughtUp())
+  const rowCheck = rowCheckOf({ log, db, projections, catchUp: async () => { if (keptBack.length === 0) await catchUp() } })
+  const { checkRowsApart } = parts
   const verify = createVerify({
-    log,
-    checkRequest,
-    rowCheck: (everyConversation) =>
-      createRowCheck({
-        db,
-        projections,
-        everyConversation,
-        factsFrom: (conversationId, seen) => factsFrom(log, conversationId, seen),
-        catchUp: caughtUpToHead,
-      }),
+    log, checkRequest, rowCheck, catchUp,
+    checkRowsApart: checkRowsApart === undefined ? undefined : createCheckRowsApart({ log, here: createCheckRows(log, rowCheck), apart: checkRowsApart, onProblem }),
   })
 
   const { editions, prompts, editionNamed } = createEditions({
-    log, db, caughtUp: caughtUpToHead, clock, conversations, summarizer, persona: parts.persona, registerPrompt, actor, claims: parts.claims, spending: parts.spending, existing,
+    log, db, caughtUp: caughtUpToHead, clock, conversations, summarizer, persona: parts.persona, registerPrompt, actor, claims: parts.claims, spending: parts.spending, open, existing,
     provenance: () => provenance(),
     onRecorded: ({ position }) => {
       if (position !== undefined && position > ownPosition) ownPosition = position
@@ -328,10 +370,11 @@ export function createLedger(parts: LedgerParts): Ledger {
 
   const compareEditions: EditionsCompared['compare'] = async (conversationIds, editionId, { waitFor, timeout, ...given } = {}) => {
     open()
+    const asked = conversationsGiven('conversationIds', conversationIds)
     // Messages are searched for evidence alone.
     if (given.questions !== undefined) await caughtUp({ ...(waitFor === undefined ? {} : { waitFor }), ...(timeout === undefined ? {} : { timeout }) })
     const against = given.against === undefined || given.against === IN_FORCE ? {} : { against: await editionNamed(given.against) }
-    return valueOf(await compare({ conversationIds: conversationIds === 'all' ? undefined : conversationIds, editionId: await editionNamed(editionId), ...given, ...against }), fail)
+    return valueOf(await compare({ conversationIds: asked === 'all' ? undefined : asked, editionId: await editionNamed(editionId), ...given, ...against }), fail)
   }
 
   return {
@@ -355,22 +398,28 @@ export function createLedger(parts: LedgerParts): Ledger {
       open()
       await recorded(given)
       const { revision: head } = await existing(conversationId)
-      const { from, to } =
-        'cycle' in given
-          ? valueOf(await cycleRevisions(log, conversationId, given.cycle), fail)
-          : { from: await revisionAt(conversationId, 'from', given.from), to: given.to === undefined ? head : await revisionAt(conversationId, 'to', given.to) }
+      if ('cycle' in given) {
+        const { from, to, ...cycle } = valueOf(await cycleRevisions(log, conversationId, given.cycle), fail)
+        return { ...valueOf(await differenceBetween(log, conversationId, from, to), fail), cycle }
+      }
+      const from = await revisionAt(conversationId, 'from', given.from)
+      const to = given.to === undefined ? head : await revisionAt(conversationId, 'to', given.to)
       return valueOf(await differenceBetween(log, conversationId, from, to), fail)
     },
     compact: (conversationId, given = {}) => compactNow(conversationId, given.force === true),
     undo: (conversationId, { cycle }) => undo(conversationId, cycle),
-    settled: (conversationId) => worker.settled(conversationId),
-    search(query, { conversationId, scope, waitFor, timeout, ...given } = {}) {
+    async settled(conversationId) {
+      open()
+      await worker.settled(conversationId)
+    },
+    async search(query, { conversationId, scope, waitFor, timeout, ...given } = {}) {
+      open()
       if (conversationId !== undefined && scope !== undefined) throw bad('scope', 'goes without a conversation: a search stays in one of the two')
       const wait = { ...(waitFor === undefined ? {} : { waitFor }), ...(timeout === undefined ? {} : { timeout }) }
-      return find(query, { within: conversationId === undefined ? { scope: scope ?? null } : { conversationId }, ...given }, wait)
+      return await find(query, { within: conversationId === undefined ? { scope: scope ?? null } : { conversationId }, ...given }, wait)
     },
     async *log(conversationId, given = {}) {
-      await existing(conversationId)
+      await isThere(conversationId)
       for await (const stored of log.store.readStream(conversationStream(conversationId), given)) yield await decode(stored)
     },
     async list({ waitFor, timeout, ...given } = {}) {
@@ -384,12 +433,14 @@ export function createLedger(parts: LedgerParts): Ledger {
       }
     },
     async verify(conversationId, given = {}) {
-      if (conversationId !== undefined) await existing(conversationId)
-      // The proof is of everything that is recorded, whoever recorded it.
-      await caughtUpToHead()
+      open()
+      // A conversation of which a manifest says that it was is proved to be gone.
+      const wasThere = conversationId !== undefined && given.against !== undefined && (await isNamed(given.against, conversationId))
+      if (conversationId !== undefined && !wasThere) await isThere(conversationId)
       return verify(conversationId, given)
     },
     async explain(conversationId, given = {}) {
+      open()
       if (given.batchId !== undefined && given.line !== undefined) throw bad('line', 'goes without a batchId: explain one of the two')
       if (given.line?.trim() === '') throw bad('line', 'is empty')
       return valueOf(await explain(await existing(conversationId), given), fail)
@@ -406,15 +457,26 @@ export function createLedger(parts: LedgerParts): Ledger {
     pin: (conversationId, messageId) => pin('PinMessage', conversationId, messageId),
     unpin: (conversationId, messageId) => pin('UnpinMessage', conversationId, messageId),
     projections: {
-      status: () => runner.status(),
-      rebuild: (names, given) => runner.rebuild(names, given),
-      catchUp: () => runner.catchUp(),
+      async status() {
+        open()
+        return await runner.status()
+      },
+      async rebuild(names, given) {
+        open()
+        await runner.rebuild(names, given)
+      },
+      async catchUp() {
+        open()
+        return await runner.catchUp()
+      },
     },
-    async whatIf(conversationIds, { policies, ...given }) {
+    async whatIf(conversationIds, options) {
       open()
-      if (policies.length === 0) throw bad('policies', 'are missing: name at least one')
+      const { policies, ...given } = optionsGiven(options)
+      if (!Array.isArray(policies) || policies.length === 0) throw bad('policies', 'are missing: name at least one')
       const tried = policies.map(({ name, settings }) => ({ name, settings: settingsOf(settings) ?? {} }))
-      const ids = conversationIds === 'all' ? await allConversations() : conversationIds
+      const asked = conversationsGiven('conversationIds', conversationIds)
+      const ids = asked === 'all' ? await allConversations() : asked
       if (ids.length === 0) throw bad('conversationIds', 'are missing: there is no conversation')
       return valueOf(await whatIf({ conversationIds: ids, policies: tried, ...given }), fail)
     },

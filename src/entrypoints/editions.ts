@@ -1,31 +1,34 @@
 /** Editions and prompts as the library offers them: parsed, handed to the use cases, and thrown where these say no. */
+import { either as E } from 'fp-ts'
 import { editionById, editionIds, listEditions, type EditionOfConversation as EditionRow, type EditionSummary } from '../../projections/editions/queries.js'
 import { adoptEdition, dropEdition, type AdoptDependencies } from '../application/adopt-edition.js'
 import { estimateReplay, type ReplayEstimate } from '../application/estimate-replay.js'
 import type { Handled } from '../application/handle-command.js'
 import { listPrompts, promptMeant, type RegisteredPrompt } from '../application/list-prompts.js'
-import type { Paid, Price } from '../application/paid-answers.js'
+import { loadConversation } from '../application/load-conversation.js'
+import type { EditionSpending, Paid } from '../application/paid-answers.js'
 import { revertEdition } from '../application/put-back.js'
 import { replay, type Replay, type ReplayProgress } from '../application/replay.js'
 import { conversationsOfLog } from '../application/verify.js'
 import type { Provenance } from '../domain/codec.js'
+import { contextOf, type Context, type OverBudget, type Shortened } from '../domain/context.js'
 import type { Conversation } from '../domain/conversation.js'
-import { editDistance } from '../domain/edit-distance.js'
+import { nearest } from '../domain/edit-distance.js'
 import { conversationStream, editionStream } from '../domain/ids.js'
 import { parsePolicySettings, type PolicySettings } from '../domain/policy.js'
+import { parsePrices, type Price, type TokenUsage } from '../domain/prices.js'
 import type { Conversations } from '../application/handle-command.js'
-import type { Amount, SpendingBound } from '../ports/spending.js'
+import type { SpendingBound } from '../ports/spending.js'
 import type { Sql } from '../ports/sql.js'
-import { valueOf } from './ledger.js'
-import { LedgerError, problem } from './problem.js'
+import { LedgerError, problem, valueOf } from './problem.js'
 
 export type { ReplayedConversation } from '../application/replay.js'
-export type { Paid, Price, RegisteredPrompt, Replay, ReplayEstimate, ReplayProgress }
+export type { EditionSpending, Paid, Price, RegisteredPrompt, Replay, ReplayEstimate, ReplayProgress }
 
 /** An edition over all its conversations: what made it, how many of them are in which state, what it came to. */
 export interface Edition extends EditionSummary {
-  /** What was spent on it, failed and lost calls included. */
-  readonly spent: Amount
+  /** Tokens that were spent on it, failed and lost calls included. */
+  readonly spent: TokenUsage
 }
 
 /** The edition of one conversation. */
@@ -52,10 +55,11 @@ export interface EditionRequest {
 export interface EditionBound {
   /** Tokens to and from the model. */
   readonly maxTokens?: number
-  /** In the currency of `price`, which has to be given. */
+  /** In the currency of `price`, which has to be given: all that the edition has taken is reckoned by it. */
   readonly maxCost?: number
 }
 
+/** What to replay, what it may spend, and how. */
 export interface ReplayOptions extends EditionRequest, EditionBound {
   /** Conversations at once; default 4. */
   readonly concurrency?: number
@@ -64,6 +68,7 @@ export interface ReplayOptions extends EditionRequest, EditionBound {
   readonly onProgress?: (progress: ReplayProgress) => void
 }
 
+/** The settings that the edition was made with, and what catching it up may spend. */
 export type AdoptOptions = Pick<EditionRequest, 'policy' | 'price'> & EditionBound
 
 /** What putting into force came to. */
@@ -74,10 +79,15 @@ export interface PutIntoForce {
   readonly changed: boolean
   /** Revision of the conversation's last fact. */
   readonly revision: bigint
+  /** Tokens of the context that was handed out before, and of the one that is now. */
   readonly tokensBefore: number
   readonly tokensAfter: number
+  /** Where that one is at its limit or above it, and what it shows less of to fit the window: as `context` tells both. */
+  readonly overBudget?: OverBudget
+  readonly shortened?: readonly Shortened[]
 }
 
+/** The same history compacted in another way, beside what is in force. */
 export interface Editions {
   /** What a replay would come to at most: calls, tokens, cost, and summaries that would be taken over. Records nothing and asks no model. */
   estimate(request: EditionRequest & Pick<ReplayOptions, 'signal'>): Promise<ReplayEstimate>
@@ -96,12 +106,16 @@ export interface Editions {
    * up first, by the edition's own summarizer where something is to be bought: the ledger has to be opened with it, and `policy` to be the same.
    */
   adopt(conversationId: string, editionId: string, options?: AdoptOptions): Promise<PutIntoForce>
-  /** Puts into force again what an adopted edition had replaced; all messages that came since stay. */
+  /**
+   * Puts into force again what an adopted edition had replaced; all messages that came since stay. They may be too many for one context: that is
+   * no reason to refuse the way back, but is in `overBudget`, and the next append, or `compact`, compacts them.
+   */
   revert(conversationId: string, editionId?: string): Promise<PutIntoForce>
   /** Gives an edition of a conversation up: refused while it is in force. What it recorded stays, and a replay takes it up again. */
   drop(conversationId: string, editionId: string): Promise<{ readonly conversationId: string; readonly editionId: string; readonly changed: boolean }>
 }
 
+/** The registry of what summaries were made with. */
 export interface Prompts {
   /** Every template and persona that was used, in the order in which they were registered. */
   list(): Promise<readonly RegisteredPrompt[]>
@@ -115,6 +129,8 @@ export interface EditionsParts extends Omit<AdoptDependencies, 'conversations'> 
   /** Brings the read models to the head of the log. */
   readonly caughtUp: () => Promise<void>
   readonly conversations: Conversations
+  /** Throws where the ledger is closed. */
+  readonly open: () => void
   /** A conversation that is there; throws where there is none. */
   readonly existing: (conversationId: string) => Promise<Conversation>
   readonly provenance: () => Provenance
@@ -124,25 +140,49 @@ export interface EditionsParts extends Omit<AdoptDependencies, 'conversations'> 
 
 const bad = (field: string, detail: string): Error => problem({ kind: 'BadInput', field, detail })
 
+/** Ids of conversations, or all of them, as somebody gave them: what is neither would be taken apart letter by letter. */
+export function conversationsGiven(field: string, given: EditionRequest['conversations'] | undefined): EditionRequest['conversations'] {
+  if (given === 'all') return given
+  if (given === undefined) throw bad(field, 'is missing: a list of ids, or "all"')
+  if (!Array.isArray(given)) throw bad(field, 'must be a list of ids, or "all"')
+  if (given.length === 0) throw bad(field, 'is empty: name conversations, or "all"')
+  return given.map((id: unknown, at) => textGiven(`${field}[${String(at)}]`, id))
+}
+
+/** A text that somebody gave: a name or the beginning of one. */
+function textGiven(field: string, given: unknown): string {
+  if (typeof given !== 'string') throw bad(field, given === undefined ? 'is missing' : 'must be a text')
+  if (given === '') throw bad(field, 'is empty')
+  return given
+}
+
+/** The options of a call; in JavaScript they may be missing, or something else. */
+export function optionsGiven<T extends object>(given: T | undefined): Partial<T> {
+  if (given !== undefined && (typeof given !== 'object' || given === null)) throw bad('options', 'must be an object')
+  return given ?? {}
+}
+
+const priceGiven = (price: Price | undefined): Price | undefined =>
+  price === undefined ? undefined : valueOf(parsePrices({ price }), ({ field, detail }) => bad(field, detail))['price']
+
 const MICROS = 1_000_000
 
 function boundOf({ maxTokens, maxCost }: EditionBound, price: Price | undefined): SpendingBound {
   if (maxTokens !== undefined && !(Number.isSafeInteger(maxTokens) && maxTokens > 0)) throw bad('maxTokens', 'must be a whole number above 0')
   if (maxCost !== undefined && !(Number.isFinite(maxCost) && maxCost > 0)) throw bad('maxCost', 'must be a number above 0')
   if (maxCost !== undefined && price === undefined) throw bad('maxCost', 'needs the price of the model')
-  return { ...(maxTokens === undefined ? {} : { tokens: maxTokens }), ...(maxCost === undefined ? {} : { costMicros: Math.floor(maxCost * MICROS) }) }
+  return { ...(maxTokens === undefined ? {} : { tokens: maxTokens }), ...(maxCost === undefined || price === undefined ? {} : { cost: { micros: Math.floor(maxCost * MICROS), price } }) }
 }
 
-/** What somebody may have meant: a word that begins so, or one that is a few letters off. */
-export function nearest(given: string, known: readonly string[]): string | undefined {
-  const most = Math.max(2, Math.floor(given.length / 4))
-  const off = known.map((word) => ({ word, by: editDistance(given, word) })).filter(({ by }) => by <= most)
-  return off.toSorted((a, b) => a.by - b.by)[0]?.word
+/** What is told of the context of a state; where its leading messages alone do not fit there is none, and its tokens are told. */
+function handedOut(state: Conversation): Pick<Context, 'tokens' | 'overBudget' | 'shortened'> {
+  const context = contextOf(state)
+  return E.isRight(context) ? context.right : { tokens: state.tokens }
 }
 
 /** Builds the two parts of the ledger that are about editions. */
 export function createEditions(parts: EditionsParts): { readonly editions: Editions; readonly prompts: Prompts; readonly editionNamed: (given: string) => Promise<string> } {
-  const { log, db, conversations, spending } = parts
+  const { log, db, conversations, spending, open } = parts
   const settingsOf = (policy: PolicySettings | undefined): PolicySettings | undefined => (policy === undefined ? undefined : valueOf(parsePolicySettings(policy), problem))
 
   /** A conversation that is there; a misspelt id is told with the one that may have been meant. */
@@ -156,22 +196,23 @@ export function createEditions(parts: EditionsParts): { readonly editions: Editi
     }
   }
 
-  async function idsOf(asked: EditionRequest['conversations']): Promise<readonly string[]> {
+  async function idsOf(given: EditionRequest['conversations'] | undefined): Promise<readonly string[]> {
+    const asked = conversationsGiven('conversations', given)
     if (asked === 'all') {
       const all: string[] = []
       for await (const conversationId of conversationsOfLog(log)) all.push(conversationId)
       return all
     }
-    if (asked.length === 0) throw bad('conversations', 'is empty: name conversations, or "all"')
     for (const conversationId of asked) await known(conversationId)
     return asked
   }
 
   /** The whole id of an edition, from its beginning; a misspelt one is told with the one that may have been meant. */
-  async function editionNamed(given: string): Promise<string> {
+  async function editionNamed(name: string): Promise<string> {
+    const given = textGiven('editionId', name)
     await parts.caughtUp()
     const ids = await editionIds(db)
-    const found = ids.filter((editionId) => given !== '' && editionId.startsWith(given))
+    const found = ids.filter((editionId) => editionId.startsWith(given))
     const [only] = found
     if (only !== undefined && found.length === 1) return only
     if (found.length > 1) throw bad('edition', `"${given}" is the beginning of several: ${found.join(', ')}`)
@@ -180,7 +221,8 @@ export function createEditions(parts: EditionsParts): { readonly editions: Editi
   }
 
   /** Without the read model, where the id is whole and of this conversation. One with a dash would reach into another conversation's streams. */
-  async function idNamed(given: string, conversationId: string): Promise<string> {
+  async function idNamed(name: string, conversationId: string): Promise<string> {
+    const given = textGiven('editionId', name)
     return !given.includes('-') && (await log.store.streamRevision(editionStream(given, conversationId))) >= 0n ? given : await editionNamed(given)
   }
 
@@ -200,38 +242,54 @@ export function createEditions(parts: EditionsParts): { readonly editions: Editi
     return { ...edition, conversations: found }
   }
 
-  function putIntoForce(handled: Handled, editionId: string): PutIntoForce {
+  async function putIntoForce(handled: Handled, editionId: string): Promise<PutIntoForce> {
     parts.onRecorded(handled)
-    const taken = handled.facts.find((fact) => fact.type === 'EditionAdopted' || fact.type === 'EditionReverted')
     const { state } = handled
-    const [tokensBefore, tokensAfter] = taken?.type === 'EditionAdopted' || taken?.type === 'EditionReverted' ? [taken.data.tokensBefore, taken.data.tokensAfter] : [state.tokens, state.tokens]
-    return { conversationId: state.conversationId, editionId, changed: taken !== undefined, revision: state.revision, tokensBefore, tokensAfter }
+    const { conversationId, revision } = state
+    const taken = handled.facts.find((fact) => fact.type === 'EditionAdopted' || fact.type === 'EditionReverted')
+    // The fact counts all that is in force, and an agent never gets more than fits: what is told is what it got, and what it gets.
+    const { tokens, overBudget, shortened } = handedOut(state)
+    const tokensBefore = taken === undefined ? tokens : handedOut(await loadConversation(log, conversationId, taken.revision - 1n)).tokens
+    return {
+      conversationId, editionId, changed: taken !== undefined, revision, tokensBefore, tokensAfter: tokens,
+      ...(overBudget === undefined ? {} : { overBudget }),
+      ...(shortened === undefined ? {} : { shortened }),
+    }
   }
 
   return {
     editionNamed,
     editions: {
-      async estimate({ conversations: asked, policy, price, signal }) {
+      async estimate(given) {
+        open()
+        const { conversations: asked, policy, signal, ...rest } = optionsGiven(given)
+        const price = priceGiven(rest.price)
         return await estimateReplay(parts, { conversationIds: await idsOf(asked), settings: settingsOf(policy), price, signal })
       },
-      async replay({ conversations: asked, policy, price, concurrency, signal, onProgress, ...bound }) {
+      async replay(given) {
+        open()
+        const { conversations: asked, policy, concurrency, signal, onProgress, ...rest } = optionsGiven(given)
+        const price = priceGiven(rest.price)
+        const bound = boundOf(rest, price)
         if (concurrency !== undefined && !(Number.isSafeInteger(concurrency) && concurrency > 0)) throw bad('concurrency', 'must be a whole number above 0')
-        return await replay(parts, { conversationIds: await idsOf(asked), settings: settingsOf(policy), bound: boundOf(bound, price), price, concurrency, signal, onProgress })
+        return await replay(parts, { conversationIds: await idsOf(asked), settings: settingsOf(policy), bound, price, concurrency, signal, onProgress })
       },
       list: () => list(),
       show,
-      async adopt(conversationId, given, { policy, price, ...bound } = {}) {
+      async adopt(conversationId, given, options) {
+        const { policy, ...rest } = optionsGiven(options)
+        const bound = boundOf(rest, priceGiven(rest.price))
         await known(conversationId)
         const editionId = await idNamed(given, conversationId)
-        const request = { conversationId, editionId, settings: settingsOf(policy), bound: boundOf(bound, price), price, provenance: parts.provenance() }
-        return putIntoForce(valueOf(await adoptEdition(parts, request), problem), editionId)
+        const request = { conversationId, editionId, settings: settingsOf(policy), bound, provenance: parts.provenance() }
+        return await putIntoForce(valueOf(await adoptEdition(parts, request), problem), editionId)
       },
       async revert(conversationId, given) {
         const { line } = await known(conversationId)
         const inForce = line?.edition?.editionId
         const wanted = given === undefined ? inForce : await idNamed(given, conversationId)
         if (wanted !== undefined && inForce !== wanted) throw problem({ kind: 'EditionNotInForce', editionId: wanted, conversationId, inForce })
-        return putIntoForce(valueOf(await revertEdition({ log, conversations }, conversationId, parts.provenance()), problem), wanted ?? '')
+        return await putIntoForce(valueOf(await revertEdition({ log, conversations }, conversationId, parts.provenance()), problem), wanted ?? '')
       },
       async drop(conversationId, given) {
         await known(conversationId)
@@ -241,8 +299,13 @@ export function createEditions(parts: EditionsParts): { readonly editions: Editi
       },
     },
     prompts: {
-      list: () => listPrompts(log),
-      async show(which) {
+      async list() {
+        open()
+        return await listPrompts(log)
+      },
+      async show(given) {
+        open()
+        const which = textGiven('which', given)
         const prompts = await listPrompts(log)
         const found = promptMeant(prompts, which)
         if (found !== undefined) return found

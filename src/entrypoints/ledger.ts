@@ -2,11 +2,10 @@
  * The ledger as a library: what an agent's developer, an auditor and an operator call. Every function parses, calls one use case, and
  * throws a `LedgerError` (a failure as data, one sentence, whose fault it is) where the use case says no.
  */
-import { either as E } from 'fp-ts'
-import type { ProjectionStatus } from '../../projections/runner.js'
-import type { RebuildOptions } from '../../projections/rebuild.js'
+import type { RebuildOptions, RebuildProgress } from '../../projections/rebuild.js'
+import type { PartitionStatus, ProjectionStatus } from '../../projections/watch.js'
 import type { Compaction } from '../application/compact.js'
-import type { ComparisonTotals, EditionComparison, EditionComparisons, EditionReport, LabelledQuestion } from '../application/compare-editions.js'
+import type { ComparisonTotals, EditionComparison, EditionComparisons, EditionReport, LabelledQuestion, SkippedConversation } from '../application/compare-editions.js'
 import type { Compressed } from '../application/compress.js'
 import type { Difference } from '../application/difference.js'
 import type { BatchOrigin, ChunkOrigin, CycleOrigin, ExplainOptions, Explanation, OriginalMessage, PromptText, RecordedAt, TakeoverOrigin } from '../application/explain.js'
@@ -14,7 +13,7 @@ import type { ConversationSummary } from '../../projections/live-messages/querie
 import type { SearchHit } from '../application/search.js'
 import type { ConversationStats, Stats } from '../application/stats.js'
 import type { LineSource } from '../application/trace-line.js'
-import type { ContextAsOf, LiveMessages, ViewName } from '../application/time-travel.js'
+import type { ContextAsOf, LiveMessages } from '../application/time-travel.js'
 import type { Problem, Verification, VerifyOptions, VerifyProgress } from '../application/verify.js'
 import type { Course, TriedPolicy, WhatIf, WhatIfRow } from '../application/what-if.js'
 import type { Context } from '../domain/context.js'
@@ -23,10 +22,12 @@ import type { ChatMessage, MessageInput } from '../domain/message.js'
 import type { PolicySettings } from '../domain/policy.js'
 import type { Charge, Cost, PriceTable } from '../domain/prices.js'
 import type { ModelUse } from '../domain/tally.js'
+import type { ViewName } from '../domain/view-names.js'
 import type { LogOrigin, Manifest, StreamHead } from '../ports/manifest.js'
 import type { AgentTool } from './agent-tools.js'
-import type { AdoptOptions, Edition, EditionBound, EditionInFull, EditionOfConversation, EditionRequest, Editions, Paid, Price, Prompts, PutIntoForce, RegisteredPrompt, Replay, ReplayedConversation, ReplayEstimate, ReplayOptions, ReplayProgress } from './editions.js'
+import type { AdoptOptions, Edition, EditionBound, EditionInFull, EditionOfConversation, EditionRequest, Editions, EditionSpending, Paid, Price, Prompts, PutIntoForce, RegisteredPrompt, Replay, ReplayedConversation, ReplayEstimate, ReplayOptions, ReplayProgress } from './editions.js'
 
+/** What goes with messages, and is recorded with them. */
 export interface AppendOptions {
   /** Settings to go by from now on, over those of the ledger and those that are recorded. */
   readonly policy?: PolicySettings
@@ -37,6 +38,7 @@ export interface AppendOptions {
   readonly correlationId?: string
 }
 
+/** What an append recorded, and where. */
 export interface AppendResult {
   readonly conversationId: string
   /** Revision of the conversation's last fact. */
@@ -91,6 +93,7 @@ export interface LedgerSearchOptions extends WaitOptions {
   readonly include?: 'messages' | 'batches' | 'all'
 }
 
+/** Which facts of a conversation to give; default all. */
 export interface LogOptions {
   /** The first revision to give. */
   readonly from?: bigint
@@ -112,6 +115,7 @@ export interface Undone {
   readonly restsForMessages: number
 }
 
+/** By which prices to count, and who hears meanwhile. */
 export interface StatsOptions {
   /** Prices by the name of the model, over those of the ledger. */
   readonly prices?: PriceTable
@@ -119,6 +123,7 @@ export interface StatsOptions {
   readonly onConversation?: (stats: ConversationStats) => void | Promise<void>
 }
 
+/** Beside what to set an edition, and by which questions. */
 export interface CompareEditionsOptions extends WaitOptions {
   /** Another edition; default: what was in force at the last fact of the conversation that the edition has seen. */
   readonly against?: string
@@ -127,14 +132,17 @@ export interface CompareEditionsOptions extends WaitOptions {
   readonly onConversation?: (done: number, of: number) => void
 }
 
+/** The comparison of editions, the one of their functions that searches. */
 export interface EditionsCompared {
   /**
    * An edition beside what was in force, or beside another edition: figures, the difference of the views, and what each keeps, shows and loses.
-   * Recorded with the edition, once for each state of it. `all` is every conversation that has the edition.
+   * Recorded with the edition, once for each state of it. `all` is every conversation that has the edition; those that it was dropped in, or that
+   * the other edition is none of, are in `skipped`. One that is named is an error then, before anything is recorded.
    */
   compare(conversationIds: readonly string[] | 'all', editionId: string, options?: CompareEditionsOptions): Promise<EditionComparisons>
 }
 
+/** Which policies to try, and by which summaries. */
 export interface WhatIfOptions {
   /** Settings over those that each conversation has itself, each set under a name. */
   readonly policies: readonly TriedPolicy[]
@@ -143,6 +151,7 @@ export interface WhatIfOptions {
   readonly onConversation?: (done: number, of: number) => void
 }
 
+/** A log that is open, with its read models and its summarizer. Whatever is asked of it after `close` throws `LedgerClosed`; `compress` and the tools never throw. */
 export interface Ledger {
   /** Resolves when the messages are recorded, all or none; compaction runs behind it. The same message again records nothing. */
   append(conversationId: string, messages: MessageInput | readonly MessageInput[], options?: AppendOptions): Promise<AppendResult>
@@ -183,15 +192,19 @@ export interface Ledger {
   identity(): Promise<{ readonly name: string; readonly origin: LogOrigin | undefined }>
   /** Keeps a message out of compaction, and shows it word for word. */
   pin(conversationId: string, messageId: string): Promise<void>
+  /** Gives a pinned message back to compaction; the next cycle may fold it. */
   unpin(conversationId: string, messageId: string): Promise<void>
   /** The same history compacted again by another prompt, model or policy, compared, put into force and put back. */
   readonly editions: Editions & EditionsCompared
   /** The texts that summaries were made with, by name, version and hash. */
   readonly prompts: Prompts
+  /** The read models behind search and lists. */
   readonly projections: {
+    /** How far each one is behind the log, in events and seconds, who keeps it, and why it stopped where it did. */
     status(): Promise<readonly ProjectionStatus[]>
+    /** Makes the rows of the named ones anew from the log, and calls no model. Readers see the old rows until it resolves. */
     rebuild(names: readonly string[] | 'all', options?: RebuildOptions): Promise<void>
-    /** Applies what the log has; resolves at its head. */
+    /** Applies what the log has; resolves to the position that all rows show then. */
     catchUp(): Promise<bigint>
   }
   /** What conversations would have come to under other policies. Nothing is recorded, and no model is asked. */
@@ -204,15 +217,10 @@ export interface Ledger {
   close(): Promise<void>
 }
 
-export type { AdoptOptions, Edition, EditionBound, EditionInFull, EditionOfConversation, EditionRequest, Editions, Paid, Price, Prompts, PutIntoForce, RegisteredPrompt, Replay, ReplayedConversation, ReplayEstimate, ReplayOptions, ReplayProgress }
+export type { AdoptOptions, Edition, EditionBound, EditionInFull, EditionOfConversation, EditionRequest, Editions, EditionSpending, Paid, Price, Prompts, PutIntoForce, RegisteredPrompt, Replay, ReplayedConversation, ReplayEstimate, ReplayOptions, ReplayProgress }
 export type { BatchOrigin, ChunkOrigin, CycleOrigin, Explanation, ExplainOptions, LineSource, OriginalMessage, PromptText, RecordedAt, TakeoverOrigin }
 export type { Charge, ConversationStats, Cost, ModelUse, PriceTable, Stats }
 export type { AgentTool, ChatMessage, Compaction, Compressed, Context, ContextAsOf, ConversationSummary, Difference, LiveMessages, LogOrigin, Manifest, MessageInput, Problem, SearchHit, StreamHead, Verification, VerifyOptions, VerifyProgress, ViewName }
-export type { ComparisonTotals, EditionComparison, EditionComparisons, EditionReport, LabelledQuestion }
+export type { ComparisonTotals, EditionComparison, EditionComparisons, EditionReport, LabelledQuestion, SkippedConversation }
 export type { Course, TriedPolicy, WhatIf, WhatIfRow }
-
-/** The value of a Right; a Left is thrown by `raise`. */
-export function valueOf<L, R>(either: E.Either<L, R>, raise: (left: L) => Error): R {
-  if (E.isLeft(either)) throw raise(either.left)
-  return either.right
-}
+export type { PartitionStatus, ProjectionStatus, RebuildOptions, RebuildProgress }

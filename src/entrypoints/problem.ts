@@ -2,6 +2,7 @@
  * Failure → one sentence, and whose fault it is. The only place that makes sentences of rejections and failures; a way in turns the
  * fault into its exit status or HTTP status.
  */
+import { either as E } from 'fp-ts'
 import { Fenced } from '../../projections/checkpoints.js'
 import { RebuildFailed } from '../../projections/rebuild.js'
 import { ProjectionStopped } from '../../projections/runner.js'
@@ -12,9 +13,11 @@ import type { ExplainFailure } from '../application/explain.js'
 import type { CompareFailure } from '../application/compare-editions.js'
 import type { PutBackFailure } from '../application/put-back.js'
 import type { ReplayFailure } from '../application/replay.js'
-import type { CycleNotRecorded, NoSuchMoment } from '../application/time-travel.js'
+import type { CycleNotRecorded } from '../application/cycles.js'
+import type { NoSuchMoment } from '../application/time-travel.js'
 import type { LeadingTooLarge } from '../domain/context.js'
 import type { BadMessage } from '../domain/message.js'
+import { EstimatorNotRegistered } from '../domain/tokens.js'
 import { codeOf, StoreError } from '../adapters/store-error.js'
 import { LogCopyError } from '../ports/log-copy.js'
 import { ManifestError } from '../ports/manifest.js'
@@ -23,6 +26,7 @@ import type { SummarizerFailure } from '../ports/summarizer.js'
 /** `input`: what was asked is wrong; `state`: it does not fit what is recorded; `world`: a store or model cannot be used now; `data`: the log cannot be trusted or read. */
 export type Fault = 'input' | 'state' | 'world' | 'data'
 
+/** Why the library says no, as data: told apart by `kind`, with what it is about beside it. */
 export type Failure =
   | PutBackFailure
   | CompareFailure
@@ -76,6 +80,8 @@ function describe(failure: Failure): readonly [Fault, string] {
       return ['input', `there is no revision ${String(failure.revision)} in conversation "${failure.conversationId}": its revisions go from 0 to ${String(failure.head)}`]
     case 'BeforeFirstFact':
       return ['input', `conversation "${failure.conversationId}" was not there at ${failure.time}: its first fact was recorded at ${failure.first}`]
+    case 'AfterNow':
+      return ['input', `${failure.time} is still to come: it is ${failure.now} by the ledger's clock, and what is recorded by then would change the answer`]
     case 'CycleNotRecorded':
       return ['input', `there is no cycle ${String(failure.cycle)} in the log of conversation "${failure.conversationId}": ${failure.last === undefined ? 'nothing of it was compacted so far' : `the last one is ${String(failure.last)}`}`]
     case 'EndsBeforeItStarts':
@@ -124,7 +130,7 @@ function describe(failure: Failure): readonly [Fault, string] {
     case 'NoSuchCycle':
       return ['input', failure.cycles === 0 ? `cycle ${String(failure.cycle)}: nothing was compacted here that could be undone` : `cycle ${String(failure.cycle)}: the cycles that can be undone are numbered up to ${String(failure.cycles)}`]
     case 'CycleOfEdition':
-      return ['state', `cycle ${String(failure.cycle)} was made by edition ${failure.editionId} before it was adopted, and goes with the edition alone: \`editions revert\` puts back what it replaced`]
+      return ['state', `cycle ${String(failure.cycle)} was made by edition ${failure.editionId} before it was adopted, and goes with the edition alone: \`editions revert\` puts back what it replaced${failure.replaced === undefined ? '' : `. Cycle ${String(failure.cycle)} of what it replaced lies between the revisions ${String(failure.replaced.from)} and ${String(failure.replaced.to)}`}`]
     case 'UndoPassesHardLimit':
       return ['state', `cycle ${String(failure.cycle)} cannot be undone: with its messages back the context would have ${String(failure.tokens)} tokens, and the hard limit is ${String(failure.limit)}`]
     case 'NoSuchEdition':
@@ -148,7 +154,7 @@ function describe(failure: Failure): readonly [Fault, string] {
     case 'NoSuchBatch':
       return ['input', `there is no batch "${failure.batchId}" in conversation "${failure.conversationId}"${failure.nearest === undefined ? '' : ` (did you mean ${failure.nearest}?)`}`]
     case 'NoSuchLine':
-      return ['input', `the model never saw this line in conversation "${failure.conversationId}": no summary and no message of it has it, whatever its white space`]
+      return ['input', `the model never saw this line in conversation "${failure.conversationId}": no summary, no message and no context of it has it, whatever its white space`]
     case 'ProjectionsBehind':
       return ['world', failure.detail]
     case 'LedgerClosed':
@@ -162,10 +168,17 @@ export function problem(failure: Failure): LedgerError {
   return new LedgerError(failure, message, fault)
 }
 
+/** The value of a Right; a Left is thrown by `raise`. */
+export function valueOf<L, R>(either: E.Either<L, R>, raise: (left: L) => Error): R {
+  if (E.isLeft(either)) throw raise(either.left)
+  return either.right
+}
+
 /** Whose fault an error is, and its sentence; anything unknown is our mistake. */
 export function faultOf(error: unknown): { fault: Fault | 'bug'; message: string } {
   if (error instanceof LedgerError) return { fault: error.fault, message: error.message }
   if (error instanceof UnreadableEventError) return { fault: 'data', message: error.message }
+  if (error instanceof EstimatorNotRegistered) return { fault: 'data', message: error.message }
   if (error instanceof StoreError) return { fault: 'world', message: error.message }
   if (error instanceof LogCopyError || error instanceof ManifestError) return { fault: error.fault, message: error.message }
   if (error instanceof ProjectionStopped) return { fault: 'data', message: error.message }
@@ -178,12 +191,16 @@ export function faultOf(error: unknown): { fault: Fault | 'bug'; message: string
 // Classes of Postgres: connection (08), authorization (28), resources such as a full disk (53), somebody stepped in (57), its system (58).
 const isServersNo = (error: unknown): error is Error => error instanceof Error && /^(?:08|28|53|57|58)[\dA-Z]{3}$/u.test(codeOf(error) ?? '')
 
+/** Whether an error says that the rows do not come where they are wanted, and nothing of the log: one of them has stopped, or nobody brings them there. */
+export const isRowsFailure = (error: unknown): error is Error =>
+  error instanceof ProjectionStopped || (error instanceof RebuildFailed && error.stop !== undefined) || (error instanceof LedgerError && error.failure.kind === 'ProjectionsBehind')
+
 /** The name of an error's kind, for who goes by it. */
 export function kindOf(error: unknown): string {
   if (error instanceof LedgerError) return error.failure.kind
   if (error instanceof UnreadableEventError) return error.event.kind
   if (error instanceof StoreError || error instanceof LogCopyError || error instanceof ManifestError) return error.kind
-  if (error instanceof ProjectionStopped || error instanceof RebuildFailed || error instanceof Fenced) return error.name
+  if (error instanceof EstimatorNotRegistered || error instanceof ProjectionStopped || error instanceof RebuildFailed || error instanceof Fenced) return error.name
   return isServersNo(error) ? 'StoreUnavailable' : 'Bug'
 }
 

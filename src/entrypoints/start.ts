@@ -9,7 +9,7 @@ import { contentText } from '../domain/message.js'
 import { tell } from './cli/errors.js'
 import { DEFAULT_STORE, type Flags } from './cli/flags.js'
 import { runImport } from './cli/import.js'
-import { brief, colours, count, line, many, note, shown, watchOutput } from './cli/output.js'
+import { allWritten, brief, colours, count, line, many, note, shown, watchOutput } from './cli/output.js'
 import { provenance } from './cli/search.js'
 import { withLedger } from './cli/session.js'
 
@@ -98,6 +98,7 @@ async function play(): Promise<void> {
 watchOutput()
 try {
   await play()
+  await allWritten()
 } catch (error) {
   const { exitCode, message } = await tell(error)
   note(message)

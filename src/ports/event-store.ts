@@ -57,6 +57,13 @@ export type SubscriptionItem =
 /** The beginnings of names that were asked for. */
 export const prefixesOf = (prefix: NonNullable<ReadAllOptions['prefix']>): readonly string[] => (typeof prefix === 'string' ? [prefix] : prefix)
 
+/** A stream, the last revision that the store counts, and the last that is there: -1n where no event is. */
+export interface MiscountedStream {
+  readonly stream: string
+  readonly counted: bigint
+  readonly last: bigint
+}
+
 export interface EventStore {
   /**
    * What `append` itself notices of an event that is there already. `always`: the same id, however late and at whatever `expected`.
@@ -88,6 +95,16 @@ export interface EventStore {
   streams(prefix: string): AsyncIterable<string>
   /** Last revision of a stream; -1n where there is none. */
   streamRevision(stream: string): Promise<bigint>
+  /**
+   * The streams with this prefix, as of one moment each, that the store counts other events of than are there: somebody took some away, or put some
+   * there. Only of a store that keeps such a count beside the events; in others there is nothing to hold them against.
+   */
+  readonly miscountedStreams?: (prefix: string) => AsyncIterable<MiscountedStream>
+  /**
+   * All events of the streams with this prefix, stream by stream in the order of `streams`, each forwards. Only of a store that can read many
+   * streams with one question; from others they are read one by one.
+   */
+  readonly readStreams?: (prefix: string) => AsyncIterable<StoredEvent>
   /**
    * The last revision of a stream that was recorded at or before an instant (milliseconds since 1970), by `recordedAt` of the metadata, which
    * never goes back within a stream; -1n where there is none. Only of a store that can search its own events; in others point reads find it.

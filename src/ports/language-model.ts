@@ -20,7 +20,6 @@ export interface LanguageModelRequest {
 
 export interface LanguageModelAnswer {
   readonly text: string
-  readonly finishReason: string
   readonly responseId?: string
   readonly usage?: { readonly promptTokens: number; readonly completionTokens: number }
 }

@@ -46,9 +46,11 @@ export interface ManifestDraft {
 }
 
 const faults = {
-  /** The file is there already, or cannot be written or read. */
+  /** The file is there already, or there is none that could be read or written. */
   FileExists: 'input',
-  FileUnusable: 'world',
+  FileUnusable: 'input',
+  /** It could be begun and not ended, as on a full disk. */
+  WriteFailed: 'world',
   /** No manifest, or one of a later version. */
   NoManifest: 'input',
   /** The file was changed since it was signed. */

@@ -12,6 +12,20 @@ export interface RowDifference {
   readonly detail: string
 }
 
+/** A read model that does not come to the end of the log: its name, and one sentence that says why; where one fact is the reason, its place. */
+export interface StoppedRows {
+  readonly readModel: string
+  readonly at?: { readonly stream: string; readonly revision: bigint } | undefined
+  readonly detail: string
+}
+
+/**
+ * Compares the rows of one conversation, or of every one, with what the facts make them, and says what differs. Of a conversation whose facts have
+ * problems of their own it may say anything: what stands upon them proves nothing.
+ * @param signal nobody wants to know any more; then it rejects
+ */
+export type CheckRows = (conversationId: string | undefined, signal: AbortSignal) => Promise<readonly RowDifference[]>
+
 export interface RowCheck {
   /** Begins with a conversation; the one before it has ended. They come in the order of their ids' bytes where all are compared. */
   begin(conversationId: string): void

@@ -25,6 +25,7 @@ export interface SummaryToFold {
   readonly sections?: Sections | undefined
 }
 
+/** What is to be summarized: a chunk of messages, or batches that become one. */
 export type SummaryJob = {
   /** Tokens that the summary may have, by our estimator. */
   readonly maxSummaryTokens: number
@@ -56,6 +57,7 @@ export interface PreparedSummary {
   readonly request: unknown
 }
 
+/** An answer that is paid for: its text, and what it took in tokens and milliseconds. */
 export interface Summary {
   /** Not empty, at most `maxSummaryTokens` by our estimator. */
   readonly text: string
@@ -75,6 +77,7 @@ export type SummarizerFailureKind =
   /** A limit on what may be spent, in tokens; the summarizer was not asked. */
   | 'limit-reached'
 
+/** Why there is no summary. `retryAfterMs` is in milliseconds. */
 export interface SummarizerFailure {
   readonly kind: 'SummarizerFailed'
   readonly failure: SummarizerFailureKind
@@ -84,6 +87,7 @@ export interface SummarizerFailure {
   readonly retryAfterMs?: number
 }
 
+/** Who summarizes: `prepare` names a request, `summarize` asks it and never rejects. */
 export interface Summarizer {
   readonly strategy: string
   readonly provider: string

@@ -7,9 +7,8 @@ import { modelWindow } from '../domain/policy.js'
 import type { CheckRequest, RecordedJob, RequestVerdict } from '../ports/request-check.js'
 import type { SummaryJob } from '../ports/summarizer.js'
 import { EXTRACTIVE_MODEL, name as extractiveName, prepareExtract } from './extractive.js'
-import { foldIn } from './fold-in.js'
+import { modelStrategies } from './index.js'
 import { requestHashOf, requestOf, type ModelStrategy } from './model-strategy.js'
-import { structured } from './structured.js'
 
 /** The least window that a summarizer can be configured with. */
 const LEAST_WINDOW = 512
@@ -41,13 +40,13 @@ function asked(strategy: ModelStrategy, facts: SummarizerFacts, job: SummaryJob,
 
 type Strategies = Readonly<Record<string, (facts: SummarizerFacts, job: SummaryJob, template: string) => RequestVerdict>>
 
+const askedByStrategy: Strategies = Object.fromEntries(
+  Object.values(modelStrategies).map((strategy) => [strategy.name, (facts: SummarizerFacts, job: SummaryJob, template: string): RequestVerdict => asked(strategy, facts, job, template)]),
+)
+
 /** By the recorded formatter version. A changed format is a new version; what makes the requests of the old one again then stays here. */
 const formatters: Readonly<Record<number, Strategies>> = {
-  1: {
-    [extractiveName]: extract,
-    [foldIn.name]: (facts, job, template) => asked(foldIn, facts, job, template),
-    [structured.name]: (facts, job, template) => asked(structured, facts, job, template),
-  },
+  1: { [extractiveName]: extract, ...askedByStrategy },
 }
 
 export const checkRequest: CheckRequest = (facts, recorded, template) => {

@@ -14,8 +14,6 @@ import { selectSentences } from './select-sentences.js'
 import { toolActions } from './tool-actions.js'
 import { FILES_LABEL, GAP, unitsOfMessages, unitsOfSummaries, type Unit } from './units.js'
 
-export { collectIdentifiers, type Identifiers } from '../domain/identifiers.js'
-
 export const name = 'extractive'
 /** Changes whenever the same messages may give another summary. */
 export const EXTRACTIVE_MODEL = 'extractive-1'

@@ -1,31 +1,24 @@
-/** The list of strategies, and the one way to make a summarizer from a configuration. */
+/** The strategies, and the one way to make a summarizer from a configuration. */
 import { either as E } from 'fp-ts'
 import { z } from 'zod'
 import type { LanguageModel } from '../ports/language-model.js'
 import type { Summarizer } from '../ports/summarizer.js'
-import { createExtractiveSummarizer, name as extractive } from './extractive.js'
-import { createFoldInSummarizer, name as foldIn } from './fold-in.js'
-import type { ModelStrategyOptions } from './model-strategy.js'
+import { createExtractiveSummarizer } from './extractive.js'
+import { foldIn } from './fold-in.js'
+import { createModelSummarizer, type ModelStrategy } from './model-strategy.js'
 import { createPrompt } from './prompts.js'
-import { createStructuredSummarizer, name as structured } from './structured.js'
+import { DEFAULT_STRATEGY, STRATEGIES, type StrategyName } from './strategy-names.js'
+import { structured } from './structured.js'
 
 export { createExtractiveSummarizer } from './extractive.js'
 export { createFoldInSummarizer } from './fold-in.js'
-export { collectIdentifiers, type Identifiers } from '../domain/identifiers.js'
 export { createStructuredSummarizer } from './structured.js'
 
 /** The strategies with a model, by name. */
-const modelStrategies: Readonly<Record<'fold-in' | 'structured', (options: ModelStrategyOptions) => Summarizer>> = {
-  [foldIn]: createFoldInSummarizer,
-  [structured]: createStructuredSummarizer,
+export const modelStrategies: Readonly<{ [Name in StrategyName]: ModelStrategy<Name> }> = {
+  'fold-in': foldIn,
+  structured,
 }
-
-/** Every strategy, with whether it needs a model. */
-export const strategies: readonly { readonly name: string; readonly needsModel: boolean }[] = [
-  { name: foldIn, needsModel: true },
-  { name: structured, needsModel: true },
-  { name: extractive, needsModel: false },
-]
 
 const promptSchema = z.strictObject({
   name: z.string().min(1),
@@ -36,7 +29,7 @@ export const summarizerConfigSchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('extractive') }),
   z.strictObject({
     kind: z.literal('openai'),
-    strategy: z.enum(['fold-in', 'structured']).optional(),
+    strategy: z.enum(STRATEGIES).optional(),
     model: z.string().min(1),
     baseUrl: z.url({ protocol: /^https?$/u }).optional(),
     apiKey: z.string().min(1).optional(),
@@ -47,6 +40,7 @@ export const summarizerConfigSchema = z.discriminatedUnion('kind', [
     prompt: promptSchema.optional(),
   }),
 ])
+/** Who summarizes, as a configuration: no model, or one behind the OpenAI chat API. */
 export type SummarizerConfig = z.infer<typeof summarizerConfigSchema>
 export type OpenAiSummarizerConfig = Extract<SummarizerConfig, { kind: 'openai' }>
 
@@ -71,5 +65,5 @@ export function createSummarizer(config: SummarizerConfig, model?: LanguageModel
   if (config.kind === 'extractive') return createExtractiveSummarizer()
   if (model === undefined) throw new Error(`the summarizer of kind "${config.kind}" needs a language model`)
   const prompt = config.prompt === undefined ? undefined : createPrompt(config.prompt.name, config.prompt.text)
-  return modelStrategies[config.strategy ?? foldIn]({ model, prompt })
+  return createModelSummarizer(modelStrategies[config.strategy ?? DEFAULT_STRATEGY], { model, prompt })
 }

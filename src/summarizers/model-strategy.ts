@@ -12,6 +12,7 @@ import type { LanguageModel, LanguageModelAnswer, LanguageModelRequest } from '.
 import type { PreparedSummary, Summarizer, SummarizerFailure, SummarizerFailureKind, Summary, SummaryJob } from '../ports/summarizer.js'
 import { fence, formatMessages, formatSummaries, FORMATTER_VERSION, shortenToTokens } from './format-messages.js'
 import { interpolatePrompt, type Prompt } from './prompts.js'
+import type { StrategyName } from './strategy-names.js'
 
 /** What somebody may set of a strategy with a model. */
 export interface ModelStrategyOptions {
@@ -25,8 +26,8 @@ export interface ReadAnswer {
   readonly sections?: Sections
 }
 
-export interface ModelStrategy {
-  readonly name: string
+export interface ModelStrategy<Name extends StrategyName = StrategyName> {
+  readonly name: Name
   readonly prompts: Readonly<Record<SummaryJob['kind'], Prompt>>
   readonly system?: string
   readonly responseSchema?: NonNullable<LanguageModelRequest['responseSchema']>

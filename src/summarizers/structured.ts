@@ -6,8 +6,6 @@ import type { Summarizer, SummarizerFailure } from '../ports/summarizer.js'
 import { createModelSummarizer, failed, type ModelStrategy, type ModelStrategyOptions, type ReadAnswer } from './model-strategy.js'
 import { STRUCTURED_FORM, structuredPrompt } from './prompts.js'
 
-export const name = 'structured'
-
 const { $schema: _dialect, ...jsonSchema } = z.toJSONSchema(sectionsSchema)
 
 type Section = readonly [title: string, entries: readonly string[]]
@@ -56,8 +54,8 @@ function read(answer: string): E.Either<SummarizerFailure, ReadAnswer> {
 }
 
 /** What is asked, and how the answer is read. */
-export const structured: ModelStrategy = {
-  name,
+export const structured: ModelStrategy<'structured'> = {
+  name: 'structured',
   prompts: { chunk: structuredPrompt, resummarize: structuredPrompt },
   system: STRUCTURED_FORM,
   responseSchema: { name: 'sections', schema: jsonSchema },

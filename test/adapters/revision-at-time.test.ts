@@ -8,6 +8,7 @@ import { uuidOf } from '../../src/domain/hash.js'
 import { createMemoryBodyStore } from '../../src/adapters/memory/body-store.js'
 import type { EventStore } from '../../src/ports/event-store.js'
 import type { Database } from '../../src/ports/sql.js'
+import { NO_INSTANT_TO_COME } from '../support/harness.js'
 import { openTestDatabase } from '../support/memory-database.js'
 
 const START = Date.UTC(2026, 0, 1)
@@ -46,7 +47,7 @@ describe('the revision of an instant', () => {
       const expected = BigInt(times.findLastIndex((each) => each <= time))
       expect(await store.revisionAtTime?.(stream, START + time)).toBe(expected)
       if (expected < 0n) continue
-      for (const each of [store, searched]) expect(await revisionOf({ store: each, bodies: createMemoryBodyStore() }, `run ${String(count)}`, { time: START + time })).toEqual(E.right(expected))
+      for (const each of [store, searched]) expect(await revisionOf({ store: each, bodies: createMemoryBodyStore() }, `run ${String(count)}`, { time: START + time }, NO_INSTANT_TO_COME)).toEqual(E.right(expected))
     }
   })
 
@@ -57,6 +58,6 @@ describe('the revision of an instant', () => {
   it('is not made up where an event does not say when it was recorded: the reader is told which one', async () => {
     const stream = await append('broken', [0, 1, undefined, 3, 4])
     expect(await store.revisionAtTime?.(stream, START + 2)).toBeUndefined()
-    await expect(revisionOf({ store, bodies: createMemoryBodyStore() }, 'broken', { time: START + 2 })).rejects.toThrow(/conversation-broken revision 2/u)
+    await expect(revisionOf({ store, bodies: createMemoryBodyStore() }, 'broken', { time: START + 2 }, NO_INSTANT_TO_COME)).rejects.toThrow(/conversation-broken revision 2/u)
   })
 })

@@ -1,5 +1,5 @@
 /** The bound on what an edition may cost: in memory, on the embedded engine, and on a server. */
-import { describe } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { createMemorySpending } from '../../src/adapters/memory/spending.js'
 import { migrateLog } from '../../src/adapters/postgres/schema.js'
 import { createPostgresSpending } from '../../src/adapters/postgres/spending.js'
@@ -29,6 +29,20 @@ describeSpending('PGlite', async () => {
   const db = await openTestDatabase()
   await migrateLog(db)
   return spendingOn(db, () => db.close())
+})
+
+test('a row from before tokens were kept by kind counts as tokens from the model, whatever it had cost', async () => {
+  const db = await openTestDatabase()
+  await migrateLog(db)
+  await db.script(`drop table edition_spending;
+    create table edition_spending (edition_id text collate "C" primary key, tokens bigint not null default 0, cost_micros bigint not null default 0) with (fillfactor = 50);
+    insert into edition_spending values ('e1', 500, 77);
+    update log_version set version = version - 1`)
+  await migrateLog(db)
+  const spending = createPostgresSpending(db)
+  expect(await spending.spentOn('e1')).toEqual({ promptTokens: 0, completionTokens: 500 })
+  expect(await spending.setAside('e1', { promptTokens: 1, completionTokens: 0 }, { tokens: 500 })).toMatchObject({ kind: 'no-room', spent: 500 })
+  await db.close()
 })
 
 // Without a server these are counted as skipped.

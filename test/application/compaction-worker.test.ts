@@ -8,7 +8,7 @@ import type { CompactionRun } from '../../src/application/compact.js'
 import { triggerOf } from '../../src/domain/plan.js'
 import type { PolicySettings } from '../../src/domain/policy.js'
 import type { TokenBudget } from '../../src/ports/token-budget.js'
-import type { WorkQueue } from '../../src/ports/work-queue.js'
+import type { Work, WorkQueue } from '../../src/ports/work-queue.js'
 import { SMALL, say, talk } from '../support/conversations.js'
 import { coverageProblems } from '../support/coverage.js'
 import { createHandClock, until, type HandClock } from '../support/hand-clock.js'
@@ -170,7 +170,7 @@ describe('two workers', () => {
   })
 
   it('a conversation goes to the other when one dies, and costs the call that was under way', async () => {
-    const { harness, following, quiet, clock, worker } = createWorld()
+    const { harness, following, quiet, clock, queue, worker } = createWorld()
     const dying = latch()
     const reached = latch()
     harness.summarizer.answer = async () => {
@@ -185,9 +185,19 @@ describe('two workers', () => {
     await reached.opened
     // It says nothing any more; the other one looks, and finds the conversation taken until the lease and the claim run out.
     const before = harness.summarizer.calls.length
-    following()
+    const taken: (Work | undefined)[] = []
+    const take: WorkQueue['take'] = async (asked) => {
+      const work = await queue.take(asked)
+      taken.push(work)
+      return work
+    }
+    following({ queue: { ...queue, take } })
     await harness.appended(say(20), 'c')
-    await new Promise((resolve) => { setTimeout(resolve, 20) })
+    const newest = (await harness.facts('c')).at(-1)?.position ?? 0n
+    await until(async () => ((await queue.checkpoint())?.position ?? -1n) >= newest)
+    const noted = taken.length
+    await until(() => taken.length > noted + 2)
+    expect(taken.filter((work) => work !== undefined)).toEqual([])
     expect(harness.summarizer.calls).toHaveLength(before)
     clock.pass(15_001)
     await until(async () => (await harness.conversations.load('c')).cycles === 1)

@@ -8,7 +8,8 @@ import { contentText } from '../../src/domain/message.js'
 import { defaultEstimator } from '../../src/domain/tokens.js'
 import { appended, archived, configuration, eventsFor, prunedBy, resummarized, summarized, summarizer } from '../support/builders.js'
 import { say, SMALL, talk } from '../support/conversations.js'
-import { CONVERSATION, createHarness, createScriptedSummarizer, type Harness } from '../support/harness.js'
+import { undo } from '../support/edition-history.js'
+import { CONVERSATION, contextIn, createHarness, createScriptedSummarizer, type Harness } from '../support/harness.js'
 import { asked, batchesOf, explained, leaves, makeEdition } from '../support/why.js'
 
 /** Goes through several cycles, and makes batches of batches. */
@@ -172,6 +173,41 @@ describe('a line', () => {
     for (const line of ['## Recent context', 'compaction cycles]']) expect((await explained(harness, 'view', { line })).batches.length).toBeGreaterThan(1)
   })
 
+  it('of an earlier view itself leads to all that was in that one, and says which cycle had made it', async () => {
+    const harness = await compacted()
+    const [first, second] = await harness.factsOf('MessagesPruned')
+    const then = await harness.conversations.loadAt(CONVERSATION, second?.revision ?? 0n)
+    const line = then.view?.parts[0]?.text ?? ''
+    const view = await explained(harness, 'view', { line })
+    expect(view).toMatchObject({ cycles: 2, found: { line, match: 'exact' }, asOf: { revision: second?.revision, recordedAt: second?.metadata.recordedAt } })
+    expect(view.batches.map(({ batchId }) => batchId)).toEqual(then.shown.map(({ batchId }) => batchId))
+    expect(view.batches.some(({ state }) => state === 'retired')).toBe(true)
+    expect(first?.revision).toBeLessThan(view.asOf?.revision ?? 0n)
+  })
+
+  it('of an earlier context says where a note stood, and leads from the mark of a shortened text to its message', async () => {
+    const harness = createHarness({ policy: SMALL })
+    await harness.appended([say(0), { id: 'long', role: 'user', content: `begin ${'long '.repeat(1_000)} end` }])
+    const { messages, messageIds, revision: shortenedAt } = await harness.context()
+    const mark = contentText(messages[messageIds.indexOf('long')]?.content).split('\n').find((part) => part.includes('left out')) ?? ''
+    await harness.appended(talk(200, 1))
+    const full = await harness.context()
+    const note = contentText(full.messages[full.messageIds.indexOf(undefined)]?.content)
+    expect([shortenedAt < full.revision, mark, note]).toEqual([true, expect.stringContaining('message long'), expect.stringContaining('earlier messages or call groups')])
+    await harness.compact('force')
+    expect((await harness.context()).shortened).toBeUndefined()
+    const named = await explained(harness, 'shown-only', { line: note })
+    expect(named).toMatchObject({ what: 'note', text: note })
+    // The summaries of the cycle were recorded before it took anything out.
+    const [prune] = await harness.factsOf('MessagesPruned')
+    expect([named.asOf.revision >= full.revision, named.asOf.revision < (prune?.revision ?? 0n)]).toEqual([true, true])
+    const then = contextIn(await harness.conversations.loadAt(CONVERSATION, named.asOf.revision))
+    expect(then.messages.map(({ content }) => content)).toContain(note)
+    const { message, batch } = await explained(harness, 'message', { line: mark })
+    expect(message.messageId).toBe('long')
+    expect(batch?.chunk?.messageIds).toContain('long')
+  })
+
   it('of an earlier view leads to the batch that has retired since, by its text and by its head', async () => {
     const harness = await compacted()
     const { batches } = await harness.conversations.load(CONVERSATION)
@@ -216,7 +252,10 @@ describe('a line', () => {
   it('that the ledger itself puts there says so; one that nobody ever saw is refused', async () => {
     const harness = createHarness({ policy: SMALL })
     await harness.appended([say(0), { id: 'call', role: 'assistant', content: null, tool_calls: [{ id: 'x', type: 'function', function: { name: 'dig', arguments: '{}' } }] }, say(2)])
-    expect(await explained(harness, 'shown-only', { line: 'no result of this call has been recorded' })).toMatchObject({ conversationId: CONVERSATION })
+    expect(await explained(harness, 'shown-only', { line: 'no result of this call has been recorded' })).toMatchObject({ conversationId: CONVERSATION, what: 'placeholder' })
+    const { revision } = await harness.conversations.load(CONVERSATION)
+    await harness.appended({ id: 'r', role: 'tool', tool_call_id: 'x', content: 'a stone' })
+    expect(await explained(harness, 'shown-only', { line: 'no result of this call has been recorded' })).toMatchObject({ what: 'placeholder', asOf: { revision: revision - 1n } })
     expect(await asked(harness, { line: 'nobody ever said this' })).toEqual(E.left({ kind: 'NoSuchLine', conversationId: CONVERSATION }))
   })
 
@@ -229,6 +268,32 @@ describe('a line', () => {
     ])
     for (const line of ['- to wait', '- [ ] to ship', '| a.ts | edit | made it \\| faster |']) expect((await explained(harness, 'batch', { line })).batch).toMatchObject({ batchId: 'b1', state: 'shown' })
     expect((await explained(harness, 'message', { line: 'content of m1' })).message.messageId).toBe('m1')
+  })
+})
+
+describe('a batch of a cycle that was undone', () => {
+  it('says so, when, and who asked for it; and where its number was used again, the new one is not undone', async () => {
+    const harness = createHarness({ policy: { ...SMALL, modelMaxTokens: 3_200, contextBudget: 0.25 } })
+    const live = async (count: number, from: number): Promise<void> => {
+      for (const message of talk(count, from)) {
+        await harness.appended(message)
+        await harness.compact()
+      }
+    }
+    await live(60, 0)
+    const { cycles } = await harness.conversations.load(CONVERSATION)
+    const prune = (await harness.factsOf('MessagesPruned')).at(-1)
+    const batchId = prune?.data.pruned.at(-1)?.batchId ?? ''
+    expect((await explained(harness, 'batch', { batchId })).batch).not.toHaveProperty('putOut')
+    expect(await undo(harness)).toBe(true)
+    const [undone] = await harness.factsOf('CycleUndone')
+    const recorded = { revision: undone?.revision, recordedAt: undone?.metadata.recordedAt, actor: 'test' }
+    const { batch } = await explained(harness, 'batch', { batchId })
+    expect(batch).toMatchObject({ state: 'retired', cycle: { cycle: cycles, undone: recorded }, putOut: { type: 'CycleUndone', recorded } })
+    await live(40, 60)
+    const again = (await harness.factsOf('MessagesPruned')).find(({ data, revision }) => data.cycle === cycles && revision > (undone?.revision ?? 0n))
+    expect((await explained(harness, 'batch', { batchId: again?.data.pruned[0]?.batchId ?? '' })).batch.cycle).not.toHaveProperty('undone')
+    expect((await explained(harness, 'batch', { batchId })).batch.cycle?.undone).toMatchObject(recorded)
   })
 })
 

@@ -109,6 +109,22 @@ describe('undo', () => {
   })
 })
 
+describe('undo by two processes at once', () => {
+  it('is done by one, and the other hears what it would hear later', async () => {
+    const harness = await withCycles(3)
+    const other = harness.restart()
+    let others: E.Either<PutBackFailure, Handled> | undefined
+    harness.store.beforeAppend = async () => {
+      harness.store.beforeAppend = undefined
+      others = await undo(other, 3)
+    }
+    expect(await undo(harness, 3)).toEqual(E.left({ kind: 'NoSuchCycle', cycle: 3, cycles: 2 }))
+    expect(others).toMatchObject({ right: { facts: [{ type: 'CycleUndone' }] } })
+    expect(await harness.factsOf('CycleUndone')).toHaveLength(1)
+    expect(await undo(harness, 3)).toEqual(E.left({ kind: 'NoSuchCycle', cycle: 3, cycles: 2 }))
+  })
+})
+
 describe('undo beside editions', () => {
   it('undoes what came since an adoption, and names the edition for a cycle before it', async () => {
     const harness = await withCycles(3)

@@ -4,7 +4,8 @@ import { either as E } from 'fp-ts'
 import { createMemorySpending } from '../../src/adapters/memory/spending.js'
 import { undoCycles } from '../../src/application/put-back.js'
 import { editionStream } from '../../src/domain/ids.js'
-import type { ReplayProgress } from '../../src/application/replay.js'
+import { tokensOf } from '../../src/domain/prices.js'
+import type { Replay, ReplayProgress } from '../../src/application/replay.js'
 import { coverageProblems } from '../support/coverage.js'
 import { say, SMALL, talk } from '../support/conversations.js'
 import { CONVERSATION, createHarness, createScriptedSummarizer, type Answer, type Harness } from '../support/harness.js'
@@ -78,8 +79,8 @@ describe('a replay', () => {
     expect((await harness.editionFacts(done.editionId)).filter(({ type }) => type === 'CompactionFailed')).toEqual([])
     // A time-out, an empty and a cut-off answer may have been paid for; a refused call was not.
     const good = done.conversations[0]?.summaries ?? 0
-    expect(done.spent.tokens).toBeGreaterThan(15 * good)
-    expect(done.spent.tokens).toBe(done.paid.promptTokens + done.paid.completionTokens)
+    expect(tokensOf(done.spent)).toBeGreaterThan(15 * good)
+    expect(tokensOf(done.spent)).toBe(done.paid.promptTokens + done.paid.completionTokens)
   })
 
   it('goes on with the other conversations where one fails, records why, and takes that one up the next time', async () => {
@@ -138,7 +139,7 @@ describe('a replay', () => {
     const harness = await compacted(60)
     const editor = createEditor(harness)
     const estimate = await editor.estimate({ price: { promptPerMillion: 1, completionPerMillion: 2, currency: 'EUR' } })
-    expect(estimate).toMatchObject({ conversations: 1, upToDate: 0, messages: 60, messagesOf: 60, reused: 0, spent: { tokens: 0 }, currency: 'EUR', costMicros: estimate.promptTokens + 2 * estimate.completionTokens })
+    expect(estimate).toMatchObject({ conversations: 1, upToDate: 0, messages: 60, messagesOf: 60, reused: 0, spent: { promptTokens: 0, completionTokens: 0, costMicros: 0 }, currency: 'EUR', costMicros: estimate.promptTokens + 2 * estimate.completionTokens })
     expect(editor.summarizer.calls).toEqual([])
     const seen: ReplayProgress[] = []
     const done = await editor.replay({ onProgress: (progress) => { seen.push(progress) } })
@@ -157,11 +158,52 @@ describe('a replay', () => {
     const editor = createEditor(harness, { spending })
     const first = await editor.replay({ bound: { tokens: 200 } })
     expect(first).toMatchObject({ ended: 'bound', noRoom: { of: 'tokens', bound: 200 }, conversations: [{ outcome: { kind: 'postponed' } }] })
-    expect(first.spent.tokens).toBeLessThanOrEqual(200)
+    expect(tokensOf(first.spent)).toBeLessThanOrEqual(200)
     // Somebody died in the middle of a call.
-    await spending.setAside(first.editionId, { tokens: 10_000, costMicros: 0 }, {})
+    await spending.setAside(first.editionId, { promptTokens: 9_000, completionTokens: 1_000 }, {})
     expect(await editor.replay({ bound: { tokens: 10_000 } })).toMatchObject({ ended: 'bound', paid: { calls: 0 } })
     expect(await editor.replay({ bound: { tokens: 1_000_000 } })).toMatchObject({ ended: 'done' })
+  })
+
+  it('holds a bound in money for what earlier runs took without a price, or at another one', async () => {
+    const harness = await compacted(60)
+    const price = { promptPerMillion: 1_000, completionPerMillion: 2_000, currency: 'EUR' }
+    const whole = await createEditor(harness, { summarizer: createScriptedSummarizer({ model: 'another' }) }).replay({ price })
+    const cost = whole.spent.costMicros ?? 0
+    expect(cost).toBe(1_000 * whole.spent.promptTokens + 2_000 * whole.spent.completionTokens)
+
+    // Another ledger, so that nothing is taken over: half without a price, then a bound that is below what that half costs.
+    const other = await compacted(60)
+    const editor = createEditor(other)
+    const first = await editor.replay({ bound: { tokens: Math.floor(tokensOf(whole.spent) / 2) } })
+    expect([first.ended, 'costMicros' in first, 'costMicros' in first.spent]).toEqual(['bound', false, false])
+    const spent = 1_000 * first.spent.promptTokens + 2_000 * first.spent.completionTokens
+    const refused = await editor.replay({ bound: { cost: { micros: spent, price } }, price })
+    expect(refused).toMatchObject({ ended: 'bound', noRoom: { of: 'cost', bound: spent, spent }, paid: { calls: 0 }, costMicros: 0, spent: { costMicros: spent } })
+    // The other way round: what was bought at a price counts in tokens, and at another price by that one.
+    const more = await editor.replay({ bound: { cost: { micros: Math.floor(0.8 * cost), price } }, price })
+    expect(more.paid.calls).toBeGreaterThan(0)
+    expect(more.spent.costMicros).toBeLessThanOrEqual(0.8 * cost)
+    expect(await editor.replay({ bound: { tokens: tokensOf(more.spent) } })).toMatchObject({ ended: 'bound', noRoom: { of: 'tokens', spent: tokensOf(more.spent) }, paid: { calls: 0 } })
+    const dearer = { promptPerMillion: 10_000, completionPerMillion: 20_000, currency: 'USD' }
+    expect(await editor.replay({ bound: { cost: { micros: cost, price: dearer } }, price: dearer })).toMatchObject({ ended: 'bound', noRoom: { of: 'cost', spent: 10 * (more.spent.costMicros ?? 0) }, paid: { calls: 0 } })
+    expect(await editor.replay({ bound: { cost: { micros: 2 * cost, price } }, price })).toMatchObject({ ended: 'done' })
+  })
+
+  it('counts what a run recorded, and not what an earlier one left: over all runs that is what the stream has', async () => {
+    const harness = await compacted(60)
+    const editor = createEditor(harness)
+    const runs: Replay[] = []
+    // A bound that ends runs in the middle of cycles.
+    for (let tokens = 200; runs.at(-1)?.ended !== 'done'; tokens += 30) runs.push(await editor.replay({ bound: { tokens } }))
+    expect(runs.length).toBeGreaterThan(4)
+    const recorded = (await harness.editionFacts(runs[0]?.editionId ?? '')).filter(isSummary)
+    const sum = (of: (run: Replay) => number): number => runs.reduce((all, run) => all + of(run), 0)
+    expect(sum(({ conversations }) => conversations[0]?.summaries ?? 0)).toBe(recorded.length)
+    expect(sum(({ conversations }) => conversations[0]?.reused ?? 0)).toBe(recorded.filter((fact) => 'summarizer' in fact.data && 'reused' in fact.data.summarizer && fact.data.summarizer.reused).length)
+    expect(sum(({ paid }) => paid.calls)).toBe(recorded.length)
+    const last = await editor.replay()
+    expect(last.conversations).toMatchObject([{ summaries: 0, reused: 0 }])
   })
 
   it('is another edition by another persona, policy or model, and the same by the same', async () => {

@@ -1,6 +1,7 @@
 /** What conversations come to, over small histories whose sums are known. */
 import { describe, expect, it } from '@jest/globals'
 import { either as E } from 'fp-ts'
+import { evolve, initialState } from '../../src/domain/conversation.js'
 import type { Fact } from '../../src/domain/events.js'
 import { conversationStream } from '../../src/domain/ids.js'
 import type { MessageInput } from '../../src/domain/message.js'
@@ -8,7 +9,9 @@ import type { PriceTable } from '../../src/domain/prices.js'
 import { defaultEstimator } from '../../src/domain/tokens.js'
 import { appended, archived, compactionCouldNotHelp, compactionFailed, configured, eventsFor, prunedBy, resummarized, summarized, summarizer } from '../support/builders.js'
 import { answering, calling, say, SMALL, talk } from '../support/conversations.js'
-import { CONVERSATION, createHarness, createScriptedSummarizer, type Harness } from '../support/harness.js'
+import { statsLines } from '../../src/entrypoints/cli/stats.js'
+import { undo } from '../support/edition-history.js'
+import { CONVERSATION, contextIn, createHarness, createScriptedSummarizer, type Harness } from '../support/harness.js'
 import { counted, makeEdition } from '../support/why.js'
 
 const usage = { promptTokens: 1_000, completionTokens: 100 }
@@ -21,7 +24,7 @@ async function withFacts(facts: readonly Fact[], conversationId = CONVERSATION, 
 }
 
 const story: readonly Fact[] = [
-  configured(),
+  configured({ estimator: defaultEstimator.name }),
   appended('m1', { tokens: 10 }),
   appended('m2', { role: 'assistant', tokens: 20 }),
   appended('m3', { role: 'tool', toolCallId: 'x', tokens: 30 }),
@@ -33,10 +36,12 @@ const story: readonly Fact[] = [
 
 describe('stats', () => {
   it('count messages, cycles, and what was sent with and without compaction', async () => {
-    const { total } = await counted(await withFacts(story))
-    expect(total).toMatchObject({ conversations: 1, messages: 4, tokensIn: 40, tokensOut: 25, cycles: 1, messagesCompressed: 2, batches: 1, tokensSaved: 18, answers: 2 })
-    // m2 answered m1 (10 tokens); m4 the context of 42 tokens that would have been 60.
-    expect([total.tokensSent, total.tokensSentUncompacted]).toEqual([10 + 42, 10 + 60])
+    const harness = await withFacts(story)
+    const { total } = await counted(harness)
+    expect(total).toMatchObject({ conversations: 1, messages: 4, tokensIn: 40, tokensOut: 25, cycles: 1, messagesCompressed: 2, batches: 1, made: { cycles: 1, batches: 1, resummarizations: 0 }, tokensSaved: 18, answers: 2 })
+    // m2 answered m1 (10 tokens); m4 the context behind the cycle, which would have been 60.
+    const { tokens } = contextIn((await harness.facts()).slice(0, 7).reduce(evolve, initialState(CONVERSATION)))
+    expect([total.tokensSent, total.tokensSentUncompacted]).toEqual([10 + tokens, 10 + 60])
   })
 
   it('count for each answer the context that it answered', async () => {
@@ -60,10 +65,14 @@ describe('stats', () => {
   })
 
   it('name no context above the hard limit', async () => {
-    const big = configured()
+    const big = configured({ estimator: defaultEstimator.name })
     const small: Fact = { ...big, data: { ...big.data, policy: { ...big.data.policy, modelMaxTokens: 1_000 } } }
-    const { total } = await counted(await withFacts([small, appended('m1', { tokens: 5_000 }), appended('m2', { role: 'assistant' })]))
-    expect([total.tokensSent, total.tokensSentUncompacted]).toEqual([1_000, 5_000])
+    const harness = await withFacts([small, appended('m1', { content: 'word '.repeat(4_000), tokens: 5_002 })])
+    const { tokens } = await harness.context()
+    await harness.appended({ id: 'm2', role: 'assistant', content: 'so it is' })
+    const { total } = await counted(harness)
+    expect(tokens).toBeLessThan(1_000)
+    expect([total.tokensSent, total.tokensSentUncompacted]).toEqual([tokens, 5_002])
   })
 
   it('reckon cost by model and currency, and guess no price', async () => {
@@ -108,7 +117,7 @@ describe('stats', () => {
     expect(total).toMatchObject({ failures: { timeout: 2, empty: 1 }, couldNotHelp: { 'recent-messages': 1 } })
   })
 
-  it('count what an edition took, adopted or not, and of its cycles none as the conversation’s', async () => {
+  it('count what an edition took, adopted or not; what stands is what the context is made of', async () => {
     const harness = createHarness({ policy: SMALL })
     await harness.appended(talk(40))
     await harness.compact('force')
@@ -119,9 +128,28 @@ describe('stats', () => {
     const { total } = await counted(harness)
     for (const { model, calls } of [other, third]) expect(total.models.find((use) => use.model === model)).toMatchObject({ summaries: calls.length, promptTokens: 10 * calls.length })
     expect(other.calls.length).toBeGreaterThan(3)
-    expect([total.cycles, total.batches, total.messages]).toEqual([before.cycles, before.batches, before.messages])
+    const { cycles, batches, messagesCompressed } = await harness.conversations.load(CONVERSATION)
+    expect(total).toMatchObject({ cycles, batches: batches.length, messagesCompressed, messages: before.messages, undone: 0, adopted: 1, reverted: 0 })
+    const facts = [...(await harness.facts()), ...(await harness.editionFacts('e1')), ...(await harness.editionFacts('e2'))]
+    const made = (type: Fact['type']): number => facts.filter((fact) => fact.type === type).length
+    expect(total.made).toEqual({ cycles: made('MessagesPruned'), batches: made('BatchArchived'), resummarizations: made('BatchesResummarized') })
     const [adopted] = await harness.factsOf('EditionAdopted')
     expect(total.tokensSaved - before.tokensSaved).toBe((adopted?.data.tokensBefore ?? 0) - (adopted?.data.tokensAfter ?? 0))
+  })
+
+  it('count an undone cycle as made and not as standing, and say that it was undone', async () => {
+    const harness = createHarness({ policy: { ...SMALL, modelMaxTokens: 3_200, contextBudget: 0.25 } })
+    for (const message of talk(60)) {
+      await harness.appended(message)
+      await harness.compact()
+    }
+    const before = (await counted(harness)).total
+    expect(await undo(harness)).toBe(true)
+    const { total } = await counted(harness)
+    const { cycles, messagesCompressed, batches } = await harness.conversations.load(CONVERSATION)
+    expect(total).toMatchObject({ cycles, messagesCompressed, batches: batches.length, made: before.made, models: before.models, undone: 1 })
+    expect([total.cycles, before.undone]).toEqual([before.cycles - 1, 0])
+    expect(statsLines(total).slice(1, 3)).toEqual([expect.stringMatching(new RegExp(`^compaction +${String(cycles)} cycles?, ${String(messagesCompressed)} messages folded`, 'u')), expect.stringContaining('1 cycle undone')])
   })
 
   it('of several conversations are the sum of each, told one by one', async () => {

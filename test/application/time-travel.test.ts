@@ -1,13 +1,14 @@
 /** As of a revision or an instant: where it is found, what it costs to find it, and every moment that is refused. */
 import { describe, expect, it } from '@jest/globals'
 import { either as E } from 'fp-ts'
+import { cycleRevisions } from '../../src/application/cycles.js'
 import { differenceBetween } from '../../src/application/difference.js'
 import { revertEdition, undoCycles } from '../../src/application/put-back.js'
-import { contextIn, conversationAt, cycleRevisions, liveIn, revisionOf } from '../../src/application/time-travel.js'
+import { contextIn, conversationAt, liveIn, revisionOf } from '../../src/application/time-travel.js'
 import type { Clock } from '../../src/ports/clock.js'
 import { say, SMALL, talk } from '../support/conversations.js'
 import { adoptEdition, editionOf } from '../support/editions.js'
-import { contextIn as contextOfState, CONVERSATION, createHarness, createScriptedSummarizer, createTestClock, type Harness } from '../support/harness.js'
+import { contextIn as contextOfState, CONVERSATION, createHarness, createScriptedSummarizer, createTestClock, NO_INSTANT_TO_COME, type Harness } from '../support/harness.js'
 
 /** A clock that goes on only when it is told to. */
 function standingClock(): Clock & { time: number } {
@@ -43,9 +44,9 @@ describe('the revision of an instant', () => {
       clock.time += 1_000
     }
     for (const [time, revision] of lasts) {
-      for (const later of [0, 1, 999]) expect(rightOf(await revisionOf(harness.log, CONVERSATION, { time: time + later }))).toBe(revision)
+      for (const later of [0, 1, 999]) expect(rightOf(await revisionOf(harness.log, CONVERSATION, { time: time + later }, NO_INSTANT_TO_COME))).toBe(revision)
     }
-    expect(rightOf(await revisionOf(harness.log, CONVERSATION, { time: clock.time + 1e12 }))).toBe(lasts.at(-1)?.[1])
+    expect(rightOf(await revisionOf(harness.log, CONVERSATION, { time: clock.time + 1e12 }, NO_INSTANT_TO_COME))).toBe(lasts.at(-1)?.[1])
   })
 
   it('is not taken from a clock that went back', async () => {
@@ -55,15 +56,15 @@ describe('the revision of an instant', () => {
     clock.time -= 60_000
     await harness.appended(talk(3, 3))
     const { revision } = await harness.conversations.load(CONVERSATION)
-    expect(rightOf(await revisionOf(harness.log, CONVERSATION, { time: clock.time + 60_000 }))).toBe(revision)
-    expect(await revisionOf(harness.log, CONVERSATION, { time: clock.time })).toMatchObject(E.left({ kind: 'BeforeFirstFact' }))
+    expect(rightOf(await revisionOf(harness.log, CONVERSATION, { time: clock.time + 60_000 }, NO_INSTANT_TO_COME))).toBe(revision)
+    expect(await revisionOf(harness.log, CONVERSATION, { time: clock.time }, NO_INSTANT_TO_COME)).toMatchObject(E.left({ kind: 'BeforeFirstFact' }))
   })
 
   it('costs a few point reads however long the conversation is', async () => {
     const harness = createHarness({ policy: { ...SMALL, modelMaxTokens: 1_000_000 } })
     await harness.appended(talk(4_000))
     harness.store.reads = 0
-    await revisionOf(harness.log, CONVERSATION, { time: Date.UTC(2026, 0, 1) })
+    await revisionOf(harness.log, CONVERSATION, { time: Date.UTC(2026, 0, 1) }, NO_INSTANT_TO_COME)
     expect(harness.store.reads).toBeLessThanOrEqual(4 * 15)
   })
 })
@@ -72,21 +73,34 @@ describe('a moment that the conversation does not have', () => {
   it.each([-1n, 61n, 10n ** 30n])('revision %p: refused with the head', async (revision) => {
     const harness = createHarness({ policy: { ...SMALL, modelMaxTokens: 100_000 } })
     await harness.appended(talk(60))
-    expect(await conversationAt(harness.log, CONVERSATION, { revision })).toEqual(E.left({ kind: 'NoSuchRevision', conversationId: CONVERSATION, revision, head: 60n }))
+    expect(await conversationAt(harness.log, CONVERSATION, { revision }, NO_INSTANT_TO_COME)).toEqual(E.left({ kind: 'NoSuchRevision', conversationId: CONVERSATION, revision, head: 60n }))
   })
 
   it('an instant before the first fact: refused with the time of that one', async () => {
     const harness = await compacted(5)
     const first = (await harness.facts())[0]?.metadata.recordedAt ?? ''
-    expect(await conversationAt(harness.log, CONVERSATION, { time: Date.parse(first) - 1 })).toEqual(
+    expect(await conversationAt(harness.log, CONVERSATION, { time: Date.parse(first) - 1 }, NO_INSTANT_TO_COME)).toEqual(
       E.left({ kind: 'BeforeFirstFact', conversationId: CONVERSATION, time: new Date(Date.parse(first) - 1).toISOString(), first }),
     )
-    expect(rightOf(await conversationAt(harness.log, CONVERSATION, { time: Date.parse(first) })).revision).toBeGreaterThanOrEqual(0n)
+    expect(rightOf(await conversationAt(harness.log, CONVERSATION, { time: Date.parse(first) }, NO_INSTANT_TO_COME)).revision).toBeGreaterThanOrEqual(0n)
   })
 
   it.each([{ revision: 0n }, { time: 0 }])('a conversation that is not there at all: %p', async (moment) => {
     const harness = await compacted(5)
-    expect(await conversationAt(harness.log, 'nobody', moment)).toEqual(E.left({ kind: 'NoSuchConversation', conversationId: 'nobody' }))
+    expect(await conversationAt(harness.log, 'nobody', moment, NO_INSTANT_TO_COME)).toEqual(E.left({ kind: 'NoSuchConversation', conversationId: 'nobody' }))
+  })
+
+  it('an instant that is still to come: what is recorded by then would change the answer; now is answered', async () => {
+    const clock = standingClock()
+    const harness = createHarness({ policy: SMALL, clock })
+    await harness.appended(talk(3))
+    const { revision } = await harness.conversations.load(CONVERSATION)
+    const at = (time: number) => conversationAt(harness.log, CONVERSATION, { time }, clock.now())
+    expect(rightOf(await at(clock.time)).revision).toBe(revision)
+    expect(await at(clock.time + 1)).toEqual(E.left({ kind: 'AfterNow', conversationId: CONVERSATION, time: new Date(clock.time + 1).toISOString(), now: clock.now().toISOString() }))
+    // A clock that was set back: what is recorded is not to come.
+    clock.time -= 5_000
+    expect(rightOf(await at(clock.time + 5_000)).revision).toBe(revision)
   })
 
   it('a cycle that has not been: refused with how many there were', async () => {
@@ -106,7 +120,7 @@ describe('another view', () => {
   it('shows the same facts, and names the one in force with its hash', async () => {
     const harness = await compacted()
     const { revision } = await harness.conversations.load(CONVERSATION)
-    const state = rightOf(await conversationAt(harness.log, CONVERSATION, { revision: revision - 5n }))
+    const state = rightOf(await conversationAt(harness.log, CONVERSATION, { revision: revision - 5n }, NO_INSTANT_TO_COME))
     const recorded = rightOf(contextIn(state, undefined))
     const other = rightOf(contextIn(state, 'session-summary'))
     expect(rightOf(contextIn(state, 'clip-archive'))).toStrictEqual(recorded)
@@ -197,10 +211,59 @@ describe('what is undone, adopted and reverted later', () => {
     await goOn(20)
 
     const later = harness.restart()
-    for (const [revision, context] of live) expect(rightOf(contextIn(rightOf(await conversationAt(later.log, CONVERSATION, { revision })), undefined))).toStrictEqual(context)
+    for (const [revision, context] of live) expect(rightOf(contextIn(rightOf(await conversationAt(later.log, CONVERSATION, { revision }, NO_INSTANT_TO_COME)), undefined))).toStrictEqual(context)
     expect(rightOf(await differenceBetween(later.log, CONVERSATION, undo - 1n, undo))).toStrictEqual(back)
     expect(rightOf(await differenceBetween(later.log, CONVERSATION, adopted - 1n, adopted))).toStrictEqual(adoption)
     expect(live.size).toBeGreaterThan(100)
+  })
+})
+
+describe('a cycle by its number', () => {
+  const ROOMY = { ...SMALL, modelMaxTokens: 3_200, contextBudget: 0.25 }
+  const BY = { actor: 'operator', correlationId: 'c', causationId: 'c' }
+  let number = 0
+  async function goOn(harness: Harness, messages: number): Promise<void> {
+    for (let at = 0; at < messages; at += 1) {
+      await harness.appended(say(number++))
+      await harness.compact()
+    }
+  }
+
+  it('says that it was undone, by whom, and which others had its number', async () => {
+    const harness = createHarness({ policy: ROOMY })
+    await goOn(harness, 60)
+    const { cycles } = await harness.conversations.load(CONVERSATION)
+    const first = rightOf(await cycleRevisions(harness.log, CONVERSATION, cycles))
+    expect(first).toEqual({ cycle: cycles, from: first.from, to: first.to, others: [] })
+    rightOf(await undoCycles(harness, CONVERSATION, cycles, BY))
+    const [undo] = await harness.factsOf('CycleUndone')
+    expect(await cycleRevisions(harness.log, CONVERSATION, cycles)).toEqual(E.right({ ...first, outOfForce: { type: 'CycleUndone', revision: undo?.revision, recordedAt: undo?.metadata.recordedAt, actor: 'operator' } }))
+    await goOn(harness, 40)
+    const again = rightOf(await cycleRevisions(harness.log, CONVERSATION, cycles))
+    expect(again.to).toBeGreaterThan(undo?.revision ?? 0n)
+    expect(again).toEqual({ cycle: cycles, from: again.from, to: again.to, others: [{ from: first.from, to: first.to }] })
+  })
+
+  it('is refused where an edition in force took it, as undo refuses it, and is the own one again when that was reverted', async () => {
+    const harness = createHarness({ policy: ROOMY })
+    await goOn(harness, 120)
+    const before = await harness.conversations.load(CONVERSATION)
+    const own = rightOf(await cycleRevisions(harness.log, CONVERSATION, 2))
+    const edition = await editionOf(harness, { ...ROOMY, contextBudget: 0.5 }, createScriptedSummarizer({ model: 'another' }))
+    await adoptEdition(harness, edition)
+    const { cycles } = await harness.conversations.load(CONVERSATION)
+    expect(cycles).toBeGreaterThan(1)
+    expect(cycles).toBeLessThan(before.cycles)
+    expect(await cycleRevisions(harness.log, CONVERSATION, 2)).toEqual(E.left({ kind: 'CycleOfEdition', cycle: 2, editionId: 'e1', replaced: { from: own.from, to: own.to } }))
+    expect(rightOf(await cycleRevisions(harness.log, CONVERSATION, before.cycles)).outOfForce).toMatchObject({ type: 'EditionAdopted' })
+    await goOn(harness, 30)
+    const since = rightOf(await cycleRevisions(harness.log, CONVERSATION, cycles + 1))
+    expect([since.to > before.revision, since.outOfForce]).toEqual([true, undefined])
+    rightOf(await revertEdition(harness, CONVERSATION, BY))
+    expect(await cycleRevisions(harness.log, CONVERSATION, 2)).toEqual(E.right(own))
+    // The cycle that was taken while the edition was in force went with it.
+    const gone = rightOf(await cycleRevisions(harness.log, CONVERSATION, cycles + 1))
+    expect([gone.outOfForce, gone.others]).toEqual([undefined, [{ from: since.from, to: since.to }]])
   })
 })
 
@@ -227,7 +290,7 @@ describe('a difference', () => {
     const { revision: head } = await harness.conversations.load(CONVERSATION)
     for (const [from, to] of [[0n, head], [3n, 3n], [5n, head - 7n], [head - 10n, head]] as const) {
       const difference = rightOf(await differenceBetween(harness.log, CONVERSATION, from, to))
-      const live = async (revision: bigint): Promise<string[]> => liveIn(rightOf(await conversationAt(harness.log, CONVERSATION, { revision }))).messages.map(({ messageId }) => messageId)
+      const live = async (revision: bigint): Promise<string[]> => liveIn(rightOf(await conversationAt(harness.log, CONVERSATION, { revision }, NO_INSTANT_TO_COME))).messages.map(({ messageId }) => messageId)
       const left = new Set(difference.messages.left.map(({ messageId }) => messageId))
       expect([...(await live(from)).filter((id) => !left.has(id)), ...difference.messages.came.map(({ messageId }) => messageId)]).toEqual(await live(to))
       const appended = (await harness.facts()).flatMap((fact) => (fact.type === 'MessageAppended' && fact.revision > from && fact.revision <= to ? [fact.data.messageId] : []))
@@ -240,7 +303,7 @@ describe('a difference', () => {
     const harness = await compacted()
     const { revision: head } = await harness.conversations.load(CONVERSATION)
     const { view } = rightOf(await differenceBetween(harness.log, CONVERSATION, head / 2n, head))
-    const textOf = async (revision: bigint): Promise<string> => `${rightOf(await conversationAt(harness.log, CONVERSATION, { revision })).view?.text ?? ''}\n`
+    const textOf = async (revision: bigint): Promise<string> => `${rightOf(await conversationAt(harness.log, CONVERSATION, { revision }, NO_INSTANT_TO_COME)).view?.text ?? ''}\n`
     expect(view.filter(({ kind }) => kind !== 'added').map(({ text }) => text).join('')).toBe(await textOf(head / 2n))
     expect(view.filter(({ kind }) => kind !== 'removed').map(({ text }) => text).join('')).toBe(await textOf(head))
     expect(new Set(view.map(({ kind }) => kind))).toEqual(new Set(['same', 'added', 'removed']))

@@ -1,6 +1,7 @@
 /** What verify finds in logs that were tampered with, and what it does not make up: over random histories, and by named cases. */
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
+import { originOf } from '../../src/application/against-manifest.js'
 import { createVerify, type Problem } from '../../src/application/verify.js'
 import { undoCycles } from '../../src/application/put-back.js'
 import { SeenIds } from '../../src/application/seen-ids.js'
@@ -11,9 +12,13 @@ import type { EventStore, StoredEvent } from '../../src/ports/event-store.js'
 import { createFoldInSummarizer, createStructuredSummarizer } from '../../src/summarizers/index.js'
 import { createScriptedLanguageModel } from '../../src/adapters/scripted/language-model.js'
 import { checkRequest } from '../../src/summarizers/check-request.js'
+import type { Manifest, StreamHead } from '../../src/ports/manifest.js'
+import type { CheckRows } from '../../src/ports/row-check.js'
 import type { SummaryJob } from '../../src/ports/summarizer.js'
 import { busyPolicies, interleavings, namedHistories } from '../support/arbitraries.js'
+import { checkScripted } from '../support/check-scripted.js'
 import { answering, calling, say, SMALL, talk } from '../support/conversations.js'
+import { revert, tryToAdopt } from '../support/edition-history.js'
 import { adoptEdition, editionOf } from '../support/editions.js'
 import { CONVERSATION, createHarness, createScriptedSummarizer, type Harness } from '../support/harness.js'
 import { interleave } from '../support/interleave.js'
@@ -98,6 +103,14 @@ describe('the hash chain', () => {
     await harness.appended(say(0))
     const problems = await problemsOf(harness, tampered(harness.store, (event) => ({ ...event, metadata: event.metadata.replace('{', '{ ') })))
     expect(problems[0]).toMatchObject({ rule: 'hash', detail: expect.stringContaining('metadata') })
+  })
+
+  it('names two that were swapped in the order of the log', async () => {
+    const harness = createHarness()
+    await harness.appended(talk(4))
+    const [one = -1n, other = -1n] = (await eventsOf(harness)).filter(({ revision }) => revision === 2n || revision === 3n).map(({ position }) => position)
+    const problems = await problemsOf(harness, tampered(harness.store, (event) => ({ ...event, position: event.position === one ? other : event.position === other ? one : event.position })))
+    expect(problems).toEqual([expect.objectContaining({ stream: STREAM, revision: 3n, rule: 'order', detail: expect.stringContaining('at position') })])
   })
 
   it('names a time that goes back and an id that is not what is recorded', async () => {
@@ -276,6 +289,111 @@ describe('an edition, made up in a chain that holds', () => {
   })
 })
 
+describe('facts and rows are looked at beside each other', () => {
+  const recorded = async (): Promise<Harness> => {
+    const harness = createHarness({ policy: SMALL })
+    await harness.appended(talk(40))
+    return harness
+  }
+
+  it('the rows of a conversation whose facts cannot be trusted are nobody’s concern', async () => {
+    const harness = await recorded()
+    await harness.appended(say(1), 'other')
+    const differs = (conversationId: string) => ({ conversationId, revision: 3n, detail: 'a row differs' })
+    const store = tampered(harness.store, (event) => (event.stream === STREAM && event.revision === 5n ? undefined : event))
+    const { problems } = await createVerify({ log: { ...harness.log, store }, checkRequest, rowCheck: () => ({ ...noRows, finish: () => Promise.resolve([differs(CONVERSATION), differs('other')]) }) })()
+    expect(problems.filter(({ rule }) => rule === 'rows')).toEqual([{ stream: 'conversation-other', conversationId: 'other', revision: 3n, rule: 'rows', detail: 'a row differs' }])
+    expect(problems.find(({ stream }) => stream === STREAM)).toMatchObject({ rule: 'order', revision: 6n })
+  })
+
+  it('where the rows cannot be read, that is what is told', async () => {
+    const { log } = await recorded()
+    const why = new Error('the database went away')
+    await expect(createVerify({ log, checkRequest, rowCheck: () => ({ ...noRows, finish: () => Promise.reject(why) }) })()).rejects.toBe(why)
+    const store: EventStore = { ...log.store, head: () => Promise.resolve(1_000_000n) }
+    await expect(createVerify({ log: { ...log, store }, checkRequest, rowCheck: () => noRows, checkRowsApart: () => Promise.reject(why) })()).rejects.toBe(why)
+  })
+
+  it('where the log cannot be read, that is what is told, and the rows are given up', async () => {
+    const { log } = await recorded()
+    const why = new Error('the log went away')
+    const store: EventStore = { ...log.store, head: () => Promise.resolve(1_000_000n), streamRevision: () => Promise.reject(why) }
+    const checkRowsApart: CheckRows = async (_id, signal) => await new Promise((_resolve, reject) => { signal.addEventListener('abort', () => { reject(signal.reason) }) })
+    await expect(createVerify({ log: { ...log, store }, checkRequest, rowCheck: () => noRows, checkRowsApart })()).rejects.toBe(why)
+  })
+})
+
+describe('a manifest, held against one conversation', () => {
+  const heads = async (harness: Harness, { without = '' } = {}): Promise<Pick<Manifest, 'header' | 'heads'>> => {
+    const found: StreamHead[] = []
+    await createVerify({ log: harness.log, checkRequest: checkScripted, rowCheck: () => noRows })(undefined, { onStream: async (head) => { if (head.stream !== without) found.push(head) } })
+    const origin = await originOf(harness.log)
+    if (origin === undefined) throw new Error('the log is empty')
+    return { header: { ledger: 'x', origin, takenAt: '2026-01-02T03:04:05.000Z' }, heads: async function* () { yield* found } }
+  }
+  /** The store without a stream, as where somebody deleted it and told the store. */
+  const without = (store: EventStore, gone: string): EventStore => ({
+    ...store,
+    streamRevision: (stream) => (stream === gone ? Promise.resolve(-1n) : store.streamRevision(stream)),
+    readRevisions: (stream, revisions) => (stream === gone ? Promise.resolve([]) : store.readRevisions(stream, revisions)),
+    readStream: (stream, options) => store.readStream(stream === gone ? 'nobody' : stream, options),
+    async *streams(prefix) { for await (const stream of store.streams(prefix)) if (stream !== gone) yield stream },
+  })
+  const held = async (harness: Harness, against: Pick<Manifest, 'header' | 'heads'>, store: EventStore = harness.store, id: string | undefined = CONVERSATION) => await createVerify({ log: { ...harness.log, store }, checkRequest: checkScripted, rowCheck: () => noRows })(id, { against })
+  const story = async (): Promise<Harness> => {
+    const harness = createHarness({ policy: SMALL })
+    await harness.appended(talk(40))
+    await (await editionOf(harness, { ...SMALL, buffer: 1 }, createScriptedSummarizer({ model: 'another' }))).advance()
+    await harness.appended(say(1), 'other')
+    return harness
+  }
+
+  it('counts what was compared: its own stream and those of its editions', async () => {
+    const harness = await story()
+    const events = Number((await harness.store.streamRevision(STREAM)) + (await harness.store.streamRevision(EDITION_STREAM))) + 2
+    expect(await held(harness, await heads(harness))).toMatchObject({ ok: true, streams: 2, events, against: { streams: 2, events } })
+    const whole = await createVerify({ log: harness.log, checkRequest: checkScripted, rowCheck: () => noRows })(undefined, { against: await heads(harness) })
+    expect(whole.against).toEqual({ streams: whole.streams, events: whole.events })
+  })
+
+  it('finds that the stream of an edition is gone', async () => {
+    const harness = await story()
+    const { problems } = await held(harness, await heads(harness), without(harness.store, EDITION_STREAM))
+    expect(problems).toEqual([expect.objectContaining({ stream: EDITION_STREAM, rule: 'manifest', detail: expect.stringContaining('the stream is gone') })])
+  })
+
+  it('which does not name the conversation, proves nothing of it and says so', async () => {
+    const harness = await story()
+    const { ok, problems, against } = await held(harness, await heads(harness, { without: 'conversation-other' }), harness.store, 'other')
+    expect([ok, against]).toEqual([false, { streams: 0, events: 0 }])
+    expect(problems).toEqual([expect.objectContaining({ stream: 'conversation-other', revision: -1n, rule: 'manifest', detail: expect.stringContaining('does not name this conversation') })])
+  })
+
+  it('says of a fact that is gone from the middle that it is gone, and not that the stream was cut', async () => {
+    const harness = await story()
+    const manifest = await heads(harness)
+    const last = await harness.store.streamRevision(STREAM)
+    await harness.appended(say(1_000))
+    const store: EventStore = { ...harness.store, readRevisions: async (stream, revisions) => (await harness.store.readRevisions(stream, revisions)).filter((event) => event.stream !== STREAM || event.revision !== last) }
+    expect((await held(harness, manifest, store)).problems).toContainEqual(expect.objectContaining({ stream: STREAM, revision: last, rule: 'manifest', detail: expect.stringMatching(/^the fact that stood here is gone/u) }))
+  })
+})
+
+describe('read models that do not come to the end of the log', () => {
+  it('are problems of their own beside those of the facts, and end no proof', async () => {
+    const harness = createHarness({ policy: SMALL })
+    await harness.appended(talk(5))
+    const store = tampered(harness.store, (event) => (event.stream === STREAM && event.revision === 3n ? { ...event, metadata: event.metadata.replace('{', '{ ') } : event))
+    const verify = createVerify({
+      log: { ...harness.log, store }, checkRequest, rowCheck: () => noRows,
+      catchUp: async () => [{ readModel: 'live-messages', detail: 'live-messages was never built' }, { readModel: 'editions', at: { stream: STREAM, revision: 3n }, detail: 'editions stopped' }],
+    })
+    expect((await verify()).problems.map(({ stream, conversationId, revision, rule }) => [rule, stream, conversationId, revision])).toEqual([
+      ['hash', STREAM, CONVERSATION, 3n], ['rows', 'live-messages', undefined, -1n], ['rows', STREAM, CONVERSATION, 3n],
+    ])
+  })
+})
+
 describe('summaries', () => {
   it('of a strategy of somebody’s own are counted and not blamed', async () => {
     const harness = createHarness({ policy: SMALL })
@@ -284,6 +402,40 @@ describe('summaries', () => {
     const verification = await createVerify({ log: harness.log, checkRequest, rowCheck: () => noRows })()
     expect(verification).toMatchObject({ ok: true, summaries: { recomputed: 0 } })
     expect(verification.summaries.notRecomputed).toBeGreaterThan(0)
+  })
+
+  const BY = { actor: 'test', correlationId: 'c', causationId: 'c' }
+  const ROOMY = { ...SMALL, modelMaxTokens: 3_200, contextBudget: 0.25 }
+
+  /** What happens while one of the next summaries is made. */
+  const meanwhile = (harness: Harness, nth: number, work: () => Promise<unknown>): void => {
+    const from = harness.summarizer.calls.length
+    harness.summarizer.answer = async (_prepared, call) => {
+      if (call === from + nth) expect(await work()).not.toBe(false)
+      return undefined
+    }
+  }
+
+  const WHILE: readonly (readonly [what: string, before: (harness: Harness) => Promise<boolean>, during: (harness: Harness) => Promise<unknown>])[] = [
+    ['an edition was put back', async (harness) => await tryToAdopt(harness, EDITION), async (harness) => await revert(harness)],
+    ['an edition was adopted', async () => true, async (harness) => await tryToAdopt(harness, EDITION)],
+    ['an edition was adopted and put back', async () => true, async (harness) => (await tryToAdopt(harness, EDITION)) && (await revert(harness))],
+    ['another temperature was asked for', async () => true, async (harness) => await harness.conversations.handle(CONVERSATION, [{ type: 'Configure', settings: { ...ROOMY, temperature: 0.9 }, scope: undefined, summarizerWindowTokens: 128_000 }], BY)],
+  ]
+
+  it.each([1, 2, 3].flatMap((nth) => WHILE.map((each) => [nth, ...each] as const)))('that were under way, the %d. of them, while %s, are proved by what they were asked with', async (nth, _what, before, during) => {
+    const harness = createHarness({ policy: ROOMY })
+    await harness.appended(talk(60))
+    await harness.compact('force')
+    expect(await before(harness)).toBe(true)
+    await harness.appended(talk(20, 1_000))
+    const chunks = (await harness.factsOf('ChunkSummarized')).length
+    meanwhile(harness, nth, async () => await during(harness))
+    await harness.compact('force')
+    expect((await harness.factsOf('ChunkSummarized')).length - chunks).toBeGreaterThanOrEqual(nth)
+    const verification = await createVerify({ log: harness.log, checkRequest: checkScripted, rowCheck: () => noRows })()
+    expect(verification.problems).toEqual([])
+    expect(verification.summaries.notRecomputed).toBe(0)
   })
 
   const messages = (count: number, characters: number): SummaryJob & { kind: 'chunk' } => ({

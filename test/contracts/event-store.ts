@@ -6,6 +6,8 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { either as E } from 'fp-ts'
 import { getEventListeners } from 'node:events'
+import { createMemoryBodyStore } from '../../src/adapters/memory/body-store.js'
+import { readAhead } from '../../src/application/read-ahead.js'
 import { uuidOf } from '../../src/domain/hash.js'
 import type { EventStore, EventToAppend, ReadAllOptions, StoredEvent, SubscriptionItem } from '../../src/ports/event-store.js'
 import { appended, collect, eventNamed, eventsNamed } from '../support/events.js'
@@ -264,6 +266,25 @@ export function describeEventStore(name: string, open: () => Promise<OpenedStore
         expect(await names(`${A}-a_`)).toEqual([`${A}-a_`])
         expect(await names(B)).toEqual([B])
         expect(await names(`${A}-z`)).toEqual([])
+        // None of them is counted otherwise than it is there.
+        for (const prefix of [named(''), A, B]) for await (const { stream } of store.miscountedStreams?.(prefix) ?? []) throw new Error(`${stream} is counted right`)
+      })
+
+      test('all streams of a prefix at one go are what they are one by one, whatever stands before and behind them', async () => {
+        const log = { store, bodies: createMemoryBodyStore() }
+        for (const suffix of ['b', '\u{ff5e}', '\u{1f6a2}', 'a%', 'a']) await append(`${A}-${suffix}`, eventsNamed(suffix, 70))
+        for (const stream of [A, B, `${A}.`]) await append(stream, eventsNamed('beside', 3))
+        for (const prefix of [`${A}-`, `${A}-a`, A, B, `${A}-z`, named('')]) {
+          const oneByOne: StoredEvent[] = []
+          for await (const stream of store.streams(prefix)) oneByOne.push(...(await collect(store.readStream(stream))))
+          const together: StoredEvent[] = []
+          for await (const { stream, events } of readAhead(log, prefix)) {
+            const its = await collect(events)
+            expect(its.map((event) => event.stream)).toEqual(its.map(() => stream))
+            together.push(...its)
+          }
+          expect(together).toEqual(oneByOne)
+        }
       })
 
       test('a stream both ways, from a revision, with a limit', async () => {
@@ -385,7 +406,7 @@ export function describeEventStore(name: string, open: () => Promise<OpenedStore
         expect(reader.items.findIndex((item) => item.kind === 'caught-up')).toBe(3)
       })
 
-      test('a live event arrives well within a second', async () => {
+      test('a live event arrives without being asked for: mostly within a second, on a busy machine too', async () => {
         const reader = subscribed()
         await reader.until(caughtUpAt(-1n))
         const delays: number[] = []
@@ -397,7 +418,7 @@ export function describeEventStore(name: string, open: () => Promise<OpenedStore
         }
         reader.stop.abort()
         await reader.ended
-        expect(delays.toSorted((a, b) => a - b)[10]).toBeLessThan(500)
+        expect(delays.toSorted((a, b) => a - b)[10]).toBeLessThan(1_000)
       })
 
       test('with a prefix it also tells how far it has looked', async () => {

@@ -89,7 +89,7 @@ describe('an event that cannot be read names itself', () => {
     ['a version from the future', { metadata: event.metadata.replace('"schemaVersion":1', '"schemaVersion":2') }, 'version 2 of MessageAppended is not known here (the newest known is 1)'],
     ['data that is no JSON', { data: '{' }, 'its data is no JSON'],
     ['data that starts like a claim and is none', { data: '{"claimCheck":{"sha256":' }, 'its data is no JSON'],
-    ['data of another shape', { data: '{"messageId":"m"}' }, 'role'],
+    ['data of another shape, in one line', { data: '{"messageId":"m"}' }, '; createdAt: Invalid input: expected string, received undefined; tokens: '],
     ['data that is no object', { data: '5' }, 'its data is no JSON object'],
     ['metadata that is no JSON', { metadata: '' }, 'its metadata is no JSON'],
     ['metadata without a hash', { metadata: '{}' }, 'metadata'],

@@ -51,6 +51,37 @@ describe('names', () => {
     expect(reportOn([message('m1', 'in lib/util.py')], side(['/home/ines/lib/util.py']), side(['tools/other/util.py'])).files).toMatchObject({ against: { kept: 1 }, edition: { kept: 0 } })
   })
 
+  it('one file said in several ways is one, kept where any of them names it', () => {
+    const messages = [message('m1', 'see rate-limit-notes.md'), message('m2', 'in ../.changeset/rate-limit-notes.md.'), message('m3', '/home/ines/harbour/.changeset/rate-limit-notes.md and rate-limit-notes.md')]
+    const { files } = reportOn(messages, side(['changed .changeset/rate-limit-notes.md']), side(['nothing']))
+    expect(files).toMatchObject({ total: 1, against: { kept: 1 }, lost: { kept: { items: [{ text: '/home/ines/harbour/.changeset/rate-limit-notes.md', messageId: 'm1', mentions: 3 }] } } })
+    expect(reportOn(messages, side(['rate-limit-notes.md']), side(['notes.md'])).files).toMatchObject({ against: { kept: 1 }, edition: { kept: 0 } })
+  })
+
+  it('a diff names one file, and is no place to look for names with dashes', () => {
+    const diff: ReportedMessage = { messageId: 'm2', role: 'tool', toolCallId: 'c', content: '--- a/lib/util.py\n+++ b/lib/util.py\n+bg-dark-green-500' }
+    const { files, identifiers } = reportOn([message('m1', 'lib/util.py'), diff], side([]), side([]))
+    expect([files.total, identifiers.total]).toEqual([1, 0])
+  })
+
+  it('a name that two files have is no third one', () => {
+    expect(reportOn([message('m1', 'index.ts? src/a/index.ts or src/b/index.ts')], side([]), side([])).files.total).toBe(2)
+  })
+
+  it('a version is the same with a v and without', () => {
+    expect(reportOn([message('m1', 'published 1.3.5')], side(['published v1.3.5']), side(['published 1.3.50'])).identifiers).toMatchObject({ total: 1, against: { kept: 1 }, edition: { kept: 0 } })
+  })
+
+  it.each([
+    ['files', 'The Makefile and docker/Dockerfile.dev, .gitignore and go.mod', ['Makefile', 'docker/Dockerfile.dev', '.gitignore', 'go.mod']],
+    ['files', 'Mail A.B.C or p.m. and make files', []],
+    ['identifiers', 'HTTPServer calls parseJSON in std::fs::read of rate-limit-worker for locomo-26', ['HTTPServer', 'parseJSON', 'std::fs::read', 'rate-limit-worker', 'locomo-26']],
+    ['identifiers', 'Order #W1234567 is not W1234568', ['#W1234567', 'W1234568']],
+    ['identifiers', 'An up-to-date, state-of-the-art, ten-year-old well-known PDFs and APIs, step-by-step', []],
+  ] as const)('%s in "%s"', (kind, text, names) => {
+    expect(lostTexts(reportOn([message('m1', text)], side([text]), side(['']))[kind])).toEqual(names)
+  })
+
   it('what a tool was called with and what it said counts', () => {
     const called: ReportedMessage = { messageId: 'm1', role: 'assistant', content: null, toolCalls: [{ id: 'c', type: 'function', function: { name: 'read_file', arguments: '{"path":"src/berth.ts"}' } }] }
     const { files, identifiers } = reportOn([called, { messageId: 'm2', role: 'tool', toolCallId: 'c', content: 'export function bookBerth()' }], side(['read_file src/berth.ts: bookBerth']), side(['']))
@@ -71,6 +102,12 @@ describe('numbers', () => {
     expect(valuesOf('1.234.567 and 1,234,567.80')).toEqual(['1234567', '1234567.8'])
     expect(valuesOf('共３０人，预算3万元，涨了5%')).toEqual(['30', '30000', '5%'])
     expect(valuesOf('on 2026-03-10 at 06:12, $5, 10GB, 30分钟')).toEqual(['2026-03-10', '06:12', '5', '10', '30'])
+  })
+
+  it('spaces group digits where that is sure', () => {
+    expect(valuesOf('1 000 000, 12 500,50 € and 250 000')).toEqual(['1000000', '12500.5', '250000'])
+    expect(valuesOf('100 200 300; 20 30 400; 5 June 2024 500')).toEqual(['100', '200', '300', '20', '30', '400', '2024', '500'])
+    expect(reportOn([message('m1', 'a budget of 1 000 000')], side(['1,000,000']), side(['2 000 000'])).numbers).toMatchObject({ total: 1, against: { kept: 1 }, edition: { kept: 0 } })
   })
 
   it('numbers of lists, versions, hashes and issues are none', () => {
@@ -97,6 +134,29 @@ describe('constraints', () => {
 
   it('are lost where the summary says the same without the no', () => {
     expect(reportOn(rules.slice(0, 1), side(['never touch the production database harbour_prod']), side(['Touch the production database harbour_prod.'])).constraints.lost.kept.count).toBe(1)
+  })
+
+  it.each([
+    ['You must use tabs in Makefiles.', 'You must not use tabs in Makefiles.'],
+    ['You must keep the API stable.', 'The user no longer requires to keep the API stable.'],
+    ['Always run the tests before a release.', 'It is not required to run the tests always before a release.'],
+    ['No more than 40 people may come to the harbour.', 'More than 40 people may come to the harbour.'],
+    ['金额必须使用整数分', '金额不要使用整数分'],
+    ['リリース前に必ずテストを実行する', 'リリース前に必ずテストを実行する必要はない'],
+  ])('"%s" is lost in "%s"', (rule, denial) => {
+    expect(createSaid([denial]).sentence(rule)).toBe(false)
+  })
+
+  it.each([
+    ['Amounts must always be integer cents.', 'Amounts are always integer cents, never floats.'],
+    ['You must keep the API stable.', 'Keep the API stable and do not rename anything.'],
+    ['You must keep the API stable.', 'Do not rename anything. Keep the API stable.'],
+    ['At most 40 people may come to the harbour.', 'No more than 40 people may come to the harbour.'],
+    ['Always deploy with approval of the team.', 'Never deploy without approval of the team, always.'],
+    ['金额必须使用整数分', '金额必须使用整数分，不要使用浮点数'],
+    ['リリース前に必ずテストを実行する', 'リリース前に必ずテストを実行しなければならない'],
+  ])('"%s" is kept by "%s"', (rule, summary) => {
+    expect(createSaid([summary]).sentence(rule)).toBe(true)
   })
 
   it('are not found in words that lie all over a long text', () => {

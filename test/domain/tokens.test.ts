@@ -38,8 +38,12 @@ describe('the estimate of a message', () => {
   })
 })
 
-it('another estimator is known by its name, and an unknown name is said', () => {
-  registerEstimator({ name: 'by-words', text: (text) => text.split(' ').length })
+it('another estimator is known by its name, which no other one takes, and an unknown name is said', () => {
+  const byWords = { name: 'by-words', text: (text: string) => text.split(' ').length }
+  registerEstimator(byWords)
+  registerEstimator(byWords)
+  expect(() => registerEstimator({ name: 'by-words', text: (text) => text.length })).toThrow('"by-words" already')
+  expect(() => registerEstimator({ ...defaultEstimator, text: () => 1 })).toThrow('already')
   expect(estimatorNamed('by-words').text('one two three')).toBe(3)
   expect(() => estimatorNamed('nobody')).toThrow('"nobody" is not registered')
 })

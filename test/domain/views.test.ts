@@ -2,7 +2,7 @@
 import { describe, expect, it } from '@jest/globals'
 import type { Batch } from '../../src/domain/batch.js'
 import { archivedContent, batchLabel } from '../../src/domain/batch.js'
-import { renderClipArchive, joinParts } from '../../src/domain/clip-archive.js'
+import { clipArchiveParts, joinParts } from '../../src/domain/clip-archive.js'
 import type { Sections } from '../../src/domain/events.js'
 import { sessionSummaryParts } from '../../src/domain/session-summary.js'
 import { defaultEstimator } from '../../src/domain/tokens.js'
@@ -14,7 +14,7 @@ function batch(number: number, depth = 0, some: Partial<Batch> = {}): Batch {
 }
 
 const CLIPS = { clipFirst: 2, clipMiddle: 1, clipLast: 2 }
-const clipped = (batches: readonly Batch[], clips = CLIPS): string => renderClipArchive({ batches, messagesCompressed: batches.length * 20, cycles: 3 }, clips)
+const clipped = (batches: readonly Batch[], clips = CLIPS): string => joinParts(clipArchiveParts({ batches, messagesCompressed: batches.length * 20, cycles: 3 }, clips))
 
 describe('archived content', () => {
   it('starts with its header line, and has a label by its end', () => {

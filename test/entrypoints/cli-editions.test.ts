@@ -9,9 +9,11 @@ import { createPostgresEventStore } from '../../src/adapters/postgres/event-stor
 import { openFolder } from '../../src/adapters/pglite/sql.js'
 import { loadConversation } from '../../src/application/load-conversation.js'
 import { openReplay } from '../../src/application/replay-conversation.js'
-import { resolvePolicy } from '../../src/domain/policy.js'
+import { resolvePolicy, type PolicySettings } from '../../src/domain/policy.js'
+import { openLedger } from '../../src/index.js'
 import { createExtractiveSummarizer } from '../../src/summarizers/index.js'
 import { runCli, type CliResult } from '../support/cli.js'
+import { SMALL, talk } from '../support/conversations.js'
 import { createTestClock } from '../support/harness.js'
 
 // Each command is a process that opens a database.
@@ -24,10 +26,10 @@ let folder: string
 const run = (...words: string[]): Promise<CliResult> => runCli(words, { cwd: folder })
 
 /** An edition under a policy that leaves summaries a third of the room. */
-async function makeEdition(): Promise<void> {
+async function makeEdition(conversationId = CONVERSATION): Promise<void> {
   const db = await openFolder(join(folder, '.context-ledger'))
   const log = { store: createPostgresEventStore(db), bodies: createPostgresBodyStore(db) }
-  const conversation = await loadConversation(log, CONVERSATION)
+  const conversation = await loadConversation(log, conversationId)
   const settings = { ...conversation.configuration?.settings, maxSummaryTokens: 30 }
   const policy = resolvePolicy(settings)
   const summarizer = createExtractiveSummarizer()
@@ -69,6 +71,7 @@ interface Document {
   readonly conversations: readonly { readonly conversationId: string; readonly recorded: boolean; readonly report: Report }[]
   readonly rows: readonly { readonly name: string; readonly kind: string; readonly total: Readonly<Record<string, number>> }[]
   readonly facts: readonly { readonly type: string }[]
+  readonly skipped: readonly unknown[]
   readonly error: { readonly kind: string; readonly message: string }
 }
 // What the program printed is what the expectations are about; a document of another shape fails them.
@@ -115,12 +118,19 @@ describe('replay --dry-run', () => {
   it('shows a row and a plot for each policy, beside how it went and no compaction, and records nothing', async () => {
     const facts = async () => parse((await run('log', CONVERSATION, '--json')).stdout).facts.length
     const before = await facts()
-    const { status, stdout, stderr } = await run('replay', CONVERSATION, '--dry-run', '--policy', 'large.json', '--policy', 'small.json')
-    expect([status, stderr]).toEqual([0, ''])
+    const { status, stdout } = await run('replay', CONVERSATION, '--dry-run', '--policy', 'large.json', '--policy', 'small.json')
+    expect(status).toBe(0)
+    expect(stdout).toMatch(/^ +cycles +summaries +requests/u)
     for (const name of ['as recorded', 'no compaction', 'large', 'small']) expect(stdout).toMatch(new RegExp(String.raw`^${name} +[\d,]+ +[\d,]+ +[\d,]+ +[\d,]+ +[\d,]+`, 'mu'))
     expect(stdout.match(/┤/gu)?.length).toBeGreaterThanOrEqual(9)
     expect(stdout).toMatch(/large tokens at each of \d+ requests\n/u)
     expect(await facts()).toBe(before)
+  })
+
+  it('tries what flags make of each file, or flags alone', async () => {
+    const tried = async (...words: string[]): Promise<unknown> => parse((await run('replay', CONVERSATION, '--dry-run', ...words, '--json')).stdout).rows.at(-1)?.total
+    const [large, overruled, alone] = [await tried('--policy', 'large.json'), await tried('--policy', 'small.json', '--model-max-tokens', '6000'), await tried('--model-max-tokens', '6000')]
+    expect([overruled, alone]).toEqual([large, large])
   })
 
   it('as JSON has every request', async () => {
@@ -131,14 +141,49 @@ describe('replay --dry-run', () => {
   })
 
   it.each([
-    [['replay', CONVERSATION, '--dry-run'], '--policy FILE'],
+    [['replay', CONVERSATION, '--dry-run'], '--policy FILE, or flags such as'],
+    [['replay', CONVERSATION, '--dry-run', '--policy', 'small.json', '--max-tokens', '5'], '--max-tokens says nothing here'],
+    [['replay', CONVERSATION, '--dry-run', '--chunk-size', 'many'], '--chunk-size must be a number'],
+    [['replay', CONVERSATION, '--summaries', 'extractive', '--yes'], '--summaries is for --dry-run'],
     [['replay', '--dry-run', '--policy', 'small.json'], 'name a conversation, or --all'],
-    [['replay', CONVERSATION, '--dry-run', '--policy', 'wrong.json'], 'wrong.json: policy: keepRecnt is no setting'],
+    [['replay', CONVERSATION, '--dry-run', '--policy', 'wrong.json'], 'wrong.json: keepRecnt is no setting of the policy'],
     [['replay', CONVERSATION, '--dry-run', '--policy', 'missing.json'], 'missing.json, which does not exist'],
     [['replay', 'nowhere', '--dry-run', '--policy', 'small.json'], 'there is no conversation "nowhere"'],
   ])('%j is refused', async (words, message) => {
     const { status, stdout, stderr } = await run(...words)
     expect([status, stdout]).toEqual([2, ''])
     expect(stderr).toContain(message)
+  })
+})
+
+// These change the ledger, and come last.
+describe('an edition that was given up or put back', () => {
+  /** Records messages as an agent's process does, compaction included. */
+  async function appended(conversationId: string, messages: ReturnType<typeof talk>, policy: PolicySettings = {}): Promise<void> {
+    const ledger = await openLedger({ store: join(folder, '.context-ledger'), policy })
+    await ledger.append(conversationId, messages)
+    await ledger.settled()
+    await ledger.close()
+  }
+
+  it('keeps nobody from comparing it in the other conversations, and is named', async () => {
+    await appended('other', talk(30), SMALL)
+    await makeEdition('other')
+    expect((await run('editions', 'drop', EDITION, 'other')).status).toBe(0)
+    const { status, stdout } = await run('editions', 'compare', EDITION)
+    expect(status).toBe(0)
+    expect(stdout).toContain('sample-harbour as of revision')
+    expect(stdout).toContain('left out: edition e1 of "other" was dropped')
+    expect(parse((await run('editions', 'compare', EDITION, '--json')).stdout).skipped).toEqual([{ kind: 'EditionIsDropped', editionId: EDITION, conversationId: 'other' }])
+    expect(await run('editions', 'compare', EDITION, CONVERSATION, 'other')).toMatchObject({ status: 2, stdout: '', stderr: expect.stringContaining('edition e1 of "other" was dropped') })
+  })
+
+  it('is put back though that is above the limit, which is told with what to do', async () => {
+    expect((await run('editions', 'adopt', EDITION, CONVERSATION)).status).toBe(0)
+    await appended(CONVERSATION, talk(80, 500))
+    const { status, stdout } = await run('editions', 'revert', EDITION, CONVERSATION)
+    expect(status).toBe(0)
+    const told = /put back, [\d,]+ → ([\d,]+) tokens, at or above the limit of [\d,]+, though \d+ texts are shortened or left out to fit the window: the next append compacts it, and `context-ledger compact sample-harbour` does now\n/u.exec(stdout)
+    expect((await run('context', CONVERSATION)).stdout).toContain(`${told?.[1] ?? 'nothing'} tokens`)
   })
 })

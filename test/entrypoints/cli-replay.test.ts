@@ -44,6 +44,14 @@ describe('an edition on the command line', () => {
     expect(stub.calls.length).toBeGreaterThan(0)
     expect(stub.calls.length * 0.18).toBeLessThanOrEqual(1.5)
 
+    // What was spent is held against a bound in money by the price of now, whether the run that spent it had one or not.
+    const bought = stub.calls.length
+    const tokens = 150 * bought
+    expect((await run('replay', '--all', '--prompt', 'mine.txt', '--yes', '--max-tokens', String(tokens))).stdout).toContain(`${tokens.toLocaleString('en-US')} tokens on this edition in all`)
+    const refused = await run('replay', '--all', '--prompt', 'mine.txt', '--prices', 'prices.json', '--yes', '--max-cost', '0.01')
+    expect([refused.status, refused.stdout]).toEqual([3, expect.stringContaining(`0 summaries recorded, 0 of them taken over; 0 calls, 0 tokens (0.0000 EUR); ${tokens.toLocaleString('en-US')} tokens (${(0.18 * bought).toFixed(2)} EUR) on this edition in all`)])
+    expect(stub.calls).toHaveLength(bought)
+
     const made = await run('replay', '--all', '--prompt', 'mine.txt', '--yes', '--json')
     expect(made.status).toBe(0)
     const { editionId, conversations } = parse(made)

@@ -1,11 +1,14 @@
 /** The command line as scripts and people meet it: one ledger for all of it, because each process that opens one takes its seconds. */
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
-import { access, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { access, mkdtemp, open, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openFolder } from '../../src/adapters/pglite/sql.js'
+import { lookAtPostgres } from '../../src/adapters/postgres/sql.js'
 import { runCli, type CliResult } from '../support/cli.js'
 import { passedOff } from '../support/json.js'
+import { createTestDatabase, testServer } from '../support/postgres.js'
 import { startOpenAiStub, stubAnswers, type OpenAiStub } from '../support/openai-stub.js'
 
 // Each command is a process that opens a database: seconds on a machine that has nothing else to do.
@@ -72,6 +75,9 @@ describe('words', () => {
   it.each([
     [['improt', 'x.jsonl'], 'did you mean `import`?'],
     [['list', '--stroe', 'x'], 'did you mean --store?'],
+    [['append', 'c', '--text', 'x', '--keep-recnt', '3'], 'there is no flag --keep-recnt here: did you mean --keep-recent?'],
+    [['stats', '--scope', 'x'], 'there is no flag --scope here\n'],
+    [['list', '--color=false'], '--color takes no value'],
     [['context'], 'context-ledger context <conversation>'],
     [['import', '--view', 'none'], '--view must be one of clip-archive, session-summary'],
     [['search'], 'give a query, or --queries FILE'],
@@ -79,6 +85,13 @@ describe('words', () => {
     const { status, stdout, stderr } = await run(words)
     expect([status, stdout]).toEqual([2, ''])
     expect(stderr).toContain(said)
+  })
+
+  it('colours where --color says so though it is no terminal, by the last word on it and over NO_COLOR', async () => {
+    const errorOf = async (words: readonly string[]): Promise<string> => (await runCli(['list', '--store', 'nowhere', ...words], { cwd: folder, env: { NO_COLOR: '1' } })).stderr
+    expect(await errorOf(['--no-color', '--color'])).toContain('\u001B[31merror:')
+    expect(await errorOf(['--color', '--no-color'])).toMatch(/^error: /u)
+    expect(await errorOf([])).toMatch(/^error: /u)
   })
 
   it('takes an id that begins with a dash behind --', async () => {
@@ -136,6 +149,19 @@ describe('a ledger', () => {
     expect(request).toContainEqual(expect.objectContaining({ role: 'system' }))
   })
 
+  // Where there is no such device, it is counted as skipped.
+  const describeFullDisk = existsSync('/dev/full') ? describe : describe.skip
+  describeFullDisk('on a full disk', () => {
+    it('says in one sentence that its output cannot be written', async () => {
+      const full = await open('/dev/full', 'w')
+      const result = await runCli(['context', 'sample-harbour'], { cwd: folder, output: full.fd })
+      const nothingToWrite = await runCli(['contxet'], { cwd: folder, output: full.fd })
+      await full.close()
+      expect(nothingToWrite.status).toBe(2)
+      expect(result).toMatchObject({ status: 3, stderr: expect.stringMatching(/^error: standard output cannot be written: .*ENOSPC[^\n]*\n$/u) })
+    })
+  })
+
   it('gives the context as it stood: at a revision or a time, through either view, and the live messages', async () => {
     const prune = facts(json(await run(['log', 'sample-harbour', '--json']))).findLast(({ type }) => type === 'MessagesPruned')
     const revision = prune?.revision ?? ''
@@ -155,7 +181,8 @@ describe('a ledger', () => {
 
   it('shows what a cycle took out and put in', async () => {
     const document = json(await run(['diff', 'sample-harbour', '--cycle', '2', '--json']))
-    expect(Object.keys(document)).toEqual(['conversationId', 'from', 'to', 'messages', 'batches', 'view', 'facts'])
+    expect(Object.keys(document)).toEqual(['conversationId', 'from', 'to', 'messages', 'batches', 'view', 'facts', 'cycle'])
+    expect(document['cycle']).toEqual({ cycle: 2, others: [] })
     const { left, came } = passedOff<{ left: { messageId: string; batchId: string }[]; came: unknown[] }>(document['messages'])
     const { came: batches } = passedOff<{ came: { batchId: string }[] }>(document['batches'])
     expect([left.length > 0, came, batches.length]).toEqual([true, [], 1])
@@ -163,7 +190,7 @@ describe('a ledger', () => {
     const { stdout } = await run(['diff', 'sample-harbour', '--cycle', '2'])
     for (const said of [`- ${left[0]?.messageId ?? ''} (revision `, `+ ${batches[0]?.batchId ?? ''} (depth 0, `, 'across [-1-]{+2+} compaction cycles]', 'MessagesPruned  cycle 2: ']) expect(stdout).toContain(said)
     const { from, to } = passedOff<Record<'from' | 'to', { revision: string; recordedAt: string }>>(document)
-    expect(json(await run(['diff', 'sample-harbour', '--from', from.revision, '--to', to.recordedAt, '--json']))).toEqual(document)
+    expect(json(await run(['diff', 'sample-harbour', '--from', from.revision, '--to', to.recordedAt, '--json']))).toEqual({ ...document, cycle: undefined })
   })
 
   it.each([
@@ -172,6 +199,7 @@ describe('a ledger', () => {
     [['context', 'sample-harbour', '--live', '--view', 'clip-archive'], 'Usage', /--view goes without --live/u],
     [['diff', 'sample-harbour'], 'Usage', /--from and --to/u],
     [['diff', 'sample-harbour', '--from', '1', '--cycle', '1'], 'Usage', /--cycle goes without/u],
+    [['context', 'sample-harbour', '--at', '2999-01-01T00:00:00Z'], 'AfterNow', /2999-01-01T00:00:00.000Z is still to come: it is /u],
     [['diff', 'sample-harbour', '--cycle', '99'], 'CycleNotRecorded', /there is no cycle 99 in the log .*: the last one is \d+/u],
   ])('%j: says which moment there is not', async (words, kind, sentence) => {
     const { status, stdout, stderr } = await run([...words, '--json'])
@@ -251,7 +279,7 @@ describe('a ledger', () => {
     const mistyped = await run(['explain', 'sample-harbour', '--batch', `${batchId.slice(0, -1)}z`, '--json'])
     expect([mistyped.status, mistyped.stdout, errorOn(mistyped.stderr).kind]).toEqual([2, '', 'NoSuchBatch'])
     expect(errorOn(mistyped.stderr).message).toContain(`did you mean ${batchId}?`)
-    expect(parse((await run(['explain', 'sample-harbour', '--line', 'nobody said this', '--json'])).stderr).error.kind).toBe('NoSuchLine')
+    expect(errorOn((await run(['explain', 'sample-harbour', '--line', 'nobody said this', '--json'])).stderr).kind).toBe('NoSuchLine')
   })
 
   it('counts what compaction took and saved, by conversation and in total, and names the field of a wrong price', async () => {
@@ -291,7 +319,14 @@ describe('a ledger', () => {
     const held = await run(['verify', '--against', 'monday.manifest', '--public-key', String(made['fingerprint']), '--json'])
     expect(json(held)).toMatchObject({ ok: true, against: { signedBy: made['fingerprint'], signerPinned: true } })
     const unpinned = await run(['verify', 'my chat', '--against', 'monday.manifest'])
-    expect(unpinned).toMatchObject({ status: 0, stderr: expect.stringContaining('not who signed it') })
+    expect(unpinned).toMatchObject({ status: 0, stderr: expect.stringContaining('not who signed it'), stdout: expect.stringMatching(/: 1 of its \d streams, 5 events, signed by/u) })
+    for (const [words, said] of [
+      [['--against', '.'], '. cannot be read: it is a folder'],
+      [['--against', 'missing'], 'there is no file missing'],
+      [['--export', 'nodir/m', '--key', 'operator.pem'], 'nodir/m cannot be written: its folder does not exist'],
+      [['--new-key', 'nodir/x'], 'nodir/x cannot be written: its folder does not exist'],
+      [['--new-key', ''], '--new-key names no file'],
+    ] as const) expect([words, await run(['verify', ...words])]).toEqual([words, expect.objectContaining({ status: 2, stdout: '', stderr: expect.stringContaining(said) })])
     expect((await run(['verify', '--against', 'operator.pem'])).status).toBe(2)
     const stranger = await run(['verify', '--against', 'monday.manifest', '--public-key', `sha256:${'0'.repeat(64)}`])
     expect(stranger).toMatchObject({ status: 4, stderr: expect.stringContaining('and not by') })
@@ -305,5 +340,22 @@ describe('a ledger', () => {
     expect(ok).toBe(false)
     expect(Object.keys(problems[0] ?? {})).toEqual(['stream', 'conversationId', 'revision', 'rule', 'detail'])
     expect(problems[0]).toMatchObject({ conversationId: 'my chat', revision: '3', rule: 'hash' })
+  })
+})
+
+const describeOnServer = testServer === '' ? describe.skip : describe
+
+describeOnServer('a database on a server (needs CONTEXT_LEDGER_TEST_POSTGRES)', () => {
+  it('proves nothing of a database that has no ledger, and makes none there', async () => {
+    const { address, drop } = await createTestDatabase()
+    try {
+      for (const words of [['verify'], ['replay', '--all', '--yes'], ['list']]) {
+        const { status, stdout, stderr } = await run([...words, '--store', address, '--json'])
+        expect([status, stdout, errorOn(stderr)]).toEqual([2, '', { kind: 'NoLedger', message: expect.stringMatching(/^there is no ledger in postgres:\/\//u) }])
+      }
+      expect((await lookAtPostgres(address)).hasSchema).toBe(false)
+    } finally {
+      await drop()
+    }
   })
 })

@@ -1,11 +1,12 @@
 /** Where a setting comes from, which source wins, and what is said of one that is wrong. */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { settings } from '../../src/entrypoints/cli/flags.js'
 import { policyFlags } from '../../src/entrypoints/cli/policy-flags.js'
 import { openLedger } from '../../src/entrypoints/compose.js'
-import { loadConfig, personaOf, pricesOf, summarizerOf, type Config } from '../../src/entrypoints/config.js'
+import { loadConfig, personaOf, policiesOf, pricesOf, summarizerOf, type Config } from '../../src/entrypoints/config.js'
 import { policySettingsSchema } from '../../src/domain/policy.js'
 
 let cwd: string
@@ -48,9 +49,26 @@ describe('precedence', () => {
     expect((await load({ policy: 'policy.json', buffer: '9' })).policy).toEqual({ keepRecent: 3, chunkSize: 7, buffer: 9 })
     expect((await load({}, {}, false)).policy).toBeUndefined()
   })
+
+  it('does so with each of several files, and without one with the flags alone', async () => {
+    const tried = (flags: Record<string, unknown>, paths: string[]) => policiesOf({ flags, env: {}, cwd }, paths)
+    await file({ policy: { keepRecent: 3, buffer: 5 } })
+    await file({ chunkSize: 7, buffer: 8 }, 'one.json')
+    await file({}, 'none.json')
+    expect(await tried({ policy: ['one.json', 'none.json'], 'chunk-size': '9' }, ['one.json', 'none.json'])).toEqual([{ keepRecent: 3, chunkSize: 9, buffer: 8 }, { keepRecent: 3, chunkSize: 9, buffer: 5 }])
+    expect(await tried({ 'chunk-size': '9' }, [])).toEqual([{ keepRecent: 3, chunkSize: 9, buffer: 5 }])
+    await file({})
+    expect([await tried({}, []), await tried({}, ['none.json'])]).toEqual([[], [{}]])
+  })
 })
 
 describe('complaints', () => {
+  it('refuses a ledger in memory, which would end with its command', async () => {
+    await expect(load({ store: 'memory' })).rejects.toThrow('--store is "memory", which ends with the command that made it: ./memory is a folder of that name')
+    await expect(load({ store: 'esdb://host:2113', database: 'memory' })).rejects.toThrow('--database is "memory"')
+    expect((await load({ store: './memory' })).store).toBe(join(cwd, 'memory'))
+  })
+
   it.each([
     [{ nonsense: 1 }, '"nonsense" is no setting'],
     [{ summarizer: 'magic' }, 'context-ledger.config.json: summarizer must be extractive or openai'],
@@ -90,6 +108,12 @@ describe('the summarizer', () => {
   it('refuses a prompt without a text, naming the file', async () => {
     await file(' \n', 'empty.txt')
     await expect(summarizerOf(await load({ summarizer: 'openai', model: 'm', prompt: 'empty.txt' }))).rejects.toThrow(/empty\.txt has no text/u)
+  })
+
+  it.each(['docker-compose.yml', '.env.example'])('is passed to the workers of %s whole', async (name) => {
+    const content = await readFile(name, 'utf8')
+    const variables = settings.filter(({ group }) => group === 'Summarizer:').flatMap(({ env, fallbackEnv }) => [env, ...(fallbackEnv === undefined ? [] : [fallbackEnv])])
+    expect(variables.filter((variable) => !content.includes(name === '.env.example' ? `\n${variable}=` : `${variable}: \${${variable}:-`))).toEqual([])
   })
 
   it('reads a persona from a file', async () => {

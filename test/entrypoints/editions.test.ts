@@ -11,6 +11,10 @@ beforeEach(async () => {
 })
 afterEach(async () => { await ledger.close() })
 
+/** What a caller without types may hand over. */
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- that it is of another type is the point
+const untyped = (given: unknown): never => given as never
+
 describe('an edition', () => {
   it('is named by its id or the beginning of it, and never by what reaches into another conversation', async () => {
     const { editionId } = await ledger.editions.replay({ conversations: ['a-x'] })
@@ -19,7 +23,69 @@ describe('an edition', () => {
     await expect(ledger.editions.adopt('x', editionId)).rejects.toMatchObject({ failure: { kind: 'NoSuchEdition', conversationId: 'x' } })
     expect(await ledger.editions.compare(['a-x'], editionId.slice(0, 5))).toMatchObject({ conversations: [{ conversationId: 'a-x' }] })
     expect(await ledger.editions.adopt('a-x', editionId.slice(0, 5))).toMatchObject({ editionId, changed: true })
-    await expect(ledger.editions.show('')).rejects.toMatchObject({ failure: { kind: 'NoSuchEdition' } })
+    await expect(ledger.editions.show('')).rejects.toThrow('editionId is empty')
+  })
+
+  it('names the field of what is wrong in a call, as a caller without types may make it', async () => {
+    const { editionId } = await ledger.editions.replay({ conversations: ['x'] })
+    const price = { promptPerMillion: 1, completionPerMillion: 1, currency: 'USD' }
+    const replays: readonly (readonly [unknown, string])[] = [
+      [undefined, 'conversations is missing'],
+      [7, 'options must be an object'],
+      [{}, 'conversations is missing'],
+      [{ conversations: 'a-x' }, 'conversations must be a list of ids, or "all"'],
+      [{ conversations: [] }, 'conversations is empty'],
+      [{ conversations: ['x', 5] }, 'conversations[1] must be a text'],
+      [{ conversations: ['x', ''] }, 'conversations[1] is empty'],
+      [{ conversations: ['x'], maxCost: 1 }, 'maxCost needs the price of the model'],
+      [{ conversations: ['x'], price: 3 }, 'price must be an object of promptPerMillion'],
+      [{ conversations: ['x'], price: { ...price, promptPerMillion: 'x' }, maxCost: 1 }, 'price.promptPerMillion must be a number'],
+      [{ conversations: ['x'], price: { ...price, completionPerMillion: -1 } }, 'price.completionPerMillion must be 0 or more'],
+    ]
+    for (const [given, message] of replays) await expect(ledger.editions.replay(untyped(given))).rejects.toThrow(message)
+    await expect(ledger.editions.estimate(untyped({ conversations: 'x' }))).rejects.toThrow('conversations must be a list of ids, or "all"')
+    await expect(ledger.editions.estimate({ conversations: ['x'], price: { ...price, promptPerMillion: NaN } })).rejects.toThrow('price.promptPerMillion must be a number')
+    await expect(ledger.editions.adopt('x', editionId, { price: { ...price, currency: 'dollars' } })).rejects.toThrow('price.currency must be a currency code')
+    await expect(ledger.editions.show(untyped(undefined))).rejects.toThrow('editionId is missing')
+    await expect(ledger.editions.adopt('x', untyped(undefined))).rejects.toThrow('editionId is missing')
+    await expect(ledger.editions.adopt(untyped(undefined), editionId)).rejects.toThrow('conversationId is missing')
+    await expect(ledger.editions.drop('x', untyped(5))).rejects.toThrow('editionId must be a text')
+    await expect(ledger.editions.compare(untyped('x'), editionId)).rejects.toThrow('conversationIds must be a list of ids, or "all"')
+    await expect(ledger.editions.compare(['x'], untyped(undefined))).rejects.toThrow('editionId is missing')
+    await expect(ledger.prompts.show('')).rejects.toThrow('which is empty')
+    await expect(ledger.whatIf(untyped('x'), { policies: [{ name: 'now', settings: {} }] })).rejects.toThrow('conversationIds must be a list of ids, or "all"')
+    for (const given of [undefined, {}, { policies: [] }]) await expect(ledger.whatIf('all', untyped(given))).rejects.toThrow('policies are missing')
+  })
+
+  it('is compared in all conversations but those that it was dropped in, or that the other edition is none of', async () => {
+    const { editionId } = await ledger.editions.replay({ conversations: 'all' })
+    const { editionId: other } = await ledger.editions.replay({ conversations: ['x'], policy: { maxSummaryTokens: 20 } })
+    const with2 = await ledger.editions.compare('all', editionId, { against: other })
+    expect([with2.conversations.map(({ conversationId }) => conversationId), with2.skipped]).toEqual([['x'], [{ kind: 'NoSuchEdition', editionId: other, conversationId: 'a-x' }]])
+    await ledger.editions.drop('x', editionId)
+    const { conversations, skipped, totals } = await ledger.editions.compare('all', editionId)
+    expect([conversations.map(({ conversationId }) => conversationId), totals.conversations]).toEqual([['a-x'], 1])
+    expect(skipped).toEqual([{ kind: 'EditionIsDropped', editionId, conversationId: 'x' }])
+    await ledger.append('a-x', talk(1, 500))
+    await ledger.editions.replay({ conversations: ['a-x'] })
+    // One that is named and was dropped is an error, and nothing is recorded of the one before it.
+    await expect(ledger.editions.compare(['a-x', 'x'], editionId)).rejects.toMatchObject({ failure: { kind: 'EditionIsDropped', conversationId: 'x' } })
+    expect((await ledger.editions.compare(['a-x'], editionId)).conversations[0]?.recorded).toBe(true)
+  })
+
+  it('is put back however much came since, with the tokens of the context that is handed out then', async () => {
+    const { editionId } = await ledger.editions.replay({ conversations: ['x'] })
+    await ledger.editions.adopt('x', editionId)
+    await ledger.append('x', talk(40, 100))
+    await ledger.settled()
+    const before = await ledger.context('x')
+    const put = await ledger.editions.revert('x')
+    const context = await ledger.context('x')
+    expect(put).toMatchObject({ tokensBefore: before.tokens, tokensAfter: context.tokens, overBudget: { reason: 'compaction-due', limit: 800 }, shortened: context.shortened })
+    expect(put.tokensAfter).toBeLessThanOrEqual(1_000)
+    await ledger.append('x', talk(1, 200))
+    await ledger.settled()
+    expect((await ledger.context('x')).overBudget).toBeUndefined()
   })
 
   it('is listed and shown with what made it, how far it is and what became of it', async () => {

@@ -3,12 +3,16 @@ import { afterEach, describe, expect, it, jest } from '@jest/globals'
 import { createMemoryClaims } from '../../src/adapters/memory/claims.js'
 import { createMemoryTokenBudget } from '../../src/adapters/memory/token-budget.js'
 import { createMemoryWorkQueue } from '../../src/adapters/memory/work-queue.js'
+import { createScriptedLanguageModel } from '../../src/adapters/scripted/language-model.js'
+import { createRegisterPrompt } from '../../src/application/register-prompt.js'
 import { runCompaction, type OpenCompactionProcess, type RunCompactionOptions } from '../../src/entrypoints/cli/run-compaction.js'
 import { systemClock } from '../../src/ports/clock.js'
-import { createExtractiveSummarizer } from '../../src/summarizers/index.js'
+import { createExtractiveSummarizer, createFoldInSummarizer, type SummarizerConfig } from '../../src/summarizers/index.js'
+import { createPrompt } from '../../src/summarizers/prompts.js'
 import { SMALL, talk } from '../support/conversations.js'
 import { until } from '../support/hand-clock.js'
 import { createHarness, type Harness } from '../support/harness.js'
+import { chunkJob } from '../support/summary-jobs.js'
 
 const options: RunCompactionOptions = { concurrency: undefined, tokensPerMinute: undefined, tokensPerDay: undefined, metricsPort: undefined, metricsHost: '127.0.0.1', json: false }
 const SERVER = 'postgres://nobody@nowhere/db'
@@ -46,7 +50,7 @@ function over(harness: Harness): { readonly open: OpenCompactionProcess; readonl
 }
 
 describe('compaction run', () => {
-  it.each(['.context-ledger', '/some/folder', 'memory'])('on %s says that the process which has it compacts by itself', async (store) => {
+  it.each(['.context-ledger', '/some/folder'])('on %s says that the process which has it compacts by itself', async (store) => {
     await expect(runCompaction({ store }, options, never)).rejects.toMatchObject({ name: 'InputError', message: expect.stringContaining('compaction runs inside that process') })
   })
 
@@ -82,24 +86,53 @@ describe('compaction run', () => {
     expect([health.status, closed()]).toEqual([200, true])
   })
 
+  it('takes a prompt by its name from the log that it follows, and warns of one that shows no messages', async () => {
+    const harness = createHarness({ policy: SMALL })
+    const register = createRegisterPrompt(harness.log, systemClock, 'test')
+    for (const text of ['First: {messages}', 'Say something.']) await register(createFoldInSummarizer({ model: createScriptedLanguageModel(['A summary.']), prompt: createPrompt('mine', text) }).prepare(chunkJob()))
+    const { open } = over(harness)
+    const heard = listening()
+    const byModel = { store: SERVER, summarizer: 'openai', model: 'm', 'api-key': 'k' }
+    const taken: ('extractive' | SummarizerConfig)[] = []
+    const opening: OpenCompactionProcess = async (where) => {
+      taken.push(await where.summarizerFor(harness.log))
+      return await open(where)
+    }
+    for (const prompt of ['mine@1', 'mine']) {
+      const said = heard.said().length
+      const running = runCompaction({ ...byModel, prompt }, options, opening)
+      await until(() => heard.said().slice(said).includes('follows'))
+      process.emit('SIGTERM')
+      await running
+    }
+    expect(taken).toMatchObject([{ prompt: { name: 'mine', text: 'First: {messages}' } }, { prompt: { name: 'mine', text: 'Say something.' } }])
+    expect(heard.lines().filter((line) => line.startsWith('warning: '))).toEqual([expect.stringContaining('the prompt mine has no {messages}')])
+    await expect(runCompaction({ ...byModel, prompt: 'nobody’s' }, options, opening)).rejects.toMatchObject({ name: 'InputError', message: expect.stringContaining('no prompt of this ledger has the name or the hash "nobody’s"') })
+  })
+
   it('is not well where the log does not answer, and says the same failure once', async () => {
     const harness = createHarness({ policy: SMALL })
     const { open } = over(harness)
     const heard = listening()
     let isAway = false
+    let attempts = 0
     const away = (): never => { throw new Error('the log is away') }
+    const tried = (): never => {
+      attempts += 1
+      return away()
+    }
     const running = runCompaction({ store: SERVER }, { ...options, metricsPort: 0 }, async (where) => {
       const process = await open(where)
       const store: typeof process.log.store = { ...harness.store, head: async () => (isAway ? away() : await harness.store.head()) }
-      return { ...process, log: { ...process.log, store }, queue: { ...process.queue, take: (asked) => (isAway ? away() : process.queue.take(asked)) } }
+      return { ...process, log: { ...process.log, store }, queue: { ...process.queue, take: (asked) => (isAway ? tried() : process.queue.take(asked)) } }
     })
     await until(() => heard.said().includes('follows'))
     const health = `${/metrics at (\S+)\/metrics,/u.exec(heard.said())?.[1] ?? ''}/health`
     expect((await fetch(health)).status).toBe(200)
     isAway = true
     expect((await fetch(health)).status).toBe(503)
-    await until(() => heard.said().includes('trying again'))
-    await new Promise((resolve) => setTimeout(resolve, 2_500))
+    // Those who look for work look again each second.
+    await until(() => attempts > 1)
     process.emit('SIGTERM')
     await running
     expect(heard.lines().filter((line) => line.includes('trying again'))).toEqual(['trying again: the log is away'])

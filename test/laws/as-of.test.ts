@@ -10,14 +10,14 @@ import type { Context } from '../../src/domain/context.js'
 import { hashOf } from '../../src/domain/hash.js'
 import type { Moment } from '../../src/domain/moment.js'
 import { busyPolicies, histories, interleavings, namedHistories } from '../support/arbitraries.js'
-import { CONVERSATION, createHarness, type Harness } from '../support/harness.js'
+import { CONVERSATION, createHarness, NO_INSTANT_TO_COME, type Harness } from '../support/harness.js'
 import { interleave } from '../support/interleave.js'
 
 const asJson = (value: unknown): string => JSON.stringify(value, (_key, part: unknown) => (typeof part === 'bigint' ? part.toString() : part))
 
 /** The context as of a moment; undefined where the leading messages alone do not fit. */
 async function contextAt(harness: Harness, moment: Moment): Promise<Context | undefined> {
-  const state = await conversationAt(harness.log, CONVERSATION, moment)
+  const state = await conversationAt(harness.log, CONVERSATION, moment, NO_INSTANT_TO_COME)
   if (E.isLeft(state)) throw new Error(state.left.kind)
   const context = contextIn(state.right, undefined)
   return E.isLeft(context) ? undefined : context.right
@@ -96,7 +96,7 @@ describe('laws of time travel', () => {
         for (const half of halves) {
           const time = start + half * 500
           const last = facts.findLast((fact) => Date.parse(fact.metadata.recordedAt) <= time)
-          const found = await revisionOf(harness.log, CONVERSATION, { time })
+          const found = await revisionOf(harness.log, CONVERSATION, { time }, NO_INSTANT_TO_COME)
           expect(E.isRight(found) ? found.right : found.left.kind).toBe(last === undefined ? 'BeforeFirstFact' : last.revision)
         }
       }),

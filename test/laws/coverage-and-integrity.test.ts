@@ -9,9 +9,9 @@ import type { Context } from '../../src/domain/context.js'
 import type { MessageInput } from '../../src/domain/message.js'
 import { hardLimit, softLimit } from '../../src/domain/policy.js'
 import { defaultEstimator, messageTokens } from '../../src/domain/tokens.js'
-import { checkRequest } from '../../src/summarizers/check-request.js'
 import { busyPolicies, interleavings, namedHistories, policies } from '../support/arbitraries.js'
 import { chatProblems, isJson } from '../support/chat-validity.js'
+import { checkScripted } from '../support/check-scripted.js'
 import { answering, calling, say, SMALL, talk } from '../support/conversations.js'
 import { coverageProblems } from '../support/coverage.js'
 import { CONVERSATION, contextIn, createHarness, createScriptedSummarizer, messageOf, type Harness } from '../support/harness.js'
@@ -59,7 +59,7 @@ describe('laws of what is kept and shown', () => {
       await fc.assert(
         fc.asyncProperty(anyPolicy, namedHistories(60), interleavings(20), async (policy, history, steps) => {
           const { harness } = await interleave(policy, history, steps)
-          const verify = createVerify({ log: harness.log, checkRequest, rowCheck: () => noRows })
+          const verify = createVerify({ log: harness.log, checkRequest: checkScripted, rowCheck: () => noRows })
           expect(await verify()).toMatchObject({ ok: true, problems: [] })
           expect(await verify(CONVERSATION)).toMatchObject({ ok: true, problems: [] })
         }),

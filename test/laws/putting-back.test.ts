@@ -10,10 +10,11 @@ import { loadEdition } from '../../src/application/load-conversation.js'
 import { createVerify } from '../../src/application/verify.js'
 import { contextOf, type Context } from '../../src/domain/context.js'
 import { withView, type Conversation } from '../../src/domain/conversation.js'
-import { checkRequest } from '../../src/summarizers/check-request.js'
 import { busyPolicies, interleavings, namedHistories } from '../support/arbitraries.js'
+import { checkScripted } from '../support/check-scripted.js'
 import { coverageProblems } from '../support/coverage.js'
 import { say, SMALL, talk } from '../support/conversations.js'
+import { editionHistory, editionSteps } from '../support/edition-history.js'
 import { adoptEdition, editionOf } from '../support/editions.js'
 import { CONVERSATION, contextIn, createHarness, createScriptedSummarizer, type Harness } from '../support/harness.js'
 import { interleave } from '../support/interleave.js'
@@ -44,7 +45,7 @@ async function expectWhole(harness: Harness): Promise<Conversation> {
   })
   const facts = await harness.facts()
   expect(coverageProblems(facts, { edition: await harness.editionFacts(EDITION), liveAtEnd: liveIds(folded) })).toEqual([])
-  expect((await createVerify({ log: harness.log, checkRequest, rowCheck: () => noRows })()).problems).toEqual([])
+  expect((await createVerify({ log: harness.log, checkRequest: checkScripted, rowCheck: () => noRows })()).problems).toEqual([])
   return loaded
 }
 
@@ -138,5 +139,21 @@ describe('laws of putting back', () => {
       expect(E.isRight(await revert(harness))).toBe(true)
       expect(await revert(harness)).toEqual(E.left({ kind: 'NoEditionInForce' }))
     })
+  })
+
+  it('whatever is put into force, also while summaries are made, every law holds and every summary is proved', async () => {
+    let proved = 0
+    await fc.assert(
+      fc.asyncProperty(editionSteps, async (steps) => {
+        // The soft limit far below the hard one, so that there is room for what comes back.
+        const harness = await editionHistory(steps, createHarness({ policy: { ...SMALL, modelMaxTokens: 3_200, contextBudget: 0.25 } }))
+        expect(contextIn(await harness.restart().conversations.load(CONVERSATION))).toStrictEqual(contextIn(await harness.folded()))
+        const { problems, summaries } = await createVerify({ log: harness.log, checkRequest: checkScripted, rowCheck: () => noRows })()
+        expect([problems, summaries.notRecomputed]).toEqual([[], 0])
+        proved += summaries.recomputed
+      }),
+      { numRuns: 60 },
+    )
+    expect(proved).toBeGreaterThan(0)
   })
 })

@@ -7,6 +7,7 @@ import fc from 'fast-check'
 import { createMemorySpending } from '../../src/adapters/memory/spending.js'
 import { editionStream } from '../../src/domain/ids.js'
 import type { RecordedFact } from '../../src/domain/events.js'
+import { tokensOf } from '../../src/domain/prices.js'
 import { busyPolicies, interleavings, namedHistories } from '../support/arbitraries.js'
 import { CONVERSATION, Crash, createHarness, createScriptedSummarizer, createTroubledStore, type Harness, type TroubledStore } from '../support/harness.js'
 import { createEditor } from '../support/replays.js'
@@ -102,7 +103,7 @@ describe('laws of replaying', () => {
             throw error
           })
           if (done === undefined) continue
-          expect((await spending.spentOn(done.editionId)).tokens).toBeLessThanOrEqual(tokens)
+          expect(tokensOf(await spending.spentOn(done.editionId))).toBeLessThanOrEqual(tokens)
           expect(['done', 'bound']).toContain(done.ended)
           // The bound is no failure: nothing of it is recorded.
           expect((await factsOf(harness, done.editionId)).filter(({ type }) => type === 'CompactionFailed')).toEqual([])

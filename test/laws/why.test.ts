@@ -6,12 +6,14 @@ import { describe, expect, it } from '@jest/globals'
 import { either as E } from 'fp-ts'
 import fc from 'fast-check'
 import { revertEdition, undoCycles } from '../../src/application/put-back.js'
-import { toChatMessage, type MessageInput } from '../../src/domain/message.js'
+import { contextOf } from '../../src/domain/context.js'
+import { contentText, toChatMessage, type MessageInput } from '../../src/domain/message.js'
 import { busyPolicies, interleavings, namedHistories } from '../support/arbitraries.js'
 import { SMALL, talk } from '../support/conversations.js'
+import { editionHistory, editionSteps } from '../support/edition-history.js'
 import { CONVERSATION, createHarness, createScriptedSummarizer, type Harness, type ScriptedSummarizer } from '../support/harness.js'
 import { interleave } from '../support/interleave.js'
-import { batchesOf, counted, explained, leaves, makeEdition } from '../support/why.js'
+import { asked, batchesOf, counted, explained, leaves, makeEdition } from '../support/why.js'
 
 interface Bill {
   readonly promptTokens: number
@@ -108,6 +110,36 @@ describe('laws of the audit', () => {
     )
   })
 
+  it('stats name as sent what the contexts had, and as standing what stands, after any history: pins, late results, cycles undone, editions', async () => {
+    let shortened = 0
+    async function expectTrue(harness: Harness): Promise<void> {
+      const { total } = await counted(harness)
+      let sent = 0
+      for (const { revision, data } of await harness.factsOf('MessageAppended')) {
+        if (data.role !== 'assistant') continue
+        const context = contextOf(await harness.conversations.loadAt(CONVERSATION, revision - 1n))
+        if (E.isLeft(context)) continue
+        sent += context.right.tokens
+        if (context.right.shortened !== undefined) shortened += 1
+      }
+      const { cycles, messagesCompressed, batches } = await harness.conversations.load(CONVERSATION)
+      expect([total.tokensSent, total.cycles, total.messagesCompressed, total.batches]).toEqual([sent, cycles, messagesCompressed, batches.length])
+    }
+    await fc.assert(
+      fc.asyncProperty(busyPolicies, namedHistories(50), interleavings(30), async (policy, history, steps) => {
+        await expectTrue((await interleave(policy, history, steps)).harness)
+      }),
+      { numRuns: 30 },
+    )
+    expect(shortened).toBeGreaterThan(0)
+    await fc.assert(
+      fc.asyncProperty(editionSteps, async (steps) => {
+        await expectTrue(await editionHistory(steps, createHarness({ policy: { ...SMALL, modelMaxTokens: 3_200, contextBudget: 0.25 } })))
+      }),
+      { numRuns: 20 },
+    )
+  })
+
   it('what was bought stays bought when it is archived and pruned', async () => {
     const { summarizer, bills } = billing()
     const harness = createHarness({ policy: SMALL, summarizer })
@@ -199,5 +231,62 @@ describe('laws of the audit', () => {
       }),
       { numRuns: 25 },
     )
+  })
+
+  it('every line of every context as of any revision leads home or is named for what it is: pins, late results, shortened texts, both views', async () => {
+    const named = { message: 0, batch: 0, several: 0, view: 0, placeholder: 0, note: 0, shortened: 0 }
+
+    /** @param of whose line it is: a message's, the view's, or else of the context's own */
+    async function expectNamed(harness: Harness, line: string, of: 'message' | 'view' | 'own'): Promise<void> {
+      const answer = await asked(harness, { line })
+      if (E.isLeft(answer)) throw new Error(`${answer.left.kind}: ${JSON.stringify(line)}`)
+      const { right: explanation } = answer
+      const found = explanation.kind === 'shown-only' ? explanation.what : explanation.kind
+      named[found] += 1
+      // A few characters may stand anywhere.
+      if (line.length < 20) return
+      const home = ['message', 'batch', 'several']
+      expect({ message: home, view: [...home, 'view'], own: ['placeholder', 'note'] }[of]).toContain(found)
+    }
+
+    async function expectAllNamed(harness: Harness, picks: readonly number[]): Promise<void> {
+      const { revision: head } = await harness.conversations.load(CONVERSATION)
+      if (head < 0n) return
+      for (const pick of picks) {
+        const context = contextOf(await harness.conversations.loadAt(CONVERSATION, BigInt(pick) % (head + 1n)))
+        if (E.isLeft(context)) continue
+        const { messages, messageIds, viewAt, shortened } = context.right
+        named.shortened += shortened === undefined ? 0 : 1
+        const asked_ = new Set<string>()
+        for (const [at, message] of messages.entries()) {
+          const texts = [contentText(message.content), ...(message.tool_calls ?? []).map((call) => call.function?.arguments ?? '')]
+          for (const line of texts.flatMap((text) => text.split('\n')).filter((text) => text.trim() !== '')) {
+            if (asked_.has(line)) continue
+            asked_.add(line)
+            await expectNamed(harness, line, messageIds[at] !== undefined ? 'message' : at === viewAt ? 'view' : 'own')
+          }
+        }
+      }
+    }
+
+    const moments = fc.array(fc.nat(), { minLength: 3, maxLength: 3 })
+    const views = fc.constantFrom('clip-archive' as const, 'session-summary' as const)
+    await fc.assert(
+      fc.asyncProperty(busyPolicies, views, namedHistories(40), interleavings(20), moments, async (policy, view, history, steps, picks) => {
+        await expectAllNamed((await interleave({ ...policy, view }, history, steps)).harness, picks)
+      }),
+      { numRuns: 15 },
+    )
+    await fc.assert(
+      fc.asyncProperty(editionSteps, views, moments, async (steps, view, picks) => {
+        await expectAllNamed(await editionHistory(steps, createHarness({ policy: { ...SMALL, modelMaxTokens: 1_600, contextBudget: 0.4, view } })), picks)
+      }),
+      {
+        numRuns: 6,
+        // A message that an adopted edition had brought back leaves again when that is reverted.
+        examples: [[[{ do: 'compact-while', nth: 2, step: { do: 'adopt', edition: 'e1' } }, { do: 'adopt', edition: 'e1' }, { do: 'compact' }, { do: 'revert' }], 'clip-archive', [0, 0, 1_208_338_746]]],
+      },
+    )
+    for (const count of [named.message, named.batch, named.view, named.shortened]) expect(count).toBeGreaterThan(0)
   })
 })

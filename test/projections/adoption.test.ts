@@ -7,19 +7,14 @@ import { createMemoryClaims } from '../../src/adapters/memory/claims.js'
 import { factsFrom } from '../../src/application/verify.js'
 import type { RowCheck } from '../../src/ports/row-check.js'
 import { search } from '../../src/application/search.js'
-import type { Sql, Database } from '../../src/ports/sql.js'
+import type { Database } from '../../src/ports/sql.js'
 import type { RecordedFact } from '../../src/domain/events.js'
 import { createArchiveIndex } from '../../projections/archive-index/queries.js'
 import { findBatches } from '../../projections/clip-archive/queries.js'
 import { createRowCheck } from '../../projections/compare.js'
 import { editionById, editionIds, listEditions } from '../../projections/editions/queries.js'
-import { foldRows } from '../../projections/fold.js'
-import { archiveIndex } from '../../projections/archive-index/projection.js'
 import { clipArchive } from '../../projections/clip-archive/projection.js'
-import { editionsProjection } from '../../projections/editions/projection.js'
-import { liveMessages } from '../../projections/live-messages/projection.js'
 import { projections } from '../../projections/index.js'
-import type { Cell, Projection, Row } from '../../projections/projection.js'
 import { partitionOfStream } from '../../projections/partitions.js'
 import { rebuild } from '../../projections/rebuild.js'
 import { createProjectionRunner, type ProjectionRunner, type RunnerOptions } from '../../projections/runner.js'
@@ -30,6 +25,7 @@ import { say, SMALL, talk } from '../support/conversations.js'
 import { dropEdition, editionHistory, everyStep, madeEdition, projectedFacts, revert, tryToAdopt, undo } from '../support/edition-history.js'
 import { CONVERSATION, createHarness, type Harness } from '../support/harness.js'
 import { describeOnDatabases, rowsOf } from '../support/projections.js'
+import { expectedSeen, inOneStatement, inOneTransaction, startReading, type Reader, type Seen } from '../support/reading-rows.js'
 import { createEditor } from '../support/replays.js'
 import { rowDifferences } from '../support/row-differences.js'
 
@@ -38,68 +34,11 @@ test('an edition lies in the partition of its conversation', () => {
   expect(new Set(['a', 'b', 'c', 'd', 'e', 'f'].map((id) => partitionOfStream(`edition-e1-${id}`, 7))).size).toBeGreaterThan(1)
 })
 
-/** What a reader sees of the conversation in the read models, each with its own word for it. */
-interface Seen {
-  readonly revision: string
-  readonly live: string
-  readonly active: string
-  readonly view: string
-  readonly edition: string | null
-}
-
-const REVISION = `(select revision::text from conversations where conversation_id = '${CONVERSATION}') as revision`
-const LIVE = `(select coalesce(string_agg(message_id, ' ' order by revision), '') from live_messages where conversation_id = '${CONVERSATION}') as live`
-const ACTIVE = `(select coalesce(string_agg(batch_id, ' ' order by batch_id), '') from archive_batch_states where active and conversation_id = '${CONVERSATION}') as active`
-const VIEW = `(select coalesce(max(batch_ids), '') from clip_archive_views where conversation_id = '${CONVERSATION}') as view`
-const EDITION = `(select max(edition_id) from editions_in_force where conversation_id = '${CONVERSATION}') as edition`
-
-const inOneStatement = async (sql: Sql): Promise<Seen | undefined> => (await sql.query<Seen>(`select ${[REVISION, LIVE, ACTIVE, VIEW, EDITION].join(', ')}`))[0]
-
-/** By a question each, as a program asks them: of one moment, hence the isolation level. */
-const inOneTransaction = async (db: Database): Promise<Seen | undefined> =>
-  await db.transaction(async (sql) => {
-    await sql.script('set transaction isolation level repeatable read')
-    let seen: Partial<Seen> = {}
-    for (const part of [REVISION, LIVE, ACTIVE, VIEW, EDITION]) seen = { ...seen, ...(await sql.query<Partial<Seen>>(`select ${part}`))[0] }
-    const { revision, live = '', active = '', view = '', edition = null } = seen
-    return revision === undefined ? undefined : { revision, live, active, view, edition }
-  })
+/** What a reader saw of the conversation, each thing once. */
+const seenBy = async (reader: Reader): Promise<readonly Seen[]> => (await reader.stop()).seen.get(CONVERSATION) ?? []
 
 /** What a reader has to see as of a revision of the conversation. */
-function expectedAt(facts: readonly RecordedFact[], revision: bigint): Seen {
-  const at = facts.findIndex((fact) => fact.stream === `conversation-${CONVERSATION}` && fact.revision === revision)
-  const upTo = facts.slice(0, at + 1)
-  const rows = (projection: Projection, table: string): readonly Row[] => foldRows(projection, upTo).get(table) ?? []
-  const text = (cell: Cell | undefined): string | null => (typeof cell === 'string' ? cell : null)
-  const live = rows(liveMessages, 'live_messages').toSorted((a, b) => Number(a['revision']) - Number(b['revision']))
-  return {
-    revision: revision.toString(),
-    live: live.map((row) => String(row['message_id'])).join(' '),
-    active: rows(archiveIndex, 'archive_batch_states').flatMap((row) => (row['active'] === true ? [String(row['batch_id'])] : [])).toSorted().join(' '),
-    view: text(rows(clipArchive, 'clip_archive_views')[0]?.['batch_ids']) ?? '',
-    edition: text(rows(editionsProjection, 'editions_in_force')[0]?.['edition_id']),
-  }
-}
-
-/** Reads until it is told to stop, and keeps what it saw, each thing once. */
-function startReading(read: () => Promise<Seen | undefined>): { stop(): Promise<readonly Seen[]> } {
-  const over = new AbortController()
-  const seen = new Map<string, Seen>()
-  const reading = (async () => {
-    while (!over.signal.aborted) {
-      const now = await read()
-      if (now !== undefined && now.revision !== null) seen.set(JSON.stringify(now), now)
-      await new Promise(setImmediate)
-    }
-  })()
-  return {
-    async stop() {
-      over.abort()
-      await reading
-      return [...seen.values()]
-    },
-  }
-}
+const expectedAt = (facts: readonly RecordedFact[], revision: string): Seen | undefined => expectedSeen(facts, CONVERSATION, new Set([revision])).get(revision)
 
 describeOnDatabases('adoption', (database) => {
   let db: Database
@@ -141,18 +80,14 @@ describeOnDatabases('adoption', (database) => {
     return steps
   }
 
-  async function expectNoMixture(readers: readonly { stop(): Promise<readonly Seen[]> }[]): Promise<void> {
+  async function expectNoMixture(readers: readonly Reader[]): Promise<void> {
     const facts = await projectedFacts(harness.store, CONVERSATION)
     const takeovers = facts.flatMap((fact) => (fact.type === 'EditionAdopted' || fact.type === 'EditionReverted' || fact.type === 'CycleUndone' ? [fact.revision] : []))
     expect(takeovers.length).toBeGreaterThan(5)
-    const known = new Map<bigint, Seen>()
     for (const reader of readers) {
-      const seen = await reader.stop()
-      for (const one of seen) {
-        const revision = BigInt(one.revision)
-        if (!known.has(revision)) known.set(revision, expectedAt(facts, revision))
-        expect(one).toEqual(known.get(revision))
-      }
+      const seen = await seenBy(reader)
+      const expected = expectedSeen(facts, CONVERSATION, new Set(seen.map(({ revision }) => revision)))
+      for (const one of seen) expect(one).toEqual(expected.get(one.revision))
       // It did look while things changed, and saw both before and after.
       expect(new Set(seen.map(({ edition }) => edition)).size).toBeGreaterThan(1)
       expect(seen.length).toBeGreaterThan(4)
@@ -163,7 +98,7 @@ describeOnDatabases('adoption', (database) => {
     const kept = runner({ partitions, intervalMs: 1, batchSize: 40 })
     await kept.catchUp()
     kept.start()
-    const readers = [startReading(() => inOneStatement(db)), startReading(() => inOneTransaction(db))]
+    const readers = [startReading(db, [CONVERSATION], inOneStatement), startReading(db, [CONVERSATION], inOneTransaction)]
     await takeOvers(() => caughtUp(kept), async (step) => {
       if (step % 4 === 1) await rebuild(source(), 'all', { batchSize: 60 })
     })
@@ -178,7 +113,7 @@ describeOnDatabases('adoption', (database) => {
     await runner({ partitions: 3 }).catchUp()
     const worker = startProjectionWorker({ ...source(), partitions: 3, intervalMs: 1, claims: createMemoryClaims({ now: () => new Date(), newId: () => 'unused' }), owner: 'the only one' })
     const watch = runner()
-    const readers = [startReading(() => inOneStatement(db)), startReading(() => inOneTransaction(db))]
+    const readers = [startReading(db, [CONVERSATION], inOneStatement), startReading(db, [CONVERSATION], inOneTransaction)]
     await takeOvers(() => caughtUp(watch))
     expect(worker.state().kind).toBe('working')
     await expectNoMixture(readers)
@@ -193,13 +128,13 @@ describeOnDatabases('adoption', (database) => {
     for (const [at, name] of ['archive-index', 'live-messages', 'clip-archive', 'archive-index'].entries()) {
       // The log has it when the rebuild begins, and the other rows have not.
       expect(await (at % 2 === 0 ? tryToAdopt(harness, 'e1') : revert(harness))).toBe(true)
-      const reader = startReading(() => inOneStatement(db))
+      const reader = startReading(db, [CONVERSATION], inOneStatement)
       await rebuild(source(), [name], { batchSize: 25 })
       const facts = await projectedFacts(harness.store, CONVERSATION)
-      for (const one of [...(await reader.stop()), await inOneStatement(db)]) expect(one).toEqual(expectedAt(facts, BigInt(one?.revision ?? -1)))
-      expect((await inOneStatement(db))?.edition).toBe(at % 2 === 0 ? null : 'e1')
+      for (const one of [...(await seenBy(reader)), await inOneStatement(db, CONVERSATION)]) expect(one).toEqual(expectedAt(facts, one?.revision ?? ''))
+      expect((await inOneStatement(db, CONVERSATION))?.edition).toBe(at % 2 === 0 ? null : 'e1')
       await kept.catchUp()
-      expect((await inOneStatement(db))?.edition).toBe(at % 2 === 0 ? 'e1' : null)
+      expect((await inOneStatement(db, CONVERSATION))?.edition).toBe(at % 2 === 0 ? 'e1' : null)
     }
     await kept.catchUp()
     const live = await all()
@@ -229,12 +164,12 @@ describeOnDatabases('adoption', (database) => {
       },
     }
     await expect(runner({ partitions: 4, db: broken, batchSize: 1_000 }).catchUp()).rejects.toThrow('the connection broke')
-    expect((await inOneStatement(db))?.edition).toBeNull()
-    const reader = startReading(() => inOneStatement(db))
+    expect((await inOneStatement(db, CONVERSATION))?.edition).toBeNull()
+    const reader = startReading(db, [CONVERSATION], inOneStatement)
     await runner({ partitions: 3 }).catchUp()
     const facts = await projectedFacts(harness.store, CONVERSATION)
-    for (const one of await reader.stop()) expect(one).toEqual(expectedAt(facts, BigInt(one.revision)))
-    expect((await inOneStatement(db))?.edition).toBe('e1')
+    for (const one of await seenBy(reader)) expect(one).toEqual(expectedAt(facts, one.revision))
+    expect((await inOneStatement(db, CONVERSATION))?.edition).toBe('e1')
   })
 
   test('after any of it the rows are those of a rebuild, those that the facts make, and what the program itself loads', async () => {

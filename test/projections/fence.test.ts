@@ -106,7 +106,7 @@ describeOnDatabases('fence', (database) => {
     const there = await store.eventAt(mine?.position ?? -1n)
     const other = runner()
     await expect(other.catchUp()).rejects.toThrow(
-      `archive-index was made from another log: it has applied event ${mine?.id ?? ''} at position ${String(mine?.position)}, and this log has event ${there?.id ?? ''} there; give the address`,
+      `archive-index was made from another log, or this one was changed: it has applied event ${mine?.id ?? ''} at position ${String(mine?.position)}, and this log has event ${there?.id ?? ''} there; \`context-ledger verify\` tells`,
     )
     expect(await createProjectionWatch({ db, store, projections }).status()).toMatchObject(projections.map(() => ({ state: 'stopped', position: BigInt(everyFact.length - 1) })))
     // The right address: as if nothing had been.

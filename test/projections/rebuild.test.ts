@@ -48,6 +48,18 @@ describeOnDatabases('rebuild', (database) => {
   const generations = async (): Promise<unknown[]> =>
     await db.query('select distinct generation, state from projection_checkpoints order by generation')
 
+  test('where only the checkpoints were lost, the rows are made anew, by whoever comes first', async () => {
+    await record(store, 'a', longStory(40))
+    await createProjectionRunner(source()).catchUp()
+    const before = await all()
+    await db.query('delete from projection_checkpoints')
+    await createProjectionRunner(source()).catchUp()
+    expect(await all()).toEqual(before)
+    await db.query('delete from projection_checkpoints')
+    await rebuild(source(), 'all')
+    expect(await all()).toEqual(before)
+  })
+
   test('the old tables are gone afterwards, and progress ends at its total', async () => {
     await record(store, 'a', longStory(100))
     await createProjectionRunner(source()).catchUp()

@@ -8,7 +8,7 @@ import { conversationStream } from '../../src/domain/ids.js'
 import { projections } from '../../projections/index.js'
 import { rebuild } from '../../projections/rebuild.js'
 import { createProjectionRunner } from '../../projections/runner.js'
-import { createProjectionWatch, type ProjectionWatch } from '../../projections/watch.js'
+import { createProjectionWatch, PROJECTIONS_CLAIM, type ProjectionWatch } from '../../projections/watch.js'
 import { appended as message, decodeStored, eventsFor } from '../support/builders.js'
 import { startChild, type Child } from '../support/child.js'
 import { everyFact } from '../support/conversation-story.js'
@@ -49,34 +49,32 @@ describeOnServer('processes that keep the read models', () => {
   }
   const rows = async (): Promise<unknown> => await Promise.all(projections.map((projection) => rowsOf(db, projection)))
 
-  test('when the working one is killed, the next has taken over within five seconds', async () => {
+  test('when the working one is killed, the next takes over by itself', async () => {
     const first = start('first', 2)
     await says(first, 'working')
     const second = start('second', 2)
     await says(second, 'standing-by')
     await record(store, 'a', everyFact)
     await shows()
-    const killedAt = performance.now()
     await first.kill()
     const { position } = await appended(store, conversationStream('b'), eventsFor(conversationStream('b'), everyFact).events)
-    expect(await watch.waitFor(position, 5_000)).toBe(true)
-    expect(performance.now() - killedAt).toBeLessThan(5_000)
+    // Its claim lasts three seconds; how long it takes is measured by the benchmark `workers`.
+    expect(await watch.waitFor(position, 30_000)).toBe(true)
     expect((await watch.status()).every(({ holder }) => holder === 'second')).toBe(true)
     const live = await rows()
     await createProjectionRunner({ db, store, decode: decodeStored, projections }).rebuild('all')
     expect(await rows()).toEqual(live)
   })
 
-  test('one that is told to end lets the next take over at once', async () => {
+  test('one that is told to end gives its claim back before it is gone, so that the next need not wait for it', async () => {
     const first = start('first')
     await says(first, 'working')
     const second = start('second')
     await says(second, 'standing-by')
     first.say('end')
     await says(first, 'ended')
-    const endedAt = performance.now()
+    expect((await createPostgresClaims(db).holder(PROJECTIONS_CLAIM))?.owner).not.toBe('first')
     await says(second, 'working')
-    expect(performance.now() - endedAt).toBeLessThan(2_000)
   })
 
   test('one that stood still, in the middle of a transaction too, and wakes up later writes nothing', async () => {
@@ -96,10 +94,8 @@ describeOnServer('processes that keep the read models', () => {
       for (let place = 0; !over.signal.aborted; place += 1) await record(store, `c${String(place)}`, everyFact)
     })()
     await appendedSome()
-    const stoppedAt = performance.now()
     process.kill(first.pid, 'SIGSTOP')
     await says(second, 'working')
-    expect(performance.now() - stoppedAt).toBeLessThan(8_000)
     const [{ now } = { now: '' }] = await db.query<{ now: string }>('select clock_timestamp()::text as now')
     const sessions = await db.query<{ pid: number }>('select distinct pid from writers')
     process.kill(first.pid, 'SIGCONT')

@@ -3,17 +3,15 @@
  * no message, and buys no recorded summary again. `CONTEXT_LEDGER_TEST_KILLS` says how often (default 3).
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { spawn } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { openLedger } from '../../src/index.js'
+import { startCli } from '../support/cli.js'
 import { startOpenAiStub, stubAnswers, type OpenAiStub } from '../support/openai-stub.js'
 
 const KILLS = Number(process.env['CONTEXT_LEDGER_TEST_KILLS'] ?? 3)
 const MESSAGES = 60 * KILLS + 240
-const CLI = fileURLToPath(new URL('../../src/entrypoints/cli.ts', import.meta.url))
 
 let folder: string
 let stub: OpenAiStub
@@ -30,7 +28,7 @@ afterAll(async () => {
 /** Runs the import to its end, or until it is killed. */
 async function runImport(file: string, killAfterMs?: number): Promise<{ code: number | null; output: string }> {
   const words = ['import', file, '--store', join(folder, 'ledger'), '--model-max-tokens', '1200', '--chunk-size', '6', '--chunk-min-tokens', '0', '--summarizer', 'openai', '--model', 'stub-1', '--base-url', stub.baseUrl, '--api-key', 'test']
-  const child = spawn(process.execPath, ['--import', 'tsx', CLI, ...words], { stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = startCli(words)
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (text: Buffer) => { output += text.toString() })
   const timer = killAfterMs === undefined ? undefined : setTimeout(() => child.kill('SIGKILL'), killAfterMs)
@@ -48,7 +46,7 @@ describe('an import that is killed', () => {
     let killed = 0
     const codes: (number | null)[] = []
     for (let kill = 0; kill < KILLS; kill += 1) {
-      const { code } = await runImport(file, 1_000 + Math.random() * 3_000)
+      const { code } = await runImport(file, 500 + Math.random() * 1_500)
       if (code === null) killed += 1
       codes.push(code)
     }

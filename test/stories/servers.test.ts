@@ -1,29 +1,28 @@
 /**
  * The whole house on servers: a KurrentDB for the log, a Postgres for the rest, eight clients that import at once, one process that keeps the
  * read models and two that compact, each of the three killed (-9) and started again and again.
- * `CONTEXT_LEDGER_TEST_KILLS` says how often each is killed (default 2). `CONTEXT_LEDGER_TEST_IMPORTS` names a folder of conversations to import (by
+ * `CONTEXT_LEDGER_TEST_KILLS` says how often each is killed (default 2). `CONTEXT_LEDGER_DATA` names a folder of conversations to import (by
  * default, short ones are made up); the log is a KurrentDB of the tests, or the one that `CONTEXT_LEDGER_TEST_KURRENTDB` names.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { spawn, type ChildProcess } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { openPostgres } from '../../src/adapters/postgres/sql.js'
 import { createPostgresWorkQueue } from '../../src/adapters/postgres/work-queue.js'
 import { openLedger, type Ledger } from '../../src/index.js'
 import type { Database } from '../../src/ports/sql.js'
-import { environment } from '../support/cli.js'
+import { startCli } from '../support/cli.js'
 import { until } from '../support/hand-clock.js'
 import { startWireServerProcess, type WireServerProcess } from '../support/kurrentdb/wire-server-process.js'
 import { startOpenAiStub, stubAnswers, type OpenAiStub } from '../support/openai-stub.js'
 import { createTestDatabase, testServer } from '../support/postgres.js'
 
 const KILLS = Number(process.env['CONTEXT_LEDGER_TEST_KILLS'] ?? 2)
-const IMPORTS = process.env['CONTEXT_LEDGER_TEST_IMPORTS']
+const IMPORTS = process.env['CONTEXT_LEDGER_DATA']
 const CLIENTS = 8
-const CLI = resolve('src', 'entrypoints', 'cli.ts')
 
 // Without a Postgres server it is counted as skipped.
 const describeOnServer = testServer === '' ? describe.skip : describe
@@ -45,7 +44,7 @@ describeOnServer('on servers', () => {
   let db: Database
   let stub: OpenAiStub
   let ledger: Ledger
-  let env: NodeJS.ProcessEnv
+  let env: Readonly<Record<string, string>>
   const children = new Set<ChildProcess>()
 
   beforeAll(async () => {
@@ -55,7 +54,7 @@ describeOnServer('on servers', () => {
     database = await createTestDatabase()
     stub = await startOpenAiStub(stubAnswers.text('Some steps were done, and none failed.'))
     const store = real ?? server?.connectionString ?? ''
-    env = environment({ CONTEXT_LEDGER_STORE: store, CONTEXT_LEDGER_DATABASE: database.address, CONTEXT_LEDGER_WORKERS: 'elsewhere', CI: 'true' })
+    env = { CONTEXT_LEDGER_STORE: store, CONTEXT_LEDGER_DATABASE: database.address, CONTEXT_LEDGER_WORKERS: 'elsewhere', CI: 'true' }
     ledger = await openLedger({ store, database: database.address, workers: 'elsewhere' })
     db = await openPostgres(database.address)
   }, 60_000)
@@ -70,7 +69,7 @@ describeOnServer('on servers', () => {
   }, 60_000)
 
   function start(words: readonly string[]): { child: ChildProcess; ended: Promise<unknown[]>; said: () => string } {
-    const child = spawn(process.execPath, ['--import', 'tsx', CLI, ...words], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+    const child = startCli(words, { env })
     children.add(child)
     let text = ''
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (part) => { text += String(part) })

@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { createManifestFile, createKeyFile, openManifestFile, readPrivateKey } from '../../src/entrypoints/compose.js'
 import { createScriptedLanguageModel } from '../../src/adapters/scripted/language-model.js'
 import type { Ledger, Manifest, Problem } from '../../src/index.js'
+import type { StreamHead } from '../../src/ports/manifest.js'
 import type { Database } from '../../src/ports/sql.js'
 import { createFoldInSummarizer } from '../../src/summarizers/index.js'
 import { attack, ledgerOn, type Attacker } from '../support/ledger-on-database.js'
@@ -76,6 +77,11 @@ describe('what somebody does who can write the database is found', () => {
     return problems
   }
   const revisionsOf = async (type: string): Promise<string[]> => (await db.query<{ revision: string }>('select revision from events where stream = $1 and type = $2 order by revision', [STREAM, type])).map(({ revision }) => revision)
+  /** Two events of a stream, each where the other stood in the log; a position is free only while nobody has it. */
+  const swapPositions = async (stream: string, one: number, other: number): Promise<void> => {
+    const [first, second] = (await db.query<{ position: string }>('select position from events where stream = $1 and revision in ($2, $3) order by revision', [stream, one, other])).map(({ position }) => position)
+    for (const [revision, position] of [[one, '-100'], [other, first], [one, second]]) await attacker.run('update events set position = $3 where stream = $1 and revision = $2', [stream, revision, position])
+  }
   const afterwards = async (work: () => Promise<void>): Promise<void> => {
     try {
       await work()
@@ -110,11 +116,37 @@ describe('what somebody does who can write the database is found', () => {
     })
   })
 
+  it('the store’s count of a stream removed', async () => {
+    await afterwards(async () => {
+      await attacker.run('delete from streams where stream = $1', [STREAM])
+      const problems = await found()
+      expect(where(problems)).toEqual([`order ${STREAM} -1`])
+      expect(problems[0]?.detail).toContain('the store says that the stream ends at revision -1')
+    })
+  })
+
   it('two swapped', async () => {
     await afterwards(async () => {
       await attacker.run('update events set revision = -revision where stream = $1 and revision in (5, 6)', [STREAM])
       await attacker.run('update events set revision = 11 + revision where stream = $1 and revision in (-5, -6)', [STREAM])
       expect(where(await found())).toEqual(expect.arrayContaining([`hash ${STREAM} 5`, `hash ${STREAM} 6`]))
+    })
+  })
+
+  it('two swapped in the order of the log, where who reads a stream by its revisions does not notice', async () => {
+    await afterwards(async () => {
+      await swapPositions(STREAM, 5, 6)
+      expect(where(await found())).toEqual([`order ${STREAM} 6`])
+    })
+  })
+
+  it('every event of a conversation removed, and the store not told', async () => {
+    await afterwards(async () => {
+      await attacker.run('delete from events where stream = $1', [STREAM])
+      const problems = await found()
+      expect(where(problems)).toEqual([`order ${STREAM} -1`])
+      expect(problems[0]?.detail).toContain('the facts from 0 on are missing')
+      expect(where(await found(VICTIM))).toEqual([`order ${STREAM} -1`])
     })
   })
 
@@ -173,6 +205,67 @@ describe('what somebody does who can write the database is found', () => {
     })
   })
 
+  describe('of the newest event, which stops the read models: the facts are proved all the same', () => {
+    const NEWEST = 'conversation-newest'
+    const newest = 'where position = (select max(position) from events)'
+    const told = 'update streams set revision = revision - 1 where stream = $1'
+    const lowered = 'update log_head set position = position - 1'
+    const unknown = `insert into events select position + 1, revision + 1, gen_random_uuid(), stream, 'NobodyKnows', data, metadata from events ${newest}`
+
+    beforeAll(async () => {
+      for (const content of ['One.', 'Two.', 'Three.']) await ledger.append('newest', { role: 'user', content })
+      await ledger.projections.rebuild('all')
+      attacker = await attack(db)
+    })
+
+    it.each([
+      ['removed', [`delete from events ${newest}`], [`order ${NEWEST} -1`]],
+      ['removed, and the store told of it but for the end of the log', [`delete from events ${newest}`, told], [`order ${NEWEST} 2`]],
+      ['with another id', [`update events set id = gen_random_uuid() ${newest}`], [`hash ${NEWEST} 3`, `id ${NEWEST} 3`]],
+      ['behind what the store says is the end of the log', [lowered], [`order ${NEWEST} 3`]],
+      ['cut off wherever the store counts it: nothing but the rows and a manifest tell', [`delete from events ${newest}`, told, lowered], []],
+      ['followed by one of a type that nobody knows', [unknown, 'update streams set revision = revision + 1 where stream = $1', 'update log_head set position = position + 1'], [`readable ${NEWEST} 4`]],
+      ['as it was, and the read models’ mark of it another', [`update projection_checkpoints set event_id = 'of another log'`], []],
+      ['as it was, and the read models’ place behind it', ['update projection_checkpoints set position = position + 1000, event_position = event_position + 1000'], []],
+    ] as const)('%s', async (_what, statements, said) => {
+      await afterwards(async () => {
+        for (const statement of statements) await attacker.run(statement, statement.includes('$1') ? [NEWEST] : [])
+        // Who opens the ledger now looks whether its rows are of this log.
+        const later = await ledgerOn(db, { onProblem: () => undefined })
+        expect(where((await later.verify()).problems)).toEqual(expect.arrayContaining([...said]))
+        for (const id of [undefined, 'newest']) {
+          const { ok, problems } = await later.verify(id)
+          expect(ok).toBe(false)
+          const rows = problems.filter(({ rule }) => rule === 'rows').map(({ detail }) => detail)
+          expect(rows).toEqual(expect.arrayContaining(['archive-index', 'live-messages', 'clip-archive', 'editions'].map((name) => expect.stringMatching(new RegExp(`^${name} .*(?:another log|NobodyKnows)`, 'u')))))
+          expect(rows.join('\n')).not.toContain('anew')
+        }
+        await later.close()
+      })
+    })
+
+    it('two swapped in the order of the log', async () => {
+      await afterwards(async () => {
+        await swapPositions(NEWEST, 2, 3)
+        const later = await ledgerOn(db, { onProblem: () => undefined })
+        expect(where((await later.verify('newest')).problems)).toContain(`order ${NEWEST} 3`)
+        await later.close()
+      })
+    })
+
+    it('cut off wherever the store counts it is in the manifest, whatever the rows say', async () => {
+      const { header, heads } = { header: { ledger: 'x', origin: (await ledger.identity()).origin ?? { stream: '', id: '' }, takenAt: '2026-01-02T03:04:05.000Z' }, heads: [] as StreamHead[] }
+      await ledger.verify(undefined, { onStream: async (head) => { heads.push(head) } })
+      const manifest = { header, heads: async function* () { yield* heads } }
+      await afterwards(async () => {
+        for (const statement of [`delete from events ${newest}`, told, lowered]) await attacker.run(statement, statement === told ? [NEWEST] : [])
+        const later = await ledgerOn(db, { onProblem: () => undefined })
+        for (const id of [undefined, 'newest']) expect(where((await later.verify(id, { against: manifest })).problems)).toContain(`manifest ${NEWEST} 3`)
+        await later.close()
+      })
+    })
+  })
+
   describe('a chain that was computed anew, or cut, by the manifest alone', () => {
     const file = (): string => join(folder, 'ledger.manifest')
     const key = (): string => join(folder, 'operator.pem')
@@ -198,8 +291,9 @@ describe('what somebody does who can write the database is found', () => {
 
     it('the last message changed, the chain computed anew, the rows rebuilt', async () => {
       await afterwards(async () => {
-        const last = (await revisionsOf('MessageAppended')).at(-1) ?? ''
-        await attacker.run(`update events set data = regexp_replace(data, '[a-z.](","createdAt")', 'Z\\1') where stream = $1 and revision = $2`, [STREAM, last])
+        // The last character of what it says, as long as before; a character that is escaped is two.
+        const content = String.raw`("content":"(?:[^"\\]|\\.)*)[A-Za-z.!?]"`
+        await attacker.run(`update events set data = regexp_replace(data, $2, '\\1Z"') where stream = $1 and revision = (select max(revision) from events where stream = $1 and type = 'MessageAppended' and data ~ $2)`, [STREAM, content])
         await attacker.rechain(STREAM)
         await ledger.projections.rebuild('all')
         expect(await found()).toEqual([])
@@ -227,6 +321,13 @@ describe('what somebody does who can write the database is found', () => {
         await ledger.projections.rebuild('all')
         const { problems } = await ledger.verify(undefined, { against: manifest })
         expect(problems).toEqual([expect.objectContaining({ stream: STREAM, rule: 'manifest', detail: expect.stringContaining('the stream is gone') })])
+        expect((await ledger.verify(VICTIM, { against: manifest })).problems).toEqual(problems)
+        await expect(ledger.verify(VICTIM)).rejects.toThrow('there is no conversation')
+      })
+      await afterwards(async () => {
+        await attacker.run('delete from events where stream = $1', [STREAM])
+        const { problems } = await ledger.verify(undefined, { against: manifest })
+        expect(problems.find(({ rule }) => rule === 'manifest')).toMatchObject({ stream: STREAM, detail: expect.stringContaining('the stream is gone') })
       })
     })
 

@@ -2,7 +2,7 @@
  * An auditor comes later: conversations are imported into a folder, message by message under two windows, and what the library returned at
  * random moments is kept as text. When all is over and the ledger was closed, each context as of then is the same byte for byte: by
  * revision, by time where no later fact has the same, and on the command line.
- * `CONTEXT_LEDGER_TEST_IMPORTS` names a folder of conversations (by default one short one); what was compared is told on standard error.
+ * `CONTEXT_LEDGER_DATA` names a folder of conversations (by default one short one); what was compared is told on standard error.
  */
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
@@ -14,7 +14,7 @@ import { jsonAs } from '../support/json.js'
 
 jest.setTimeout(3_600_000)
 
-const IMPORTS = process.env['CONTEXT_LEDGER_TEST_IMPORTS']
+const IMPORTS = process.env['CONTEXT_LEDGER_DATA']
 const SAMPLE = 'examples/sample-conversation.jsonl'
 // The sample is too short to fill the windows that the conversations of a folder fill.
 const WINDOWS = IMPORTS === undefined ? [1_500, 4_000] : [8_000, 32_000]

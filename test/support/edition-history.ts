@@ -49,22 +49,35 @@ export async function dropEdition(harness: Harness, editionId: string): Promise<
   await edition.handle(CONVERSATION, [{ type: 'DropEdition' }], BY)
 }
 
+/** What may happen at any time, and also while a summary is made. */
+type QuickStep = { readonly do: 'adopt'; readonly edition: string } | { readonly do: 'undo'; readonly count: number } | { readonly do: 'revert' | 'pin' }
+
 export type EditionStep =
+  | QuickStep
   | { readonly do: 'append'; readonly count: number }
-  | { readonly do: 'make' | 'adopt' | 'drop'; readonly edition: string }
-  | { readonly do: 'undo'; readonly count: number }
-  | { readonly do: 'compact' | 'revert' | 'pin' }
+  | { readonly do: 'make'; readonly edition: string }
+  | { readonly do: 'drop'; readonly edition: string }
+  | { readonly do: 'compact' }
+  /** A cycle, and what happens while one of its summaries is made. */
+  | { readonly do: 'compact-while'; readonly nth: number; readonly step: QuickStep }
 
 const edition = fc.constantFrom('e1', 'e2')
+
+const quickStep: fc.Arbitrary<QuickStep> = fc.oneof(
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('adopt' as const), edition }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('undo' as const), count: fc.integer({ min: 1, max: 3 }) }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constantFrom('revert' as const, 'revert' as const, 'pin' as const) }) },
+)
 
 /** Histories in which editions are begun, made further, adopted, put back and dropped, cycles undone, and messages come between. */
 export const editionSteps: fc.Arbitrary<readonly EditionStep[]> = fc
   .array(
     fc.oneof(
       { weight: 4, arbitrary: fc.record({ do: fc.constant('append' as const), count: fc.integer({ min: 1, max: 12 }) }) },
-      { weight: 3, arbitrary: fc.record({ do: fc.constantFrom('make' as const, 'adopt' as const, 'adopt' as const, 'drop' as const), edition }) },
-      { weight: 2, arbitrary: fc.record({ do: fc.constant('undo' as const), count: fc.integer({ min: 1, max: 3 }) }) },
-      { weight: 3, arbitrary: fc.record({ do: fc.constantFrom('compact' as const, 'revert' as const, 'revert' as const, 'pin' as const) }) },
+      { weight: 2, arbitrary: fc.oneof(fc.record({ do: fc.constant('make' as const), edition }), fc.record({ do: fc.constant('drop' as const), edition })) },
+      { weight: 1, arbitrary: fc.record({ do: fc.constant('compact' as const) }) },
+      { weight: 5, arbitrary: quickStep },
+      { weight: 2, arbitrary: fc.record({ do: fc.constant('compact-while' as const), nth: fc.integer({ min: 1, max: 4 }), step: quickStep }) },
     ),
     { minLength: 4, maxLength: 12 },
   )
@@ -86,16 +99,29 @@ export async function editionHistory(steps: readonly EditionStep[], harness = cr
       said += 1
     }
   }
+  async function quickly(step: QuickStep): Promise<void> {
+    if (step.do === 'pin') await harness.pin(`m${String(said - 2)}`)
+    else if (step.do === 'adopt') await tryToAdopt(harness, step.edition, step.edition === 'e1' ? OTHER : { ...OTHER, chunkSize: 4 })
+    else if (step.do === 'undo') await undo(harness, step.count)
+    else await revert(harness)
+  }
+  async function compactWhile(nth: number, step: QuickStep): Promise<void> {
+    const at = harness.summarizer.calls.length + nth
+    harness.summarizer.answer = async (_prepared, call) => {
+      if (call === at) await quickly(step)
+      return undefined
+    }
+    await harness.compact('force')
+    harness.summarizer.answer = () => undefined
+  }
   await append(30)
   for (const step of steps) {
     if (step.do === 'append') await append(step.count)
     else if (step.do === 'compact') await harness.compact('force')
-    else if (step.do === 'pin') await harness.pin(`m${String(said - 2)}`)
+    else if (step.do === 'compact-while') await compactWhile(step.nth, step.step)
     else if (step.do === 'make') await madeEdition(harness, step.edition)
-    else if (step.do === 'adopt') await tryToAdopt(harness, step.edition, step.edition === 'e1' ? OTHER : { ...OTHER, chunkSize: 4 })
     else if (step.do === 'drop') await dropEdition(harness, step.edition)
-    else if (step.do === 'undo') await undo(harness, step.count)
-    else await revert(harness)
+    else await quickly(step)
     await after()
   }
   return harness

@@ -36,6 +36,9 @@ export function createTestClock(name = 'clock'): Clock {
   return { now: () => new Date(Date.UTC(2026, 0, 1) + 1_000 * asked++), newId: () => uuidOf(name, String(ids++)) }
 }
 
+/** Now, for who asks of instants that the test's clock has not come to. */
+export const NO_INSTANT_TO_COME = new Date(Date.UTC(2200, 0, 1))
+
 // --- The summarizer ---
 
 /** What a call comes to: a text of its own, a failure by its kind, or something thrown. Undefined: the usual text. */
@@ -114,7 +117,7 @@ export interface TroubledStore extends EventStore {
   reads: number
 }
 
-const MOST_APPENDS = 50_000
+const MOST_APPENDS = 10_000
 
 const unknown: E.Either<AppendFailure, Appended> = E.left({ kind: 'StoreUnavailable', detail: 'scripted' })
 

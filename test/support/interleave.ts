@@ -123,10 +123,11 @@ async function play(run: Run, step: Step, waiting: MessageInput[]): Promise<void
   }
 }
 
-/** Plays it, and the rest of the history behind it; `check` looks after each step. */
+/** Plays it, and the rest of the history behind it; `check` looks after each step. What has not gone wrong by the end does not any more. */
 export async function interleave(policy: PolicySettings, history: readonly MessageInput[], steps: readonly Step[], check: Check = () => undefined, first = createHarness({ policy })): Promise<Played> {
   const run: Run = { harness: first, appended: [], crashes: 0, rivals: 0 }
   const waiting = [...history]
+  const { answer } = first.summarizer
   const look = async (): Promise<void> => {
     const context = contextOf(await run.harness.conversations.load(CONVERSATION))
     await check(run.harness, E.isLeft(context) ? undefined : context.right)
@@ -141,6 +142,8 @@ export async function interleave(policy: PolicySettings, history: readonly Messa
     await play(run, { step: 'compact', mode: 'due' }, waiting)
     await look()
   }
+  run.harness.summarizer.answer = answer
+  run.harness.store.beforeAppend = undefined
   return { harness: run.harness, appended: run.appended, crashes: run.crashes }
 }
 

@@ -15,7 +15,7 @@ import type { Summarizer } from '../../src/ports/summarizer.js'
 import { createExtractiveSummarizer } from '../../src/summarizers/index.js'
 import { projectionsFor } from '../../projections/index.js'
 
-export async function ledgerOn(db: Database, options: { readonly policy?: PolicySettings; readonly summarizer?: Summarizer } = {}): Promise<Ledger> {
+export async function ledgerOn(db: Database, options: { readonly policy?: PolicySettings; readonly summarizer?: Summarizer; readonly onProblem?: (problem: unknown) => void } = {}): Promise<Ledger> {
   await migrateLog(db)
   const store = createPostgresEventStore(db)
   return createLedger({
@@ -27,6 +27,7 @@ export async function ledgerOn(db: Database, options: { readonly policy?: Policy
     ahead: true,
     workers: 'inside',
     claims: createMemoryClaims(systemClock),
+    checkRowsApart: undefined,
     spending: createPostgresSpending(db),
     queue: createMemoryWorkQueue(systemClock),
     summarizer: options.summarizer ?? createExtractiveSummarizer(),
@@ -35,9 +36,10 @@ export async function ledgerOn(db: Database, options: { readonly policy?: Policy
     embedding: undefined,
     prices: {},
     policy: options.policy,
+    estimator: undefined,
     actor: 'test',
     clock: systemClock,
-    onProblem: (problem) => { throw problem instanceof Error ? problem : new Error(JSON.stringify(problem)) },
+    onProblem: options.onProblem ?? ((problem) => { throw problem instanceof Error ? problem : new Error(JSON.stringify(problem)) }),
     close: () => Promise.resolve(),
   })
 }
@@ -57,12 +59,12 @@ export interface Attacker {
   run(statement: string, values?: readonly unknown[]): Promise<void>
   /** Computes every hash of a stream anew, so that its chain holds. */
   rechain(stream: string): Promise<void>
-  /** Puts every event of the log back as it was when the attack began. */
+  /** Puts the log back as it was when the attack began. */
   undo(): Promise<void>
 }
 
 export async function attack(db: Database): Promise<Attacker> {
-  await db.script('alter table events disable trigger events_are_kept; drop table if exists events_before; create table events_before as select * from events; drop table if exists streams_before; create table streams_before as select * from streams')
+  await db.script('alter table events disable trigger events_are_kept; drop table if exists events_before; create table events_before as select * from events; drop table if exists streams_before; create table streams_before as select * from streams; drop table if exists head_before; create table head_before as select * from log_head')
   return {
     run: async (statement, values = []) => { await db.query(statement, values) },
     async rechain(stream) {
@@ -76,6 +78,6 @@ export async function attack(db: Database): Promise<Attacker> {
         previousHash = hash
       }
     },
-    undo: async () => { await db.script('delete from events; insert into events select * from events_before; delete from streams; insert into streams select * from streams_before') },
+    undo: async () => { await db.script('delete from events; insert into events select * from events_before; delete from streams; insert into streams select * from streams_before; update log_head set position = (select position from head_before)') },
   }
 }

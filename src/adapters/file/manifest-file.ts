@@ -11,7 +11,8 @@ import { createInterface } from 'node:readline'
 import { z } from 'zod'
 import { canonicalJson } from '../../domain/hash.js'
 import { ManifestError, type Manifest, type ManifestDraft, type ManifestHeader, type StreamHead } from '../../ports/manifest.js'
-import { fingerprintOf, publicText } from './signing-key.js'
+import { codeOf } from '../store-error.js'
+import { fileSentence, fingerprintOf, publicText } from './signing-key.js'
 
 const FORMAT = 'context-ledger-manifest'
 const VERSION = 1
@@ -36,7 +37,8 @@ type End = z.infer<typeof endSchema>['end']
 /** What is signed: the end alone, with a name in front that keeps the signature from meaning anything elsewhere. */
 const signedBytes = (end: End): Buffer => Buffer.from(`${FORMAT}-${String(VERSION)}\n${canonicalJson(end)}`, 'utf8')
 
-const unusable = (path: string, error: unknown): ManifestError => new ManifestError('FileUnusable', `${path} cannot be used: ${error instanceof Error ? error.message : String(error)}`, error)
+const unreadable = (path: string, error: unknown): ManifestError => new ManifestError('FileUnusable', codeOf(error) === 'ENOENT' ? `there is no file ${path}` : `${path} cannot be read: ${fileSentence(error)}`, error)
+const unwritable = (path: string, error: unknown): ManifestError => new ManifestError('WriteFailed', `${path} cannot be written to its end: ${fileSentence(error)}`, error)
 
 /** Begins a manifest. Refuses a file that is there already. */
 export async function createManifestFile(path: string, header: ManifestHeader, key: KeyObject): Promise<ManifestDraft> {
@@ -45,7 +47,7 @@ export async function createManifestFile(path: string, header: ManifestHeader, k
   }
   await refuseOther()
   const draft = join(dirname(resolve(path)), `${basename(path)}.${randomBytes(4).toString('hex')}.part`)
-  let file: FileHandle | undefined = await open(draft, 'wx', 0o600).catch((error: unknown) => { throw unusable(path, error) })
+  let file: FileHandle | undefined = await open(draft, 'wx', 0o600).catch((error: unknown) => { throw new ManifestError('FileUnusable', `${path} cannot be written: ${fileSentence(error)}`, error) })
   const digest = createHash('sha256')
   let lines: string[] = []
   let streams = 0
@@ -54,7 +56,7 @@ export async function createManifestFile(path: string, header: ManifestHeader, k
     const text = lines.join('')
     lines = []
     digest.update(text, 'utf8')
-    await file?.appendFile(text).catch((error: unknown) => { throw unusable(path, error) })
+    await file?.appendFile(text).catch((error: unknown) => { throw unwritable(path, error) })
   }
   const put = async (value: unknown): Promise<void> => {
     lines.push(`${canonicalJson(value)}\n`)
@@ -84,7 +86,7 @@ export async function createManifestFile(path: string, header: ManifestHeader, k
         await refuseOther()
         await rename(draft, path)
       } catch (error) {
-        throw error instanceof ManifestError ? error : unusable(path, error)
+        throw error instanceof ManifestError ? error : unwritable(path, error)
       }
       return { fingerprint: fingerprintOf(publicKey), streams, events }
     },
@@ -99,8 +101,13 @@ async function* linesOf(path: string): AsyncGenerator<string> {
   const input = createReadStream(path, 'utf8')
   // An error before anybody listens to the lines would end the process.
   const opened = new Promise<void>((resolveOpen, reject) => { input.once('open', () => { resolveOpen() }).once('error', reject) })
-  await opened.catch((error: unknown) => { throw unusable(path, error) })
-  for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) yield line
+  await opened.catch((error: unknown) => { throw unreadable(path, error) })
+  try {
+    for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) yield line
+  } catch (error) {
+    // A folder can be opened, and not be read.
+    throw unreadable(path, error)
+  }
 }
 
 const parsed = (line: string): unknown => {

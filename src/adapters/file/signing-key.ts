@@ -2,13 +2,20 @@
 import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { open, readFile } from 'node:fs/promises'
 import { ManifestError } from '../../ports/manifest.js'
-import { codeOf } from '../store-error.js'
+import { codeOf, sentenceOf } from '../store-error.js'
 
 /** The public key as it stands in a manifest: SPKI in DER, base64. */
 export const publicText = (key: KeyObject): string => (key.type === 'public' ? key : createPublicKey(key)).export({ type: 'spki', format: 'der' }).toString('base64')
 
 /** The fingerprint of a public key: what an operator keeps, and compares. */
 export const fingerprintOf = (publicKey: string): string => `sha256:${createHash('sha256').update(Buffer.from(publicKey, 'base64')).digest('hex')}`
+
+/** Why a file cannot be read or written, in words where the system has only a code. */
+export function fileSentence(error: unknown): string {
+  const code = codeOf(error)
+  if (code === 'ENOENT') return 'its folder does not exist'
+  return code === 'EISDIR' ? 'it is a folder' : sentenceOf(error)
+}
 
 const isEd25519 = (key: KeyObject): boolean => key.asymmetricKeyType === 'ed25519'
 
@@ -28,7 +35,7 @@ async function textOf(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8')
   } catch (error) {
-    throw new ManifestError('BadKey', codeOf(error) === 'ENOENT' ? `there is no key file ${path}` : `the key file ${path} cannot be read: ${error instanceof Error ? error.message : String(error)}`, error)
+    throw new ManifestError('BadKey', codeOf(error) === 'ENOENT' ? `there is no key file ${path}` : `the key file ${path} cannot be read: ${fileSentence(error)}`, error)
   }
 }
 
@@ -61,7 +68,7 @@ export async function createKeyFile(path: string): Promise<string> {
     }
   } catch (error) {
     if (codeOf(error) === 'EEXIST') throw new ManifestError('FileExists', `${path} is there already, and a key is never overwritten`, error)
-    throw new ManifestError('FileUnusable', `${path} cannot be written: ${error instanceof Error ? error.message : String(error)}`, error)
+    throw new ManifestError('FileUnusable', `${path} cannot be written: ${fileSentence(error)}`, error)
   }
   return fingerprintOf(publicText(privateKey))
 }

@@ -3,9 +3,10 @@ import { NO_STREAM } from '@eventstore/db-client'
 import type { EventData } from '@eventstore/db-client'
 import { either as E } from 'fp-ts'
 import { StoreError } from '../store-error.js'
+import { sleep } from '../../ports/clock.js'
 import { meaningOf, storeErrorOf, wordsOf } from './client-errors.js'
 import type { Session } from './session.js'
-import { backOffMs, pause, within } from './waiting.js'
+import { backOffMs, within } from './waiting.js'
 
 /** What a call may take longer than the deadline that the client was given, before it counts as one that never answers. */
 const GRACE_MS = 250
@@ -44,7 +45,7 @@ export async function send(session: Session, stream: string, after: bigint, wire
       if (performance.now() + delay >= until) {
         throw new StoreError('StoreUnavailable', `${name} did not say within ${String(deadlineMs)} ms what became of the append: ${wordsOf(error)}`, error)
       }
-      await pause(delay, closing)
+      await sleep(delay, closing)
     }
   }
 }

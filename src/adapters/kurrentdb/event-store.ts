@@ -37,6 +37,8 @@ export interface KurrentDbEventStore extends EventStore {
   close(): Promise<void>
 }
 
+/** How much of its time an append may wait for its turn: with less than the rest it is not sent, for nobody would hear what became of it. */
+const WAITING_SHARE = 0.9
 /** Revisions so near to each other are read in one call: an event costs about a thirtieth of a call. */
 const NEAR = 30n
 const LAST_POSITION = 2n ** 63n - 1n
@@ -134,14 +136,15 @@ export async function openKurrentDbEventStore(address: string, { bodies, eventId
 
   function append(stream: string, expected: ExpectedRevision, events: readonly EventToAppend[]): TE.TaskEither<AppendFailure, Appended> {
     return async () => {
-      const until = performance.now() + session.deadlineMs
+      const from = performance.now()
+      const until = from + session.deadlineMs
       const checked = checkAppend(stream, expected, events)
       if (E.isLeft(checked)) return checked
       if (stream.startsWith('$')) return E.left({ kind: 'AppendRefused', detail: `the name of the stream ${JSON.stringify(stream)} begins with $, as those of the server itself` })
       const large = tooLarge(events)
       if (large !== undefined) return E.left({ kind: 'AppendRefused', detail: large })
       const mayStart = async (before: Promise<void>): Promise<void> => {
-        await within(before, until - performance.now(), session.closing).catch(() => {
+        await within(before, from + WAITING_SHARE * session.deadlineMs - performance.now(), session.closing).catch(() => {
           throw session.silence()
         })
       }

@@ -8,7 +8,8 @@ import { meaningOf, storeErrorOf } from './client-errors.js'
 import type { Recorded } from './recorded-event.js'
 import type { Session } from './session.js'
 import { tap, type Tapped } from './tapped.js'
-import { type Alarm, backOffMs, createAlarm, pause } from './waiting.js'
+import { type Alarm, backOffMs, createAlarm } from './waiting.js'
+import { sleep } from '../../ports/clock.js'
 
 /** Some events, and the position up to which there are no others. */
 export interface Step {
@@ -139,7 +140,7 @@ export async function* follow(session: Session, { after, prefixes, signal, patie
       if (stop.signal.aborted) return
       const delay = backOffMs(attempt++)
       if (meaningOf(failure).kind !== 'unknown' || performance.now() + delay - heardAt > patienceMs) throw storeErrorOf(failure, name)
-      await pause(delay, stop.signal)
+      await sleep(delay, stop.signal)
     }
   } finally {
     signal.removeEventListener('abort', end)

@@ -1,12 +1,13 @@
 /** Reads that end: what the server has, in batches as it arrives. A read that breaks goes on behind the last event, for as long as something comes within the deadline. */
 import { BACKWARDS, END, FORWARDS, START } from '@eventstore/db-client'
 import type { AllStreamResolvedEvent, ResolvedEvent } from '@eventstore/db-client'
+import { sleep } from '../../ports/clock.js'
 import type { ReadOptions } from '../../ports/event-store.js'
 import { meaningOf, storeErrorOf } from './client-errors.js'
 import type { Recorded } from './recorded-event.js'
 import type { Session } from './session.js'
 import { tap } from './tapped.js'
-import { backOffMs, createAlarm, pause } from './waiting.js'
+import { backOffMs, createAlarm } from './waiting.js'
 
 const LAST_REVISION = 2n ** 63n - 1n
 
@@ -69,7 +70,7 @@ async function* batches(session: Session, { begin, patient = true }: Reading): A
     const delay = backOffMs(attempt++)
     const again = meaning.kind === 'unknown' && (patient || meaning.starting) && performance.now() + delay < until
     if (!again) throw storeErrorOf(failure, name)
-    await pause(delay, closing)
+    await sleep(delay, closing)
   }
 }
 

@@ -1,20 +1,6 @@
 /** Waiting that ends: each with a limit, and at once where the store is closed. */
 import { StoreError } from '../store-error.js'
 
-/** Resolves after so long, or when `signal` aborts. */
-export async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return
-  let wake: () => void = () => undefined
-  let timer: NodeJS.Timeout | undefined
-  await new Promise<void>((resolve) => {
-    wake = resolve
-    timer = setTimeout(resolve, ms)
-    signal.addEventListener('abort', wake)
-  })
-  clearTimeout(timer)
-  signal.removeEventListener('abort', wake)
-}
-
 /** A bell like that of `wake-up.ts`, for one who waits thousands of times in a read: it listens to the signal once, and not at every wait. */
 export interface Alarm {
   ring(): void

@@ -1,21 +1,22 @@
-/** What editions have cost, in memory: for tests, and for one process. */
-import type { Amount, Spending } from '../../ports/spending.js'
+/** What editions have taken, in memory: for tests, and for one process. */
+import type { TokenUsage } from '../../domain/prices.js'
+import type { Spending } from '../../ports/spending.js'
+import { noRoomFor } from '../spending-bound.js'
 
 /** Nothing is spent yet. */
 export function createMemorySpending(): Spending {
-  const spent = new Map<string, Amount>()
-  const on = (editionId: string): Amount => spent.get(editionId) ?? { tokens: 0, costMicros: 0 }
-  const add = (editionId: string, tokens: number, costMicros: number): void => {
+  const spent = new Map<string, TokenUsage>()
+  const on = (editionId: string): TokenUsage => spent.get(editionId) ?? { promptTokens: 0, completionTokens: 0 }
+  const add = (editionId: string, promptTokens: number, completionTokens: number): void => {
     const before = on(editionId)
-    spent.set(editionId, { tokens: Math.max(0, before.tokens + tokens), costMicros: Math.max(0, before.costMicros + costMicros) })
+    spent.set(editionId, { promptTokens: Math.max(0, before.promptTokens + promptTokens), completionTokens: Math.max(0, before.completionTokens + completionTokens) })
   }
   return {
-    async setAside(editionId, amount, bound) {
-      const now = on(editionId)
-      if (bound.tokens !== undefined && now.tokens + amount.tokens > bound.tokens) return { kind: 'no-room', of: 'tokens', bound: bound.tokens, spent: now.tokens }
-      if (bound.costMicros !== undefined && now.costMicros + amount.costMicros > bound.costMicros) return { kind: 'no-room', of: 'cost', bound: bound.costMicros, spent: now.costMicros }
-      add(editionId, amount.tokens, amount.costMicros)
-      return { kind: 'set-aside', settle: async (took) => { add(editionId, took.tokens - amount.tokens, took.costMicros - amount.costMicros) } }
+    async setAside(editionId, asked, bound) {
+      const noRoom = noRoomFor(asked, on(editionId), bound)
+      if (noRoom !== undefined) return noRoom
+      add(editionId, asked.promptTokens, asked.completionTokens)
+      return { kind: 'set-aside', settle: async (took) => { add(editionId, took.promptTokens - asked.promptTokens, took.completionTokens - asked.completionTokens) } }
     },
     spentOn: async (editionId) => on(editionId),
   }

@@ -6,6 +6,7 @@
  */
 import { either as E } from 'fp-ts'
 import type OpenAI from 'openai'
+import { sleep } from '../../ports/clock.js'
 import type { LanguageModelFailure } from '../../ports/language-model.js'
 
 export interface OpenAiOptions {
@@ -132,19 +133,6 @@ export function failureOf(error: unknown, apiKey: string, now: number): CallFail
   return { failure, detail: detail.toWellFormed(), mayRetry, ...(wait === undefined ? {} : { retryAfterMs: wait }) }
 }
 
-function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve) => {
-    const wake = (): void => {
-      clearTimeout(timer)
-      signal?.removeEventListener('abort', wake)
-      resolve()
-    }
-    const timer = setTimeout(wake, ms)
-    if (signal?.aborted === true) wake()
-    signal?.addEventListener('abort', wake, { once: true })
-  })
-}
-
 /** A signal of our own that ends a request in time, its body included; the package's own does not cover all of it. */
 function deadline(timeoutMs: number, outer: AbortSignal | undefined): { readonly signal: AbortSignal; readonly passed: () => boolean; readonly clear: () => void } {
   const controller = new AbortController()
@@ -202,9 +190,9 @@ export function createOpenAiCaller(options: OpenAiOptions): E.Either<BadModelCon
         const answer = await attempt(request, signal)
         if (E.isRight(answer)) return answer
         const { mayRetry, ...failure } = answer.left
-        const wait = failure.retryAfterMs ?? (options.retryDelayMs ?? DEFAULT_RETRY_DELAY_MS) * 2 ** tried
-        if (!mayRetry || tried >= maxRetries || wait > (options.maxRetryAfterMs ?? DEFAULT_RETRY_AFTER_MS)) return E.left(failure)
-        await sleep(wait, signal)
+        const restMs = failure.retryAfterMs ?? (options.retryDelayMs ?? DEFAULT_RETRY_DELAY_MS) * 2 ** tried
+        if (!mayRetry || tried >= maxRetries || restMs > (options.maxRetryAfterMs ?? DEFAULT_RETRY_AFTER_MS)) return E.left(failure)
+        await sleep(restMs, signal)
         if (signal?.aborted === true) return E.left({ failure: 'timeout', detail: 'the call was cancelled' })
       }
     },

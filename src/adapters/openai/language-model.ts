@@ -9,8 +9,6 @@ import { createOpenAiCaller, type BadModelConfig, type CallFailure, type OpenAiC
 export interface OpenAiLanguageModelOptions extends OpenAiOptions {
   /** What the model's window takes; by its name where it is left out. */
   readonly windowTokens?: number | undefined
-  /** Under what name it is recorded; `openai` where it is left out. */
-  readonly provider?: string | undefined
 }
 
 // What servers answer differs in everything that is optional, so an answer is parsed and not trusted.
@@ -50,7 +48,6 @@ function answerOf(data: unknown): E.Either<LanguageModelFailure, LanguageModelAn
   if (text === '') return fail('empty', 'the model answered nothing')
   return E.right({
     text,
-    finishReason: finishReason ?? 'stop',
     ...(typeof id === 'string' && id !== '' ? { responseId: id } : {}),
     ...(usage === null || usage === undefined ? {} : { usage: { promptTokens: usage.prompt_tokens, completionTokens: usage.completion_tokens } }),
   })
@@ -101,7 +98,7 @@ export function createOpenAiLanguageModel(options: OpenAiLanguageModelOptions): 
   const caller = createOpenAiCaller(options)
   if (E.isLeft(caller)) return caller
   return E.right({
-    provider: options.provider ?? 'openai',
+    provider: 'openai',
     model: options.model,
     windowTokens: options.windowTokens ?? modelWindow(options.model),
     parameters: (request) => {

@@ -90,6 +90,18 @@ export function createPostgresEventStore(db: Database, { pollMs = 250 }: Postgre
     }
   }
 
+  /** Rows of streams by the names of those, page after page. */
+  async function* named<Columns>(statement: string, prefix: string): AsyncGenerator<Columns & { readonly stream: string }> {
+    let after = ''
+    for (;;) {
+      const rows = await db.query<Columns & { readonly stream: string }>(statement, [prefix, after, STREAMS_A_PAGE])
+      yield* rows
+      const last = rows.at(-1)
+      if (last === undefined || rows.length < STREAMS_A_PAGE) return
+      after = last.stream
+    }
+  }
+
   return {
     recognizes: 'always',
     append: (stream, expected, events) => async () => {
@@ -150,13 +162,39 @@ export function createPostgresEventStore(db: Database, { pollMs = 250 }: Postgre
     },
 
     async *streams(prefix) {
-      let after = ''
+      for await (const { stream } of named(STREAMS, prefix)) yield stream
+    },
+
+    async *readStreams(prefix) {
+      const size = pageSize()
+      const page = (stream: string, revision: string, events: number): Promise<EventRow[]> => db.query<EventRow>(READ_STREAMS, [stream, revision, events])
+      let asked = size.events
+      let coming = page(prefix, '-1', asked)
       for (;;) {
-        const rows = await db.query<{ stream: string }>(STREAMS, [prefix, after, STREAMS_A_PAGE])
-        for (const { stream } of rows) yield stream
-        const last = rows.at(-1)
-        if (last === undefined || rows.length < STREAMS_A_PAGE) return
-        after = last.stream
+        const rows = await coming
+        const last = rows.length === asked ? rows.at(-1) : undefined
+        const isMore = last?.stream.startsWith(prefix) === true
+        if (isMore) {
+          size.learnFrom(rows)
+          asked = size.events
+          // The server works on the next page while this one is.
+          coming = page(last.stream, last.revision, asked)
+          coming.catch(() => undefined)
+        }
+        for (const row of rows) {
+          if (!row.stream.startsWith(prefix)) return
+          yield eventOf(row)
+        }
+        if (!isMore) return
+      }
+    },
+
+    async *miscountedStreams(prefix) {
+      // From both sides: a count without its events, and events without their count.
+      for (const statement of [COUNTED_STREAMS, UNCOUNTED_STREAMS]) {
+        for await (const { stream, counted, last } of named<{ counted: string; last: string }>(statement, prefix)) {
+          if (counted !== last) yield { stream, counted: BigInt(counted), last: BigInt(last) }
+        }
       }
     },
 
@@ -201,7 +239,7 @@ function pageSize(): { events: number; learnFrom(rows: readonly EventRow[]): voi
     learnFrom(rows) {
       if (rows.length === 0) return
       const average = rows.reduce((sum, row) => sum + row.data.length + row.metadata.length, 0) / rows.length
-      this.events = Math.max(1, Math.min(Math.floor(4_000_000 / (average + 1)), this.events * 4, 2_000))
+      this.events = Math.max(1, Math.min(Math.floor(4_000_000 / (average + 1)), this.events * 4, 1_000))
     },
   }
 }
@@ -216,15 +254,25 @@ const HEAD = 'select position from log_head'
 const STREAM_REVISION = 'select revision from streams where stream = $1'
 const STREAMS_A_PAGE = 1_000
 // From the events themselves, and by their index alone: one step a stream, however many events it has. The table of streams is no proof of them.
-const STREAMS = `
+const STREAM_NAMES = `
   with recursive names as (
     (select stream, 1 as place from events where stream >= $1 and stream > $2 order by stream limit 1)
     union all
     select next.stream, names.place + 1 from names
     cross join lateral (select stream from events e where e.stream > names.stream order by e.stream limit 1) next
     where names.place < $3 and starts_with(next.stream, $1)
-  )
-  select stream from names where starts_with(stream, $1) order by place`
+  )`
+const STREAMS = `${STREAM_NAMES} select stream from names where starts_with(stream, $1) order by place`
+const LAST_THERE = 'coalesce((select max(e.revision) from events e where e.stream = named.stream), -1)'
+// A stream that is about to get its first event may be counted up to -1 already.
+const COUNTED_STREAMS = `
+  select named.stream, named.revision as counted, ${LAST_THERE} as last
+  from (select stream, revision from streams where stream >= $1 and stream > $2 and starts_with(stream, $1) order by stream limit $3) named
+  order by named.stream`
+const UNCOUNTED_STREAMS = `${STREAM_NAMES}
+  select named.stream, coalesce(counted.revision, -1) as counted, case when counted.stream is null then ${LAST_THERE} else counted.revision end as last
+  from names named left join streams counted on counted.stream = named.stream
+  where starts_with(named.stream, $1) order by named.place`
 const EVENT_AT = `select ${COLUMNS} from events where position = $1`
 
 /** Reads events of all streams, or of those with one of so many prefixes. */
@@ -235,6 +283,8 @@ function readAllWith(prefixes: number): string {
 }
 
 const READ_FORWARDS = `select ${COLUMNS} from events where stream = $1 and revision >= $2 order by revision limit $3`
+// What stands behind the prefix ends it: a filter would have the server look through all of that.
+const READ_STREAMS = `select ${COLUMNS} from events where (stream, revision) > ($1, $2) order by stream, revision limit $3`
 const READ_BACKWARDS = `select ${COLUMNS} from events where stream = $1 and revision <= $2 order by revision desc limit $3`
 // A binary search in one statement, one look at the index a step; from outside each step would wait for its answer. The time is taken out of
 // the text: as json all of it would be unescaped, which NUL in another field makes an error. Without a time the steps end and no row is left.

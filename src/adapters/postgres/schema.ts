@@ -209,5 +209,13 @@ create table edition_spending (
 ) with (fillfactor = 50);
 `
 
+// Tokens to and from the model apart, and no cost: that follows from them, at the price of whoever asks. An older row has one sum of tokens, and a
+// cost by whatever prices its runs were given. The cost is dropped, and the sum counts as tokens from the model, which cost the more of the two:
+// a bound in tokens holds as it did, and one in money errs on the safe side, as it does for calls that were lost.
+const SPENDING_BY_KIND = `
+alter table edition_spending rename column tokens to completion_tokens;
+alter table edition_spending add column prompt_tokens bigint not null default 0, drop column cost_micros;
+`
+
 /** A migration is never edited once it is released; the next one stands behind it. */
-const MIGRATIONS: readonly string[] = [LOG, CLAIM_FENCES, COMPACTION_WORKERS, EDITION_SPENDING]
+const MIGRATIONS: readonly string[] = [LOG, CLAIM_FENCES, COMPACTION_WORKERS, EDITION_SPENDING, SPENDING_BY_KIND]

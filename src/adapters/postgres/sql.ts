@@ -18,21 +18,15 @@ export interface PostgresOptions {
   readonly statementTimeoutMs?: number
 }
 
+const DEFAULT_SCHEMA = 'context_ledger'
+const CONNECT_TIMEOUT_MS = 10_000
+const STATEMENT_TIMEOUT_MS = 60_000
+
 /** Opens the database at a `postgres://` address, with the schema and, where the server has it, the extension `vector`. */
 export async function openPostgres(url: string, options: PostgresOptions = {}): Promise<Database> {
-  const { schema = 'context_ledger', connections = 10, connectTimeoutMs = 10_000, statementTimeoutMs = 60_000 } = options
-  const { name, address, startup } = parseAddress(url)
-  const base: pg.ClientConfig = {
-    connectionString: address,
-    application_name: 'context-ledger',
-    connectionTimeoutMillis: connectTimeoutMs,
-    keepAlive: true,
-    statement_timeout: statementTimeoutMs,
-    // The server's own limit speaks first; this one is for a server that says nothing any more.
-    query_timeout: statementTimeoutMs + 5_000,
-    types,
-  }
-  const prepared = await prepareDatabase({ ...base, options: startup }, schema, name)
+  const { schema = DEFAULT_SCHEMA, connections = 10, connectTimeoutMs = CONNECT_TIMEOUT_MS, statementTimeoutMs = STATEMENT_TIMEOUT_MS } = options
+  const { name, startup, base } = connecting(url, connectTimeoutMs, statementTimeoutMs)
+  const prepared = await prepareDatabase(base, schema, name)
   const searchPath = [schema, ...prepared.extraSchemas].map(quoted).join(',')
   const config: pg.ClientConfig = { ...base, options: `${startup} -c search_path=${escapedOption(searchPath)}` }
 
@@ -61,6 +55,40 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
     async close() {
       closing ??= Promise.all([listener.close(), pool.end()]).then(ignore)
       await closing
+    },
+  }
+}
+
+/** What a server has under an address: its name for people, and whether the schema is there. Creates nothing. */
+export async function lookAtPostgres(url: string): Promise<{ readonly name: string; readonly hasSchema: boolean }> {
+  const { name, base } = connecting(url, CONNECT_TIMEOUT_MS, STATEMENT_TIMEOUT_MS)
+  const client = new pg.Client(base)
+  client.on('error', ignore)
+  try {
+    await client.connect()
+    return { name, hasSchema: (await run<{ hasSchema: boolean }>(client, LOOK, [DEFAULT_SCHEMA]))[0]?.hasSchema === true }
+  } catch (error) {
+    throw opening(error, name)
+  } finally {
+    await client.end().catch(ignore)
+  }
+}
+
+function connecting(url: string, connectTimeoutMs: number, statementTimeoutMs: number): { readonly name: string; readonly startup: string; readonly base: pg.ClientConfig } {
+  const { name, address, startup } = parseAddress(url)
+  return {
+    name,
+    startup,
+    base: {
+      connectionString: address,
+      application_name: 'context-ledger',
+      connectionTimeoutMillis: connectTimeoutMs,
+      keepAlive: true,
+      statement_timeout: statementTimeoutMs,
+      // The server's own limit speaks first; this one is for a server that says nothing any more.
+      query_timeout: statementTimeoutMs + 5_000,
+      types,
+      options: startup,
     },
   }
 }

@@ -27,7 +27,7 @@ export function createScriptedLanguageModel(answers: readonly [ScriptedAnswer, .
     const scripted = answers[Math.min(call, answers.length - 1)] ?? answers[0]
     const answer = typeof scripted === 'function' ? await scripted(request, call) : scripted
     if (typeof answer !== 'string') return E.left(answer)
-    return answer.trim() === '' ? E.left(scriptedFailure('empty')) : E.right({ text: answer, finishReason: 'stop', responseId: `scripted-${String(call)}`, usage: { promptTokens: request.prompt.length, completionTokens: answer.length } })
+    return answer.trim() === '' ? E.left(scriptedFailure('empty')) : E.right({ text: answer, responseId: `scripted-${String(call)}`, usage: { promptTokens: request.prompt.length, completionTokens: answer.length } })
   }
   return {
     provider: options.provider ?? 'scripted',

@@ -8,7 +8,7 @@
  */
 import type { CodeCounts } from './codes.js'
 import { stemOf } from './stem.js'
-import { createVocabulary, HASH_START, hashed, holding, int32 } from './vocabulary.js'
+import { createVocabulary, HASH_START, hashed, type Counted } from './vocabulary.js'
 
 /** Raise it when the terms of a text change: stored terms of another version do not match. */
 export const TERMS_VERSION = 1
@@ -94,10 +94,10 @@ function meaningOf(letters: string): string {
   if (letters.length > MAX_TERM_LETTERS) return letters.slice(0, MAX_TERM_LETTERS)
   return functionWords.has(letters) ? '' : stemOf(letters)
 }
-const vocabulary = createVocabulary(meaningOf)
+const vocabulary = createVocabulary(meaningOf, MAX_DISTINCT_TERMS)
 
 /** The letters of a run of a script without spaces, and its pairs. Says where the run ends. */
-function readUnspaced(text: string, from: number, add: (term: number) => void): number {
+function readUnspaced(text: string, from: number): number {
   let at = from
   let before = from
   let hashBefore = HASH_START
@@ -109,8 +109,8 @@ function readUnspaced(text: string, from: number, add: (term: number) => void): 
       hash = hashed(hash, text.charCodeAt(each))
       hashOfPair = hashed(hashOfPair, text.charCodeAt(each))
     }
-    add(vocabulary.termAt(text, at, to, hash))
-    if (at > from) add(vocabulary.termAt(text, before, to, hashOfPair))
+    vocabulary.count(text, at, to, hash)
+    if (at > from) vocabulary.count(text, before, to, hashOfPair)
     before = at
     hashBefore = hash
     at = to
@@ -118,44 +118,9 @@ function readUnspaced(text: string, from: number, add: (term: number) => void): 
   return at
 }
 
-// For each term the number of the text in which it was read last, and its place among that text's terms.
-let seen = int32(0x20000)
-let reading = 0
-const MOST_READINGS = 0x7fffffff
-
-interface Read {
-  /** The numbers of the distinct terms, in the order of their first place. */
-  readonly terms: readonly number[]
-  readonly counts: readonly number[]
-  readonly length: number
-}
-
-function read(given: string): Read {
+function read(given: string): Counted {
   vocabulary.begin()
-  if (reading === MOST_READINGS) {
-    seen.fill(0)
-    reading = 0
-  }
   const text = folded(given.slice(0, MAX_TEXT_LENGTH))
-  const terms: number[] = []
-  const counts: number[] = []
-  let length = 0
-  reading += 1
-  const add = (term: number): void => {
-    if (term === 0) return
-    if (seen[term * 2] === reading) {
-      const place = seen[term * 2 + 1] ?? 0
-      counts[place] = (counts[place] ?? 0) + 1
-    } else if (terms.length < MAX_DISTINCT_TERMS) {
-      seen = holding(seen, term * 2 + 1, int32)
-      seen[term * 2] = reading
-      seen[term * 2 + 1] = terms.length
-      terms.push(term)
-      counts.push(1)
-    } else return
-    length += 1
-  }
-
   for (let at = 0; at < text.length; ) {
     const kind = kindAt(text, at)
     const from = at
@@ -165,11 +130,11 @@ function read(given: string): Read {
         hash = hashed(hash, text.charCodeAt(at))
         at += 1
       } while (at < text.length && kindAt(text, at) === SPACED)
-      add(vocabulary.termAt(text, from, at, hash))
-    } else if (kind === UNSPACED) at = readUnspaced(text, from, add)
+      vocabulary.count(text, from, at, hash)
+    } else if (kind === UNSPACED) at = readUnspaced(text, from)
     else at += 1
   }
-  return { terms, counts, length }
+  return vocabulary.counted()
 }
 
 /** How often each term is in a text, in the order of their first place, and how many there are in all. */

@@ -1,8 +1,9 @@
 /**
- * Pieces of text that were read before, each with the term that it stands for, found by the letters as they stand in a text.
+ * Counts the terms of texts by the pieces of letters that stand for them, as they stand in a text.
  *
- * Conversations repeat their words, so what a word means is worked out once. All of it lies in a few arrays of numbers: with a string for each word
- * that is looked up, and an object for each that is known, most of the time of reading a text went into making the one and waiting for the memory of the other.
+ * Conversations repeat their words, so what a word means is worked out once. What is known lies in two arrays of numbers, all that is asked of a piece
+ * side by side, and so all that is asked of a term: with a string for each word that is looked up, and an object for each that is known, most of the
+ * time of reading a text went into making the one and waiting for the memory of the other.
  */
 import { codeValueOf } from './codes.js'
 
@@ -10,99 +11,144 @@ import { codeValueOf } from './codes.js'
 export const HASH_START = 0x811c9dc5 | 0
 export const hashed = (hash: number, unit: number): number => Math.imul(hash ^ unit, 0x01000193)
 
+/** The distinct terms of a text by their numbers, in the order of their first place, how often each is in it, and how many there are in all. */
+export interface Counted {
+  readonly terms: readonly number[]
+  readonly counts: readonly number[]
+  readonly length: number
+}
+
 export interface Vocabulary {
   /** Begins a text; numbers of terms hold until the next one begins. */
   begin(): void
-  /** The number of the term that a piece of a text with this hash stands for, or 0. */
-  termAt(text: string, from: number, to: number, hash: number): number
+  /** Counts what a piece of the text with this hash stands for. */
+  count(text: string, from: number, to: number, hash: number): void
+  /** What was counted since the text began. */
+  counted(): Counted
   text(term: number): string
   /** The number that the term's code stands for. */
   code(term: number): number
 }
 
-// What is known is forgotten above so many pieces, which take some 14 MB.
-const KEPT_PIECES = 100_000
+// What is known is forgotten when the pieces take so many numbers: some 100,000 words of eight letters, or as many fewer as they are longer.
+const KEPT_NUMBERS = 1_200_000
 const SLOTS = 0x10000
 
-// A piece is four numbers: hash, the next piece of its slot, where its letters begin, its term.
+// A piece is its hash, the next piece of its slot, its term, its length, and its letters.
 const NEXT = 1
-const LETTERS = 2
-const TERM = 3
-const PIECE = 4
+const TERM = 2
+const LENGTH = 3
+const LETTERS = 4
 
-export const int32 = (length: number): Int32Array<ArrayBuffer> => new Int32Array(length)
-const uint16 = (length: number): Uint16Array<ArrayBuffer> => new Uint16Array(length)
+// A term is its code, the number of the text in which it was counted last, and its place among that text's terms.
+const TEXT = 1
+const PLACE = 2
+const TERM_NUMBERS = 4
+const MOST_TEXTS = 0x7fffffff
+
+type Numbers = Int32Array<ArrayBuffer>
+const numbers = (length: number): Numbers => new Int32Array(length)
 
 /** The array, or a longer one with the same numbers where this index is beyond it. */
-export function holding<Numbers extends Int32Array | Uint16Array>(array: Numbers, index: number, empty: (length: number) => Numbers): Numbers {
+function holding(array: Numbers, index: number): Numbers {
   if (index < array.length) return array
-  const longer = empty(index * 2)
+  const longer = numbers(index * 2)
   longer.set(array)
   return longer
 }
 
-/** @param meaningOf the term that letters stand for, '' for none */
-export function createVocabulary(meaningOf: (letters: string) => string): Vocabulary {
-  const slots = new Int32Array(SLOTS)
-  let pieces = int32(0x10000)
-  let nextPiece = PIECE
-  // Each piece's length and its letters.
-  let letters = uint16(0x20000)
-  let nextLetter = 0
-  const numbers = new Map<string, number>()
+/**
+ * @param meaningOf the term that letters stand for, '' for none
+ * @param mostDistinct distinct terms of a text; further ones are not counted
+ */
+export function createVocabulary(meaningOf: (letters: string) => string, mostDistinct: number): Vocabulary {
+  const slots = numbers(SLOTS)
+  let pieces = numbers(0x20000)
+  let nextPiece = LETTERS
+  let known = numbers(0x20000)
+  const numberOfTerm = new Map<string, number>()
   let texts = ['']
-  let codes = [0]
+  let text = 0
+  let terms: number[] = []
+  let counts: number[] = []
+  let length = 0
+
+  function forget(): void {
+    slots.fill(0)
+    nextPiece = LETTERS
+    known.fill(0)
+    numberOfTerm.clear()
+    texts = ['']
+    text = 0
+  }
 
   function numberOf(term: string): number {
     if (term === '') return 0
-    const known = numbers.get(term)
-    if (known !== undefined) return known
+    const given = numberOfTerm.get(term)
+    if (given !== undefined) return given
     const number = texts.length
-    numbers.set(term, number)
+    numberOfTerm.set(term, number)
     texts.push(term)
-    codes.push(codeValueOf(term))
+    known = holding(known, (number + 1) * TERM_NUMBERS)
+    known[number * TERM_NUMBERS] = codeValueOf(term)
     return number
   }
 
-  function isPiece(place: number, text: string, from: number, to: number): boolean {
-    if (letters[place] !== to - from) return false
-    let letter = place
-    for (let at = from; at < to; at += 1) if (letters[(letter += 1)] !== text.charCodeAt(at)) return false
+  function isPiece(piece: number, given: string, from: number, to: number): boolean {
+    if (pieces[piece + LENGTH] !== to - from) return false
+    const letters = piece + LETTERS - from
+    for (let at = from; at < to; at += 1) if (pieces[letters + at] !== given.charCodeAt(at)) return false
     return true
   }
 
-  function added(text: string, from: number, to: number, hash: number, slot: number): number {
+  function added(given: string, from: number, to: number, hash: number, slot: number): number {
     // Through a copy: a slice would keep the whole text in memory for as long as the term is known.
-    const term = numberOf(Buffer.from(meaningOf(text.slice(from, to)), 'utf16le').toString('utf16le'))
-    pieces = holding(pieces, nextPiece + PIECE, int32)
-    pieces.set([hash, slots[slot] ?? 0, nextLetter, term], nextPiece)
-    slots[slot] = nextPiece
-    nextPiece += PIECE
-    letters = holding(letters, nextLetter + to - from, uint16)
-    letters[nextLetter] = to - from
-    for (let at = from; at < to; at += 1) letters[nextLetter + 1 + at - from] = text.charCodeAt(at)
-    nextLetter += 1 + to - from
+    const term = numberOf(Buffer.from(meaningOf(given.slice(from, to)), 'utf16le').toString('utf16le'))
+    const piece = nextPiece
+    nextPiece += LETTERS + to - from
+    pieces = holding(pieces, nextPiece)
+    pieces[piece] = hash
+    pieces[piece + NEXT] = slots[slot] ?? 0
+    pieces[piece + TERM] = term
+    pieces[piece + LENGTH] = to - from
+    for (let at = from; at < to; at += 1) pieces[piece + LETTERS + at - from] = given.charCodeAt(at)
+    slots[slot] = piece
     return term
+  }
+
+  function termAt(given: string, from: number, to: number, hash: number): number {
+    const slot = (hash ^ (hash >>> 15)) & (SLOTS - 1)
+    for (let piece = slots[slot] ?? 0; piece !== 0; piece = pieces[piece + NEXT] ?? 0) {
+      if (pieces[piece] === hash && isPiece(piece, given, from, to)) return pieces[piece + TERM] ?? 0
+    }
+    return added(given, from, to, hash, slot)
   }
 
   return {
     begin() {
-      if (nextPiece < KEPT_PIECES * PIECE) return
-      slots.fill(0)
-      nextPiece = PIECE
-      nextLetter = 0
-      numbers.clear()
-      texts = ['']
-      codes = [0]
+      if (nextPiece > KEPT_NUMBERS || text === MOST_TEXTS) forget()
+      text += 1
+      terms = []
+      counts = []
+      length = 0
     },
-    termAt(text, from, to, hash) {
-      const slot = (hash ^ (hash >>> 15)) & (SLOTS - 1)
-      for (let piece = slots[slot] ?? 0; piece !== 0; piece = pieces[piece + NEXT] ?? 0) {
-        if (pieces[piece] === hash && isPiece(pieces[piece + LETTERS] ?? 0, text, from, to)) return pieces[piece + TERM] ?? 0
-      }
-      return added(text, from, to, hash, slot)
+    count(given, from, to, hash) {
+      const term = termAt(given, from, to, hash)
+      if (term === 0) return
+      const at = term * TERM_NUMBERS
+      if (known[at + TEXT] === text) {
+        const place = known[at + PLACE] ?? 0
+        counts[place] = (counts[place] ?? 0) + 1
+      } else if (terms.length < mostDistinct) {
+        known[at + TEXT] = text
+        known[at + PLACE] = terms.length
+        terms.push(term)
+        counts.push(1)
+      } else return
+      length += 1
     },
+    counted: () => ({ terms, counts, length }),
     text: (term) => texts[term] ?? '',
-    code: (term) => codes[term] ?? 0,
+    code: (term) => known[term * TERM_NUMBERS] ?? 0,
   }
 }

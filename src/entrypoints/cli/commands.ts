@@ -1,5 +1,6 @@
 /** The commands: their words, their flags, and the file that runs each, which is loaded when it is called. */
 import type { Options, PositionalOptions } from 'yargs'
+import { VIEWS } from '../../domain/view-names.js'
 import type { WaitOptions } from '../ledger.js'
 import { InputError } from './errors.js'
 import type { Given } from './given.js'
@@ -27,7 +28,7 @@ const text = (describe: string, choices?: readonly string[]): Options => ({ type
 
 const bounds: Readonly<Record<string, Options>> = {
   'max-tokens': text('Tokens that the edition may take in all, earlier runs included'),
-  'max-cost': text('What it may cost in all, by the price of its model'),
+  'max-cost': text('What it may cost in all, by the price of its model (--prices)'),
 }
 
 const waiting: Readonly<Record<string, Options>> = {
@@ -43,7 +44,6 @@ function waitOf(given: Given): WaitOptions {
 
 const FORMATS = ['text', 'json', 'openai'] as const
 const KINDS = ['all', 'messages', 'batches'] as const
-const VIEWS = ['clip-archive', 'session-summary'] as const
 const SUMMARIES = ['recorded', 'extractive'] as const
 const ROLES = ['user', 'assistant', 'system', 'developer', 'tool'] as const
 
@@ -268,7 +268,7 @@ export const commands: readonly Command[] = [
       concurrency: text('Conversations at once [default: 4]'),
       ...bounds,
       yes: { type: 'boolean', default: false, describe: 'Begin without an estimate and a question' },
-      'dry-run': { type: 'boolean', default: false, describe: 'Record nothing, and call no model: only show what the policies of each --policy FILE would come to' },
+      'dry-run': { type: 'boolean', default: false, describe: 'Record nothing, and call no model: only show what each --policy FILE, or the policy that the flags make, would come to' },
       summaries: text('With --dry-run: as long as those that are recorded, or written by the strategy without a model [default: recorded]', SUMMARIES),
     },
     examples: [
@@ -282,6 +282,7 @@ export const commands: readonly Command[] = [
         await whatIfCommand(given)
         return
       }
+      if (given.text('summaries') !== undefined) throw new InputError('Usage', '--summaries is for --dry-run: an edition has summaries of its own')
       if (given.several('policy').length > 1) throw new InputError('Usage', '--policy is given more than once: an edition has one policy; --dry-run tries several')
       const { runReplay } = await import('./replay.js')
       await runReplay(given.flags, {
@@ -412,7 +413,7 @@ const editionCommands: readonly Command[] = [
   {
     words: 'compare <edition> [conversations..]',
     describe: 'Show what an edition keeps and loses beside what was in force',
-    positionals: { edition: { type: 'string', demandOption: true, describe: 'Id of the edition' }, conversations: { type: 'string', array: true, describe: 'Ids of conversations [default: all that have it]' } },
+    positionals: { edition, conversations: { type: 'string', array: true, describe: 'Ids of conversations [default: all that have it]' } },
     options: {
       against: text('Another edition to compare it with [default: what was in force]'),
       questions: text('JSON Lines of { question, evidence: [message ids], answerable? }: which evidence gets out of reach'),

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
 import { codeOf } from '../../adapters/store-error.js'
 import type { ComparisonTotals, EditionComparison, EditionComparisons, EditionReport, LabelledQuestion } from '../ledger.js'
+import { problem } from '../problem.js'
 import { viewLines } from './diff.js'
 import { InputError } from './errors.js'
 import type { Flags } from './flags.js'
@@ -115,12 +116,13 @@ async function printOne({ conversationId, report, view, recorded }: EditionCompa
 }
 
 /** Prints comparisons for people. */
-async function print({ editionId, against, conversations, totals }: EditionComparisons, named: boolean): Promise<void> {
+async function print({ editionId, against, conversations, skipped, totals }: EditionComparisons, named: boolean): Promise<void> {
   const otherName = against === 'in-force' ? 'in force' : against
   // The views of a whole ledger are more than anybody reads; those that were asked for by name are shown.
   const withView = named || conversations.length === 1
   for (const comparison of conversations) await printOne(comparison, otherName, withView)
   if (conversations.length > 1) await section(colours.bold(`${many(conversations.length, 'conversation')} in all`), totals, otherName)
+  for (const each of skipped) await line(colours.yellow(`left out: ${problem(each).message}`))
   if (!withView) await line(colours.dim(`\`editions compare ${editionId} CONVERSATION\` shows how the views differ`))
 }
 

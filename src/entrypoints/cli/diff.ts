@@ -72,8 +72,21 @@ async function section(title: string, lines: readonly string[]): Promise<void> {
   for (const each of lines) await line(each)
 }
 
-async function show(ledger: Ledger, { conversationId, from, to, messages, batches, view, facts }: Difference): Promise<void> {
+const OUT_OF_FORCE: Readonly<Record<NonNullable<NonNullable<Difference['cycle']>['outOfForce']>['type'], string>> = {
+  CycleUndone: 'was undone', EditionAdopted: 'was replaced by an adopted edition', EditionReverted: 'went with an edition that was reverted',
+}
+
+/** Which of the cycles of a number it is, where that may be asked: one that is not in force, or one of several. */
+function cycleLines({ cycle, outOfForce, others }: NonNullable<Difference['cycle']>): string[] {
+  return [
+    ...(outOfForce === undefined ? [] : [colours.yellow(`cycle ${String(cycle)} ${OUT_OF_FORCE[outOfForce.type]} at revision ${outOfForce.revision.toString()}, ${outOfForce.recordedAt}, asked by ${shown(outOfForce.actor)}`)]),
+    ...others.map(({ from, to }) => `another cycle ${String(cycle)}, which is not in force: --from ${from.toString()} --to ${to.toString()}`),
+  ]
+}
+
+async function show(ledger: Ledger, { conversationId, from, to, cycle, messages, batches, view, facts }: Difference): Promise<void> {
   await line(`${colours.bold(shown(conversationId))}: ${side(from)} → ${side(to)}`)
+  for (const said of cycle === undefined ? [] : cycleLines(cycle)) await line(said)
   const change = to.tokens - from.tokens
   await line(`context ${count(from.tokens)} → ${count(to.tokens)} tokens (${change < 0 ? '' : '+'}${count(change)}), ${many(from.liveMessages, 'live message')} → ${count(to.liveMessages)}, ${many(from.batches, 'batch', 'batches')} → ${count(to.batches)}, ${many(from.cycles, 'cycle')} → ${count(to.cycles)}`)
   const passed = messages.passed.length === 0 ? '' : `; ${count(messages.passed.length)} more came and left in between`

@@ -1,9 +1,10 @@
 /** `editions`: what there is, put into force, put back, given up; one conversation's no does not keep the others from it. */
-import type { Edition, EditionOfConversation, Ledger } from '../ledger.js'
+import { tokensOf } from '../../domain/prices.js'
+import type { Edition, EditionOfConversation, Ledger, PutIntoForce } from '../ledger.js'
 import { LedgerError } from '../problem.js'
 import { Ended, EXIT } from './errors.js'
 import type { Flags } from './flags.js'
-import { colours, count, line, many, shown, table, toJson } from './output.js'
+import { colours, count, line, many, shown, table, toJson, typed } from './output.js'
 import { conversationsAsked, priceOf } from './replay.js'
 import { withLedger } from './session.js'
 
@@ -23,7 +24,7 @@ export async function runEditionsList(flags: Flags, json: boolean): Promise<void
       return
     }
     const rows = editions.map((edition) => [
-      edition.editionId, madeBy(edition), count(Object.values(edition.states).reduce((all, each) => all + each, 0)), count(edition.states['in-force']), count(edition.states.dropped), count(edition.cycles), count(edition.summariesBought + edition.summariesReused), count(edition.summariesReused), count(edition.spent.tokens), edition.startedAt,
+      edition.editionId, madeBy(edition), count(Object.values(edition.states).reduce((all, each) => all + each, 0)), count(edition.states['in-force']), count(edition.states.dropped), count(edition.cycles), count(edition.summariesBought + edition.summariesReused), count(edition.summariesReused), count(tokensOf(edition.spent)), edition.startedAt,
     ])
     for (const row of table(['edition', 'made by', 'conversations', 'in force', 'dropped', 'cycles', 'summaries', 'taken over', 'tokens', 'begun'], rows, new Set([2, 3, 4, 5, 6, 7, 8]))) await line(row)
     await line(many(editions.length, 'edition'))
@@ -48,7 +49,7 @@ export async function runEditionsShow(flags: Flags, given: string, json: boolean
     await line(`edition ${colours.bold(edition.editionId)}, made by ${madeBy(edition)}, begun ${edition.startedAt}, last recorded ${edition.lastRecordedAt}`)
     const rows = edition.conversations.map((each) => [shown(each.conversationId), stateOf(each), count(each.cycles), count(each.summariesBought + each.summariesReused), count(each.summariesReused), count(each.promptTokens + each.completionTokens), count(each.failures)])
     for (const row of table(['conversation', 'state', 'cycles', 'summaries', 'taken over', 'tokens', 'failures'], rows, new Set([2, 3, 4, 5, 6]))) await line(row)
-    await line(`${many(edition.conversations.length, 'conversation')}, ${count(edition.states['in-force'])} in force; ${many(edition.spent.tokens, 'token')} spent on it, failed and lost calls included`)
+    await line(`${many(edition.conversations.length, 'conversation')}, ${count(edition.states['in-force'])} in force; ${many(tokensOf(edition.spent), 'token')} spent on it, failed and lost calls included`)
   })
 }
 
@@ -103,7 +104,13 @@ async function toEach<T extends Done>(given: string, ids: readonly string[], jso
   if (refused.length > 0) throw new Ended(refused.some(({ error }) => error.fault === 'world') ? EXIT.world : EXIT.input)
 }
 
-const tokens = ({ tokensBefore, tokensAfter }: { readonly tokensBefore: number; readonly tokensAfter: number }): string => `${count(tokensBefore)} → ${count(tokensAfter)} tokens`
+/** The tokens of the context before and after; where it is above its limit that too, for no compaction runs behind these commands. */
+function tokens({ conversationId, tokensBefore, tokensAfter, overBudget, shortened = [] }: PutIntoForce): string {
+  const told = `${count(tokensBefore)} → ${count(tokensAfter)} tokens`
+  if (overBudget === undefined) return told
+  const fitted = shortened.length === 0 ? '' : `, though ${many(shortened.length, 'text is', 'texts are')} shortened or left out to fit the window`
+  return `${told}, at or above the limit of ${count(overBudget.limit)}${fitted}: ${overBudget.reason === 'compaction-due' ? `the next append compacts it, and \`context-ledger compact ${typed(conversationId)}\` does now` : overBudget.reason}`
+}
 
 export interface AdoptCommand extends EditionCommand {
   readonly promptName: string | undefined

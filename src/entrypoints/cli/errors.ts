@@ -1,5 +1,6 @@
 /** What a command ends with: the exit status, and the one sentence (or the one document, with `--json`) on standard error. */
 import type { Fault } from '../problem.js'
+import { OutputFailed } from './output.js'
 
 export const EXIT = { ok: 0, bug: 1, input: 2, world: 3, untrusted: 4, interrupted: 130 } as const
 
@@ -43,6 +44,7 @@ const hints: Partial<Record<string, string>> = {
 /** What to tell of an error. `problem.ts` knows whose fault it is, and is loaded only now. */
 export async function tell(error: unknown): Promise<Told> {
   if (error instanceof InputError) return { exitCode: EXIT.input, kind: error.kind, message: error.message }
+  if (error instanceof OutputFailed) return { exitCode: EXIT.world, kind: error.name, message: error.message }
   const { faultOf, kindOf } = await import('../problem.js')
   const { fault, message } = faultOf(error)
   const kind = kindOf(error)

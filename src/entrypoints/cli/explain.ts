@@ -1,5 +1,6 @@
 /** `explain`: where a summary or a line comes from, as a tree down to the messages. */
 import type { SummarizerFacts } from '../../domain/events.js'
+import { editionOf } from '../../domain/ids.js'
 import { isWithoutModel } from '../../domain/prices.js'
 import type { BatchOrigin, ChunkOrigin, CycleOrigin, Explanation, LineSource, OriginalMessage, PromptText, RecordedAt, TakeoverOrigin } from '../ledger.js'
 import { messageText } from './context.js'
@@ -35,17 +36,27 @@ function* treeLines({ lines, under }: Branch, indent = '', stem = ''): Generator
 
 const indented = (text: string): string[] => shown(text).split('\n').map((part) => `  ${part}`)
 
-const where = ({ revision, recordedAt, actor, correlationId }: RecordedAt): string => `revision ${revision.toString()}, ${recordedAt}, asked by ${shown(actor)} (request ${shown(correlationId)})`
+/** Whose revisions these are, where they are not the conversation's own. */
+function ofStream({ stream }: RecordedAt): string {
+  const edition = editionOf(stream)
+  return edition === undefined ? '' : ` of edition ${shown(edition.editionId)}`
+}
+
+const where = (recorded: RecordedAt): string => `revision ${recorded.revision.toString()}${ofStream(recorded)}, ${recorded.recordedAt}, asked by ${shown(recorded.actor)} (request ${shown(recorded.correlationId)})`
 
 const STATES: Readonly<Record<BatchOrigin['state'], string>> = { shown: 'in the view', active: 'not in the view, searchable', retired: 'not active' }
 
-function cycleText({ cycle, trigger, threshold, terms, tokensBefore, tokensAfter, recorded }: CycleOrigin): string {
+function cycleText({ cycle, trigger, threshold, terms, tokensBefore, tokensAfter, recorded, undone }: CycleOrigin): string {
   const { modelMaxTokens, systemReserve, outputReserve, safetyBuffer, contextBudget } = terms
   const window = `${count(modelMaxTokens)} - ${count(systemReserve)} - ${count(outputReserve)} - ${count(safetyBuffer)}`
-  return `${String(cycle)}, ${trigger} trigger, threshold ${count(threshold)} = (${window})${trigger === 'hard' ? '' : ` x ${String(contextBudget)}`}: ${count(tokensBefore)} -> ${count(tokensAfter)} tokens; ${where(recorded)}`
+  return `${String(cycle)}${ofStream(recorded)}, ${trigger} trigger, threshold ${count(threshold)} = (${window})${trigger === 'hard' ? '' : ` x ${String(contextBudget)}`}: ${count(tokensBefore)} -> ${count(tokensAfter)} tokens; ${where(recorded)}${undone === undefined ? '' : `; ${colours.yellow(`UNDONE at ${where(undone)}`)}`}`
 }
 
 const TAKEOVERS: Readonly<Record<TakeoverOrigin['type'], string>> = { EditionAdopted: 'an adopted edition', EditionReverted: 'an edition that was reverted', CycleUndone: 'a cycle that was undone' }
+
+const PUT_OUT: Readonly<Record<TakeoverOrigin['type'], string>> = { EditionAdopted: 'another edition was adopted', EditionReverted: 'the edition was reverted', CycleUndone: 'a cycle was undone' }
+
+const putOutText = ({ type, editionId, recorded }: TakeoverOrigin): string => `not any more: ${PUT_OUT[type]}${editionId === undefined ? '' : ` (${shown(editionId)})`}; ${where(recorded)}`
 
 const takeoverText = ({ type, editionId, recorded }: TakeoverOrigin): string => `by ${TAKEOVERS[type]}${editionId === undefined ? '' : `, as edition ${shown(editionId)} made it`}; ${where(recorded)}`
 
@@ -81,14 +92,15 @@ function chunkBranch({ chunkId, messageIds, firstRevision, lastRevision, continu
 }
 
 function batchBranch(batch: BatchOrigin, inShort: boolean, isTop = true): Branch {
-  const { batchId, depth, startTime, endTime, messageCount, tokens, state, summarizer, cycle, takenOver, recorded, sources, chunk, missing } = batch
+  const { batchId, depth, startTime, endTime, messageCount, tokens, state, summarizer, cycle, takenOver, putOut, recorded, sources, chunk, missing } = batch
   const by = summarizer ?? chunk?.summarizer
-  const head = `${colours.bold(batchId)} depth ${String(depth)}, ${startTime} to ${endTime}, ${many(messageCount, 'message')}, ${many(tokens, 'token')}, ${STATES[state]}${inShort && by !== undefined ? `, by ${by.strategy} (${shown(by.model)})${cycle === undefined ? '' : `, cycle ${String(cycle.cycle)}`}` : ''}`
+  const head = `${colours.bold(batchId)} depth ${String(depth)}, ${startTime} to ${endTime}, ${many(messageCount, 'message')}, ${many(tokens, 'token')}, ${STATES[state]}${inShort && by !== undefined ? `, by ${by.strategy} (${shown(by.model)})${cycle === undefined ? '' : `, cycle ${String(cycle.cycle)}${ofStream(cycle.recorded)}${cycle.undone === undefined ? '' : ' (undone)'}`}` : ''}`
   const full = [
     ...(isTop ? indented(batch.content) : [`  ${brief(batch.content, TEXT_CHARACTERS)}`]),
     ...(summarizer === undefined ? [`archived   ${where(recorded)}`] : madeLines(summarizer, recorded)),
     ...(cycle === undefined ? (takenOver === undefined ? ['cycle      none so far: it shows from the next one on'] : []) : [`cycle      ${cycleText(cycle)}`]),
     ...(takenOver === undefined ? [] : [`in force   ${takeoverText(takenOver)}`]),
+    ...(putOut === undefined ? [] : [`in force   ${putOutText(putOut)}`]),
   ]
   return {
     lines: [head, ...(inShort ? [] : full), ...missing.map((id) => colours.red(`MISSING    ${shown(id)} is not recorded`))],
@@ -115,10 +127,15 @@ function sourceText(source: LineSource, conversationId: string): string {
   return `message ${colours.bold(shown(source.messageId))} revision ${source.revision.toString()}${archived}${excerpt}`
 }
 
+const SHOWN_ONLY: Readonly<Record<Extract<Explanation, { kind: 'shown-only' }>['what'], string>> = {
+  placeholder: 'a placeholder for a result of a call that was not there yet', note: 'a note of what is left out to fit the window',
+}
+
 async function show(explanation: Explanation, open: boolean): Promise<void> {
   const { conversationId } = explanation
   if (explanation.kind === 'shown-only') {
-    await line(`shown to the model and recorded nowhere, because the ledger itself puts it there (a placeholder for a result, or a note of what is left out):\n  ${brief(explanation.text, TEXT_CHARACTERS)}`)
+    const { what, text, asOf } = explanation
+    await line(`${SHOWN_ONLY[what]}, which the ledger itself puts there and which is recorded nowhere; shown as of revision ${asOf.revision.toString()}, ${asOf.recordedAt}:\n  ${brief(text, TEXT_CHARACTERS)}`)
     return
   }
   if (explanation.kind === 'several') {
@@ -127,7 +144,8 @@ async function show(explanation: Explanation, open: boolean): Promise<void> {
     return
   }
   if (explanation.kind === 'view') {
-    const { batches, cycles, liveMessages } = explanation
+    const { batches, cycles, liveMessages, asOf } = explanation
+    if (asOf !== undefined) await line(`a line of the view itself, which counts, orders or omits what it is made of: as revision ${asOf.revision.toString()} made it, ${asOf.recordedAt}`)
     await line(`${shown(conversationId)}: ${many(batches.length, 'active batch', 'active batches')} after ${many(cycles, 'cycle')}, ${many(liveMessages, 'live message')}`)
     for (const batch of batches) await showBranch(batchBranch(batch, !open))
     const [first] = batches
@@ -138,7 +156,7 @@ async function show(explanation: Explanation, open: boolean): Promise<void> {
   if (explanation.found?.match === 'spacing') await line(colours.dim('found but for its white space'))
   if (explanation.kind === 'message') {
     const { message, batch } = explanation
-    await line(batch === undefined ? 'the line stands in a live message, word for word as it was appended:' : 'the line stands in a message that left the context; this batch covers it:')
+    await line(batch === undefined ? 'the line is of a live message, here as it was appended:' : 'the line is of a message that left the context, here as it was appended; this batch covers it:')
     await showBranch(messageBranch(message))
     await line(colours.dim(where(message.recorded)))
     if (batch !== undefined) await showBranch(batchBranch(batch, false))

@@ -2,6 +2,7 @@
  * The settings that a flag, the environment or the config file gives, as plain data: `--help` shows them, and loads no parser and no
  * database for it. What they may be is said in `config.ts`, once.
  */
+import { DEFAULT_STRATEGY, STRATEGIES } from '../../summarizers/strategy-names.js'
 
 export interface Setting {
   /** Its name in the config file; the flag is the same in kebab case. */
@@ -21,7 +22,7 @@ export const settings: readonly Setting[] = [
   { key: 'database', flag: 'database', env: 'CONTEXT_LEDGER_DATABASE', group: 'Ledger:', describe: 'Where the read models are, for a log in KurrentDB: postgres://…, or a folder' },
   { key: 'workers', flag: 'workers', env: 'CONTEXT_LEDGER_WORKERS', group: 'Ledger:', choices: ['inside', 'elsewhere'], describe: 'Who keeps the read models and compacts: this process, or `projections run` and `compaction run` [default: inside]' },
   { key: 'summarizer', flag: 'summarizer', env: 'CONTEXT_LEDGER_SUMMARIZER', group: 'Summarizer:', choices: ['extractive', 'openai'], describe: 'Who summarizes [default: extractive]' },
-  { key: 'strategy', flag: 'strategy', env: 'CONTEXT_LEDGER_STRATEGY', group: 'Summarizer:', choices: ['fold-in', 'structured'], describe: 'How the model is asked [default: fold-in]' },
+  { key: 'strategy', flag: 'strategy', env: 'CONTEXT_LEDGER_STRATEGY', group: 'Summarizer:', choices: STRATEGIES, describe: `How the model is asked [default: ${DEFAULT_STRATEGY}]` },
   { key: 'model', flag: 'model', env: 'CONTEXT_LEDGER_MODEL', fallbackEnv: 'OPENAI_MODEL', group: 'Summarizer:', describe: 'Model that summarizes' },
   { key: 'baseUrl', flag: 'base-url', env: 'CONTEXT_LEDGER_BASE_URL', fallbackEnv: 'OPENAI_BASE_URL', group: 'Summarizer:', describe: 'Address of an API that speaks OpenAI’s' },
   { key: 'apiKey', flag: 'api-key', env: 'CONTEXT_LEDGER_API_KEY', fallbackEnv: 'OPENAI_API_KEY', group: 'Summarizer:', describe: 'Its key (better in the environment)' },
@@ -30,7 +31,7 @@ export const settings: readonly Setting[] = [
   { key: 'prompt', flag: 'prompt', env: 'CONTEXT_LEDGER_PROMPT', group: 'Summarizer:', describe: 'File with a prompt template of your own, or one that was used before: NAME, NAME@VERSION or its hash' },
   { key: 'persona', flag: 'persona', env: 'CONTEXT_LEDGER_PERSONA', group: 'Summarizer:', describe: 'Whom the summaries are for: a text, or @FILE' },
   { key: 'embeddingModel', flag: 'embedding-model', env: 'CONTEXT_LEDGER_EMBEDDING_MODEL', group: 'Ledger:', describe: 'Model for search by meaning, at the same API' },
-  { key: 'prices', flag: 'prices', env: 'CONTEXT_LEDGER_PRICES', group: 'Ledger:', describe: 'JSON file of prices by model, for what `stats` tells of cost' },
+  { key: 'prices', flag: 'prices', env: 'CONTEXT_LEDGER_PRICES', group: 'Ledger:', describe: 'JSON file of prices by model, for the cost in `stats` and in the estimate of `replay`, and for --max-cost' },
 ]
 
 export const CONFIG_FILE = 'context-ledger.config.json'

@@ -23,7 +23,7 @@ With --json, revisions and positions are strings, and errors go to standard erro
 /** What is said of the flags that every command has and that are no settings. */
 export const globalFlags = {
   json: 'Print one JSON document',
-  color: 'Colours on a terminal; --no-color or NO_COLOR turns them off',
+  color: 'Colours, though it is no terminal; --no-color or NO_COLOR: none on a terminal either',
   config: `Config file [default: ${CONFIG_FILE}, where there is one]`,
 } as const
 

@@ -1,6 +1,6 @@
 /**
- * Standard output and standard error of the command line. Output waits for a slow reader and ends quietly with one that has gone
- * (`| head`); colours are for terminals, and only where NO_COLOR is not set.
+ * Standard output and standard error of the command line. Output waits for a slow reader, ends quietly with one that has gone (`| head`), and
+ * is an error where it cannot be written (a full disk); colours are for terminals where NO_COLOR is not set, unless --color or --no-color says otherwise.
  */
 import { once } from 'node:events'
 import { isatty } from 'node:tty'
@@ -11,26 +11,34 @@ export class OutputClosed extends Error {
   override readonly name = 'OutputClosed'
 }
 
-let closed = false
+/** What we print cannot be written. */
+export class OutputFailed extends Error {
+  override readonly name = 'OutputFailed'
+}
 
-/** Makes a reader that went away an ordinary end; to be called once, before anything is written. */
+let ended: OutputClosed | OutputFailed | undefined
+let wrote = false
+
+/** Makes a reader that went away an ordinary end, and a disk that is full an ordinary error; to be called once, before anything is written. */
 export function watchOutput(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error
-    closed = true
+    ended ??= error.code === 'EPIPE' ? new OutputClosed('standard output was closed') : new OutputFailed(`standard output cannot be written: ${error.message}`)
   })
   process.stderr.on('error', () => undefined)
 }
 
 /** Writes to standard output; resolves when there is room for more. */
 export async function write(text: string): Promise<void> {
-  if (closed) throw new OutputClosed('standard output was closed')
+  if (ended !== undefined) throw ended
+  wrote = true
   if (process.stdout.write(text)) return
-  try {
-    await once(process.stdout, 'drain')
-  } catch {
-    throw new OutputClosed('standard output was closed')
-  }
+  await once(process.stdout, 'drain').catch((error: unknown) => { throw ended ?? error })
+}
+
+/** Resolves when everything is out; throws where it could not be written. A reader that has gone wants nothing more. */
+export async function allWritten(): Promise<void> {
+  if (wrote) await new Promise((resolve) => { process.stdout.write('', resolve) })
+  if (ended instanceof OutputFailed) throw ended
 }
 
 /** Writes a line to standard output. */
@@ -57,10 +65,14 @@ export function failureNotes(): (text: string) => void {
 /** JSON in one line. A revision and a position are decimal strings: they may be larger than a number of JSON can safely be. */
 export const toJson = (value: unknown): string => JSON.stringify(value, (_key, part: unknown) => (typeof part === 'bigint' ? part.toString() : part))
 
+/** The last word on colours, before what stands behind `--`. It is looked for here, and not by the parser, because the parser's own complaints are coloured. */
+const saidOfColours = (words: readonly string[]): string | undefined => words.slice(0, words.includes('--') ? words.indexOf('--') : undefined).findLast((word) => word === '--color' || word === '--no-color')
+
 // Asked of the system and not of the stream: `isTTY` is missing where there is no terminal, and picocolors takes that for its default, which is on in CI.
 function mayColour(fd: 1 | 2): boolean {
   const { NO_COLOR = '', TERM = '' } = process.env
-  return isatty(fd) && NO_COLOR === '' && TERM !== 'dumb' && !process.argv.includes('--no-color')
+  const said = saidOfColours(process.argv)
+  return said === undefined ? isatty(fd) && NO_COLOR === '' && TERM !== 'dumb' : said === '--color'
 }
 
 export const colours = pc.createColors(mayColour(1))

@@ -50,10 +50,10 @@ export async function parserOf(words: readonly string[]): Promise<Argv> {
     .epilogue(EPILOGUE)
     .fail((said, error: Error | undefined) => {
       // The library's own errors carry its sentence too; a command's come alone.
-      throw typeof said === 'string' && said !== '' ? new InputError('Usage', usageSentence(said, words)) : (error ?? new InputError('Usage', 'the command line is wrong'))
+      throw typeof said === 'string' && said !== '' ? new InputError('Usage', usageSentence(said, words, policyFlags)) : (error ?? new InputError('Usage', 'the command line is wrong'))
     })
     .option('json', { type: 'boolean', default: false, group: 'Output:', describe: globalFlags.json })
-    .option('color', { type: 'boolean', group: 'Output:', describe: globalFlags.color })
+    .option('color', { type: 'boolean', nargs: 0, group: 'Output:', describe: globalFlags.color })
     .option('config', { type: 'string', requiresArg: true, group: 'Ledger:', describe: globalFlags.config })
   for (const { flag, describe, group, choices } of settings) {
     parser.option(flag, { type: 'string', requiresArg: true, group, describe, ...(choices === undefined ? {} : { choices }) })

@@ -10,6 +10,7 @@ export interface Progress {
 // The first line comes early, to say that something is happening; the others keep a log short.
 const FIRST_LINE_MS = 2_000
 const LINE_EVERY_MS = 10_000
+const TICK_MS = 500
 
 /** 75 → "1 min 15 s". */
 export function duration(seconds: number): string {
@@ -38,7 +39,9 @@ export async function startProgress(label: string, total: number): Promise<Progr
       barCompleteChar: '█',
       barIncompleteChar: '░',
       barsize: 24,
-      hideCursor: true,
+      // Neither is put back where the process is ended at once (a second Ctrl-C, a kill): nothing is changed that would have to be.
+      hideCursor: false,
+      linewrap: true,
       clearOnComplete: true,
       gracefulExit: false,
     })
@@ -49,13 +52,23 @@ export async function startProgress(label: string, total: number): Promise<Progr
     }
   }
   let nextLineAt = startedAt + FIRST_LINE_MS
+  /** What was not said yet. */
+  let news: (() => string) | undefined
+  const say = (): void => {
+    const now = performance.now()
+    if (news === undefined || now < nextLineAt) return
+    nextLineAt = now + LINE_EVERY_MS
+    note(`${label}: ${news()}`)
+    news = undefined
+  }
+  // A single step may take minutes, and nothing is told of it meanwhile.
+  const ticking = setInterval(say, TICK_MS)
+  ticking.unref()
   return {
     update(done, text, secondsLeft) {
-      const now = performance.now()
-      if (now < nextLineAt) return
-      nextLineAt = now + LINE_EVERY_MS
-      note(`${label}: ${text}${left(done, secondsLeft)}`)
+      news = () => `${text}${left(done, secondsLeft)}`
+      say()
     },
-    stop: () => undefined,
+    stop: () => { clearInterval(ticking) },
   }
 }

@@ -30,7 +30,7 @@ export async function runStatus(flags: Flags, json: boolean): Promise<void> {
     if (holder !== undefined) await line(`kept by ${holder}`)
     for (const { name, stop, partitions } of projections) {
       const stops = partitions.flatMap((partition) => (partition.stop === undefined ? [] : [{ where: partitions.length === 1 ? name : `${name}, partition ${String(partition.partition)},`, stop: partition.stop }]))
-      for (const { where, stop: why } of stops.length > 0 || stop === undefined ? stops : [{ where: name, stop }]) await line(colours.red(`${where} stopped: ${why.reason}`))
+      for (const { where, stop: why } of stops.length > 0 || stop === undefined ? stops : [{ where: name, stop }]) await line(colours.red(`${where} stopped: ${why.reason}${why.advice === undefined ? '' : `; ${why.advice}`}`))
     }
   })
 }

@@ -1,6 +1,7 @@
 /** `replay`: an edition of conversations. First what it would come to at most and a question, then the work with the time left, then what to type next. */
 import { createInterface } from 'node:readline/promises'
-import type { Ledger, Price, Replay, ReplayEstimate, ReplayOptions } from '../ledger.js'
+import { tokensOf } from '../../domain/prices.js'
+import type { EditionSpending, Ledger, Price, Replay, ReplayEstimate, ReplayOptions } from '../ledger.js'
 import { pricesOf } from '../config.js'
 import { sentenceOfProblem } from '../problem.js'
 import { endSignals } from './end-signals.js'
@@ -44,6 +45,10 @@ export async function priceOf(config: Session['config'], maxCost: number | undef
   return price
 }
 
+/** "98,774 tokens (0.0250 USD)"; no money where there is no price. */
+const spentOf = ({ costMicros, ...usage }: EditionSpending, currency: string | undefined): string =>
+  `${many(tokensOf(usage), 'token')}${costMicros === undefined || currency === undefined ? '' : ` (${money(costMicros, currency)})`}`
+
 async function tellEstimate(estimate: ReplayEstimate): Promise<void> {
   const { editionId, conversations, upToDate, messages, messagesOf, calls, promptTokens, completionTokens, reused, spent, failures } = estimate
   const done = upToDate === 0 ? '' : `, ${count(upToDate)} of them up to date`
@@ -51,7 +56,7 @@ async function tellEstimate(estimate: ReplayEstimate): Promise<void> {
   const cost = estimate.costMicros === undefined || estimate.currency === undefined ? '' : `, ${money(estimate.costMicros, estimate.currency)}`
   await line(`at most ${many(calls, 'model call')}, ${count(promptTokens)} tokens to the model and ${count(completionTokens)} from it${cost} (every summary reckoned as long as it may be; failed calls come on top)`)
   if (reused > 0) await line(`${many(reused, 'summary', 'summaries')} recorded for the same requests would be taken over without a call`)
-  if (spent.tokens > 0) await line(`spent on it so far: ${many(spent.tokens, 'token')}`)
+  if (tokensOf(spent) > 0) await line(`spent on it so far: ${spentOf(spent, estimate.currency)}`)
   for (const { conversationId, failure } of failures.slice(0, NAMED_FAILURES)) await line(colours.yellow(`${shown(conversationId)} cannot be replayed: ${sentenceOfProblem(failure)}`))
 }
 
@@ -106,8 +111,8 @@ async function work(ledger: Ledger, request: ReplayOptions): Promise<Replay> {
       ...request,
       signal: stop.signal,
       onProgress: ({ conversations, conversationsDone, messages, messagesOf, calls, promptTokens, completionTokens, costMicros, secondsLeft }) => {
-        const cost = request.price === undefined ? '' : `, ${money(costMicros, request.price.currency)}`
-        const text = `${count(conversationsDone)} of ${many(conversations, 'conversation')}, ${count(messages)} of ${many(messagesOf, 'message')}, ${many(calls, 'call')}, ${many(promptTokens + completionTokens, 'token')}${cost}`
+        const cost = costMicros === undefined || request.price === undefined ? '' : `, ${money(costMicros, request.price.currency)}`
+        const text = `${count(conversationsDone)} of ${many(conversations, 'conversation')}, ${count(messages)} of ${many(messagesOf, 'message')}, ${many(calls, 'call')}, ${many(tokensOf({ promptTokens, completionTokens }), 'token')}${cost}`
         void show(messages, messagesOf, text, secondsLeft)
       },
     })
@@ -122,16 +127,15 @@ async function tellReplay(replayed: Replay, price: Price | undefined, asked: str
   const { editionId, conversations, ended, noRoom, paid, costMicros, spent } = replayed
   const done = conversations.filter(({ outcome }) => outcome.kind === 'done').length
   const sum = (of: (each: Replay['conversations'][number]) => number): number => conversations.reduce((all, each) => all + of(each), 0)
-  const cost = price === undefined ? '' : ` (${money(costMicros, price.currency)})`
   await line(`edition ${colours.bold(editionId)}: ${count(done)} of ${many(conversations.length, 'conversation')} whole, ${count(sum(({ messages }) => messages))} of ${many(sum(({ messages, messagesOf }) => Math.max(messages, messagesOf)), 'message')} seen`)
-  await line(`${many(sum(({ summaries }) => summaries), 'summary', 'summaries')} recorded, ${count(sum(({ reused }) => reused))} of them taken over; ${many(paid.calls, 'call')}, ${many(paid.promptTokens + paid.completionTokens, 'token')}${cost}; ${many(spent.tokens, 'token')} on this edition in all`)
+  await line(`${many(sum(({ summaries }) => summaries), 'summary', 'summaries')} recorded, ${count(sum(({ reused }) => reused))} of them taken over; ${many(paid.calls, 'call')}, ${spentOf({ ...paid, ...(costMicros === undefined ? {} : { costMicros }) }, price?.currency)}; ${spentOf(spent, price?.currency)} on this edition in all`)
   const stopped = conversations.flatMap(({ conversationId, outcome }) => (outcome.kind === 'stopped' ? [`${shown(conversationId)}: ${sentenceOfProblem(outcome.failure)}`] : outcome.kind === 'busy' ? [`${shown(conversationId)}: another process is making it`] : []))
   for (const sentence of stopped.slice(0, NAMED_FAILURES)) await line(colours.yellow(sentence))
   if (stopped.length > NAMED_FAILURES) await line(colours.yellow(`… and ${many(stopped.length - NAMED_FAILURES, 'further conversation')}`))
   if (ended === 'bound' && noRoom !== undefined) {
     const isCost = noRoom.of === 'cost' && price !== undefined
     const told = (amount: number): string => (isCost ? money(amount, price.currency) : many(amount, 'token'))
-    await line(colours.yellow(`the bound of ${told(noRoom.bound)} has no room for the next call: ${told(noRoom.spent)} are spent, and it may take ${told(isCost ? noRoom.asked.costMicros : noRoom.asked.tokens)}. The same command with a higher ${isCost ? '--max-cost' : '--max-tokens'} goes on`))
+    await line(colours.yellow(`the bound of ${told(noRoom.bound)} has no room for the next call: ${told(noRoom.spent)} are spent, and it may take ${told(noRoom.asked)}. The same command with a higher ${isCost ? '--max-cost' : '--max-tokens'} goes on`))
   } else if (done < conversations.length) await line(`${ended === 'failing' ? 'every conversation would meet this failure, so the others were left; once it is mended, ' : ''}the same command goes on where it ended`)
   else await line(colours.dim(`next: context-ledger editions compare ${editionId}; context-ledger editions adopt ${editionId} ${asked}`))
 }

@@ -3,6 +3,7 @@ import { Registry } from 'prom-client'
 import { createCompact, type CompactionRun } from '../../application/compact.js'
 import { createCompactionWorker, type CompactionWorker } from '../../application/compaction-worker.js'
 import { createConversations } from '../../application/handle-command.js'
+import { listPrompts, templateMeant } from '../../application/list-prompts.js'
 import type { Log } from '../../application/load-conversation.js'
 import { createRegisterPrompt } from '../../application/register-prompt.js'
 import type { Claims } from '../../ports/claims.js'
@@ -11,7 +12,7 @@ import type { Summarizer } from '../../ports/summarizer.js'
 import type { TokenBudget, TokenLimits } from '../../ports/token-budget.js'
 import type { WorkQueue } from '../../ports/work-queue.js'
 import type { SummarizerConfig } from '../../summarizers/index.js'
-import { isFolder, loadConfig, personaOf, summarizerOf } from '../config.js'
+import { blindPrompt, isFolder, loadConfig, personaOf, summarizerOf } from '../config.js'
 import { startMetricsServer, type Health, type MetricsServer } from '../metrics-server.js'
 import { sentenceOfProblem } from '../problem.js'
 import { createCompactionMetrics } from './compaction-metrics.js'
@@ -35,8 +36,8 @@ export interface CompactionProcess {
   close(): Promise<void>
 }
 
-/** Opens the log, and the database of the queue where that is another. */
-export type OpenCompactionProcess = (where: { readonly store: string; readonly database?: string; readonly summarizer: 'extractive' | SummarizerConfig }) => Promise<CompactionProcess>
+/** Opens the log, and the database of the queue where that is another. The summarizer is asked for with the log, which knows the prompts by name. */
+export type OpenCompactionProcess = (where: { readonly store: string; readonly database?: string; readonly summarizerFor: (log: Log) => Promise<'extractive' | SummarizerConfig> }) => Promise<CompactionProcess>
 
 export interface RunCompactionOptions {
   /** Conversations at once. */
@@ -70,14 +71,20 @@ export async function runCompaction(flags: Flags, options: RunCompactionOptions,
   if (metricsPort !== undefined && metricsPort > 65_535) throw new InputError('Usage', `--metrics-port must be a port, and is ${String(metricsPort)}`)
   const config = await loadConfig({ flags, env: process.env, cwd: process.cwd() }, { writes: true })
   const shared = config.database ?? config.store
-  if (shared === 'memory' || isFolder(shared)) {
+  if (isFolder(shared)) {
     throw new InputError('Usage', `a folder belongs to the one process that has it open, and compaction runs inside that process: nothing is to be run for ${shared}. It is for a server: --store postgres://…`)
   }
 
   const persona = await personaOf(config)
-  const source = await open({ store: config.store, ...(config.database === undefined ? {} : { database: config.database }), summarizer: await summarizerOf(config) })
   const noteFailure = failureNotes()
   const tell = (happening: Happening): void => { (happening.kind === 'problem' ? noteFailure : note)(json ? toJson(happening) : sentenceOf(happening)) }
+  const summarizerFor = async (log: Log): Promise<'extractive' | SummarizerConfig> => {
+    const summarizer = await summarizerOf(config, { registered: async (which) => templateMeant(await listPrompts(log), which) })
+    const detail = blindPrompt(summarizer)
+    if (detail !== undefined) tell({ kind: 'warning', detail })
+    return summarizer
+  }
+  const source = await open({ store: config.store, ...(config.database === undefined ? {} : { database: config.database }), summarizerFor })
   const ended = endSignals()
   let worker: CompactionWorker | undefined
   let server: MetricsServer | undefined
@@ -139,6 +146,7 @@ function workerOf(source: CompactionProcess, persona: string, { concurrency, lim
 }
 
 type Happening =
+  | { readonly kind: 'warning'; readonly detail: string }
   | ({ readonly kind: 'working'; readonly log: string; readonly summarizer: string; readonly concurrency: number } & TokenLimits)
   | ({ readonly kind: 'compacted'; readonly conversationId: string } & Pick<CompactionRun, 'batchesCreated' | 'messagesCompressed' | 'tokensBefore' | 'tokensAfter' | 'summaries' | 'calls' | 'tokensSpent'>)
   | { readonly kind: 'failed'; readonly conversationId: string; readonly detail: string }
@@ -151,6 +159,8 @@ type Happening =
 
 function sentenceOf(happening: Happening): string {
   switch (happening.kind) {
+    case 'warning':
+      return `warning: ${happening.detail}`
     case 'working': {
       const { tokensPerMinute, tokensPerDay } = happening
       const limits = [...(tokensPerMinute === undefined ? [] : [`${count(tokensPerMinute)} tokens a minute`]), ...(tokensPerDay === undefined ? [] : [`${count(tokensPerDay)} tokens a day`])]

@@ -48,7 +48,7 @@ export async function runProjections(flags: Flags, options: RunProjectionsOption
   if (metricsPort !== undefined && metricsPort > 65_535) throw new InputError('Usage', `--metrics-port must be a port, and is ${String(metricsPort)}`)
   const config = await loadConfig({ flags, env: process.env, cwd: process.cwd() }, { writes: false })
   const rows = config.database ?? config.store
-  if (rows === 'memory' || isFolder(rows)) {
+  if (isFolder(rows)) {
     throw new InputError('Usage', `a folder belongs to the one process that has it open, and that process keeps its read models: nothing is to be run for ${rows}. It is for a server: --store postgres://…`)
   }
 

@@ -1,16 +1,14 @@
 /** A ledger for the time of one command: configured, opened, and closed whatever happens. The heavy modules are loaded here, and not before. */
-import { access } from 'node:fs/promises'
-import { join } from 'node:path'
 import type { Config } from '../config.js'
 import type { Ledger } from '../ledger.js'
 import { InputError } from './errors.js'
 import type { Flags } from './flags.js'
-import { note, noteColours, shown } from './output.js'
+import { note, noteColours } from './output.js'
 
 export interface SessionNeeds {
   /** Makes the store where there is none; everybody else is told how to make one. */
   readonly creates?: boolean
-  /** Goes by the policy and the summarizer that are configured: `import`, `append`, `compact`. */
+  /** Goes by the policy and the summarizer that are configured: `import`, `append`, `compact`, `replay`, `editions adopt`. */
   readonly writes?: boolean
   /** False where nothing is to be summarized before a limit asks for it: the command would wait for it alone. */
   readonly ahead?: boolean
@@ -27,36 +25,29 @@ export interface Session {
   readonly warnings: readonly string[]
 }
 
-/** Whether a folder holds a ledger, or something that only opening it can tell. */
-async function isThere(folder: string): Promise<boolean> {
-  // The marker that the embedded store writes first. A folder without it may still hold something else, of which opening complains.
-  return await access(join(folder, 'ledger.json')).then(() => true, () => false)
-}
-
 /** Opens the ledger, does `work` with it, and closes it. */
 export async function withLedger<T>(flags: Flags, needs: SessionNeeds, work: (session: Session) => Promise<T>): Promise<T> {
-  const { isFolder, loadConfig, personaOf, summarizerOf } = await import('../config.js')
+  const { blindPrompt, loadConfig, personaOf, summarizerOf } = await import('../config.js')
   const config = await loadConfig({ flags, env: process.env, cwd: process.cwd() }, { writes: needs.writes === true })
-  if (needs.creates !== true && isFolder(config.store) && !(await isThere(config.store))) {
-    throw new InputError('NoLedger', `there is no ledger in ${config.store}: \`context-ledger import FILE\` makes one there; --store or CONTEXT_LEDGER_STORE names another`)
+  const [{ nameWithoutLedger, openLedger }, { sentenceOfProblem }] = await Promise.all([import('../compose.js'), import('../problem.js')])
+  const nowhere = needs.creates === true ? undefined : await nameWithoutLedger(config.store)
+  if (nowhere !== undefined) {
+    throw new InputError('NoLedger', `there is no ledger in ${nowhere}: \`context-ledger import FILE\` makes one there; --store or CONTEXT_LEDGER_STORE names another`)
   }
-  const [{ openLedger }, { sentenceOfProblem }] = await Promise.all([import('../compose.js'), import('../problem.js')])
   /** The prompt of this name among those that the ledger has recorded. It has to be known before the ledger is opened with it. */
   const registered = async (which: string): Promise<{ readonly name: string; readonly text: string } | undefined> => {
-    if (isFolder(config.store) && !(await isThere(config.store))) return undefined
-    const { promptMeant } = await import('../../application/list-prompts.js')
+    if (needs.creates === true && (await nameWithoutLedger(config.store)) !== undefined) return undefined
+    const { templateMeant } = await import('../../application/list-prompts.js')
     const reading = await openLedger({ store: config.store, ...(config.database === undefined ? {} : { database: config.database }) })
     try {
-      return promptMeant((await reading.prompts.list()).filter(({ kind }) => kind === 'template'), which)
+      return templateMeant(await reading.prompts.list(), which)
     } finally {
       await reading.close()
     }
   }
   const summarizer = needs.writes === true ? await summarizerOf(config, { promptName: needs.promptName, registered }) : undefined
-  // A template is used as it is; one that shows no messages is paid for all the same.
-  if (typeof summarizer === 'object' && summarizer.kind === 'openai' && summarizer.prompt !== undefined && !summarizer.prompt.text.includes('{messages}')) {
-    note(`${noteColours.yellow('warning:')} the prompt ${shown(summarizer.prompt.name)} has no {messages}: the model is asked for summaries of messages that it does not see`)
-  }
+  const blind = blindPrompt(summarizer)
+  if (blind !== undefined) note(`${noteColours.yellow('warning:')} ${blind}`)
   const warnings: string[] = []
   const ledger = await openLedger({
     store: config.store,

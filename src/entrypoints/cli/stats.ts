@@ -21,6 +21,12 @@ const kinds = (counts: Readonly<Record<string, number>>): string => Object.entri
 
 const seconds = (ms: number): string => `${(ms / 1_000).toLocaleString('en-US', { maximumFractionDigits: 1 })} s`
 
+/** What was ever made, and what of it was put back: the sums of money are of all of it. */
+function madeText({ made, undone, adopted, reverted }: Stats): string {
+  const changes = [...(undone === 0 ? [] : [`${many(undone, 'cycle')} undone`]), ...(adopted === 0 ? [] : [`${many(adopted, 'edition')} adopted`]), ...(reverted === 0 ? [] : [`${many(reverted, 'adoption')} reverted`])]
+  return `${many(made.cycles, 'cycle')}, ${many(made.batches, 'batch', 'batches')}, ${many(made.resummarizations, 're-summarization')}, editions included; ${changes.length === 0 ? 'nothing was undone, no edition adopted' : changes.join(', ')}`
+}
+
 /** Sums for people, a line each. */
 export function statsLines(stats: Stats): string[] {
   const { tokensSent, tokensSentUncompacted } = stats
@@ -28,7 +34,8 @@ export function statsLines(stats: Stats): string[] {
   const rows = stats.models.map((use) => [shown(use.model), shown(use.provider), usageText(use), count(use.promptTokens), count(use.completionTokens), seconds(use.durationMs), chargeText(use)])
   return [
     `messages      ${count(stats.messages)}: ${many(stats.tokensIn, 'token')} in, ${count(stats.tokensOut)} out (by the assistant)`,
-    `compaction    ${many(stats.cycles, 'cycle')}, ${many(stats.messagesCompressed, 'message')} folded into ${many(stats.batches, 'batch', 'batches')}, ${many(stats.resummarizations, 're-summarization')}`,
+    `compaction    ${many(stats.cycles, 'cycle')}, ${many(stats.messagesCompressed, 'message')} folded into ${many(stats.batches, 'active batch', 'active batches')}`,
+    `made in all   ${madeText(stats)}`,
     `tokens saved  ${count(stats.tokensSaved)} at the cycles; over the life ${count(tokensSent)} sent for ${many(stats.answers, 'answer')}, ${count(tokensSentUncompacted)} without compaction${share}`,
     `tokens bought ${count(bought(stats))}${stats.cost.length === 0 ? '' : `: ${costsText(stats.cost)}`}${stats.unpriced.length === 0 ? '' : `${stats.cost.length === 0 ? ': ' : ', and '}no price given for ${stats.unpriced.map(shown).join(', ')}`}`,
     `summarizing   ${seconds(stats.summarizingMs)}${stats.standIns === 0 ? '' : `, ${many(stats.standIns, 'stand-in')} by the extractive strategy`}${stats.reused === 0 ? '' : `, ${many(stats.reused, 'summary', 'summaries')} taken over at no cost`}`,
@@ -41,7 +48,7 @@ export function statsLines(stats: Stats): string[] {
 /** A conversation in one line: it is printed as soon as it is counted, so columns have a width of their own. */
 function conversationLine(stats: ConversationStats): string {
   const failures = Object.values(stats.failures).reduce((sum, times) => sum + times, 0)
-  const cells = [many(stats.messages, 'message'), many(stats.cycles, 'cycle'), `${count(bought(stats))} tokens bought`, `${count(stats.tokensSaved)} saved`, ...(stats.cost.length === 0 ? [] : [costsText(stats.cost)]), ...(failures === 0 ? [] : [many(failures, 'failure')])]
+  const cells = [many(stats.messages, 'message'), many(stats.cycles, 'cycle'), ...(stats.undone === 0 ? [] : [`${count(stats.undone)} undone`]), `${count(bought(stats))} tokens bought`, `${count(stats.tokensSaved)} saved`, ...(stats.cost.length === 0 ? [] : [costsText(stats.cost)]), ...(failures === 0 ? [] : [many(failures, 'failure')])]
   return `${colours.bold(shown(stats.conversationId))} ${cells.join(', ')}`
 }
 

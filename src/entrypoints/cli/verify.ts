@@ -37,6 +37,8 @@ const KEY_VARIABLE = 'CONTEXT_LEDGER_SIGNING_KEY'
 function refuse(command: VerifyCommand): void {
   const { conversation, exportTo, key, against, publicKey, newKey } = command
   const no = (sentence: string): never => { throw new InputError('Usage', sentence) }
+  const empty = Object.entries({ export: exportTo, key, against, 'public-key': publicKey, 'new-key': newKey }).find(([, file]) => file?.trim() === '')
+  if (empty !== undefined) no(`--${empty[0]} names no file`)
   if (newKey !== undefined && [conversation, exportTo, key, against, publicKey].some((given) => given !== undefined)) no('--new-key goes alone: it makes a key, and verifies nothing')
   if (exportTo !== undefined && conversation !== undefined) no('--export goes without a conversation: a manifest is of the whole ledger')
   if (key !== undefined && exportTo === undefined) no('--key goes with --export')
@@ -51,9 +53,9 @@ async function signingKey(given: string | undefined, files: ManifestFiles): Prom
   return fromEnvironment.includes('-----BEGIN') ? files.privateKeyFrom(fromEnvironment, KEY_VARIABLE) : await files.readPrivateKey(fromEnvironment)
 }
 
-/** How many events there are to read, as far as the read models know. */
+/** How many events there are to read, as far as the read models know; 0 where these cannot be asked, which the proof itself then says. */
 async function eventsOf(ledger: Ledger, conversation: string | undefined): Promise<number> {
-  const all = await ledger.list()
+  const all = await ledger.list().catch(() => [])
   return all.filter(({ conversationId }) => conversation === undefined || conversationId === conversation).reduce((sum, { revision }) => sum + Number(revision) + 1, 0)
 }
 
@@ -63,7 +65,7 @@ async function verified(ledger: Ledger, conversation: string | undefined, option
   try {
     return await ledger.verify(conversation, {
       ...options,
-      onProgress: ({ conversations, events }) => { progress.update(Math.min(events, total), `${count(events)} of ${many(total, 'event')}, ${many(conversations, 'conversation')}`) },
+      onProgress: ({ conversations, events }) => { progress.update(Math.min(events, total), `${total === 0 ? many(events, 'event') : `${count(events)} of ${many(total, 'event')}`}, ${many(conversations, 'conversation')}`) },
     })
   } finally {
     progress.stop()
@@ -77,8 +79,8 @@ interface Exported {
   readonly events: number
 }
 
-async function report({ ok, streams, conversations, events, summaries, problems }: Verification, against: Manifest | undefined, pinned: boolean, exported: Exported | undefined, json: boolean): Promise<void> {
-  const signed = against === undefined ? {} : { against: { takenAt: against.header.takenAt, ledger: against.header.ledger, streams: against.streams, events: against.events, signedBy: against.fingerprint, signerPinned: pinned } }
+async function report({ ok, streams, conversations, events, summaries, problems, against: held = { streams: 0, events: 0 } }: Verification, against: Manifest | undefined, pinned: boolean, exported: Exported | undefined, json: boolean): Promise<void> {
+  const signed = against === undefined ? {} : { against: { takenAt: against.header.takenAt, ledger: against.header.ledger, ...held, signedBy: against.fingerprint, signerPinned: pinned } }
   if (json) {
     await line(toJson({ ok, streams, conversations, events, summaries, problems: problems.map(({ stream, conversationId, revision, rule, detail }) => ({ stream, ...(conversationId === undefined ? {} : { conversationId }), revision, rule, detail })), ...signed, ...(exported === undefined ? {} : { exported }) }))
     return
@@ -89,7 +91,7 @@ async function report({ ok, streams, conversations, events, summaries, problems 
   const { recomputed, notRecomputed } = summaries
   if (recomputed + notRecomputed > 0) await line(`${many(recomputed, 'summary', 'summaries')} proved by the request that made them; not recomputed: ${count(notRecomputed)}`)
   if (against !== undefined) {
-    await line(`held against a manifest of ${against.header.takenAt}: ${many(against.streams, 'stream')}, ${many(against.events, 'event')}, signed by ${against.fingerprint}`)
+    await line(`held against a manifest of ${against.header.takenAt}: ${held.streams === against.streams ? '' : `${count(held.streams)} of its `}${many(against.streams, 'stream')}, ${many(held.events, 'event')}, signed by ${against.fingerprint}`)
     if (!pinned) note(noteColours.yellow('without --public-key the signature proves only that the file is whole, and not who signed it'))
   }
   if (exported !== undefined) await line(`${exported.file}: ${many(exported.streams, 'stream')}, ${many(exported.events, 'event')}, signed by ${exported.fingerprint}; keep that fingerprint where whoever can write the database cannot`)

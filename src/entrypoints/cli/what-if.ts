@@ -1,13 +1,8 @@
 /** `replay --dry-run`: what other policies would have come to, as a table and as a plot for each, before anything is paid for. */
-import { readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { plot } from 'simple-ascii-chart'
-import { codeOf } from '../../adapters/store-error.js'
 import { totalOf } from '../../application/what-if.js'
-import type { PolicySettings } from '../../domain/policy.js'
-import { settingsOf } from '../create-ledger.js'
 import type { TriedPolicy, WhatIf, WhatIfRow } from '../ledger.js'
-import { LedgerError } from '../problem.js'
 import { InputError } from './errors.js'
 import type { Given } from './given.js'
 import { colours, count, line, many, noteColours, note, table, toJson } from './output.js'
@@ -16,25 +11,6 @@ import { withLedger } from './session.js'
 
 const CHART_WIDTH = 72
 const CHART_HEIGHT = 8
-
-async function policyOf(file: string): Promise<PolicySettings> {
-  const content = await readFile(file, 'utf8').catch((error: unknown) => {
-    throw new InputError('BadConfig', `--policy names ${file}, which ${codeOf(error) === 'ENOENT' ? 'does not exist' : `cannot be read: ${error instanceof Error ? error.message : String(error)}`}`)
-  })
-  let value: unknown
-  try {
-    value = JSON.parse(content)
-  } catch (error) {
-    throw new InputError('BadConfig', `${file} is no JSON: ${error instanceof Error ? error.message : String(error)}`)
-  }
-  try {
-    // What is no policy at all is told by the same parser as one that has a wrong setting.
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-    return settingsOf(value as PolicySettings) ?? {}
-  } catch (error) {
-    throw error instanceof LedgerError ? new InputError('BadPolicy', `${file}: ${error.message}`) : error
-  }
-}
 
 /** A short name for each file, the path where two would have the same. */
 function namesOf(files: readonly string[]): string[] {
@@ -87,7 +63,7 @@ function rowCells(row: WhatIfRow): string[] {
 }
 
 async function print({ rows, conversationIds }: WhatIf): Promise<void> {
-  for (const text of table(['', 'cycles', 'model calls', 'requests', 'tokens sent', 'largest context', ''], rows.map(rowCells), new Set([1, 2, 3, 4, 5]))) await line(text)
+  for (const text of table(['', 'cycles', 'summaries', 'requests', 'tokens sent', 'largest context', ''], rows.map(rowCells), new Set([1, 2, 3, 4, 5]))) await line(text)
   await line()
   // Without compaction the context only grows; on its scale the others would be flat lines.
   const compared = rows.filter(({ kind }) => kind !== 'none')
@@ -102,16 +78,23 @@ async function print({ rows, conversationIds }: WhatIf): Promise<void> {
   }
 }
 
-/** Runs `replay --dry-run`: the policies of `--policy FILE…`, tried on the named conversations or on all. */
+/** What `replay` goes by where it makes an edition, and what is nothing to one that only tries. */
+const IDLE = ['summarizer', 'strategy', 'model', 'base-url', 'api-key', 'window-tokens', 'timeout', 'prompt', 'prompt-name', 'persona', 'concurrency', 'max-tokens', 'max-cost', 'yes']
+
+/** Runs `replay --dry-run`: the policies of `--policy FILE…`, or the one that the flags make, tried on the named conversations or on all. */
 export async function whatIfCommand(given: Given): Promise<void> {
   const files = given.several('policy')
   const named = given.words('conversations')
   const all = given.is('all')
-  if (files.length === 0) throw new InputError('Usage', '--dry-run needs --policy FILE: the settings to try, over those that are recorded')
+  const idle = IDLE.find((flag) => given.flags[flag] !== undefined && given.flags[flag] !== false)
+  if (idle !== undefined) throw new InputError('Usage', `--${idle} says nothing here: --dry-run tries policies, asks no model and spends nothing`)
   if (named.length === 0 && !all) throw new InputError('Usage', 'name a conversation, or --all')
   if (named.length > 0 && all) throw new InputError('Usage', 'name conversations or --all, not both')
-  const names = namesOf(files)
-  const policies = await Promise.all(files.map(async (file, at): Promise<TriedPolicy> => ({ name: names[at] ?? file, settings: await policyOf(file) })))
+  const names = files.length === 0 ? ['as given'] : namesOf(files)
+  const { policiesOf } = await import('../config.js')
+  const settings = await policiesOf({ flags: given.flags, env: process.env, cwd: process.cwd() }, files)
+  if (settings.length === 0) throw new InputError('Usage', '--dry-run needs settings to try, over those that are recorded: --policy FILE, or flags such as --keep-recent')
+  const policies = settings.map((each, at): TriedPolicy => ({ name: names[at] ?? '', settings: each }))
   await withLedger(given.flags, {}, async ({ ledger }) => {
     const progress = await startProgress('trying', named.length)
     const tried = await ledger

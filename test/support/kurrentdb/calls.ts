@@ -82,7 +82,7 @@ export function createCalls({ id, log, reads, faults, role, life, die }: CallCon
     if (begunIn !== life()) return { kind: 'silence' }
     if (isTooLarge(events)) return { kind: 'too-large' }
     const leader = role.leader()
-    if (!faults.isReady || leader?.isAlive !== true) return { kind: 'not-ready' }
+    if (faults.refuses() || leader?.isAlive !== true) return { kind: 'not-ready' }
     // Without being asked for the leader, a follower passes the append on to it.
     if (leaderOnly && leader.id !== id) return { kind: 'not-leader', host: leader.host, port: leader.port }
     const fault = faults.nextForAppend()
@@ -162,7 +162,7 @@ export function createCalls({ id, log, reads, faults, role, life, die }: CallCon
     if (request === undefined || begunIn !== life()) return
     const fail = (error: ServerErrorResponse): void => void call.emit('error', error)
     const leader = role.leader()
-    if (!faults.isReady) return fail(problems.notReady())
+    if (faults.refuses()) return fail(problems.notReady())
     if (requiresLeader(call) && leader !== undefined && leader.id !== id) return fail(problems.notLeader(leader))
     const send = async (bytes: Buffer): Promise<void> => {
       if (faults.isHanging) await faults.passage()

@@ -1,5 +1,5 @@
 /** What may go wrong at a server, as a test asks for it: calls that nobody answers, and appends of which the client does not hear the truth. */
-import { latch } from '../latch.js'
+import { changes, latch } from '../latch.js'
 
 /** What becomes of one append that is not to go well. */
 export interface AppendFault {
@@ -12,6 +12,10 @@ export interface AppendFault {
 export interface Faults {
   readonly isHanging: boolean
   isReady: boolean
+  /** Whether a call is refused because the server is not ready. */
+  refuses(): boolean
+  /** Resolves when the next one is. */
+  refused(): Promise<void>
   hang(): void
   resume(): void
   /** Resolves at once, or when a hanging server goes on. */
@@ -25,6 +29,7 @@ export interface Faults {
 /** Begins with nothing wrong. */
 export function createFaults(): Faults {
   const open = Promise.resolve()
+  const refusal = changes()
   let hanging: ReturnType<typeof latch> | undefined
   let planned: AppendFault[] = []
   const resume = (): void => {
@@ -36,6 +41,11 @@ export function createFaults(): Faults {
       return hanging !== undefined
     },
     isReady: true,
+    refuses() {
+      if (!this.isReady) refusal.happened()
+      return !this.isReady
+    },
+    refused: () => refusal.next(),
     hang() {
       hanging ??= latch()
     },

@@ -32,6 +32,8 @@ export interface WireServer {
   resume(): void
   /** Answers appends and reads with "Server Is Not Ready", as in the first moments of a process. */
   beNotReady(): void
+  /** Resolves when the next call gets that answer. */
+  refused(): Promise<void>
   beReady(): void
   /** The next appends are stored, and the client is told that its deadline has passed or that the server is unavailable. */
   hideOutcome(answer: 'deadline' | 'unavailable', appends?: number): void
@@ -157,6 +159,7 @@ export async function startWireServer(options: WireServerOptions = {}): Promise<
     beNotReady() {
       faults.isReady = false
     },
+    refused: () => faults.refused(),
     beReady() {
       faults.isReady = true
     },

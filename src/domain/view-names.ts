@@ -1,0 +1,3 @@
+/** The views by name, as plain data: `--help` shows them, and loads no schema for it. */
+export const VIEWS = ['clip-archive', 'session-summary'] as const
+export type ViewName = (typeof VIEWS)[number]

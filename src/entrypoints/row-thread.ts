@@ -1,0 +1,38 @@
+/** Compares rows in a thread of its own (`row-thread-main.ts`), which opens log and database for itself. */
+import { Worker } from 'node:worker_threads'
+import type { CheckRows, RowDifference } from '../ports/row-check.js'
+
+/** The addresses that a ledger was opened with. */
+export interface RowThreadPlace {
+  readonly store: string
+  readonly database: string | undefined
+}
+
+/** What the thread is given. */
+export interface RowThreadTask extends RowThreadPlace {
+  readonly conversationId: string | undefined
+}
+
+const MAIN = new URL('row-thread-main.js', import.meta.url)
+
+/**
+ * A comparison that starts a thread, and ends it with its answer, or as soon as nobody wants to know any more.
+ * @param main what the thread runs; a program that is not compiled has to name another file
+ */
+export function createRowThread(place: RowThreadPlace, main = MAIN): CheckRows {
+  return async (conversationId, signal) => {
+    signal.throwIfAborted()
+    const task: RowThreadTask = { ...place, conversationId }
+    const thread = new Worker(main, { workerData: task, name: 'context-ledger rows' })
+    return await new Promise<readonly RowDifference[]>((resolve, reject) => {
+      let answer: readonly RowDifference[] | undefined
+      thread.once('message', (found: readonly RowDifference[]) => { answer = found })
+      thread.once('error', reject)
+      thread.once('exit', () => {
+        if (answer === undefined) reject(signal.aborted ? signal.reason : new Error('the thread that compares rows ended without an answer'))
+        else resolve(answer)
+      })
+      signal.addEventListener('abort', () => { void thread.terminate() }, { once: true })
+    })
+  }
+}

@@ -1,0 +1,92 @@
+/** A ledger that was closed says so, whatever it is asked for. */
+import { expect, it } from '@jest/globals'
+import { openLedger, type ProjectionStatus, type RebuildOptions } from '../../src/index.js'
+import { say } from '../support/conversations.js'
+
+/** Every function of an object and of the objects in it, by its path. */
+function functionsOf(value: object, path = ''): Map<string, (...args: readonly unknown[]) => unknown> {
+  const found = new Map<string, (...args: readonly unknown[]) => unknown>()
+  for (const [key, member] of Object.entries(value) as [string, unknown][]) {
+    if (typeof member === 'function') found.set(`${path}${key}`, (...args) => Reflect.apply(member, value, args) as unknown)
+    else if (typeof member === 'object' && member !== null) for (const [name, inner] of functionsOf(member, `${path}${key}.`)) found.set(name, inner)
+  }
+  return found
+}
+
+/** What each is asked with: nothing is wrong with it but that the ledger is closed. */
+const ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
+  append: ['a', say(1)],
+  context: ['a'],
+  messages: ['a'],
+  diff: ['a', { from: 0n }],
+  compact: ['a'],
+  undo: ['a', { cycle: 1 }],
+  settled: [],
+  search: ['berth', { conversationId: 'a' }],
+  log: ['a'],
+  explain: ['a'],
+  stats: [],
+  list: [],
+  verify: [],
+  identity: [],
+  pin: ['a', 'm0'],
+  unpin: ['a', 'm0'],
+  whatIf: ['all', { policies: [{ name: 'as it is', settings: {} }] }],
+  'projections.status': [],
+  'projections.rebuild': ['all'],
+  'projections.catchUp': [],
+  'editions.estimate': [{ conversations: 'all' }],
+  'editions.replay': [{ conversations: 'all' }],
+  'editions.list': [],
+  'editions.show': ['5d41402abc4b'],
+  'editions.compare': ['all', '5d41402abc4b'],
+  'editions.adopt': ['a', '5d41402abc4b'],
+  'editions.revert': ['a'],
+  'editions.drop': ['a', '5d41402abc4b'],
+  'prompts.list': [],
+  'prompts.show': ['extractive'],
+}
+/** Closing twice is no mistake; the other two never throw. */
+const OTHERS = ['close', 'compress', 'tools']
+
+const isIterator = (answer: unknown): answer is { next(): Promise<unknown> } => typeof answer === 'object' && answer !== null && 'next' in answer
+
+/** Asks, for the first element where the answer is a list that comes bit by bit. What is thrown at once, and not by the promise, fails the test. */
+function ask(run: () => unknown): Promise<unknown> {
+  const answer = run()
+  return isIterator(answer) ? answer.next() : Promise.resolve(answer)
+}
+
+it('every function of a closed ledger says that it is closed, and none is forgotten here', async () => {
+  const ledger = await openLedger({ store: 'memory' })
+  await ledger.append('a', say(0))
+  const functions = functionsOf(ledger)
+  expect([...functions.keys()].toSorted()).toEqual([...Object.keys(ARGUMENTS), ...OTHERS].toSorted())
+  await ledger.close()
+
+  const answers = new Map<string, unknown>()
+  for (const [name, args] of Object.entries(ARGUMENTS)) {
+    const run = functions.get(name)
+    answers.set(name, await ask(() => run?.(...args)).catch((error: unknown) => (error instanceof Error && 'failure' in error ? error.failure : error)))
+  }
+  expect(Object.fromEntries(answers)).toEqual(Object.fromEntries(Object.keys(ARGUMENTS).map((name) => [name, { kind: 'LedgerClosed' }])))
+
+  expect(await ledger.tools('a')[0]?.execute({ query: 'berth' })).toContain('the ledger is closed')
+  const history = [say(0), say(1)]
+  expect(await ledger.compress(history, 'a')).toMatchObject({ history, batchesCreated: 0 })
+  await ledger.close()
+})
+
+it('the types of what the read models take and answer can be named', async () => {
+  const ledger = await openLedger({ store: 'memory' })
+  try {
+    await ledger.append('a', say(0))
+    const options: RebuildOptions = { fresh: true }
+    await ledger.projections.rebuild(['live-messages'], options)
+    const head = await ledger.projections.catchUp()
+    const status: readonly ProjectionStatus[] = await ledger.projections.status()
+    expect(status.map(({ position }) => position)).toEqual(status.map(() => head))
+  } finally {
+    await ledger.close()
+  }
+})

@@ -1,0 +1,114 @@
+/** Readers of the read models that never rest, and what they have to see as of each revision of a conversation: what was or what is, and never some of both. */
+import { setImmediate, setTimeout } from 'node:timers/promises'
+import { decodeFact } from '../../src/application/facts.js'
+import type { Log } from '../../src/application/load-conversation.js'
+import { conversationStream } from '../../src/domain/ids.js'
+import type { RecordedFact } from '../../src/domain/events.js'
+import type { Database, Sql } from '../../src/ports/sql.js'
+import { archiveIndex } from '../../projections/archive-index/projection.js'
+import { clipArchive } from '../../projections/clip-archive/projection.js'
+import { editionsProjection } from '../../projections/editions/projection.js'
+import { createFold } from '../../projections/fold.js'
+import { liveMessages } from '../../projections/live-messages/projection.js'
+import { changesOf, type Cell } from '../../projections/projection.js'
+import { PROJECTED_PREFIXES, subjectOf } from '../../projections/streams.js'
+
+/** What a reader sees of a conversation in the read models, each with its own word for it. */
+export interface Seen {
+  readonly revision: string
+  readonly live: string
+  readonly active: string
+  readonly view: string
+  readonly edition: string | null
+}
+
+const PARTS = [
+  `(select revision::text from conversations where conversation_id = $1) as revision`,
+  `(select coalesce(string_agg(message_id, ' ' order by revision), '') from live_messages where conversation_id = $1) as live`,
+  `(select coalesce(string_agg(batch_id, ' ' order by batch_id), '') from archive_batch_states where active and conversation_id = $1) as active`,
+  `(select coalesce(max(batch_ids), '') from clip_archive_views where conversation_id = $1) as view`,
+  `(select max(edition_id) from editions_in_force where conversation_id = $1) as edition`,
+]
+
+export type Read = (db: Database, conversationId: string) => Promise<Seen | undefined>
+
+export async function inOneStatement(sql: Sql, conversationId: string): Promise<Seen | undefined> {
+  return (await sql.query<Seen>(`select ${PARTS.join(', ')}`, [conversationId]))[0]
+}
+
+/** By a question each, as a program asks them: of one moment, hence the isolation level. */
+export async function inOneTransaction(db: Database, conversationId: string): Promise<Seen | undefined> {
+  return await db.transaction(async (sql) => {
+    await sql.script('set transaction isolation level repeatable read')
+    let seen: Partial<Seen> = {}
+    for (const part of PARTS) seen = { ...seen, ...(await sql.query<Partial<Seen>>(`select ${part}`, [conversationId]))[0] }
+    const { revision, live = '', active = '', view = '', edition = null } = seen
+    return revision === undefined ? undefined : { revision, live, active, view, edition }
+  })
+}
+
+export interface Reader {
+  /** Stops it; what it saw of each conversation, each thing once, and how often it read. */
+  stop(): Promise<{ readonly seen: ReadonlyMap<string, readonly Seen[]>; readonly reads: number }>
+}
+
+/**
+ * Reads one conversation after the other until it is told to stop.
+ * @param restMs what it leaves to others between two reads, which have two processors at the most
+ */
+export function startReading(db: Database, conversationIds: readonly string[], read: Read, restMs = 0): Reader {
+  const over = new AbortController()
+  const seen = new Map(conversationIds.map((id) => [id, new Map<string, Seen>()]))
+  let reads = 0
+  const reading = (async () => {
+    while (!over.signal.aborted) {
+      const id = conversationIds[reads % conversationIds.length] ?? ''
+      const now = await read(db, id)
+      reads += 1
+      if (now !== undefined && now.revision !== null) seen.get(id)?.set(JSON.stringify(now), now)
+      await (restMs === 0 ? setImmediate() : setTimeout(restMs))
+    }
+  })()
+  return {
+    async stop() {
+      over.abort()
+      await reading
+      return { seen: new Map([...seen].map(([id, each]) => [id, [...each.values()]])), reads }
+    },
+  }
+}
+
+const text = (cell: Cell | undefined): string | null => (typeof cell === 'string' ? cell : null)
+
+/** What a reader has to see as of each of these revisions of a conversation, whose facts and whose editions' facts are given in the order of the log. */
+export function expectedSeen(facts: readonly RecordedFact[], conversationId: string, revisions: ReadonlySet<string>): ReadonlyMap<string, Seen> {
+  const projections = [liveMessages, archiveIndex, clipArchive, editionsProjection]
+  const fold = createFold(projections.flatMap(({ tables }) => tables))
+  const expected = new Map<string, Seen>()
+  for (const fact of facts) {
+    for (const projection of projections) fold.apply(changesOf(projection, fact))
+    if (fact.stream !== conversationStream(conversationId) || !revisions.has(fact.revision.toString())) continue
+    const live = fold.rows('live_messages').toSorted((a, b) => Number(a['revision']) - Number(b['revision']))
+    expected.set(fact.revision.toString(), {
+      revision: fact.revision.toString(),
+      live: live.map((row) => String(row['message_id'])).join(' '),
+      active: fold.rows('archive_batch_states').flatMap((row) => (row['active'] === true ? [String(row['batch_id'])] : [])).toSorted().join(' '),
+      view: text(fold.rows('clip_archive_views')[0]?.['batch_ids']) ?? '',
+      edition: text(fold.rows('editions_in_force')[0]?.['edition_id']),
+    })
+  }
+  return expected
+}
+
+/** The facts of every conversation with those of its editions, in the order of the log. */
+export async function factsOfConversations({ store, bodies }: Log): Promise<ReadonlyMap<string, readonly RecordedFact[]>> {
+  const facts = new Map<string, RecordedFact[]>()
+  for await (const stored of store.readAll({ prefix: PROJECTED_PREFIXES })) {
+    const id = subjectOf(stored.stream)?.conversationId
+    if (id === undefined) continue
+    const own = facts.get(id) ?? []
+    own.push(await decodeFact(stored, bodies))
+    facts.set(id, own)
+  }
+  return facts
+}
