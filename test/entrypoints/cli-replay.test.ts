@@ -39,6 +39,8 @@ describe('an edition on the command line', () => {
     expect(stub.calls).toHaveLength(0)
 
     const bounded = await run('replay', '--all', '--prompt', 'mine.txt', '--prices', 'prices.json', '--yes', '--max-cost', '1.5', '--concurrency', '1')
+    // The estimate comes first, whether there is a question or not.
+    expect(bounded.stdout.startsWith(estimate.stdout)).toBe(true)
     expect([bounded.status, bounded.stdout]).toEqual([3, expect.stringMatching(/the bound of 1\.50 EUR has no room for the next call: .* The same command with a higher --max-cost goes on/u)])
     // 120 tokens in and 30 out are 0.18 of it a call.
     expect(stub.calls.length).toBeGreaterThan(0)
@@ -54,7 +56,10 @@ describe('an edition on the command line', () => {
 
     const made = await run('replay', '--all', '--prompt', 'mine.txt', '--yes', '--json')
     expect(made.status).toBe(0)
-    const { editionId, conversations } = parse(made)
+    const { editionId, conversations, estimate: reckoned } = parse(made)
+    // What the bounded run recorded is no part of what is still to come.
+    expect(reckoned?.editionId).toBe(editionId)
+    expect(reckoned?.calls).toBeGreaterThanOrEqual(stub.calls.length - bought)
     expect(conversations.map(({ conversationId, outcome, messages }) => [conversationId, outcome, messages])).toEqual([['first', 'done', 40], ['second', 'done', 40]])
     const calls = stub.calls.length
 
@@ -97,6 +102,7 @@ describe('an edition on the command line', () => {
 })
 
 interface Document {
+  readonly estimate?: { readonly editionId: string; readonly calls: number }
   readonly editionId: string
   readonly conversations: readonly { readonly conversationId: string; readonly outcome: string; readonly messages: number }[]
 }

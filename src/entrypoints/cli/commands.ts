@@ -267,7 +267,7 @@ export const commands: readonly Command[] = [
       'prompt-name': text('Name to record a prompt under that comes from a file [default: the file’s]'),
       concurrency: text('Conversations at once [default: 4]'),
       ...bounds,
-      yes: { type: 'boolean', default: false, describe: 'Begin without an estimate and a question' },
+      yes: { type: 'boolean', default: false, describe: 'Begin without a question' },
       'dry-run': { type: 'boolean', default: false, describe: 'Record nothing, and call no model: only show what each --policy FILE, or the policy that the flags make, would come to' },
       summaries: text('With --dry-run: as long as those that are recorded, or written by the strategy without a model [default: recorded]', SUMMARIES),
     },

@@ -1,4 +1,4 @@
-/** `replay`: an edition of conversations. First what it would come to at most and a question, then the work with the time left, then what to type next. */
+/** `replay`: an edition of conversations. First what it would come to at most and, without `--yes`, a question; then the work with the time left, then what to type next. */
 import { createInterface } from 'node:readline/promises'
 import { tokensOf } from '../../domain/prices.js'
 import type { EditionSpending, Ledger, Price, Replay, ReplayEstimate, ReplayOptions } from '../ledger.js'
@@ -76,11 +76,11 @@ async function confirmed(): Promise<boolean> {
   }
 }
 
+const documentOfEstimate = (estimate: ReplayEstimate): unknown => ({ ...estimate, failures: estimate.failures.map(({ conversationId, failure }) => ({ conversationId, detail: sentenceOfProblem(failure) })) })
+
 /** True where it is to begin. Where nobody can be asked, the estimate is all there is. */
-async function approved(ledger: Ledger, request: ReplayOptions, json: boolean): Promise<boolean> {
-  const estimate = await ledger.editions.estimate(request)
-  if (json) await line(toJson({ estimate: { ...estimate, failures: estimate.failures.map(({ conversationId, failure }) => ({ conversationId, detail: sentenceOfProblem(failure) })) } }))
-  else await tellEstimate(estimate)
+async function approved(estimate: ReplayEstimate, json: boolean): Promise<boolean> {
+  if (json) await line(toJson({ estimate: documentOfEstimate(estimate) }))
   if (json || !process.stdin.isTTY || !process.stderr.isTTY) {
     note('nothing was done: --yes begins')
     throw new Ended(EXIT.input)
@@ -145,7 +145,8 @@ const asTyped = (ids: readonly string[]): string => [...(ids.some((id) => id.sta
 
 const exitOf = ({ ended, conversations }: Replay): number => (ended === 'asked' ? EXIT.interrupted : conversations.every(({ outcome }) => outcome.kind === 'done') ? EXIT.ok : EXIT.world)
 
-const documentOf = ({ conversations, ...replayed }: Replay): unknown => ({
+const documentOf = ({ conversations, ...replayed }: Replay, estimate: ReplayEstimate | undefined): unknown => ({
+  ...(estimate === undefined ? {} : { estimate: documentOfEstimate(estimate) }),
   ...replayed,
   conversations: conversations.map(({ outcome, ...each }) => ({ ...each, outcome: outcome.kind, ...(outcome.kind === 'stopped' ? { failure: outcome.failure.kind === 'SummarizerFailed' ? outcome.failure.failure : outcome.failure.kind, detail: sentenceOfProblem(outcome.failure) } : {}) })),
 })
@@ -166,9 +167,12 @@ export async function runReplay(flags: Flags, command: ReplayCommand): Promise<v
       ...(maxTokens === undefined ? {} : { maxTokens }),
       ...(maxCost === undefined ? {} : { maxCost }),
     }
-    if (!yes && !(await approved(ledger, request, json))) return
+    // To estimate takes as long as the work where no model is asked, and says that it costs nothing.
+    const estimate = yes && config.summarizer === 'extractive' ? undefined : await ledger.editions.estimate(request)
+    if (estimate !== undefined && !json) await tellEstimate(estimate)
+    if (estimate !== undefined && !yes && !(await approved(estimate, json))) return
     const replayed = await work(ledger, request)
-    if (json) await line(toJson(documentOf(replayed)))
+    if (json) await line(toJson(documentOf(replayed, estimate)))
     else await tellReplay(replayed, price, command.all ? '--all' : asTyped(command.conversations))
     const exitCode = exitOf(replayed)
     if (exitCode === EXIT.interrupted && !json) note(noteColours.dim('stopped; nothing that is recorded is lost'))
