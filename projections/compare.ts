@@ -221,8 +221,7 @@ export function createRowCheck({ db, projections, factsFrom, catchUp, everyConve
   async function snapshot<T>(work: (sql: Sql, generations: Generations) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await db.transaction(async (sql) => {
-          await sql.script('set transaction isolation level repeatable read')
+        return await db.snapshot([], async (sql) => {
           const names = projections.map(({ name }) => name)
           const found = (await hasCheckpoints(sql)) ? await readGenerations(sql, names) : []
           return await work(sql, new Map(names.flatMap((name) => { const live = liveOf(found, name); return live === undefined ? [] : [[name, live] as const] })))

@@ -34,10 +34,13 @@ interface Kept {
   refreshed: Promise<void>
 }
 
+/** Gives a whole conversation, as far as it is there by now for whoever asks. */
+export type ConversationCache = (sql: Sql, conversationId: string) => Promise<RevisionedCorpus>
+
 /** A reader of whole conversations that remembers them. */
-export function createConversationCache(sql: Sql, limitBytes = DEFAULT_LIMIT_BYTES): (conversationId: string) => Promise<RevisionedCorpus> {
+export function createConversationCache(limitBytes = DEFAULT_LIMIT_BYTES): ConversationCache {
   const cache = new LRUCache<string, Kept>({ maxSize: limitBytes, sizeCalculation: bytesOf })
-  return async (conversationId) => {
+  return async (sql, conversationId) => {
     const kept = cache.get(conversationId) ?? nothingKept()
     const refresh = kept.refreshed.then(async () => await addNewRows(sql, conversationId, kept))
     // A failure belongs to the search that asked; the next one tries again.

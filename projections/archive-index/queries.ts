@@ -7,9 +7,10 @@
  */
 import { CODE_STEP, codeOf } from '../../src/domain/text-search/codes.js'
 import { storable } from '../../src/domain/text-search/terms.js'
-import type { ArchiveIndex, BatchCandidate, BatchRef, BatchRow, MessageRef, MessageRow, ScopeCandidates, Within } from '../../src/ports/archive-index.js'
-import type { Sql } from '../../src/ports/sql.js'
-import { createConversationCache } from './conversation-cache.js'
+import type { ArchiveIndex, ArchiveReads, BatchCandidate, BatchRef, BatchRow, MessageRef, MessageRow, ScopeCandidates, Within } from '../../src/ports/archive-index.js'
+import type { Database, Sql } from '../../src/ports/sql.js'
+import { createConversationCache, type ConversationCache } from './conversation-cache.js'
+import { archiveIndex } from './projection.js'
 import { nearestMessages } from './vectors.js'
 import { withinCondition } from './within.js'
 
@@ -27,10 +28,20 @@ export interface ArchiveIndexOptions {
   readonly cacheBytes?: number
 }
 
+// In the order in which a rebuild takes the views away, so that one of the two waits for the other.
+const VIEWS = archiveIndex.tables.map(({ name }) => name).toSorted()
+
 /** The archive index in a database. */
-export function createArchiveIndex(sql: Sql, options: ArchiveIndexOptions = {}): ArchiveIndex {
+export function createArchiveIndex(db: Database, options: ArchiveIndexOptions = {}): ArchiveIndex {
+  const conversation = createConversationCache(options.cacheBytes)
   return {
-    conversation: createConversationCache(sql, options.cacheBytes),
+    read: async (work) => await db.snapshot(VIEWS, async (sql) => await work(readsOf(sql, conversation))),
+  }
+}
+
+function readsOf(sql: Sql, conversation: ConversationCache): ArchiveReads {
+  return {
+    conversation: async (conversationId) => await conversation(sql, conversationId),
     batches: async (conversationId, editionId) => (await activeBatches(sql, conversationId, editionId)).map(batchCandidate),
     candidates: async (within, terms) => await candidates(sql, within, terms),
     phrase: async (within, text, limit) => await phrase(sql, within, text, limit),
@@ -87,31 +98,30 @@ interface CandidateRow {
   terms: string
 }
 
-async function candidates(sql: Sql, within: Within, terms: readonly string[]): ReturnType<ArchiveIndex['candidates']> {
+async function candidates(sql: Sql, within: Within, terms: readonly string[]): ReturnType<ArchiveReads['candidates']> {
   const { condition, value } = withinCondition(within, 1)
   // A planner without statistics may think that reading everything finds so many rows sooner. The index is right in every case.
-  return await sql.transaction(async (tx) => {
-    await tx.script('set local enable_seqscan = off')
-    const codes = [...new Set(terms.map(codeOf))]
-    const counted = await tx.query<{ code: string; messages: number }>(
-      `select code, (select count(*)::int4 from (select 1 from archive_messages where ${condition} and string_to_array(terms, ' ') @> array[code] limit ${String(CANDIDATES + 1)}) as found) as messages
-       from unnest($2::text[]) as code`,
-      [value, codes],
-    )
-    const frequency = new Map(counted.map(({ code, messages }) => [code, messages]))
-    const chosen = rarest(counted)
-    const select = `select conversation_id as "conversationId", revision, author, created_at as "createdAt", length, repeated, terms from archive_messages where ${condition} and`
-    const any = async (wanted: readonly string[]): Promise<CandidateRow[]> =>
-      await tx.query<CandidateRow>(`${select} string_to_array(terms, ' ') && $2::text[] limit ${String(CANDIDATES)}`, [value, wanted])
-    const all = async (wanted: readonly string[]): Promise<CandidateRow[]> =>
-      await tx.query<CandidateRow>(`${select} string_to_array(terms, ' ') @> $2::text[] limit ${String(CANDIDATES)}`, [value, wanted])
-    const common = chosen.length === 0
-    const rows = common ? [...(await all(codes)), ...(await any(leastCommon(counted)))] : await any(chosen)
-    const batches = await tx.query<BatchTermsRow>(`${BATCH_TERMS} where ${condition} and ${IS_ACTIVE} and string_to_array(terms, ' ') && $2::text[] limit ${String(CANDIDATES)}`, [
-      value, common ? codes : chosen,
-    ])
-    return { messages: scopeCandidates(rows, frequency), batches: batches.map(batchCandidate) }
-  })
+  await sql.script('set local enable_seqscan = off')
+  const codes = [...new Set(terms.map(codeOf))]
+  const counted = await sql.query<{ code: string; messages: number }>(
+    `select code, (select count(*)::int4 from (select 1 from archive_messages where ${condition} and string_to_array(terms, ' ') @> array[code] limit ${String(CANDIDATES + 1)}) as found) as messages
+     from unnest($2::text[]) as code`,
+    [value, codes],
+  )
+  const frequency = new Map(counted.map(({ code, messages }) => [code, messages]))
+  const chosen = rarest(counted)
+  const select = `select conversation_id as "conversationId", revision, author, created_at as "createdAt", length, repeated, terms from archive_messages where ${condition} and`
+  const any = async (wanted: readonly string[]): Promise<CandidateRow[]> =>
+    await sql.query<CandidateRow>(`${select} string_to_array(terms, ' ') && $2::text[] limit ${String(CANDIDATES)}`, [value, wanted])
+  const all = async (wanted: readonly string[]): Promise<CandidateRow[]> =>
+    await sql.query<CandidateRow>(`${select} string_to_array(terms, ' ') @> $2::text[] limit ${String(CANDIDATES)}`, [value, wanted])
+  const common = chosen.length === 0
+  const rows = common ? [...(await all(codes)), ...(await any(leastCommon(counted)))] : await any(chosen)
+  const batches = await sql.query<BatchTermsRow>(`${BATCH_TERMS} where ${condition} and ${IS_ACTIVE} and string_to_array(terms, ' ') && $2::text[] limit ${String(CANDIDATES)}`, [
+    value, common ? codes : chosen,
+  ])
+  await sql.script('set local enable_seqscan = default')
+  return { messages: scopeCandidates(rows, frequency), batches: batches.map(batchCandidate) }
 }
 
 /** The rarest codes, as many as stay together below the number of candidates; none where even the rarest has more. */

@@ -77,7 +77,7 @@ export async function fillVectors(db: Database, embedding: EmbeddingModel, optio
   return E.right(embedded)
 }
 
-/** The messages whose vectors are nearest, nearest first; undefined where the database has no vectors. */
+/** The messages whose vectors are nearest, nearest first; undefined where the database has no vectors. In a transaction. */
 export async function nearestMessages(sql: Sql, within: Within, model: string, vector: readonly number[], limit: number): Promise<readonly MessageRef[] | undefined> {
   if (vector.length === 0 || !vector.every(Number.isFinite) || !(await hasTable(sql))) return undefined
   const { condition, value } = withinCondition(within, 1)
@@ -88,20 +88,14 @@ export async function nearestMessages(sql: Sql, within: Within, model: string, v
   const select = (vectors: string): string =>
     `select conversation_id as "conversationId", revision from ${vectors} as v join archive_messages m on m.text_hash = v.text_hash
      where ${condition} order by v.distance, conversation_id, revision limit $4`
-  const rows =
-    'conversationId' in within
-      ? await sql.query<{ conversationId: string; revision: string }>(
-          select(`(select text_hash, ${distance} as distance from archive_vectors
-                   where ${ofModel} and text_hash in (select text_hash from archive_messages where ${condition}))`),
-          parameters,
-        )
-      : await sql.transaction(async (tx) => {
-          // As many as are asked for: the index looks no further than `ef_search`, which is 40 by default.
-          await tx.script(`set local hnsw.ef_search = ${String(SCOPE_NEIGHBOURS)}`)
-          return await tx.query<{ conversationId: string; revision: string }>(
-            select(`(select text_hash, ${distance} as distance from archive_vectors where ${ofModel} order by ${distance} limit ${String(SCOPE_NEIGHBOURS)})`),
-            parameters,
-          )
-        })
+  // As many as are asked for: the index looks no further than `ef_search`, which is 40 by default.
+  if (!('conversationId' in within)) await sql.script(`set local hnsw.ef_search = ${String(SCOPE_NEIGHBOURS)}`)
+  const rows = await sql.query<{ conversationId: string; revision: string }>(
+    select('conversationId' in within
+      ? `(select text_hash, ${distance} as distance from archive_vectors
+          where ${ofModel} and text_hash in (select text_hash from archive_messages where ${condition}))`
+      : `(select text_hash, ${distance} as distance from archive_vectors where ${ofModel} order by ${distance} limit ${String(SCOPE_NEIGHBOURS)})`),
+    parameters,
+  )
   return rows.map(({ conversationId, revision }) => ({ conversationId, revision: Number(revision) }))
 }

@@ -57,7 +57,9 @@ function indexOver(index: ArchiveIndex, { state, side }: ReachSide, messages: re
     const covered = messages.filter(({ messageId, revision }) => revision >= firstRevision && revision <= lastRevision && !side.liveIds.has(messageId))
     return [{ conversationId: state.conversationId, batchId, messageIds: covered.map(({ messageId }) => messageId), firstRevision: Number(firstRevision), lastRevision: Number(lastRevision), startTime, endTime, text: summaryOf(batch) }]
   }
-  return { ...index, batches: () => Promise.resolve(candidates), batchRows: (refs) => Promise.resolve(refs.flatMap(({ batchId }) => rowOf(batchId))) }
+  return {
+    read: (work) => index.read((reads) => work({ ...reads, batches: () => Promise.resolve(candidates), batchRows: (refs) => Promise.resolve(refs.flatMap(({ batchId }) => rowOf(batchId))) })),
+  }
 }
 
 /** The first ten messages that the search gives for a question, beside what the agent sees anyway. */

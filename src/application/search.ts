@@ -8,7 +8,7 @@ import { either as E } from 'fp-ts'
 import { placeBatches, rankBatches, type BatchInCorpus } from '../domain/text-search/place-batches.js'
 import { namesIn, rank, weightedTerms } from '../domain/text-search/rank.js'
 import { queryTerms } from '../domain/text-search/terms.js'
-import type { ArchiveIndex, BatchCandidate, BatchRef, MessageRef, RevisionedCorpus, Within } from '../ports/archive-index.js'
+import type { ArchiveIndex, ArchiveReads, BatchCandidate, BatchRef, MessageRef, RevisionedCorpus, Within } from '../ports/archive-index.js'
 import type { EmbeddingModel } from '../ports/embedding-model.js'
 
 export interface SearchPorts {
@@ -55,18 +55,18 @@ const SPARE = 200
 export async function search({ index, embedding }: SearchPorts, query: string, options: SearchOptions): Promise<readonly SearchHit[]> {
   const { within, limit = DEFAULT_LIMIT, include = 'all' } = options
   if (limit <= 0) return []
-  const [byText, byMeaning] = await Promise.all([
-    foundByText(index, query, options),
-    embedding === undefined || include === 'batches' ? [] : foundByMeaning(index, embedding, query, within),
-  ])
-  const found = byMeaning.length === 0 ? byText : fused(byText, byMeaning)
-  return await hitsOf(index, found, limit)
+  const vector = embedding === undefined || include === 'batches' ? undefined : await vectorOf(embedding, query)
+  return await index.read(async (reads) => {
+    const byText = await foundByText(reads, query, options)
+    const byMeaning = embedding === undefined || vector === undefined ? [] : await foundByMeaning(reads, embedding.model, vector, within)
+    return await hitsOf(reads, byMeaning.length === 0 ? byText : fused(byText, byMeaning), limit)
+  })
 }
 
-async function foundByText(index: ArchiveIndex, query: string, { within, include = 'all', limit = DEFAULT_LIMIT }: SearchOptions): Promise<readonly Found[]> {
+async function foundByText(reads: ArchiveReads, query: string, { within, include = 'all', limit = DEFAULT_LIMIT }: SearchOptions): Promise<readonly Found[]> {
   const terms = queryTerms(query)
-  if (terms.length === 0) return include === 'batches' ? [] : await foundAsPhrase(index, within, query, limit)
-  const { corpus, batches, conversationIdAt } = await gathered(index, within, terms, include)
+  if (terms.length === 0) return include === 'batches' ? [] : await foundAsPhrase(reads, within, query, limit)
+  const { corpus, batches, conversationIdAt } = await gathered(reads, within, terms, include)
   const ranked = rank(query, terms, corpus, { most: limit + SPARE })
   const weighted = weightedTerms(terms, namesIn(corpus))
   const inCorpus = batches.map((batch) => inCorpusOf(batch, corpus, conversationIdAt))
@@ -87,13 +87,14 @@ interface Gathered {
   readonly conversationIdAt: (at: number) => string
 }
 
-async function gathered(index: ArchiveIndex, within: Within, terms: readonly string[], include: 'messages' | 'batches' | 'all'): Promise<Gathered> {
+async function gathered(reads: ArchiveReads, within: Within, terms: readonly string[], include: 'messages' | 'batches' | 'all'): Promise<Gathered> {
   if ('conversationId' in within) {
     const { conversationId } = within
-    const [corpus, batches] = await Promise.all([index.conversation(conversationId), include === 'messages' ? [] : index.batches(conversationId)])
+    const corpus = await reads.conversation(conversationId)
+    const batches = include === 'messages' ? [] : await reads.batches(conversationId)
     return { corpus, batches, conversationIdAt: () => conversationId }
   }
-  const { messages, batches } = await index.candidates(within, terms)
+  const { messages, batches } = await reads.candidates(within, terms)
   return { corpus: messages, batches: include === 'messages' ? [] : batches, conversationIdAt: (at) => messages.conversationIds[at] ?? '' }
 }
 
@@ -118,19 +119,21 @@ function partition(size: number, isBefore: (at: number) => boolean): number {
   return low
 }
 
-async function foundAsPhrase(index: ArchiveIndex, within: Within, query: string, limit: number): Promise<readonly Found[]> {
+async function foundAsPhrase(reads: ArchiveReads, within: Within, query: string, limit: number): Promise<readonly Found[]> {
   const text = query.trim()
   if (text === '') return []
-  const refs = await index.phrase(within, text, Math.max(limit, NEAREST))
+  const refs = await reads.phrase(within, text, Math.max(limit, NEAREST))
   return refs.map((ref, place) => ({ kind: 'message', ...ref, score: 1 / (1 + place) }))
 }
 
-async function foundByMeaning(index: ArchiveIndex, embedding: EmbeddingModel, query: string, within: Within): Promise<readonly Found[]> {
-  if (index.nearest === undefined || query.trim() === '') return []
+async function vectorOf(embedding: EmbeddingModel, query: string): Promise<readonly number[] | undefined> {
+  if (query.trim() === '') return undefined
   const vectors = await embedding.embed([query])()
-  const vector = E.isRight(vectors) ? vectors.right[0] : undefined
-  if (vector === undefined) return []
-  const refs = (await index.nearest(within, embedding.model, vector, NEAREST)) ?? []
+  return E.isRight(vectors) ? vectors.right[0] : undefined
+}
+
+async function foundByMeaning(reads: ArchiveReads, model: string, vector: readonly number[], within: Within): Promise<readonly Found[]> {
+  const refs = (await reads.nearest(within, model, vector, NEAREST)) ?? []
   return refs.map((ref, place) => ({ kind: 'message', ...ref, score: 1 / (1 + place) }))
 }
 
@@ -149,19 +152,17 @@ function fused(...lists: readonly (readonly Found[])[]): readonly Found[] {
 }
 
 /** Opens what was found, from the top of the list, until there are enough: some are gone since they were ranked. */
-async function hitsOf(index: ArchiveIndex, found: readonly Found[], limit: number): Promise<readonly SearchHit[]> {
+async function hitsOf(reads: ArchiveReads, found: readonly Found[], limit: number): Promise<readonly SearchHit[]> {
   const hits: SearchHit[] = []
   for (let from = 0; from < found.length && hits.length < limit; from += limit) {
-    hits.push(...(await open(index, found.slice(from, from + limit))))
+    hits.push(...(await open(reads, found.slice(from, from + limit))))
   }
   return hits.slice(0, limit)
 }
 
-async function open(index: ArchiveIndex, found: readonly Found[]): Promise<readonly SearchHit[]> {
-  const [messages, batches] = await Promise.all([
-    index.messages(found.filter((each) => each.kind === 'message')),
-    index.batchRows(found.filter((each) => each.kind === 'batch')),
-  ])
+async function open(reads: ArchiveReads, found: readonly Found[]): Promise<readonly SearchHit[]> {
+  const messages = await reads.messages(found.filter((each) => each.kind === 'message'))
+  const batches = await reads.batchRows(found.filter((each) => each.kind === 'batch'))
   const opened = new Map<string, Omit<SearchHit, 'score'>>()
   for (const { conversationId, revision, messageId, createdAt, text, batchId } of messages) {
     const span = { firstRevision: BigInt(revision), lastRevision: BigInt(revision), startTime: createdAt, endTime: createdAt }

@@ -19,6 +19,11 @@ export interface Sql {
 
 /** A database that was opened: the queries, the wake-up calls, and the way to shut it. */
 export interface Database extends Sql {
+  /**
+   * Runs `work`, which only reads, upon one state of the database: what others commit meanwhile is not seen.
+   * @param tables none of these, which may be views, is replaced before `work` is through; in the order in which whoever replaces them takes them
+   */
+  snapshot<T>(tables: readonly string[], work: (sql: Sql) => Promise<T>): Promise<T>
   /** Calls `wake` whenever somebody says NOTIFY on `channel`; resolves to the way to stop. Calls may be lost, so poll behind it. */
   listen(channel: string, wake: () => void): Promise<() => Promise<void>>
   /** For messages: a folder's path, or a server's address without its password. */

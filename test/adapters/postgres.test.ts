@@ -190,6 +190,28 @@ describeOnServer('on a Postgres server', () => {
     await drop()
   })
 
+  test('a snapshot sees one state whatever is committed meanwhile, writes nothing, and leaves its connection to the next one', async () => {
+    const { db, schema, drop } = await openTestSchema({ connections: 1 })
+    const other = await openTestSchema({ schema })
+    await db.script('create table noted (note text); create view shown as select note from noted')
+    const seen = await db.snapshot(['shown'], async (sql) => {
+      await other.db.query(`insert into noted values ('meanwhile')`)
+      const replaced = other.db.transaction(async (o) => { await o.script('set local lock_timeout = 50; drop view shown') })
+      await expect(replaced).rejects.toMatchObject({ code: '55P03' })
+      const first = await sql.query('select note from shown')
+      await other.db.query(`insert into noted values ('later')`)
+      return [first, await sql.query('select note from shown')]
+    })
+    expect(seen).toEqual([[{ note: 'meanwhile' }], [{ note: 'meanwhile' }]])
+    await expect(db.snapshot([], async (sql) => await sql.query(`insert into noted values ('no')`))).rejects.toMatchObject({ code: '25006' })
+    await expect(db.snapshot(['nowhere'], async () => await Promise.resolve())).rejects.toMatchObject({ code: '42P01' })
+    expect(await db.query('select note from noted order by 1')).toEqual([{ note: 'later' }, { note: 'meanwhile' }])
+    await other.db.script('drop view shown')
+    await other.db.close()
+    await db.close()
+    await drop()
+  })
+
   test('a statement that takes too long is ended, and an append that waits too long may be tried again', async () => {
     const { db, schema, drop } = await openTestSchema()
     const hasty = await openTestSchema({ schema, statementTimeoutMs: 200 })

@@ -181,7 +181,7 @@ function searchIsRight(open: () => Promise<Opened>): void {
 
     test('searches at once do not read rows twice', async () => {
       const fresh = createArchiveIndex(db)
-      const sizes = await Promise.all(Array.from({ length: 5 }, async () => (await fresh.conversation('garden')).size))
+      const sizes = await Promise.all(Array.from({ length: 5 }, async () => (await fresh.read((reads) => reads.conversation('garden'))).size))
       expect(new Set(sizes)).toEqual(new Set([8]))
     })
   })

@@ -3,10 +3,12 @@
  * partitions, while rows are rebuilt; a reader sees what was or what is, and never some of both.
  */
 import { beforeEach, expect, test } from '@jest/globals'
+import { setImmediate } from 'node:timers/promises'
 import { createMemoryClaims } from '../../src/adapters/memory/claims.js'
 import { factsFrom } from '../../src/application/verify.js'
 import type { RowCheck } from '../../src/ports/row-check.js'
 import { search } from '../../src/application/search.js'
+import type { Within } from '../../src/ports/archive-index.js'
 import type { Database } from '../../src/ports/sql.js'
 import type { RecordedFact } from '../../src/domain/events.js'
 import { createArchiveIndex } from '../../projections/archive-index/queries.js'
@@ -36,6 +38,17 @@ test('an edition lies in the partition of its conversation', () => {
 
 /** What a reader saw of the conversation, each thing once. */
 const seenBy = async (reader: Reader): Promise<readonly Seen[]> => (await reader.stop()).seen.get(CONVERSATION) ?? []
+
+const PLACES = [{ conversationId: CONVERSATION }, { everywhere: true }] as const
+
+/** What is found in a place, as one text. */
+function searching(db: Database): (within: Within) => Promise<string> {
+  const index = createArchiveIndex(db)
+  return async (within) => {
+    const hits = await search({ index }, 'the berth of the harbour, chunk', { within, limit: 100 })
+    return JSON.stringify(hits.map(({ kind, batchId, messageIds }) => ({ kind, batchId, messageIds })))
+  }
+}
 
 /** What a reader has to see as of a revision of the conversation. */
 const expectedAt = (facts: readonly RecordedFact[], revision: string): Seen | undefined => expectedSeen(facts, CONVERSATION, new Set([revision])).get(revision)
@@ -180,10 +193,10 @@ describeOnDatabases('adoption', (database) => {
       const state = [...loaded.leading, ...loaded.kept, ...loaded.window].map(({ messageId, revision, pinned }) => ({ messageId, revision, pinned }))
       expect(live.map(({ messageId, revision, pinned }) => ({ messageId, revision, pinned }))).toEqual(state)
       const index = createArchiveIndex(db)
-      expect((await index.batches(CONVERSATION)).map(({ batchId }) => batchId)).toEqual(loaded.batches.map(({ batchId }) => batchId))
+      expect((await index.read((reads) => reads.batches(CONVERSATION))).map(({ batchId }) => batchId)).toEqual(loaded.batches.map(({ batchId }) => batchId))
       // Each message belongs to the batch in force that has it, however deep below, and to none while it is live.
       const said = await harness.factsOf('MessageAppended')
-      const rows = await index.messages(said.map(({ revision }) => ({ conversationId: CONVERSATION, revision: Number(revision) })))
+      const rows = await index.read((reads) => reads.messages(said.map(({ revision }) => ({ conversationId: CONVERSATION, revision: Number(revision) }))))
       const covers = new Map<string, { messages: readonly string[]; sources: readonly string[] }>()
       for (const fact of await projectedFacts(harness.store, CONVERSATION)) {
         if (fact.type === 'BatchArchived') covers.set(fact.data.batchId, { messages: fact.data.messageIds, sources: [] })
@@ -219,6 +232,50 @@ describeOnDatabases('adoption', (database) => {
     expect(await all()).toEqual(live)
   })
 
+  test('a search asks several questions, and all of its hits are of one moment', async () => {
+    await harness.appended(talk(60))
+    await harness.compact('force')
+    const kept = runner()
+    await kept.catchUp()
+    const answer = searching(db)
+    for (const within of PLACES) {
+      for (let at = 0; at < 6; at += 1) {
+        const before = await answer(within)
+        expect(await (at % 2 === 0 ? tryToAdopt(harness, 'e1') : revert(harness))).toBe(true)
+        // As many at a time as lie around the one moment at which the rows change, whichever their questions are.
+        const following = kept.catchUp()
+        const meanwhile = await Promise.all(Array.from({ length: 12 }, async (_each, first) => {
+          for (let turn = 0; turn < first; turn += 1) await setImmediate()
+          return [await answer(within), await answer(within), await answer(within)]
+        }))
+        await following
+        const after = await answer(within)
+        expect(after).not.toBe(before)
+        expect([...new Set(meanwhile.flat())].filter((each) => each !== before && each !== after)).toHaveLength(0)
+      }
+    }
+  })
+
+  test('searches find the same while rows are rebuilt, and none of them fails', async () => {
+    await harness.appended(talk(60))
+    await harness.compact('force')
+    await runner().catchUp()
+    const answer = searching(db)
+    const before = await Promise.all(PLACES.map(answer))
+    const over = new AbortController()
+    const meanwhile = Promise.all(Array.from({ length: 4 }, async (_each, at) => {
+      const found = new Set<string>()
+      while (!over.signal.aborted) {
+        found.add(await answer(PLACES[at % PLACES.length] ?? PLACES[0]))
+        await setImmediate()
+      }
+      return [...found]
+    }))
+    for (let time = 0; time < 6; time += 1) await rebuild(source(), time % 2 === 0 ? 'all' : ['archive-index'])
+    over.abort()
+    expect(new Set((await meanwhile).flat())).toEqual(new Set(before))
+  })
+
   test('an edition that is not in force changes nothing that readers are given, and all of its batches can be opened', async () => {
     await harness.appended(talk(60))
     await harness.compact('force')
@@ -228,8 +285,8 @@ describeOnDatabases('adoption', (database) => {
     const given = async (): Promise<unknown> => ({
       listed: await conversation(db, CONVERSATION),
       live: await liveMessagesOf(db, CONVERSATION),
-      batches: (await index.batches(CONVERSATION)).map(({ batchId }) => batchId),
-      found: (await index.candidates({ everywhere: true }, ['berth', 'chunk'])).batches.map(({ batchId }) => batchId),
+      batches: (await index.read((reads) => reads.batches(CONVERSATION))).map(({ batchId }) => batchId),
+      found: (await index.read((reads) => reads.candidates({ everywhere: true }, ['berth', 'chunk']))).batches.map(({ batchId }) => batchId),
       view: (await rowsOf(db, clipArchive))['clip_archive_views'],
       hits: await search({ index }, 'the berth of the harbour, chunk', { within: { conversationId: CONVERSATION }, limit: 100 }),
       hitsEverywhere: await search({ index }, 'message 7 chunk', { within: { everywhere: true }, limit: 100 }),
@@ -240,8 +297,8 @@ describeOnDatabases('adoption', (database) => {
     expect(await given()).toEqual(before)
     const inIt = replay.state().batches.map(({ batchId }) => batchId)
     expect(inIt.length).toBeGreaterThan(2)
-    expect((await index.batches(CONVERSATION, 'e1')).map(({ batchId }) => batchId)).toEqual(inIt)
-    expect(await index.batches(CONVERSATION, 'nothing')).toEqual([])
+    expect((await index.read((reads) => reads.batches(CONVERSATION, 'e1'))).map(({ batchId }) => batchId)).toEqual(inIt)
+    expect(await index.read((reads) => reads.batches(CONVERSATION, 'nothing'))).toEqual([])
     expect((await findBatches(db, CONVERSATION, inIt)).map(({ batchId, editionId, content }) => ({ batchId, editionId, content }))).toEqual(
       replay.state().batches.map(({ batchId, content }) => ({ batchId, editionId: 'e1', content })),
     )

@@ -104,6 +104,8 @@ function databaseOn(db: PGlite, name: string, afterClose: () => Promise<void>): 
     query: async (text, values) => await open(() => run(db, text, values)),
     script: async (text) => await open(() => script(db, text)),
     transaction: async (work) => await open(() => db.transaction((tx) => work(inside(tx)))),
+    // One session: nobody else does anything before it is through.
+    snapshot: async (_tables, work) => await open(() => db.transaction((tx) => work(inside(tx)))),
     async listen(channel, wake) {
       const stop = await open(() => db.listen(channel, wake))
       return async () => {

@@ -51,6 +51,7 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
     query: (text, values) => failing(() => run(pool, text, values)),
     script: (text) => failing(() => script(pool, text)),
     transaction: (work) => failing(() => inTransaction(pool, work)),
+    snapshot: (tables, work) => failing(() => inSnapshot(pool, tables, work)),
     listen: (channel, wake) => failing(() => listener.listen(channel, wake)),
     async close() {
       closing ??= Promise.all([listener.close(), pool.end()]).then(ignore)
@@ -105,30 +106,58 @@ async function script(on: Runs | pg.Pool, text: string): Promise<void> {
   await on.query(text)
 }
 
-async function inTransaction<T>(pool: pg.Pool, work: (sql: Sql) => Promise<T>): Promise<T> {
+const inside = (client: pg.PoolClient): Sql => ({
+  query: (text, values) => run(client, text, values),
+  script: (text) => script(client, text),
+  // One connection has one transaction; a part of it that must be undone alone is a savepoint, which nobody needed yet.
+  transaction: () => Promise.reject(new Error('a transaction inside a transaction')),
+})
+
+async function lent(pool: pg.Pool): Promise<pg.PoolClient> {
   const client = await pool.connect()
   // A connection that breaks while it is lent reports it here too; the statement that was under way fails by itself.
   client.on('error', ignore)
-  let broken: Error | boolean = false
+  return client
+}
+
+async function inTransaction<T>(pool: pg.Pool, work: (sql: Sql) => Promise<T>): Promise<T> {
+  const client = await lent(pool)
   try {
     await client.query('begin')
-    const inside: Sql = {
-      query: (text, values) => run(client, text, values),
-      script: (text) => script(client, text),
-      // One connection has one transaction; a part of it that must be undone alone is a savepoint, which nobody needed yet.
-      transaction: () => Promise.reject(new Error('a transaction inside a transaction')),
-    }
-    const result = await work(inside)
+    const result = await work(inside(client))
     await client.query('commit')
+    givenBack(client)
     return result
   } catch (error) {
-    await client.query('rollback').catch((failure: unknown) => {
-      broken = failure instanceof Error ? failure : true
-    })
+    await rolledBack(client)
     throw error
+  }
+}
+
+async function inSnapshot<T>(pool: pg.Pool, tables: readonly string[], work: (sql: Sql) => Promise<T>): Promise<T> {
+  const client = await lent(pool)
+  try {
+    // The state is the one behind the locks: it is taken by the first statement that reads. All at one go, since each answer takes its time.
+    const lock = tables.length === 0 ? '' : `; lock table ${tables.map(quoted).join(', ')} in access share mode`
+    await script(client, `begin isolation level repeatable read, read only${lock}`)
+    return await work(inside(client))
   } finally {
-    client.off('error', ignore)
-    client.release(broken)
+    // There is nothing to keep, and so nothing that whoever has the answer would wait for.
+    void rolledBack(client)
+  }
+}
+
+function givenBack(client: pg.PoolClient, broken: Error | boolean = false): void {
+  client.off('error', ignore)
+  client.release(broken)
+}
+
+async function rolledBack(client: pg.PoolClient): Promise<void> {
+  try {
+    await client.query('rollback')
+    givenBack(client)
+  } catch (failure) {
+    givenBack(client, failure instanceof Error ? failure : true)
   }
 }
 
