@@ -21,7 +21,8 @@ interface Place {
 
 /** What the facts of one conversation say of its summaries. */
 class Summaries {
-  private readonly places = new Map<string, Place & { readonly id: string }>()
+  /** By request; several where what was recorded first was undone, and asked for again. */
+  private readonly places = new Map<string, (Place & { readonly id: string })[]>()
   private readonly chunkOf = new Map<string, string>()
   private readonly sourcesOf = new Map<string, readonly string[]>()
   private readonly undone = new Set<string>()
@@ -37,7 +38,10 @@ class Summaries {
 
   private keep(fact: Place, id: string, { requestHash, standIn }: SummarizerFacts): void {
     // What stood in for a model is no answer of that model, whatever its request.
-    if (standIn !== true && !this.places.has(requestHash)) this.places.set(requestHash, { stream: fact.stream, revision: fact.revision, id })
+    if (standIn === true) return
+    const places = this.places.get(requestHash) ?? []
+    places.push({ stream: fact.stream, revision: fact.revision, id })
+    this.places.set(requestHash, places)
   }
 
   /** What was active before an undone cycle and is not any more, with what it was made of, unless that is in force again. */
@@ -54,8 +58,7 @@ class Summaries {
   }
 
   placeOf(requestHash: string): Place | undefined {
-    const place = this.places.get(requestHash)
-    return place === undefined || this.undone.has(place.id) ? undefined : place
+    return this.places.get(requestHash)?.find(({ id }) => !this.undone.has(id))
   }
 }
 

@@ -68,6 +68,33 @@ describe('a replay', () => {
     expect(harness.summarizer.calls.length).toBeGreaterThan(before)
   })
 
+  it('buys what was undone once more, and not again where it is cut off or where another edition asks the same', async () => {
+    const harness = createHarness({ policy: { ...SMALL, contextBudget: 0.5 } })
+    await harness.appended(talk(16))
+    await harness.compact('force')
+    expect(E.isRight(await undoCycles(harness, CONVERSATION, 1, { actor: 'test', correlationId: 'c', causationId: 'c' }))).toBe(true)
+    const { summarizer } = harness
+    const before = summarizer.calls.length
+    const editor = createEditor(harness, { summarizer })
+    let done: Replay | undefined
+    let runs = 0
+    while (done?.ended !== 'done' && runs < 10) {
+      // Each run ends with the first answer that is paid for.
+      const stop = new AbortController()
+      summarizer.answer = () => { stop.abort(); return undefined }
+      done = await editor.replay({ signal: stop.signal })
+      runs += 1
+    }
+    expect(done).toMatchObject({ ended: 'done', conversations: [{ outcome: { kind: 'done' } }] })
+    expect(runs).toBeGreaterThan(2)
+    const recorded = (await harness.editionFacts(done?.editionId ?? '')).filter(isSummary)
+    expect(summarizer.calls.length - before).toBe(recorded.length)
+    const other = await editor.replay({ settings: { clipFirst: 1 } })
+    expect(other.editionId).not.toBe(done?.editionId)
+    expect(other.conversations[0]?.summaries).toBeGreaterThan(0)
+    expect(summarizer.calls.length - before).toBe(recorded.length)
+  })
+
   it('tries again what goes wrong for a moment, pays for each attempt, and records no failure of it', async () => {
     const harness = await compacted()
     const kinds = ['rate-limited', 'timeout', 'empty', 'unreachable', 'cut-off'] as const
