@@ -6,7 +6,7 @@
 import { summaryOf } from './batch.js'
 import { contextTokens } from './context.js'
 import { evolve, initialState, type Conversation } from './conversation.js'
-import type { Configuration, FactData, RecordedFact, SummarizerFacts, TakeoverType } from './events.js'
+import { closingTypes, type Configuration, type FactData, type RecordedFact, type SummarizerFacts, type TakeoverType } from './events.js'
 import { isWithoutModel, type TokenUsage } from './prices.js'
 import { defaultEstimator, isRegisteredEstimator } from './tokens.js'
 
@@ -37,7 +37,7 @@ export interface Tally {
   readonly undone: number
   readonly adopted: number
   readonly reverted: number
-  /** What the contexts lost at all cycles together; what an undone cycle or another edition brought back is taken off. */
+  /** What the contexts that are handed out lost at all cycles together; what an undone cycle or another edition brought back is taken off. */
   readonly tokensSaved: number
   /** Messages of the assistant; each answered a context. */
   readonly answers: number
@@ -172,10 +172,9 @@ export class TallyFold {
   }
 
   /** Other batches and another window were put into force. */
-  private takenOver({ batches, tokensBefore, tokensAfter }: FactData<TakeoverType>): void {
+  private takenOver({ batches }: FactData<TakeoverType>): void {
     this.batchTokens.clear()
     for (const { batchId, tokens } of batches) this.batchTokens.set(batchId, tokens)
-    this.add({ tokensSaved: tokensBefore - tokensAfter })
   }
 
   private resummarized(data: FactData<'BatchesResummarized'>): void {
@@ -190,13 +189,16 @@ export class TallyFold {
    * @param chunkTokens tokens of the messages of a chunk whose usage nobody reported
    */
   take(fact: RecordedFact, chunkTokens = 0): void {
+    // The fact counts all that is in force. An agent never gets more than fits, and what its contexts lost is what is saved.
+    const closes = closingTypes.some((type) => type === fact.type)
+    const tokensBefore = closes ? contextTokens(this.state) : 0
     if (fact.type === 'MessageAppended') this.message(fact.data)
-    else if (fact.type === 'MessagesPruned') this.add({ tokensSaved: fact.data.tokensBefore - fact.data.tokensAfter })
     else if (fact.type === 'EditionAdopted' || fact.type === 'EditionReverted' || fact.type === 'CycleUndone') {
       this.takenOver(fact.data)
       this.add(fact.type === 'CycleUndone' ? { undone: fact.data.undone.length } : fact.type === 'EditionAdopted' ? { adopted: 1 } : { reverted: 1 })
     }
     this.state = evolve(this.state, countableFact(fact))
+    if (closes) this.add({ tokensSaved: tokensBefore - contextTokens(this.state) })
     this.takeMade(fact, chunkTokens)
   }
 

@@ -2,6 +2,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { either as E } from 'fp-ts'
 import { evolve, initialState } from '../../src/domain/conversation.js'
+import { loadConversation } from '../../src/application/load-conversation.js'
 import type { Fact } from '../../src/domain/events.js'
 import { conversationStream } from '../../src/domain/ids.js'
 import type { MessageInput } from '../../src/domain/message.js'
@@ -23,6 +24,14 @@ async function withFacts(facts: readonly Fact[], conversationId = CONVERSATION, 
   return harness
 }
 
+/** By the one cycle of the story, whose books were made up: what its context lost. */
+async function savedByStory(harness: Harness, conversationId = CONVERSATION): Promise<number> {
+  const facts = await harness.facts(conversationId)
+  const at = facts.findIndex(({ type }) => type === 'MessagesPruned')
+  const tokensUntil = (end: number): number => contextIn(facts.slice(0, end).reduce(evolve, initialState(conversationId))).tokens
+  return tokensUntil(at) - tokensUntil(at + 1)
+}
+
 const story: readonly Fact[] = [
   configured({ estimator: defaultEstimator.name }),
   appended('m1', { tokens: 10 }),
@@ -38,7 +47,7 @@ describe('stats', () => {
   it('count messages, cycles, and what was sent with and without compaction', async () => {
     const harness = await withFacts(story)
     const { total } = await counted(harness)
-    expect(total).toMatchObject({ conversations: 1, messages: 4, tokensIn: 40, tokensOut: 25, cycles: 1, messagesCompressed: 2, batches: 1, made: { cycles: 1, batches: 1, resummarizations: 0 }, tokensSaved: 18, answers: 2 })
+    expect(total).toMatchObject({ conversations: 1, messages: 4, tokensIn: 40, tokensOut: 25, cycles: 1, messagesCompressed: 2, batches: 1, made: { cycles: 1, batches: 1, resummarizations: 0 }, tokensSaved: await savedByStory(harness), answers: 2 })
     // m2 answered m1 (10 tokens); m4 the context behind the cycle, which would have been 60.
     const { tokens } = contextIn((await harness.facts()).slice(0, 7).reduce(evolve, initialState(CONVERSATION)))
     expect([total.tokensSent, total.tokensSentUncompacted]).toEqual([10 + tokens, 10 + 60])
@@ -137,6 +146,27 @@ describe('stats', () => {
     expect(total.tokensSaved - before.tokensSaved).toBe((adopted?.data.tokensBefore ?? 0) - (adopted?.data.tokensAfter ?? 0))
   })
 
+  it('count as saved what the contexts lost that were handed out, not what was shortened in them before', async () => {
+    const harness = createHarness({ policy: SMALL })
+    const contextAt = async (revision: bigint): Promise<number> => contextIn(await loadConversation(harness.log, CONVERSATION, revision)).tokens
+    for (const message of [...talk(4), ...[0, 1, 2].flatMap((at) => [calling(`ask${String(at)}`, [`call${String(at)}`]), answering(`told${String(at)}`, `call${String(at)}`, 'one of many lines\n'.repeat(2_000)), ...talk(6, 10 + 10 * at)])]) {
+      await harness.appended(message)
+      await harness.compact()
+    }
+    const facts = await harness.facts()
+    let [lost, inForce] = [0, 0]
+    for (const [at, { type, revision }] of facts.entries()) {
+      if (type !== 'MessagesPruned') continue
+      const archivedFrom = facts.slice(0, at).findLastIndex((fact) => fact.type !== 'BatchArchived')
+      lost += (await contextAt(facts[archivedFrom]?.revision ?? 0n)) - (await contextAt(revision))
+      const fact = facts[at]
+      if (fact?.type === 'MessagesPruned') inForce += fact.data.tokensBefore - fact.data.tokensAfter
+    }
+    expect((await counted(harness)).total.tokensSaved).toBe(lost)
+    // Otherwise this would prove nothing: the results alone are longer than any context.
+    expect(inForce).toBeGreaterThan(3 * lost)
+  })
+
   it('count an undone cycle as made and not as standing, and say that it was undone', async () => {
     const harness = createHarness({ policy: { ...SMALL, modelMaxTokens: 3_200, contextBudget: 0.25 } })
     for (const message of talk(60)) {
@@ -158,7 +188,7 @@ describe('stats', () => {
     await withFacts([configured(), appended('m1', { tokens: 7 })], 'c', harness)
     const { total, each } = await counted(harness, ['a', 'b', 'c'], { 'small-1': { promptPerMillion: 1_000, completionPerMillion: 0, currency: 'USD' } })
     expect(each.map(({ conversationId, messages, cost }) => [conversationId, messages, cost])).toEqual([['a', 4, [{ currency: 'USD', amount: 1 }]], ['b', 4, [{ currency: 'USD', amount: 1 }]], ['c', 1, []]])
-    expect(total).toMatchObject({ conversations: 3, messages: 9, tokensIn: 87, tokensOut: 50, cycles: 2, tokensSaved: 36, summarizingMs: 400, cost: [{ currency: 'USD', amount: 2 }] })
+    expect(total).toMatchObject({ conversations: 3, messages: 9, tokensIn: 87, tokensOut: 50, cycles: 2, tokensSaved: 2 * (await savedByStory(harness, 'a')), summarizingMs: 400, cost: [{ currency: 'USD', amount: 2 }] })
     expect(total.models).toMatchObject([{ model: 'small-1', summaries: 2, promptTokens: 2_000, completionTokens: 200 }])
   })
 
