@@ -19,8 +19,8 @@ export interface PutBackDependencies {
 
 export type PutBackFailure = CommandFailure | CycleOfEdition
 
-/** How often a state is made anew because the conversation went on meanwhile. */
-const ATTEMPTS = 20
+/** How often what came meanwhile is seen: as often as for an adoption. */
+const ATTEMPTS = 200
 
 /** The cycles in force from the last one back to `cycle`, newest first, and the last revision before them. */
 async function cyclesFrom(log: Log, state: Conversation, cycle: number): Promise<E.Either<PutBackFailure, { readonly undone: FactData<'CycleUndone'>['undone']; readonly at: bigint }>> {
@@ -36,18 +36,29 @@ async function cyclesFrom(log: Log, state: Conversation, cycle: number): Promise
   return E.left({ kind: 'NoSuchCycle', cycle, cycles })
 }
 
-/** The state as it was at a revision, with the messages and pins that came since, and without what compaction did since. */
-const rewound = async (log: Log, conversationId: string, at: bigint, until: bigint): Promise<Conversation> => seeUntil(log, await loadConversation(log, conversationId, at), until)
+/** Gives the state as it was at a revision, with the messages and pins that came since, and without what compaction did since. */
+type Rewind = (at: bigint, until: bigint) => Promise<Conversation>
+
+/** Asked again for the same place it goes on from where it was: however long the conversation, it catches up with whoever appends. */
+function createRewind(log: Log, conversationId: string): Rewind {
+  let last: { readonly at: bigint; readonly state: Conversation } | undefined
+  return async (at, until) => {
+    const state = await seeUntil(log, last?.at === at ? last.state : await loadConversation(log, conversationId, at), until)
+    last = { at, state }
+    return state
+  }
+}
 
 /** Makes a command of the state that is, and makes it anew where the conversation went on meanwhile. */
 async function decideOnWhatIs(
-  { conversations }: PutBackDependencies,
+  { log, conversations }: PutBackDependencies,
   conversationId: string,
   provenance: Provenance,
-  commandFor: (state: Conversation) => Promise<E.Either<PutBackFailure, Command>>,
+  commandFor: (state: Conversation, rewind: Rewind) => Promise<E.Either<PutBackFailure, Command>>,
 ): Promise<E.Either<PutBackFailure, Handled>> {
+  const rewind = createRewind(log, conversationId)
   for (let tries = 1; ; tries += 1) {
-    const command = await commandFor(await conversations.load(conversationId))
+    const command = await commandFor(await conversations.load(conversationId), rewind)
     if (E.isLeft(command)) return command
     const handled = await conversations.handle(conversationId, [command.right], provenance)
     if (E.isRight(handled) || handled.left.kind !== 'ConversationMoved' || tries === ATTEMPTS) return handled
@@ -56,11 +67,11 @@ async function decideOnWhatIs(
 
 /** Puts the messages of the cycles from `cycle` to the last one back into the window; refused where the context would pass the hard limit. */
 export async function undoCycles(deps: PutBackDependencies, conversationId: string, cycle: number, provenance: Provenance): Promise<E.Either<PutBackFailure, Handled>> {
-  const handled = await decideOnWhatIs(deps, conversationId, provenance, async (state) => {
+  const handled = await decideOnWhatIs(deps, conversationId, provenance, async (state, rewind) => {
     const found = await cyclesFrom(deps.log, state, cycle)
     if (E.isLeft(found)) return found
     const { undone, at } = found.right
-    return E.right({ type: 'UndoCycles', undone, before: await rewound(deps.log, conversationId, at, state.revision) })
+    return E.right({ type: 'UndoCycles', undone, before: await rewind(at, state.revision) })
   })
   // Another process recorded the very same at the same place: the cycle was undone when we came.
   return E.isRight(handled) && handled.right.facts.length === 0 ? E.left({ kind: 'NoSuchCycle', cycle, cycles: handled.right.state.cycles }) : handled
@@ -68,9 +79,9 @@ export async function undoCycles(deps: PutBackDependencies, conversationId: stri
 
 /** Puts into force again what the edition in force had replaced. */
 export function revertEdition(deps: PutBackDependencies, conversationId: string, provenance: Provenance): Promise<E.Either<PutBackFailure, Handled>> {
-  return decideOnWhatIs(deps, conversationId, provenance, async (state) => {
+  return decideOnWhatIs(deps, conversationId, provenance, async (state, rewind) => {
     const edition = state.line?.edition
     if (edition === undefined) return E.left({ kind: 'NoEditionInForce' })
-    return E.right({ type: 'RevertEdition', before: await rewound(deps.log, conversationId, edition.adoptedAt - 1n, state.revision) })
+    return E.right({ type: 'RevertEdition', before: await rewind(edition.adoptedAt - 1n, state.revision) })
   })
 }

@@ -156,6 +156,29 @@ describe('undo beside editions', () => {
     expect((await harness.conversations.load(CONVERSATION)).batches.map(({ batchId }) => batchId)).toEqual(own)
   })
 
+  it('catches up with an agent that appends throughout, and reads what came since once', async () => {
+    const harness = createHarness({ policy: ROOMY })
+    await harness.appended(talk(30))
+    await harness.compact('force')
+    await adoptEdition(harness, await editionOf(harness, ROOMY, createScriptedSummarizer({ model: 'one' })))
+    await harness.appended(talk(200, 100))
+    const { store } = harness.log
+    let read = 0
+    const counting = { ...store, async *readStream(...asked: Parameters<typeof store.readStream>) { for await (const event of store.readStream(...asked)) { read += 1; yield event } } }
+    let appended = 0
+    const append = async (): Promise<void> => {
+      appended += 1
+      await harness.restart().appended(say(9_000 + appended))
+      harness.store.beforeAppend = appended < 40 ? append : undefined
+    }
+    harness.store.beforeAppend = append
+    const reverted = await revertEdition({ ...harness, log: { ...harness.log, store: counting } }, CONVERSATION, BY)
+    expect(reverted).toMatchObject({ right: { facts: [{ type: 'EditionReverted' }] } })
+    expect(appended).toBe(40)
+    expect((await liveIds(harness)).at(-1)).toBe('m9040')
+    expect(read).toBeLessThan(2 * Number((await harness.conversations.load(CONVERSATION)).revision))
+  })
+
   it('refuses to adopt what has folded a message that was pinned since', async () => {
     const harness = createHarness({ policy: { ...ROOMY, contextBudget: 1 } })
     await harness.appended(talk(20))
