@@ -11,6 +11,7 @@ import type { PolicySettings } from '../domain/policy.js'
 import { sleep } from '../ports/clock.js'
 import type { SpendingBound } from '../ports/spending.js'
 import { editionStreams } from './conversation-streams.js'
+import { createConfiguredSince } from './configured-since.js'
 import { createEditionConversation } from './edition-conversations.js'
 import { EDITION_PATIENCE_MS, holdEdition, type HeldEdition } from './edition-claim.js'
 import { editionIdOf, planEdition } from './edition-plan.js'
@@ -83,6 +84,14 @@ async function madeWith(log: Log, conversationId: string, editionId: string): Pr
   return summarizer === undefined ? undefined : { ...summarizer, prompt: undefined }
 }
 
+/** The conversation's revision whose configuration an edition was begun on. */
+async function begunAt(log: Log, conversationId: string, editionId: string): Promise<bigint> {
+  const [stored] = await log.store.readRevisions(editionStream(editionId, conversationId), [0n])
+  const started = stored === undefined ? undefined : await decodeFact(stored, log.bodies)
+  if (started === undefined || !isOfType(started, 'EditionStarted')) throw new Error(`the stream of edition ${editionId} of ${conversationId} does not begin with its start`)
+  return started.data.conversationRevision
+}
+
 /** An edition as it is recorded, or why it cannot be used. */
 async function usable(log: Log, conversationId: string, editionId: string): Promise<E.Either<EditionFailure, Conversation>> {
   const edition = await loadEdition(log, conversationId, editionId)
@@ -121,6 +130,7 @@ export function adoptEdition(deps: AdoptDependencies, request: AdoptRequest): Pr
     const opened = await catchUpReplay(deps, request, held)
     if (E.isLeft(opened)) return opened
     const { replay, isOwn, wouldBe } = opened.right
+    const configured = createConfiguredSince(deps.log, conversationId, await begunAt(deps.log, conversationId, editionId))
     for (let tries = 1; ; tries += 1) {
       const reached = await replay.advance()
       if (reached.kind === 'stopped') return E.left({ kind: 'EditionUnfinished', editionId, conversationId, failure: reached.failure })
@@ -128,7 +138,8 @@ export function adoptEdition(deps: AdoptDependencies, request: AdoptRequest): Pr
         const made = isOwn ? undefined : await madeWith(deps.log, conversationId, editionId)
         return E.left(made === undefined ? { kind: 'EditionUnfinished', editionId, conversationId, failure: undefined } : { kind: 'EditionOfAnother', editionId, conversationId, wouldBe, made })
       }
-      const adopted = await deps.conversations.handle(conversationId, [{ type: 'AdoptEdition', edition: replay.state() }], provenance)
+      const edition = replay.state()
+      const adopted = await deps.conversations.handle(conversationId, [{ type: 'AdoptEdition', edition, configured: await configured(edition.horizon) }], provenance)
       if (E.isRight(adopted) || adopted.left.kind !== 'ConversationMoved' || tries === ATTEMPTS) return adopted
     }
   })

@@ -7,6 +7,7 @@ import type { Provenance } from '../domain/codec.js'
 import type { Conversation } from '../domain/conversation.js'
 import type { Command } from '../domain/decide.js'
 import type { FactData } from '../domain/events.js'
+import { createConfiguredSince, type ConfiguredSince } from './configured-since.js'
 import { closingsInForce, spanOf, type CycleOfEdition } from './cycles.js'
 import { isOfType } from './facts.js'
 import type { CommandFailure, Conversations, Handled } from './handle-command.js'
@@ -79,9 +80,12 @@ export async function undoCycles(deps: PutBackDependencies, conversationId: stri
 
 /** Puts into force again what the edition in force had replaced. */
 export function revertEdition(deps: PutBackDependencies, conversationId: string, provenance: Provenance): Promise<E.Either<PutBackFailure, Handled>> {
+  let since: { readonly adoptedAt: bigint; readonly configured: ConfiguredSince } | undefined
   return decideOnWhatIs(deps, conversationId, provenance, async (state, rewind) => {
     const edition = state.line?.edition
     if (edition === undefined) return E.left({ kind: 'NoEditionInForce' })
-    return E.right({ type: 'RevertEdition', before: await rewind(edition.adoptedAt - 1n, state.revision) })
+    const { adoptedAt } = edition
+    if (since?.adoptedAt !== adoptedAt) since = { adoptedAt, configured: createConfiguredSince(deps.log, conversationId, adoptedAt) }
+    return E.right({ type: 'RevertEdition', before: await rewind(adoptedAt - 1n, state.revision), configured: await since.configured(state.revision) })
   })
 }

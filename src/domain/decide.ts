@@ -14,7 +14,7 @@ import { canonicalJson, hashOf } from './hash.js'
 import { batchIdOf, checkId, chunkIdOf, derivedMessageId, resummarizedBatchIdOf, type BadId, type LineOfBatches } from './ids.js'
 import { sameMessage, type NewMessage } from './message.js'
 import { planCycle, retryAfterMessages, triggerOf, type NoPlan } from './plan.js'
-import { hardLimit, resolvePolicy, softLimit, type BadPolicy, type PolicySettings } from './policy.js'
+import { hardLimit, resolvePolicy, softLimit, type BadPolicy, type Policy, type PolicySettings } from './policy.js'
 import { defaultEstimator, estimatorNamed, messageTokens } from './tokens.js'
 
 /** How a chunk or a re-summarization came out. */
@@ -36,9 +36,10 @@ export type Command =
   | { readonly type: 'StartEdition'; readonly configuration: Configuration; readonly summarizer: FactData<'EditionStarted'>['summarizer']; readonly conversationRevision: bigint; readonly pinned: readonly bigint[] }
   | { readonly type: 'DropEdition' }
   | { readonly type: 'RecordComparison'; readonly report: FactData<'EditionCompared'> }
-  // What these three put into force is a state of its own, which has to know the conversation as far as it has come.
-  | { readonly type: 'AdoptEdition'; readonly edition: Conversation }
-  | { readonly type: 'RevertEdition'; readonly before: Conversation }
+  // What these three put into force is a state of its own, which has to know the conversation as far as it has come. `configured`: what the conversation
+  // was configured with since that state parted from it.
+  | { readonly type: 'AdoptEdition'; readonly edition: Conversation; readonly configured?: PolicySettings }
+  | { readonly type: 'RevertEdition'; readonly before: Conversation; readonly configured?: PolicySettings }
   | { readonly type: 'UndoCycles'; readonly undone: FactData<'CycleUndone'>['undone']; readonly before: Conversation }
 
 export type Rejection =
@@ -385,31 +386,44 @@ function mayTakeOver(state: Conversation, target: Conversation): E.Either<Reject
   return folded === undefined ? E.right(undefined) : E.left({ kind: 'PinnedMessageFolded', messageId: folded.messageId })
 }
 
-function adopt(state: Conversation, edition: Conversation): Decision {
+/** The configuration of what is put into force, with what was configured since: whoever did that knows what the model has room for by now. */
+function configuredAnew(target: Conversation, configured: PolicySettings = {}): E.Either<BadPolicy, Configuration> {
+  const own = configurationOf(target)
+  if (Object.keys(configured).length === 0) return E.right(own)
+  const settings = { ...own.settings, ...configured }
+  // What follows from the summarizer's window stays: nobody said that it is another one.
+  return E.map((policy: Policy): Configuration => ({ ...own, settings, policy: { ...policy, chunkMaxTokens: settings.chunkMaxTokens ?? own.policy.chunkMaxTokens } }))(resolvePolicy(settings))
+}
+
+function adopt(state: Conversation, { edition, configured }: Extract<Command, { type: 'AdoptEdition' }>): Decision {
   const { editionId } = edition
   if (editionId === undefined) throw new Error('what is adopted is no edition')
   if (state.line?.edition?.editionId === editionId) return E.right([])
   const known = mayTakeOver(state, edition)
   if (E.isLeft(known)) return known
   const { scope } = configurationOf(state)
-  const { scope: _scope, ...configuration } = configurationOf(edition)
+  const anew = configuredAnew(edition, configured)
+  if (E.isLeft(anew)) return anew
+  const { scope: _scope, ...configuration } = anew.right
   const line: NewLine = { edition: { editionId, adoptedAt: state.revision + 1n }, configuration: { ...configuration, ...(scope === undefined ? {} : { scope }) } }
   const data = { editionId, editionRevision: edition.revision, conversationRevision: edition.horizon, ...takeover(state, edition, line) }
   const after = closedBooks(foresee(state, [{ type: 'EditionAdopted', data }]))
   return E.right([{ type: 'EditionAdopted', data: { ...data, ...after } }, ...chunksTakenOver(edition)])
 }
 
-function revert(state: Conversation, before: Conversation): Decision {
+function revert(state: Conversation, { before, configured }: Extract<Command, { type: 'RevertEdition' }>): Decision {
   const edition = state.line?.edition
   if (edition === undefined) return E.left({ kind: 'NoEditionInForce' })
   const known = mayTakeOver(state, before)
   if (E.isLeft(known)) return known
+  const configuration = configuredAnew(before, configured)
+  if (E.isLeft(configuration)) return configuration
   const restored = before.line?.edition
   const data = {
     editionId: edition.editionId,
     ...(restored === undefined ? {} : { restores: restored.editionId }),
     adoptedAt: edition.adoptedAt,
-    ...takeover(state, before, { edition: restored, configuration: configurationOf(before) }),
+    ...takeover(state, before, { edition: restored, configuration: configuration.right }),
   }
   const after = closedBooks(foresee(state, [{ type: 'EditionReverted', data }]))
   return E.right([{ type: 'EditionReverted', data: { ...data, ...after } }, ...chunksTakenOver(before)])
@@ -515,9 +529,9 @@ export function decide(state: Conversation, command: Command): Decision {
     case 'RecordComparison':
       return E.right([{ type: 'EditionCompared', data: command.report }])
     case 'AdoptEdition':
-      return adopt(state, command.edition)
+      return adopt(state, command)
     case 'RevertEdition':
-      return revert(state, command.before)
+      return revert(state, command)
     case 'UndoCycles':
       return undo(state, command)
   }

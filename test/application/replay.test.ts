@@ -2,8 +2,9 @@
 import { describe, expect, it } from '@jest/globals'
 import { either as E } from 'fp-ts'
 import { createMemorySpending } from '../../src/adapters/memory/spending.js'
-import { undoCycles } from '../../src/application/put-back.js'
+import { revertEdition, undoCycles } from '../../src/application/put-back.js'
 import { editionStream } from '../../src/domain/ids.js'
+import { hardLimit, type PolicySettings } from '../../src/domain/policy.js'
 import { tokensOf } from '../../src/domain/prices.js'
 import type { Replay, ReplayProgress } from '../../src/application/replay.js'
 import { coverageProblems } from '../support/coverage.js'
@@ -20,6 +21,7 @@ async function compacted(messages = 30): Promise<Harness> {
   return harness
 }
 
+const BY = { actor: 'test', correlationId: 'c', causationId: 'c' }
 const isSummary = ({ type }: { readonly type: string }): boolean => type === 'ChunkSummarized' || type === 'BatchesResummarized'
 
 describe('a replay', () => {
@@ -57,7 +59,7 @@ describe('a replay', () => {
     const harness = createHarness({ policy: { ...SMALL, contextBudget: 0.5 } })
     await harness.appended(talk(14))
     await harness.compact('force')
-    const undone = await undoCycles(harness, CONVERSATION, 1, { actor: 'test', correlationId: 'c', causationId: 'c' })
+    const undone = await undoCycles(harness, CONVERSATION, 1, BY)
     expect(E.isRight(undone)).toBe(true)
     const hashes = new Set((await harness.factsOf('ChunkSummarized')).map((fact) => fact.data.summarizer.requestHash))
     const before = harness.summarizer.calls.length
@@ -72,7 +74,7 @@ describe('a replay', () => {
     const harness = createHarness({ policy: { ...SMALL, contextBudget: 0.5 } })
     await harness.appended(talk(16))
     await harness.compact('force')
-    expect(E.isRight(await undoCycles(harness, CONVERSATION, 1, { actor: 'test', correlationId: 'c', causationId: 'c' }))).toBe(true)
+    expect(E.isRight(await undoCycles(harness, CONVERSATION, 1, BY))).toBe(true)
     const { summarizer } = harness
     const before = summarizer.calls.length
     const editor = createEditor(harness, { summarizer })
@@ -266,6 +268,33 @@ describe('adopting an edition', () => {
     expect(state.messagesAppended).toBe(50 + turn)
     // Again it is so already.
     expect(await editor.adopt(editionId)).toMatchObject({ right: { facts: [] } })
+  })
+
+  it('leaves what the conversation was configured with since, and so does putting it back', async () => {
+    const harness = createHarness({ policy: { ...SMALL, modelMaxTokens: 4_000 } })
+    const configure = async (settings: PolicySettings): Promise<void> => {
+      expect(E.isRight(await harness.conversations.handle(CONVERSATION, [{ type: 'Configure', settings, scope: undefined, summarizerWindowTokens: 128_000 }], BY))).toBe(true)
+    }
+    const inForce = async (): Promise<{ readonly settings: PolicySettings | undefined; readonly fits: boolean }> => {
+      const { configuration } = await harness.restart().conversations.load(CONVERSATION)
+      return { settings: configuration?.settings, fits: configuration !== undefined && (await harness.context()).tokens <= hardLimit(configuration.policy) }
+    }
+    await harness.appended(talk(60))
+    const editor = createEditor(harness)
+    const first = await editor.replay({ settings: { chunkSize: 5 } })
+    const second = await editor.replay({ settings: { chunkSize: 7 } })
+    // Another model has less room; the edition knows nothing of it.
+    await configure({ modelMaxTokens: 1_000 })
+    expect(E.isRight(await editor.adopt(first.editionId))).toBe(true)
+    expect(await inForce()).toEqual({ settings: { ...SMALL, modelMaxTokens: 1_000, chunkSize: 5 }, fits: true })
+    // What an adoption changed was not configured by anybody.
+    expect(E.isRight(await editor.adopt(second.editionId))).toBe(true)
+    expect(await inForce()).toEqual({ settings: { ...SMALL, modelMaxTokens: 1_000, chunkSize: 7 }, fits: true })
+    await configure({ modelMaxTokens: 800, keepRecent: 3 })
+    await revertEdition(harness, CONVERSATION, BY)
+    expect(await inForce()).toEqual({ settings: { ...SMALL, modelMaxTokens: 800, keepRecent: 3, chunkSize: 5 }, fits: true })
+    await revertEdition(harness, CONVERSATION, BY)
+    expect(await inForce()).toEqual({ settings: { ...SMALL, modelMaxTokens: 800, keepRecent: 3 }, fits: true })
   })
 
   it('needs the edition’s own summarizer only where something is to be bought', async () => {
