@@ -1,6 +1,7 @@
 /**
  * A summarizer that costs money: each call is set aside within a bound before it is made and settled behind it, and what goes wrong for a
- * moment is tried again after a while. Every attempt counts, since a time-out or an empty answer may be paid for like any other.
+ * moment is tried again after a while. Every attempt counts, since a time-out or an empty answer may be paid for like any other; so the
+ * summarizer is one that does not try again by itself.
  */
 import { either as E } from 'fp-ts'
 import { costMicros, isWithoutModel, type Price, type TokenUsage } from '../domain/prices.js'
@@ -8,11 +9,11 @@ import { defaultEstimator } from '../domain/tokens.js'
 import type { NoRoom, Spending, SpendingBound } from '../ports/spending.js'
 import type { PreparedSummary, Summarizer, SummarizerFailure, SummarizerFailureKind, Summary } from '../ports/summarizer.js'
 import { restAfter } from './rest-after.js'
-import { FREE_FAILURES, requestTokens } from './summarize-step.js'
+import { requestTokens, wasFree } from './summarize-step.js'
 
 /** What one run has paid for. */
 export interface Paid extends TokenUsage {
-  /** Requests that were sent, failed ones included. */
+  /** Requests that were made, failed ones included. One that a server wants spelled otherwise is made once. */
   readonly calls: number
 }
 
@@ -60,7 +61,7 @@ export function createPayer({ editionId, spending, bound, onNoRoom, onCall, goOn
   const mostOf = (prepared: PreparedSummary): TokenUsage => ({ promptTokens: Math.ceil(requestTokens(prepared) * above), completionTokens: longestAnswer(prepared) })
 
   function tookFor(prepared: PreparedSummary, most: TokenUsage, answer: E.Either<SummarizerFailure, Summary>): TokenUsage {
-    if (E.isLeft(answer)) return FREE_FAILURES.has(answer.left.failure) ? { promptTokens: 0, completionTokens: 0 } : most
+    if (E.isLeft(answer)) return wasFree(answer.left) ? { promptTokens: 0, completionTokens: 0 } : most
     const { usage, text } = answer.right
     if (usage === undefined) return { promptTokens: requestTokens(prepared), completionTokens: defaultEstimator.text(text) }
     above = Math.max(above, usage.promptTokens / Math.max(1, requestTokens(prepared)))

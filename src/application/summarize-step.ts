@@ -45,15 +45,18 @@ const factsOf = (prepared: PreparedSummary, summary: Summary, standIn: boolean):
   ...(standIn ? { standIn } : {}),
 })
 
-/** Failures after which nothing was spent: the other side did not take the request on. */
-export const FREE_FAILURES: ReadonlySet<string> = new Set(['unreachable', 'unauthorized', 'unknown-model', 'rate-limited', 'request-rejected', 'request-too-large'])
+/** Failures after which nothing was spent, unless they say otherwise: the other side did not take the request on. */
+const FREE_FAILURES: ReadonlySet<string> = new Set(['unreachable', 'unauthorized', 'unknown-model', 'rate-limited', 'request-rejected', 'request-too-large'])
+
+/** Whether a call that failed cost nothing. */
+export const wasFree = ({ failure, mayBePaid }: SummarizerFailure): boolean => mayBePaid !== true && FREE_FAILURES.has(failure)
 
 /** Tokens of the exact request, by our estimate. */
 export const requestTokens = (prepared: PreparedSummary): number => defaultEstimator.text(JSON.stringify(prepared.request) ?? '')
 
 /** What a call took: what the model says, else our estimate; after a failure that may have been paid for, all that was set aside. */
 function spentOn(prepared: PreparedSummary, answer: E.Either<SummarizerFailure, Summary>): number {
-  if (E.isLeft(answer)) return FREE_FAILURES.has(answer.left.failure) ? 0 : requestTokens(prepared) + prepared.job.maxSummaryTokens
+  if (E.isLeft(answer)) return wasFree(answer.left) ? 0 : requestTokens(prepared) + prepared.job.maxSummaryTokens
   const { usage, text } = answer.right
   return usage === undefined ? requestTokens(prepared) + defaultEstimator.text(text) : usage.promptTokens + usage.completionTokens
 }

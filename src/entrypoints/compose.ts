@@ -80,12 +80,13 @@ export interface LedgerOptions {
 
 const bad = (field: string, detail: string): Error => problem({ kind: 'BadInput', field, detail })
 
-function summarizerOf(given: LedgerOptions['summarizer']): Summarizer {
+/** `retries` takes the place of what is configured for the client of a model; a summarizer of somebody's own has its own way. */
+function summarizerOf(given: LedgerOptions['summarizer'], retries: { readonly maxRetries?: 0 } = {}): Summarizer {
   if (given === undefined || given === 'extractive') return createExtractiveSummarizer()
   if (typeof given === 'object' && 'prepare' in given) return guarded(given)
   const config = valueOf(parseSummarizerConfig(given), (left) => bad(`summarizer.${left.field}`, left.detail))
   if (config.kind === 'extractive') return createSummarizer(config)
-  const model = valueOf(createOpenAiLanguageModel(config), (left) => bad(left.field, left.detail))
+  const model = valueOf(createOpenAiLanguageModel({ ...config, ...retries }), (left) => bad(left.field, left.detail))
   return createSummarizer(config, model)
 }
 
@@ -182,6 +183,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   const estimator = estimatorOf(options.estimator)
   const prices = pricesOf(options.prices)
   const summarizer = summarizerOf(options.summarizer)
+  const editionSummarizer = summarizerOf(options.summarizer, { maxRetries: 0 })
   const embedding = options.embedding === undefined ? undefined : valueOf(createOpenAiEmbeddingModel(options.embedding), (left) => bad(left.field, left.detail))
   const stores = await openStores(options.store, options.database)
   try {
@@ -204,6 +206,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     spending: createPostgresSpending(stores.db),
     queue: createMemoryWorkQueue(clock),
     summarizer,
+    editionSummarizer,
     standIn: createExtractiveSummarizer(),
     persona,
     embedding,

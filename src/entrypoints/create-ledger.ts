@@ -72,6 +72,8 @@ export interface LedgerParts {
   /** What this process has still to compact. */
   readonly queue: WorkQueue
   readonly summarizer: Summarizer
+  /** The same one for editions, whose requests are counted one by one: it does not try again by itself. */
+  readonly editionSummarizer: Summarizer
   /** Summarizes at the hard limit where the summarizer fails. */
   readonly standIn: Summarizer
   readonly persona: string
@@ -360,7 +362,7 @@ export function createLedger(parts: LedgerParts): Ledger {
   })
 
   const { editions, prompts, editionNamed } = createEditions({
-    log, db, caughtUp: caughtUpToHead, clock, conversations, summarizer, persona: parts.persona, registerPrompt, actor, claims: parts.claims, spending: parts.spending, open, existing,
+    log, db, caughtUp: caughtUpToHead, clock, conversations, summarizer: parts.editionSummarizer, persona: parts.persona, registerPrompt, actor, claims: parts.claims, spending: parts.spending, open, existing,
     provenance: () => provenance(),
     onRecorded: ({ position }) => {
       if (position !== undefined && position > ownPosition) ownPosition = position

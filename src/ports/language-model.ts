@@ -30,6 +30,8 @@ export interface LanguageModelFailure {
   readonly failure: Exclude<SummarizerFailureKind, 'over-long' | 'threw' | 'limit-reached'>
   readonly detail: string
   readonly retryAfterMs?: number
+  /** The request went out, or may have, and what came of it is not known. */
+  readonly mayBePaid?: true
 }
 
 export interface LanguageModel {

@@ -85,6 +85,8 @@ export interface SummarizerFailure {
   readonly detail: string
   /** Where the other side said when to come back. */
   readonly retryAfterMs?: number
+  /** True where the call may have to be paid for, though one that fails like this mostly costs nothing: a connection that broke behind the request. */
+  readonly mayBePaid?: true
 }
 
 /** Who summarizes: `prepare` names a request, `summarize` asks it and never rejects. */

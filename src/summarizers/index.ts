@@ -36,6 +36,7 @@ export const summarizerConfigSchema = z.discriminatedUnion('kind', [
     /** What the model's window takes, where its name does not tell. */
     windowTokens: z.number().int().min(512).optional(),
     timeoutMs: z.number().int().positive().optional(),
+    /** Further attempts after the first. A replay leaves it aside: there each request is set aside and counted. */
     maxRetries: z.number().int().min(0).max(10).optional(),
     prompt: promptSchema.optional(),
   }),

@@ -31,6 +31,7 @@ export async function ledgerOn(db: Database, options: { readonly policy?: Policy
     spending: createPostgresSpending(db),
     queue: createMemoryWorkQueue(systemClock),
     summarizer: options.summarizer ?? createExtractiveSummarizer(),
+    editionSummarizer: options.summarizer ?? createExtractiveSummarizer(),
     standIn: createExtractiveSummarizer(),
     persona: '',
     embedding: undefined,

@@ -14,8 +14,8 @@ export interface StubCall {
 /** How a call is answered: a status with a body, or not at all. */
 export type StubAnswer =
   | { readonly status: number; readonly body: unknown; readonly headers?: Readonly<Record<string, string>> }
-  /** Nothing comes back, or the beginning of a body and no more, or the connection breaks. */
-  | { readonly never: 'silence' | 'stall' | 'reset' }
+  /** Nothing comes back, or the beginning of a body and no more, or the connection breaks, before an answer or in the middle of one. */
+  | { readonly never: 'silence' | 'stall' | 'reset' | 'break' }
   | ((call: StubCall, number: number) => StubAnswer)
 
 export interface OpenAiStub {
@@ -65,6 +65,7 @@ export const stubAnswers = {
   silence: (): StubAnswer => ({ never: 'silence' }),
   stall: (): StubAnswer => ({ never: 'stall' }),
   reset: (): StubAnswer => ({ never: 'reset' }),
+  breakOff: (): StubAnswer => ({ never: 'break' }),
 } as const
 
 /** A vector that depends on the text alone. */
@@ -92,6 +93,7 @@ function send(response: ServerResponse, answer: Exclude<StubAnswer, (...call: ne
   if ('never' in answer) {
     if (answer.never === 'reset') response.destroy()
     if (answer.never === 'stall') response.writeHead(200, { 'content-type': 'application/json' }).write('{"id":"chatcmpl-')
+    if (answer.never === 'break') response.writeHead(200, { 'content-type': 'application/json' }).write('{"id":"chatcmpl-', () => response.destroy())
     return
   }
   const text = typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body)

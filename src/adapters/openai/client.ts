@@ -76,6 +76,8 @@ interface ApiError {
   readonly code: string
   readonly param: string
   readonly header: (name: string) => string | null
+  /** There was no connection, so no request went out. */
+  readonly neverSent: boolean
 }
 
 const textField = (value: object, key: string): string => {
@@ -83,14 +85,26 @@ const textField = (value: object, key: string): string => {
   return typeof field === 'string' ? field : ''
 }
 
+const NOT_CONNECTED = new Set([
+  'ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT',
+  // A certificate that is not trusted, or no TLS at the other end.
+  'CERT_HAS_EXPIRED', 'DEPTH_ZERO_SELF_SIGNED_CERT', 'SELF_SIGNED_CERT_IN_CHAIN', 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'ERR_TLS_CERT_ALTNAME_INVALID', 'ERR_SSL_WRONG_VERSION_NUMBER',
+])
+
+/** Whether an error, or what caused it, says that no connection came about. One that broke later may have broken behind the request. */
+function neverSent(error: unknown): boolean {
+  if (typeof error !== 'object' || error === null) return false
+  return NOT_CONNECTED.has(textField(error, 'code')) || ('cause' in error && neverSent(error.cause))
+}
+
 // By shape and not by `instanceof`: a bundle may hold the package twice.
 function apiError(error: unknown): ApiError {
-  if (!(error instanceof Error)) return { message: String(error), status: undefined, code: '', param: '', header: () => null }
+  if (!(error instanceof Error)) return { message: String(error), status: undefined, code: '', param: '', header: () => null, neverSent: neverSent(error) }
   const status = 'status' in error && typeof error.status === 'number' ? error.status : undefined
   const headers = 'headers' in error && error.headers instanceof Headers ? error.headers : undefined
   const header = (name: string): string | null => headers?.get(name) ?? null
   const cause = error.cause instanceof Error && status === undefined ? ` (${error.cause.message})` : ''
-  return { message: `${error.message}${cause}`, status, code: textField(error, 'code') || textField(error, 'type'), param: textField(error, 'param'), header }
+  return { message: `${error.message}${cause}`, status, code: textField(error, 'code') || textField(error, 'type'), param: textField(error, 'param'), header, neverSent: neverSent(error) }
 }
 
 const TOO_LARGE_CODES = new Set(['context_length_exceeded', 'string_above_max_length', 'request_too_large', 'exceed_context_size_error'])
@@ -108,6 +122,9 @@ function kindOf({ status, code, message }: ApiError): CallFailure['failure'] {
   if (status === 408 || status === 504) return 'timeout'
   return status >= 500 ? 'unreachable' : 'request-rejected'
 }
+
+/** Whether a model may have worked on a request that did not get through: it broke behind its sending, or the server did. */
+const mayBePaid = ({ status, neverSent: unsent }: ApiError): boolean => (status === undefined ? !unsent : status !== 503)
 
 function retryAfterMs({ header }: ApiError, now: number): number | undefined {
   const exact = Number(header('retry-after-ms') ?? Number.NaN)
@@ -128,9 +145,10 @@ export function failureOf(error: unknown, apiKey: string, now: number): CallFail
   const wait = retryAfterMs(api, now)
   const said = apiKey === NO_KEY ? api.message : api.message.replaceAll(apiKey, '[key]')
   const detail = said.length <= MAX_DETAIL_CHARACTERS ? said : `${said.slice(0, MAX_DETAIL_CHARACTERS)}…`
+  const paid = failure === 'unreachable' && mayBePaid(api)
   // An empty account answers 429 like a busy one, and does not fill up by waiting.
   const mayRetry = api.code !== 'insufficient_quota' && (failure === 'unreachable' || failure === 'rate-limited' || api.status === 408 || api.status === 409)
-  return { failure, detail: detail.toWellFormed(), mayRetry, ...(wait === undefined ? {} : { retryAfterMs: wait }) }
+  return { failure, detail: detail.toWellFormed(), mayRetry, ...(paid ? { mayBePaid: paid } : {}), ...(wait === undefined ? {} : { retryAfterMs: wait }) }
 }
 
 /** A signal of our own that ends a request in time, its body included; the package's own does not cover all of it. */

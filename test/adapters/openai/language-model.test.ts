@@ -93,7 +93,6 @@ describe('failures', () => {
     ['no quota', stubAnswers.noQuota(), 'rate-limited', 1],
     ['too many requests', stubAnswers.rateLimited(), 'rate-limited', 3],
     ['a server that is down', stubAnswers.down(), 'unreachable', 3],
-    ['a broken connection', stubAnswers.reset(), 'unreachable', 3],
     ['a request too large (OpenAI)', stubAnswers.tooLarge(), 'request-too-large', 1],
     ['a request too large (413)', said('Payload Too Large', 413), 'request-too-large', 1],
     ['a request too large (Anthropic)', said('prompt is too long: 210000 tokens > 200000 maximum'), 'request-too-large', 1],
@@ -106,9 +105,26 @@ describe('failures', () => {
     expect(stub.calls).toHaveLength(calls)
   })
 
-  test('no server at all', async () => {
+  test.each([
+    ['a connection that broke before the answer', stubAnswers.reset()],
+    ['an answer that breaks off', stubAnswers.breakOff()],
+    ['a server that failed', stubAnswers.problem(500, 'Internal error', null)],
+    ['a server behind a proxy that failed', stubAnswers.problem(502, 'Bad gateway', null)],
+  ])('%s may be paid for, though it is asked for again', async (_what, answer) => {
+    stub.answerWith(answer)
+    expect(await ask()).toMatchObject({ left: { failure: 'unreachable', mayBePaid: true } })
+    expect(stub.calls).toHaveLength(3)
+  })
+
+  test('a server that takes nothing on costs nothing', async () => {
+    stub.answerWith(stubAnswers.down())
+    expect(await ask()).toEqual(E.left({ kind: 'LanguageModelFailed', failure: 'unreachable', detail: expect.any(String) }))
+  })
+
+  test.each(['http://127.0.0.1:PORT/v1', 'http://localhost:PORT/v1'])('no server at all costs nothing: %s', async (address) => {
+    const { port } = new URL(stub.baseUrl)
     await stub.close()
-    expect(await ask({ maxRetries: 1 })).toMatchObject({ left: { failure: 'unreachable' } })
+    expect(await ask({ maxRetries: 1, baseUrl: address.replace('PORT', port) })).toEqual(E.left({ kind: 'LanguageModelFailed', failure: 'unreachable', detail: expect.any(String) }))
   })
 
   test.each([stubAnswers.silence(), stubAnswers.stall()])('no answer in time (%j) is a timeout, and is not asked for again', async (answer) => {
