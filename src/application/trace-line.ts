@@ -1,16 +1,17 @@
 /**
  * Where a line comes from that the model saw: the batches and messages that have it, or what of the context's own it is. What the context
- * shows now is asked first; then everything that was archived, which reads the conversation once; then what the contexts of earlier
- * revisions showed otherwise than it is recorded, which folds the conversation once more.
+ * shows now is asked first; then everything that was archived, and what is shown beside the texts of messages, which reads the conversation
+ * once; then what the contexts of earlier revisions showed otherwise than it is recorded, which folds the conversation once more. The batch
+ * of a message that left the context is looked for last, in what was archived since the message.
  */
 import { either as E } from 'fp-ts'
 import { summaryOf } from '../domain/batch.js'
 import { arrange, type Layout } from '../domain/context.js'
 import { evolve, initialState, type Conversation, type LiveMessage } from '../domain/conversation.js'
-import { closingTypes, type FactData, type RecordedFact, type TakeoverType } from '../domain/events.js'
+import { closingTypes, takeoverTypes, type FactData, type RecordedFact, type TakeoverType } from '../domain/events.js'
 import { lineFinder, type Match } from '../domain/find-line.js'
 import { conversationStream, editionStream } from '../domain/ids.js'
-import { contentText, type MessageBody } from '../domain/message.js'
+import { apiName, contentText, type MessageBody } from '../domain/message.js'
 import { hardLimit } from '../domain/policy.js'
 import { sectionLines } from '../domain/session-summary.js'
 import { decodeFact, isOfType, takesOver } from './facts.js'
@@ -19,7 +20,7 @@ import type { Log } from './load-conversation.js'
 /** A batch or a message that a line may come from. */
 export type LineSource = { readonly excerpt: string } & (
   | { readonly kind: 'batch'; readonly batchId: string; readonly depth: number; readonly startTime: string; readonly endTime: string }
-  /** `batchId` is the batch that it was archived in; undefined while it is live. */
+  /** `batchId` is the batch in force that it was archived in, which may lie below an active one; undefined while it is live. */
   | { readonly kind: 'message'; readonly messageId: string; readonly revision: bigint; readonly batchId?: string }
 )
 
@@ -32,6 +33,9 @@ export type Trace =
 
 /** A placeholder for a result that was not there yet, or the note that says how many groups are left out. */
 export type ShownOnly = 'placeholder' | 'note'
+
+/** Where the id of a message stands, `context` says this of a placeholder. */
+const NOT_RECORDED = 'shown only, not recorded'
 
 type Found = LineSource & { readonly match: Match }
 type Finder = ReturnType<typeof lineFinder>
@@ -51,6 +55,21 @@ const callTexts = (calls: readonly { readonly function?: { readonly name: string
 
 /** The texts of a message, as it is recorded or as it is shown. */
 const textsOf = (message: Pick<MessageBody, 'content' | 'toolCalls'>): string[] => [contentText(message.content), ...callTexts(message.toolCalls)]
+
+/**
+ * The lines of ids and names that `context` shows a message with, of those that the line may be of: it has such an id or name whole, so that a
+ * role alone leads nowhere.
+ * @param id of the message, or what stands in its place
+ */
+function labelTexts(line: string, id: string, { role, name: recorded, toolCallId, toolCalls = [] }: MessageBody): string[] {
+  const name = recorded === undefined ? undefined : apiName(recorded)
+  const head = `${role}${name === undefined ? '' : ` (${name})`}${toolCallId === undefined ? '' : ` answers ${toolCallId}`} [${id}]`
+  return [
+    ...([id, name, toolCallId].some((label) => label !== undefined && line.includes(label)) ? [head] : []),
+    ...toolCalls.flatMap((call) => (line.includes(call.id) ? [`→ ${call.function?.name ?? call.type}(${call.function?.arguments ?? ''}) [${call.id}]`] : [])),
+  ]
+}
+
 function inMessage(find: Finder, texts: readonly string[], { messageId, revision }: Pick<LiveMessage, 'messageId' | 'revision'>): Found[] {
   const hit = find(texts)
   return hit === undefined ? [] : [{ kind: 'message', messageId, revision, ...hit }]
@@ -85,15 +104,18 @@ function inShortenedView(find: Finder, { shown, originalTask }: Conversation, la
   })
 }
 
-/** What a context shows otherwise than it is recorded: the batches and messages behind it, else what is of the context's own. */
-function shownOtherwise(find: Finder, state: Conversation): { readonly found: readonly Found[]; readonly own: Trace | undefined } {
+/**
+ * What a context shows otherwise than it is recorded: the batches and messages behind it, else what is of the context's own.
+ * @param labels the line, where ids and names count too
+ */
+function shownOtherwise(find: Finder, state: Conversation, labels = ''): { readonly found: readonly Found[]; readonly own: Trace | undefined } {
   const arranged = arrange(state)
   if (E.isLeft(arranged)) return { found: [], own: undefined }
   const { layout, whole } = arranged.right
   const shown = [...layout.kept, ...layout.window].flat()
   const found = [
     ...inShortenedView(find, state, layout, whole),
-    ...shown.flatMap(({ body, source }) => (source === undefined || body === source ? [] : inMessage(find, textsOf(body), source))),
+    ...shown.flatMap(({ body, source }) => (source === undefined || body === source ? [] : inMessage(find, [...textsOf(body), ...labelTexts(labels, source.messageId, body)], source))),
   ]
   const at = state.revision
   const shownOnly = (what: ShownOnly, texts: readonly string[]): Trace | undefined => {
@@ -103,7 +125,7 @@ function shownOtherwise(find: Finder, state: Conversation): { readonly found: re
   const inLines = find(layout.view.map((part) => part.text))
   const own =
     inLines !== undefined ? { kind: 'view', match: inLines.match, at } as const
-    : shownOnly('placeholder', shown.flatMap(({ body, source }) => (source === undefined ? textsOf(body) : []))) ?? shownOnly('note', layout.note === undefined ? [] : [layout.note])
+    : shownOnly('placeholder', shown.flatMap(({ body, source }) => (source === undefined ? [...textsOf(body), ...labelTexts(labels, NOT_RECORDED, body)] : []))) ?? shownOnly('note', layout.note === undefined ? [] : [layout.note])
   return { found, own }
 }
 
@@ -111,8 +133,8 @@ function shownOtherwise(find: Finder, state: Conversation): { readonly found: re
 function inContext(find: Finder, state: Conversation): Trace | undefined {
   const { found, own } = shownOtherwise(find, state)
   const messages = [...state.leading, ...state.kept, ...state.window].flatMap((message) => inMessage(find, textsOf(message), message))
-  const asShown = found.filter((source) => source.kind === 'batch' || !messages.some((message) => message.kind === 'message' && message.messageId === source.messageId))
-  return traceOf([...inView(find, state), ...messages, ...asShown]) ?? own
+  const asShown = [...inView(find, state), ...found].filter((source) => source.kind === 'batch' || !messages.some((message) => message.kind === 'message' && message.messageId === source.messageId))
+  return traceOf([...asShown, ...messages]) ?? own
 }
 
 /** What a batch was shown as, and what its sections say. Its number in the view changes from cycle to cycle; the rest of its head does not. */
@@ -126,84 +148,24 @@ function batchesOf(fact: RecordedFact): readonly RecordedBatch[] {
   return takesOver(fact) ? fact.data.batches : []
 }
 
-/** Messages that have the line, with the batch that each was archived in. */
-class FoundMessages {
-  readonly byId = new Map<string, Found & { kind: 'message' }>()
-  private readonly editionIds = new Set<string>()
-  /** By message, the batch that it was in before it came back. */
-  private readonly left = new Map<string, string>()
-
-  constructor(private readonly log: Log, private readonly conversationId: string) {}
-
-  add(found: Found & { kind: 'message' }): void {
-    this.byId.set(found.messageId, { ...this.byId.get(found.messageId), ...found })
-  }
-
-  /** Follows where they went, by the next fact of the conversation. */
-  follow(fact: RecordedFact): void {
-    if (isOfType(fact, 'BatchArchived')) this.archive(fact)
-    else if (takesOver(fact)) {
-      if (isOfType(fact, 'EditionAdopted')) this.editionIds.add(fact.data.editionId)
-      for (const { messageId } of fact.data.restored) {
-        const message = this.byId.get(messageId)
-        if (message === undefined) continue
-        const { batchId, ...live } = message
-        if (batchId !== undefined) this.left.set(messageId, batchId)
-        this.byId.set(messageId, live)
-      }
-      // What an edition had brought back leaves with it, into the batch that it was in before.
-      for (const id of isOfType(fact, 'EditionReverted') ? fact.data.left : []) {
-        const message = this.byId.get(id)
-        const batchId = this.left.get(id)
-        if (message !== undefined && batchId !== undefined) this.byId.set(id, { ...message, batchId })
-      }
-    }
-  }
-
-  private archive({ data: { batchId, messageIds } }: RecordedFact<'BatchArchived'>): void {
-    for (const id of messageIds) {
-      const message = this.byId.get(id)
-      if (message !== undefined) this.byId.set(id, { ...message, batchId })
-    }
-  }
-
-  /** Looks for those that left for an edition's batches alone. Of editions only what was in force was ever seen. */
-  async followIntoEditions(liveIds: ReadonlySet<string>): Promise<void> {
-    const areCovered = [...this.byId.values()].every(({ messageId, batchId }) => batchId !== undefined || liveIds.has(messageId))
-    for (const editionId of areCovered ? [] : this.editionIds) {
-      for await (const stored of this.log.store.readStream(editionStream(editionId, this.conversationId))) {
-        if (stored.type !== 'BatchArchived') continue
-        const fact = await decodeFact(stored, this.log.bodies)
-        if (isOfType(fact, 'BatchArchived')) this.archive(fact)
-      }
-    }
-  }
-}
-
-const liveIdsOf = ({ leading, kept, window }: Conversation): ReadonlySet<string> => new Set([...leading, ...kept, ...window].map(({ messageId }) => messageId))
-
-/** Everything that was archived: batches, else the messages that they cover. */
-async function inArchive(log: Log, state: Conversation, line: string): Promise<Trace | undefined> {
-  const { conversationId } = state
-  const find = lineFinder(line)
+/** Everything that was archived: batches, else the messages that they cover; else the messages whose ids or names the line has. */
+async function inArchive(log: Log, { conversationId }: Conversation, line: string, find: Finder): Promise<Trace | undefined> {
   const findBatch = lineFinder(line.trim().replace(/^\[Batch \d+ /u, ''))
   const batches = new Map<string, Found>()
-  const messages = new FoundMessages(log, conversationId)
+  const messages: Found[] = []
+  const labelled: Found[] = []
   for await (const stored of log.store.readStream(conversationStream(conversationId))) {
     const fact = await decodeFact(stored, log.bodies)
     for (const batch of batchesOf(fact)) {
       const hit = findBatch(batchTexts(batch))
       if (hit !== undefined) batches.set(batch.batchId, { kind: 'batch', ...spanOf(batch), ...hit })
     }
-    if (isOfType(fact, 'MessageAppended')) {
-      const hit = find(textsOf(fact.data))
-      if (hit !== undefined) messages.add({ kind: 'message', messageId: fact.data.messageId, revision: fact.revision, ...hit })
-    }
-    messages.follow(fact)
+    if (!isOfType(fact, 'MessageAppended')) continue
+    const place = { messageId: fact.data.messageId, revision: fact.revision }
+    messages.push(...inMessage(find, textsOf(fact.data), place))
+    labelled.push(...inMessage(find, labelTexts(line, fact.data.messageId, fact.data), place))
   }
-  if (batches.size > 0) return traceOf([...batches.values()])
-  await messages.followIntoEditions(liveIdsOf(state))
-  return traceOf([...messages.byId.values()].filter(({ batchId }) => batchId !== undefined))
+  return traceOf([...batches.values()]) ?? traceOf(messages) ?? traceOf(labelled)
 }
 
 /** Whether a context behind this fact may show what the one before it did not, beside the message itself. */
@@ -214,29 +176,77 @@ function showsAnew(fact: RecordedFact, { configuration, tokens }: Conversation):
 }
 
 /** What the contexts of all revisions showed otherwise than it is recorded: shortened, or of the context's own. */
-async function inHistory(log: Log, { conversationId }: Conversation, find: Finder): Promise<Trace | undefined> {
+async function inHistory(log: Log, { conversationId }: Conversation, line: string, find: Finder): Promise<Trace | undefined> {
   const batches = new Map<string, Found>()
-  const messages = new FoundMessages(log, conversationId)
+  const messages = new Map<string, Found>()
   let last: Trace | undefined
   let state = initialState(conversationId)
   for await (const stored of log.store.readStream(conversationStream(conversationId))) {
     const fact = await decodeFact(stored, log.bodies)
     state = evolve(state, fact)
-    messages.follow(fact)
     if (!showsAnew(fact, state)) continue
-    const { found, own } = shownOtherwise(find, state)
+    const { found, own } = shownOtherwise(find, state, line)
     for (const source of found) {
       if (source.kind === 'batch') batches.set(source.batchId, source)
-      else messages.add(source)
+      else messages.set(source.messageId, source)
     }
     last = own ?? last
   }
-  await messages.followIntoEditions(liveIdsOf(state))
-  return traceOf([...batches.values(), ...messages.byId.values()]) ?? last
+  return traceOf([...batches.values(), ...messages.values()]) ?? last
+}
+
+const liveIdsOf = ({ leading, kept, window }: Conversation): ReadonlySet<string> => new Set([...leading, ...kept, ...window].map(({ messageId }) => messageId))
+
+const CHAIN: ReadonlySet<string> = new Set<RecordedFact['type']>(['BatchArchived', 'BatchesResummarized', ...takeoverTypes])
+
+/**
+ * By message, the batch that it was archived in, of those in force: the active ones and all that these were made of. Of the conversation what
+ * comes after the first of the messages is read; of editions those alone from which a batch in force comes.
+ */
+async function batchesInForce(log: Log, { conversationId, batches }: Conversation, messages: ReadonlyMap<string, bigint>): Promise<ReadonlyMap<string, string>> {
+  const covered = new Map<string, { readonly messageIds: readonly string[]; readonly sourceBatchIds: readonly string[] }>()
+  const editions = new Map<string, string>()
+  const streamsRead = new Set<string>()
+  async function read(stream: string, from = 0n): Promise<void> {
+    if (streamsRead.has(stream)) return
+    streamsRead.add(stream)
+    for await (const stored of log.store.readStream(stream, { from })) {
+      if (!CHAIN.has(stored.type)) continue
+      const fact = await decodeFact(stored, log.bodies)
+      if (isOfType(fact, 'BatchArchived')) covered.set(fact.data.batchId, { messageIds: fact.data.messageIds.filter((id) => messages.has(id)), sourceBatchIds: [] })
+      else if (isOfType(fact, 'BatchesResummarized')) covered.set(fact.data.batchId, { messageIds: [], sourceBatchIds: fact.data.sourceBatchIds })
+      else if (takesOver(fact)) for (const { batchId, origin } of fact.data.batches) if (origin.editionId !== undefined) editions.set(batchId, origin.editionId)
+    }
+  }
+  await read(conversationStream(conversationId), [...messages.values()].reduce((first, revision) => (revision < first ? revision : first)))
+  const found = new Map<string, string>()
+  // A set that grows while it is gone through: a log that names a batch as its own source has an end all the same.
+  const inForce = new Set(batches.map(({ batchId }) => batchId))
+  for (const batchId of inForce) {
+    const editionId = editions.get(batchId)
+    if (editionId !== undefined) await read(editionStream(editionId, conversationId))
+    const { messageIds = [], sourceBatchIds = [] } = covered.get(batchId) ?? {}
+    for (const id of messageIds) found.set(id, batchId)
+    for (const id of sourceBatchIds) inForce.add(id)
+  }
+  return found
+}
+
+/** The sources, and of messages that are not live the batch in force. */
+async function withBatches(log: Log, state: Conversation, sources: readonly LineSource[]): Promise<readonly LineSource[]> {
+  const liveIds = liveIdsOf(state)
+  const left = new Map(sources.flatMap((source) => (source.kind === 'batch' || liveIds.has(source.messageId) ? [] : [[source.messageId, source.revision] as const])))
+  if (left.size === 0) return sources
+  const found = await batchesInForce(log, state, left)
+  return sources.map((source) => {
+    const batchId = source.kind === 'batch' ? undefined : found.get(source.messageId)
+    return batchId === undefined ? source : { ...source, batchId }
+  })
 }
 
 /** The trace of a line; undefined where nothing that the model ever saw of this conversation has it. */
 export async function traceLine(log: Log, state: Conversation, line: string): Promise<Trace | undefined> {
   const find = lineFinder(line)
-  return inContext(find, state) ?? (await inArchive(log, state, line)) ?? (await inHistory(log, state, find))
+  const trace = inContext(find, state) ?? (await inArchive(log, state, line, find)) ?? (await inHistory(log, state, line, find))
+  return trace?.kind === 'sources' ? { ...trace, sources: await withBatches(log, state, trace.sources) } : trace
 }

@@ -162,8 +162,8 @@ export function parseMessage(input: unknown): E.Either<BadMessage, NewMessage> {
   })
 }
 
-// The API refuses names with white space, angle brackets, bars and slashes, or above 64 characters; the log keeps the name as it came.
-const apiName = (name: string): string => name.replaceAll(/[\s<|\\/>]+/gu, '_').slice(0, 64)
+/** A name as the API gets it: it refuses white space, angle brackets, bars and slashes, and more than 64 characters; the log keeps the name as it came. */
+export const apiName = (name: string): string => name.replaceAll(/[\s<|\\/>]+/gu, '_').slice(0, 64)
 
 /** A message as the OpenAI chat API takes it; a copy, which whoever gets it may change. */
 export function toChatMessage(message: MessageBody): ChatMessage {

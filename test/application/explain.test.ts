@@ -2,13 +2,13 @@
 import { describe, expect, it } from '@jest/globals'
 import { either as E } from 'fp-ts'
 import { createExplain } from '../../src/application/explain.js'
-import type { Carried, Fact } from '../../src/domain/events.js'
+import type { Carried, Fact, RecordedFact } from '../../src/domain/events.js'
 import { conversationStream } from '../../src/domain/ids.js'
 import { contentText } from '../../src/domain/message.js'
 import { defaultEstimator } from '../../src/domain/tokens.js'
 import { appended, archived, configuration, eventsFor, prunedBy, resummarized, summarized, summarizer } from '../support/builders.js'
 import { say, SMALL, talk } from '../support/conversations.js'
-import { undo } from '../support/edition-history.js'
+import { revert, undo } from '../support/edition-history.js'
 import { CONVERSATION, contextIn, createHarness, createScriptedSummarizer, type Harness } from '../support/harness.js'
 import { asked, batchesOf, explained, leaves, makeEdition } from '../support/why.js'
 
@@ -240,6 +240,33 @@ describe('a line', () => {
     for (const line of ['begin long', text.split('\n').find((part) => part.includes('left out')) ?? '', text]) expect((await explained(harness, 'message', { line })).message.messageId).toBe('r')
   })
 
+  it('of an id or a name that a message is shown with leads to it, where no text has the line', async () => {
+    const harness = createHarness({ policy: SMALL })
+    const dig = { id: 'call_1', type: 'function', function: { name: 'dig', arguments: '{}' } } as const
+    await harness.appended([
+      { ...say(0), name: 'Ines Ferro' }, { id: 'asks', role: 'assistant', content: null, tool_calls: [dig, { ...dig, id: 'call_10' }] },
+      { id: 'stone', role: 'tool', tool_call_id: 'call_1', content: 'a stone' },
+    ])
+    const expectFound = async (): Promise<void> => {
+      for (const line of ['Ines_Ferro', 'user (Ines_Ferro) [m0]', 'm0']) expect((await explained(harness, 'message', { line })).message.messageId).toBe('m0')
+      for (const line of ['→ dig({}) [call_1]', '→ dig({}) [call_10]', '[call_10]', 'assistant [asks]']) expect((await explained(harness, 'message', { line })).message.messageId).toBe('asks')
+      for (const line of ['tool answers call_1 [stone]', 'answers call_1']) expect((await explained(harness, 'message', { line })).message.messageId).toBe('stone')
+      expect((await explained(harness, 'several', { line: 'call_1' })).sources.map((source) => source.kind === 'message' && source.messageId)).toEqual(['asks', 'stone'])
+      // A role, or a part of an id, is none of them.
+      for (const line of ['assistant', 'answers', 'call_', 'Ines_']) expect(await asked(harness, { line })).toMatchObject(E.left({ kind: 'NoSuchLine' }))
+    }
+    await expectFound()
+    expect(await explained(harness, 'shown-only', { line: 'tool answers call_10 [shown only, not recorded]' })).toMatchObject({ what: 'placeholder' })
+    await harness.appended({ id: 'sand', role: 'tool', tool_call_id: 'call_10', content: 'sand' })
+    await harness.appended(talk(27, 1))
+    await harness.compact('force')
+    await expectFound()
+    expect((await explained(harness, 'message', { line: 'tool answers call_1 [stone]' })).batch?.chunk?.messageIds).toContain('stone')
+    // A text that has the line goes before all of it.
+    await harness.appended({ id: 'says', role: 'user', content: 'what did call_1 give to Ines_Ferro?' })
+    for (const line of ['call_1', 'Ines_Ferro']) expect((await explained(harness, 'message', { line })).message.messageId).toBe('says')
+  })
+
   it('that stands in several places lists them', async () => {
     const harness = await compacted()
     const several = await explained(harness, 'several', { line: 'is booked twice' })
@@ -329,6 +356,34 @@ describe('an edition', () => {
     const old = await explained(harness, 'message', { line: 'Message 4: the berth' })
     expect(old.batch).toMatchObject({ recorded: { stream: 'edition-e1-c1' } })
     expect(old.batch?.chunk?.messageIds).toContain('m4')
+  })
+
+  it('leads from a message to the batch in force: the edition’s while it is adopted, though its own cycles went on, and that of before when it is reverted', async () => {
+    const policy = { ...SMALL, modelMaxTokens: 3_200, contextBudget: 0.25, buffer: 1, clipFirst: 0, clipLast: 1, view: 'session-summary' } as const
+    const harness = createHarness({ policy })
+    const live = async (count: number, from: number): Promise<void> => {
+      for (const message of talk(count, from)) {
+        await harness.appended(message)
+        await harness.compact()
+      }
+    }
+    // The first message is the task, which the view shows; the other is in it only as a part of its batch.
+    const batchOf = async (id: string): Promise<string | undefined> => (await explained(harness, 'message', { line: `Message ${id}: the berth` })).batch?.batchId
+    const archivedIn = (facts: readonly RecordedFact[], id: string): string | undefined => facts.flatMap((fact) => (fact.type === 'BatchArchived' && fact.data.messageIds.includes(`m${id}`) ? [fact.data.batchId] : [])).at(-1)
+    const expectIn = async (facts: readonly RecordedFact[]): Promise<void> => {
+      for (const id of ['0', '4']) expect([id, await batchOf(id)]).toEqual([id, archivedIn(facts, id)])
+    }
+    await live(40, 0)
+    const before = await harness.facts()
+    await expectIn(before)
+    await makeEdition(harness, 'e1', { ...policy, chunkSize: 5 }, createScriptedSummarizer({ model: 'another' }))
+    await expectIn(await harness.editionFacts('e1'))
+    await live(80, 40)
+    // Its batches are below those that the conversation has made of them.
+    expect((await harness.conversations.load(CONVERSATION)).batches[0]?.origin).toBeUndefined()
+    await expectIn(await harness.editionFacts('e1'))
+    expect(await revert(harness)).toBe(true)
+    await expectIn(before)
   })
 })
 

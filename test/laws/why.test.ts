@@ -6,11 +6,14 @@ import { describe, expect, it } from '@jest/globals'
 import { either as E } from 'fp-ts'
 import fc from 'fast-check'
 import { revertEdition, undoCycles } from '../../src/application/put-back.js'
+import { traceLine } from '../../src/application/trace-line.js'
 import { contextOf } from '../../src/domain/context.js'
+import { conversationStream } from '../../src/domain/ids.js'
 import { contentText, toChatMessage, type MessageInput } from '../../src/domain/message.js'
+import { messageText } from '../../src/entrypoints/cli/context.js'
 import { busyPolicies, interleavings, namedHistories } from '../support/arbitraries.js'
 import { SMALL, talk } from '../support/conversations.js'
-import { editionHistory, editionSteps } from '../support/edition-history.js'
+import { batchesInForce, editionHistory, editionSteps, everyStep, projectedFacts } from '../support/edition-history.js'
 import { CONVERSATION, createHarness, createScriptedSummarizer, type Harness, type ScriptedSummarizer } from '../support/harness.js'
 import { interleave } from '../support/interleave.js'
 import { asked, batchesOf, counted, explained, leaves, makeEdition } from '../support/why.js'
@@ -265,6 +268,10 @@ describe('laws of the audit', () => {
             asked_.add(line)
             await expectNamed(harness, line, messageIds[at] !== undefined ? 'message' : at === viewAt ? 'view' : 'own')
           }
+          // What is printed around the texts, of what has an id or a name.
+          if (messageIds[at] === undefined && message.role !== 'tool') continue
+          const [first = '', ...rest] = messageText(message, messageIds[at], false).split('\n')
+          for (const line of [first, ...rest.slice(rest.length - (message.tool_calls ?? []).length)]) await expectNamed(harness, line, messageIds[at] === undefined ? 'own' : 'message')
         }
       }
     }
@@ -288,5 +295,33 @@ describe('laws of the audit', () => {
       },
     )
     for (const count of [named.message, named.batch, named.view, named.shortened]) expect(count).toBeGreaterThan(0)
+  })
+
+  it('a line of any message leads to the batch in force that has it, and to none while it is live, whatever was adopted, put back or undone', async () => {
+    const traced = { conversation: 0, edition: 0 }
+    async function expectInForce(harness: Harness): Promise<void> {
+      const state = await harness.conversations.load(CONVERSATION)
+      const facts = await projectedFacts(harness.store, CONVERSATION)
+      const wanted = batchesInForce(facts, state)
+      const liveIds = new Set([...state.leading, ...state.kept, ...state.window].map(({ messageId }) => messageId))
+      const streams = new Map(facts.flatMap(({ type, data, stream }) => (type === 'BatchArchived' ? [[data.batchId, stream] as const] : [])))
+      // One of three, to save time: chunks are of other sizes.
+      for (const { data: { messageId, content } } of (await harness.factsOf('MessageAppended')).filter((_fact, at) => at % 3 === 0)) {
+        const batchId = liveIds.has(messageId) ? undefined : wanted.get(messageId)
+        const trace = await traceLine(harness.log, state, contentText(content).slice(0, 25))
+        expect(trace?.kind === 'sources' && trace.sources.map((source) => [source.kind === 'message' && source.messageId, source.batchId])).toEqual([[messageId, batchId]])
+        if (batchId !== undefined) traced[streams.get(batchId) === conversationStream(CONVERSATION) ? 'conversation' : 'edition'] += 1
+      }
+    }
+    const harnessOf = (view: 'clip-archive' | 'session-summary'): Harness => createHarness({ policy: { ...SMALL, modelMaxTokens: 3_200, contextBudget: 0.25, view } })
+    const whole = harnessOf('session-summary')
+    await editionHistory(everyStep, whole, () => expectInForce(whole))
+    expect(Math.min(traced.conversation, traced.edition)).toBeGreaterThan(0)
+    await fc.assert(
+      fc.asyncProperty(editionSteps, fc.constantFrom('clip-archive', 'session-summary'), async (steps, view) => {
+        await expectInForce(await editionHistory(steps, harnessOf(view)))
+      }),
+      { numRuns: 20 },
+    )
   })
 })

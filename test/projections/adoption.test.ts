@@ -24,7 +24,7 @@ import { startProjectionWorker } from '../../projections/worker.js'
 import { conversation, liveMessages as liveMessagesOf } from '../../projections/live-messages/queries.js'
 import { decodeStored } from '../support/builders.js'
 import { say, SMALL, talk } from '../support/conversations.js'
-import { dropEdition, editionHistory, everyStep, madeEdition, projectedFacts, revert, tryToAdopt, undo } from '../support/edition-history.js'
+import { batchesInForce, dropEdition, editionHistory, everyStep, madeEdition, projectedFacts, revert, tryToAdopt, undo } from '../support/edition-history.js'
 import { CONVERSATION, createHarness, type Harness } from '../support/harness.js'
 import { describeOnDatabases, rowsOf } from '../support/projections.js'
 import { expectedSeen, inOneStatement, inOneTransaction, startReading, type Reader, type Seen } from '../support/reading-rows.js'
@@ -197,16 +197,7 @@ describeOnDatabases('adoption', (database) => {
       // Each message belongs to the batch in force that has it, however deep below, and to none while it is live.
       const said = await harness.factsOf('MessageAppended')
       const rows = await index.read((reads) => reads.messages(said.map(({ revision }) => ({ conversationId: CONVERSATION, revision: Number(revision) }))))
-      const covers = new Map<string, { messages: readonly string[]; sources: readonly string[] }>()
-      for (const fact of await projectedFacts(harness.store, CONVERSATION)) {
-        if (fact.type === 'BatchArchived') covers.set(fact.data.batchId, { messages: fact.data.messageIds, sources: [] })
-        if (fact.type === 'BatchesResummarized') covers.set(fact.data.batchId, { messages: [], sources: fact.data.sourceBatchIds })
-      }
-      const chain = (batchId: string): readonly (readonly [string, string])[] => {
-        const { messages = [], sources = [] } = covers.get(batchId) ?? {}
-        return [...messages.map((id) => [id, batchId] as const), ...sources.flatMap(chain)]
-      }
-      const wanted = new Map(loaded.batches.flatMap(({ batchId }) => chain(batchId)))
+      const wanted = batchesInForce(await projectedFacts(harness.store, CONVERSATION), loaded)
       expect(rows.map(({ messageId, batchId }) => [messageId, batchId])).toEqual(said.map(({ data }) => [data.messageId, wanted.get(data.messageId) ?? null]))
     })
     const facts = await projectedFacts(harness.store, CONVERSATION)

@@ -5,6 +5,7 @@ import { revertEdition, undoCycles } from '../../src/application/put-back.js'
 import { createEditionConversation } from '../../src/application/edition-conversations.js'
 import { loadEdition } from '../../src/application/load-conversation.js'
 import type { ConversationReplay } from '../../src/application/replay-conversation.js'
+import type { Conversation } from '../../src/domain/conversation.js'
 import type { RecordedFact } from '../../src/domain/events.js'
 import type { PolicySettings } from '../../src/domain/policy.js'
 import type { EventStore } from '../../src/ports/event-store.js'
@@ -132,4 +133,18 @@ export async function projectedFacts(store: EventStore, conversationId: string):
   const facts: RecordedFact[] = []
   for await (const stored of store.readAll({ prefix: PROJECTED_PREFIXES })) if (subjectOf(stored.stream)?.conversationId === conversationId) facts.push(await decodeStored(stored))
   return facts
+}
+
+/** By message, the batch in force that has it, however deep below an active one: of the facts of all streams, and what is active. */
+export function batchesInForce(facts: readonly RecordedFact[], { batches }: Conversation): ReadonlyMap<string, string> {
+  const covers = new Map<string, { messages: readonly string[]; sources: readonly string[] }>()
+  for (const fact of facts) {
+    if (fact.type === 'BatchArchived') covers.set(fact.data.batchId, { messages: fact.data.messageIds, sources: [] })
+    if (fact.type === 'BatchesResummarized') covers.set(fact.data.batchId, { messages: [], sources: fact.data.sourceBatchIds })
+  }
+  const chain = (batchId: string): readonly (readonly [string, string])[] => {
+    const { messages = [], sources = [] } = covers.get(batchId) ?? {}
+    return [...messages.map((id) => [id, batchId] as const), ...sources.flatMap(chain)]
+  }
+  return new Map(batches.flatMap(({ batchId }) => chain(batchId)))
 }
