@@ -230,12 +230,12 @@ describeOnDatabases('adoption', (database) => {
     await kept.catchUp()
     const answer = searching(db)
     for (const within of PLACES) {
-      for (let at = 0; at < 6; at += 1) {
+      for (let at = 0; at < 4; at += 1) {
         const before = await answer(within)
         expect(await (at % 2 === 0 ? tryToAdopt(harness, 'e1') : revert(harness))).toBe(true)
         // As many at a time as lie around the one moment at which the rows change, whichever their questions are.
         const following = kept.catchUp()
-        const meanwhile = await Promise.all(Array.from({ length: 12 }, async (_each, first) => {
+        const meanwhile = await Promise.all(Array.from({ length: 8 }, async (_each, first) => {
           for (let turn = 0; turn < first; turn += 1) await setImmediate()
           return [await answer(within), await answer(within), await answer(within)]
         }))
@@ -262,7 +262,7 @@ describeOnDatabases('adoption', (database) => {
       }
       return [...found]
     }))
-    for (let time = 0; time < 6; time += 1) await rebuild(source(), time % 2 === 0 ? 'all' : ['archive-index'])
+    for (let time = 0; time < 4; time += 1) await rebuild(source(), time % 2 === 0 ? 'all' : ['archive-index'])
     over.abort()
     expect(new Set((await meanwhile).flat())).toEqual(new Set(before))
   })
