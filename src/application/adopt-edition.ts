@@ -123,10 +123,11 @@ async function catchUpReplay(deps: AdoptDependencies, { conversationId, editionI
 export function adoptEdition(deps: AdoptDependencies, request: AdoptRequest): Promise<E.Either<EditionFailure | CommandFailure, Handled>> {
   const { conversationId, editionId, provenance } = request
   return holding(deps, editionId, conversationId, async (held): Promise<E.Either<EditionFailure | CommandFailure, Handled>> => {
+    const state = await deps.conversations.load(conversationId)
+    // Also where it was dropped: a revert puts back what was in force, whatever became of that meanwhile.
+    if (state.line?.edition?.editionId === editionId) return E.right({ state, facts: [], position: undefined })
     const found = await usable(deps.log, conversationId, editionId)
     if (E.isLeft(found)) return found
-    const state = await deps.conversations.load(conversationId)
-    if (state.line?.edition?.editionId === editionId) return E.right({ state, facts: [], position: undefined })
     const opened = await catchUpReplay(deps, request, held)
     if (E.isLeft(opened)) return opened
     const { replay, isOwn, wouldBe } = opened.right
@@ -149,10 +150,10 @@ export function adoptEdition(deps: AdoptDependencies, request: AdoptRequest): Pr
 export function dropEdition(deps: AdoptDependencies, { conversationId, editionId, provenance }: Pick<AdoptRequest, 'conversationId' | 'editionId' | 'provenance'>): Promise<E.Either<EditionFailure | CommandFailure, Handled>> {
   return holding(deps, editionId, conversationId, async (): Promise<E.Either<EditionFailure | CommandFailure, Handled>> => {
     const { log, clock } = deps
-    const found = await usable(log, conversationId, editionId)
-    if (E.isLeft(found)) return found.left.kind === 'EditionIsDropped' ? E.right({ state: await loadEdition(log, conversationId, editionId), facts: [], position: undefined }) : found
     const { line } = await deps.conversations.load(conversationId)
     if (line?.edition?.editionId === editionId) return E.left({ kind: 'EditionInForce', editionId, conversationId })
+    const found = await usable(log, conversationId, editionId)
+    if (E.isLeft(found)) return found.left.kind === 'EditionIsDropped' ? E.right({ state: await loadEdition(log, conversationId, editionId), facts: [], position: undefined }) : found
     const edition = createEditionConversation({ log, clock, recording: true }, found.right, found.right.horizon)
     return await edition.handle(conversationId, [{ type: 'DropEdition' }], provenance)
   })

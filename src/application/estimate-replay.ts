@@ -61,7 +61,7 @@ function estimating(summarizer: Summarizer, counts: Counts): Summarizer {
   }
 }
 
-/** Reckons what a replay would come to. Nothing is recorded and no model is asked. */
+/** Reckons what a replay would come to. Nothing is recorded and no model is asked. Once the signal aborts it throws the reason, for there is no estimate then. */
 export async function estimateReplay(deps: ReplayAllDependencies, { conversationIds, settings, price, signal }: Pick<ReplayRequest, 'conversationIds' | 'settings' | 'signal'> & { readonly price?: Price | undefined }): Promise<ReplayEstimate> {
   const editionId = editionIdOf({ ...deps, settings })
   const counts: Counts = { calls: 0, promptTokens: 0, completionTokens: 0 }
@@ -70,7 +70,9 @@ export async function estimateReplay(deps: ReplayAllDependencies, { conversation
   let [upToDate, messages, messagesOf, reused] = [0, 0, 0, 0]
   const ids = [...new Set(conversationIds)]
   for (const conversationId of ids) {
-    if (signal?.aborted === true) break
+    // Of conversations that are up to date nothing is seen, and so none of them gives signals their turn.
+    await new Promise(setImmediate)
+    signal?.throwIfAborted()
     const conversation = await deps.conversations.load(conversationId)
     messagesOf += conversation.messagesAppended
     const plan = planEdition(editionId, conversation, { ...deps, settings })
@@ -95,9 +97,13 @@ export async function estimateReplay(deps: ReplayAllDependencies, { conversation
     }
     const before = opened.right.state().messagesAppended
     const reached = await opened.right.advance()
+    // Half of the sum would be told as the whole.
+    signal?.throwIfAborted()
     if (reached.kind === 'stopped') failures.push({ conversationId, failure: reached.failure })
-    const seen = opened.right.state().messagesAppended - before
+    const { messagesAppended } = opened.right.state()
+    const seen = messagesAppended - before
     messages += seen
+    messagesOf += Math.max(0, messagesAppended - conversation.messagesAppended)
     reused += opened.right.spent.reused
     if (seen === 0) upToDate += 1
   }

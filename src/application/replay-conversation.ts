@@ -70,6 +70,9 @@ export interface ConversationReplay {
 /** One process makes an edition, under a claim of its own: no second claim is asked for within. */
 const alone: Claims = { take: () => Promise.resolve({ fence: 0n, extend: () => Promise.resolve(true), release: () => Promise.resolve() }), holder: () => Promise.resolve(undefined) }
 
+/** So many facts are seen between two turns that signals, timers and requests get. */
+const TURN_FACTS = 16
+
 /** What an edition is made of when it is begun. */
 export interface EditionPlan {
   readonly editionId: string
@@ -145,7 +148,11 @@ export async function openReplay(deps: ReplayDependencies, plan: EditionPlan, op
     // What was cut off in the middle of a cycle is finished on the messages that it was decided on.
     let reached = await due()
     if (reached.kind !== 'done') return reached
+    let facts = 0
     for await (const stored of log.store.readStream(conversationStream(conversationId), { from: edition.state().horizon + 1n })) {
+      // The embedded engine and a summary that asks nobody leave the queue of promises to nobody else: nobody would hear that it is to end.
+      if (facts % TURN_FACTS === 0) await new Promise(setImmediate)
+      facts += 1
       const fact = await decodeFact(stored, log.bodies)
       edition.see(fact)
       // A pin changes what may be folded: asked here as well, so that a replay which is cut off behind it and taken up again asks nothing new.

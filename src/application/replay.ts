@@ -71,7 +71,7 @@ export type ConversationOutcome =
   /** Another process makes it. */
   | { readonly kind: 'busy' }
 
-/** What a replay did in one conversation, and how far it came: `messages` of `messagesOf`. */
+/** What a replay did in one conversation, and how far it came: `messages` of `messagesOf`, which grows with a conversation that goes on meanwhile. */
 export interface ReplayedConversation {
   readonly conversationId: string
   readonly outcome: ConversationOutcome
@@ -110,11 +110,18 @@ interface Place {
   readonly conversationId: string
   outcome: ConversationOutcome | undefined
   messages: number
+  /** At least `messages`: a conversation may go on meanwhile. */
   messagesOf: number
   /** What the edition had seen when this run began. */
   from: number
   summaries: number
   reused: number
+}
+
+/** So many of its messages were seen, and so many there are at least. */
+function seen(place: Place, messages: number): void {
+  place.messages = messages
+  place.messagesOf = Math.max(place.messagesOf, messages)
 }
 
 class ReplayRun {
@@ -167,8 +174,8 @@ class ReplayRun {
     const sum = (of: (place: Place) => number): number => this.places.reduce((all, place) => all + of(place), 0)
     const paid = this.payer.paid()
     const messages = sum((place) => place.messages)
-    const messagesOf = sum((place) => Math.max(place.messages, place.messagesOf))
-    const seen = messages - sum((place) => place.from)
+    const messagesOf = sum((place) => place.messagesOf)
+    const seenNow = messages - sum((place) => place.from)
     const seconds = (performance.now() - this.startedAt) / 1_000
     onProgress({
       ...paid,
@@ -178,7 +185,7 @@ class ReplayRun {
       messagesOf,
       reused: sum((place) => place.reused),
       ...costAt(paid, price),
-      secondsLeft: seconds < 1 || seen === 0 ? undefined : (seconds * (messagesOf - messages)) / seen,
+      secondsLeft: seconds < 1 || seenNow === 0 ? undefined : (seconds * (messagesOf - messages)) / seenNow,
     })
   }
 
@@ -209,7 +216,7 @@ class ReplayRun {
         signal: own.signal,
         goOn,
         onMessage: (state, { reused }) => {
-          place.messages = state.messagesAppended
+          seen(place, state.messagesAppended)
           place.reused = reused
           this.tell()
         },
@@ -217,9 +224,10 @@ class ReplayRun {
     )
     if (E.isLeft(opened)) return { kind: 'stopped', failure: opened.left }
     const replay = opened.right
-    place.from = place.messages = replay.state().messagesAppended
+    place.from = replay.state().messagesAppended
+    seen(place, place.from)
     const reached = await replay.advance()
-    place.messages = replay.state().messagesAppended
+    seen(place, replay.state().messagesAppended)
     place.summaries = replay.spent.summaries
     place.reused = replay.spent.reused
     return held.isLost() ? { kind: 'busy' } : reached

@@ -47,7 +47,7 @@ import type { Spending } from '../ports/spending.js'
 import type { WorkQueue } from '../ports/work-queue.js'
 import { checkRequest } from '../summarizers/check-request.js'
 import { createAgentTools } from './agent-tools.js'
-import { conversationsGiven, createEditions, optionsGiven } from './editions.js'
+import { conversationsGiven, createEditions, hooksGiven, namedOrAll, optionsGiven, textGiven } from './editions.js'
 import type { At, ConversationSummary, EditionsCompared, Ledger, Undone, WaitOptions } from './ledger.js'
 import { isRowsFailure, problem, valueOf, type Failure } from './problem.js'
 
@@ -237,9 +237,9 @@ export function createLedger(parts: LedgerParts): Ledger {
     await handle(conversationId, { type, messageId })
   }
 
-  async function undo(conversationId: string, cycle: number): Promise<Undone> {
+  async function undo(conversationId: string, cycle: number | undefined): Promise<Undone> {
     const { messagesAppended } = await existing(conversationId)
-    if (!Number.isSafeInteger(cycle) || cycle < 1) throw bad('cycle', 'must be the number of a cycle, from 1')
+    if (cycle === undefined || !Number.isSafeInteger(cycle) || cycle < 1) throw bad('cycle', 'must be the number of a cycle, from 1')
     const { facts, position } = valueOf(await undoCycles({ log, conversations }, conversationId, cycle, provenance()), fail)
     if (position !== undefined && position > ownPosition) ownPosition = position
     const fact = facts.find((each) => isOfType(each, 'CycleUndone'))
@@ -291,7 +291,7 @@ export function createLedger(parts: LedgerParts): Ledger {
   }
 
   async function find(query: string, given: SearchOptions, wait: WaitOptions = {}): Promise<readonly SearchHit[]> {
-    if (query.trim() === '') throw bad('query', 'is empty')
+    if (textGiven('query', query).trim() === '') throw bad('query', 'is empty')
     await caughtUp(wait, 'conversationId' in given.within ? given.within.conversationId : undefined)
     return search({ index, ...(embedding === undefined ? {} : { embedding }) }, query, given)
   }
@@ -370,8 +370,9 @@ export function createLedger(parts: LedgerParts): Ledger {
     },
   })
 
-  const compareEditions: EditionsCompared['compare'] = async (conversationIds, editionId, { waitFor, timeout, ...given } = {}) => {
+  const compareEditions: EditionsCompared['compare'] = async (conversationIds, editionId, options) => {
     open()
+    const { waitFor, timeout, ...given } = optionsGiven(options)
     const asked = conversationsGiven('conversationIds', conversationIds)
     // Messages are searched for evidence alone.
     if (given.questions !== undefined) await caughtUp({ ...(waitFor === undefined ? {} : { waitFor }), ...(timeout === undefined ? {} : { timeout }) })
@@ -382,22 +383,27 @@ export function createLedger(parts: LedgerParts): Ledger {
   return {
     editions: { ...editions, compare: compareEditions },
     prompts,
-    async append(conversationId, messages, given = {}) {
+    async append(conversationId, messages, options) {
+      const given = optionsGiven(options)
       const appended = await append(conversationId, parseMessages(asList(messages)), settingsOf(given.policy), given.scope, provenance(given))
       return { conversationId, revision: appended.state.revision, recorded: appended.recorded, position: appended.position }
     },
-    async context(conversationId, { at, view, ...wait } = {}) {
+    async context(conversationId, options) {
       open()
+      const { at, view, ...wait } = optionsGiven(options)
       await recorded(wait)
       return valueOf(contextIn(await stateAt(conversationId, at), viewNamed(view)), fail)
     },
-    async messages(conversationId, { at, ...wait } = {}) {
+    async messages(conversationId, options) {
       open()
+      const { at, ...wait } = optionsGiven(options)
       await recorded(wait)
       return liveIn(await stateAt(conversationId, at))
     },
     async diff(conversationId, given) {
       open()
+      const asked = optionsGiven<{ readonly from?: At; readonly cycle?: number }>(given)
+      if (asked.from === undefined && asked.cycle === undefined) throw bad('from', 'is missing: a moment, or a cycle in its place')
       await recorded(given)
       const { revision: head } = await existing(conversationId)
       if ('cycle' in given) {
@@ -408,23 +414,27 @@ export function createLedger(parts: LedgerParts): Ledger {
       const to = given.to === undefined ? head : await revisionAt(conversationId, 'to', given.to)
       return valueOf(await differenceBetween(log, conversationId, from, to), fail)
     },
-    compact: (conversationId, given = {}) => compactNow(conversationId, given.force === true),
-    undo: (conversationId, { cycle }) => undo(conversationId, cycle),
+    compact: async (conversationId, given) => await compactNow(conversationId, optionsGiven(given).force === true),
+    undo: async (conversationId, given) => await undo(conversationId, optionsGiven(given).cycle),
     async settled(conversationId) {
       open()
       await worker.settled(conversationId)
     },
-    async search(query, { conversationId, scope, waitFor, timeout, ...given } = {}) {
+    async search(query, options) {
       open()
+      const { conversationId, scope, waitFor, timeout, ...given } = optionsGiven(options)
       if (conversationId !== undefined && scope !== undefined) throw bad('scope', 'goes without a conversation: a search stays in one of the two')
       const wait = { ...(waitFor === undefined ? {} : { waitFor }), ...(timeout === undefined ? {} : { timeout }) }
       return await find(query, { within: conversationId === undefined ? { scope: scope ?? null } : { conversationId }, ...given }, wait)
     },
-    async *log(conversationId, given = {}) {
+    async *log(conversationId, options) {
+      const given = optionsGiven(options)
       await isThere(conversationId)
       for await (const stored of log.store.readStream(conversationStream(conversationId), given)) yield await decode(stored)
     },
-    async list({ waitFor, timeout, ...given } = {}) {
+    async list(options) {
+      open()
+      const { waitFor, timeout, ...given } = optionsGiven(options)
       await caughtUp({ ...(waitFor === undefined ? {} : { waitFor }), ...(timeout === undefined ? {} : { timeout }) })
       const found: ConversationSummary[] = []
       for (;;) {
@@ -434,21 +444,24 @@ export function createLedger(parts: LedgerParts): Ledger {
         if (page.length < LIST_PAGE) return found
       }
     },
-    async verify(conversationId, given = {}) {
+    async verify(conversationId, options) {
       open()
+      const given = optionsGiven(options)
       // A conversation of which a manifest says that it was is proved to be gone.
       const wasThere = conversationId !== undefined && given.against !== undefined && (await isNamed(given.against, conversationId))
       if (conversationId !== undefined && !wasThere) await isThere(conversationId)
       return verify(conversationId, given)
     },
-    async explain(conversationId, given = {}) {
+    async explain(conversationId, options) {
       open()
+      const given = optionsGiven(options)
       if (given.batchId !== undefined && given.line !== undefined) throw bad('line', 'goes without a batchId: explain one of the two')
       if (given.line?.trim() === '') throw bad('line', 'is empty')
       return valueOf(await explain(await existing(conversationId), given), fail)
     },
-    async stats(conversationId, { prices, onConversation } = {}) {
+    async stats(conversationId, options) {
       open()
+      const { prices, onConversation } = optionsGiven(options)
       const conversationIds = conversationId === undefined ? conversationsOfLog(log) : one(conversationId)
       return await stats(log, { conversationIds, prices: prices === undefined ? parts.prices : pricesOf(prices), onConversation })
     },
@@ -465,7 +478,8 @@ export function createLedger(parts: LedgerParts): Ledger {
       },
       async rebuild(names, given) {
         open()
-        await runner.rebuild(names, given)
+        hooksGiven(optionsGiven(given))
+        await runner.rebuild(namedOrAll('names', names, 'names', 'read models'), given)
       },
       async catchUp() {
         open()

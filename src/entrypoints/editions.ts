@@ -89,7 +89,10 @@ export interface PutIntoForce {
 
 /** The same history compacted in another way, beside what is in force. */
 export interface Editions {
-  /** What a replay would come to at most: calls, tokens, cost, and summaries that would be taken over. Records nothing and asks no model. */
+  /**
+   * What a replay would come to at most: calls, tokens, cost, and summaries that would be taken over. Records nothing and asks no model. Throws the
+   * signal's reason once that aborts: a part of the sum is no estimate.
+   */
   estimate(request: EditionRequest & Pick<ReplayOptions, 'signal'>): Promise<ReplayEstimate>
   /**
    * Compacts the same history again, into streams of an edition: with the ledger's summarizer and persona, under each conversation's own policy
@@ -111,7 +114,10 @@ export interface Editions {
    * no reason to refuse the way back, but is in `overBudget`, and the next append, or `compact`, compacts them.
    */
   revert(conversationId: string, editionId?: string): Promise<PutIntoForce>
-  /** Gives an edition of a conversation up: refused while it is in force. What it recorded stays, and a replay takes it up again. */
+  /**
+   * Gives an edition of a conversation up: refused while it is in force. What it recorded stays, and a replay takes it up again. One that another
+   * edition has replaced comes back into force, dropped or not, where that one is reverted.
+   */
   drop(conversationId: string, editionId: string): Promise<{ readonly conversationId: string; readonly editionId: string; readonly changed: boolean }>
 }
 
@@ -141,16 +147,19 @@ export interface EditionsParts extends Omit<AdoptDependencies, 'conversations'> 
 const bad = (field: string, detail: string): Error => problem({ kind: 'BadInput', field, detail })
 
 /** Ids of conversations, or all of them, as somebody gave them: what is neither would be taken apart letter by letter. */
-export function conversationsGiven(field: string, given: EditionRequest['conversations'] | undefined): EditionRequest['conversations'] {
+export const conversationsGiven = (field: string, given: EditionRequest['conversations'] | undefined): EditionRequest['conversations'] => namedOrAll(field, given, 'ids', 'conversations')
+
+/** Names of some things, or all of these. */
+export function namedOrAll(field: string, given: readonly string[] | 'all' | undefined, names: string, things: string): readonly string[] | 'all' {
   if (given === 'all') return given
-  if (given === undefined) throw bad(field, 'is missing: a list of ids, or "all"')
-  if (!Array.isArray(given)) throw bad(field, 'must be a list of ids, or "all"')
-  if (given.length === 0) throw bad(field, 'is empty: name conversations, or "all"')
+  if (given === undefined) throw bad(field, `is missing: a list of ${names}, or "all"`)
+  if (!Array.isArray(given)) throw bad(field, `must be a list of ${names}, or "all"`)
+  if (given.length === 0) throw bad(field, `is empty: name ${things}, or "all"`)
   return given.map((id: unknown, at) => textGiven(`${field}[${String(at)}]`, id))
 }
 
 /** A text that somebody gave: a name or the beginning of one. */
-function textGiven(field: string, given: unknown): string {
+export function textGiven(field: string, given: unknown): string {
   if (typeof given !== 'string') throw bad(field, given === undefined ? 'is missing' : 'must be a text')
   if (given === '') throw bad(field, 'is empty')
   return given
@@ -160,6 +169,12 @@ function textGiven(field: string, given: unknown): string {
 export function optionsGiven<T extends object>(given: T | undefined): Partial<T> {
   if (given !== undefined && (typeof given !== 'object' || given === null)) throw bad('options', 'must be an object')
   return given ?? {}
+}
+
+/** A signal and a function that somebody gave with a call: what is neither would be called in the middle of the work. */
+export function hooksGiven({ signal, onProgress }: { readonly signal?: unknown; readonly onProgress?: unknown }): void {
+  if (signal !== undefined && !(typeof signal === 'object' && signal !== null && 'aborted' in signal)) throw bad('signal', 'must be an AbortSignal')
+  if (onProgress !== undefined && typeof onProgress !== 'function') throw bad('onProgress', 'must be a function')
 }
 
 const priceGiven = (price: Price | undefined): Price | undefined =>
@@ -263,12 +278,14 @@ export function createEditions(parts: EditionsParts): { readonly editions: Editi
       async estimate(given) {
         open()
         const { conversations: asked, policy, signal, ...rest } = optionsGiven(given)
+        hooksGiven({ signal })
         const price = priceGiven(rest.price)
         return await estimateReplay(parts, { conversationIds: await idsOf(asked), settings: settingsOf(policy), price, signal })
       },
       async replay(given) {
         open()
         const { conversations: asked, policy, concurrency, signal, onProgress, ...rest } = optionsGiven(given)
+        hooksGiven({ signal, onProgress })
         const price = priceGiven(rest.price)
         const bound = boundOf(rest, price)
         if (concurrency !== undefined && !(Number.isSafeInteger(concurrency) && concurrency > 0)) throw bad('concurrency', 'must be a whole number above 0')

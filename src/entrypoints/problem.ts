@@ -22,6 +22,7 @@ import { codeOf, StoreError } from '../adapters/store-error.js'
 import { LogCopyError } from '../ports/log-copy.js'
 import { ManifestError } from '../ports/manifest.js'
 import type { SummarizerFailure } from '../ports/summarizer.js'
+import { count } from './count.js'
 
 /** `input`: what was asked is wrong; `state`: it does not fit what is recorded; `world`: a store or model cannot be used now; `data`: the log cannot be trusted or read. */
 export type Fault = 'input' | 'state' | 'world' | 'data'
@@ -93,7 +94,7 @@ function describe(failure: Failure): readonly [Fault, string] {
     case 'ToolResultWithoutCall':
       return ['input', `message "${failure.messageId}" is a tool result for "${failure.toolCallId}", and no such call waits for a result`]
     case 'PinTooLarge':
-      return ['input', `message "${failure.messageId}" cannot be pinned: leading and pinned messages would take ${String(failure.tokens)} tokens, and may take ${String(failure.limit)}`]
+      return ['input', `message "${failure.messageId}" cannot be pinned: leading and pinned messages would take ${count(failure.tokens)} tokens, and may take ${count(failure.limit)}`]
     case 'MessageNotLive':
       return ['state', `message "${failure.messageId}" is not in the live conversation`]
     case 'NotArchivedYet':
@@ -132,7 +133,7 @@ function describe(failure: Failure): readonly [Fault, string] {
     case 'CycleOfEdition':
       return ['state', `cycle ${String(failure.cycle)} was made by edition ${failure.editionId} before it was adopted, and goes with the edition alone: \`editions revert\` puts back what it replaced${failure.replaced === undefined ? '' : `. Cycle ${String(failure.cycle)} of what it replaced lies between the revisions ${String(failure.replaced.from)} and ${String(failure.replaced.to)}`}`]
     case 'UndoPassesHardLimit':
-      return ['state', `cycle ${String(failure.cycle)} cannot be undone: with its messages back the context would have ${String(failure.tokens)} tokens, and the hard limit is ${String(failure.limit)}`]
+      return ['state', `cycle ${String(failure.cycle)} cannot be undone: with its messages back the context would have ${count(failure.tokens)} tokens, and the hard limit is ${count(failure.limit)}`]
     case 'NoSuchEdition':
       return ['input', `there is no edition ${failure.editionId} of ${failure.conversationId === undefined ? 'any conversation' : `"${failure.conversationId}"`}${'nearest' in failure && failure.nearest !== undefined ? ` (did you mean ${failure.nearest}?)` : ''}: \`replay\` makes one, and \`editions list\` shows those that are there`]
     case 'EditionIsDropped':
@@ -140,7 +141,7 @@ function describe(failure: Failure): readonly [Fault, string] {
     case 'EditionBusy':
       return ['world', `another process is making edition ${failure.editionId} of "${failure.conversationId}": try again when it has ended`]
     case 'LeadingTooLarge':
-      return ['state', `the leading system messages (${failure.messageIds.join(', ')}) take ${String(failure.tokens)} tokens, and the model's window leaves ${String(failure.limit)}`]
+      return ['state', `the leading system messages (${failure.messageIds.join(', ')}) take ${count(failure.tokens)} tokens, and the model's window leaves ${count(failure.limit)}`]
     case 'RevisionConflict':
       return ['world', `${failure.stream} was changed by others at every attempt`]
     case 'IdsRecorded':

@@ -2,6 +2,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { either as E } from 'fp-ts'
 import { createMemorySpending } from '../../src/adapters/memory/spending.js'
+import { estimateReplay } from '../../src/application/estimate-replay.js'
 import { revertEdition, undoCycles } from '../../src/application/put-back.js'
 import { editionStream } from '../../src/domain/ids.js'
 import { hardLimit, type PolicySettings } from '../../src/domain/policy.js'
@@ -181,6 +182,37 @@ describe('a replay', () => {
     expect(await harness.log.store.streamRevision(editionStream((await editor.estimate({ settings: { keepRecent: 3 } })).editionId, CONVERSATION))).toBe(-1n)
   })
 
+  it('counts what came meanwhile among the messages that there are, in what it tells and in what it estimates', async () => {
+    const harness = await compacted(60)
+    const editor = createEditor(harness)
+    // What the conversation was when it was counted, and seven messages more.
+    const load: typeof editor.deps.conversations.load = async (conversationId) => {
+      const state = await harness.conversations.load(conversationId)
+      if (state.messagesAppended === 60) await harness.appended(talk(7, 60))
+      return state
+    }
+    const growing = { ...editor.deps, conversations: { load } }
+    expect(await estimateReplay(growing, { conversationIds: [CONVERSATION] })).toMatchObject({ messages: 67, messagesOf: 67 })
+    editor.summarizer.answer = async (_prepared, call) => { if (call === 1) await harness.appended(talk(7, 67)); return undefined }
+    const seen: ReplayProgress[] = []
+    expect((await editor.replay({ onProgress: (progress) => { seen.push(progress) } })).conversations).toMatchObject([{ messages: 74, messagesOf: 74 }])
+    expect(seen.every(({ messages, messagesOf }) => messages <= messagesOf)).toBe(true)
+    expect(seen.at(-1)).toMatchObject({ messages: 74, messagesOf: 74 })
+  })
+
+  it('estimates nothing where it is told to stop: it throws the reason, before the first conversation and in the middle of one', async () => {
+    const harness = await compacted(60)
+    const editor = createEditor(harness)
+    const reason = new Error('told to stop')
+    await expect(editor.estimate({ signal: AbortSignal.abort(reason) })).rejects.toBe(reason)
+    const stop = new AbortController()
+    const prepare: typeof editor.summarizer.prepare = (job) => {
+      stop.abort(reason)
+      return editor.deps.summarizer.prepare(job)
+    }
+    await expect(estimateReplay({ ...editor.deps, summarizer: { ...editor.deps.summarizer, prepare } }, { conversationIds: [CONVERSATION], signal: stop.signal })).rejects.toBe(reason)
+  })
+
   it('stops before the call that the bound has no room for, and says so; the other half of a crash counts as spent', async () => {
     const harness = await compacted(60)
     const spending = createMemorySpending()
@@ -326,6 +358,20 @@ describe('adopting an edition', () => {
       expect(E.isRight(await other.adopt(editionId))).toBe(true)
     }
     expect(endedWithOne).toBeGreaterThan(0)
+  })
+
+  it('does nothing where it is in force already, though it was dropped before a revert put it back', async () => {
+    const harness = await compacted()
+    const editor = createEditor(harness)
+    const { editionId } = await editor.replay()
+    const other = await editor.replay({ settings: { clipFirst: 1 } })
+    for (const id of [editionId, other.editionId]) expect(E.isRight(await editor.adopt(id))).toBe(true)
+    expect(E.isRight(await editor.drop(editionId))).toBe(true)
+    expect(await editor.adopt(editionId)).toMatchObject({ left: { kind: 'EditionIsDropped' } })
+    expect(E.isRight(await revertEdition(harness, CONVERSATION, { actor: 'test', correlationId: 'c', causationId: 'c' }))).toBe(true)
+    expect((await harness.conversations.load(CONVERSATION)).line?.edition?.editionId).toBe(editionId)
+    expect(await editor.adopt(editionId)).toMatchObject({ right: { facts: [] } })
+    expect(await editor.drop(editionId)).toMatchObject({ left: { kind: 'EditionInForce' } })
   })
 
   it('is refused where there is none, where it was dropped, and where the rest of it fails', async () => {

@@ -186,4 +186,17 @@ describe('an edition that was given up or put back', () => {
     const told = /put back, [\d,]+ → ([\d,]+) tokens, at or above the limit of [\d,]+, though \d+ texts are shortened or left out to fit the window: the next append compacts it, and `context-ledger compact sample-harbour` does now\n/u.exec(stdout)
     expect((await run('context', CONVERSATION)).stdout).toContain(`${told?.[1] ?? 'nothing'} tokens`)
   })
+
+  it('says in words why a context stays above its limit, in the command that puts it into force and in `context`, and groups the figures of what cannot be undone', async () => {
+    // Five messages of 600 tokens: they are recent, and the soft limit is 3,200.
+    const long = Array.from({ length: 5 }, (_, at) => ({ id: `long${String(at)}`, role: 'user' as const, content: `Message ${String(at)}: `.padEnd(2_800, 'the berth of the harbour is booked twice, ') }))
+    await appended('recent', [...talk(100), ...long], { ...SMALL, modelMaxTokens: 4_000, keepRecent: 5 })
+    await makeEdition('recent')
+    const why = 'half of it or more are messages that stay as they are: leading, pinned and the most recent ones'
+    const { stdout } = await run('editions', 'adopt', EDITION, 'recent')
+    expect(stdout).toMatch(new RegExp(`in force, .* tokens, at or above the limit of 3,200: ${why}\n`, 'u'))
+    expect((await run('context', 'recent')).stdout).toMatch(new RegExp(`over budget: 3,\\d+ tokens, the limit is 3,200: ${why}. \\d+ messages may not be folded`, 'u'))
+    await appended('much', talk(300), { ...SMALL, modelMaxTokens: 4_000 })
+    expect(await run('undo', 'much', '--cycle', '1')).toMatchObject({ status: 2, stderr: expect.stringMatching(/the context would have 1\d,\d{3} tokens, and the hard limit is 4,000/u) })
+  })
 })

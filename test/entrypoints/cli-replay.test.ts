@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { runReplay, type ReplayCommand } from '../../src/entrypoints/cli/replay.js'
 import { openLedger } from '../../src/index.js'
 import { runCli, type CliResult } from '../support/cli.js'
 import { SMALL, talk } from '../support/conversations.js'
@@ -77,6 +78,27 @@ describe('an edition on the command line', () => {
     expect(await run('editions', 'adopt', editionId, 'first')).toMatchObject({ status: 2, stderr: expect.stringContaining('was dropped') })
     expect(await run('editions', 'adopt', editionId, '--all')).toMatchObject({ status: 0, stdout: expect.stringContaining(`nothing to do: \`context-ledger editions show ${editionId}\``) })
     expect(stub.calls).toHaveLength(calls)
+  })
+
+  it.each([['with --yes', true], ['before the question', false]])('told to stop while it is estimated, %s, says that nothing was done and ends with 130', async (_when, yes) => {
+    const store = join(folder, '.context-ledger')
+    const told = { out: '', err: '' }
+    const spies = [jest.spyOn(process.stdout, 'write').mockImplementation((chunk) => { told.out += String(chunk); return true }), jest.spyOn(process.stderr, 'write').mockImplementation((chunk) => { told.err += String(chunk); return true })]
+    // As soon as somebody listens.
+    const tell = (name: string | symbol): void => { if (name === 'SIGTERM') setImmediate(() => process.emit('SIGTERM')) }
+    process.on('newListener', tell)
+    const listening = process.listenerCount('SIGTERM')
+    const calls = stub.calls.length
+    const command: ReplayCommand = { conversations: [], all: true, promptName: undefined, concurrency: undefined, maxTokens: undefined, maxCost: undefined, yes, json: false }
+    try {
+      await expect(runReplay({ store, summarizer: 'openai', model: 'stub-2', 'base-url': stub.baseUrl, 'api-key': 'test' }, command)).rejects.toMatchObject({ name: 'Ended', exitCode: 130 })
+    } finally {
+      process.off('newListener', tell)
+      for (const spy of spies) spy.mockRestore()
+    }
+    expect([told, process.listenerCount('SIGTERM'), stub.calls.length]).toEqual([{ out: '', err: '\nending; once more ends at once\nnothing was done\n' }, listening, calls])
+    // The ledger was closed: it opens for the next.
+    await (await openLedger({ store })).close()
   })
 
   it('lists prompts by name, version and hash, and shows their text', async () => {

@@ -54,6 +54,22 @@ describe('an edition', () => {
     await expect(ledger.editions.compare(['x'], untyped(undefined))).rejects.toThrow('editionId is missing')
     await expect(ledger.prompts.show('')).rejects.toThrow('which is empty')
     await expect(ledger.whatIf(untyped('x'), { policies: [{ name: 'now', settings: {} }] })).rejects.toThrow('conversationIds must be a list of ids, or "all"')
+    await expect(ledger.editions.replay({ conversations: ['x'], signal: untyped('x') })).rejects.toMatchObject({ failure: { kind: 'BadInput', field: 'signal' } })
+    await expect(ledger.editions.replay({ conversations: ['x'], onProgress: untyped(5) })).rejects.toThrow('onProgress must be a function')
+    await expect(ledger.editions.estimate({ conversations: ['x'], signal: untyped({}) })).rejects.toThrow('signal must be an AbortSignal')
+    const rebuild: typeof ledger.projections.rebuild = (...given) => ledger.projections.rebuild(...given)
+    await expect(rebuild(untyped(undefined))).rejects.toThrow('names is missing: a list of names, or "all"')
+    for (const given of [null, 'live-messages']) await expect(rebuild(untyped(given))).rejects.toThrow('names must be a list of names, or "all"')
+    await expect(rebuild('all', { signal: untyped('x') })).rejects.toThrow('signal must be an AbortSignal')
+    await expect(ledger.undo('x', untyped(undefined))).rejects.toThrow('cycle must be the number of a cycle')
+    await expect(ledger.diff('x', untyped(undefined))).rejects.toThrow('from is missing')
+    await expect(ledger.search(untyped(undefined))).rejects.toThrow('query is missing')
+    const none = untyped(null)
+    const calls = [
+      () => ledger.undo('x', none), () => ledger.append('x', talk(1, 90), none), () => ledger.context('x', none), () => ledger.messages('x', none), () => ledger.diff('x', none), () => ledger.compact('x', none), () => ledger.search('berth', none), () => ledger.list(none),
+      () => ledger.stats('x', none), () => ledger.verify('x', none), () => ledger.explain('x', none), () => ledger.editions.compare(['x'], editionId, none), () => ledger.editions.adopt('x', editionId, none), () => rebuild('all', none), () => ledger.log('x', none)[Symbol.asyncIterator]().next(),
+    ]
+    for (const call of calls) await expect(call()).rejects.toMatchObject({ failure: { kind: 'BadInput', field: 'options' } })
     for (const given of [undefined, {}, { policies: [] }]) await expect(ledger.whatIf('all', untyped(given))).rejects.toThrow('policies are missing')
   })
 

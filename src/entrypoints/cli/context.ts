@@ -2,6 +2,7 @@
  * `context`: what the model gets, now or at a moment, for people, for scripts, or as the list of messages that goes into a request. With
  * `--live` the live messages behind it.
  */
+import type { OverBudget } from '../../domain/context.js'
 import type { ChatMessage, Context, ContextAsOf, LiveMessages, ViewName, WaitOptions } from '../ledger.js'
 import { contentText, toChatMessage } from '../../domain/message.js'
 import { InputError } from './errors.js'
@@ -46,11 +47,23 @@ export function messageText(message: ChatMessage, id: string | undefined, isView
   return [head, ...(text === '' ? [] : [text]), ...calls].join('\n')
 }
 
+/** Why a context is at or above its limit, now or as it was then; goes on from a sentence that tells the limit. */
+export const whyOverBudget: Readonly<Record<OverBudget['reason'], string>> = {
+  'compaction-due': 'the next append compacts it',
+  'compaction-failed': 'compaction failed, and is tried again as messages come',
+  'cycle-undone': 'a cycle was undone, and the next one waits for further messages',
+  'recent-messages': 'half of it or more are messages that stay as they are: leading, pinned and the most recent ones',
+  'pinned-and-leading': 'the leading and the pinned messages alone take as much, and stay as they are',
+  'open-calls': 'calls that have no result so far keep messages from being folded',
+  'summaries': 'half of it or more are the summaries of what was folded before',
+  'too-little-to-fold': 'the messages that may be folded are too few to be worth a cycle',
+}
+
 /** What a reader has to know of a context beside its messages. */
 export function contextNotes(context: Context): string[] {
   const { overBudget, shortened = [], openCalls = [] } = context
   return [
-    ...(overBudget === undefined ? [] : [`over budget: ${count(overBudget.tokens)} tokens, the limit is ${count(overBudget.limit)} (${overBudget.reason}); ${many(overBudget.messageIds.length, 'message')} may not be folded`]),
+    ...(overBudget === undefined ? [] : [`over budget: ${count(overBudget.tokens)} tokens, the limit is ${count(overBudget.limit)}: ${whyOverBudget[overBudget.reason]}. ${many(overBudget.messageIds.length, 'message')} may not be folded`]),
     ...(shortened.length === 0 ? [] : [`to fit the model’s window ${many(shortened.length, 'text is', 'texts are')} shortened or left out: ${shortened.map(({ id, how }) => `${id} (${how})`).join(', ')}`]),
     ...(openCalls.length === 0 ? [] : [`calls without a result so far: ${openCalls.map(({ name, callId }) => `${name} (${callId})`).join(', ')}`]),
   ]

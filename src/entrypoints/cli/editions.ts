@@ -1,7 +1,9 @@
 /** `editions`: what there is, put into force, put back, given up; one conversation's no does not keep the others from it. */
+import type { OverBudget } from '../../domain/context.js'
 import { tokensOf } from '../../domain/prices.js'
 import type { Edition, EditionOfConversation, Ledger, PutIntoForce } from '../ledger.js'
 import { LedgerError } from '../problem.js'
+import { whyOverBudget } from './context.js'
 import { Ended, EXIT } from './errors.js'
 import type { Flags } from './flags.js'
 import { colours, count, line, many, shown, table, toJson, typed } from './output.js'
@@ -104,12 +106,19 @@ async function toEach<T extends Done>(given: string, ids: readonly string[], jso
   if (refused.length > 0) throw new Ended(refused.some(({ error }) => error.fault === 'world') ? EXIT.world : EXIT.input)
 }
 
+/** What somebody can do who does not want to wait, where there is something. */
+const byHand: Partial<Record<OverBudget['reason'], (compact: string) => string>> = {
+  'compaction-due': (compact) => `, and \`${compact}\` does now`,
+  'compaction-failed': (compact) => `, and \`${compact}\` tries now`,
+  'cycle-undone': (compact) => `, and \`${compact} --force\` does not`,
+}
+
 /** The tokens of the context before and after; where it is above its limit that too, for no compaction runs behind these commands. */
 function tokens({ conversationId, tokensBefore, tokensAfter, overBudget, shortened = [] }: PutIntoForce): string {
   const told = `${count(tokensBefore)} → ${count(tokensAfter)} tokens`
   if (overBudget === undefined) return told
   const fitted = shortened.length === 0 ? '' : `, though ${many(shortened.length, 'text is', 'texts are')} shortened or left out to fit the window`
-  return `${told}, at or above the limit of ${count(overBudget.limit)}${fitted}: ${overBudget.reason === 'compaction-due' ? `the next append compacts it, and \`context-ledger compact ${typed(conversationId)}\` does now` : overBudget.reason}`
+  return `${told}, at or above the limit of ${count(overBudget.limit)}${fitted}: ${whyOverBudget[overBudget.reason]}${byHand[overBudget.reason]?.(`context-ledger compact ${typed(conversationId)}`) ?? ''}`
 }
 
 export interface AdoptCommand extends EditionCommand {

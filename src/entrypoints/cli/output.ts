@@ -5,6 +5,7 @@
 import { once } from 'node:events'
 import { isatty } from 'node:tty'
 import pc from 'picocolors'
+import { count } from '../count.js'
 
 /** Nobody reads our output any more. */
 export class OutputClosed extends Error {
@@ -78,9 +79,7 @@ function mayColour(fd: 1 | 2): boolean {
 export const colours = pc.createColors(mayColour(1))
 export const noteColours = pc.createColors(mayColour(2))
 
-const grouped = new Intl.NumberFormat('en-US')
-/** 12345 → 12,345. */
-export const count = (value: number | bigint): string => grouped.format(value)
+export { count }
 /** "1 message", "2 messages". */
 export const many = (value: number, one: string, several = `${one}s`): string => `${count(value)} ${value === 1 ? one : several}`
 

@@ -60,45 +60,55 @@ async function tellEstimate(estimate: ReplayEstimate): Promise<void> {
   for (const { conversationId, failure } of failures.slice(0, NAMED_FAILURES)) await line(colours.yellow(`${shown(conversationId)} cannot be replayed: ${sentenceOfProblem(failure)}`))
 }
 
-async function confirmed(): Promise<boolean> {
+async function confirmed(stop: AbortSignal): Promise<boolean> {
   const asking = createInterface({ input: process.stdin, output: process.stderr })
-  // Ctrl-C or Ctrl-D at the question closes it without an answer, and that is a no.
+  const close = (): void => { asking.close() }
+  stop.addEventListener('abort', close, { once: true })
+  // Ctrl-C or Ctrl-D at the question closes it without an answer, and that is a no: the terminal hands over the key, and nobody is signalled.
   const gone = new AbortController()
   asking.once('close', () => { gone.abort() })
   try {
     return /^y(?:es)?$/iu.test((await asking.question('begin? [y/N] ', { signal: gone.signal })).trim())
   } catch (error) {
     if (!gone.signal.aborted) throw error
-    note('')
+    if (!stop.aborted) note('')
     return false
   } finally {
+    stop.removeEventListener('abort', close)
     asking.close()
   }
 }
 
 const documentOfEstimate = (estimate: ReplayEstimate): unknown => ({ ...estimate, failures: estimate.failures.map(({ conversationId, failure }) => ({ conversationId, detail: sentenceOfProblem(failure) })) })
 
-/** True where it is to begin. Where nobody can be asked, the estimate is all there is. */
-async function approved(estimate: ReplayEstimate, json: boolean): Promise<boolean> {
+/** True where it is to begin. Where nobody can be asked, the estimate is all there is. Throws the signal's reason where that comes in place of an answer. */
+async function approved(estimate: ReplayEstimate, json: boolean, stop: AbortSignal): Promise<boolean> {
   if (json) await line(toJson({ estimate: documentOfEstimate(estimate) }))
   if (json || !process.stdin.isTTY || !process.stderr.isTTY) {
     note('nothing was done: --yes begins')
     throw new Ended(EXIT.input)
   }
-  if (estimate.calls === 0 || (await confirmed())) return true
+  if (estimate.calls === 0 || (await confirmed(stop))) return true
+  stop.throwIfAborted()
   note('nothing was done')
   return false
 }
 
-async function work(ledger: Ledger, request: ReplayOptions): Promise<Replay> {
+/** Aborts when the process is told to end, and says what becomes of what is under way: nothing is before `begin`. */
+function stopWhenTold(): { readonly signal: AbortSignal; begin(): void; forget(): void } {
   const ended = endSignals()
   const stop = new AbortController()
-  const stopWhenTold = async (): Promise<void> => {
+  let begun = false
+  const stopped = async (): Promise<void> => {
     await ended.signalled
-    note('\nending: calls that are under way may end and are recorded; once more ends at once')
+    note(`\nending${begun ? ': calls that are under way may end and are recorded' : ''}; once more ends at once`)
     stop.abort()
   }
-  void stopWhenTold()
+  void stopped()
+  return { signal: stop.signal, begin: () => { begun = true }, forget: () => { ended.forget() } }
+}
+
+async function work(ledger: Ledger, request: ReplayOptions, signal: AbortSignal): Promise<Replay> {
   // How many messages there are is told with the first one.
   let progress: Promise<Progress> | undefined
   const show = async (messages: number, of: number, text: string, secondsLeft: number | undefined): Promise<void> => {
@@ -109,7 +119,7 @@ async function work(ledger: Ledger, request: ReplayOptions): Promise<Replay> {
   try {
     return await ledger.editions.replay({
       ...request,
-      signal: stop.signal,
+      signal,
       onProgress: ({ conversations, conversationsDone, messages, messagesOf, calls, promptTokens, completionTokens, costMicros, secondsLeft }) => {
         const cost = costMicros === undefined || request.price === undefined ? '' : `, ${money(costMicros, request.price.currency)}`
         const text = `${count(conversationsDone)} of ${many(conversations, 'conversation')}, ${count(messages)} of ${many(messagesOf, 'message')}, ${many(calls, 'call')}, ${many(tokensOf({ promptTokens, completionTokens }), 'token')}${cost}`
@@ -117,7 +127,6 @@ async function work(ledger: Ledger, request: ReplayOptions): Promise<Replay> {
       },
     })
   } finally {
-    ended.forget()
     const bar = await progress
     bar?.stop()
   }
@@ -127,7 +136,7 @@ async function tellReplay(replayed: Replay, price: Price | undefined, asked: str
   const { editionId, conversations, ended, noRoom, paid, costMicros, spent } = replayed
   const done = conversations.filter(({ outcome }) => outcome.kind === 'done').length
   const sum = (of: (each: Replay['conversations'][number]) => number): number => conversations.reduce((all, each) => all + of(each), 0)
-  await line(`edition ${colours.bold(editionId)}: ${count(done)} of ${many(conversations.length, 'conversation')} whole, ${count(sum(({ messages }) => messages))} of ${many(sum(({ messages, messagesOf }) => Math.max(messages, messagesOf)), 'message')} seen`)
+  await line(`edition ${colours.bold(editionId)}: ${count(done)} of ${many(conversations.length, 'conversation')} whole, ${count(sum(({ messages }) => messages))} of ${many(sum(({ messagesOf }) => messagesOf), 'message')} seen`)
   await line(`${many(sum(({ summaries }) => summaries), 'summary', 'summaries')} recorded, ${count(sum(({ reused }) => reused))} of them taken over; ${many(paid.calls, 'call')}, ${spentOf({ ...paid, ...(costMicros === undefined ? {} : { costMicros }) }, price?.currency)}; ${spentOf(spent, price?.currency)} on this edition in all`)
   const stopped = conversations.flatMap(({ conversationId, outcome }) => (outcome.kind === 'stopped' ? [`${shown(conversationId)}: ${sentenceOfProblem(outcome.failure)}`] : outcome.kind === 'busy' ? [`${shown(conversationId)}: another process is making it`] : []))
   for (const sentence of stopped.slice(0, NAMED_FAILURES)) await line(colours.yellow(sentence))
@@ -151,6 +160,31 @@ const documentOf = ({ conversations, ...replayed }: Replay, estimate: ReplayEsti
   conversations: conversations.map(({ outcome, ...each }) => ({ ...each, outcome: outcome.kind, ...(outcome.kind === 'stopped' ? { failure: outcome.failure.kind === 'SummarizerFailed' ? outcome.failure.failure : outcome.failure.kind, detail: sentenceOfProblem(outcome.failure) } : {}) })),
 })
 
+interface Made {
+  readonly replayed: Replay
+  readonly estimate: ReplayEstimate | undefined
+}
+
+/** The estimate, where one is wanted, the question, and the work; undefined where the answer was no. Told to stop before the work began, it has done nothing. */
+async function make(ledger: Ledger, request: ReplayOptions, { estimates, yes, json }: { readonly estimates: boolean; readonly yes: boolean; readonly json: boolean }): Promise<Made | undefined> {
+  const stop = stopWhenTold()
+  const { signal } = stop
+  try {
+    const estimate = estimates ? await ledger.editions.estimate({ ...request, signal }) : undefined
+    if (estimate !== undefined && !json) await tellEstimate(estimate)
+    if (estimate !== undefined && !yes && !(await approved(estimate, json, signal))) return undefined
+    signal.throwIfAborted()
+    stop.begin()
+    return { replayed: await work(ledger, request, signal), estimate }
+  } catch (error) {
+    if (error !== signal.reason) throw error
+    note('nothing was done')
+    throw new Ended(EXIT.interrupted)
+  } finally {
+    stop.forget()
+  }
+}
+
 /** Runs the command. */
 export async function runReplay(flags: Flags, command: ReplayCommand): Promise<void> {
   const { promptName, concurrency, maxTokens, maxCost, yes, json } = command
@@ -168,10 +202,9 @@ export async function runReplay(flags: Flags, command: ReplayCommand): Promise<v
       ...(maxCost === undefined ? {} : { maxCost }),
     }
     // To estimate takes as long as the work where no model is asked, and says that it costs nothing.
-    const estimate = yes && config.summarizer === 'extractive' ? undefined : await ledger.editions.estimate(request)
-    if (estimate !== undefined && !json) await tellEstimate(estimate)
-    if (estimate !== undefined && !yes && !(await approved(estimate, json))) return
-    const replayed = await work(ledger, request)
+    const made = await make(ledger, request, { estimates: !yes || config.summarizer !== 'extractive', yes, json })
+    if (made === undefined) return
+    const { replayed, estimate } = made
     if (json) await line(toJson(documentOf(replayed, estimate)))
     else await tellReplay(replayed, price, command.all ? '--all' : asTyped(command.conversations))
     const exitCode = exitOf(replayed)
