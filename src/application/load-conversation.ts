@@ -2,7 +2,7 @@
  * The state of a conversation, from its stream: backwards to the last fact that closed the books, the window that it names, and point reads of
  * the revisions that it carries; nothing else, however long the conversation is.
  */
-import { evolve, initialEdition, initialState, resumeAt, revisionsCarried, seeConversation, type Conversation } from '../domain/conversation.js'
+import { evolve, initialEdition, initialState, pinnedAheadOf, resumeAt, revisionsCarried, seeConversation, type Conversation } from '../domain/conversation.js'
 import { closingTypes, takeoverTypes, type ClosingType, type RecordedFact } from '../domain/events.js'
 import { conversationStream, editionStream } from '../domain/ids.js'
 import type { BodyStore } from '../ports/body-store.js'
@@ -103,7 +103,7 @@ export async function loadEdition(log: Log, conversationId: string, editionId: s
     state = {
       ...(await takeUp(log, conversationId, prune, { stream, horizon: advanced.data.conversationRevision })),
       editionId,
-      pinnedAhead: new Set(started !== undefined && isOfType(started, 'EditionStarted') ? started.data.pinned : []),
+      ...(started !== undefined && isOfType(started, 'EditionStarted') ? { pinnedAhead: pinnedAheadOf(started.data) } : {}),
       horizon: advanced.data.conversationRevision,
     }
   }

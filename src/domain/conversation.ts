@@ -26,12 +26,17 @@ export interface LiveMessage extends MessageBody {
 /** A chunk that has a summary and is not archived yet. */
 export type Chunk = FactData<'ChunkSummarized'> & { readonly revision: bigint }
 
+/** Messages that an edition takes for pinned as soon as it sees them, by their revisions: those that were pinned at `until`, when it was begun. */
+export interface PinnedAhead {
+  readonly messages: ReadonlySet<bigint>
+  readonly until: bigint
+}
+
 export interface Conversation {
   readonly conversationId: string
   /** The edition whose stream this state is recorded in; undefined for the conversation itself. */
   readonly editionId: string | undefined
-  /** Messages that an edition takes for pinned as soon as it sees them. */
-  readonly pinnedAhead: ReadonlySet<bigint>
+  readonly pinnedAhead: PinnedAhead
   /** Revision of the last fact of the stream that this state is recorded in; -1n before the first. */
   readonly revision: bigint
   /** The conversation's last fact that this state knows: its own revision, but for an edition, which has a stream of its own. */
@@ -72,7 +77,7 @@ export interface Conversation {
   readonly couldNotHelp: FactData<'CompactionCouldNotHelp'> | undefined
 }
 
-const NONE: ReadonlySet<bigint> = new Set()
+const NONE: PinnedAhead = { messages: new Set(), until: -1n }
 
 /** An edition before its first fact. */
 export const initialEdition = (conversationId: string, editionId: string): Conversation => ({ ...initialState(conversationId), editionId })
@@ -262,7 +267,7 @@ export function evolve(state: Conversation, fact: PlacedFact): Conversation {
       return { ...next, couldNotHelp: fact.data }
     case 'EditionStarted':
       // One that was dropped and is begun again goes on where it stood.
-      return state.revision >= 0n ? next : withView({ ...next, configuration: fact.data.configuration, pinnedAhead: new Set(fact.data.pinned) })
+      return state.revision >= 0n ? next : withView({ ...next, configuration: fact.data.configuration, pinnedAhead: pinnedAheadOf(fact.data) })
     case 'EditionAdvanced':
       return next
     case 'EditionAdopted':
@@ -278,14 +283,21 @@ export function evolve(state: Conversation, fact: PlacedFact): Conversation {
   }
 }
 
+/** What an edition takes for pinned, by the fact that it begins with. */
+export const pinnedAheadOf = ({ pinned, conversationRevision }: FactData<'EditionStarted'>): PinnedAhead => ({ messages: new Set(pinned), until: conversationRevision })
+
 /**
  * An edition after one more fact of the conversation that it is of: messages and pins are the same for both, and how the conversation was
  * compacted is not the edition's concern.
  */
 export function seeConversation(edition: Conversation, fact: PlacedFact): Conversation {
   const { revision, hash, recordedAt } = edition
-  const told = fact.type === 'MessageAppended' || fact.type === 'MessagePinned' || fact.type === 'MessageUnpinned' ? evolve(edition, fact) : edition
-  const seen = fact.type === 'MessageAppended' && edition.pinnedAhead.has(fact.revision) ? setPinned(told, fact.data.messageId, true) : told
+  const { messages, until } = edition.pinnedAhead
+  // What was unpinned for a while before the edition was begun stays pinned in it.
+  const stays = fact.type === 'MessageUnpinned' && fact.revision <= until && [...edition.kept, ...edition.window].some((message) => message.messageId === fact.data.messageId && messages.has(message.revision))
+  const tells = fact.type === 'MessageAppended' || fact.type === 'MessagePinned' || (fact.type === 'MessageUnpinned' && !stays)
+  const told = tells ? evolve(edition, fact) : edition
+  const seen = fact.type === 'MessageAppended' && messages.has(fact.revision) ? setPinned(told, fact.data.messageId, true) : told
   return { ...seen, revision, hash, recordedAt, horizon: fact.revision }
 }
 

@@ -190,9 +190,14 @@ describe('undo beside editions', () => {
     expect(adopted).toEqual(E.left({ kind: 'PinnedMessageFolded', messageId: 'm0' }))
   })
 
-  it('folds nothing that was pinned when the edition was begun, though the pin came late', async () => {
+  it.each([
+    ['the pin came late', false],
+    ['it was pinned before, and unpinned for a while', true],
+  ])('folds nothing that was pinned when the edition was begun, though %s', async (_what, before) => {
     const harness = createHarness({ policy: { ...ROOMY, contextBudget: 1 } })
-    await harness.appended(talk(20))
+    await harness.appended(say(0))
+    if (before) for (const pinned of [true, false]) await harness.pin('m0', pinned)
+    await harness.appended(talk(19, 1))
     await harness.pin('m0')
     const edition = await editionOf(harness, ROOMY, createScriptedSummarizer({ model: 'another' }))
     await adoptEdition(harness, edition)
