@@ -355,6 +355,11 @@ export type FactData<Type extends FactType> = z.infer<(typeof factSchemas)[Type]
 /** A fact: its type and its data. */
 export type Fact = { [Type in FactType]: { readonly type: Type; readonly data: FactData<Type> } }[FactType]
 
+/** The facts that streams begin with, each kind of stream with its own. */
+export const openingTypes = ['ConversationConfigured', 'EditionStarted', 'PromptRegistered'] as const satisfies readonly FactType[]
+/** The facts that no stream begins with. */
+export const laterTypes: readonly string[] = Object.keys(factSchemas).filter((type) => !openingTypes.some((opening) => opening === type))
+
 /** The facts that put other batches and another window into force. */
 export const takeoverTypes = ['EditionAdopted', 'EditionReverted', 'CycleUndone'] as const satisfies readonly FactType[]
 export type TakeoverType = (typeof takeoverTypes)[number]

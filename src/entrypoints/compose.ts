@@ -23,6 +23,7 @@ import { createCheckRows } from '../application/check-rows.js'
 import { decodeFact } from '../application/facts.js'
 import type { Log } from '../application/load-conversation.js'
 import type { OpenedLog } from '../application/migrate-log.js'
+import { laterTypes } from '../domain/events.js'
 import type { PolicySettings } from '../domain/policy.js'
 import type { PriceTable } from '../domain/prices.js'
 import type { Claims } from '../ports/claims.js'
@@ -154,7 +155,7 @@ async function openKurrentDb(store: string, database: string | undefined): Promi
   const db = await openDatabase(database, 'database')
   const bodies = createPostgresBodyStore(db)
   try {
-    const log = await openKurrentDbEventStore(store, { bodies, eventIds: createEventIdIndex(db) })
+    const log = await openKurrentDbEventStore(store, { bodies, eventIds: createEventIdIndex(db), laterTypes })
     return {
       log: { store: log, bodies },
       name: log.name,

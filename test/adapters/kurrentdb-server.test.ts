@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from '@jest/globals'
 import { either as E } from 'fp-ts'
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer, type Socket } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { openKurrentDbEventStore, type KurrentDbEventStore, type KurrentDbOptions } from '../../src/adapters/kurrentdb/event-store.js'
@@ -295,4 +295,37 @@ test('through kills, hangs and closing, nothing is left unhandled and the proces
   const script = join('test', 'support', 'kurrentdb-in-trouble.ts')
   const { stdout, stderr } = await promisify(execFile)(process.execPath, ['--import', 'tsx', script], { timeout: 45_000 })
   expect([stdout, stderr]).toEqual(['all calls ended, nothing unhandled\n', ''])
+})
+
+test('the names of streams come without the events behind the first ones', async () => {
+  const started = await server()
+  const direct = await open(started.connectionString)
+  const body = 'x'.repeat(20_000)
+  for (const stream of ['conversation-a', 'conversation-b', 'prompt-c']) {
+    const opening = { ...eventNamed(stream), type: 'Opened' }
+    await appended(direct, stream, [opening, ...Array.from({ length: 20 }, (_, at) => ({ ...eventNamed(`${stream} ${String(at)}`, body), type: at % 2 === 0 ? 'Said' : 'Saidmore' }))])
+  }
+  // What the server sends goes through here.
+  let sent = 0
+  const { port: target } = new URL(started.connectionString.replace(/^esdb/u, 'http'))
+  const proxy = createServer((socket) => {
+    const onward = connect(Number(target), '127.0.0.1')
+    onward.on('data', (bytes) => { sent += bytes.length })
+    onward.on('error', () => socket.destroy())
+    socket.on('error', () => onward.destroy())
+    socket.pipe(onward).pipe(socket)
+  })
+  await once(proxy.listen(0, '127.0.0.1'), 'listening')
+  leftovers.push(() => proxy.close())
+  const address = proxy.address()
+  if (address === null || typeof address === 'string') throw new Error('a server that listens on a port has an address')
+  const store = await open(started.connectionString.replace(`:${target}`, `:${String(address.port)}`), { laterTypes: ['Said', 'Saidmore'] })
+  const before = sent
+  expect(await collect(store.streams('conversation-'))).toEqual(['conversation-a', 'conversation-b'])
+  expect(await collect(store.streams(''))).toEqual(['conversation-a', 'conversation-b', 'prompt-c'])
+  // Each begins with a look at the last event of the log; all of them are 60.
+  expect(sent - before).toBeLessThan(3 * body.length)
+  // A type that nobody has named may be the first one.
+  await appended(direct, 'conversation-d', [eventNamed('d')])
+  expect(await collect(store.streams('conversation-'))).toEqual(['conversation-a', 'conversation-b', 'conversation-d'])
 })

@@ -26,6 +26,8 @@ export interface KurrentDbOptions {
   readonly bodies: BodyStore
   /** Where ids stand that are older than what one wants to read through. */
   readonly eventIds: EventIdIndex
+  /** Types of events that are never the first of their stream: who asks for the names of streams is not sent these. Default: none. */
+  readonly laterTypes?: readonly string[]
   /** How long a call may go without an answer. Default: the address's `defaultDeadline`, else 10 s. */
   readonly deadlineMs?: number
 }
@@ -44,7 +46,7 @@ const NEAR = 30n
 const LAST_POSITION = 2n ** 63n - 1n
 
 /** Opens the log at an address, once the server answers; throws a `StoreError` where it does not. */
-export async function openKurrentDbEventStore(address: string, { bodies, eventIds, deadlineMs }: KurrentDbOptions): Promise<KurrentDbEventStore> {
+export async function openKurrentDbEventStore(address: string, { bodies, eventIds, laterTypes = [], deadlineMs }: KurrentDbOptions): Promise<KurrentDbEventStore> {
   const parsed = parseAddress(address)
   const session = createSession(parsed, deadlineMs ?? parsed.defaultDeadline ?? 10_000)
   const inTurn = createTurns()
@@ -221,10 +223,18 @@ export async function openKurrentDbEventStore(address: string, { bodies, eventId
       if (!signal.aborted) session.checkOpen()
     },
 
-    // The server has no list of names that one may ask for by prefix: the log is read through, and its names are kept.
+    // The server has no list of names that one may ask for by prefix. It looks through its log, and sends the events that may be the first of a stream.
+    // A stream that has none of them any more, because somebody cut its beginning off, is not named.
     async *streams(prefix) {
+      session.checkOpen()
       const names = new Set<string>()
-      for await (const { stream } of store.readAll({ prefix })) names.add(stream)
+      const upTo = await head()
+      const { signal } = new AbortController()
+      for await (const { events, position, caughtUp } of upTo < 0n ? [] : follow(session, { after: -1n, prefixes: [prefix], typesBut: laterTypes, signal, patienceMs: session.deadlineMs })) {
+        for (const { streamId } of events) if (streamId.startsWith(prefix)) names.add(streamId)
+        if (caughtUp || position >= upTo) break
+      }
+      session.checkOpen()
       yield* inByteOrder([...names])
     },
     head,

@@ -2,7 +2,7 @@
  * The whole log from a position on, as it grows. Nothing in the client connects again, so this does: behind the last event or checkpoint that was given, so that
  * no event is lost and none comes twice.
  */
-import { START, streamNameFilter } from '@eventstore/db-client'
+import { eventTypeFilter, START, streamNameFilter } from '@eventstore/db-client'
 import type { AllStreamResolvedEvent } from '@eventstore/db-client'
 import { meaningOf, storeErrorOf } from './client-errors.js'
 import type { Recorded } from './recorded-event.js'
@@ -23,6 +23,8 @@ export interface Following {
   readonly after: bigint
   /** Of the names of streams, one of which is wanted; an empty one is any name's. */
   readonly prefixes: readonly string[]
+  /** Types of events that are left out by the server; the names of streams are then not looked at. */
+  readonly typesBut?: readonly string[]
   readonly signal: AbortSignal
   /** How long it may go on without hearing anything. Infinity: for ever, once the server has confirmed. */
   readonly patienceMs: number
@@ -45,15 +47,18 @@ interface Connection {
   caughtUp: boolean
 }
 
-function subscribe({ client, base }: Session, after: bigint, prefixes: readonly string[], alarm: Alarm): Connection {
+function subscribe({ client, base }: Session, after: bigint, { prefixes, typesBut }: Pick<Following, 'prefixes' | 'typesBut'>, alarm: Alarm): Connection {
   const connection = { checkpoint: -1n, confirmed: false, caughtUp: false }
   // Nothing in the client would catch what this throws.
   const checkpointReached = (_subscription: unknown, { commit }: { readonly commit: bigint }): void => {
     connection.checkpoint = commit
     alarm.ring()
   }
-  // The names of the server's own streams begin with $.
-  const filter = prefixes.includes('') ? streamNameFilter({ regex: '^[^$]', checkpointReached }) : streamNameFilter({ prefixes: [...prefixes], checkpointReached })
+  // The names of the server's own streams begin with $, and so do its types.
+  const filter =
+    typesBut !== undefined ? eventTypeFilter({ regex: `^(?!\\$|(?:${typesBut.join('|')})$)`, checkpointReached })
+    : prefixes.includes('') ? streamNameFilter({ regex: '^[^$]', checkpointReached })
+    : streamNameFilter({ prefixes: [...prefixes], checkpointReached })
   const fromPosition = after < 0n ? START : { commit: after, prepare: after }
   const subscription = client.subscribeToAll({ ...base, fromPosition, filter })
   subscription.on('confirmation', () => {
@@ -71,7 +76,7 @@ function subscribe({ client, base }: Session, after: bigint, prefixes: readonly 
 }
 
 /** Events of all streams but the server's own, until `signal` aborts, or the store is closed. */
-export async function* follow(session: Session, { after, prefixes, signal, patienceMs }: Following): AsyncGenerator<Step> {
+export async function* follow(session: Session, { after, prefixes, typesBut, signal, patienceMs }: Following): AsyncGenerator<Step> {
   const { closing, deadlineMs, name } = session
   const stop = new AbortController()
   const alarm = createAlarm(stop.signal)
@@ -86,7 +91,7 @@ export async function* follow(session: Session, { after, prefixes, signal, patie
   try {
     while (!stop.signal.aborted) {
       if (patienceMs === Infinity) heardAt = performance.now()
-      const connection = subscribe(session, position, prefixes, alarm)
+      const connection = subscribe(session, position, { prefixes, ...(typesBut === undefined ? {} : { typesBut }) }, alarm)
       let failure: unknown
       try {
         let told = false
@@ -120,7 +125,7 @@ export async function* follow(session: Session, { after, prefixes, signal, patie
             behindSince = undefined
             settleMs = Math.min(settleMs * 2, MOST_SETTLE_MS)
             const upTo = session.seen()
-            const between = await lookBetween(session, { after: position, prefixes, signal: stop.signal, patienceMs: deadlineMs }, upTo)
+            const between = await lookBetween(session, { after: position, prefixes, ...(typesBut === undefined ? {} : { typesBut }), signal: stop.signal, patienceMs: deadlineMs }, upTo)
             if (between === 'nothing') {
               position = upTo
               yield { events: [], position, caughtUp: true }
