@@ -69,12 +69,15 @@ export function sameMessage(a: MessageBody, b: MessageBody): boolean {
   return messageHash(a) === messageHash(b)
 }
 
+/** Whether a part is a text, whatever its API calls it. */
+export const isTextPart = (part: ContentPart): part is ContentPart & { readonly text: string } => typeof part['text'] === 'string' && part.type.includes('text')
+
 /** The text of a content, for people, prompts and search: parts that are no text are named, never pasted. */
 export function contentText(content: string | readonly ContentPart[] | null | undefined): string {
   if (content === null || content === undefined) return ''
   if (typeof content === 'string') return content
   return content
-    .map((part) => (typeof part['text'] === 'string' && part.type.includes('text') ? part['text'] : `[${part.type}]`))
+    .map((part) => (isTextPart(part) ? part.text : `[${part.type}]`))
     .join('\n')
 }
 

@@ -2,7 +2,8 @@
  * How many tokens a text costs, roughly. The number is recorded with each message and triggers go by it, so an estimator has a name,
  * the name is recorded in the stream, and a changed rule gets a new name.
  */
-import type { ContentPart, MessageBody, ToolCall } from './message.js'
+import { IMAGE_TOKENS, jsonTokens, mediaTokens, type Media } from './media.js'
+import { isTextPart, type ContentPart, type MessageBody, type ToolCall } from './message.js'
 
 /** Tells how many tokens a text is. An exact tokenizer can take the default's place. */
 export interface Estimator {
@@ -10,10 +11,15 @@ export interface Estimator {
   readonly name: string
   /** Tokens of a text, a whole number >= 0. */
   text(text: string): number
+  /**
+   * Tokens of a content part that is no text, a whole number >= 0: an image, a file, audio. Where it is left out, or answers undefined, an image counts 1,000,
+   * a file 2,000 for each 50 kB and at least that, sound and film one for each kB, and anything else its JSON without the data in it.
+   * @param part as it was appended
+   * @param media its kind, and its length, name and media type where the part says them
+   */
+  part?(part: ContentPart, media: Media): number | undefined
 }
 
-/** What an image counts, whatever its size. */
-export const IMAGE_TOKENS = 1000
 /** What a message's role counts. */
 export const ROLE_TOKENS = 2
 
@@ -23,33 +29,46 @@ const ONE_A_CODE_POINT =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Bopomofo}\p{Extended_Pictographic}\u3000-\u303f\uff00-\uffef]/gu
 const SUSPECT = /[\u00a9-\uffff]/u
 
-/** Four UTF-16 units a token, and one token a code point in scripts where that is far off. */
-export const defaultEstimator: Estimator = {
+function textTokens(text: string): number {
+  if (!SUSPECT.test(text)) return Math.ceil(text.length / 4)
+  let apart = 0
+  let units = 0
+  for (const [point] of text.matchAll(ONE_A_CODE_POINT)) {
+    apart += 1
+    units += point.length
+  }
+  return apart + Math.ceil((text.length - units) / 4)
+}
+
+/** Four UTF-16 units a token, and one token a code point in scripts where that is far off; what is no text counts by its kind and length. */
+export const defaultEstimator: Estimator = { name: 'characters-by-script-2', text: textTokens }
+
+/** The default until files counted by their kind: an image 1,000, every other part its JSON as text. What was recorded by it is counted by it for ever. */
+const countedJsonAsText: Estimator = {
   name: 'characters-by-script-1',
-  text(text) {
-    if (!SUSPECT.test(text)) return Math.ceil(text.length / 4)
-    let apart = 0
-    let units = 0
-    for (const [point] of text.matchAll(ONE_A_CODE_POINT)) {
-      apart += 1
-      units += point.length
-    }
-    return apart + Math.ceil((text.length - units) / 4)
+  text: textTokens,
+  part: (part) => {
+    if (part.type === 'text' && typeof part['text'] === 'string') return textTokens(part['text'])
+    return part.type === 'image_url' || part.type === 'input_image' || part.type === 'image' ? IMAGE_TOKENS : textTokens(JSON.stringify(part))
   },
 }
 
 function partTokens(part: ContentPart, estimator: Estimator): number {
-  if (part.type === 'text' && typeof part['text'] === 'string') return estimator.text(part['text'])
-  if (part.type === 'image_url' || part.type === 'input_image' || part.type === 'image') return IMAGE_TOKENS
-  return estimator.text(JSON.stringify(part))
+  // A text may come with fields of its API beside it (a mark for the cache), which cost nothing.
+  if (isTextPart(part) && (estimator !== countedJsonAsText || part.type === 'text')) return estimator.text(part.text)
+  return mediaTokens(part, estimator)
 }
 
-/** Tokens of a content: text, or its parts (an image counts 1,000; an unknown part counts its JSON). */
+/** Tokens of a content: text, or its parts. A part that is no text counts by its kind and length, never its base64 as text. */
 export function contentTokens(content: string | readonly ContentPart[] | null | undefined, estimator: Estimator): number {
   if (content === null || content === undefined) return 0
   if (typeof content === 'string') return estimator.text(content)
   return content.reduce((sum, part) => sum + partTokens(part, estimator), 0)
 }
+
+// Fields that we do not know may hold base64 too: the recorded sound of an answer.
+const extraTokens = (extra: MessageBody['extra'], estimator: Estimator): number =>
+  extra === undefined ? 0 : estimator === countedJsonAsText ? estimator.text(JSON.stringify(extra)) : jsonTokens(extra, estimator)
 
 /** Tokens of tool calls: their names, ids and arguments as JSON. */
 export function toolCallTokens(calls: readonly ToolCall[] | undefined, estimator: Estimator): number {
@@ -64,11 +83,11 @@ export function messageTokens(message: MessageBody, estimator: Estimator): numbe
     (message.toolCallId === undefined ? 0 : estimator.text(message.toolCallId)) +
     contentTokens(message.content, estimator) +
     toolCallTokens(message.toolCalls, estimator) +
-    (message.extra === undefined ? 0 : estimator.text(JSON.stringify(message.extra)))
+    extraTokens(message.extra, estimator)
   )
 }
 
-const estimators = new Map([[defaultEstimator.name, defaultEstimator]])
+const estimators = new Map([defaultEstimator, countedJsonAsText].map((estimator) => [estimator.name, estimator]))
 
 /**
  * Makes another estimator known in this process by its name, so that a ledger can be opened with it (`LedgerOptions.estimator`) and conversations

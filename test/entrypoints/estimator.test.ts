@@ -101,6 +101,6 @@ it('goes as the policy does: given, it holds for what is appended from now on; l
 it('has to be registered, and the error names those that are', async () => {
   await expect(openLedger({ store: folder, estimator: 'by-nobody' })).rejects.toMatchObject({
     failure: { kind: 'BadInput', field: 'estimator' },
-    message: expect.stringMatching(/"by-nobody" is not registered.*characters-by-script-1, words-1, characters-1/u),
+    message: expect.stringMatching(/"by-nobody" is not registered.*characters-by-script-2, characters-by-script-1, words-1, characters-1/u),
   })
 })
