@@ -4,7 +4,9 @@
  */
 import { either as E } from 'fp-ts'
 import { z } from 'zod'
+import { foreignMessage } from './foreign-messages.js'
 import { hashOf } from './hash.js'
+import { meant, respelt } from './known-names.js'
 
 export const roleSchema = z.enum(['system', 'developer', 'user', 'assistant', 'tool'])
 export type Role = z.infer<typeof roleSchema>
@@ -92,7 +94,7 @@ const timeSchema = z
   .refine((time) => /^\d{4}-/u.test(Number.isNaN(time.getTime()) ? '' : time.toISOString()), 'is no time between the years 0 and 9999 (a number counts milliseconds)')
   .transform((time) => time.toISOString())
 
-// The door for messages of any origin: the OpenAI chat API's own, those of the JSON Lines files, and our own camel-case spelling.
+// The door for messages of any origin: the OpenAI chat API's own, and those of the JSON Lines files.
 const inputSchema = z.looseObject({
   id: z.string().min(1).optional(),
   role: roleSchema,
@@ -101,7 +103,6 @@ const inputSchema = z.looseObject({
   tool_calls: z.array(toolCallSchema).readonly().nullish(),
   tool_call_id: z.string().min(1).optional(),
   created_at: timeSchema.optional(),
-  createdAt: timeSchema.optional(),
   pinned: z.boolean().optional(),
   attributes: z.record(z.string(), z.unknown()).optional(),
   answers: answersSchema.optional(),
@@ -124,14 +125,34 @@ function asJson<Value>(value: Value): Value | undefined {
   }
 }
 
-/** Parses a message at the door. An unknown field is kept in `extra`; a wrong one is named. */
+const FIELDS = Object.keys(inputSchema.shape)
+
+/**
+ * A field that was meant to be one of ours: in another spelling (`toolCalls`), or a letter or two off one that is not there. Every other field
+ * that we do not know is a provider's, and is kept: `context` beside a `content` is no misspelt one.
+ */
+function misspelt(input: object): BadMessage | undefined {
+  const missing = FIELDS.filter((name) => !(name in input) && name.length > 2)
+  for (const field of Object.keys(input)) {
+    if (FIELDS.includes(field)) continue
+    const near = respelt(field, FIELDS) ?? (field.length > 3 ? meant(field, missing) : undefined)
+    if (near !== undefined) return { kind: 'BadMessage', field, detail: `is no field of a message: did you mean ${near}?` }
+  }
+  return undefined
+}
+
+/** Parses a message at the door. A provider's own field is kept in `extra`; a wrong one, and a message of another API, is named. */
 export function parseMessage(input: unknown): E.Either<BadMessage, NewMessage> {
+  const foreign = foreignMessage(input)
+  if (foreign !== undefined) return E.left({ kind: 'BadMessage', ...foreign })
+  const wrong = typeof input === 'object' && input !== null ? misspelt(input) : undefined
+  if (wrong !== undefined) return E.left(wrong)
   const parsed = inputSchema.safeParse(input)
   if (!parsed.success) {
     const issue = parsed.error.issues[0]
     return E.left({ kind: 'BadMessage', field: issue?.path.join('.') || 'message', detail: issue?.message ?? 'is not a message' })
   }
-  const { id, role, content, name, tool_calls, tool_call_id, created_at, createdAt, pinned, attributes, answers, kind, is_error, ...unknown } = parsed.data
+  const { id, role, content, name, tool_calls, tool_call_id, created_at, pinned, attributes, answers, kind, is_error, ...unknown } = parsed.data
   const bad = (field: string, detail: string): E.Either<BadMessage, NewMessage> => E.left({ kind: 'BadMessage', field, detail })
   // What the caller does to its own objects later must not change what is recorded, and what JSON does not know is not recorded.
   const plain = asJson({
@@ -149,7 +170,8 @@ export function parseMessage(input: unknown): E.Either<BadMessage, NewMessage> {
   if ((content === undefined || content === null) && (tool_calls ?? []).length === 0 && Object.keys(extra).length === 0) return bad('content', 'is missing, and there is no tool call')
   const callIds = (tool_calls ?? []).map((call) => call.id)
   if (new Set(callIds).size !== callIds.length) return bad('tool_calls', 'use the same call id twice')
-  const time = createdAt ?? created_at
+  const empty = (tool_calls ?? []).findIndex((call) => call.type === 'function' && call.function === undefined)
+  if (empty !== -1) return bad(`tool_calls.${String(empty)}.function`, 'is missing: a call of a function has its name and its arguments there')
   return E.right({
     ...(id === undefined ? {} : { messageId: id }),
     role,
@@ -157,7 +179,7 @@ export function parseMessage(input: unknown): E.Either<BadMessage, NewMessage> {
     ...(name === undefined ? {} : { name }),
     ...(calls === undefined || calls === null || calls.length === 0 ? {} : { toolCalls: calls }),
     ...(tool_call_id === undefined ? {} : { toolCallId: tool_call_id }),
-    ...(time === undefined ? {} : { createdAt: time }),
+    ...(created_at === undefined ? {} : { createdAt: created_at }),
     ...(pinned === true ? { pinned } : {}),
     ...(Object.keys(seen).length === 0 ? {} : { attributes: seen }),
     ...(Object.keys(extra).length === 0 ? {} : { extra }),

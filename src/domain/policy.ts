@@ -4,6 +4,7 @@
  */
 import { either as E } from 'fp-ts'
 import { z } from 'zod'
+import { notKnown } from './known-names.js'
 import { VIEWS } from './view-names.js'
 
 const count = z.number().int().nonnegative()
@@ -139,13 +140,17 @@ export function softLimit(policy: Window & Pick<Policy, 'contextBudget'>): numbe
 
 export type BadPolicy = { readonly kind: 'BadPolicy'; readonly field: string; readonly detail: string }
 
+/** What is wrong with a name that is no setting. */
+export const noSetting = (name: string): string => notKnown(name, Object.keys(policySettingsSchema.shape), 'setting of the policy')
+
 /** Parses settings that came from outside, naming the field that is wrong. */
 export function parsePolicySettings(input: unknown): E.Either<BadPolicy, PolicySettings> {
   const parsed = policySettingsSchema.safeParse(input)
   if (parsed.success) return E.right(parsed.data)
   const issue = parsed.error.issues[0]
-  const field = issue?.code === 'unrecognized_keys' ? issue.keys.join(', ') : issue?.path.join('.') || 'policy'
-  return E.left({ kind: 'BadPolicy', field, detail: issue?.code === 'unrecognized_keys' ? 'is no setting' : (issue?.message ?? 'is wrong') })
+  const unknown = issue?.code === 'unrecognized_keys' ? issue.keys[0] : undefined
+  if (unknown !== undefined) return E.left({ kind: 'BadPolicy', field: unknown, detail: noSetting(unknown) })
+  return E.left({ kind: 'BadPolicy', field: issue?.path.join('.') || 'policy', detail: issue?.message ?? 'is wrong' })
 }
 
 /**

@@ -4,6 +4,7 @@
  */
 import { either as E } from 'fp-ts'
 import { z } from 'zod'
+import { notKnown } from './known-names.js'
 
 const amount = z.number({ error: (issue) => (issue.input === undefined ? 'is missing' : 'must be a number') }).nonnegative('must be 0 or more')
 
@@ -34,7 +35,7 @@ export function parsePrices(input: unknown): E.Either<BadPrices, PriceTable> {
   const issue = parsed.error.issues[0]
   const path = (issue?.path ?? []).map(String)
   const unknown = issue?.code === 'unrecognized_keys' ? issue.keys[0] : undefined
-  const detail = unknown === undefined ? (issue?.message ?? 'is wrong') : 'is no field of a price; there are promptPerMillion, completionPerMillion and currency'
+  const detail = unknown === undefined ? (issue?.message ?? 'is wrong') : notKnown(unknown, Object.keys(priceSchema.shape), 'field of a price')
   return E.left({ kind: 'BadPrices', field: [...path, ...(unknown === undefined ? [] : [unknown])].join('.'), detail })
 }
 

@@ -24,6 +24,7 @@ import { decodeFact } from '../application/facts.js'
 import type { Log } from '../application/load-conversation.js'
 import type { OpenedLog } from '../application/migrate-log.js'
 import { laterTypes } from '../domain/events.js'
+import { unknownName } from '../domain/known-names.js'
 import type { PolicySettings } from '../domain/policy.js'
 import type { PriceTable } from '../domain/prices.js'
 import type { Claims } from '../ports/claims.js'
@@ -36,7 +37,9 @@ import { createExtractiveSummarizer, createSummarizer, parseSummarizerConfig, ty
 import type { OpenCompactionProcess } from './cli/run-compaction.js'
 import type { ProjectionProcess } from './cli/run-projections.js'
 import { createLedger, estimatorOf, pricesOf, rowCheckOf, settingsOf } from './create-ledger.js'
+import { textGiven } from './editions.js'
 import type { Ledger } from './ledger.js'
+import { optionsGiven, type Names } from './options.js'
 import { problem, valueOf } from './problem.js'
 import { createRowThread, type RowThreadPlace } from './row-thread.js'
 
@@ -78,6 +81,11 @@ export interface LedgerOptions {
   /** Hears of what nobody waits for: a compaction that failed behind an append, a read model that stopped. */
   readonly onProblem?: (problem: unknown) => void
 }
+
+const OPEN: Names<LedgerOptions> = {
+  store: true, database: true, summarizer: true, policy: true, estimator: true, persona: true, embedding: true, workers: true, prices: true, ahead: true, actor: true, clock: true, onProblem: true,
+}
+const EMBEDDING: Names<EmbeddingConfig> = { model: true, baseUrl: true, apiKey: true }
 
 const bad = (field: string, detail: string): Error => problem({ kind: 'BadInput', field, detail })
 
@@ -177,16 +185,31 @@ async function openKurrentDb(store: string, database: string | undefined): Promi
 // A folder belongs to this process alone: claims in memory die with it, and nobody waits for one that a killed process held.
 const claimsOf = (stores: Stores, clock: Clock): Claims => (stores.isDatabaseShared ? createPostgresClaims(stores.db) : createMemoryClaims(clock))
 
+const WORKERS: ReadonlySet<unknown> = new Set<LedgerOptions['workers']>(['inside', 'elsewhere'])
+
+/** The options of a ledger, checked, and what is made of them without opening anything; throws where one is wrong. */
+function checkedOptions(options: LedgerOptions) {
+  const { store, database, clock = systemClock, actor = 'library', onProblem = () => undefined, persona = '', workers = 'inside', ahead = true, embedding, ...given } = optionsGiven('openLedger', options, OPEN)
+  const wrong = embedding === undefined ? undefined : unknownName(embedding, Object.keys(EMBEDDING), 'setting of an embedding model')
+  if (wrong !== undefined) throw bad(`embedding.${wrong.field}`, wrong.detail)
+  if (!WORKERS.has(workers)) throw bad('workers', 'must be inside or elsewhere')
+  if (typeof onProblem !== 'function') throw bad('onProblem', 'must be a function')
+  return {
+    store: textGiven('store', store), database, clock, actor, onProblem, persona, workers, ahead,
+    policy: settingsOf(given.policy),
+    estimator: estimatorOf(given.estimator),
+    prices: pricesOf(given.prices),
+    summarizer: summarizerOf(given.summarizer),
+    editionSummarizer: summarizerOf(given.summarizer, { maxRetries: 0 }),
+    embedding: embedding === undefined ? undefined : valueOf(createOpenAiEmbeddingModel(embedding), (left) => bad(left.field, left.detail)),
+  }
+}
+
 /** Opens a ledger. Throws where the store cannot be opened or a setting is wrong, before anything is written. */
 export async function openLedger(options: LedgerOptions): Promise<Ledger> {
-  const { clock = systemClock, actor = 'library', onProblem = () => undefined, persona = '', workers = 'inside', ahead = true } = options
-  const policy = settingsOf(options.policy)
-  const estimator = estimatorOf(options.estimator)
-  const prices = pricesOf(options.prices)
-  const summarizer = summarizerOf(options.summarizer)
-  const editionSummarizer = summarizerOf(options.summarizer, { maxRetries: 0 })
-  const embedding = options.embedding === undefined ? undefined : valueOf(createOpenAiEmbeddingModel(options.embedding), (left) => bad(left.field, left.detail))
-  const stores = await openStores(options.store, options.database)
+  const { store, database, ...given } = checkedOptions(options)
+  const { clock, workers, embedding } = given
+  const stores = await openStores(store, database)
   try {
     if (workers === 'elsewhere' && !stores.isDatabaseShared) throw bad('workers', 'cannot be elsewhere: a folder belongs to the one process that has it open')
     if (embedding !== undefined) await createVectorTable(stores.db)
@@ -195,28 +218,17 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     throw error
   }
   return createLedger({
+    ...given,
     log: stores.log,
     name: stores.name,
     db: stores.db,
     projections: stores.projections,
     alone: !stores.isLogShared,
-    workers,
-    ahead,
     claims: claimsOf(stores, clock),
-    checkRowsApart: stores.isDatabaseShared ? createRowThread({ store: options.store, database: options.database }) : undefined,
+    checkRowsApart: stores.isDatabaseShared ? createRowThread({ store, database }) : undefined,
     spending: createPostgresSpending(stores.db),
     queue: createMemoryWorkQueue(clock),
-    summarizer,
-    editionSummarizer,
     standIn: createExtractiveSummarizer(),
-    persona,
-    embedding,
-    policy,
-    estimator,
-    prices,
-    actor,
-    clock,
-    onProblem,
     close: () => stores.close(),
   })
 }

@@ -7,7 +7,8 @@ import { access, readFile } from 'node:fs/promises'
 import { basename, dirname, extname, isAbsolute, join, resolve } from 'node:path'
 import { z } from 'zod'
 import { codeOf, sentenceOf } from '../adapters/store-error.js'
-import { policySettingsSchema, type PolicySettings } from '../domain/policy.js'
+import { noSetting, policySettingsSchema, type PolicySettings } from '../domain/policy.js'
+import { notKnown } from '../domain/known-names.js'
 import { parsePrices, type PriceTable } from '../domain/prices.js'
 import type { SummarizerConfig } from '../summarizers/index.js'
 import { STRATEGIES } from '../summarizers/strategy-names.js'
@@ -97,7 +98,10 @@ async function readConfigFile({ flags, cwd }: ConfigSources): Promise<ConfigFile
   const parsed = fileSchema.safeParse(parseJson(content, path))
   if (!parsed.success) {
     const issue = parsed.error.issues[0]
-    if (issue?.code === 'unrecognized_keys') throw bad(`${path}:`, `${issue.keys.map((key) => `"${key}"`).join(', ')} ${issue.keys.length === 1 ? 'is no setting' : 'are no settings'}; there are ${[...settings.map(({ key }) => key), 'policy'].join(', ')}`)
+    if (issue?.code === 'unrecognized_keys') {
+      const [unknown = ''] = issue.keys
+      throw bad(`${path}:`, `"${unknown}" ${notKnown(unknown, [...settings.map(({ key }) => key), 'policy'], 'setting')}`)
+    }
     throw bad(`${path}:`, issue?.message ?? 'is no object')
   }
   const { policy, ...values } = parsed.data
@@ -152,7 +156,7 @@ async function policyOf({ flags, cwd }: ConfigSources, file: ConfigFile | undefi
   if (parsed.success) return parsed.data
   const issue = parsed.error.issues[0]
   const key = issue?.code === 'unrecognized_keys' ? issue.keys[0] : String(issue?.path[0] ?? '')
-  const detail = issue?.code === 'unrecognized_keys' ? `is no setting of the policy; there are ${Object.keys(policySettingsSchema.shape).join(', ')}` : sentence(issue)
+  const detail = issue?.code === 'unrecognized_keys' ? noSetting(key ?? '') : sentence(issue)
   throw bad(origins.get(key ?? '') ?? 'policy', detail)
 }
 

@@ -31,6 +31,7 @@ import { contextOf } from '../domain/context.js'
 import type { Conversation } from '../domain/conversation.js'
 import type { Command } from '../domain/decide.js'
 import { checkId, conversationStream } from '../domain/ids.js'
+import { unknownName } from '../domain/known-names.js'
 import { parseMessage, type MessageInput, type NewMessage } from '../domain/message.js'
 import { parseMoment } from '../domain/moment.js'
 import { parsePolicySettings, type PolicySettings } from '../domain/policy.js'
@@ -47,8 +48,9 @@ import type { Spending } from '../ports/spending.js'
 import type { WorkQueue } from '../ports/work-queue.js'
 import { checkRequest } from '../summarizers/check-request.js'
 import { createAgentTools } from './agent-tools.js'
-import { conversationsGiven, createEditions, hooksGiven, namedOrAll, optionsGiven, textGiven } from './editions.js'
-import type { At, ConversationSummary, EditionsCompared, Ledger, Undone, WaitOptions } from './ledger.js'
+import { conversationsGiven, createEditions, hooksGiven, namedOrAll, textGiven } from './editions.js'
+import type { AppendOptions, AsOfOptions, At, CompareEditionsOptions, ContextOptions, ConversationSummary, DiffOptions, EditionsCompared, ExplainOptions, Ledger, LedgerSearchOptions, LogOptions, RebuildOptions, StatsOptions, Undone, VerifyOptions, WaitOptions, WhatIfOptions } from './ledger.js'
+import { optionsGiven, type Names } from './options.js'
 import { isRowsFailure, problem, valueOf, type Failure } from './problem.js'
 
 export interface LedgerParts {
@@ -90,6 +92,24 @@ export interface LedgerParts {
   /** Lets go of the log and the database. */
   readonly close: () => Promise<void>
 }
+
+// What each call of the ledger takes.
+const WAIT: Names<WaitOptions> = { waitFor: true, timeout: true }
+const APPEND: Names<AppendOptions> = { policy: true, scope: true, actor: true, correlationId: true }
+const AS_OF: Names<AsOfOptions> = { ...WAIT, at: true }
+const CONTEXT: Names<ContextOptions> = { ...AS_OF, view: true }
+const DIFF: Names<DiffOptions> = { ...WAIT, from: true, to: true, cycle: true }
+const COMPACT: Names<{ readonly force?: boolean }> = { force: true }
+const UNDO: Names<{ readonly cycle: number }> = { cycle: true }
+const SEARCH: Names<LedgerSearchOptions> = { ...WAIT, conversationId: true, scope: true, limit: true, include: true }
+const LOG: Names<LogOptions> = { from: true, limit: true }
+const LIST: Names<{ readonly scope?: string } & WaitOptions> = { ...WAIT, scope: true }
+const VERIFY: Names<VerifyOptions> = { onProgress: true, onStream: true, against: true }
+const EXPLAIN: Names<ExplainOptions> = { batchId: true, line: true, open: true }
+const STATS: Names<StatsOptions> = { prices: true, onConversation: true }
+const REBUILD: Names<RebuildOptions> = { onProgress: true, signal: true, batchSize: true, fresh: true }
+const WHAT_IF: Names<WhatIfOptions> = { policies: true, summaries: true, onConversation: true }
+const COMPARE: Names<CompareEditionsOptions> = { ...WAIT, against: true, questions: true, onConversation: true }
 
 const LIST_PAGE = 500
 /** Summaries that one process asks for at the same time. */
@@ -372,7 +392,7 @@ export function createLedger(parts: LedgerParts): Ledger {
 
   const compareEditions: EditionsCompared['compare'] = async (conversationIds, editionId, options) => {
     open()
-    const { waitFor, timeout, ...given } = optionsGiven(options)
+    const { waitFor, timeout, ...given } = optionsGiven('editions.compare', options, COMPARE)
     const asked = conversationsGiven('conversationIds', conversationIds)
     // Messages are searched for evidence alone.
     if (given.questions !== undefined) await caughtUp({ ...(waitFor === undefined ? {} : { waitFor }), ...(timeout === undefined ? {} : { timeout }) })
@@ -384,25 +404,25 @@ export function createLedger(parts: LedgerParts): Ledger {
     editions: { ...editions, compare: compareEditions },
     prompts,
     async append(conversationId, messages, options) {
-      const given = optionsGiven(options)
+      const given = optionsGiven('append', options, APPEND)
       const appended = await append(conversationId, parseMessages(asList(messages)), settingsOf(given.policy), given.scope, provenance(given))
       return { conversationId, revision: appended.state.revision, recorded: appended.recorded, position: appended.position }
     },
     async context(conversationId, options) {
       open()
-      const { at, view, ...wait } = optionsGiven(options)
+      const { at, view, ...wait } = optionsGiven('context', options, CONTEXT)
       await recorded(wait)
       return valueOf(contextIn(await stateAt(conversationId, at), viewNamed(view)), fail)
     },
     async messages(conversationId, options) {
       open()
-      const { at, ...wait } = optionsGiven(options)
+      const { at, ...wait } = optionsGiven('messages', options, AS_OF)
       await recorded(wait)
       return liveIn(await stateAt(conversationId, at))
     },
     async diff(conversationId, given) {
       open()
-      const asked = optionsGiven<{ readonly from?: At; readonly cycle?: number }>(given)
+      const asked = optionsGiven<{ readonly from?: At; readonly to?: At; readonly cycle?: number } & WaitOptions>('diff', given, DIFF)
       if (asked.from === undefined && asked.cycle === undefined) throw bad('from', 'is missing: a moment, or a cycle in its place')
       await recorded(given)
       const { revision: head } = await existing(conversationId)
@@ -414,27 +434,27 @@ export function createLedger(parts: LedgerParts): Ledger {
       const to = given.to === undefined ? head : await revisionAt(conversationId, 'to', given.to)
       return valueOf(await differenceBetween(log, conversationId, from, to), fail)
     },
-    compact: async (conversationId, given) => await compactNow(conversationId, optionsGiven(given).force === true),
-    undo: async (conversationId, given) => await undo(conversationId, optionsGiven(given).cycle),
+    compact: async (conversationId, given) => await compactNow(conversationId, optionsGiven('compact', given, COMPACT).force === true),
+    undo: async (conversationId, given) => await undo(conversationId, optionsGiven('undo', given, UNDO).cycle),
     async settled(conversationId) {
       open()
       await worker.settled(conversationId)
     },
     async search(query, options) {
       open()
-      const { conversationId, scope, waitFor, timeout, ...given } = optionsGiven(options)
+      const { conversationId, scope, waitFor, timeout, ...given } = optionsGiven('search', options, SEARCH)
       if (conversationId !== undefined && scope !== undefined) throw bad('scope', 'goes without a conversation: a search stays in one of the two')
       const wait = { ...(waitFor === undefined ? {} : { waitFor }), ...(timeout === undefined ? {} : { timeout }) }
       return await find(query, { within: conversationId === undefined ? { scope: scope ?? null } : { conversationId }, ...given }, wait)
     },
     async *log(conversationId, options) {
-      const given = optionsGiven(options)
+      const given = optionsGiven('log', options, LOG)
       await isThere(conversationId)
       for await (const stored of log.store.readStream(conversationStream(conversationId), given)) yield await decode(stored)
     },
     async list(options) {
       open()
-      const { waitFor, timeout, ...given } = optionsGiven(options)
+      const { waitFor, timeout, ...given } = optionsGiven('list', options, LIST)
       await caughtUp({ ...(waitFor === undefined ? {} : { waitFor }), ...(timeout === undefined ? {} : { timeout }) })
       const found: ConversationSummary[] = []
       for (;;) {
@@ -446,7 +466,7 @@ export function createLedger(parts: LedgerParts): Ledger {
     },
     async verify(conversationId, options) {
       open()
-      const given = optionsGiven(options)
+      const given = optionsGiven('verify', options, VERIFY)
       // A conversation of which a manifest says that it was is proved to be gone.
       const wasThere = conversationId !== undefined && given.against !== undefined && (await isNamed(given.against, conversationId))
       if (conversationId !== undefined && !wasThere) await isThere(conversationId)
@@ -454,14 +474,14 @@ export function createLedger(parts: LedgerParts): Ledger {
     },
     async explain(conversationId, options) {
       open()
-      const given = optionsGiven(options)
+      const given = optionsGiven('explain', options, EXPLAIN)
       if (given.batchId !== undefined && given.line !== undefined) throw bad('line', 'goes without a batchId: explain one of the two')
       if (given.line?.trim() === '') throw bad('line', 'is empty')
       return valueOf(await explain(await existing(conversationId), given), fail)
     },
     async stats(conversationId, options) {
       open()
-      const { prices, onConversation } = optionsGiven(options)
+      const { prices, onConversation } = optionsGiven('stats', options, STATS)
       const conversationIds = conversationId === undefined ? conversationsOfLog(log) : one(conversationId)
       return await stats(log, { conversationIds, prices: prices === undefined ? parts.prices : pricesOf(prices), onConversation })
     },
@@ -478,7 +498,7 @@ export function createLedger(parts: LedgerParts): Ledger {
       },
       async rebuild(names, given) {
         open()
-        hooksGiven(optionsGiven(given))
+        hooksGiven(optionsGiven('projections.rebuild', given, REBUILD))
         await runner.rebuild(namedOrAll('names', names, 'names', 'read models'), given)
       },
       async catchUp() {
@@ -488,9 +508,13 @@ export function createLedger(parts: LedgerParts): Ledger {
     },
     async whatIf(conversationIds, options) {
       open()
-      const { policies, ...given } = optionsGiven(options)
+      const { policies, ...given } = optionsGiven('whatIf', options, WHAT_IF)
       if (!Array.isArray(policies) || policies.length === 0) throw bad('policies', 'are missing: name at least one')
-      const tried = policies.map(({ name, settings }) => ({ name, settings: settingsOf(settings) ?? {} }))
+      const tried = policies.map((each, at) => {
+        const wrong = unknownName(each, ['name', 'settings'], 'field of a policy to try')
+        if (wrong !== undefined) throw bad(`policies[${String(at)}].${wrong.field}`, wrong.detail)
+        return { name: each.name, settings: settingsOf(each.settings) ?? {} }
+      })
       const asked = conversationsGiven('conversationIds', conversationIds)
       const ids = asked === 'all' ? await allConversations() : asked
       if (ids.length === 0) throw bad('conversationIds', 'are missing: there is no conversation')

@@ -20,6 +20,7 @@ import { parsePrices, type Price, type TokenUsage } from '../domain/prices.js'
 import type { Conversations } from '../application/handle-command.js'
 import type { SpendingBound } from '../ports/spending.js'
 import type { Sql } from '../ports/sql.js'
+import { optionsGiven, type Names } from './options.js'
 import { LedgerError, problem, valueOf } from './problem.js'
 
 export type { ReplayedConversation } from '../application/replay.js'
@@ -165,17 +166,16 @@ export function textGiven(field: string, given: unknown): string {
   return given
 }
 
-/** The options of a call; in JavaScript they may be missing, or something else. */
-export function optionsGiven<T extends object>(given: T | undefined): Partial<T> {
-  if (given !== undefined && (typeof given !== 'object' || given === null)) throw bad('options', 'must be an object')
-  return given ?? {}
-}
-
 /** A signal and a function that somebody gave with a call: what is neither would be called in the middle of the work. */
 export function hooksGiven({ signal, onProgress }: { readonly signal?: unknown; readonly onProgress?: unknown }): void {
   if (signal !== undefined && !(typeof signal === 'object' && signal !== null && 'aborted' in signal)) throw bad('signal', 'must be an AbortSignal')
   if (onProgress !== undefined && typeof onProgress !== 'function') throw bad('onProgress', 'must be a function')
 }
+
+const BOUND: Names<EditionBound> = { maxTokens: true, maxCost: true }
+const ESTIMATE: Names<EditionRequest & Pick<ReplayOptions, 'signal'>> = { conversations: true, policy: true, price: true, signal: true }
+const REPLAY: Names<ReplayOptions> = { ...ESTIMATE, ...BOUND, concurrency: true, onProgress: true }
+const ADOPT: Names<AdoptOptions> = { ...BOUND, policy: true, price: true }
 
 const priceGiven = (price: Price | undefined): Price | undefined =>
   price === undefined ? undefined : valueOf(parsePrices({ price }), ({ field, detail }) => bad(field, detail))['price']
@@ -277,14 +277,14 @@ export function createEditions(parts: EditionsParts): { readonly editions: Editi
     editions: {
       async estimate(given) {
         open()
-        const { conversations: asked, policy, signal, ...rest } = optionsGiven(given)
+        const { conversations: asked, policy, signal, ...rest } = optionsGiven('editions.estimate', given, ESTIMATE)
         hooksGiven({ signal })
         const price = priceGiven(rest.price)
         return await estimateReplay(parts, { conversationIds: await idsOf(asked), settings: settingsOf(policy), price, signal })
       },
       async replay(given) {
         open()
-        const { conversations: asked, policy, concurrency, signal, onProgress, ...rest } = optionsGiven(given)
+        const { conversations: asked, policy, concurrency, signal, onProgress, ...rest } = optionsGiven('editions.replay', given, REPLAY)
         hooksGiven({ signal, onProgress })
         const price = priceGiven(rest.price)
         const bound = boundOf(rest, price)
@@ -294,7 +294,7 @@ export function createEditions(parts: EditionsParts): { readonly editions: Editi
       list: () => list(),
       show,
       async adopt(conversationId, given, options) {
-        const { policy, ...rest } = optionsGiven(options)
+        const { policy, ...rest } = optionsGiven('editions.adopt', options, ADOPT)
         const bound = boundOf(rest, priceGiven(rest.price))
         await known(conversationId)
         const editionId = await idNamed(given, conversationId)

@@ -1,6 +1,7 @@
 /** The strategies, and the one way to make a summarizer from a configuration. */
 import { either as E } from 'fp-ts'
 import { z } from 'zod'
+import { notKnown } from '../domain/known-names.js'
 import type { LanguageModel } from '../ports/language-model.js'
 import type { Summarizer } from '../ports/summarizer.js'
 import { createExtractiveSummarizer } from './extractive.js'
@@ -47,13 +48,20 @@ export type OpenAiSummarizerConfig = Extract<SummarizerConfig, { kind: 'openai' 
 
 export type BadSummarizerConfig = { readonly kind: 'BadSummarizerConfig'; readonly field: string; readonly detail: string }
 
+const kindOf = (input: unknown): unknown => (typeof input === 'object' && input !== null && 'kind' in input ? input.kind : undefined)
+
 /** Parses a configuration that came from outside, naming the field that is wrong. */
 export function parseSummarizerConfig(input: unknown): E.Either<BadSummarizerConfig, SummarizerConfig> {
   const parsed = summarizerConfigSchema.safeParse(input)
   if (parsed.success) return E.right(parsed.data)
   const issue = parsed.error.issues[0]
-  const field = issue?.code === 'unrecognized_keys' ? issue.keys.join(', ') : issue?.path.join('.') || 'summarizer'
-  return E.left({ kind: 'BadSummarizerConfig', field, detail: issue?.code === 'unrecognized_keys' ? 'is no setting' : (issue?.message ?? 'is wrong') })
+  if (issue?.code === 'unrecognized_keys') {
+    const [unknown = ''] = issue.keys
+    const known = issue.path[0] === 'prompt' ? Object.keys(promptSchema.shape) : summarizerConfigSchema.options.flatMap(({ shape }) => (shape.kind.value === kindOf(input) ? Object.keys(shape) : []))
+    const what = issue.path[0] === 'prompt' ? 'field of a prompt' : `setting of a summarizer of kind ${String(kindOf(input))}`
+    return E.left({ kind: 'BadSummarizerConfig', field: [...issue.path, unknown].join('.'), detail: notKnown(unknown, known, what) })
+  }
+  return E.left({ kind: 'BadSummarizerConfig', field: issue?.path.join('.') || 'summarizer', detail: issue?.message ?? 'is wrong' })
 }
 
 /**

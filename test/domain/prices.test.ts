@@ -23,7 +23,7 @@ describe('a price table', () => {
     [{ m: { promptPerMillion: 1, completionPerMillion: -1, currency: 'USD' } }, 'm.completionPerMillion', 'must be 0 or more'],
     [{ m: { promptPerMillion: 1, completionPerMillion: 1 } }, 'm.currency', 'is missing'],
     [{ m: { promptPerMillion: 1, completionPerMillion: 1, currency: 'dollar' } }, 'm.currency', 'must be a currency code of three capital letters, such as USD'],
-    [{ m: { promptPerMillion: 1, completionPerMillion: 1, currency: 'USD', perCall: 1 } }, 'm.perCall', 'is no field of a price; there are promptPerMillion, completionPerMillion and currency'],
+    [{ m: { promptPerMillion: 1, completionPerMillion: 1, currency: 'USD', perCall: 1 } }, 'm.perCall', 'is no field of a price; there are promptPerMillion, completionPerMillion, currency'],
   ])('%j: names the field %s', (input, field, detail) => {
     expect(parsePrices(input)).toEqual(E.left({ kind: 'BadPrices', field, detail }))
   })

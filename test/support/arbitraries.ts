@@ -24,7 +24,7 @@ const parts: fc.Arbitrary<NonNullable<MessageInput['content']>> = fc.array(
   fc.oneof(
     texts.map((text) => ({ type: 'text', text })),
     fc.constant({ type: 'image_url', image_url: { url: 'https://example.org/harbour.png', detail: 'low' } }),
-    fc.record({ type: fc.constantFrom('reasoning', 'input_file', 'thinking'), signature: fc.base64String({ maxLength: 40 }), nested: fc.jsonValue({ maxDepth: 2 }) }),
+    fc.record({ type: fc.constantFrom('reasoning', 'document', 'thinking'), signature: fc.base64String({ maxLength: 40 }), nested: fc.jsonValue({ maxDepth: 2 }) }),
   ),
   { maxLength: 3 },
 )

@@ -5,6 +5,7 @@
 import { createReadStream } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { basename, extname } from 'node:path'
+import { foreignMessage } from '../../domain/foreign-messages.js'
 import { InputError } from './errors.js'
 
 /** What a file turned out to hold. */
@@ -92,7 +93,10 @@ async function* jsonLines(chunks: AsyncIterable<Buffer>, name: string, fileName:
       }
     } else if (isHeader(value)) throw bad(where, 'a second conversation begins: one file holds one')
     if (Array.isArray(value)) throw bad(where, 'is an array: a line holds one message, and a chat array goes in a .json file')
-    if (isObject(value) && !('role' in value)) throw bad(where, 'role is missing: neither a message nor the header of a conversation')
+    if (isObject(value) && !('role' in value)) {
+      const foreign = foreignMessage(value)
+      throw bad(where, foreign === undefined ? 'role is missing: neither a message nor the header of a conversation' : `${foreign.field} ${foreign.detail}`)
+    }
     yield { kind: 'message', value, where, bytes: line.bytes + skipped }
     skipped = 0
   }

@@ -1,0 +1,17 @@
+/** The options of a call, as somebody gave them: in JavaScript they may be missing, misspelt, or something else altogether. */
+import { unknownName } from '../domain/known-names.js'
+import { problem } from './problem.js'
+
+type KeyOf<T> = T extends unknown ? keyof T : never
+/** Every option of a call by its name, so that the compiler asks for one that was added. */
+export type Names<T> = Readonly<Record<KeyOf<T>, true>>
+
+const bad = (field: string, detail: string): Error => problem({ kind: 'BadInput', field, detail })
+
+/** The options of a call. One that there is not is an error that names the one which may have been meant, since nothing would come of it. */
+export function optionsGiven<T extends object>(call: string, given: T | undefined, names: Names<T>): Partial<T> {
+  if (given !== undefined && (typeof given !== 'object' || given === null || Array.isArray(given))) throw bad('options', 'must be an object')
+  const wrong = given === undefined ? undefined : unknownName(given, Object.keys(names), `option of ${call}`)
+  if (wrong !== undefined) throw bad(wrong.field, wrong.detail)
+  return given ?? {}
+}
