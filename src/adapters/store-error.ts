@@ -10,6 +10,8 @@ export type StoreErrorKind =
   | 'StoreRefused'
   /** Another process has the folder open. */
   | 'FolderLocked'
+  /** Another process took the folder over from this one, which stood still for too long. */
+  | 'FolderTaken'
   /** The path is no folder, or it may not be written. */
   | 'FolderUnusable'
   /** The folder holds something else; nothing in it was touched. */

@@ -80,12 +80,16 @@ export interface LedgerOptions {
   readonly clock?: Clock
   /** Hears of what nobody waits for: a compaction that failed behind an append, a read model that stopped. */
   readonly onProblem?: (problem: unknown) => void
+  /** Hears, in a sentence for people, what opening a folder waits for: that the ledger is made, or that another machine's lock turns out to be nobody's. */
+  readonly onOpening?: (sentence: string) => void
 }
 
 const OPEN: Names<LedgerOptions> = {
-  store: true, database: true, summarizer: true, policy: true, estimator: true, persona: true, embedding: true, workers: true, prices: true, ahead: true, actor: true, clock: true, onProblem: true,
+  store: true, database: true, summarizer: true, policy: true, estimator: true, persona: true, embedding: true, workers: true, prices: true, ahead: true, actor: true, clock: true, onProblem: true, onOpening: true,
 }
 const EMBEDDING: Names<EmbeddingConfig> = { model: true, baseUrl: true, apiKey: true }
+
+type OnOpening = NonNullable<LedgerOptions['onOpening']>
 
 const bad = (field: string, detail: string): Error => problem({ kind: 'BadInput', field, detail })
 
@@ -104,12 +108,12 @@ const isKurrentDb = (address: string): boolean => /^(?:esdb|kurrentdb|kdb)(?:\+d
 const schemeOf = (address: string): string | undefined => /^([a-z][a-z0-9+.-]*):\/\//iu.exec(address)?.[1]
 
 /** Opens a database and brings its tables up to date: a server by its address, a folder by its path. */
-async function openDatabase(address: string, field: 'store' | 'database'): Promise<Database> {
+async function openDatabase(address: string, field: 'store' | 'database', onOpening?: OnOpening): Promise<Database> {
   const kinds = field === 'store' ? 'a folder, postgres://… or esdb://…' : 'a folder, or postgres://…'
   if (address.trim() === '') throw bad(field, `is empty: give ${kinds}`)
   const scheme = schemeOf(address)
   if (scheme !== undefined && !isPostgres(address)) throw bad(field, `"${scheme}" is no kind of ${field}: give ${kinds}`)
-  const db = address === 'memory' ? await openMemory() : isPostgres(address) ? await openPostgres(address) : await openFolder(address)
+  const db = address === 'memory' ? await openMemory() : isPostgres(address) ? await openPostgres(address) : await openFolder(address, onOpening === undefined ? {} : { onWait: onOpening })
   try {
     await migrateLog(db)
     return db
@@ -145,22 +149,22 @@ interface Stores {
   readonly close: () => Promise<void>
 }
 
-async function openStores(store: string, database: string | undefined): Promise<Stores> {
-  if (isKurrentDb(store)) return await openKurrentDb(store, database)
+async function openStores(store: string, database: string | undefined, onOpening?: OnOpening): Promise<Stores> {
+  if (isKurrentDb(store)) return await openKurrentDb(store, database, onOpening)
   if (database !== undefined) throw bad('database', 'is for a log in KurrentDB: this one keeps its read models beside it')
-  const db = await openDatabase(store, 'store')
+  const db = await openDatabase(store, 'store', onOpening)
   const isShared = isPostgres(store)
   const log = { store: createPostgresEventStore(db), bodies: createPostgresBodyStore(db) }
   return { log, name: db.name, db, projections: projectionsFor(log.store), isLogShared: isShared, isDatabaseShared: isShared, close: () => db.close() }
 }
 
-async function openKurrentDb(store: string, database: string | undefined): Promise<Stores> {
+async function openKurrentDb(store: string, database: string | undefined, onOpening?: OnOpening): Promise<Stores> {
   if (database === undefined) throw bad('database', 'is missing: a log in KurrentDB keeps its read models, large bodies and claims in a Postgres, which --database or CONTEXT_LEDGER_DATABASE names')
   // Loaded where it is wanted: the client takes longer to load than a command on another store takes in all.
   const [{ openKurrentDbEventStore }, { parseAddress }] = await Promise.all([import('../adapters/kurrentdb/event-store.js'), import('../adapters/kurrentdb/connection.js')])
   // A wrong address is told before a database is opened for it.
   parseAddress(store)
-  const db = await openDatabase(database, 'database')
+  const db = await openDatabase(database, 'database', onOpening)
   const bodies = createPostgresBodyStore(db)
   try {
     const log = await openKurrentDbEventStore(store, { bodies, eventIds: createEventIdIndex(db), laterTypes })
@@ -189,13 +193,14 @@ const WORKERS: ReadonlySet<unknown> = new Set<LedgerOptions['workers']>(['inside
 
 /** The options of a ledger, checked, and what is made of them without opening anything; throws where one is wrong. */
 function checkedOptions(options: LedgerOptions) {
-  const { store, database, clock = systemClock, actor = 'library', onProblem = () => undefined, persona = '', workers = 'inside', ahead = true, embedding, ...given } = optionsGiven('openLedger', options, OPEN)
+  const { store, database, clock = systemClock, actor = 'library', onProblem = () => undefined, onOpening = () => undefined, persona = '', workers = 'inside', ahead = true, embedding, ...given } = optionsGiven('openLedger', options, OPEN)
   const wrong = embedding === undefined ? undefined : unknownName(embedding, Object.keys(EMBEDDING), 'setting of an embedding model')
   if (wrong !== undefined) throw bad(`embedding.${wrong.field}`, wrong.detail)
   if (!WORKERS.has(workers)) throw bad('workers', 'must be inside or elsewhere')
   if (typeof onProblem !== 'function') throw bad('onProblem', 'must be a function')
+  if (typeof onOpening !== 'function') throw bad('onOpening', 'must be a function')
   return {
-    store: textGiven('store', store), database, clock, actor, onProblem, persona, workers, ahead,
+    store: textGiven('store', store), database, clock, actor, onProblem, onOpening, persona, workers, ahead,
     policy: settingsOf(given.policy),
     estimator: estimatorOf(given.estimator),
     prices: pricesOf(given.prices),
@@ -209,7 +214,7 @@ function checkedOptions(options: LedgerOptions) {
 export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   const { store, database, ...given } = checkedOptions(options)
   const { clock, workers, embedding } = given
-  const stores = await openStores(store, database)
+  const stores = await openStores(store, database, given.onOpening)
   try {
     if (workers === 'elsewhere' && !stores.isDatabaseShared) throw bad('workers', 'cannot be elsewhere: a folder belongs to the one process that has it open')
     if (embedding !== undefined) await createVectorTable(stores.db)

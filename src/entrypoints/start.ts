@@ -78,7 +78,6 @@ function nextCommands(hit: SearchHit | undefined): string[] {
 
 async function play(): Promise<void> {
   await heading(`1. Import ${SAMPLE}: a day of a coding agent, one message at a time, for a model of ${count(Number(POLICY['model-max-tokens']))} tokens`)
-  note(`opening the ledger in ${DEFAULT_STORE} (the first time it takes a few seconds)`)
   await runImport(flags, { files: [SAMPLE], conversation: undefined, scope: undefined, json: false })
   await withLedger({ store: DEFAULT_STORE }, {}, async ({ ledger }) => {
     const context = await ledger.context(CONVERSATION)

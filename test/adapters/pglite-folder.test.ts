@@ -38,11 +38,18 @@ async function abandoned(folder: string): Promise<string> {
 }
 
 /** Changes what the newest lock says. */
-async function editLock(folder: string, change: Readonly<Record<string, unknown>>): Promise<void> {
-  const file = join(folder, 'lock', '1')
+async function editLock(folder: string, change: Readonly<Record<string, unknown>>, number = 1): Promise<void> {
+  const file = join(folder, 'lock', String(number))
   const record: unknown = JSON.parse(await readFile(file, 'utf8'))
   await writeFile(file, JSON.stringify(Object.assign({}, record, change)))
 }
+
+/** As another machine's lock looks, whose process cannot be asked. */
+const FOREIGN = { host: 'another-host', bootId: 'another run', pidNamespace: 'pid:[1]' }
+/** Owners beat twenty times in the time for which who wants their folder has to find them quiet. */
+const BEAT_MS = 100
+const QUIET_MS = 2_000
+const IN_TEST = ['--beat', String(BEAT_MS), '--quiet', String(QUIET_MS)]
 
 describe('killed while it appends', () => {
   test('every acknowledged event is there after each of 8 kills, and at most one more', async () => {
@@ -164,24 +171,114 @@ describe('one process at a time', () => {
     await lock.release()
   })
 
-  test('a lock from before the machine was started anew is free', async () => {
+  test('of many that race for a lock of another machine exactly one wins, round after round', async () => {
+    const racers = Array.from({ length: 4 }, () => start('hold-folder', ['--quiet', '300']))
+    await Promise.all(racers.map((racer) => racer.said(1)))
+    for (let round = 0; round < 10; round++) {
+      const folder = join(home, `round ${String(round)}`)
+      await (await lockFolder(folder)).release()
+      await rm(join(folder, 'lock', '1.free'))
+      await editLock(folder, FOREIGN)
+      for (const racer of racers) racer.say(folder)
+      await Promise.all(racers.map((racer) => racer.said(round + 2)))
+      const answers = racers.map((racer) => racer.lines[round + 1] ?? '')
+      expect(answers.filter((answer) => answer === 'locked')).toHaveLength(1)
+      expect(answers.filter((answer) => answer.includes('is open in process'))).toHaveLength(3)
+      expect((await readdir(join(folder, 'lock'))).filter((name) => !name.startsWith('1'))).toEqual(['2'])
+    }
+  }, 60_000)
+})
+
+describe('an owner that cannot be asked whether it lives', () => {
+  test.each([
+    ['under another host name, in another container', { host: 'another-host', pidNamespace: 'pid:[1]' }],
+    ['before the machine was started anew', { bootId: 'another run' }],
+    ['on another machine', FOREIGN],
+  ])('is succeeded when it is quiet, and who waits is told for what: %s', async (_where, change) => {
     const folder = await abandoned(join(home, 'ledger'))
-    await editLock(folder, { pid: process.pid, startTicks: undefined, bootId: 'another run' })
-    const lock = await lockFolder(folder)
-    expect(await readdir(join(folder, 'lock'))).toEqual(['1', '2'])
+    await editLock(folder, change)
+    const said: string[] = []
+    const lock = await lockFolder(folder, { quietMs: 300, onWait: (sentence) => said.push(sentence) })
+    expect(said).toEqual([expect.stringMatching(/was last opened by process \d+ on .*hold-folder.*cannot be asked from here: waiting up to 1 s to see whether it still has it open/)])
+    expect([lock.number, lock.isDoubtful]).toEqual([2, true])
     await lock.release()
   })
 
-  test.each([{ host: 'another-host' }, { pidNamespace: 'pid:[1]' }])('a lock of another machine or container is never taken silently: %j', async (change) => {
+  test('has the same machine under a new name for a neighbour, and is then asked: dead is dead at once', async () => {
     const folder = await abandoned(join(home, 'ledger'))
-    await editLock(folder, change)
-    await expect(lockFolder(folder)).rejects.toMatchObject({ kind: 'FolderLocked', message: expect.stringMatching(/cannot be seen from here; if it has ended, delete .*lock\/1$/) })
+    await editLock(folder, { host: 'the name of yesterday' })
+    const lock = await lockFolder(folder, { quietMs: 3_600_000 })
+    expect(lock.isDoubtful).toBe(false)
+    await lock.release()
   })
 
-  test('a lock that nobody can read is not taken', async () => {
+  test('keeps its folder while its heart beats, and is named', async () => {
+    const folder = join(home, 'ledger')
+    const holder = start('hold-folder', IN_TEST)
+    holder.say(folder)
+    expect(await holder.said(2)).toEqual(['ready', 'locked'])
+    await editLock(folder, FOREIGN)
+    await expect(lockFolder(folder, { quietMs: 3_600_000 })).rejects.toMatchObject({ kind: 'FolderLocked', message: expect.stringMatching(/is open in process \d+ on another-host/) })
+  })
+
+  test('is awaited no longer than until it gives the folder back', async () => {
+    const folder = join(home, 'ledger')
+    const lock = await lockFolder(folder, { beatMs: 3_600_000 })
+    await editLock(folder, FOREIGN)
+    const next = lockFolder(folder, { quietMs: 3_600_000, onWait: () => void lock.release() })
+    const taken = await next
+    expect([taken.number, taken.isDoubtful]).toEqual([2, false])
+    await taken.release()
+  }, 200_000)
+
+  test('a lock that nobody can read is taken when it is quiet', async () => {
     await mkdir(join(home, 'lock'))
-    await writeFile(join(home, 'lock', '3'), '{"pid":')
-    await expect(lockFolder(home)).rejects.toMatchObject({ kind: 'FolderLocked', message: expect.stringContaining(join('lock', '3')) })
+    await writeFile(join(home, 'lock', '3'), '')
+    const lock = await lockFolder(home, { quietMs: 300 })
+    expect([lock.number, lock.isDoubtful]).toEqual([4, true])
+    await lock.release()
+  })
+
+  test('stopped in the middle of its appends, succeeded, and woken again, it acknowledges nothing more and touches nothing that its successor has', async () => {
+    const folder = join(home, 'ledger')
+    let there = 0
+    for (let round = 0; round < 3; round++) {
+      const old = start('append-until-killed', [folder, String(there), ...IN_TEST])
+      await old.said(1 + Math.floor(Math.random() * 50))
+      const newest = Math.max(...(await readdir(join(folder, 'lock'))).filter((name) => /^\d+$/.test(name)).map(Number))
+      process.kill(old.pid, 'SIGSTOP')
+      await editLock(folder, FOREIGN, newest)
+      const db = await openFolder(folder, { beatMs: BEAT_MS, quietMs: QUIET_MS })
+      const store = createPostgresEventStore(db)
+      const found = (await collect(store.readAll())).length
+      process.kill(old.pid, 'SIGCONT')
+      await old.ended()
+      const acknowledged = there + old.lines.filter((line) => /^\d+$/.test(line)).length
+      expect(old.lines.at(-1)).toMatch(/^refused: another process took .*ledger over while this one stood still/)
+      expect([found >= acknowledged, found <= acknowledged + 1]).toEqual([true, true])
+      await appended(store, 'conversation-a', [eventNamed(String(found))], BigInt(found - 1))
+      there = found + 1
+      expect((await collect(store.readAll())).map((event) => event.id)).toEqual(Array.from({ length: there }, (_, number) => eventNamed(String(number)).id))
+      await db.close()
+      expect((await readdir(folder)).filter((name) => name.startsWith('pgdata'))).toEqual([`pgdata-${String(newest + 1)}`])
+    }
+  }, 120_000)
+
+  test('its successor, killed before it had a copy of its own, leaves the doubt to the next', async () => {
+    const folder = join(home, 'ledger')
+    const first = start('append-until-killed', [folder, '0', ...IN_TEST])
+    await first.said(1)
+    await first.kill()
+    await editLock(folder, FOREIGN)
+    const second = start('hold-folder', ['--quiet', '300'])
+    second.say(folder)
+    expect(await second.said(2)).toEqual(['ready', 'locked'])
+    await second.kill()
+    const db = await openFolder(folder, { quietMs: 3_600_000 })
+    expect((await createPostgresEventStore(db).head()) + 1n).toBeGreaterThanOrEqual(BigInt(first.lines.length))
+    expect((await readdir(folder)).filter((name) => name.startsWith('pgdata'))).toEqual(['pgdata-3'])
+    expect((await readdir(join(folder, 'lock'))).filter((name) => name.includes('doubt'))).toEqual([])
+    await db.close()
   })
 })
 

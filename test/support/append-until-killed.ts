@@ -1,17 +1,26 @@
-/** Opens the folder that it is given and appends until somebody kills it, saying each event's number once the store has acknowledged it. */
+/**
+ * Opens the folder that it is given and appends until somebody kills it, saying each event's number once the store has acknowledged it. Where an
+ * append fails it says that, and ends.
+ */
 import { writeSync } from 'node:fs'
 import { openFolder } from '../../src/adapters/pglite/sql.js'
 import { createPostgresEventStore } from '../../src/adapters/postgres/event-store.js'
 import { migrateLog } from '../../src/adapters/postgres/schema.js'
-import { appended, eventNamed } from './events.js'
+import { eventNamed } from './events.js'
+import { lockOptionsOf } from './lock-options.js'
 
 async function run(): Promise<void> {
   const [folder = '', from = '0'] = process.argv.slice(2)
-  const db = await openFolder(folder)
+  const db = await openFolder(folder, lockOptionsOf(process.argv))
   await migrateLog(db)
   const store = createPostgresEventStore(db)
   for (let number = Number(from); ; number++) {
-    await appended(store, 'conversation-a', [eventNamed(String(number), 'x'.repeat(number % 50 === 0 ? 100_000 : 300))])
+    const result = await store.append('conversation-a', 'any', [eventNamed(String(number), 'x'.repeat(number % 50 === 0 ? 100_000 : 300))])()
+    if (result._tag === 'Left') {
+      writeSync(1, `refused: ${'detail' in result.left ? result.left.detail : result.left.kind}\n`)
+      await db.close().catch(() => undefined)
+      return
+    }
     writeSync(1, `${String(number)}\n`)
   }
 }

@@ -12,6 +12,8 @@ export interface Child {
   say(line: string): void
   /** Resolves once it has said so many lines; rejects, with what it said of an error, where it ends before that. */
   said(count: number): Promise<readonly string[]>
+  /** Resolves when it has ended by itself. */
+  ended(): Promise<void>
   /** Kills it as `kill -9` does, and resolves when it is gone. */
   kill(): Promise<void>
 }
@@ -48,6 +50,7 @@ export function startChild(script: string, words: readonly string[] = [], option
       }
       return lines
     },
+    ended: () => closed,
     async kill() {
       child.kill('SIGKILL')
       await closed

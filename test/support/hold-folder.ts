@@ -2,12 +2,14 @@
 import { writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { lockFolder } from '../../src/adapters/pglite/folder-lock.js'
+import { lockOptionsOf } from './lock-options.js'
 
 async function run(): Promise<void> {
+  const options = lockOptionsOf(process.argv)
   writeSync(1, 'ready\n')
   for await (const folder of createInterface({ input: process.stdin })) {
     try {
-      await lockFolder(folder)
+      await lockFolder(folder, options)
       writeSync(1, 'locked\n')
     } catch (error) {
       writeSync(1, `${error instanceof Error ? error.message : String(error)}\n`)

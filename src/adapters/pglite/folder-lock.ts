@@ -3,27 +3,56 @@
  *
  * Below `lock/` lie files named by numbers, each says who took the folder with it, and the highest counts. `<number>.free` beside it says that it was
  * given back (an empty file, because a full disk still takes one). Who wants the folder creates the next number, which the file system lets
- * exactly one process do. Only a process that is dead loses its lock, never one that is merely old or slow: time plays no part, where libraries
- * that go by a file's age would take the folder from a process that was suspended.
+ * exactly one process do.
+ *
+ * Whether an owner that did not give it back is dead can be asked where it ran beside us: same run of the machine, same process ids. Such a process
+ * loses its lock when it is dead, and never because it is old, slow or suspended. Of any other owner (another machine or container, or the machine
+ * before it was started anew) only its heartbeat tells: it touches its file every few seconds, from a thread, because the engine blocks the process for
+ * a whole query. Who wants the folder watches the file by a clock of its own, and succeeds an owner that was quiet all the while.
+ * That owner may be suspended and come back, so its successor leaves `<number>.doubt` and works on a copy of the data that the old one does not know
+ * (`sql.ts`); the old one looks for a successor behind each statement, before it says that anything was written.
  */
 import { randomUUID } from 'node:crypto'
-import { link, mkdir, readdir, readFile, readlink, rm, stat, writeFile } from 'node:fs/promises'
+import { existsSync, utimesSync } from 'node:fs'
+import { link, mkdir, open, readdir, readFile, readlink, rm, stat, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { basename, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { Worker } from 'node:worker_threads'
 import { z } from 'zod'
 import { codeOf, sentenceOf, StoreError } from '../store-error.js'
 
 export interface FolderLock {
+  /** Counts up with each owner of the folder. */
+  readonly number: number
+  /** True where somebody who had the folder before may come back and write into the files that it has open. */
+  readonly isDoubtful: boolean
+  /** Says that nobody before us can reach the data any more. */
+  settle(): Promise<void>
+  /** Throws where another process has taken the folder meanwhile, because this one stood still or could not write. */
+  check(): void
   /** Lets others have the folder. Twice is once. */
   release(): Promise<void>
+}
+
+export interface LockOptions {
+  /** How often an owner touches its file. Default 2 s. */
+  readonly beatMs?: number
+  /** How long an owner that cannot be asked has to be quiet before it is succeeded. Default 10 s. */
+  readonly quietMs?: number
+  /** Hears what is waited for, in one sentence. */
+  readonly onWait?: (sentence: string) => void
 }
 
 /** The one name that the lock uses in a folder. */
 export const LOCK_NAME = 'lock'
 
+const BEAT_MS = 2_000
+const QUIET_MS = 10_000
+
 /** Takes the folder for this process, making it where it is missing; throws a `StoreError` that says who has it or what is wrong with it. */
-export async function lockFolder(folder: string): Promise<FolderLock> {
+export async function lockFolder(folder: string, options: LockOptions = {}): Promise<FolderLock> {
+  const { beatMs = BEAT_MS, quietMs = QUIET_MS } = options
   const locks = join(folder, LOCK_NAME)
   await makeFolder(folder)
   const mine = await ownRecord()
@@ -31,7 +60,12 @@ export async function lockFolder(folder: string): Promise<FolderLock> {
     await mkdir(locks, { recursive: true })
     for (;;) {
       const highest = await highestLock(locks)
-      if (highest > 0 && !(await isFree(locks, highest))) await refuseWhereHeld(folder, join(locks, String(highest)))
+      if (highest > 0 && !(await isFree(locks, highest))) {
+        const owner = await ownerOf(folder, locks, highest, { ...options, quietMs })
+        if (owner === 'gone') continue
+        // Before the lock itself, so that a process that is killed between the two leaves the doubt behind.
+        if (owner === 'quiet') await writeFile(doubtOf(locks, highest), '')
+      }
       const number = highest + 1
       if (!(await createLock(locks, number, mine))) continue
       // A number is swept away only when several higher ones are there. A process that stood still so long, between looking and creating,
@@ -41,7 +75,7 @@ export async function lockFolder(folder: string): Promise<FolderLock> {
         continue
       }
       await sweep(locks, number)
-      return { release: () => release(locks, number) }
+      return await held(folder, locks, number, { beatMs, quietMs })
     }
   } catch (error) {
     throw error instanceof StoreError ? error : unusable(folder, error)
@@ -58,6 +92,7 @@ export function unusable(folder: string, error: unknown): StoreError {
 }
 
 const LOCK_FILE = /^(\d{1,15})(?:\.free)?$/
+const DOUBT_FILE = /^(\d{1,15})\.doubt$/
 const DRAFT = 'draft-'
 /** So many locks stay behind the highest. */
 const KEPT = 4
@@ -122,8 +157,8 @@ async function createLock(locks: string, number: number, record: Record): Promis
   }
 }
 
-/** The record in a lock's file; `'gone'` where a later lock has replaced it. */
-async function readRecord(file: string): Promise<Record | 'gone'> {
+/** The record in a lock's file; `'gone'` where a later lock has replaced it, `undefined` where it is none (a power cut leaves files empty). */
+async function readRecord(file: string): Promise<Record | 'gone' | undefined> {
   for (let attempt = 0; attempt < 10; attempt++) {
     const text = await readFile(file, 'utf8').catch((error: unknown) => {
       if (codeOf(error) === 'ENOENT') return undefined
@@ -135,7 +170,7 @@ async function readRecord(file: string): Promise<Record | 'gone'> {
     // Being written at this moment, on a file system without hard links.
     await delay(50)
   }
-  throw new StoreError('FolderLocked', `${file} does not say who has the folder open; if no process has, delete that file`)
+  return undefined
 }
 
 function parseRecord(text: string): Record | undefined {
@@ -146,35 +181,64 @@ function parseRecord(text: string): Record | undefined {
   }
 }
 
-async function refuseWhereHeld(folder: string, file: string): Promise<void> {
+const nameOf = (owner: Record): string => `process ${String(owner.pid)} on ${owner.host} (${owner.command}), running since ${owner.startedAt}`
+
+/** How the owner of a lock ended: it is dead, it was quiet for long enough, or its lock is gone. Throws where it has the folder open. */
+async function ownerOf(folder: string, locks: string, number: number, { quietMs, onWait }: LockOptions & { readonly quietMs: number }): Promise<'dead' | 'quiet' | 'gone'> {
+  const file = join(locks, String(number))
   const owner = await readRecord(file)
-  const where = owner === 'gone' ? 'nowhere' : await whereIs(owner)
-  if (owner === 'gone' || where === 'nowhere') return
-  const who = `process ${String(owner.pid)} on ${owner.host} (${owner.command}), running since ${owner.startedAt}`
-  throw new StoreError(
-    'FolderLocked',
-    where === 'here'
-      ? `${folder} is open in ${owner.pid === process.pid ? 'this very process' : who}; one process at a time has a folder open`
-      : `${folder} was opened by ${who}, which cannot be seen from here; if it has ended, delete ${file}`,
-  )
+  if (owner === 'gone') return 'gone'
+  const whereabouts = owner === undefined ? 'unknown' : await whereIs(owner)
+  if (whereabouts === 'dead') return 'dead'
+  const isOpen = (who: string): StoreError => new StoreError('FolderLocked', `${folder} is open in ${who}; one process at a time has a folder open`)
+  if (whereabouts === 'runs' && owner !== undefined) throw isOpen(isThisProcess(owner) ? 'this very process' : nameOf(owner))
+
+  const who = owner === undefined ? `a process that ${file} does not name` : nameOf(owner)
+  const first = await beatOf(file)
+  onWait?.(`${folder} was last opened by ${who}, which cannot be asked from here: waiting up to ${String(Math.ceil(quietMs / 1_000))} s to see whether it still has it open`)
+  const until = performance.now() + quietMs
+  while (performance.now() < until) {
+    await delay(Math.min(quietMs / 40, 250))
+    const beat = await beatOf(file)
+    if (beat === undefined || (await isFree(locks, number)) || (await highestLock(locks)) > number) return 'gone'
+    if (beat !== first) throw isOpen(owner !== undefined && isThisProcess(owner) ? 'this very process' : who)
+  }
+  return 'quiet'
 }
 
-/** Whether the owner runs here, runs no more, or belongs to another machine or container, of which we cannot tell. */
-async function whereIs(owner: Record): Promise<'here' | 'nowhere' | 'elsewhere'> {
-  if (owner.host !== hostname()) return 'elsewhere'
+const isThisProcess = (owner: Record): boolean => owner.pid === process.pid && owner.host === hostname()
+
+/** When an owner last touched its file, as that file says: to be compared with nothing but itself. */
+async function beatOf(file: string): Promise<number | undefined> {
+  // Opened, because a network's file system then asks the server, where it may answer a mere look from memory.
+  const opened = await open(file).catch((error: unknown) => {
+    if (codeOf(error) === 'ENOENT') return undefined
+    throw error
+  })
+  if (opened === undefined) return undefined
+  try {
+    return (await opened.stat()).mtimeMs
+  } finally {
+    await opened.close()
+  }
+}
+
+/** Whether the owner runs beside us, is dead for certain, or is out of our sight. */
+async function whereIs(owner: Record): Promise<'runs' | 'dead' | 'unknown'> {
   const { bootId, pidNamespace } = await machine()
-  // The machine was started anew, and nothing from before runs any more.
-  if (owner.bootId !== undefined && bootId !== undefined && owner.bootId !== bootId) return 'nowhere'
-  if (owner.pidNamespace !== pidNamespace) return 'elsewhere'
+  const isBesideUs = process.platform === 'linux' ? bootId !== undefined && pidNamespace !== undefined && owner.bootId === bootId && owner.pidNamespace === pidNamespace : owner.host === hostname()
+  if (!isBesideUs) return 'unknown'
   try {
     process.kill(owner.pid, 0)
   } catch (error) {
-    if (codeOf(error) === 'ESRCH') return 'nowhere'
+    if (codeOf(error) === 'ESRCH') return 'dead'
     // EPERM: it runs, as another user.
   }
   const { startTicks, ended } = await processStat(owner.pid)
-  if (ended) return 'nowhere'
-  return owner.startTicks !== undefined && startTicks !== undefined && owner.startTicks !== startTicks ? 'nowhere' : 'here'
+  if (ended) return 'dead'
+  // Where nothing tells when a process started, its id may have been given again since.
+  if (owner.startTicks === undefined || startTicks === undefined) return 'unknown'
+  return owner.startTicks === startTicks ? 'runs' : 'dead'
 }
 
 async function ownRecord(): Promise<Record> {
@@ -222,10 +286,99 @@ async function sweep(locks: string, number: number): Promise<void> {
   }
 }
 
-async function release(locks: string, number: number): Promise<void> {
-  // Where even an empty file does not fit, or the folder was deleted: the process ends some time, and then the lock is free by itself.
-  await writeFile(join(locks, `${String(number)}.free`), '').catch(none)
+const doubtOf = (locks: string, number: number): string => join(locks, `${String(number)}.doubt`)
+
+async function doubtsBelow(locks: string, number: number): Promise<string[]> {
+  return (await readdir(locks)).filter((name) => Number(DOUBT_FILE.exec(name)?.[1] ?? number) < number).map((name) => join(locks, name))
 }
+
+/** Beats for the lock `number`, which this process has just taken. */
+async function held(folder: string, locks: string, number: number, { beatMs, quietMs }: { readonly beatMs: number; readonly quietMs: number }): Promise<FolderLock> {
+  const file = join(locks, String(number))
+  const successor = join(locks, String(number + 1))
+  const heart = startHeart(file, beatMs)
+  const doubts = await doubtsBelow(locks, number)
+  let released: Promise<void> | undefined
+
+  async function release(): Promise<void> {
+    await heart.stop()
+    // Where even an empty file does not fit, or the folder was deleted: the process ends some time, and then the lock is free by itself.
+    await writeFile(`${file}.free`, '').catch(none)
+  }
+
+  function refuseWhereTaken(): void {
+    // Our own file is swept away by later owners, and before the one of our successor.
+    if (!existsSync(successor) && existsSync(file)) return
+    throw new StoreError('FolderTaken', `another process took ${folder} over while this one stood still; what this one did not acknowledge before is not in it. Open it again to go on`)
+  }
+
+  return {
+    number,
+    isDoubtful: doubts.length > 0,
+    settle: async () => {
+      for (const doubt of doubts) await rm(doubt, { force: true })
+    },
+    check() {
+      refuseWhereTaken()
+      if (released !== undefined || heart.quietForMs() <= quietMs / 2) return
+      // This process stood still, or its thread could not touch the file. It may go on only as one whom others see.
+      try {
+        heart.beat()
+      } catch (error) {
+        throw unusable(folder, error)
+      }
+      refuseWhereTaken()
+    },
+    release: async () => {
+      released ??= release()
+      await released
+    },
+  }
+}
+
+interface Heart {
+  beat(): void
+  quietForMs(): number
+  stop(): Promise<void>
+}
+
+/** Touches the file from a thread of its own, which the engine cannot block. */
+function startHeart(file: string, beatMs: number): Heart {
+  // Two clocks: the steady one stands still while a machine sleeps, and the other may be set.
+  const times = new BigInt64Array(new SharedArrayBuffer(16))
+  const beaten = (steady: bigint, wall: number): void => {
+    Atomics.store(times, 0, steady)
+    Atomics.store(times, 1, BigInt(wall))
+  }
+  beaten(process.hrtime.bigint(), Date.now())
+  const thread = new Worker(HEART, { eval: true, workerData: { file, beatMs, times }, execArgv: [], name: 'context-ledger lock' })
+  // Without the thread the file is touched by `check`.
+  thread.on('error', none)
+  thread.unref()
+  return {
+    beat() {
+      const [steady, wall] = [process.hrtime.bigint(), Date.now()]
+      utimesSync(file, new Date(), new Date())
+      beaten(steady, wall)
+    },
+    quietForMs: () => Math.max(Number(process.hrtime.bigint() - Atomics.load(times, 0)) / 1e6, Date.now() - Number(Atomics.load(times, 1))),
+    stop: async () => {
+      await thread.terminate()
+    },
+  }
+}
+
+const HEART = `
+  const { utimesSync } = require('node:fs')
+  const { workerData: { file, beatMs, times } } = require('node:worker_threads')
+  setInterval(() => {
+    const steady = process.hrtime.bigint(), wall = BigInt(Date.now())
+    try {
+      utimesSync(file, new Date(), new Date())
+      Atomics.store(times, 0, steady)
+      Atomics.store(times, 1, wall)
+    } catch {}
+  }, beatMs)`
 
 function none(): undefined {
   return undefined

@@ -7,32 +7,34 @@
  */
 import { PGlite, types, type Transaction } from '@electric-sql/pglite'
 import { vector } from '@electric-sql/pglite-pgvector'
-import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { constants } from 'node:fs'
+import { cp, link, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { z } from 'zod'
 import type { Database, Sql } from '../../ports/sql.js'
 import { codeOf, sentenceOf, StoreError } from '../store-error.js'
-import { LOCK_NAME, lockFolder, unusable } from './folder-lock.js'
+import { LOCK_NAME, lockFolder, unusable, type FolderLock, type LockOptions } from './folder-lock.js'
 
 /**
  * Opens the ledger in a folder, which is made where it is missing: 3 to 6 s the first time (the engine creates its cluster), about 0.6 s from then on.
  * One process at a time has it open. A folder that holds something else is refused and left as it is.
  */
-export async function openFolder(path: string): Promise<Database> {
+export async function openFolder(path: string, options: LockOptions = {}): Promise<Database> {
   const folder = resolve(path)
   await refuseForeign(folder)
-  const lock = await lockFolder(folder)
+  const lock = await lockFolder(folder, options)
   try {
     const before = await readMarker(folder)
-    const dataDir = join(folder, DATA)
-    if (before === undefined || !before.ready) {
-      // A process was killed before the first opening was through. Nothing can have been appended by then, so it starts anew.
-      await rm(dataDir, { recursive: true, force: true })
-      await writeMarker(folder, false)
-    }
-    const db = await start(folder, { dataDir })
-    if (before?.ready !== true) await writeMarker(folder, true)
-    return databaseOn(db, folder, () => lock.release())
+    const isReady = before?.ready === true
+    if (before === undefined) await writeMarker(folder, lock, false)
+    if (!isReady) options.onWait?.(`making a new ledger in ${folder}: once, and a few seconds`)
+    const data = await dataFolder(folder, lock, isReady)
+    const db = await start(folder, { dataDir: join(folder, data) })
+    lock.check()
+    if (!isReady) await writeMarker(folder, lock, true)
+    await removeData(folder, lock, data)
+    await lock.settle()
+    return databaseOn(db, folder, lock)
   } catch (error) {
     await lock.release()
     throw error instanceof StoreError ? error : unusable(folder, error)
@@ -42,12 +44,48 @@ export async function openFolder(path: string): Promise<Database> {
 /** A database that is gone when it is closed, for tests. It takes 3 to 6 s, or 0.4 s from an image that `dumpDataDir` made of an empty one. */
 export async function openMemory(image?: Blob): Promise<Database> {
   const db = await start('the database in memory', image === undefined ? {} : { loadDataDir: image })
-  return databaseOn(db, 'the database in memory', () => Promise.resolve())
+  return databaseOn(db, 'the database in memory', { check: ignore, release: () => Promise.resolve() })
 }
 
 const SCHEMA = 'context_ledger'
+/** `pgdata`, or `pgdata-<number of a lock>`; the highest counts, and one that is being copied has `.draft` behind its name. */
 const DATA = 'pgdata'
+const DATA_FOLDER = /^pgdata(?:-(\d+))?$/
+const DATA_OR_DRAFT = /^pgdata(?:-(\d+))?(?:\.draft)?$/
 const MARKER = 'ledger.json'
+
+const dataNumber = (name: string): number => Number(DATA_OR_DRAFT.exec(name)?.[1] ?? 0)
+
+/**
+ * The folder with the engine's files. Where an earlier owner may come back it is one that this owner does not know: it goes on writing
+ * into files that it has open, whatever anybody says, and these are then nobody's.
+ */
+async function dataFolder(folder: string, lock: FolderLock, isReady: boolean): Promise<string> {
+  const [current] = (await readdir(folder)).filter((name) => DATA_FOLDER.test(name)).toSorted((a, b) => dataNumber(b) - dataNumber(a))
+  const own = lock.isDoubtful ? `${DATA}-${String(lock.number)}` : DATA
+  // A process was killed before the first opening was through. Nothing can have been appended by then, so it starts anew.
+  if (!isReady || current === undefined) {
+    await removeData(folder, lock, undefined)
+    return own
+  }
+  if (!lock.isDoubtful) return current
+  const draft = join(folder, `${own}.draft`)
+  try {
+    await cp(join(folder, current), draft, { recursive: true, mode: constants.COPYFILE_FICLONE })
+    await rename(draft, join(folder, own))
+  } catch (error) {
+    await rm(draft, { recursive: true, force: true }).catch(ignore)
+    throw error
+  }
+  return own
+}
+
+/** Takes away the engine's folders but the one that is in use. A later owner's has a higher number than our lock, and is left alone however late this comes. */
+async function removeData(folder: string, lock: FolderLock, inUse: string | undefined): Promise<void> {
+  for (const name of await readdir(folder)) {
+    if (name !== inUse && DATA_OR_DRAFT.test(name) && dataNumber(name) <= lock.number) await rm(join(folder, name), { recursive: true, force: true })
+  }
+}
 
 async function start(name: string, where: { readonly dataDir?: string; readonly loadDataDir?: Blob }): Promise<PGlite> {
   let db: PGlite | undefined
@@ -71,16 +109,20 @@ async function start(name: string, where: { readonly dataDir?: string; readonly 
   }
 }
 
-function databaseOn(db: PGlite, name: string, afterClose: () => Promise<void>): Database {
+function databaseOn(db: PGlite, name: string, lock: Pick<FolderLock, 'check' | 'release'>): Database {
   const running = new Set<Promise<unknown>>()
   let closing: Promise<void> | undefined
 
   async function open<T>(work: () => Promise<T>): Promise<T> {
     if (closing !== undefined) throw new StoreError('StoreUnavailable', `${name} is closed`)
+    lock.check()
     const done = work()
     running.add(done)
     try {
-      return await done
+      const result = await done
+      // Behind the commit and before anybody hears of it: what was written after somebody else took the folder is in files that nobody reads.
+      lock.check()
+      return result
     } catch (error) {
       throw clearer(error, name)
     } finally {
@@ -93,8 +135,11 @@ function databaseOn(db: PGlite, name: string, afterClose: () => Promise<void>): 
     await Promise.allSettled(running)
     try {
       await db.close()
+      lock.check()
+    } catch (error) {
+      throw clearer(error, name)
     } finally {
-      await afterClose()
+      await lock.release()
     }
   }
 
@@ -192,11 +237,19 @@ function parseMarker(text: string): Marker | undefined {
   }
 }
 
-/** In one step, so that a process killed here leaves the old marker or the new one. */
-async function writeMarker(folder: string, ready: boolean): Promise<void> {
-  const draft = join(folder, `${MARKER}.draft`)
+/** In one step, so that a process killed here leaves the old marker or the new one. One that is there is never set back by who comes late. */
+async function writeMarker(folder: string, lock: FolderLock, ready: boolean): Promise<void> {
+  const marker = join(folder, MARKER)
+  const draft = `${marker}.${String(lock.number)}`
   await writeFile(draft, `${JSON.stringify({ ledger: 'context-ledger', version: MARKER_VERSION, ready } satisfies Marker)}\n`)
-  await rename(draft, join(folder, MARKER))
+  if (ready) return await rename(draft, marker)
+  try {
+    await link(draft, marker)
+  } catch (error) {
+    // A file system without hard links.
+    if (codeOf(error) !== 'EEXIST') return await rename(draft, marker)
+  }
+  await rm(draft, { force: true })
 }
 
 const asText = (value: string): string => value

@@ -60,6 +60,7 @@ export async function withLedger<T>(flags: Flags, needs: SessionNeeds, work: (se
       ? { embedding: { model: config.embeddingModel, ...(config.baseUrl === undefined ? {} : { baseUrl: config.baseUrl }), ...(config.apiKey === undefined ? {} : { apiKey: config.apiKey }) } }
       : {}),
     actor: 'cli',
+    onOpening: note,
     onProblem: (problem) => {
       const sentence = sentenceOfProblem(problem)
       if (warnings.includes(sentence)) return
