@@ -121,7 +121,7 @@ async function within<T>(bench: Bench, label: string, fill: (bulk: BulkLog) => P
     opened.push(db)
     await db.script('vacuum analyze')
     const log: Log = { store: createPostgresEventStore(db), bodies: createPostgresBodyStore(db) }
-    const here = createVerify({ log, checkRequest, rowCheck: rowCheckOf({ log, db, projections: projectionsFor(log.store), catchUp: () => Promise.resolve() }) })
+    const here = createVerify({ log, checkRequest, rowCheck: rowCheckOf({ log, db, projections: projectionsFor(log.store) }) })
     return await work({ read: async (id) => await read(log, id), verify: async (id) => await ledger.verify(id), verifyHere: async (id, options) => await here(id, options) })
   } finally {
     for (const each of opened.toReversed()) await each.close()

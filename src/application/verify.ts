@@ -17,7 +17,7 @@ import type { CheckRows, RowCheck, StoppedRows } from '../ports/row-check.js'
 import { againstManifest, type HeldAgainst } from './against-manifest.js'
 import { ConversationCheck } from './check-conversation.js'
 import { EditionCheck } from './check-edition.js'
-import { isMuch, RowFeed } from './check-rows.js'
+import { createCheckRows, isMuch, RowFeed } from './check-rows.js'
 import { createPromptTexts, promptProblem, RequestWatch, type Requests } from './check-requests.js'
 import { StreamCheck, type Problem } from './check-stream.js'
 import { editionStreams, streamsOf } from './conversation-streams.js'
@@ -51,10 +51,10 @@ export interface VerifyProgress {
 export interface VerifyDependencies {
   readonly log: Log
   readonly checkRequest: CheckRequest
-  /** Compares rows in the course of reading; for one conversation, or for every one of the log. */
-  readonly rowCheck: (everyConversation: boolean) => RowCheck
-  /** Compares rows by reading the log itself, where there is much to compare. */
-  readonly checkRowsApart?: CheckRows | undefined
+  /** Compares rows in the course of reading; for one conversation, or for every one of the log. `catchUp` waits for rows that are behind. */
+  readonly rowCheck: (everyConversation: boolean, catchUp: () => Promise<void>) => RowCheck
+  /** Compares rows by reading the log itself, where there is much to compare; `here` does so in this thread. */
+  readonly checkRowsApart?: ((here: CheckRows) => CheckRows) | undefined
   /** Brings the rows to the end of the log, as far as they come; says which do not, and why. Left out where nobody keeps them. */
   readonly catchUp?: () => Promise<readonly StoppedRows[]>
 }
@@ -77,9 +77,9 @@ const MOST_PROBLEMS = 10_000
 
 /** Builds the use case `verify(conversationId?)`. */
 export function createVerify({ log, checkRequest, rowCheck, checkRowsApart, catchUp }: VerifyDependencies): Verify {
-  const seen = new SeenIds()
-
   return async (conversationId, { onProgress = () => undefined, onStream, against } = {}) => {
+    // Whatever a proof remembers is its own: several may run at once.
+    const seen = new SeenIds()
     const problems: Problem[] = []
     const summaries: Requests = { recomputed: 0, notRecomputed: 0 }
     const prompts = createPromptTexts(log)
@@ -87,8 +87,14 @@ export function createVerify({ log, checkRequest, rowCheck, checkRowsApart, catc
     const distrusted = new Set<string>()
     // Whatever keeps the rows back is one problem among the others: the facts are proved without them.
     const stopped = (await catchUp?.()) ?? []
-    const apart = checkRowsApart !== undefined && (await isMuch(log, conversationId)) ? checkRowsApart : undefined
-    const feed = apart === undefined ? new RowFeed(log, rowCheck(conversationId === undefined)) : undefined
+    /** What keeps the rows back: once something does, none of their differences is waited for. */
+    let keptBack = stopped
+    const rowsOf = (everyConversation: boolean): RowCheck =>
+      rowCheck(everyConversation, async () => {
+        if (keptBack.length === 0) keptBack = (await catchUp?.()) ?? []
+      })
+    const apart = checkRowsApart !== undefined && (await isMuch(log, conversationId)) ? checkRowsApart(createCheckRows(log, rowsOf)) : undefined
+    const feed = apart === undefined ? new RowFeed(log, rowsOf(conversationId === undefined)) : undefined
     /** Facts and rows may be looked at beside each other: where one of the two fails, the other has no use any more. */
     const stop = new AbortController()
     const giveUp = (error: unknown): never => {

@@ -257,7 +257,8 @@ export async function openProjections(where: { readonly store: string; readonly 
 /** Opens what a thread compares rows with. It waits for nobody: rows that are behind are looked at again by whoever asked. */
 export async function openRowCheck(where: RowThreadPlace): Promise<{ readonly checkRows: CheckRows; close(): Promise<void> }> {
   const { log, db, projections, close } = await openStores(where.store, where.database)
-  return { checkRows: createCheckRows(log, rowCheckOf({ log, db, projections, catchUp: () => Promise.resolve() })), close }
+  const rowCheck = rowCheckOf({ log, db, projections })
+  return { checkRows: createCheckRows(log, (everyConversation) => rowCheck(everyConversation, () => Promise.resolve())), close }
 }
 
 /** Opens what `compaction run` works with. */

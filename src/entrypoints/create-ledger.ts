@@ -10,7 +10,7 @@ import { isNamed, originOf } from '../application/against-manifest.js'
 import { createAppendMessages } from '../application/append-messages.js'
 import { createCompact, isCompactionDue, type Compaction } from '../application/compact.js'
 import { createCompareEditions, IN_FORCE } from '../application/compare-editions.js'
-import { createCheckRows, createCheckRowsApart } from '../application/check-rows.js'
+import { createCheckRowsApart } from '../application/check-rows.js'
 import { createCompactionWorker } from '../application/compaction-worker.js'
 import { createCompress } from '../application/compress.js'
 import { cycleRevisions } from '../application/cycles.js'
@@ -157,8 +157,8 @@ function viewNamed(view: ViewName | undefined): ViewName | undefined {
 }
 
 /** What compares the rows of a database with what the facts of a log make them. */
-export function rowCheckOf({ log, ...where }: Pick<LedgerParts, 'log' | 'db' | 'projections'> & { readonly catchUp: () => Promise<void> }): (everyConversation: boolean) => RowCheck {
-  return (everyConversation) => createRowCheck({ ...where, everyConversation, factsFrom: (conversationId, seen) => factsFrom(log, conversationId, seen) })
+export function rowCheckOf({ log, db, projections }: Pick<LedgerParts, 'log' | 'db' | 'projections'>): (everyConversation: boolean, catchUp: () => Promise<void>) => RowCheck {
+  return (everyConversation, catchUp) => createRowCheck({ db, projections, everyConversation, catchUp, factsFrom: (conversationId, seen) => factsFrom(log, conversationId, seen) })
 }
 
 /** Builds the ledger. Nothing runs until it is used. */
@@ -371,14 +371,10 @@ export function createLedger(parts: LedgerParts): Ledger {
       return stopped.length > 0 ? stopped : [{ readModel: 'read models', detail: error.message }]
     }
   }
-  /** What kept the rows back when a proof began: then none of their differences is waited for. */
-  let keptBack: readonly StoppedRows[] = []
-  const catchUp = async (): Promise<readonly StoppedRows[]> => (keptBack = await rowsCaughtUp())
-  const rowCheck = rowCheckOf({ log, db, projections, catchUp: async () => { if (keptBack.length === 0) await catchUp() } })
   const { checkRowsApart } = parts
   const verify = createVerify({
-    log, checkRequest, rowCheck, catchUp,
-    checkRowsApart: checkRowsApart === undefined ? undefined : createCheckRowsApart({ log, here: createCheckRows(log, rowCheck), apart: checkRowsApart, onProblem }),
+    log, checkRequest, rowCheck: rowCheckOf(parts), catchUp: rowsCaughtUp,
+    checkRowsApart: checkRowsApart === undefined ? undefined : (here) => createCheckRowsApart({ log, here, apart: checkRowsApart, onProblem }),
   })
 
   const { editions, prompts, editionNamed } = createEditions({

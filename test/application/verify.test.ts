@@ -311,7 +311,7 @@ describe('facts and rows are looked at beside each other', () => {
     const why = new Error('the database went away')
     await expect(createVerify({ log, checkRequest, rowCheck: () => ({ ...noRows, finish: () => Promise.reject(why) }) })()).rejects.toBe(why)
     const store: EventStore = { ...log.store, head: () => Promise.resolve(1_000_000n) }
-    await expect(createVerify({ log: { ...log, store }, checkRequest, rowCheck: () => noRows, checkRowsApart: () => Promise.reject(why) })()).rejects.toBe(why)
+    await expect(createVerify({ log: { ...log, store }, checkRequest, rowCheck: () => noRows, checkRowsApart: () => () => Promise.reject(why) })()).rejects.toBe(why)
   })
 
   it('where the log cannot be read, that is what is told, and the rows are given up', async () => {
@@ -319,7 +319,7 @@ describe('facts and rows are looked at beside each other', () => {
     const why = new Error('the log went away')
     const store: EventStore = { ...log.store, head: () => Promise.resolve(1_000_000n), streamRevision: () => Promise.reject(why) }
     const checkRowsApart: CheckRows = async (_id, signal) => await new Promise((_resolve, reject) => { signal.addEventListener('abort', () => { reject(signal.reason) }) })
-    await expect(createVerify({ log: { ...log, store }, checkRequest, rowCheck: () => noRows, checkRowsApart })()).rejects.toBe(why)
+    await expect(createVerify({ log: { ...log, store }, checkRequest, rowCheck: () => noRows, checkRowsApart: () => checkRowsApart })()).rejects.toBe(why)
   })
 })
 
@@ -391,6 +391,53 @@ describe('read models that do not come to the end of the log', () => {
     expect((await verify()).problems.map(({ stream, conversationId, revision, rule }) => [rule, stream, conversationId, revision])).toEqual([
       ['hash', STREAM, CONVERSATION, 3n], ['rows', 'live-messages', undefined, -1n], ['rows', STREAM, CONVERSATION, 3n],
     ])
+  })
+})
+
+describe('two proofs at once', () => {
+  it('wait for rows each by itself: what kept those of one back is nothing to the other', async () => {
+    const harness = createHarness({ policy: SMALL })
+    await harness.appended(talk(5))
+    const asked: string[] = []
+    const answers = [[], [{ readModel: 'live-messages', detail: 'it does not come' }]]
+    const verify = createVerify({
+      log: harness.log, checkRequest,
+      rowCheck: (everyConversation, catchUp) => ({
+        ...noRows,
+        async finish() {
+          asked.push(everyConversation ? 'all' : 'one')
+          await catchUp()
+          return []
+        },
+      }),
+      catchUp: async () => {
+        asked.push('catch up')
+        return answers.shift() ?? []
+      },
+    })
+    // The first is in the middle of its reading while the second begins, finds rows that do not come, and ends.
+    const first = await verify(undefined, {
+      async onStream() {
+        const second = await verify(CONVERSATION)
+        expect(second.problems.map(({ detail }) => detail)).toEqual(['it does not come'])
+      },
+    })
+    expect(first.problems).toEqual([])
+    expect(asked).toEqual(['catch up', 'catch up', 'one', 'all', 'catch up'])
+  })
+
+  it('of the same and of different logs find what each finds alone', async () => {
+    const harnesses = await Promise.all([12, 30, 12].map(async (messages) => {
+      const harness = createHarness({ policy: SMALL })
+      await harness.appended(talk(messages))
+      await harness.compact('force')
+      return harness
+    }))
+    const cases = harnesses.flatMap((harness) => [harness.store, tampered(harness.store, (event) => (event.revision === 4n ? undefined : event)), harness.store].map((store) => ({ harness, store })))
+    const alone: (readonly Problem[])[] = []
+    for (const { harness, store } of cases) alone.push(await problemsOf(harness, store))
+    expect(alone.map((problems) => problems.length > 0)).toEqual(cases.map((_case, at) => at % 3 === 1))
+    expect(await Promise.all(cases.map(({ harness, store }) => problemsOf(harness, store)))).toEqual(alone)
   })
 })
 
