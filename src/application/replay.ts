@@ -105,23 +105,55 @@ const GRACE_MS = 8_000
 /** Failures that every other conversation would meet too. A model that cannot be reached was tried over and over by then. */
 const EVERYBODYS: ReadonlySet<string> = new Set(['unauthorized', 'unknown-model', 'unreachable'])
 
-/** How far one conversation is. */
+/** What is counted of one conversation, and of all together. */
+export interface Counts {
+  readonly messages: number
+  /** At least `messages`: a conversation may go on meanwhile. */
+  readonly messagesOf: number
+  /** What the edition had seen when this run began. */
+  readonly from: number
+  readonly summaries: number
+  readonly reused: number
+  /** 1 where a conversation is done. */
+  readonly done: number
+}
+
+const NOTHING: Counts = { messages: 0, messagesOf: 0, from: 0, summaries: 0, reused: 0, done: 0 }
+
+/** Counts of places and of all of them. The sums go along with each change: to add them up at each message would take the longer the more places there are. */
+export class Tally {
+  private sums = { ...NOTHING }
+  private readonly each = new Map<string, Counts>()
+
+  of(place: string): Counts {
+    return this.each.get(place) ?? NOTHING
+  }
+
+  all(): Counts {
+    return this.sums
+  }
+
+  set(place: string, changes: Partial<Counts>): void {
+    const before = this.of(place)
+    const after = { ...before, ...changes }
+    after.messagesOf = Math.max(after.messagesOf, after.messages)
+    this.each.set(place, after)
+    const { sums } = this
+    this.sums = {
+      messages: sums.messages + after.messages - before.messages,
+      messagesOf: sums.messagesOf + after.messagesOf - before.messagesOf,
+      from: sums.from + after.from - before.from,
+      summaries: sums.summaries + after.summaries - before.summaries,
+      reused: sums.reused + after.reused - before.reused,
+      done: sums.done + after.done - before.done,
+    }
+  }
+}
+
+/** One conversation, and what became of it. */
 interface Place {
   readonly conversationId: string
   outcome: ConversationOutcome | undefined
-  messages: number
-  /** At least `messages`: a conversation may go on meanwhile. */
-  messagesOf: number
-  /** What the edition had seen when this run began. */
-  from: number
-  summaries: number
-  reused: number
-}
-
-/** So many of its messages were seen, and so many there are at least. */
-function seen(place: Place, messages: number): void {
-  place.messages = messages
-  place.messagesOf = Math.max(place.messagesOf, messages)
 }
 
 class ReplayRun {
@@ -130,6 +162,7 @@ class ReplayRun {
   private readonly owner: string
   private readonly startedAt = performance.now()
   private readonly places: Place[]
+  private readonly tally = new Tally()
   private readonly stop = new AbortController()
   /** Aborts the calls under way, once the grace is over. */
   private readonly end = new AbortController()
@@ -142,7 +175,7 @@ class ReplayRun {
     this.owner = deps.clock.newId()
     this.streams = editionStreamsOnce(deps.log)
     const conversationIds = [...new Set(request.conversationIds)]
-    this.places = conversationIds.map((conversationId) => ({ conversationId, outcome: undefined, messages: 0, messagesOf: 0, from: 0, summaries: 0, reused: 0 }))
+    this.places = conversationIds.map((conversationId) => ({ conversationId, outcome: undefined }))
     this.payer = createPayer({
       editionId: this.editionId,
       spending: deps.spending,
@@ -171,19 +204,17 @@ class ReplayRun {
   private tell(): void {
     const { onProgress, price } = this.request
     if (onProgress === undefined) return
-    const sum = (of: (place: Place) => number): number => this.places.reduce((all, place) => all + of(place), 0)
     const paid = this.payer.paid()
-    const messages = sum((place) => place.messages)
-    const messagesOf = sum((place) => place.messagesOf)
-    const seenNow = messages - sum((place) => place.from)
+    const { messages, messagesOf, from, reused, done } = this.tally.all()
+    const seenNow = messages - from
     const seconds = (performance.now() - this.startedAt) / 1_000
     onProgress({
       ...paid,
       conversations: this.places.length,
-      conversationsDone: this.places.filter((place) => place.outcome?.kind === 'done').length,
+      conversationsDone: done,
       messages,
       messagesOf,
-      reused: sum((place) => place.reused),
+      reused,
       ...costAt(paid, price),
       secondsLeft: seconds < 1 || seenNow === 0 ? undefined : (seconds * (messagesOf - messages)) / seenNow,
     })
@@ -216,20 +247,18 @@ class ReplayRun {
         signal: own.signal,
         goOn,
         onMessage: (state, { reused }) => {
-          seen(place, state.messagesAppended)
-          place.reused = reused
+          this.tally.set(place.conversationId, { messages: state.messagesAppended, reused })
           this.tell()
         },
       },
     )
     if (E.isLeft(opened)) return { kind: 'stopped', failure: opened.left }
     const replay = opened.right
-    place.from = replay.state().messagesAppended
-    seen(place, place.from)
+    const from = replay.state().messagesAppended
+    this.tally.set(place.conversationId, { from, messages: from })
     const reached = await replay.advance()
-    seen(place, replay.state().messagesAppended)
-    place.summaries = replay.spent.summaries
-    place.reused = replay.spent.reused
+    const { summaries, reused } = replay.spent
+    this.tally.set(place.conversationId, { messages: replay.state().messagesAppended, summaries, reused })
     return held.isLost() ? { kind: 'busy' } : reached
   }
 
@@ -248,6 +277,7 @@ class ReplayRun {
       await held.release().catch(() => undefined)
     }
     const { outcome } = place
+    this.tally.set(place.conversationId, { done: outcome.kind === 'done' ? 1 : 0 })
     if (outcome.kind === 'stopped' && outcome.failure.kind === 'SummarizerFailed' && EVERYBODYS.has(outcome.failure.failure)) this.stopFor('failing')
     this.tell()
   }
@@ -276,7 +306,7 @@ class ReplayRun {
     if (request.signal?.aborted === true) asked()
     request.signal?.addEventListener('abort', asked, { once: true })
     try {
-      for (const place of this.places) place.messagesOf = (await deps.conversations.load(place.conversationId)).messagesAppended
+      for (const { conversationId } of this.places) this.tally.set(conversationId, { messagesOf: (await deps.conversations.load(conversationId)).messagesAppended })
       // The first step may be a call that takes minutes.
       this.tell()
       await this.all(this.places, 0)
@@ -289,7 +319,10 @@ class ReplayRun {
     const spent = await deps.spending.spentOn(this.editionId)
     return {
       editionId: this.editionId,
-      conversations: this.places.map(({ from: _from, outcome, ...place }) => ({ ...place, outcome: outcome ?? { kind: 'postponed' } })),
+      conversations: this.places.map(({ conversationId, outcome }) => {
+        const { messages, messagesOf, summaries, reused } = this.tally.of(conversationId)
+        return { conversationId, outcome: outcome ?? { kind: 'postponed' }, messages, messagesOf, summaries, reused }
+      }),
       ended: this.ended,
       ...(this.noRoom === undefined ? {} : { noRoom: this.noRoom }),
       paid,

@@ -1,5 +1,6 @@
 /** Making editions: what is taken over, what is tried again, what ends a replay, and how an edition is adopted and given up. */
 import { describe, expect, it } from '@jest/globals'
+import fc from 'fast-check'
 import { either as E } from 'fp-ts'
 import { createMemorySpending } from '../../src/adapters/memory/spending.js'
 import { estimateReplay } from '../../src/application/estimate-replay.js'
@@ -7,7 +8,7 @@ import { revertEdition, undoCycles } from '../../src/application/put-back.js'
 import { editionStream } from '../../src/domain/ids.js'
 import { hardLimit, type PolicySettings } from '../../src/domain/policy.js'
 import { tokensOf } from '../../src/domain/prices.js'
-import type { Replay, ReplayProgress } from '../../src/application/replay.js'
+import { Tally, type Replay, type ReplayProgress } from '../../src/application/replay.js'
 import { coverageProblems } from '../support/coverage.js'
 import { say, SMALL, talk } from '../support/conversations.js'
 import { CONVERSATION, createHarness, createScriptedSummarizer, type Answer, type Harness } from '../support/harness.js'
@@ -180,6 +181,17 @@ describe('a replay', () => {
     expect(await editor.estimate()).toMatchObject({ calls: 0, messages: 0, upToDate: 1, spent: done.spent })
     // Nothing is recorded by an estimate.
     expect(await harness.log.store.streamRevision(editionStream((await editor.estimate({ settings: { keepRecent: 3 } })).editionId, CONVERSATION))).toBe(-1n)
+  })
+
+  it('has the sums of all conversations at each message without adding them up', () => {
+    const changes = fc.record({ messages: fc.nat(100), messagesOf: fc.nat(100), from: fc.nat(100), summaries: fc.nat(9), reused: fc.nat(9), done: fc.constantFrom(0, 1) }, { requiredKeys: [] })
+    fc.assert(fc.property(fc.array(fc.tuple(fc.constantFrom('a', 'b', 'c', '__proto__'), changes)), (steps) => {
+      const tally = new Tally()
+      for (const [place, change] of steps) tally.set(place, change)
+      const each = [...new Set(steps.map(([place]) => place))].map((place) => tally.of(place))
+      for (const [name, sum] of Object.entries(tally.all())) expect([name, sum]).toEqual([name, each.reduce((all, counts) => all + (new Map(Object.entries(counts)).get(name) ?? 0), 0)])
+      expect(each.every(({ messages, messagesOf }) => messages <= messagesOf)).toBe(true)
+    }))
   })
 
   it('counts what came meanwhile among the messages that there are, in what it tells and in what it estimates', async () => {
