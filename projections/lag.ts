@@ -2,7 +2,7 @@
  * How far a checkpoint is behind the log, counted. Positions say nothing of it: in some stores they are byte offsets, and events of other streams
  * lie between.
  */
-import type { EventStore, StoredEvent } from '../src/ports/event-store.js'
+import type { EventPlace, EventStore } from '../src/ports/event-store.js'
 import { partitionOfStream } from './partitions.js'
 import { PROJECTED_PREFIXES } from './streams.js'
 
@@ -25,16 +25,10 @@ interface Place {
   readonly partitions: number
 }
 
-interface Behind {
-  readonly position: bigint
-  readonly stream: string
-  readonly metadata: string
-}
-
 /** The lag of each place, in their order. Several places that stand close together are counted in one reading. */
 export async function lagsOf(store: EventStore, places: readonly Place[], now: number): Promise<Lag[]> {
-  const counted = new Map<bigint, { readonly events: readonly Behind[]; readonly isAtLeast: boolean }>()
-  let events: readonly Behind[] = []
+  const counted = new Map<bigint, { readonly events: readonly EventPlace[]; readonly isAtLeast: boolean }>()
+  let events: readonly EventPlace[] = []
   let isAtLeast = false
   let end: bigint | undefined
   // From the place nearest to the head backwards: what is behind the next one is what lies between the two, and what is behind this one.
@@ -53,29 +47,17 @@ export async function lagsOf(store: EventStore, places: readonly Place[], now: n
   })
 }
 
-async function eventsBetween(store: EventStore, after: bigint, end: bigint | undefined): Promise<Behind[]> {
-  const found: Behind[] = []
-  for await (const { position, stream, metadata } of store.readAll({ after, prefix: PROJECTED_PREFIXES, limit: COUNTED_EVENTS + 1 })) {
-    if (end !== undefined && position > end) break
-    found.push({ position, stream, metadata })
+async function eventsBetween(store: EventStore, after: bigint, end: bigint | undefined): Promise<EventPlace[]> {
+  const found: EventPlace[] = []
+  for await (const place of store.readPlaces({ after, prefix: PROJECTED_PREFIXES, limit: COUNTED_EVENTS + 1 })) {
+    if (end !== undefined && place.position > end) break
+    found.push(place)
   }
   return found
 }
 
-function secondsSince(event: Pick<StoredEvent, 'metadata'> | undefined, now: number): number {
-  if (event === undefined) return 0
+function secondsSince(event: EventPlace | undefined, now: number): number {
   // The clock of who appended may be ahead of ours; and metadata that cannot be read is what stops a projection, not what breaks its status.
-  const recordedAt = recordedAtOf(event.metadata)
-  return recordedAt === undefined ? 0 : Math.max(0, (now - recordedAt) / 1_000)
-}
-
-function recordedAtOf(metadata: string): number | undefined {
-  try {
-    const parsed: unknown = JSON.parse(metadata)
-    if (typeof parsed !== 'object' || parsed === null || !('recordedAt' in parsed) || typeof parsed.recordedAt !== 'string') return undefined
-    const time = Date.parse(parsed.recordedAt)
-    return Number.isNaN(time) ? undefined : time
-  } catch {
-    return undefined
-  }
+  const time = Date.parse(event?.recordedAt ?? '')
+  return Number.isNaN(time) ? 0 : Math.max(0, (now - time) / 1_000)
 }

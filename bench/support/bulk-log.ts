@@ -117,7 +117,7 @@ export async function createBulkLog(db: Database, summarizer = quickSummarizer):
     // Of a new conversation there is nothing to read; of one that is being written everything is in memory.
     readStream: (stream) => (revisions.has(stream) ? unread() : Readable.from([])),
     recognizes: 'always',
-    readRevisions: unread, findByIds: unread, eventAt: unread, readAll: unread, streams: unread, subscribe: unread,
+    readRevisions: unread, findByIds: unread, eventAt: unread, readAll: unread, readPlaces: unread, streams: unread, subscribe: unread,
     head: () => Promise.resolve(head),
     streamRevision: (stream) => Promise.resolve(revisions.get(stream) ?? -1n),
   }

@@ -49,6 +49,13 @@ export interface ReadAllOptions {
   readonly limit?: number
 }
 
+/** Where an event stands, and when it was recorded, where its metadata say so. */
+export interface EventPlace {
+  readonly stream: string
+  readonly position: bigint
+  readonly recordedAt?: string
+}
+
 /** What a subscription says: an event, or that everything committed so far was given, up to `position` whether or not the filter matched it. */
 export type SubscriptionItem =
   | { readonly kind: 'event'; readonly event: StoredEvent }
@@ -62,6 +69,16 @@ export interface MiscountedStream {
   readonly stream: string
   readonly counted: bigint
   readonly last: bigint
+}
+
+/** When an event was recorded, by its metadata. */
+export function recordedAtOf(metadata: string): { readonly recordedAt?: string } {
+  try {
+    const parsed: unknown = JSON.parse(metadata)
+    return typeof parsed === 'object' && parsed !== null && 'recordedAt' in parsed && typeof parsed.recordedAt === 'string' ? { recordedAt: parsed.recordedAt } : {}
+  } catch {
+    return {}
+  }
 }
 
 export interface EventStore {
@@ -87,6 +104,8 @@ export interface EventStore {
   eventAt(position: bigint): Promise<StoredEvent | undefined>
   /** Events of all streams by position. Pages inside; ends at the head that it meets. */
   readAll(options?: ReadAllOptions): AsyncIterable<StoredEvent>
+  /** Where the events stand that `readAll` would give. Their data is not read, nor what lies beside the log. */
+  readPlaces(options?: ReadAllOptions): AsyncIterable<EventPlace>
   /** Like `readAll`, and then goes on with what is appended, until `signal` aborts (then it ends without an error). */
   subscribe(options: ReadAllOptions & { readonly signal: AbortSignal }): AsyncIterable<SubscriptionItem>
   /** Position of the last committed event, those of the store itself included; -1n in an empty store. */

@@ -12,7 +12,7 @@ import type { Database } from '../../src/ports/sql.js'
 import { describeBodyStore } from '../contracts/body-store.js'
 import { describeClaims } from '../contracts/claims.js'
 import { describeEventStore, type OpenedStore } from '../contracts/event-store.js'
-import { appended, collect, eventsNamed } from '../support/events.js'
+import { appended, collect, eventNamed, eventsNamed } from '../support/events.js'
 import { openTestDatabase } from '../support/memory-database.js'
 
 /** One engine serves all tests of a suite, emptied between them: opening one takes half a second and 300 MB that do not come back. */
@@ -45,6 +45,27 @@ afterAll(async () => {
   await memory.close()
   await folder.close()
   for (const path of folders) await rm(path, { recursive: true })
+})
+
+test('a page of events keeps to its bytes, however small the events were before', async () => {
+  const db = await memory.reset()
+  const pages: number[] = []
+  const store = createPostgresEventStore({
+    ...db,
+    async query<Row extends object>(text: string, values?: readonly unknown[]) {
+      const rows = await db.query<Row>(text, values)
+      pages.push(rows.reduce((sum, row) => sum + ('data' in row && typeof row.data === 'string' ? row.data.length : 0), 0))
+      return rows
+    },
+  })
+  await appended(store, 'conversation-a', eventsNamed('small', 1_500))
+  for (let part = 0; part < 30; part += 1) await appended(store, 'conversation-a', [eventNamed(String(part), 'x'.repeat(1_000_000))])
+  for (const events of [store.readStream('conversation-a'), store.readStream('conversation-a', { direction: 'backwards' }), store.readAll(), store.readAll({ prefix: 'conversation-' }), store.readStreams?.('conversation-') ?? store.readAll()]) {
+    pages.length = 0
+    expect(await collect(events)).toHaveLength(1_530)
+    // Four million, and the event that it ends with.
+    expect(Math.max(...pages)).toBeLessThan(5_100_000)
+  }
 })
 
 describe('streams that are counted otherwise than they are there', () => {

@@ -329,6 +329,18 @@ export function describeEventStore(name: string, open: () => Promise<OpenedStore
         expect(await readAll({ after: 10n ** 15n })).toEqual([])
       })
 
+      test('where events stand, as all that is read: after a position, by prefixes, with a limit', async () => {
+        for (const [place, stream] of [A, B, named('edition-1')].entries()) await append(stream, eventsNamed(stream, 3 + place))
+        await append(A, [{ ...eventNamed('silent'), metadata: '{}' }])
+        const asked: ReadAllOptions[] = [{}, { prefix: 'conversation-' }, { prefix: ['edition-', 'conversation-a'] }, { limit: 4 }, { limit: 0 }, { after: await store.head() }]
+        const [first] = await readAll()
+        for (const { prefix, ...options } of [...asked, { after: first?.position ?? 0n }]) {
+          const events = await readAll({ ...options, ...(prefix === undefined ? {} : { prefix }) })
+          const expected = events.map(({ stream, position, metadata }) => ({ stream, position, ...(metadata === '{}' ? {} : { recordedAt: '2026-01-01T00:00:00.000Z' }) }))
+          expect(await collect(store.readPlaces({ ...(opened.prefix === undefined ? {} : { after: origin }), ...options, ...ours(prefix) }))).toEqual(expected)
+        }
+      })
+
       test('the event at a position that was given, and none at any other', async () => {
         await append(A, eventsNamed('a', 3))
         await append(B, [eventNamed('b')])
@@ -377,6 +389,22 @@ export function describeEventStore(name: string, open: () => Promise<OpenedStore
         for (let place = 0; place < 12; place++) await append(A, [eventNamed(String(place), 'x'.repeat(place % 3 === 0 ? 10 : 3_000_000))], BigInt(place - 1))
         expect((await collect(store.readStream(A))).map((event) => event.revision)).toHaveLength(12)
         expect(await readAll()).toHaveLength(12)
+      })
+
+      test('large events among small ones, wherever a page of them ends', async () => {
+        const large = 'x'.repeat(700_000)
+        for (let part = 0; part < 6; part++) await append(part % 3 === 0 ? A : B, [...eventsNamed(`small ${String(part)}`, 40), eventNamed(`large ${String(part)}`, large)])
+        await append(A, Array.from({ length: 9 }, (_, place) => eventNamed(`last ${String(place)}`, place % 4 === 0 ? large : 'x')))
+        const all = await readAll()
+        expect(all.map(({ id }) => id)).toEqual([...new Set(all.map(({ id }) => id))])
+        expect(all).toHaveLength(6 * 41 + 9)
+        for (const stream of [A, B]) {
+          const its = all.filter((event) => event.stream === stream)
+          expect(await collect(store.readStream(stream))).toEqual(its)
+          expect(await collect(store.readStream(stream, { direction: 'backwards' }))).toEqual(its.toReversed())
+          expect(await collect(store.readStream(stream, { from: 3n, limit: 100 }))).toEqual(its.slice(3, 103))
+          expect(await collect(store.readStreams?.(stream) ?? store.readStream(stream))).toEqual(its)
+        }
       })
     })
 

@@ -7,7 +7,7 @@
 import { either as E, type taskEither as TE } from 'fp-ts'
 import type { BodyStore } from '../../ports/body-store.js'
 import type { EventIdIndex } from '../../ports/event-id-index.js'
-import { prefixesOf, type Appended, type AppendFailure, type EventStore, type EventToAppend, type ExpectedRevision, type StoredEvent } from '../../ports/event-store.js'
+import { prefixesOf, recordedAtOf, type Appended, type AppendFailure, type EventStore, type EventToAppend, type ExpectedRevision, type ReadAllOptions, type StoredEvent } from '../../ports/event-store.js'
 import { checkAppend, repetition } from '../append-checks.js'
 import { inByteOrder } from '../byte-order.js'
 import { sentenceOf, StoreError } from '../store-error.js'
@@ -65,6 +65,24 @@ export async function openKurrentDbEventStore(address: string, { bodies, eventId
     if (last === undefined) return -1n
     session.saw(positionOf(last))
     return positionOf(last)
+  }
+
+  /** All events up to the end of the log, as `make` makes them. */
+  async function* readThrough<Made extends { readonly position: bigint }>({ after = -1n, prefix = '', limit = Infinity }: ReadAllOptions = {}, make: (recorded: readonly Recorded[]) => Promise<readonly Made[]>): AsyncGenerator<Made> {
+    session.checkOpen()
+    let left = limit
+    const upTo = left > 0 ? await head() : -1n
+    if (after >= upTo) return
+    const { signal } = new AbortController()
+    for await (const { events, position, caughtUp } of follow(session, { after, prefixes: prefixesOf(prefix), signal, patienceMs: session.deadlineMs })) {
+      for (const event of await make(events)) {
+        if (event.position > upTo) return
+        yield event
+        if (--left <= 0) return
+      }
+      if (caughtUp || position >= upTo) return
+    }
+    session.checkOpen()
   }
 
   async function readRevisions(stream: string, revisions: readonly bigint[]): Promise<StoredEvent[]> {
@@ -190,22 +208,12 @@ export async function openKurrentDbEventStore(address: string, { bodies, eventId
       return there === undefined || positionOf(there) !== position ? undefined : (await ours([there]))[0]
     },
 
-    async *readAll({ after = -1n, prefix = '', limit = Infinity } = {}) {
-      session.checkOpen()
-      let left = limit
-      const upTo = left > 0 ? await head() : -1n
-      if (after >= upTo) return
-      const { signal } = new AbortController()
-      for await (const { events, position, caughtUp } of follow(session, { after, prefixes: prefixesOf(prefix), signal, patienceMs: session.deadlineMs })) {
-        for (const event of await ours(events)) {
-          if (event.position > upTo) return
-          yield event
-          if (--left <= 0) return
-        }
-        if (caughtUp || position >= upTo) return
-      }
-      session.checkOpen()
-    },
+    readAll: (options) => readThrough(options, ours),
+    // The server sends the events whole; what lies beside the log is left there.
+    readPlaces: (options) =>
+      readThrough(options, async (recorded) =>
+        recorded.map(fromWire).map(({ event: { stream, position, metadata } }) => ({ stream, position, ...recordedAtOf(metadata) })),
+      ),
 
     async *subscribe({ after = -1n, prefix = '', limit = Infinity, signal }) {
       session.checkOpen()

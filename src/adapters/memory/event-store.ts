@@ -3,7 +3,7 @@
  * Each append runs in one go, so nothing comes between its checks and its writing.
  */
 import { either as E, taskEither as TE } from 'fp-ts'
-import { prefixesOf, type Appended, type AppendFailure, type EventStore, type EventToAppend, type ExpectedRevision, type ReadAllOptions, type StoredEvent, type SubscriptionItem } from '../../ports/event-store.js'
+import { prefixesOf, recordedAtOf, type Appended, type AppendFailure, type EventStore, type EventToAppend, type ExpectedRevision, type ReadAllOptions, type StoredEvent, type SubscriptionItem } from '../../ports/event-store.js'
 import { checkAppend, repetition } from '../append-checks.js'
 import { inByteOrder } from '../byte-order.js'
 import { StoreError } from '../store-error.js'
@@ -122,6 +122,9 @@ export function createMemoryEventStore(): MemoryEventStore {
       return log[Number(position)]
     },
     readAll,
+    async *readPlaces(options) {
+      for await (const { stream, position, metadata } of readAll(options)) yield { stream, position, ...recordedAtOf(metadata) }
+    },
     subscribe,
     async head() {
       open()

@@ -4,7 +4,7 @@
  * A reader goes by position and sees every committed event, because positions have no gaps and become visible in their order.
  */
 import { either as E, taskEither as TE } from 'fp-ts'
-import { prefixesOf, type Appended, type AppendFailure, type EventStore, type EventToAppend, type ExpectedRevision, type ReadAllOptions, type StoredEvent, type SubscriptionItem } from '../../ports/event-store.js'
+import { prefixesOf, type Appended, type AppendFailure, type EventPlace, type EventStore, type EventToAppend, type ExpectedRevision, type ReadAllOptions, type StoredEvent, type SubscriptionItem } from '../../ports/event-store.js'
 import type { Database } from '../../ports/sql.js'
 import { checkAppend } from '../append-checks.js'
 import { sentenceOf } from '../store-error.js'
@@ -48,6 +48,21 @@ export function createPostgresEventStore(db: Database, { pollMs = 250 }: Postgre
     throw new Error(`append_events gave the outcome ${String(row.outcome)}`)
   }
 
+  /** Where events stand, page by page. */
+  async function* places({ after = -1n, prefix, limit = Infinity }: ReadAllOptions): AsyncGenerator<EventPlace> {
+    let left = limit
+    const upTo = left > 0 ? await head() : -1n
+    const prefixes = prefix === undefined ? [] : prefixesOf(prefix)
+    const statement = readPlacesWith(prefixes.length)
+    for (let seen = after; seen < upTo; seen += PLACES_A_PAGE) {
+      const last = seen + PLACES_A_PAGE
+      for (const { stream, position, recordedAt } of await db.query<PlaceRow>(statement, [seen, last < upTo ? last : upTo, ...prefixes])) {
+        yield { stream, position: BigInt(position), ...(recordedAt === null ? {} : { recordedAt }) }
+        if (--left <= 0) return
+      }
+    }
+  }
+
   /** Events after `after` up to and with `upTo`, which the log has already passed. */
   async function* between(after: bigint, upTo: bigint, prefix: ReadAllOptions['prefix']): AsyncGenerator<StoredEvent> {
     const size = pageSize()
@@ -60,7 +75,8 @@ export function createPostgresEventStore(db: Database, { pollMs = 250 }: Postgre
       const rows = await db.query<EventRow>(statement, [seen, last < upTo ? last : upTo, ...prefixes])
       for (const row of rows) yield eventOf(row)
       size.learnFrom(rows)
-      seen = last
+      const cutAt = isCut(rows) ? rows.at(-1)?.position : undefined
+      seen = cutAt === undefined ? last : BigInt(cutAt)
     }
   }
 
@@ -122,7 +138,7 @@ export function createPostgresEventStore(db: Database, { pollMs = 250 }: Postgre
       while (asked > 0) {
         const rows = await coming
         const last = rows.at(-1)
-        const whole = last !== undefined && rows.length === asked
+        const whole = last !== undefined && (rows.length === asked || isCut(rows))
         if (whole) {
           left -= rows.length
           next = BigInt(last.revision) + (forwards ? 1n : -1n)
@@ -161,6 +177,8 @@ export function createPostgresEventStore(db: Database, { pollMs = 250 }: Postgre
       }
     },
 
+    readPlaces: (options = {}) => places(options),
+
     async *streams(prefix) {
       for await (const { stream } of named(STREAMS, prefix)) yield stream
     },
@@ -172,7 +190,7 @@ export function createPostgresEventStore(db: Database, { pollMs = 250 }: Postgre
       let coming = page(prefix, '-1', asked)
       for (;;) {
         const rows = await coming
-        const last = rows.length === asked ? rows.at(-1) : undefined
+        const last = rows.length === asked || isCut(rows) ? rows.at(-1) : undefined
         const isMore = last?.stream.startsWith(prefix) === true
         if (isMore) {
           size.learnFrom(rows)
@@ -218,7 +236,18 @@ interface EventRow {
   readonly type: string
   readonly data: string
   readonly metadata: string
+  /** Of a page: what it weighs up to and with this row. */
+  readonly bytes?: string
 }
+
+interface PlaceRow {
+  readonly stream: string
+  readonly position: string
+  readonly recordedAt: string | null
+}
+
+/** Whether the page has its bytes, so that there may be more rows than it has. */
+const isCut = (rows: readonly EventRow[]): boolean => Number(rows.at(-1)?.bytes ?? 0) >= PAGE_BYTES
 
 function eventOf(row: EventRow): StoredEvent {
   return {
@@ -232,14 +261,19 @@ function eventOf(row: EventRow): StoredEvent {
   }
 }
 
-/** How many events the next page asks for: about 4 MB of what the last page's events weighed, so that large events do not fill the memory. */
+/**
+ * What a page weighs at most, before its last event: many large events do not fill the memory. The first of them is given whatever it weighs.
+ */
+const PAGE_BYTES = 4_000_000
+
+/** How many events the next page asks for: by what the last page's events weighed, so that the server looks at few that it does not give. */
 function pageSize(): { events: number; learnFrom(rows: readonly EventRow[]): void } {
   return {
     events: 64,
     learnFrom(rows) {
       if (rows.length === 0) return
       const average = rows.reduce((sum, row) => sum + row.data.length + row.metadata.length, 0) / rows.length
-      this.events = Math.max(1, Math.min(Math.floor(4_000_000 / (average + 1)), this.events * 4, 1_000))
+      this.events = Math.max(1, Math.min(Math.floor(PAGE_BYTES / (average + 1)), this.events * 4, 1_000))
     },
   }
 }
@@ -275,17 +309,31 @@ const UNCOUNTED_STREAMS = `${STREAM_NAMES}
   where starts_with(named.stream, $1) order by named.place`
 const EVENT_AT = `select ${COLUMNS} from events where position = $1`
 
-/** Reads events of all streams, or of those with one of so many prefixes. */
-function readAllWith(prefixes: number): string {
+/** A page of events, cut where it has its bytes: how long a text is stands beside it, and is known without reading it. */
+const paged = (condition: string, order: string, limit = ''): string => `
+  select ${COLUMNS}, bytes from (
+    select page.*, sum(weight) over (order by ${order} rows unbounded preceding) as bytes
+    from (select ${COLUMNS}, octet_length(data) + octet_length(metadata) as weight from events where ${condition} order by ${order}${limit}) page
+  ) weighed where bytes - weight < ${String(PAGE_BYTES)} order by ${order}`
+
+/** Events between two positions, of all streams or of those with one of so many prefixes. */
+function betweenWith(prefixes: number): string {
   // starts_with takes the prefix as it is; in a LIKE its % and _ would stand for anything.
   const wanted = Array.from({ length: prefixes }, (_, at) => `starts_with(stream, $${String(at + 3)})`).join(' or ')
-  return `select ${COLUMNS} from events where position > $1 and position <= $2${wanted === '' ? '' : ` and (${wanted})`} order by position`
+  return `position > $1 and position <= $2${wanted === '' ? '' : ` and (${wanted})`}`
 }
 
-const READ_FORWARDS = `select ${COLUMNS} from events where stream = $1 and revision >= $2 order by revision limit $3`
+const readAllWith = (prefixes: number): string => paged(betweenWith(prefixes), 'position')
+
+const PLACES_A_PAGE = 5_000n
+// The time is taken out of the text, as below.
+const readPlacesWith = (prefixes: number): string =>
+  `select stream, position, nullif(split_part(split_part(metadata, '"recordedAt":"', 2), '"', 1), '') as "recordedAt" from events where ${betweenWith(prefixes)} order by position`
+
+const READ_FORWARDS = paged('stream = $1 and revision >= $2', 'revision', ' limit $3')
 // What stands behind the prefix ends it: a filter would have the server look through all of that.
-const READ_STREAMS = `select ${COLUMNS} from events where (stream, revision) > ($1, $2) order by stream, revision limit $3`
-const READ_BACKWARDS = `select ${COLUMNS} from events where stream = $1 and revision <= $2 order by revision desc limit $3`
+const READ_STREAMS = paged('(stream, revision) > ($1, $2)', 'stream, revision', ' limit $3')
+const READ_BACKWARDS = paged('stream = $1 and revision <= $2', 'revision desc', ' limit $3')
 // A binary search in one statement, one look at the index a step; from outside each step would wait for its answer. The time is taken out of
 // the text: as json all of it would be unescaped, which NUL in another field makes an error. Without a time the steps end and no row is left.
 const REVISION_AT_TIME = `
