@@ -74,7 +74,7 @@ function parseAll(history: readonly unknown[]): NewMessage[] {
 
 const contextNow = (state: Conversation): Context => {
   const context = contextOf(state)
-  if (E.isLeft(context)) throw new Error(`the leading system messages do not fit the model's window: ${context.left.messageIds.join(', ')}`)
+  if (E.isLeft(context)) throw new Error(`the ${context.left.kind === 'LeadingTooLarge' ? 'leading system' : 'pinned'} messages do not fit the model's window: ${context.left.messageIds.join(', ')}`)
   return context.right
 }
 

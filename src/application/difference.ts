@@ -5,7 +5,7 @@
 import { diffLines } from 'diff'
 import { either as E } from 'fp-ts'
 import type { Batch } from '../domain/batch.js'
-import type { LeadingTooLarge } from '../domain/context.js'
+import type { NoContext } from '../domain/context.js'
 import type { Conversation, LiveMessage } from '../domain/conversation.js'
 import { closingTypes } from '../domain/events.js'
 import { conversationStream } from '../domain/ids.js'
@@ -61,9 +61,9 @@ export interface Difference {
   readonly facts: readonly { readonly revision: bigint; readonly recordedAt: string; readonly type: string }[]
 }
 
-export type DifferenceFailure = LeadingTooLarge | { readonly kind: 'EndsBeforeItStarts'; readonly from: bigint; readonly to: bigint }
+export type DifferenceFailure = NoContext | { readonly kind: 'EndsBeforeItStarts'; readonly from: bigint; readonly to: bigint }
 
-function sideOf(state: Conversation): E.Either<LeadingTooLarge, DifferenceSide> {
+function sideOf(state: Conversation): E.Either<NoContext, DifferenceSide> {
   return E.map(({ hash, tokens }: { hash: string; tokens: number }): DifferenceSide => ({
     revision: state.revision,
     recordedAt: state.recordedAt ?? '',

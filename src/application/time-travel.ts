@@ -4,7 +4,7 @@
  * changes nothing of it. A moment that the conversation does not have is refused, and named.
  */
 import { either as E } from 'fp-ts'
-import { contextOf, type Context, type LeadingTooLarge } from '../domain/context.js'
+import { contextOf, type Context, type NoContext } from '../domain/context.js'
 import { decodeMetadata } from '../domain/codec.js'
 import { withView, type Conversation, type LiveMessage } from '../domain/conversation.js'
 import { conversationStream } from '../domain/ids.js'
@@ -110,7 +110,7 @@ export async function conversationAt(log: Log, conversationId: string, moment: M
 }
 
 /** The context of a state; with another view, the same facts through that one. */
-export function contextIn(state: Conversation, view: ViewName | undefined): E.Either<LeadingTooLarge, ContextAsOf> {
+export function contextIn(state: Conversation, view: ViewName | undefined): E.Either<NoContext, ContextAsOf> {
   const { configuration } = state
   const context = contextOf(state)
   if (view === undefined || configuration === undefined || view === configuration.policy.view || E.isLeft(context)) return context

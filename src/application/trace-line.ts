@@ -6,9 +6,10 @@
  */
 import { either as E } from 'fp-ts'
 import { summaryOf } from '../domain/batch.js'
-import { arrange, type Layout } from '../domain/context.js'
+import { arrange } from '../domain/context.js'
 import { evolve, initialState, type Conversation, type LiveMessage } from '../domain/conversation.js'
 import { closingTypes, takeoverTypes, type FactData, type RecordedFact, type TakeoverType } from '../domain/events.js'
+import type { Layout } from '../domain/fit.js'
 import { lineFinder, type Match } from '../domain/find-line.js'
 import { conversationStream, editionStream } from '../domain/ids.js'
 import { apiName, contentText, type MessageBody } from '../domain/message.js'
@@ -112,7 +113,7 @@ function shownOtherwise(find: Finder, state: Conversation, labels = ''): { reado
   const arranged = arrange(state)
   if (E.isLeft(arranged)) return { found: [], own: undefined }
   const { layout, whole } = arranged.right
-  const shown = [...layout.kept, ...layout.window].flat()
+  const shown = layout.units.flat()
   const found = [
     ...inShortenedView(find, state, layout, whole),
     ...shown.flatMap(({ body, source }) => (source === undefined || body === source ? [] : inMessage(find, [...textsOf(body), ...labelTexts(labels, source.messageId, body)], source))),
@@ -125,7 +126,7 @@ function shownOtherwise(find: Finder, state: Conversation, labels = ''): { reado
   const inLines = find(layout.view.map((part) => part.text))
   const own =
     inLines !== undefined ? { kind: 'view', match: inLines.match, at } as const
-    : shownOnly('placeholder', shown.flatMap(({ body, source }) => (source === undefined ? [...textsOf(body), ...labelTexts(labels, NOT_RECORDED, body)] : []))) ?? shownOnly('note', layout.note === undefined ? [] : [layout.note])
+    : shownOnly('placeholder', shown.flatMap(({ body, source }) => (source === undefined ? [...textsOf(body), ...labelTexts(labels, NOT_RECORDED, body)] : []))) ?? shownOnly('note', layout.note === undefined ? [] : [layout.note.text])
   return { found, own }
 }
 

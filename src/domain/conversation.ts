@@ -115,7 +115,7 @@ export function initialState(conversationId: string): Conversation {
 }
 
 /** The live message that a fact records. */
-export const liveMessage = (fact: PlacedFact<'MessageAppended'>): LiveMessage => messageFrom(fact.data, fact.revision)
+export const liveMessage = (fact: Pick<PlacedFact<'MessageAppended'>, 'data' | 'revision'>): LiveMessage => messageFrom(fact.data, fact.revision)
 
 function messageFrom(data: FactData<'MessageAppended'>, revision: bigint): LiveMessage {
   const { messageId, role, content, name, toolCalls, toolCallId, createdAt, tokens, pinned, attributes, extra, answers } = data

@@ -7,7 +7,7 @@ import { archivedContent, batchLabel } from './batch.js'
 import { callGroups, callName } from './call-groups.js'
 import { RENDERER_VERSION } from './clip-archive.js'
 import { contextOf } from './context.js'
-import { evolve, type Chunk, type Conversation, type LiveMessage } from './conversation.js'
+import { evolve, liveMessage, type Chunk, type Conversation, type LiveMessage } from './conversation.js'
 import { legalCuts } from './cut-rules.js'
 import type { Carried, Configuration, Fact, FactData, PlacedFact, Sections, SummarizerFacts, TakeoverType, Trigger } from './events.js'
 import { canonicalJson, hashOf } from './hash.js'
@@ -16,6 +16,7 @@ import { sameMessage, type NewMessage } from './message.js'
 import { planCycle, retryAfterMessages, triggerOf, type NoPlan } from './plan.js'
 import { hardLimit, resolvePolicy, softLimit, type BadPolicy, type Policy, type PolicySettings } from './policy.js'
 import { defaultEstimator, estimatorNamed, messageTokens } from './tokens.js'
+import { pinnedTokens, unitsOf } from './units.js'
 
 /** How a chunk or a re-summarization came out. */
 export interface SummaryResult {
@@ -74,7 +75,9 @@ function configure(state: Conversation, command: Extract<Command, { type: 'Confi
   if (configuration !== undefined && command.scope !== undefined && command.scope !== configuration.scope) {
     return E.left({ kind: 'ScopeChanged', recorded: configuration.scope, given: command.scope })
   }
-  if (configuration !== undefined && command.settings === undefined && command.estimator === undefined) return E.right([])
+  // A conversation that an older program began goes by today's rendering from its next message on.
+  const isUpToDate = configuration === undefined || configuration.rendererVersion >= RENDERER_VERSION
+  if (configuration !== undefined && command.settings === undefined && command.estimator === undefined && isUpToDate) return E.right([])
   const settings = { ...configuration?.settings, ...command.settings }
   const policy = resolvePolicy(settings, command.summarizerWindowTokens)
   if (E.isLeft(policy)) return policy
@@ -88,7 +91,8 @@ function configure(state: Conversation, command: Extract<Command, { type: 'Confi
   }
   // What is asked for by settings that are in force already changes nothing, whichever summarizer's window the defaults were reckoned with.
   const asked = configuration !== undefined && canonicalJson(settings) === canonicalJson(configuration.settings) && next.estimator === configuration.estimator
-  return E.right(asked ? [] : [{ type: 'ConversationConfigured', data: next }])
+  if (asked) return E.right(isUpToDate ? [] : [{ type: 'ConversationConfigured', data: { ...configuration, rendererVersion: RENDERER_VERSION } }])
+  return E.right([{ type: 'ConversationConfigured', data: next }])
 }
 
 /** The live message with this id. What is said twice is mostly said again soon, so the newest are looked at first. */
@@ -108,11 +112,16 @@ function awaitsResult(state: Conversation, toolCallId: string): boolean {
   return groups.some((group) => group.open.some((call) => call.id === toolCallId)) || state.foldedCalls.some((call) => call.callId === toolCallId)
 }
 
-function pinAllowed(state: Conversation, messageId: string, tokens: number): E.Either<Rejection, undefined> {
-  const limit = Math.floor(hardLimit(configurationOf(state).policy) / PIN_SHARE)
-  const pinned = [...state.kept, ...state.window].filter((message) => message.pinned && message.messageId !== messageId)
-  const taken = [...state.leading, ...pinned].reduce((sum, message) => sum + message.tokens, 0)
-  return taken + tokens > limit ? E.left({ kind: 'PinTooLarge', messageId, tokens: taken + tokens, limit }) : E.right(undefined)
+/** Whether a message may be pinned: the leading messages and all pinned ones, with the least of what has to stand beside them, take a quarter of the hard limit. */
+function pinAllowed(state: Conversation, message: LiveMessage): E.Either<Rejection, undefined> {
+  const { policy, estimator } = configurationOf(state)
+  const limit = Math.floor(hardLimit(policy) / PIN_SHARE)
+  const others = [...state.kept, ...state.window]
+  const isLive = others.some(({ messageId }) => messageId === message.messageId)
+  const live = isLive ? others.map((other) => (other.messageId === message.messageId ? message : other)) : [...others, message]
+  const counted = estimatorNamed(estimator)
+  const tokens = state.leading.reduce((sum, leading) => sum + leading.tokens, 0) + pinnedTokens(unitsOf(live, state.foldedCalls, counted).units, counted)
+  return tokens > limit ? E.left({ kind: 'PinTooLarge', messageId: message.messageId, tokens, limit }) : E.right(undefined)
 }
 
 function configurationOf(state: Conversation): Configuration {
@@ -144,7 +153,7 @@ function appendOne(state: Conversation, message: NewMessage, now: string): Decis
     tokens: messageTokens(message, estimatorNamed(configurationOf(state).estimator)),
   }
   if (message.pinned === true) {
-    const allowed = pinAllowed(state, messageId, data.tokens)
+    const allowed = pinAllowed(state, liveMessage({ data, revision: state.revision + 1n }))
     if (E.isLeft(allowed)) return allowed
   }
   return E.right([{ type: 'MessageAppended', data }])
@@ -167,7 +176,7 @@ function setPin(state: Conversation, messageId: string, pinned: boolean): Decisi
   if (message === undefined) return E.left({ kind: 'MessageNotLive', messageId })
   if (message.pinned === pinned) return E.right([])
   if (pinned) {
-    const allowed = pinAllowed(state, messageId, message.tokens)
+    const allowed = pinAllowed(state, { ...message, pinned: true })
     if (E.isLeft(allowed)) return allowed
   }
   return E.right([{ type: pinned ? 'MessagePinned' : 'MessageUnpinned', data: { messageId, revision: message.revision } }])

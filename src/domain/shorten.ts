@@ -1,5 +1,6 @@
 /** Text shortened in the middle, saying how much is left out and where the whole of it can be read. The log keeps it whole. */
-import { contentText, type ContentPart, type MessageBody, type ToolCall } from './message.js'
+import { mediaOf } from './media.js'
+import { contentText, isTextPart, type ContentPart, type MessageBody, type ToolCall } from './message.js'
 import { contentTokens, toolCallTokens, type Estimator } from './tokens.js'
 
 const mark = (characters: number, where: string): string => `\n[... ${String(characters)} characters left out to fit the model's window; the whole text: ${where} ...]\n`
@@ -46,7 +47,7 @@ function shortenStrings(value: unknown, maxTokens: number, where: string, estima
 const SMALLEST_STRING_TOKENS = 32
 
 /** Arguments of a call, shortened and still valid JSON. */
-function shortenArguments(text: string, maxTokens: number, where: string, estimator: Estimator): string {
+export function shortenArguments(text: string, maxTokens: number, where: string, estimator: Estimator): string {
   if (estimator.text(text) <= maxTokens) return text
   try {
     const whole: unknown = JSON.parse(text)
@@ -61,18 +62,48 @@ function shortenArguments(text: string, maxTokens: number, where: string, estima
   return JSON.stringify({ shortened: shorten(text, Math.max(1, Math.floor(maxTokens / 2)), where, estimator) })
 }
 
-/** A message whose texts are at most `maxTokens` each. Parts that are no text pass as they are. */
-export function shortenMessage<Message extends MessageBody>(message: Message, maxTokens: number, where: string, estimator: Estimator): Message {
-  const content: Message['content'] =
+/** A text in the place of a part that is none: what it was, and where it can be read. */
+function inPlaceOf(part: ContentPart, type: string, where: string): ContentPart {
+  const { kind, name, mediaType, bytes } = mediaOf(part)
+  const what = [kind === 'other' ? part.type : kind, name, mediaType, bytes === undefined ? undefined : `${String(bytes)} bytes`].filter((said) => said !== undefined).join(', ')
+  return { type, text: `[${what}: left out to fit the model's window; the log has it in ${where}]` }
+}
+
+/** Parts that are at most so many tokens together: each gets half as much until all of them fit. A part that is no text is whole, or a text says what it was. */
+function shortenParts(parts: readonly ContentPart[], maxTokens: number, where: string, estimator: Estimator): readonly ContentPart[] {
+  const cost = (part: ContentPart): number => contentTokens([part], estimator)
+  const type = parts.find(isTextPart)?.type ?? 'text'
+  const shorter = (part: ContentPart, each: number): ContentPart => {
+    if (cost(part) <= each) return part
+    const short = isTextPart(part) ? { ...part, text: shorten(part.text, each, where, estimator) } : inPlaceOf(part, type, where)
+    return cost(short) < cost(part) ? short : part
+  }
+  let shown = parts
+  for (let each = maxTokens; each >= SMALLEST_STRING_TOKENS / 2; each = Math.floor(each / 2)) {
+    shown = parts.map((part) => shorter(part, each))
+    if (contentTokens(shown, estimator) <= maxTokens) return shown
+  }
+  // Very many of them: their text in one.
+  const one = [{ type, text: shorten(contentText(parts), maxTokens, where, estimator) }]
+  return contentTokens(one, estimator) < contentTokens(shown, estimator) ? one : shown
+}
+
+// A call of a form that we do not know keeps its names and its id.
+const shortenCall = (call: ToolCall, maxTokens: number, where: string, estimator: Estimator): ToolCall => {
+  if (call.function !== undefined) return { ...call, function: { ...call.function, arguments: shortenArguments(call.function.arguments, maxTokens, where, estimator) } }
+  const rest = Object.entries(call).map(([key, value]) => [key, key === 'id' || key === 'type' ? value : shortenStrings(value, maxTokens, where, estimator)])
+  return { ...call, ...Object.fromEntries(rest) }
+}
+
+/** A message whose content and whose calls are at most `maxTokens` each, as far as that goes: a part that is no text gives way as a whole, and the text beside it stays. */
+export function shortenMessage(message: MessageBody, maxTokens: number, where: string, estimator: Estimator): MessageBody {
+  const content: MessageBody['content'] =
     contentTokens(message.content, estimator) <= maxTokens ? message.content
     : typeof message.content === 'string' ? shorten(message.content, maxTokens, where, estimator)
-    : (message.content ?? []).map((part): ContentPart => (typeof part['text'] === 'string' ? { ...part, text: shorten(part['text'], maxTokens, where, estimator) } : part))
+    : shortenParts(message.content ?? [], maxTokens, where, estimator)
   if (message.toolCalls === undefined || toolCallTokens(message.toolCalls, estimator) <= maxTokens) return { ...message, content }
-  const share = Math.max(32, Math.floor(maxTokens / message.toolCalls.length))
-  const toolCalls = message.toolCalls.map((call): ToolCall =>
-    call.function === undefined ? call : { ...call, function: { ...call.function, arguments: shortenArguments(call.function.arguments, share, where, estimator) } },
-  )
-  return { ...message, content, toolCalls }
+  const share = Math.max(SMALLEST_STRING_TOKENS, Math.floor(maxTokens / message.toolCalls.length))
+  return { ...message, content, toolCalls: message.toolCalls.map((call) => shortenCall(call, share, where, estimator)) }
 }
 
 /** Characters of a message's texts, to say how much is left out. */

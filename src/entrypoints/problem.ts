@@ -15,7 +15,7 @@ import type { PutBackFailure } from '../application/put-back.js'
 import type { ReplayFailure } from '../application/replay.js'
 import type { CycleNotRecorded } from '../application/cycles.js'
 import type { NoSuchMoment } from '../application/time-travel.js'
-import type { LeadingTooLarge } from '../domain/context.js'
+import type { NoContext } from '../domain/context.js'
 import type { BadMessage } from '../domain/message.js'
 import { EstimatorNotRegistered } from '../domain/tokens.js'
 import { codeOf, StoreError } from '../adapters/store-error.js'
@@ -36,7 +36,7 @@ export type Failure =
   | { readonly kind: 'NoSuchEdition'; readonly editionId: string; readonly conversationId?: string | undefined; readonly nearest?: string }
   | { readonly kind: 'NoSuchPrompt'; readonly which: string; readonly nearest?: string }
   | BadMessage
-  | LeadingTooLarge
+  | NoContext
   | SummarizerFailure
   | ExplainFailure
   | NoSuchMoment
@@ -142,6 +142,8 @@ function describe(failure: Failure): readonly [Fault, string] {
       return ['world', `another process is making edition ${failure.editionId} of "${failure.conversationId}": try again when it has ended`]
     case 'LeadingTooLarge':
       return ['state', `the leading system messages (${failure.messageIds.join(', ')}) take ${count(failure.tokens)} tokens, and the model's window leaves ${count(failure.limit)}`]
+    case 'PinnedTooLarge':
+      return ['state', `the pinned messages (${failure.messageIds.join(', ')}) and the leading ones take ${count(failure.tokens)} tokens, and the model's window leaves ${count(failure.limit)}: unpin some, or go by a larger window`]
     case 'RevisionConflict':
       return ['world', `${failure.stream} was changed by others at every attempt`]
     case 'IdsRecorded':

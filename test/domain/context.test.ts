@@ -3,8 +3,9 @@ import { describe, expect, it } from '@jest/globals'
 import { either as E } from 'fp-ts'
 import { contextOf, type Context } from '../../src/domain/context.js'
 import type { Fact } from '../../src/domain/events.js'
+import type { ContentPart } from '../../src/domain/message.js'
 import { shorten } from '../../src/domain/shorten.js'
-import { defaultEstimator } from '../../src/domain/tokens.js'
+import { defaultEstimator, messageTokens } from '../../src/domain/tokens.js'
 import { appended, archived, prunedBy } from '../support/builders.js'
 import { chatProblems } from '../support/chat-validity.js'
 import { configuredWith, stateAfter } from '../support/given.js'
@@ -100,12 +101,74 @@ describe('what does not fit', () => {
     expect(['c', 'rx', 'ry'].map((id) => context.messageIds.includes(id))).toEqual([false, false, false])
   })
 
-  it('names a last message that nothing makes fit, so that the context still ends with it', () => {
-    const context = shown(tiny, text('u', 'hello'), appended('image', { role: 'user', content: [{ type: 'image_url', image_url: { url: 'x' } }], tokens: 1_002 }))
-    expect(context.messageIds.at(-1)).toBe('image')
-    expect(context.messages.at(-1)?.content).toContain('message image does not fit')
-    expect(context.shortened?.map(({ id, how }) => [id, how])).toContainEqual(['image', 'shortened'])
+  const image = { type: 'image_url', image_url: { url: 'https://example.org/a.png' } }
+  const pdf = { type: 'file', file: { filename: 'report.pdf', file_data: `data:application/pdf;base64,${'QUJDRA'.repeat(20_000)}` } }
+  const ASK: ContentPart = { type: 'text', text: 'Summarize this PDF.' }
+  const withParts = (id: string, content: readonly ContentPart[], some: Parameters<typeof appended>[1] = {}): Fact => {
+    const message = { role: 'user' as const, content, ...some }
+    return appended(id, { ...message, tokens: messageTokens(message, defaultEstimator) })
+  }
+
+  it('shows a text in the place of a part that does not fit, and keeps the text beside it', () => {
+    const context = shown(tiny, text('u', 'hello'), withParts('q', [ASK, pdf, image]))
+    expect(context.messages.at(-1)?.content).toEqual([
+      { type: 'text', text: 'Summarize this PDF.' },
+      { type: 'text', text: "[file, report.pdf, application/pdf, 90000 bytes: left out to fit the model's window; the log has it in message q]" },
+      { type: 'text', text: "[image: left out to fit the model's window; the log has it in message q]" },
+    ])
+    expect(context.shortened).toEqual([{ id: 'q', how: 'shortened', characters: expect.any(Number) }])
     expect(context.tokens).toBeLessThanOrEqual(512)
+  })
+
+  it('keeps a file whole in the newest message as long as it fits by itself', () => {
+    const window = configuredWith({ modelMaxTokens: 8_000 })
+    const history = Array.from({ length: 40 }, (_, number) => text(`m${String(number)}`, 'berth '.repeat(200)))
+    const context = shown(window, ...history, withParts('q', [ASK, pdf]))
+    expect(context.messages.at(-1)?.content).toEqual([{ type: 'text', text: 'Summarize this PDF.' }, pdf])
+    expect(context.tokens).toBeLessThanOrEqual(8_000)
+  })
+
+  it('names a last message that nothing makes fit, so that the context still ends with it', () => {
+    const many = Array.from({ length: 12 }, (_, at) => `a-rather-long-id-of-a-call-${'x'.repeat(60)}-${String(at)}`)
+    const context = shown(tiny, text('u', 'hello'), calls('c', many, JSON.stringify({ text: 'y'.repeat(600) })))
+    expect(context.messageIds.at(-1)).toBe('c')
+    expect(context.messages.at(-1)?.content).toContain('message c does not fit')
+    expect(context.shortened?.map(({ id, how }) => [id, how])).toContainEqual(['c', 'shortened'])
+    expect(context.tokens).toBeLessThanOrEqual(512)
+  })
+
+  it('leaves the newest message in, also where its call stands at the start of the window', () => {
+    const context = shown(tiny, calls('c', ['x']), ...Array.from({ length: 40 }, (_, number) => text(`m${String(number)}`, 'berth '.repeat(12))), result('r', 'x', 'the late answer'))
+    expect(context.messages[context.messageIds.indexOf('r')]).toMatchObject({ role: 'tool', content: 'the late answer' })
+    expect(chatProblems(context.messages)).toEqual([])
+    expect(context.tokens).toBeLessThanOrEqual(512)
+  })
+
+  it('says that all of the view is left out', () => {
+    const facts = [configuredWith({ modelMaxTokens: 512 }), appended('a'), archived('k', ['a'], { content: `[depth:0|start:2026-01-01T00:00:00.000Z|end:2026-01-01T00:00:00.000Z|count:1]\n${'what was done '.repeat(40)}` }), prunedBy({ k: ['a'] }), text('q', 'x'.repeat(1_960))]
+    const context = shown(...facts)
+    expect(context.viewAt).toBeUndefined()
+    expect(context.messages.map(({ content }) => content)).toEqual(['x'.repeat(1_960)])
+    expect(context.shortened?.map(({ id, how }) => [id, how])).toEqual([['view', 'left-out'], ['k', 'left-out']])
+  })
+
+  it('leaves a pinned message as it is, wherever it lies, and beside twelve results', () => {
+    const ids = Array.from({ length: 12 }, (_, at) => `x${String(at)}`)
+    const window = configuredWith({ modelMaxTokens: 2_048 })
+    const pinnedText = text('p', 'Never touch production.', { pinned: true })
+    const context = shown(window, pinnedText, calls('c', ids), ...ids.map((id) => result(`r${id}`, id, 'z'.repeat(9_000))), ...Array.from({ length: 150 }, (_, number) => text(`m${String(number)}`, 'berth '.repeat(30))))
+    expect(context.messages[context.messageIds.indexOf('p')]?.content).toBe('Never touch production.')
+    const pinnedResult = shown(window, calls('c', ids), ...ids.map((id) => (id === 'x3' ? appended('p', { role: 'tool', toolCallId: id, content: 'exactly this', tokens: 8, pinned: true }) : result(`r${id}`, id, 'z'.repeat(9_000)))), text('u', 'y'.repeat(4_800)))
+    expect(pinnedResult.messages[pinnedResult.messageIds.indexOf('p')]).toMatchObject({ role: 'tool', content: 'exactly this' })
+    expect(pinnedResult.messages.at(-1)?.content).toBe('y'.repeat(4_800))
+    expect(chatProblems(pinnedResult.messages)).toEqual([])
+    expect(pinnedResult.tokens).toBeLessThanOrEqual(2_048)
+  })
+
+  it('of pinned messages is an error that names them, where the window became smaller', () => {
+    const facts = [configuredWith({ modelMaxTokens: 8_000 }), text('p', 'x'.repeat(4_000), { pinned: true }), text('q', 'x'.repeat(2_000), { pinned: true }), text('u', 'hello')]
+    expect(contextOf(stateAfter([...facts, configuredWith({ modelMaxTokens: 1_024 })]))).toEqual(E.left({ kind: 'PinnedTooLarge', messageIds: ['p', 'q'], tokens: 1_504, limit: 1_024 }))
+    expect(shown(...facts, configuredWith({ modelMaxTokens: 2_048 })).messageIds).toEqual(['p', 'q', 'u'])
   })
 
   it('of the leading messages themselves is an error that names them', () => {

@@ -2,6 +2,7 @@
  * Facts for tests, one builder a type: what a test does not say has a plain default. `recorded` puts them into a stream, `storedEvents` makes them what a store keeps.
  */
 import { either as E } from 'fp-ts'
+import { RENDERER_VERSION } from '../../src/domain/clip-archive.js'
 import { decode, encode, encodeData, GENESIS_HASH } from '../../src/domain/codec.js'
 import type { Configuration, Fact, FactData, FactType, RecordedFact, SummarizerFacts } from '../../src/domain/events.js'
 import { conversationStream, factEventId, messageEventId } from '../../src/domain/ids.js'
@@ -20,7 +21,7 @@ export const at = (second: number): string => new Date(Date.UTC(2026, 0, 1) + se
 export function configuration(some: Partial<Configuration> = {}): Configuration {
   const policy = resolvePolicy({})
   if (E.isLeft(policy)) throw new Error(policy.left.detail)
-  return { policy: policy.right, settings: {}, rendererVersion: 1, estimator: 'four-characters', ...some }
+  return { policy: policy.right, settings: {}, rendererVersion: RENDERER_VERSION, estimator: 'four-characters', ...some }
 }
 
 export const summarizer = (some: Partial<SummarizerFacts> = {}): SummarizerFacts => ({

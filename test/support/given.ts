@@ -58,12 +58,13 @@ function asked(state: Conversation, command: Command): Asked {
   }
 }
 
-const from = (state: Conversation): Given => ({ state, when: (command) => asked(state, command) })
+/** A conversation in a state that is there already. */
+export const givenState = (state: Conversation): Given => ({ state, when: (command) => asked(state, command) })
 
 /** A conversation that begins with these facts. */
 export function given(...facts: readonly Fact[]): Given {
-  return from(stateAfter(facts[0]?.type === 'ConversationConfigured' ? facts : [configuredWith({}), ...facts]))
+  return givenState(stateAfter(facts[0]?.type === 'ConversationConfigured' ? facts : [configuredWith({}), ...facts]))
 }
 
 /** A conversation without any fact. */
-export const nothing = (): Given => from(initialState(CONVERSATION_ID))
+export const nothing = (): Given => givenState(initialState(CONVERSATION_ID))

@@ -101,8 +101,8 @@ async function revisionBefore(ledger: Ledger, conversationId: string): Promise<b
   try {
     return (await ledger.context(conversationId)).revision
   } catch (error) {
-    // A leading system message that does not fit has no context; its log can be counted from the start.
-    if (error instanceof LedgerError && (error.failure.kind === 'NoSuchConversation' || error.failure.kind === 'LeadingTooLarge')) return -1n
+    // Leading or pinned messages that do not fit leave no context; its log can be counted from the start.
+    if (error instanceof LedgerError && (error.failure.kind === 'NoSuchConversation' || error.failure.kind === 'LeadingTooLarge' || error.failure.kind === 'PinnedTooLarge')) return -1n
     throw error
   }
 }

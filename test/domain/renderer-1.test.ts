@@ -1,0 +1,46 @@
+/**
+ * Conversations that a program of renderer version 1 recorded, with the hash of the context at each revision: above the hard limit at most of them, some right
+ * after a prune. They are the same contexts today, and the next message goes by today's rendering.
+ */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import { expect, it } from '@jest/globals'
+import { either as E } from 'fp-ts'
+import { decode } from '../../src/domain/codec.js'
+import { RENDERER_VERSION } from '../../src/domain/clip-archive.js'
+import { evolve, initialState, type Conversation } from '../../src/domain/conversation.js'
+import { givenState, stateAfter } from '../support/given.js'
+import { contextIn } from '../support/harness.js'
+import { jsonAs } from '../support/json.js'
+
+interface Run {
+  readonly events: readonly { readonly id: string; readonly type: string; readonly data: string; readonly metadata: string }[]
+  readonly contexts: readonly string[]
+}
+
+const runs = jsonAs<readonly Run[]>(gunzipSync(readFileSync(join('test', 'fixtures', 'contexts', 'renderer-1.json.gz'))).toString('utf8'))
+
+function* statesOf({ events }: Run): Generator<Conversation> {
+  let state = initialState('c1')
+  for (const [at, event] of events.entries()) {
+    const fact = decode({ ...event, stream: 'conversation-c1', revision: BigInt(at), position: BigInt(at) })
+    if (E.isLeft(fact)) throw new Error(fact.left.detail)
+    state = evolve(state, fact.right)
+    yield state
+  }
+}
+
+it.each(runs.map((run, at) => [at, run] as const))('conversation %i has the contexts that it had', (_at, run) => {
+  const now: string[] = []
+  for (const state of statesOf(run)) now.push(contextIn(state).hash)
+  expect(now).toEqual(run.contexts)
+})
+
+it('a conversation goes by today’s rendering from its next message on, and nothing else is configured anew', () => {
+  const state = [...statesOf(runs[0] ?? { events: [], contexts: [] })].at(-1) ?? initialState('c1')
+  const configure = { type: 'Configure', settings: undefined, scope: undefined, summarizerWindowTokens: 1 } as const
+  const configured = givenState(state).when(configure).facts
+  expect(configured).toEqual([{ type: 'ConversationConfigured', data: { ...state.configuration, rendererVersion: RENDERER_VERSION } }])
+  expect(givenState(stateAfter(configured, state)).when(configure).facts).toEqual([])
+})
