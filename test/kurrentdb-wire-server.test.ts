@@ -193,7 +193,7 @@ describe('reads and subscriptions', () => {
     await client.appendToStream('s', event('a'))
     const streams: string[] = []
     for await (const { event: recorded } of client.readAll()) streams.push(recorded?.streamId ?? '')
-    expect(streams).toEqual(['$epoch-information', 's'])
+    expect(streams).toEqual(['$$$settings', '$$$stats-127.0.0.1:2113', 's'])
     for await (const { event: last } of client.readAll({ direction: BACKWARDS, fromPosition: END, maxCount: 1 })) expect(last?.type).toBe('a')
   })
 

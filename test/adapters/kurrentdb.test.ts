@@ -1,6 +1,6 @@
 /**
- * A KurrentDB, asked what every store is asked: the server that stands in for one in the tests, and a real one where
- * `CONTEXT_LEDGER_TEST_KURRENTDB` names it (counted as skipped otherwise).
+ * A KurrentDB, asked what every store is asked: the server that stands in for one in the tests, alone and with other systems that append to the same log
+ * throughout, one node and three; and a real one where `CONTEXT_LEDGER_TEST_KURRENTDB` names it (counted as skipped otherwise).
  */
 import { describe } from '@jest/globals'
 import { randomUUID } from 'node:crypto'
@@ -8,6 +8,7 @@ import { openKurrentDbEventStore, type KurrentDbEventStore } from '../../src/ada
 import { createMemoryBodyStore } from '../../src/adapters/memory/body-store.js'
 import { describeEventStore, type OpenedStore, type StoreTraits } from '../contracts/event-store.js'
 import { noIndex } from '../support/event-ids.js'
+import { startWireCluster } from '../support/kurrentdb/cluster.js'
 import { startWireServer } from '../support/kurrentdb/server.js'
 
 const TRAITS: StoreTraits = { recognizes: 'at-its-revision', positions: 'gapped' }
@@ -32,28 +33,55 @@ async function openAt(address: string, deadlineMs: number): Promise<Required<Pic
   }
 }
 
-describeEventStore(
-  'KurrentDB on the wire',
-  async () => {
-    const deadlineMs = 5_000
-    const server = await startWireServer()
-    const opened = await openAt(server.connectionString, deadlineMs)
-    return {
-      ...opened,
-      restart: () => server.restart(),
-      hanging: { hang: async () => server.hang(), resume: async () => server.resume(), deadlineMs },
-      async done() {
-        await opened.done()
-        await server.close()
-      },
-    }
-  },
-  TRAITS,
-)
+const DEADLINE_MS = 5_000
+const newPrefix = (): string => `test-${randomUUID()}-`
+
+describe.each([
+  { beside: 'alone in its log', foreign: false },
+  { beside: 'beside other systems', foreign: true },
+])('one node, $beside', ({ foreign }) => {
+  describeEventStore(
+    'KurrentDB on the wire',
+    async () => {
+      const server = await startWireServer({ foreign })
+      const opened = await openAt(server.connectionString, DEADLINE_MS)
+      return {
+        ...opened,
+        ...(foreign ? { prefix: newPrefix() } : {}),
+        restart: () => server.restart(),
+        hanging: { hang: async () => server.hang(), resume: async () => server.resume(), deadlineMs: DEADLINE_MS },
+        async done() {
+          await opened.done()
+          await server.close()
+        },
+      }
+    },
+    TRAITS,
+  )
+})
+
+describe('three nodes, beside other systems', () => {
+  describeEventStore(
+    'KurrentDB on the wire',
+    async () => {
+      const cluster = await startWireCluster(3, { foreign: true })
+      const opened = await openAt(cluster.connectionString, DEADLINE_MS)
+      return {
+        ...opened,
+        prefix: newPrefix(),
+        async done() {
+          await opened.done()
+          await cluster.close()
+        },
+      }
+    },
+    TRAITS,
+  )
+})
 
 const realServer = process.env['CONTEXT_LEDGER_TEST_KURRENTDB'] ?? ''
 const describeOnServer = realServer === '' ? describe.skip : describe
 
 describeOnServer('on a server', () => {
-  describeEventStore('KurrentDB', async () => ({ ...(await openAt(realServer, 10_000)), prefix: `test-${randomUUID()}-` }), TRAITS)
+  describeEventStore('KurrentDB', async () => ({ ...(await openAt(realServer, 10_000)), prefix: newPrefix() }), TRAITS)
 })

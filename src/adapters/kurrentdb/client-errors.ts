@@ -11,6 +11,8 @@ export type Meaning =
   /** The stream stands elsewhere; -1n where there is none. */
   | { readonly kind: 'conflict'; readonly actual: bigint }
   | { readonly kind: 'no-stream' }
+  /** A position that is no event's, as those of another log mostly are. */
+  | { readonly kind: 'no-position' }
   /** The server says no for good, or to who asks. */
   | { readonly kind: 'refused'; readonly sentence: string }
 
@@ -21,6 +23,8 @@ const REFUSED_TYPES: ReadonlySet<unknown> = new Set([
 const REFUSED_CODES: ReadonlySet<unknown> = new Set([2, 3, 9, 11, 12, 7])
 // As a node is that starts, or that elects: it says so by code 2 or 14.
 const STARTING = /not ready|too busy|no leader info/iu
+// Reads say it by code 2, subscriptions by code 3.
+const NO_POSITION = /invalid ?position/iu
 // What is in front of the services (who asks? may they?) failed itself: gRPC makes code 2 of it.
 const FAILED_INSIDE = /HTTP status code 5\d\d/iu
 
@@ -39,6 +43,7 @@ export function meaningOf(error: unknown): Meaning {
   const sentence = wordsOf(error)
   if (STARTING.test(sentence)) return { kind: 'unknown', starting: true }
   if (FAILED_INSIDE.test(sentence)) return { kind: 'unknown', starting: false }
+  if (REFUSED_CODES.has(code) && NO_POSITION.test(sentence)) return { kind: 'no-position' }
   if (type === 'maximum-append-size-exceeded') return { kind: 'refused', sentence: `the server takes at most ${String(maxAppendSize)} bytes of data in one append` }
   if (type === 'stream-deleted') return { kind: 'refused', sentence: 'the stream was deleted for good' }
   if (type === 'access-denied') return { kind: 'refused', sentence: `the server refuses who asks: ${sentence}` }
@@ -60,6 +65,7 @@ export function wordsOf(error: unknown): string {
 export function storeErrorOf(error: unknown, name: string): StoreError {
   if (error instanceof StoreError) return error
   const meaning = meaningOf(error)
+  if (meaning.kind === 'no-position') return new StoreError('StoreRefused', `${name}: the position that was asked for is of another log`, error)
   return meaning.kind === 'refused'
     ? new StoreError('StoreRefused', `${name}: ${meaning.sentence}`, error)
     : new StoreError('StoreUnavailable', `${name} cannot be reached: ${wordsOf(error)}`, error)

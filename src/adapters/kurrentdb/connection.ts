@@ -248,6 +248,11 @@ export class LedgerClient extends EventStoreDBClient {
   /** Appends go unary, whether or not the call carries credentials; `docs/decisions/0008-kurrentdb-appends.md` says why. */
   protected override supports = async (): Promise<boolean> => false
 
+  /** Stands for the node that calls go to at the moment: another one after the connection was made anew. */
+  node(): unknown {
+    return this.channel
+  }
+
   /** Ends all calls and closes the connection. */
   async shutdown(): Promise<void> {
     this.isShut = true

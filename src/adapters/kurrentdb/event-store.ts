@@ -262,8 +262,9 @@ export async function openKurrentDbEventStore(address: string, { bodies, eventId
   }
 }
 
-/** Codes 2 and 3 are what reads and subscriptions say of a position between two events. */
+/** Whether a read was refused for its position. What it says of one between two events is not told apart from other refusals by code 2 everywhere. */
 function isBadPosition(error: unknown): boolean {
   const { type, code }: { type?: unknown; code?: unknown } = typeof error === 'object' && error !== null ? error : {}
-  return meaningOf(error).kind === 'refused' && type !== 'access-denied' && (code === 2 || code === 3)
+  const { kind } = meaningOf(error)
+  return kind === 'no-position' || (kind === 'refused' && type !== 'access-denied' && (code === 2 || code === 3))
 }

@@ -5,7 +5,8 @@
 import { eventTypeFilter, START, streamNameFilter } from '@eventstore/db-client'
 import type { AllStreamResolvedEvent } from '@eventstore/db-client'
 import { meaningOf, storeErrorOf } from './client-errors.js'
-import type { Recorded } from './recorded-event.js'
+import { lastOfAll } from './reads.js'
+import { positionOf, type Recorded } from './recorded-event.js'
 import type { Session } from './session.js'
 import { tap, type Tapped } from './tapped.js'
 import { type Alarm, backOffMs, createAlarm } from './waiting.js'
@@ -19,8 +20,16 @@ export interface Step {
   readonly caughtUp: boolean
 }
 
+/** A place as the server names it: of an event both are the same, of the gap right before an event `prepare` is 0. */
+interface Place {
+  readonly commit: bigint
+  readonly prepare: bigint
+}
+
 export interface Following {
   readonly after: bigint
+  /** A place behind `after` up to which there is nothing that matches. */
+  readonly from?: Place | undefined
   /** Of the names of streams, one of which is wanted; an empty one is any name's. */
   readonly prefixes: readonly string[]
   /** Types of events that are left out by the server; the names of streams are then not looked at. */
@@ -39,19 +48,23 @@ const MOST_SETTLE_MS = 10_000
 /** From here on a subscription that has not told what the log has is given up: its node was cut off from the others, and lives on without them. */
 const STUCK_MS = 1_000
 
+/** What the server says for a place that it does not have, an internal -1 among them, is from here on: it is no place. */
+const NO_PLACE = 2n ** 63n
+
 interface Connection {
   readonly tapped: Tapped<AllStreamResolvedEvent>
   /** The last checkpoint; it counts once the events before it have been taken. */
-  checkpoint: bigint
+  checkpoint: Place | undefined
   confirmed: boolean
   caughtUp: boolean
 }
 
-function subscribe({ client, base }: Session, after: bigint, { prefixes, typesBut }: Pick<Following, 'prefixes' | 'typesBut'>, alarm: Alarm): Connection {
-  const connection = { checkpoint: -1n, confirmed: false, caughtUp: false }
+function subscribe({ client, base }: Session, after: Place | undefined, { prefixes, typesBut }: Pick<Following, 'prefixes' | 'typesBut'>, alarm: Alarm): Connection {
+  const connection: Omit<Connection, 'tapped'> = { checkpoint: undefined, confirmed: false, caughtUp: false }
   // Nothing in the client would catch what this throws.
-  const checkpointReached = (_subscription: unknown, { commit }: { readonly commit: bigint }): void => {
-    connection.checkpoint = commit
+  const checkpointReached = (_subscription: unknown, { commit, prepare }: Place): void => {
+    if (commit >= NO_PLACE) return
+    connection.checkpoint = { commit, prepare }
     alarm.ring()
   }
   // The names of the server's own streams begin with $, and so do its types.
@@ -59,8 +72,7 @@ function subscribe({ client, base }: Session, after: bigint, { prefixes, typesBu
     typesBut !== undefined ? eventTypeFilter({ regex: `^(?!\\$|(?:${typesBut.join('|')})$)`, checkpointReached })
     : prefixes.includes('') ? streamNameFilter({ regex: '^[^$]', checkpointReached })
     : streamNameFilter({ prefixes: [...prefixes], checkpointReached })
-  const fromPosition = after < 0n ? START : { commit: after, prepare: after }
-  const subscription = client.subscribeToAll({ ...base, fromPosition, filter })
+  const subscription = client.subscribeToAll({ ...base, fromPosition: after ?? START, filter })
   subscription.on('confirmation', () => {
     connection.confirmed = true
     alarm.ring()
@@ -76,7 +88,7 @@ function subscribe({ client, base }: Session, after: bigint, { prefixes, typesBu
 }
 
 /** Events of all streams but the server's own, until `signal` aborts, or the store is closed. */
-export async function* follow(session: Session, { after, prefixes, typesBut, signal, patienceMs }: Following): AsyncGenerator<Step> {
+export async function* follow(session: Session, { after, from, prefixes, typesBut, signal, patienceMs }: Following): AsyncGenerator<Step> {
   const { closing, deadlineMs, name } = session
   const stop = new AbortController()
   const alarm = createAlarm(stop.signal)
@@ -86,12 +98,15 @@ export async function* follow(session: Session, { after, prefixes, typesBut, sig
   closing.addEventListener('abort', end)
   session.watching.add(alarm)
   let position = after
+  /** Where a next connection goes on, where the server named a place beyond `position`. */
+  let goOn = from
   let attempt = 0
   let heardAt = performance.now()
   try {
     while (!stop.signal.aborted) {
       if (patienceMs === Infinity) heardAt = performance.now()
-      const connection = subscribe(session, position, { prefixes, ...(typesBut === undefined ? {} : { typesBut }) }, alarm)
+      const start = goOn !== undefined && goOn.commit > position ? goOn : position < 0n ? undefined : { commit: position, prepare: position }
+      const connection = subscribe(session, start, { prefixes, ...(typesBut === undefined ? {} : { typesBut }) }, alarm)
       let failure: unknown
       try {
         let told = false
@@ -103,8 +118,16 @@ export async function* follow(session: Session, { after, prefixes, typesBut, sig
           const events = items.flatMap(({ event }) => (event === undefined || event.position.commit <= position || event.streamId.startsWith('$') ? [] : [event]))
           const before = position
           position = events.at(-1)?.position.commit ?? position
-          if (all && checkpoint > position) position = checkpoint
           const now = performance.now()
+          if (all && checkpoint !== undefined && checkpoint.commit > position) {
+            // Right before an event is no event's place: that event is still to come, so this is only where to go on from.
+            if (checkpoint.prepare === checkpoint.commit) position = checkpoint.commit
+            else if (checkpoint.commit > (goOn?.commit ?? -1n)) {
+              goOn = checkpoint
+              attempt = 0
+              heardAt = now
+            }
+          }
           if (position !== before || (caughtUp && all && !told)) {
             told = caughtUp && all
             attempt = 0
@@ -124,10 +147,9 @@ export async function* follow(session: Session, { after, prefixes, typesBut, sig
           if (behindSince !== undefined && now - behindSince >= settleMs) {
             behindSince = undefined
             settleMs = Math.min(settleMs * 2, MOST_SETTLE_MS)
-            const upTo = session.seen()
-            const between = await lookBetween(session, { after: position, prefixes, ...(typesBut === undefined ? {} : { typesBut }), signal: stop.signal, patienceMs: deadlineMs }, upTo)
-            if (between === 'nothing') {
-              position = upTo
+            const between = await lookBetween(session, { after: position, from: goOn, prefixes, ...(typesBut === undefined ? {} : { typesBut }), signal: stop.signal, patienceMs: deadlineMs }, session.seen())
+            if (typeof between === 'bigint') {
+              position = between
               yield { events: [], position, caughtUp: true }
             }
             if (between === 'events' && settleMs > STUCK_MS && connection.tapped.isEmpty()) {
@@ -154,14 +176,21 @@ export async function* follow(session: Session, { after, prefixes, typesBut, sig
   }
 }
 
-/** Whether there is something that matches up to `upTo`. Where the server cannot be asked, or has not come so far itself, that is not known. */
-async function lookBetween(session: Session, following: Following, upTo: bigint): Promise<'nothing' | 'events' | 'unknown'> {
+/**
+ * Whether there is something that matches behind `after`: where there is nothing, how far that is so. What is looked at behind the last match the server does not
+ * tell; but what it had before it was asked, it has looked at once it says that it has caught up. That it has come to `upTo` itself is asked of it too: a follower
+ * says that it has told all before it has all.
+ */
+async function lookBetween(session: Session, following: Following, upTo: bigint): Promise<bigint | 'events' | 'unknown'> {
+  const { client } = session
   try {
+    const last = await lastOfAll(session)
+    const node = client.node()
+    if (last === undefined || positionOf(last) < upTo) return 'unknown'
     for await (const { events, position, caughtUp } of follow(session, following)) {
       if (events.length > 0) return 'events'
-      // By the server's own checkpoint: a follower says that it has told all before it has all.
-      if (position >= upTo) return 'nothing'
-      if (caughtUp) return 'unknown'
+      if (position >= upTo) return position
+      if (caughtUp) return client.node() === node ? positionOf(last) : 'unknown'
     }
   } catch {
     // The subscription itself will learn of it.

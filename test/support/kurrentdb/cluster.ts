@@ -3,7 +3,7 @@
  * itself: then it names it and refuses. What is not played here is the election: a test says who leads.
  */
 import { changes } from '../latch.js'
-import { createEventLog, type EventLog, type ReadableLog, type Recorded } from './log.js'
+import { createEventLog, type EventLog, type LogOptions, type ReadableLog, type Recorded } from './log.js'
 import type { Member } from './messages.js'
 import { startWireServer, type WireServer } from './server.js'
 
@@ -62,8 +62,8 @@ function createReplica(log: EventLog): Replica {
 }
 
 /** Starts so many servers; the first one leads. */
-export async function startWireCluster(size: 2 | 3): Promise<WireCluster> {
-  const log = createEventLog()
+export async function startWireCluster(size: 2 | 3, options: LogOptions = {}): Promise<WireCluster> {
+  const log = createEventLog(options)
   const nodes: ClusterNode[] = []
   const selves: Array<Pick<Member, 'host' | 'port' | 'id'>> = []
   let leading = 0

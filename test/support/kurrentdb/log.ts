@@ -62,6 +62,8 @@ export interface LogOptions {
   readonly journal?: Journal
   /** How many ids it remembers for `any` and `stream_exists`. The real one forgets somewhere between 20,000 and 60,000. */
   readonly rememberedIds?: number
+  /** Other systems use the log too: their events are there before ours, behind every append of ours, and so always at the end. */
+  readonly foreign?: boolean
 }
 
 /** What a record takes beside its own bytes. The figure is free, but positions must have gaps, as byte offsets have. */
@@ -82,6 +84,13 @@ const systemEvent = (type: string, json: string): Proposed => ({
   data: Buffer.from(json),
   metadata: new Uint8Array(),
 })
+
+/** Where the last event begins that a server writes into a new log. */
+const NEW_LOG_HEAD = 548
+/** The streams of others. None of them begins as ours do, though some come close; the server's own are among them. */
+const FOREIGN_STREAMS = ['orders-7', 'Conversation-1', 'conversations', '$stats-127.0.0.1:2113', 'edition', 'a-conversation-1']
+const FOREIGN_AT_FIRST = 75
+const FOREIGN_BEHIND_EACH = 2
 
 interface Stream {
   readonly records: Recorded[]
@@ -107,12 +116,13 @@ function retentionIn(data: Uint8Array): { readonly truncateBefore: number; reado
 }
 
 /** An empty log, or what the journal holds. */
-export function createEventLog({ journal, rememberedIds = 40_000 }: LogOptions = {}): EventLog {
+export function createEventLog({ journal, rememberedIds = 40_000, foreign = false }: LogOptions = {}): EventLog {
   const all: Recorded[] = []
   const streams = new Map<string, Stream>()
   const remembered = new Map<string, { readonly stream: string; readonly revision: bigint }>()
   const change = changes()
   let end = 0n
+  let foreignEvents = 0
 
   const streamNamed = (name: string): Stream => {
     const known = streams.get(name) ?? { records: [], truncateBefore: 0, maxCount: Infinity, tombstoned: false }
@@ -211,7 +221,25 @@ export function createEventLog({ journal, rememberedIds = 40_000 }: LogOptions =
     // A deleted stream comes back with its next event, and what lay before stays hidden.
     if (isSoftDeleted(stream)) setTruncateBefore(stream, String(current + 1n))
     const last = store(stream, current + 1n, events)
+    if (foreign) othersAppend(FOREIGN_BEHIND_EACH)
     return { kind: 'appended', revision: last?.revision, position: last?.position }
+  }
+
+  function othersAppend(count: number): void {
+    for (let left = count; left > 0; left--) {
+      const stream = FOREIGN_STREAMS[foreignEvents % FOREIGN_STREAMS.length] ?? ''
+      store(stream, lastRevision(stream) + 1n, [{ ...systemEvent('OrderPlaced', `{"number":${String(foreignEvents)}}`), contentType: foreignEvents % 2 === 0 ? 'application/json' : 'application/octet-stream' }])
+      foreignEvents += 1
+    }
+  }
+
+  /** What a server writes for itself before anybody can append. */
+  function writeFirstEvents(): void {
+    const first = '$$$settings'
+    const overhead = RECORD_OVERHEAD_BYTES + Buffer.byteLength(`${first}$metadata`)
+    store(first, 0n, [systemEvent('$metadata', JSON.stringify({ $acl: { $r: '$admins' } }).padEnd(NEW_LOG_HEAD - overhead))])
+    store('$$$stats-127.0.0.1:2113', 0n, [systemEvent('$metadata', '{"$maxAge":86400}')])
+    if (foreign) othersAppend(FOREIGN_AT_FIRST)
   }
 
   for (const records of journal?.appends ?? []) for (const record of records) keep(record)
@@ -239,7 +267,9 @@ export function createEventLog({ journal, rememberedIds = 40_000 }: LogOptions =
     },
     begin() {
       remembered.clear()
-      store('$epoch-information', lastRevision('$epoch-information') + 1n, [systemEvent('$epoch-information', '{}')])
+      const isNew = all.length === 0
+      if (isNew) writeFirstEvents()
+      else store('$epoch-information', lastRevision('$epoch-information') + 1n, [systemEvent('$epoch-information', '{}')])
     },
     changed: () => change.next(),
     close: () => journal?.close(),

@@ -91,16 +91,17 @@ export function targetOfBatch(options: BatchAppendReq.Options): BatchTarget {
 }
 
 /** Exactly one of start, end and a value is set; `at` says which value. */
-const startPoint = (option: { hasStart(): boolean; hasEnd(): boolean } | undefined, at: () => bigint): StartPoint => {
+const startPoint = (option: { hasStart(): boolean; hasEnd(): boolean } | undefined, at: () => Omit<Extract<StartPoint, { kind: 'at' }>, 'kind'>): StartPoint => {
   if (option === undefined || option.hasStart()) return { kind: 'start' }
-  return option.hasEnd() ? { kind: 'end' } : { kind: 'at', value: at() }
+  return option.hasEnd() ? { kind: 'end' } : { kind: 'at', ...at() }
 }
 
 function placeIn(options: ReadReq.Options): { readonly stream: string | undefined; readonly start: StartPoint } {
   const ofStream = options.getStream()
-  if (ofStream !== undefined) return { stream: nameOf(ofStream.getStreamIdentifier()), start: startPoint(ofStream, () => BigInt(ofStream.getRevision())) }
+  if (ofStream !== undefined) return { stream: nameOf(ofStream.getStreamIdentifier()), start: startPoint(ofStream, () => ({ value: BigInt(ofStream.getRevision()) })) }
   const ofAll = options.getAll()
-  return { stream: undefined, start: startPoint(ofAll, () => BigInt(ofAll?.getPosition()?.getCommitPosition() ?? '0')) }
+  const position = ofAll?.getPosition()
+  return { stream: undefined, start: startPoint(ofAll, () => ({ value: BigInt(position?.getCommitPosition() ?? '0'), prepare: BigInt(position?.getPreparePosition() ?? '0') })) }
 }
 
 /** The question that a read asks. */
@@ -173,7 +174,7 @@ export function subscriptionMessage(item: SubscriptionItem, subscriptionId: stri
     case 'fellBehind':
       return bytesOf(message.setFellBehind(new streams.ReadResp.FellBehind()))
     case 'checkpoint':
-      return bytesOf(message.setCheckpoint(new streams.ReadResp.Checkpoint().setCommitPosition(String(item.position)).setPreparePosition(String(item.position))))
+      return bytesOf(message.setCheckpoint(new streams.ReadResp.Checkpoint().setCommitPosition(String(item.position.commit)).setPreparePosition(String(item.position.prepare))))
   }
 }
 

@@ -1,7 +1,14 @@
 /** Which records a read or a subscription is to see, in which order, and which of its questions a server refuses. */
 import type { ReadableLog, Recorded } from './log.js'
 
-export type StartPoint = { readonly kind: 'start' } | { readonly kind: 'end' } | { readonly kind: 'at'; readonly value: bigint }
+/** A place in the whole log. Of an event both are the same; `prepare: 0` is right before the event that begins there. */
+export interface Place {
+  readonly commit: bigint
+  readonly prepare: bigint
+}
+
+/** `prepare` goes with a place in the whole log; a revision has none. */
+export type StartPoint = { readonly kind: 'start' } | { readonly kind: 'end' } | { readonly kind: 'at'; readonly value: bigint; readonly prepare?: bigint }
 
 export interface ReadQuery {
   /** Without a stream it is a question about everything. */
@@ -32,8 +39,10 @@ export interface SubscriptionFilter {
 export type SubscriptionItem =
   | { readonly kind: 'confirmation' | 'caughtUp' | 'fellBehind' }
   | { readonly kind: 'record'; readonly record: Recorded }
-  | { readonly kind: 'checkpoint'; readonly position: bigint }
+  | { readonly kind: 'checkpoint'; readonly position: Place }
 
+/** What the server writes for a place that it does not have: an internal -1, without a sign. */
+export const NOWHERE = 2n ** 64n - 1n
 /** With more than this waiting, a live subscriber counts as too slow and is sent back to catching up. */
 const LIVE_BUFFER = 32
 
@@ -115,15 +124,19 @@ function sourceOf(stream: string | undefined, log: ReadableLog): { readonly reco
 /**
  * What a subscriber is sent, for as long as it asks for more. `woken` resolves when there may be more, or when nobody listens any longer, and
  * `isOpen` tells which of the two it was.
+ *
+ * A catch-up ends with a checkpoint at the last place that was sent, event or checkpoint, or else where it began; behind that it has looked, and does not say
+ * so. The checkpoints on the way there are right before the next event that it looks at; those of a live subscription are events.
  */
 export async function* subscribe(query: SubscriptionQuery, log: ReadableLog, isOpen: () => boolean, woken: () => Promise<void>): AsyncGenerator<SubscriptionItem> {
   const { stream, start, filter } = query
   yield { kind: 'confirmation' }
   const { records } = sourceOf(stream, log)
+  const ofAll = start.kind === 'at' && stream === undefined
   // The start is exclusive, and one beyond the end waits until the log has come so far.
-  let next = placeAt(start, records.length, (value) => (stream === undefined ? placeOf(value + 1n, records) : Number(value) + 1))
-  const after = start.kind === 'at' && stream === undefined ? start.value : -1n
-  let lookedAt = start.kind === 'at' && after < log.end ? after : undefined
+  const after = ofAll ? (start.prepare !== undefined && start.prepare < start.value ? start.value - 1n : start.value) : -1n
+  let next = placeAt(start, records.length, (value) => (stream === undefined ? placeOf(after + 1n, records) : Number(value) + 1))
+  let sent: Place | undefined = start.kind === 'start' ? { commit: NOWHERE, prepare: NOWHERE } : ofAll && after < log.end ? { commit: start.value, prepare: start.prepare ?? start.value } : undefined
   let sinceCheckpoint = 0
   let live = false
   while (isOpen()) {
@@ -132,7 +145,7 @@ export async function* subscribe(query: SubscriptionQuery, log: ReadableLog, isO
     const record = source.records[next]
     if (record === undefined) {
       if (!live) {
-        if (filter !== undefined && lookedAt !== undefined) yield { kind: 'checkpoint', position: lookedAt }
+        if (filter !== undefined && sent !== undefined) yield { kind: 'checkpoint', position: sent }
         yield { kind: 'caughtUp' }
         live = true
       }
@@ -145,12 +158,16 @@ export async function* subscribe(query: SubscriptionQuery, log: ReadableLog, isO
     }
     next += 1
     if (record.position <= after) continue
-    lookedAt = record.position
-    if (filter === undefined || filter.matches(record)) yield { kind: 'record', record }
+    if (filter === undefined || filter.matches(record)) {
+      sent = { commit: record.position, prepare: record.position }
+      yield { kind: 'record', record }
+    }
     sinceCheckpoint += 1
-    if (filter !== undefined && sinceCheckpoint >= filter.checkpointEvery) {
+    const behind = source.records[next]
+    if (filter !== undefined && sinceCheckpoint >= filter.checkpointEvery && (live || behind !== undefined)) {
       sinceCheckpoint = 0
-      yield { kind: 'checkpoint', position: record.position }
+      sent = live || behind === undefined ? { commit: record.position, prepare: record.position } : { commit: behind.position, prepare: 0n }
+      yield { kind: 'checkpoint', position: sent }
     }
   }
 }

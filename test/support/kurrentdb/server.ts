@@ -47,6 +47,8 @@ export interface WireServerOptions {
   /** 0, or nothing, for any free port. */
   readonly port?: number
   readonly log?: EventLog
+  /** Where it makes its log itself: others use it too. */
+  readonly foreign?: boolean
   /** What it reads from, where that is not simply its log. */
   readonly reads?: ReadableLog
   /** PEM texts. */
@@ -67,7 +69,7 @@ async function listen(server: Server, port: number): Promise<number> {
 
 /** Starts a server on this machine. */
 export async function startWireServer(options: WireServerOptions = {}): Promise<WireServer> {
-  const log = options.log ?? createEventLog()
+  const log = options.log ?? createEventLog({ foreign: options.foreign ?? false })
   const reads = options.reads ?? log
   const id = randomUUID()
   const faults = createFaults()

@@ -25,7 +25,7 @@ export const problems = {
   deadline: () => problem(grpc.status.DEADLINE_EXCEEDED, 'Deadline Exceeded'),
   unreadable: () => problem(grpc.status.UNKNOWN, 'Exception was thrown by handler.'),
   invalidRead: (reason: string) => problem(grpc.status.UNKNOWN, reason),
-  invalidPosition: () => problem(grpc.status.INVALID_ARGUMENT, 'Invalid position'),
+  invalidPosition: () => problem(grpc.status.INVALID_ARGUMENT, 'Trying to read from an invalid position.'),
   tooLarge: () =>
     problem(grpc.status.INVALID_ARGUMENT, `Maximum Append Size of ${String(MAX_APPEND_BYTES)} Exceeded.`, {
       exception: 'maximum-append-size-exceeded',
