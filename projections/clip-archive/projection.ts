@@ -20,10 +20,10 @@ const batches: Table = {
     depth: 'int4',
     start_time: 'text',
     end_time: 'text',
-    message_count: 'int4',
+    message_count: 'int8',
     first_revision: 'int8',
     last_revision: 'int8',
-    tokens: 'int4',
+    tokens: 'int8',
     // JSON texts: what a model wrote may hold what `text` refuses, and lists keep their order.
     content: 'text',
     sections: 'text',
@@ -41,15 +41,15 @@ const views: Table = {
   name: 'clip_archive_views',
   columns: {
     conversation_id: 'text',
-    cycle: 'int4',
+    cycle: 'int8',
     /** Of the fact that this is from: it closed the books. */
     revision: 'int8',
     window_start: 'int8',
     /** JSON text: the active batches in their order. */
     batch_ids: 'text',
-    messages_compressed: 'int4',
-    tokens_before: 'int4',
-    tokens_after: 'int4',
+    messages_compressed: 'int8',
+    tokens_before: 'int8',
+    tokens_after: 'int8',
     context_hash: 'text',
     recorded_at: 'text',
   },
@@ -101,7 +101,7 @@ const viewOf = (fact: RecordedFact<ClosingType>): RowChange => ({
 
 export const clipArchive: Projection = {
   name: 'clip-archive',
-  version: 3,
+  version: 4,
   tables: [batches, views],
   handlers: {
     ConversationConfigured: 'ignore',

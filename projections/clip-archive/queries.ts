@@ -34,10 +34,10 @@ interface BatchRow {
   depth: number
   startTime: string
   endTime: string
-  messageCount: number
+  messageCount: string
   firstRevision: string
   lastRevision: string
-  tokens: number
+  tokens: string
   content: string
   sections: string | null
   sourceBatchIds: string
@@ -60,6 +60,8 @@ const batchOf = (row: BatchRow): HeldBatch => ({
   revision: BigInt(row.revision),
   firstRevision: BigInt(row.firstRevision),
   lastRevision: BigInt(row.lastRevision),
+  messageCount: Number(row.messageCount),
+  tokens: Number(row.tokens),
   content: z.string().parse(JSON.parse(row.content)),
   sections: row.sections === null ? undefined : sectionsSchema.parse(JSON.parse(row.sections)),
   sourceBatchIds: texts.parse(JSON.parse(row.sourceBatchIds)),

@@ -25,10 +25,10 @@ const editions: Table = {
     /** The conversation's last fact when it was begun, and the last one that it has seen; null as long as it has seen none. */
     started_revision: 'int8',
     seen_revision: 'int8',
-    cycles: 'int4',
-    messages_compressed: 'int4',
+    cycles: 'int8',
+    messages_compressed: 'int8',
     /** Of the context after its last cycle. */
-    tokens_after: 'int4',
+    tokens_after: 'int8',
     dropped: 'boolean',
     /** When it was put into force the last time; null where it never was. */
     adopted_at: 'text',
@@ -41,7 +41,7 @@ const editions: Table = {
 
 const batches: Table = {
   name: 'edition_batches',
-  columns: { conversation_id: 'text', edition_id: 'text', batch_id: 'text', depth: 'int4', tokens: 'int4', active: 'boolean' },
+  columns: { conversation_id: 'text', edition_id: 'text', batch_id: 'text', depth: 'int4', tokens: 'int8', active: 'boolean' },
   key: ['conversation_id', 'edition_id', 'batch_id'],
   indexes: [],
 }
@@ -55,8 +55,8 @@ const summaries: Table = {
     /** Nobody was asked for it. */
     reused: 'boolean',
     /** Null where the model did not say. */
-    prompt_tokens: 'int4',
-    completion_tokens: 'int4',
+    prompt_tokens: 'int8',
+    completion_tokens: 'int8',
     prompt_name: 'text',
     prompt_sha256: 'text',
   },
@@ -150,7 +150,7 @@ const putInForce = (fact: RecordedFact<TakeoverType>): RowChange => ({
 
 export const editionsProjection: Projection = {
   name: 'editions',
-  version: 2,
+  version: 3,
   tables: [editions, batches, summaries, failures, inForce],
   handlers: {
     EditionStarted: inEdition(started),

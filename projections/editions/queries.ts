@@ -123,8 +123,8 @@ interface OneRow extends FigureRow, MakerRow {
   comparedAt: string | null
   configuration: string
   seenRevision: string | null
-  messagesCompressed: number
-  tokensAfter: number | null
+  messagesCompressed: string
+  tokensAfter: string | null
 }
 
 const ONE = `
@@ -148,8 +148,8 @@ const oneOf = (row: OneRow): EditionOfConversation => ({
   comparedAt: row.comparedAt ?? undefined,
   configuration: configurations.parse(row.configuration),
   seenRevision: row.seenRevision === null ? undefined : BigInt(row.seenRevision),
-  messagesCompressed: row.messagesCompressed,
-  tokensAfter: row.tokensAfter ?? undefined,
+  messagesCompressed: Number(row.messagesCompressed),
+  tokensAfter: row.tokensAfter === null ? undefined : Number(row.tokensAfter),
 })
 
 /** An edition conversation by conversation, in the order of their ids; none where there is no such edition. */

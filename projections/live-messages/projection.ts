@@ -17,7 +17,7 @@ const messages: Table = {
     revision: 'int8',
     role: 'text',
     created_at: 'text',
-    tokens: 'int4',
+    tokens: 'int8',
     pinned: 'boolean',
     // The message as JSON text: content may hold NUL or lone surrogates, which `text` takes only as JSON escapes and `jsonb` not at all.
     body: 'text',
@@ -39,8 +39,8 @@ const conversations: Table = {
     last_recorded_at: 'text',
     /** The time of the last message that was appended, as its sender gave it. */
     last_message_at: 'text',
-    cycles: 'int4',
-    messages_compressed: 'int4',
+    cycles: 'int8',
+    messages_compressed: 'int8',
     window_start: 'int8',
   },
   key: ['conversation_id'],
@@ -78,7 +78,7 @@ const tookOver = (fact: RecordedFact<TakeoverType>): readonly RowChange[] => [
 
 export const liveMessages: Projection = {
   name: 'live-messages',
-  version: 2,
+  version: 3,
   tables: [messages, conversations],
   handlers: {
     // The scope is said once and never changes, but the first fact that says it need not be the first of the stream.

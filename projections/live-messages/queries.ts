@@ -16,7 +16,7 @@ interface MessageRow {
   messageId: string
   revision: string
   createdAt: string
-  tokens: number
+  tokens: string
   pinned: boolean
   body: string
 }
@@ -28,7 +28,7 @@ export async function liveMessages(sql: Sql, conversationId: string, page: { rea
      from live_messages where conversation_id = $1 and revision > $2 order by revision limit $3`,
     [conversationId, page.after ?? -1n, page.limit ?? null],
   )
-  return rows.map((row) => ({ ...row, revision: BigInt(row.revision), body: bodyOf(row.body) }))
+  return rows.map((row) => ({ ...row, revision: BigInt(row.revision), tokens: Number(row.tokens), body: bodyOf(row.body) }))
 }
 
 // Written by the projection from a fact that was parsed at the door.
@@ -60,8 +60,8 @@ interface ConversationRow {
   startedAt: string
   lastRecordedAt: string
   lastMessageAt: string | null
-  cycles: number
-  messagesCompressed: number
+  cycles: string
+  messagesCompressed: string
   liveMessages: number
   liveTokens: string
 }
@@ -73,7 +73,7 @@ const SUMMARY = `
     coalesce(l.messages, 0) as "liveMessages", coalesce(l.tokens, 0) as "liveTokens"
   from conversations c
   left join lateral (
-    select count(*)::int4 as messages, sum(tokens)::int8 as tokens from live_messages m where m.conversation_id = c.conversation_id
+    select count(*)::int4 as messages, sum(tokens) as tokens from live_messages m where m.conversation_id = c.conversation_id
   ) l on true`
 
 const summaryOf = (row: ConversationRow): ConversationSummary => ({
@@ -81,7 +81,9 @@ const summaryOf = (row: ConversationRow): ConversationSummary => ({
   scope: row.scope ?? undefined,
   revision: BigInt(row.revision),
   lastMessageAt: row.lastMessageAt ?? undefined,
-  messages: row.liveMessages + row.messagesCompressed,
+  cycles: Number(row.cycles),
+  messagesCompressed: Number(row.messagesCompressed),
+  messages: row.liveMessages + Number(row.messagesCompressed),
   liveTokens: Number(row.liveTokens),
 })
 

@@ -44,20 +44,24 @@ export function createEditionConversation({ log, clock, recording }: EditionConv
   function decided(commands: readonly Command[], provenance: Provenance, evenIfNothing: boolean): E.Either<CommandFailure, { readonly encoded: EncodedFacts; readonly seen: Conversation }> {
     const encoded: EncodedFacts = { events: [], bodies: [], facts: [] }
     const now = clock.now().toISOString()
-    const add = (seen: Conversation, facts: readonly Fact[]): Conversation => {
+    const add = (seen: Conversation, facts: readonly Fact[]): E.Either<CommandFailure, Conversation> => {
       const more = encodeFacts(seen, facts, now, provenance)
-      encoded.events.push(...more.events)
-      encoded.bodies.push(...more.bodies)
-      encoded.facts.push(...more.facts)
-      return more.facts.reduce(evolve, seen)
+      if (E.isLeft(more)) return more
+      encoded.events.push(...more.right.events)
+      encoded.bodies.push(...more.right.bodies)
+      encoded.facts.push(...more.right.facts)
+      return E.right(more.right.facts.reduce(evolve, seen))
     }
-    let seen = state
-    if (state.revision >= 0n && told < state.horizon) seen = add(seen, [{ type: 'EditionAdvanced', data: { conversationRevision: state.horizon } }])
+    const advanced = add(state, state.revision >= 0n && told < state.horizon ? [{ type: 'EditionAdvanced', data: { conversationRevision: state.horizon } }] : [])
+    if (E.isLeft(advanced)) return advanced
+    let seen = advanced.right
     const before = encoded.facts.length
     for (const command of commands) {
       const facts = decide(seen, command)
       if (E.isLeft(facts)) return facts
-      seen = add(seen, facts.right)
+      const after = add(seen, facts.right)
+      if (E.isLeft(after)) return after
+      seen = after.right
     }
     return E.right(encoded.facts.length === before && !evenIfNothing ? { encoded: { events: [], bodies: [], facts: [] }, seen: state } : { encoded, seen })
   }

@@ -10,6 +10,7 @@ import { decide, type Command, type Rejection } from '../domain/decide.js'
 import type { RecordedFact } from '../domain/events.js'
 import { conversationStream, messageEventId } from '../domain/ids.js'
 import { sameMessage } from '../domain/message.js'
+import type { NotRecordable } from '../domain/recordable.js'
 import type { Clock } from '../ports/clock.js'
 import type { AppendFailure } from '../ports/event-store.js'
 import { decodeFact, isOfType } from './facts.js'
@@ -23,7 +24,7 @@ export interface Handled {
   readonly position: bigint | undefined
 }
 
-export type CommandFailure = Rejection | AppendFailure
+export type CommandFailure = Rejection | NotRecordable | AppendFailure
 
 export interface Conversations {
   /** The state as it is now; another process's appends included. */
@@ -121,7 +122,9 @@ export function createConversations({ log, clock, cacheTokens = 8_000_000, alone
           break
         }
         // The next command is decided on the state that this one leads to.
-        const { events, bodies, facts } = encodeFacts(seen, decided.right, clock.now().toISOString(), provenance)
+        const next = encodeFacts(seen, decided.right, clock.now().toISOString(), provenance)
+        if (E.isLeft(next)) return next
+        const { events, bodies, facts } = next.right
         encoded.events.push(...events)
         encoded.bodies.push(...bodies)
         encoded.facts.push(...facts)

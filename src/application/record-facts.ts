@@ -2,8 +2,9 @@
 import { either as E } from 'fp-ts'
 import { encode, encodeData, type Provenance } from '../domain/codec.js'
 import type { Conversation } from '../domain/conversation.js'
-import { factSchemas, type Fact, type RecordedFact } from '../domain/events.js'
+import type { Fact, RecordedFact } from '../domain/events.js'
 import { conversationStream, editionStream, factEventId, messageEventId } from '../domain/ids.js'
+import { recordable, type NotRecordable } from '../domain/recordable.js'
 import { sleep } from '../ports/clock.js'
 import type { AppendFailure, Appended, EventToAppend } from '../ports/event-store.js'
 import type { Log } from './load-conversation.js'
@@ -19,8 +20,8 @@ export interface EncodedFacts {
 export const streamOf = ({ conversationId, editionId }: Pick<Conversation, 'conversationId' | 'editionId'>): string =>
   editionId === undefined ? conversationStream(conversationId) : editionStream(editionId, conversationId)
 
-/** Encodes facts for the places behind `state`. */
-export function encodeFacts(state: Conversation, facts: readonly Fact[], now: string, provenance: Provenance): EncodedFacts {
+/** Encodes facts for the places behind `state`, all of them or none. What they say is what everybody reads of them later. */
+export function encodeFacts(state: Conversation, facts: readonly Fact[], now: string, provenance: Provenance): E.Either<NotRecordable, EncodedFacts> {
   const stream = streamOf(state)
   const recordedAt = state.recordedAt !== undefined && state.recordedAt > now ? state.recordedAt : now
   const encoded: EncodedFacts = { events: [], bodies: [], facts: [] }
@@ -28,19 +29,16 @@ export function encodeFacts(state: Conversation, facts: readonly Fact[], now: st
   for (const [at, fact] of facts.entries()) {
     const revision = state.revision + 1n + BigInt(at)
     const data = encodeData(fact)
-    // Messages were parsed at the door; what a summarizer of somebody's own says of itself was not, and one fact that nobody can read stops every reader.
-    if (fact.type !== 'MessageAppended') {
-      const readable = factSchemas[fact.type].schema.safeParse(JSON.parse(data))
-      if (!readable.success) throw new Error(`a ${fact.type} that could not be read again is not recorded: ${readable.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`).join('; ')}`)
-    }
+    const read = recordable(fact, data, { ...provenance, recordedAt })
+    if (E.isLeft(read)) return read
     const id = fact.type === 'MessageAppended' ? messageEventId(stream, fact.data.messageId) : factEventId(stream, revision, fact.type, data)
     const { event, metadata, hash, body } = encode(fact, data, { stream, revision, id, previousHash, recordedAt }, provenance)
     encoded.events.push(event)
     if (body !== undefined) encoded.bodies.push(body)
-    encoded.facts.push({ ...fact, stream, revision, position: -1n, id, metadata })
+    encoded.facts.push({ ...read.right, stream, revision, position: -1n, id, metadata })
     previousHash = hash
   }
-  return encoded
+  return E.right(encoded)
 }
 
 /** After an unknown outcome the same events are appended again. */

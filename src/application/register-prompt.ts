@@ -3,6 +3,7 @@ import { either as E } from 'fp-ts'
 import { encode, encodeData, GENESIS_HASH, type Provenance } from '../domain/codec.js'
 import type { Fact } from '../domain/events.js'
 import { factEventId, promptStream } from '../domain/ids.js'
+import { recordable } from '../domain/recordable.js'
 import type { Clock } from '../ports/clock.js'
 import type { PreparedSummary } from '../ports/summarizer.js'
 import type { Log } from './load-conversation.js'
@@ -20,7 +21,10 @@ export function createRegisterPrompt(log: Log, clock: Clock, actor: string): Reg
     const data = encodeData(fact)
     const correlationId = clock.newId()
     const provenance: Provenance = { actor, correlationId, causationId: correlationId }
-    const place = { stream, revision: 0n, id: factEventId(stream, 0n, fact.type, data), previousHash: GENESIS_HASH, recordedAt: clock.now().toISOString() }
+    const recordedAt = clock.now().toISOString()
+    const read = recordable(fact, data, { ...provenance, recordedAt })
+    if (E.isLeft(read)) throw new Error(`the prompt ${name} cannot be recorded: ${read.left.field} ${read.left.detail}`)
+    const place = { stream, revision: 0n, id: factEventId(stream, 0n, fact.type, data), previousHash: GENESIS_HASH, recordedAt }
     const { event, body } = encode(fact, data, place, provenance)
     if (body !== undefined) await log.bodies.put(body.sha256, body.text)
     const appended = await log.store.append(stream, 'no_stream', [event])()

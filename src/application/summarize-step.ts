@@ -5,6 +5,7 @@
 import { either as E } from 'fp-ts'
 import type { SummaryResult } from '../domain/decide.js'
 import type { SummarizerFacts } from '../domain/events.js'
+import { thrownSentence } from '../domain/thrown.js'
 import { defaultEstimator } from '../domain/tokens.js'
 import type { PreparedSummary, Summarizer, SummarizerFailure, Summary, SummaryJob } from '../ports/summarizer.js'
 import type { Refused, TokenBudget } from '../ports/token-budget.js'
@@ -26,7 +27,7 @@ export interface NoRoomYet {
 export function prepare(summarizer: Summarizer, job: SummaryJob): E.Either<SummarizerFailure, PreparedSummary> {
   return E.tryCatch(
     () => summarizer.prepare(job),
-    (error) => ({ kind: 'SummarizerFailed', failure: 'threw', detail: error instanceof Error ? error.message : String(error) }),
+    (error) => ({ kind: 'SummarizerFailed', failure: 'threw', detail: thrownSentence(error) }),
   )
 }
 

@@ -2,14 +2,17 @@
  * How many tokens a text costs, roughly. The number is recorded with each message and triggers go by it, so an estimator has a name,
  * the name is recorded in the stream, and a changed rule gets a new name.
  */
+import { either as E } from 'fp-ts'
+import { checkId } from './ids.js'
 import { IMAGE_TOKENS, jsonTokens, mediaTokens, type Media } from './media.js'
 import { isTextPart, type ContentPart, type MessageBody, type ToolCall } from './message.js'
+import { thrownSentence } from './thrown.js'
 
 /** Tells how many tokens a text is. An exact tokenizer can take the default's place. */
 export interface Estimator {
   /** Recorded in the stream's configuration. */
   readonly name: string
-  /** Tokens of a text, a whole number >= 0. */
+  /** Tokens of a text: a whole number from 0 to 2,147,483,647. Anything else is refused (`EstimatorFailed`), and nothing is recorded. */
   text(text: string): number
   /**
    * Tokens of a content part that is no text, a whole number >= 0: an image, a file, audio. Where it is left out, or answers undefined, an image counts 1,000,
@@ -20,6 +23,8 @@ export interface Estimator {
   part?(part: ContentPart, media: Media): number | undefined
 }
 
+/** The most that a text, a part, a message or a model's call may count. Sums of them stay whole numbers that every column holds. */
+export const MAX_TOKENS = 2 ** 31 - 1
 /** What a message's role counts. */
 export const ROLE_TOKENS = 2
 
@@ -87,17 +92,60 @@ export function messageTokens(message: MessageBody, estimator: Estimator): numbe
   )
 }
 
-const estimators = new Map([defaultEstimator, countedJsonAsText].map((estimator) => [estimator.name, estimator]))
+/** An estimator did not say how many tokens a text is: it threw, or what it gave is no whole number of tokens. */
+export class EstimatorFailed extends Error {
+  override readonly name = 'EstimatorFailed'
+  constructor(readonly estimator: string, detail: string, options?: ErrorOptions) {
+    super(`token estimator "${estimator}" ${detail}`, options)
+  }
+}
+
+/** A value in a few words, whatever it is. */
+function shown(value: unknown): string {
+  return typeof value === 'number' || typeof value === 'bigint' || value === undefined || value === null ? String(value) : `a ${typeof value}`
+}
+
+/** An estimator of anybody's, held to what it promises: its numbers are recorded, and everybody has to read them. */
+function checked(estimator: Estimator): Estimator {
+  const { name } = estimator
+  function counted(what: string, count: () => unknown): number | undefined {
+    let tokens: unknown
+    try {
+      tokens = count()
+    } catch (error) {
+      throw new EstimatorFailed(name, `threw: ${thrownSentence(error)}`, { cause: error })
+    }
+    if (tokens === undefined || (typeof tokens === 'number' && Number.isInteger(tokens) && tokens >= 0 && tokens <= MAX_TOKENS)) return tokens
+    throw new EstimatorFailed(name, `gave ${shown(tokens)} for ${what}: it has to be a whole number from 0 to ${String(MAX_TOKENS)}`)
+  }
+  return {
+    name,
+    text(text) {
+      const tokens = counted(`a text of ${String(text.length)} characters`, () => estimator.text(text))
+      if (tokens === undefined) throw new EstimatorFailed(name, `gave nothing for a text of ${String(text.length)} characters: it has to be a whole number from 0 to ${String(MAX_TOKENS)}`)
+      return tokens
+    },
+    ...(estimator.part === undefined ? {} : { part: (part, media) => counted(`a part of type ${part.type}`, () => estimator.part?.(part, media)) }),
+  }
+}
+
+const estimators = new Map([defaultEstimator, countedJsonAsText].map((estimator) => [estimator.name, { given: estimator, checked: estimator }]))
 
 /**
  * Makes another estimator known in this process by its name, so that a ledger can be opened with it (`LedgerOptions.estimator`) and conversations
  * that count by it can be read. The same text has to cost the same for ever: a changed rule gets a new name. Throws a `RangeError` where another
- * estimator has the name: what is recorded by that one would be counted in another way.
+ * estimator has the name: what is recorded by that one would be counted in another way; and a `TypeError` where it is no estimator.
  */
 export function registerEstimator(estimator: Estimator): void {
-  const there = estimators.get(estimator.name)
-  if (there !== undefined && there !== estimator) throw new RangeError(`there is a token estimator "${estimator.name}" already: another rule needs a name of its own`)
-  estimators.set(estimator.name, estimator)
+  // Whoever does not use TypeScript may give anything.
+  if (typeof estimator !== 'object' || estimator === null) throw new TypeError('estimator must be an object with a name and a function text')
+  const name = checkId('estimator.name', estimator.name)
+  if (E.isLeft(name)) throw new TypeError(`${name.left.field} ${name.left.detail}`)
+  if (typeof estimator.text !== 'function') throw new TypeError('estimator.text must be a function')
+  if (estimator.part !== undefined && typeof estimator.part !== 'function') throw new TypeError('estimator.part must be a function')
+  const there = estimators.get(name.right)
+  if (there !== undefined && there.given !== estimator) throw new RangeError(`there is a token estimator "${name.right}" already: another rule needs a name of its own`)
+  estimators.set(name.right, { given: estimator, checked: there?.checked ?? checked(estimator) })
 }
 
 /** The names of all that are known here. */
@@ -118,5 +166,5 @@ export class EstimatorNotRegistered extends Error {
 export function estimatorNamed(name: string): Estimator {
   const estimator = estimators.get(name)
   if (estimator === undefined) throw new EstimatorNotRegistered(name)
-  return estimator
+  return estimator.checked
 }

@@ -36,7 +36,7 @@ import { guarded } from '../summarizers/guarded.js'
 import { createExtractiveSummarizer, createSummarizer, parseSummarizerConfig, type SummarizerConfig } from '../summarizers/index.js'
 import type { OpenCompactionProcess } from './cli/run-compaction.js'
 import type { ProjectionProcess } from './cli/run-projections.js'
-import { createLedger, estimatorOf, pricesOf, rowCheckOf, settingsOf } from './create-ledger.js'
+import { createLedger, estimatorOf, nameOf, pricesOf, rowCheckOf, settingsOf } from './create-ledger.js'
 import { textGiven } from './editions.js'
 import type { Ledger } from './ledger.js'
 import { optionsGiven, type Names } from './options.js'
@@ -93,10 +93,18 @@ type OnOpening = NonNullable<LedgerOptions['onOpening']>
 
 const bad = (field: string, detail: string): Error => problem({ kind: 'BadInput', field, detail })
 
+/** A summarizer of somebody's own: what it says of itself is recorded with all that it says. */
+function ownSummarizer(given: Summarizer): Summarizer {
+  for (const field of ['strategy', 'provider', 'model'] as const) nameOf(`summarizer.${field}`, given[field])
+  for (const field of ['prepare', 'summarize'] as const) if (typeof given[field] !== 'function') throw bad(`summarizer.${field}`, 'must be a function')
+  if (!(Number.isSafeInteger(given.windowTokens) && given.windowTokens > 0)) throw bad('summarizer.windowTokens', 'must be a whole number above 0')
+  return given
+}
+
 /** `retries` takes the place of what is configured for the client of a model; a summarizer of somebody's own has its own way. */
 function summarizerOf(given: LedgerOptions['summarizer'], retries: { readonly maxRetries?: 0 } = {}): Summarizer {
   if (given === undefined || given === 'extractive') return createExtractiveSummarizer()
-  if (typeof given === 'object' && 'prepare' in given) return guarded(given)
+  if (typeof given === 'object' && given !== null && 'prepare' in given) return guarded(ownSummarizer(given))
   const config = valueOf(parseSummarizerConfig(given), (left) => bad(`summarizer.${left.field}`, left.detail))
   if (config.kind === 'extractive') return createSummarizer(config)
   const model = valueOf(createOpenAiLanguageModel({ ...config, ...retries }), (left) => bad(left.field, left.detail))
@@ -197,10 +205,14 @@ function checkedOptions(options: LedgerOptions) {
   const wrong = embedding === undefined ? undefined : unknownName(embedding, Object.keys(EMBEDDING), 'setting of an embedding model')
   if (wrong !== undefined) throw bad(`embedding.${wrong.field}`, wrong.detail)
   if (!WORKERS.has(workers)) throw bad('workers', 'must be inside or elsewhere')
+  if (typeof ahead !== 'boolean') throw bad('ahead', 'must be true or false')
+  if (typeof persona !== 'string') throw bad('persona', 'must be a text')
+  if (!persona.isWellFormed()) throw bad('persona', 'has a lone surrogate')
+  if (typeof clock?.now !== 'function' || typeof clock.newId !== 'function') throw bad('clock', 'must have the functions now and newId')
   if (typeof onProblem !== 'function') throw bad('onProblem', 'must be a function')
   if (typeof onOpening !== 'function') throw bad('onOpening', 'must be a function')
   return {
-    store: textGiven('store', store), database, clock, actor, onProblem, onOpening, persona, workers, ahead,
+    store: textGiven('store', store), database: database === undefined ? undefined : textGiven('database', database), clock, actor: nameOf('actor', actor), onProblem, onOpening, persona, workers, ahead,
     policy: settingsOf(given.policy),
     estimator: estimatorOf(given.estimator),
     prices: pricesOf(given.prices),

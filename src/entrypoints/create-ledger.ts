@@ -140,9 +140,13 @@ export const pricesOf = (prices: PriceTable | undefined): PriceTable =>
 
 /** The name of an estimator, checked; throws where none of that name is registered. */
 export function estimatorOf(name: string | undefined): string | undefined {
+  if (name !== undefined && typeof name !== 'string') throw bad('estimator', 'must be a text')
   if (name !== undefined && !isRegisteredEstimator(name)) throw bad('estimator', `"${name}" is not registered (${registeredEstimators().join(', ')}): registerEstimator comes first`)
   return name
 }
+
+/** A name that is recorded, checked: of who asked, of what belongs together, of a tenant. */
+export const nameOf = (field: string, given: unknown): string => valueOf(checkId(field, given), ({ detail }) => bad(field, detail))
 
 /** How long to wait, checked. */
 function timeoutOf({ timeout = WAIT_MS }: WaitOptions): number {
@@ -205,8 +209,8 @@ export function createLedger(parts: LedgerParts): Ledger {
     runner.start()
   }
   function provenance(given: { actor?: string | undefined; correlationId?: string | undefined } = {}): Provenance {
-    const correlationId = given.correlationId ?? clock.newId()
-    return { actor: given.actor ?? actor, correlationId, causationId: correlationId }
+    const correlationId = given.correlationId === undefined ? clock.newId() : nameOf('correlationId', given.correlationId)
+    return { actor: given.actor === undefined ? actor : nameOf('actor', given.actor), correlationId, causationId: correlationId }
   }
 
   async function append(conversationId: string, messages: readonly NewMessage[], settings: PolicySettings | undefined, scope: string | undefined, by: Provenance) {
@@ -401,7 +405,7 @@ export function createLedger(parts: LedgerParts): Ledger {
     prompts,
     async append(conversationId, messages, options) {
       const given = optionsGiven('append', options, APPEND)
-      const appended = await append(conversationId, parseMessages(asList(messages)), settingsOf(given.policy), given.scope, provenance(given))
+      const appended = await append(conversationId, parseMessages(asList(messages)), settingsOf(given.policy), given.scope === undefined ? undefined : nameOf('scope', given.scope), provenance(given))
       return { conversationId, revision: appended.state.revision, recorded: appended.recorded, position: appended.position }
     },
     async context(conversationId, options) {

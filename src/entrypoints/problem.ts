@@ -17,7 +17,7 @@ import type { CycleNotRecorded } from '../application/cycles.js'
 import type { NoSuchMoment } from '../application/time-travel.js'
 import type { NoContext } from '../domain/context.js'
 import type { BadMessage } from '../domain/message.js'
-import { EstimatorNotRegistered } from '../domain/tokens.js'
+import { EstimatorFailed, EstimatorNotRegistered } from '../domain/tokens.js'
 import { codeOf, StoreError } from '../adapters/store-error.js'
 import { LogCopyError } from '../ports/log-copy.js'
 import { ManifestError } from '../ports/manifest.js'
@@ -73,6 +73,8 @@ function describe(failure: Failure): readonly [Fault, string] {
       return ['input', fieldSentence(failure.field, failure.detail)]
     case 'BadPolicy':
       return ['input', `policy: ${fieldSentence(failure.field, failure.detail)}`]
+    case 'NotRecordable':
+      return ['input', `${fieldSentence(failure.field, failure.detail)}: nobody could read ${failure.fact} with it again, and nothing is recorded`]
     case 'NotConfigured':
       return ['state', 'the conversation has no configuration yet: append a message first']
     case 'NoSuchConversation':
@@ -182,6 +184,7 @@ export function faultOf(error: unknown): { fault: Fault | 'bug'; message: string
   if (error instanceof LedgerError) return { fault: error.fault, message: error.message }
   if (error instanceof UnreadableEventError) return { fault: 'data', message: error.message }
   if (error instanceof EstimatorNotRegistered) return { fault: 'data', message: error.message }
+  if (error instanceof EstimatorFailed) return { fault: 'input', message: error.message }
   if (error instanceof StoreError) return { fault: 'world', message: error.message }
   if (error instanceof LogCopyError || error instanceof ManifestError) return { fault: error.fault, message: error.message }
   if (error instanceof ProjectionStopped) return { fault: 'data', message: error.message }
@@ -203,7 +206,7 @@ export function kindOf(error: unknown): string {
   if (error instanceof LedgerError) return error.failure.kind
   if (error instanceof UnreadableEventError) return error.event.kind
   if (error instanceof StoreError || error instanceof LogCopyError || error instanceof ManifestError) return error.kind
-  if (error instanceof EstimatorNotRegistered || error instanceof ProjectionStopped || error instanceof RebuildFailed || error instanceof Fenced) return error.name
+  if (error instanceof EstimatorNotRegistered || error instanceof EstimatorFailed || error instanceof ProjectionStopped || error instanceof RebuildFailed || error instanceof Fenced) return error.name
   return isServersNo(error) ? 'StoreUnavailable' : 'Bug'
 }
 

@@ -67,15 +67,18 @@ export interface Summary {
   readonly durationMs: number
 }
 
-export type SummarizerFailureKind =
-  | 'unreachable' | 'timeout' | 'rate-limited' | 'unauthorized' | 'unknown-model' | 'request-rejected'
+/** The ways in which a summarizer fails. */
+export const summarizerFailureKinds = [
+  'unreachable', 'timeout', 'rate-limited', 'unauthorized', 'unknown-model', 'request-rejected',
   /** The request does not fit the model's window; smaller chunks may. */
-  | 'request-too-large'
-  | 'empty' | 'refused' | 'cut-off' | 'over-long' | 'malformed'
+  'request-too-large',
+  'empty', 'refused', 'cut-off', 'over-long', 'malformed',
   /** A summarizer of somebody's own threw. */
-  | 'threw'
+  'threw',
   /** A limit on what may be spent, in tokens; the summarizer was not asked. */
-  | 'limit-reached'
+  'limit-reached',
+] as const
+export type SummarizerFailureKind = (typeof summarizerFailureKinds)[number]
 
 /** Why there is no summary. `retryAfterMs` is in milliseconds. */
 export interface SummarizerFailure {

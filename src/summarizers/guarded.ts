@@ -2,28 +2,87 @@
  * A summarizer of anybody's, held to what the port promises: it may throw, hang, answer nothing or too much, and what the compaction
  * sees is a named failure.
  */
-import { either as E, taskEither as TE } from 'fp-ts'
-import { pipe } from 'fp-ts/lib/function.js'
+import { either as E } from 'fp-ts'
 import { z } from 'zod'
 import { sectionsSchema, summarizerFactsSchema } from '../domain/events.js'
-import { defaultEstimator } from '../domain/tokens.js'
-import type { Summarizer, SummarizerFailure, SummarizerFailureKind, Summary } from '../ports/summarizer.js'
+import { sha256 } from '../domain/hash.js'
+import { checkId } from '../domain/ids.js'
+import { thrownSentence } from '../domain/thrown.js'
+import { defaultEstimator, MAX_TOKENS } from '../domain/tokens.js'
+import { summarizerFailureKinds, type PreparedSummary, type Summarizer, type SummarizerFailure, type SummarizerFailureKind, type Summary, type SummaryJob } from '../ports/summarizer.js'
 
 /** Longer than any retry of a model's client; a summarizer that takes longer is taken to hang. */
 const LONGEST_MS = 10 * 60_000
 
 const failed = (failure: SummarizerFailureKind, detail: string): SummarizerFailure => ({ kind: 'SummarizerFailed', failure, detail })
 
-/** What is recorded of an answer beside its text. */
-const answerSchema = z.object({ ...summarizerFactsSchema.pick({ responseId: true, usage: true, durationMs: true }).shape, sections: sectionsSchema.optional() })
+const tokens = z.number().int().nonnegative().max(MAX_TOKENS)
 
-function checked(summary: Summary, maxTokens: number): E.Either<SummarizerFailure, Summary> {
-  if (typeof summary.text !== 'string' || summary.text.trim() === '') return E.left(failed('empty', 'the summarizer answered nothing'))
-  const facts = answerSchema.safeParse(summary)
-  if (!facts.success) return E.left(failed('malformed', `what the summarizer says beside its text cannot be recorded: ${z.prettifyError(facts.error)}`))
-  const tokens = defaultEstimator.text(summary.text)
-  if (tokens <= maxTokens) return E.right(summary)
-  return E.left(failed('over-long', `the summary has ${String(tokens)} tokens, and ${String(maxTokens)} were asked for`))
+/** What is recorded of an answer. */
+const answerSchema = z.object({
+  text: z.string(),
+  ...summarizerFactsSchema.pick({ responseId: true, durationMs: true }).shape,
+  usage: z.object({ promptTokens: tokens, completionTokens: tokens }).optional(),
+  sections: sectionsSchema.optional(),
+})
+
+const failureSchema = z.object({
+  kind: z.literal('SummarizerFailed'),
+  failure: z.enum(summarizerFailureKinds),
+  detail: z.string(),
+  retryAfterMs: z.number().nonnegative().optional(),
+  mayBePaid: z.literal(true).optional(),
+})
+
+const wrongIn = (error: z.ZodError): string => z.prettifyError(error).replaceAll('\n', ' ')
+
+/** The answer as it is recorded: read once, so that what an object says the second time does not matter. */
+function checked(answer: unknown, maxTokens: number): E.Either<SummarizerFailure, Summary> {
+  const either = z.union([z.object({ _tag: z.literal('Left'), left: z.unknown() }), z.object({ _tag: z.literal('Right'), right: z.unknown() })]).safeParse(answer)
+  if (!either.success) return E.left(failed('malformed', 'the summarizer answered neither a Left with a failure nor a Right with a summary'))
+  if (either.data._tag === 'Left') {
+    const failure = failureSchema.safeParse(either.data.left)
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what is optional is left out, as it was given
+    return E.left(failure.success ? (failure.data as SummarizerFailure) : failed('malformed', `the summarizer failed, and does not say how: ${wrongIn(failure.error)}`))
+  }
+  const { right } = either.data
+  const text = typeof right === 'object' && right !== null && 'text' in right ? right.text : undefined
+  if (typeof text !== 'string' || text.trim() === '') return E.left(failed('empty', 'the summarizer answered nothing'))
+  const summary = answerSchema.safeParse(right)
+  if (!summary.success) return E.left(failed('malformed', `what the summarizer says beside its text cannot be recorded: ${wrongIn(summary.error)}`))
+  const count = defaultEstimator.text(summary.data.text)
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what is optional is left out, as it was given
+  if (count <= maxTokens) return E.right(summary.data as Summary)
+  return E.left(failed('over-long', `the summary has ${String(count)} tokens, and ${String(maxTokens)} were asked for`))
+}
+
+const preparedSchema = summarizerFactsSchema.pick({ strategy: true, provider: true, model: true, parameters: true, formatterVersion: true, requestHash: true }).extend({
+  prompt: summarizerFactsSchema.shape.prompt.extend({ text: z.string() }),
+  persona: z.object({ sha256: z.string(), text: z.string() }).optional(),
+})
+
+/** Why what was prepared could not be recorded with its answer; undefined where it can be. It is looked at before anything is paid for. */
+function wrongWith(made: PreparedSummary): string | undefined {
+  const parsed = preparedSchema.safeParse(made)
+  if (!parsed.success) return wrongIn(parsed.error)
+  const { strategy, provider, model, prompt, persona, parameters } = parsed.data
+  for (const [field, name] of Object.entries({ strategy, provider, model, 'prompt.name': prompt.name })) {
+    const id = checkId(field, name)
+    if (E.isLeft(id)) return `${field} ${id.left.detail}`
+  }
+  for (const [field, given] of Object.entries({ prompt, persona })) {
+    if (given !== undefined && sha256(given.text) !== given.sha256) return `${field}.sha256 is not that of ${field}.text`
+  }
+  // What has no JSON throws here, and is told as what was thrown.
+  JSON.stringify([parameters, made.request])
+  return undefined
+}
+
+function prepared(summarizer: Summarizer, job: SummaryJob): PreparedSummary {
+  const made = summarizer.prepare(job)
+  const wrong = wrongWith(made)
+  if (wrong !== undefined) throw new Error(`what the summarizer prepares cannot be recorded: ${wrong}`)
+  return made
 }
 
 async function withinTime<A>(work: Promise<A>, ms: number): Promise<A> {
@@ -47,15 +106,14 @@ export function guarded(summarizer: Summarizer, longestMs = LONGEST_MS): Summari
     provider: summarizer.provider,
     model: summarizer.model,
     windowTokens: summarizer.windowTokens,
-    prepare: (job) => summarizer.prepare(job),
-    summarize: (prepared, signal) =>
-      pipe(
-        TE.tryCatch(
-          () => withinTime(summarizer.summarize(prepared, signal)(), longestMs),
-          (error) => failed(error instanceof LateError ? 'timeout' : 'threw', error instanceof Error ? error.message : String(error)),
-        ),
-        TE.flatMapEither((answer) => answer),
-        TE.flatMapEither((summary) => checked(summary, prepared.job.maxSummaryTokens)),
-      ),
+    prepare: (job) => prepared(summarizer, job),
+    summarize: (asked, signal) => async () => {
+      try {
+        // Whatever it throws, and wherever: before it answers, behind it, or from what it answers.
+        return checked(await withinTime(summarizer.summarize(asked, signal)(), longestMs), asked.job.maxSummaryTokens)
+      } catch (error) {
+        return E.left(failed(error instanceof LateError ? 'timeout' : 'threw', thrownSentence(error)))
+      }
+    },
   }
 }

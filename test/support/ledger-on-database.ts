@@ -15,7 +15,7 @@ import type { Summarizer } from '../../src/ports/summarizer.js'
 import { createExtractiveSummarizer } from '../../src/summarizers/index.js'
 import { projectionsFor } from '../../projections/index.js'
 
-export async function ledgerOn(db: Database, options: { readonly policy?: PolicySettings; readonly summarizer?: Summarizer; readonly onProblem?: (problem: unknown) => void } = {}): Promise<Ledger> {
+export async function ledgerOn(db: Database, options: { readonly policy?: PolicySettings; readonly summarizer?: Summarizer; readonly estimator?: string; readonly onProblem?: (problem: unknown) => void } = {}): Promise<Ledger> {
   await migrateLog(db)
   const store = createPostgresEventStore(db)
   return createLedger({
@@ -37,7 +37,7 @@ export async function ledgerOn(db: Database, options: { readonly policy?: Policy
     embedding: undefined,
     prices: {},
     policy: options.policy,
-    estimator: undefined,
+    estimator: options.estimator,
     actor: 'test',
     clock: systemClock,
     onProblem: options.onProblem ?? ((problem) => { throw problem instanceof Error ? problem : new Error(JSON.stringify(problem)) }),
