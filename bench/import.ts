@@ -36,7 +36,7 @@ async function importAll(folder: string, store: string, policy: PolicySettings):
     if (next.done === true) break
     for (const message of next.value.messages) {
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `append` parses it
-      await ledger.append(next.value.id, message as MessageInput)
+      await ledger.append(next.value.id, message as typeof message & MessageInput)
       await ledger.settled(next.value.id)
       messages += 1
     }

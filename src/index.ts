@@ -1,5 +1,5 @@
 /** What the package `context-ledger` exports. */
-export { openLedger, type EmbeddingConfig, type LedgerOptions } from './entrypoints/compose.js'
+export { openLedger } from './entrypoints/open-ledger.js'
 export { createCompactor, type Compactor, type CompactorOptions } from './entrypoints/compactor.js'
 export type * from './entrypoints/ledger.js'
 export { LedgerError, type Failure, type Fault } from './entrypoints/problem.js'

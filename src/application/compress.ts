@@ -18,7 +18,7 @@ import { loadConversation, type Log } from './load-conversation.js'
 /** What `compress` hands back: the context, and what was compacted by this call. */
 export interface Compressed<Message> {
   /** The context: the host's own objects where they stay, the view in front of them. */
-  readonly history: readonly (Message | ChatMessage)[]
+  readonly history: (Message | ChatMessage)[]
   readonly batchesCreated: number
   readonly messagesCompressed: number
   readonly tokensEstimateBefore: number
@@ -94,6 +94,10 @@ function asHostsOwn<Message extends MessageInput>(history: readonly Message[], a
   })
 }
 
+/** A host's list as it gave it. We only read it; the host goes on with it, as what it hands to its model. */
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion
+export const hostsOwn = <Message>(history: readonly Message[]): Message[] => history as Message[]
+
 /** Builds `compress`. */
 export function createCompress(deps: CompressDependencies) {
   return async function compress<Message extends MessageInput>(history: readonly Message[], conversationId: string): Promise<Compressed<Message>> {
@@ -111,7 +115,7 @@ export function createCompress(deps: CompressDependencies) {
       const named = nameNew(aligned, recorded)
       const unchanged = context.messages.length === history.length && context.messageIds.every((id, at) => named[at]?.messageId === id) && context.shortened === undefined
       return {
-        history: unchanged ? history : asHostsOwn(history, named, context, history.some((message) => message.id !== undefined)),
+        history: unchanged ? hostsOwn(history) : asHostsOwn(history, named, context, history.some((message) => message.id !== undefined)),
         batchesCreated: done.batchesCreated,
         messagesCompressed: done.messagesCompressed,
         tokensEstimateBefore: before,
@@ -119,7 +123,7 @@ export function createCompress(deps: CompressDependencies) {
       }
     } catch (problem) {
       deps.onProblem(problem)
-      return { history, batchesCreated: 0, messagesCompressed: 0, tokensEstimateBefore: before, tokensEstimateAfter: before }
+      return { history: hostsOwn(history), batchesCreated: 0, messagesCompressed: 0, tokensEstimateBefore: before, tokensEstimateAfter: before }
     }
   }
 }

@@ -40,7 +40,7 @@ export interface Context {
   /** SHA-256 of the canonical JSON (RFC 8785) of `messages`. */
   readonly hash: string
   readonly tokens: number
-  readonly messages: readonly ChatMessage[]
+  readonly messages: ChatMessage[]
   /** Id of the recorded message behind each of `messages`; undefined for what is only shown (the view, a placeholder, a note). */
   readonly messageIds: readonly (string | undefined)[]
   /** Index of the view in `messages`. */

@@ -4,9 +4,12 @@
  */
 import { either as E } from 'fp-ts'
 import { z } from 'zod'
+import type { ChatMessage } from './chat-message.js'
 import { foreignMessage } from './foreign-messages.js'
 import { hashOf } from './hash.js'
 import { meant, respelt } from './known-names.js'
+
+export type { ChatMessage, MessageInput } from './chat-message.js'
 
 export const roleSchema = z.enum(['system', 'developer', 'user', 'assistant', 'tool'])
 export type Role = z.infer<typeof roleSchema>
@@ -46,16 +49,6 @@ export interface NewMessage extends MessageBody {
   readonly pinned?: boolean | undefined
   readonly attributes?: Readonly<Record<string, unknown>> | undefined
   readonly answers?: z.infer<typeof answersSchema> | undefined
-}
-
-/** A message as the OpenAI chat API takes it. */
-export interface ChatMessage {
-  role: Role
-  content: string | readonly ContentPart[] | null
-  name?: string
-  tool_calls?: ToolCall[]
-  tool_call_id?: string
-  [extra: string]: unknown
 }
 
 /** The hash by which two messages are the same: role, content, name, calls and call id; not time, tokens, attributes or unknown fields. */
@@ -109,9 +102,6 @@ const inputSchema = z.looseObject({
   kind: z.string().optional(),
   is_error: z.boolean().optional(),
 })
-
-/** What `append` takes: a message as the OpenAI chat API has it, and what we add (`id`, `created_at`, `pinned`, `attributes`, `answers`). */
-export type MessageInput = z.input<typeof inputSchema>
 
 export type BadMessage = { readonly kind: 'BadMessage'; readonly field: string; readonly detail: string }
 
@@ -192,7 +182,7 @@ export const apiName = (name: string): string => name.replaceAll(/[\s<|\\/>]+/gu
 
 /** A message as the OpenAI chat API takes it; a copy, which whoever gets it may change. */
 export function toChatMessage(message: MessageBody): ChatMessage {
-  return {
+  const chat = {
     ...message.extra,
     role: message.role,
     content: typeof message.content === 'string' ? message.content : structuredClone(message.content),
@@ -200,4 +190,7 @@ export function toChatMessage(message: MessageBody): ChatMessage {
     ...(message.toolCalls === undefined ? {} : { tool_calls: message.toolCalls.map((call) => structuredClone(call)) }),
     ...(message.toolCallId === undefined ? {} : { tool_call_id: message.toolCallId }),
   }
+  // Parts and calls that we do not know went in as they come out: whoever gave them knows that they are more than the type says.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  return chat as ChatMessage
 }

@@ -1,8 +1,8 @@
 /** `createCompactor`: compaction as one function over a host's own message list, for who wants no more than that. */
-import type { Compressed } from '../application/compress.js'
+import { hostsOwn, type Compressed } from '../application/compress.js'
 import type { MessageInput } from '../domain/message.js'
-import { openLedger, type LedgerOptions } from './compose.js'
-import type { Ledger } from './ledger.js'
+import { openLedger } from './compose.js'
+import type { Ledger, LedgerOptions } from './ledger.js'
 
 /** A ledger that is open already, or how to open one. */
 export type CompactorOptions = { readonly ledger: Ledger } | LedgerOptions
@@ -33,7 +33,7 @@ export function createCompactor(options: CompactorOptions): Compactor {
         // A store that could not be opened is tried again with the next call.
         if (own !== undefined) opened = undefined
         own?.onProblem?.(problem)
-        return { history, batchesCreated: 0, messagesCompressed: 0, tokensEstimateBefore: 0, tokensEstimateAfter: 0 }
+        return { history: hostsOwn(history), batchesCreated: 0, messagesCompressed: 0, tokensEstimateBefore: 0, tokensEstimateAfter: 0 }
       }
     },
     async close() {

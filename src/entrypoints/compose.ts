@@ -25,64 +25,21 @@ import type { Log } from '../application/load-conversation.js'
 import type { OpenedLog } from '../application/migrate-log.js'
 import { laterTypes } from '../domain/events.js'
 import { unknownName } from '../domain/known-names.js'
-import type { PolicySettings } from '../domain/policy.js'
-import type { PriceTable } from '../domain/prices.js'
 import type { Claims } from '../ports/claims.js'
 import { systemClock, type Clock } from '../ports/clock.js'
 import type { CheckRows } from '../ports/row-check.js'
 import type { Database } from '../ports/sql.js'
 import type { Summarizer } from '../ports/summarizer.js'
 import { guarded } from '../summarizers/guarded.js'
-import { createExtractiveSummarizer, createSummarizer, parseSummarizerConfig, type SummarizerConfig } from '../summarizers/index.js'
+import { createExtractiveSummarizer, createSummarizer, parseSummarizerConfig } from '../summarizers/index.js'
 import type { OpenCompactionProcess } from './cli/run-compaction.js'
 import type { ProjectionProcess } from './cli/run-projections.js'
 import { createLedger, estimatorOf, nameOf, pricesOf, rowCheckOf, settingsOf } from './create-ledger.js'
 import { textGiven } from './editions.js'
-import type { Ledger } from './ledger.js'
+import type { EmbeddingConfig, Ledger, LedgerOptions } from './ledger.js'
 import { optionsGiven, type Names } from './options.js'
 import { problem, valueOf } from './problem.js'
 import { createRowThread, type RowThreadPlace } from './row-thread.js'
-
-/** A model behind the OpenAI embeddings API. */
-export interface EmbeddingConfig {
-  readonly model: string
-  readonly baseUrl?: string
-  readonly apiKey?: string
-}
-
-/** How to open a ledger; only `store` has to be given. */
-export interface LedgerOptions {
-  /** Where the log is: a folder (the embedded Postgres; one process at a time), `memory`, `postgres://…`, or a KurrentDB by `esdb://…` or `kurrentdb://…`. */
-  readonly store: string
-  /** Where the read models, large bodies and claims are, for a log in KurrentDB: `postgres://…`, or a folder. A Postgres log keeps them beside it. */
-  readonly database?: string
-  /** Who summarizes: `extractive` (no model, no key), the configuration of a model, or a summarizer of your own. */
-  readonly summarizer?: 'extractive' | SummarizerConfig | Summarizer
-  /** Settings for what is appended through this ledger; they are recorded. Left out, a conversation keeps its own. */
-  readonly policy?: PolicySettings
-  /**
-   * Name of the estimator that what is appended through this ledger is counted by (`registerEstimator` comes first); it is recorded.
-   * Left out, a conversation keeps its own, and a new one goes by the default.
-   */
-  readonly estimator?: string
-  /** What the summarizer's prompt says of whom it works for. */
-  readonly persona?: string
-  /** Where it is given, search goes by meaning too. */
-  readonly embedding?: EmbeddingConfig
-  /** Who keeps the read models and compacts: this process (the default), or processes of their own (`projections run`, `compaction run`). */
-  readonly workers?: 'inside' | 'elsewhere'
-  /** What models cost, by their names, for `stats`. */
-  readonly prices?: PriceTable
-  /** Whether this process summarizes whole chunks before a limit asks for them. Default true; false for one that ends right behind its appends, and would wait for them alone. */
-  readonly ahead?: boolean
-  /** Recorded with every fact as who asked. Default `library`. */
-  readonly actor?: string
-  readonly clock?: Clock
-  /** Hears of what nobody waits for: a compaction that failed behind an append, a read model that stopped. */
-  readonly onProblem?: (problem: unknown) => void
-  /** Hears, in a sentence for people, what opening a folder waits for: that the ledger is made, or that another machine's lock turns out to be nobody's. */
-  readonly onOpening?: (sentence: string) => void
-}
 
 const OPEN: Names<LedgerOptions> = {
   store: true, database: true, summarizer: true, policy: true, estimator: true, persona: true, embedding: true, workers: true, prices: true, ahead: true, actor: true, clock: true, onProblem: true, onOpening: true,

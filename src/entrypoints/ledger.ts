@@ -18,14 +18,60 @@ import type { Problem, Verification, VerifyOptions, VerifyProgress } from '../ap
 import type { Course, TriedPolicy, WhatIf, WhatIfRow } from '../application/what-if.js'
 import type { Context } from '../domain/context.js'
 import type { RecordedFact } from '../domain/events.js'
-import type { ChatMessage, MessageInput } from '../domain/message.js'
+import type {
+  AssistantMessage, AudioPart, ChatMessage, ChatPart, CustomCall, FilePart, FunctionCall, ImagePart, InstructionMessage, MessageCall, MessageInput, MessagePart, RefusalPart, TextPart, ToolMessage, UserMessage,
+} from '../domain/chat-message.js'
 import type { PolicySettings } from '../domain/policy.js'
 import type { Charge, Cost, PriceTable } from '../domain/prices.js'
 import type { ModelUse } from '../domain/tally.js'
 import type { ViewName } from '../domain/view-names.js'
+import type { Clock } from '../ports/clock.js'
 import type { LogOrigin, Manifest, StreamHead } from '../ports/manifest.js'
+import type { Summarizer } from '../ports/summarizer.js'
+import type { SummarizerConfig } from '../summarizers/index.js'
 import type { AgentTool } from './agent-tools.js'
 import type { AdoptOptions, Edition, EditionBound, EditionInFull, EditionOfConversation, EditionRequest, Editions, EditionSpending, Paid, Price, Prompts, PutIntoForce, RegisteredPrompt, Replay, ReplayedConversation, ReplayEstimate, ReplayOptions, ReplayProgress } from './editions.js'
+
+/** A model behind the OpenAI embeddings API. */
+export interface EmbeddingConfig {
+  readonly model: string
+  readonly baseUrl?: string
+  readonly apiKey?: string
+}
+
+/** How to open a ledger; only `store` has to be given. */
+export interface LedgerOptions {
+  /** Where the log is: a folder (the embedded Postgres; one process at a time), `memory`, `postgres://…`, or a KurrentDB by `esdb://…` or `kurrentdb://…`. */
+  readonly store: string
+  /** Where the read models, large bodies and claims are, for a log in KurrentDB: `postgres://…`, or a folder. A Postgres log keeps them beside it. */
+  readonly database?: string
+  /** Who summarizes: `extractive` (no model, no key), the configuration of a model, or a summarizer of your own. */
+  readonly summarizer?: 'extractive' | SummarizerConfig | Summarizer
+  /** Settings for what is appended through this ledger; they are recorded. Left out, a conversation keeps its own. */
+  readonly policy?: PolicySettings
+  /**
+   * Name of the estimator that what is appended through this ledger is counted by (`registerEstimator` comes first); it is recorded.
+   * Left out, a conversation keeps its own, and a new one goes by the default.
+   */
+  readonly estimator?: string
+  /** What the summarizer's prompt says of whom it works for. */
+  readonly persona?: string
+  /** Where it is given, search goes by meaning too. */
+  readonly embedding?: EmbeddingConfig
+  /** Who keeps the read models and compacts: this process (the default), or processes of their own (`projections run`, `compaction run`). */
+  readonly workers?: 'inside' | 'elsewhere'
+  /** What models cost, by their names, for `stats`. */
+  readonly prices?: PriceTable
+  /** Whether this process summarizes whole chunks before a limit asks for them. Default true; false for one that ends right behind its appends, and would wait for them alone. */
+  readonly ahead?: boolean
+  /** Recorded with every fact as who asked. Default `library`. */
+  readonly actor?: string
+  readonly clock?: Clock
+  /** Hears of what nobody waits for: a compaction that failed behind an append, a read model that stopped. */
+  readonly onProblem?: (problem: unknown) => void
+  /** Hears, in a sentence for people, what opening a folder waits for: that the ledger is made, or that another machine's lock turns out to be nobody's. */
+  readonly onOpening?: (sentence: string) => void
+}
 
 /** What goes with messages, and is recorded with them. */
 export interface AppendOptions {
@@ -221,6 +267,7 @@ export type { AdoptOptions, Edition, EditionBound, EditionInFull, EditionOfConve
 export type { BatchOrigin, ChunkOrigin, CycleOrigin, Explanation, ExplainOptions, LineSource, OriginalMessage, PromptText, RecordedAt, TakeoverOrigin }
 export type { Charge, ConversationStats, Cost, ModelUse, PriceTable, Stats }
 export type { AgentTool, ChatMessage, Compaction, Compressed, Context, ContextAsOf, ConversationSummary, Difference, LiveMessages, LogOrigin, Manifest, MessageInput, Problem, SearchHit, StreamHead, Verification, VerifyOptions, VerifyProgress, ViewName }
+export type { AssistantMessage, AudioPart, ChatPart, CustomCall, FilePart, FunctionCall, ImagePart, InstructionMessage, MessageCall, MessagePart, RefusalPart, TextPart, ToolMessage, UserMessage }
 export type { ComparisonTotals, EditionComparison, EditionComparisons, EditionReport, LabelledQuestion, SkippedConversation }
 export type { Course, TriedPolicy, WhatIf, WhatIfRow }
 export type { PartitionStatus, ProjectionStatus, RebuildOptions, RebuildProgress }

@@ -7,6 +7,9 @@ import { messageOf } from '../support/harness.js'
 
 const call = { id: 'x', type: 'function', function: { name: 'run', arguments: '{}' } }
 
+/** A field that only a provider knows. */
+const provider: object = { mark: { seen: true } }
+
 describe('a message at the door', () => {
   it('is taken as the chat API has it, and what nobody knows is kept', () => {
     expect(messageOf({ id: 'm', role: 'assistant', content: null, tool_calls: [call], refusal: null, audio: { id: 'a' } })).toEqual({
@@ -46,14 +49,14 @@ describe('a message at the door', () => {
   it('is what JSON says of it, and nothing that its sender changes later', () => {
     const image = { url: 'https://example.org/a.png' }
     const attributes = { list: [1] }
-    const parsed = messageOf({ role: 'user', content: [{ type: 'image_url', image_url: image, not: Number.NaN, gone: undefined, at: new Date(0) }], attributes, extra: { seen: true } })
+    const parsed = messageOf({ role: 'user', content: [{ type: 'image_url', image_url: image, not: Number.NaN, gone: undefined, at: new Date(0) }], attributes, ...provider })
     image.url = 'changed'
     attributes.list.push(2)
     expect(parsed).toStrictEqual({
       role: 'user',
       content: [{ type: 'image_url', image_url: { url: 'https://example.org/a.png' }, not: null, at: '1970-01-01T00:00:00.000Z' }],
       attributes: { list: [1] },
-      extra: { extra: { seen: true } },
+      extra: provider,
     })
   })
 })
@@ -133,7 +136,7 @@ describe('a message of another API', () => {
 
 describe('the same message', () => {
   it('has the same role, content, name, calls and call id, whatever else differs', () => {
-    expect(sameMessage(messageOf({ id: 'a', role: 'user', content: 'x', created_at: 0 }), messageOf({ id: 'b', role: 'user', content: 'x', attributes: { a: 1 }, seen: true }))).toBe(true)
+    expect(sameMessage(messageOf({ id: 'a', role: 'user', content: 'x', created_at: 0 }), messageOf({ id: 'b', role: 'user', content: 'x', attributes: { a: 1 }, ...provider }))).toBe(true)
     expect(sameMessage(messageOf({ role: 'assistant', content: null, tool_calls: [call] }), messageOf({ role: 'assistant', content: '', tool_calls: [{ ...call }] }))).toBe(true)
     const other = [{ content: 'y' }, { role: 'assistant' as const }, { name: 'Ines' }, { content: [{ type: 'text', text: 'x' }] }]
     for (const change of other) expect(sameMessage(messageOf({ role: 'user', content: 'x' }), messageOf({ role: 'user', content: 'x', ...change }))).toBe(false)
