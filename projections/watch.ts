@@ -6,11 +6,13 @@ import type { Claims } from '../src/ports/claims.js'
 import { sleep } from '../src/ports/clock.js'
 import type { EventStore } from '../src/ports/event-store.js'
 import type { Database } from '../src/ports/sql.js'
+import { foreignLog } from './log-identity.js'
 import { hasCheckpoints, leastPosition, liveOf, readGenerations, type Generation, type Stop } from './checkpoints.js'
 import { lagsOf } from './lag.js'
 import { partitionOf } from './partitions.js'
 import type { Projection } from './projection.js'
 import { estimatedRows } from './store.js'
+import { PROJECTED_PREFIXES } from './streams.js'
 
 /** Of the claim that the one working process holds. */
 export const PROJECTIONS_CLAIM = 'projections'
@@ -107,6 +109,8 @@ const LATER_AFTER_MS = 500
 /** Looks at the read models from outside; writes nothing. */
 export function createProjectionWatch({ db, store, projections, claims }: WatchOptions): ProjectionWatch {
   const names = projections.map(({ name }) => name)
+  /** Generations that were found to be of this log. */
+  const known = new Set<string>()
   let isThere = false
 
   async function live(): Promise<Generation[]> {
@@ -119,10 +123,13 @@ export function createProjectionWatch({ db, store, projections, claims }: WatchO
   async function status(own: OwnKnowledge = { isFollowing: false, rebuilding: new Set(), stops: new Map() }): Promise<ProjectionStatus[]> {
     const generations = await live()
     const [head, holder] = await Promise.all([store.head(), claims?.holder(PROJECTIONS_CLAIM)])
+    const foreign = await foreignAmong(generations)
     const places = generations.flatMap(({ name, checkpoints }) => checkpoints.map((checkpoint) => ({ ...checkpoint, name, partitions: checkpoints.length })))
+    // A place of another log is none of this one, which its rows do not show at all.
+    const counted = places.map((place) => (foreign.has(place.name) ? { ...place, position: -1n } : place))
     // Rows that nobody has made yet are as far behind as can be.
     const unmade = names.some((name) => liveOf(generations, name) === undefined) ? [{ position: -1n, partition: 0, partitions: 1 }] : []
-    const lags = await lagsOf(store, [...places, ...unmade], Date.now())
+    const lags = await lagsOf(store, [...counted, ...unmade], Date.now())
     const parts = places.map((place, at) => ({ place, lag: lags[at] ?? { events: 0, isAtLeast: false, seconds: 0 } }))
     const all: ProjectionStatus[] = []
     for (const { name, version } of projections) {
@@ -139,7 +146,7 @@ export function createProjectionWatch({ db, store, projections, claims }: WatchO
       const position = leastPosition(partitions)
       const behind = generation === undefined ? lags.slice(places.length) : mine.map(({ lag }) => lag)
       const refusal = own.stops.get(name)
-      const stop = (refusal?.generation === generation?.generation ? refusal?.stop : undefined) ?? partitions.find((partition) => partition.stop !== undefined)?.stop
+      const stop = (refusal?.generation === generation?.generation ? refusal?.stop : undefined) ?? foreign.get(name) ?? partitions.find((partition) => partition.stop !== undefined)?.stop
       const isKept = own.isFollowing || holder !== undefined
       const rows = generation === undefined ? undefined : await estimatedRows(db, generation)
       all.push({
@@ -162,15 +169,53 @@ export function createProjectionWatch({ db, store, projections, claims }: WatchO
     return all
   }
 
+  /** Why rows do not belong to this log, by their projection. */
+  async function foreignAmong(generations: readonly Generation[]): Promise<ReadonlyMap<string, Stop>> {
+    const foreign = new Map<string, Stop>()
+    for (const generation of generations) {
+      const stop = await foreignLog(store, generation)
+      if (stop !== undefined) foreign.set(generation.name, stop)
+    }
+    return foreign
+  }
+
+  /** Throws where rows were made from another log, whose places say nothing of this one. What was found to be of this log stays so. */
+  async function refuseForeign(generations: readonly Generation[]): Promise<void> {
+    const unknown = generations.filter(({ name, generation }) => !known.has(`${name}/${String(generation)}`))
+    for (const [name, stop] of await foreignAmong(unknown)) throw new ProjectionStopped(name, stop)
+    for (const { name, generation, checkpoints } of unknown) if (checkpoints.some(({ event }) => event !== undefined)) known.add(`${name}/${String(generation)}`)
+  }
+
+  /** The place of the first event behind `after` that rows are made of; undefined where the log has come to `position`, and has none up to there. */
+  async function nextEvent(after: bigint, position: bigint): Promise<bigint | undefined> {
+    const head = await store.head()
+    for await (const place of store.readPlaces({ after, prefix: PROJECTED_PREFIXES, limit: 1 })) if (place.position <= position) return place.position
+    return head < position ? position : undefined
+  }
+
   async function waitFor(position: bigint, timeoutMs: number, { conversationId }: WaitOptions = {}, nudge?: () => Promise<void>): Promise<boolean> {
     const startedAt = performance.now()
+    let stoodAt: bigint | undefined
+    /** Rows that have not come here lack an event. */
+    let next = -1n
     for (;;) {
       const generations = await live()
+      await refuseForeign(generations)
       const places = generations.flatMap(({ name, checkpoints }) => checkpoints.map((checkpoint) => ({ ...checkpoint, name, partitions: checkpoints.length })))
       const wanted = places.filter(({ partition, partitions }) => conversationId === undefined || partition === partitionOf(conversationId, partitions))
       const behind = wanted.filter((place) => place.position < position)
-      if (generations.length === projections.length && behind.length === 0) return true
+      const isMade = generations.length === projections.length
+      if (isMade && behind.length === 0) return true
       for (const { name, stop } of behind) if (stop !== undefined) throw new ProjectionStopped(name, stop)
+      // Up to `position` there may be nothing but events that no row is made of, those of other systems in the same log among them: of these nobody tells who
+      // keeps the rows. Asked where the rows stand still, since mostly they are on their way.
+      const least = leastPosition(behind)
+      if (isMade && least === stoodAt && least >= next) {
+        const found = await nextEvent(least, position)
+        if (found === undefined) return true
+        next = found
+      }
+      stoodAt = least
       const waited = performance.now() - startedAt
       if (waited >= timeoutMs) return false
       await nudge?.()
