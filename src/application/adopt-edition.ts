@@ -34,8 +34,8 @@ export type EditionFailure =
   | { readonly kind: 'EditionBusy'; readonly editionId: string; readonly conversationId: string }
   /** Catching up needs summaries, and what would write them now is not what wrote the edition. */
   | { readonly kind: 'EditionOfAnother'; readonly editionId: string; readonly conversationId: string; readonly wouldBe: string; readonly made: EditionMade }
-  /** The rest of the replay failed. */
-  | { readonly kind: 'EditionUnfinished'; readonly editionId: string; readonly conversationId: string; readonly failure: CompactFailure | undefined }
+  /** The rest of the replay failed; without a failure there was no room in the bound, or somebody asked to stop. */
+  | { readonly kind: 'EditionUnfinished'; readonly editionId: string; readonly conversationId: string; readonly failure: CompactFailure | undefined; readonly asked?: true }
 
 /** What an edition was made with, as far as its facts tell. */
 export interface EditionMade extends Readonly<FactData<'EditionStarted'>['summarizer']> {
@@ -53,6 +53,8 @@ export interface AdoptRequest {
   /** The settings that the replay was given, where something has still to be bought. */
   readonly settings?: PolicySettings | undefined
   readonly bound?: SpendingBound | undefined
+  /** Ends the catching up: calls that are under way may end and are recorded, and no other is made. */
+  readonly signal?: AbortSignal | undefined
   readonly provenance: Provenance
 }
 
@@ -100,22 +102,29 @@ async function usable(log: Log, conversationId: string, editionId: string): Prom
   return E.right(edition)
 }
 
+/** Why an edition cannot be adopted in a conversation, as far as its own facts tell. */
+export async function whyNotAdopted(log: Log, conversationId: string, editionId: string): Promise<EditionFailure | undefined> {
+  const found = await usable(log, conversationId, editionId)
+  return E.isLeft(found) ? found.left : undefined
+}
+
 /** The edition's replay, by its own summarizer; by another one it goes on as long as nothing is to be bought. */
-async function catchUpReplay(deps: AdoptDependencies, { conversationId, editionId, settings, bound }: AdoptRequest, held: HeldEdition): Promise<E.Either<EditionFailure | CommandFailure | BadPolicy, { readonly replay: ConversationReplay; readonly isOwn: boolean; readonly wouldBe: string }>> {
+async function catchUpReplay(deps: AdoptDependencies, { conversationId, editionId, settings, bound, signal }: AdoptRequest, held: HeldEdition): Promise<E.Either<EditionFailure | CommandFailure | BadPolicy, { readonly replay: ConversationReplay; readonly isOwn: boolean; readonly wouldBe: string }>> {
   const wouldBe = editionIdOf({ ...deps, settings })
   const isOwn = wouldBe === editionId
   const plan = planEdition(editionId, await deps.conversations.load(conversationId), { ...deps, settings })
   if (E.isLeft(plan)) return plan
   const stop = new AbortController()
+  const goOn = (): boolean => !held.isLost() && !stop.signal.aborted && signal?.aborted !== true
   const payer = createPayer({
     editionId, spending: deps.spending, bound: bound ?? {},
     onNoRoom: () => { stop.abort() },
-    goOn: () => !held.isLost() && !stop.signal.aborted,
-    wait: (ms) => (deps.wait ?? sleep)(ms, stop.signal),
+    goOn,
+    wait: (ms) => (deps.wait ?? sleep)(ms, signal === undefined ? stop.signal : AbortSignal.any([stop.signal, signal])),
   })
   const recall = recallSummaries(deps.log, conversationId, () => editionStreams(deps.log))
   const replayDeps: ReplayDependencies = { ...deps, recall, summarizer: payer.paying(deps.summarizer) }
-  const opened = await openReplay(replayDeps, plan.right, { recording: true, signal: stop.signal, mayBuy: isOwn, goOn: () => !held.isLost() })
+  const opened = await openReplay(replayDeps, plan.right, { recording: true, signal: stop.signal, mayBuy: isOwn, goOn })
   return E.map((replay: ConversationReplay) => ({ replay, isOwn, wouldBe }))(opened)
 }
 
@@ -135,6 +144,7 @@ export function adoptEdition(deps: AdoptDependencies, request: AdoptRequest): Pr
     for (let tries = 1; ; tries += 1) {
       const reached = await replay.advance()
       if (reached.kind === 'stopped') return E.left({ kind: 'EditionUnfinished', editionId, conversationId, failure: reached.failure })
+      if (reached.kind === 'postponed' && request.signal?.aborted === true) return E.left({ kind: 'EditionUnfinished', editionId, conversationId, failure: undefined, asked: true })
       if (reached.kind === 'postponed') {
         const made = isOwn ? undefined : await madeWith(deps.log, conversationId, editionId)
         return E.left(made === undefined ? { kind: 'EditionUnfinished', editionId, conversationId, failure: undefined } : { kind: 'EditionOfAnother', editionId, conversationId, wouldBe, made })

@@ -9,7 +9,8 @@ import { editionStreamsOnce } from './conversation-streams.js'
 import { editionIdOf, planEdition } from './edition-plan.js'
 import { costAt, type EditionSpending } from './paid-answers.js'
 import { recallSummaries } from './recall-summaries.js'
-import { openReplay } from './replay-conversation.js'
+import { openReplay, type EditionPlan } from './replay-conversation.js'
+import { whyNotAdopted, type EditionFailure } from './adopt-edition.js'
 import type { ReplayAllDependencies, ReplayFailure, ReplayRequest } from './replay.js'
 import { requestTokens } from './summarize-step.js'
 
@@ -33,8 +34,14 @@ export interface ReplayEstimate {
   readonly reused: number
   /** What the edition has taken so far. */
   readonly spent: EditionSpending
-  /** Conversations that could not be replayed, and why. */
-  readonly failures: readonly { readonly conversationId: string; readonly failure: ReplayFailure }[]
+  /** Conversations that could not be replayed, or not be adopted in, and why. */
+  readonly failures: readonly { readonly conversationId: string; readonly failure: ReplayFailure | EditionFailure }[]
+}
+
+export interface EstimateRequest extends Pick<ReplayRequest, 'conversationIds' | 'settings' | 'signal'> {
+  readonly price?: Price | undefined
+  /** An edition that is there, to be caught up before it is adopted. Default: the one that the summarizer and the settings make, new or begun before. */
+  readonly editionId?: string | undefined
 }
 
 interface Counts {
@@ -61,9 +68,13 @@ function estimating(summarizer: Summarizer, counts: Counts): Summarizer {
   }
 }
 
-/** Reckons what a replay would come to. Nothing is recorded and no model is asked. Once the signal aborts it throws the reason, for there is no estimate then. */
-export async function estimateReplay(deps: ReplayAllDependencies, { conversationIds, settings, price, signal }: Pick<ReplayRequest, 'conversationIds' | 'settings' | 'signal'> & { readonly price?: Price | undefined }): Promise<ReplayEstimate> {
-  const editionId = editionIdOf({ ...deps, settings })
+/**
+ * Reckons what a replay would come to, or what adopting an edition would. Nothing is recorded and no model is asked. Once the signal aborts it
+ * throws the reason, for there is no estimate then.
+ */
+export async function estimateReplay(deps: ReplayAllDependencies, { conversationIds, settings, price, signal, editionId: toAdopt }: EstimateRequest): Promise<ReplayEstimate> {
+  const wouldBe = editionIdOf({ ...deps, settings })
+  const editionId = toAdopt ?? wouldBe
   const counts: Counts = { calls: 0, promptTokens: 0, completionTokens: 0 }
   const failures: ReplayEstimate['failures'][number][] = []
   const streams = editionStreamsOnce(deps.log)
@@ -75,7 +86,12 @@ export async function estimateReplay(deps: ReplayAllDependencies, { conversation
     signal?.throwIfAborted()
     const conversation = await deps.conversations.load(conversationId)
     messagesOf += conversation.messagesAppended
-    const plan = planEdition(editionId, conversation, { ...deps, settings })
+    if (toAdopt !== undefined && conversation.line?.edition?.editionId === toAdopt) {
+      upToDate += 1
+      continue
+    }
+    const refused = toAdopt === undefined ? undefined : await whyNotAdopted(deps.log, conversationId, toAdopt)
+    const plan: E.Either<ReplayFailure | EditionFailure, EditionPlan> = refused === undefined ? planEdition(editionId, conversation, { ...deps, settings }) : E.left(refused)
     if (E.isLeft(plan)) {
       failures.push({ conversationId, failure: plan.left })
       continue
@@ -89,7 +105,8 @@ export async function estimateReplay(deps: ReplayAllDependencies, { conversation
         recall,
       },
       plan.right,
-      { recording: false, ...(signal === undefined ? {} : { signal }) },
+      // By another summarizer an edition goes on as long as nothing is to be bought.
+      { recording: false, mayBuy: editionId === wouldBe, ...(signal === undefined ? {} : { signal }) },
     )
     if (E.isLeft(opened)) {
       failures.push({ conversationId, failure: opened.left })

@@ -13,7 +13,8 @@ import { closingTypes, type FactData, type RecordedFact, type SummarizerFacts, t
 import type { Match } from '../domain/find-line.js'
 import { closingsOf } from './cycles.js'
 import { conversationStream, editionStream, messageEventId, promptStream } from '../domain/ids.js'
-import { toChatMessage, type ChatMessage } from '../domain/message.js'
+import { contentText, toChatMessage, type ChatMessage } from '../domain/message.js'
+import { sentencesOf } from '../domain/sentences.js'
 import type { EventStore } from '../ports/event-store.js'
 import { editionStreams, streamsOf } from './conversation-streams.js'
 import { decodeFact, isOfType, takesOver } from './facts.js'
@@ -122,7 +123,8 @@ export interface AsOf {
 
 /** What `explain` answers, told apart by `kind`. */
 export type Explanation =
-  | (Answer & { readonly kind: 'batch'; readonly batch: BatchOrigin; readonly found?: LineFound })
+  /** `said`: of a line of an extractive summary, the messages that say it, or its sentences, word for word. */
+  | (Answer & { readonly kind: 'batch'; readonly batch: BatchOrigin; readonly found?: LineFound; readonly said?: readonly OriginalMessage[] })
   /** A message that the line stands in; `batch` where it left the context. */
   | (Answer & { readonly kind: 'message'; readonly message: OriginalMessage; readonly batch?: BatchOrigin; readonly found: LineFound })
   /** Everything that is compacted, oldest first; for a line of an earlier view, what was as of then: `asOf` is the fact that made that view. */
@@ -134,6 +136,7 @@ export type Explanation =
 
 /** What to explain: a batch, or a line; without either, all that is compacted. */
 export interface ExplainOptions {
+  /** The beginning of its id is enough. */
   readonly batchId?: string
   /** Any text that the model saw, or part of one. */
   readonly line?: string
@@ -144,6 +147,8 @@ export interface ExplainOptions {
 export type ExplainFailure =
   /** `nearest`: the batch that may have been meant. */
   | { readonly kind: 'NoSuchBatch'; readonly conversationId: string; readonly batchId: string; readonly nearest: string | undefined }
+  /** The beginning of several. */
+  | { readonly kind: 'SeveralBatches'; readonly conversationId: string; readonly batchId: string; readonly batchIds: readonly string[] }
   | { readonly kind: 'NoSuchLine'; readonly conversationId: string }
 
 export interface ExplainDependencies {
@@ -251,11 +256,10 @@ class Archive {
     return true
   }
 
-  /** The batch that somebody may have meant: one whose id starts so, else the one that takes the fewest changes, where these are few. */
-  nearest(batchId: string): string | undefined {
-    const part = batchId.replace(/^batch-/u, '')
-    const starts = part === '' ? undefined : [...this.batches.keys()].find((id) => id.startsWith(`batch-${part}`))
-    return starts ?? nearest(batchId, this.batches.keys())
+  /** The batches whose ids begin so, among those that were read; the word that each begins with may be left out. */
+  begunWith(typed: string): readonly string[] {
+    const part = typed.replace(/^batch-?/u, '')
+    return part === '' ? [] : [...this.batches.keys()].filter((id) => id.startsWith(`batch-${part}`))
   }
 }
 
@@ -264,6 +268,24 @@ function* summarizersOf({ summarizer, chunk, sources }: BatchOrigin): Generator<
   if (summarizer !== undefined) yield summarizer
   if (chunk !== undefined) yield chunk.summarizer
   for (const source of sources) yield* summarizersOf(source)
+}
+
+function* chunksOf({ chunk, sources }: BatchOrigin): Generator<ChunkOrigin> {
+  if (chunk !== undefined) yield chunk
+  for (const source of sources) yield* chunksOf(source)
+}
+
+/** The strategy that picks sentences word for word; puts who says them in front, and a mark between two that did not stand together. */
+const EXTRACTIVE = 'extractive'
+const SPEAKER = /^[^\s:]{1,40}(?: [^\s:]{1,40}){0,3}: /u
+const LEFT_OUT = ' … '
+/** A shorter piece of a line stands in many messages. */
+const MIN_QUOTE_CHARACTERS = 8
+
+/** The sentences of a line of an extractive summary, as they may stand in messages; with and without what looks like a speaker. */
+function sentencesQuoted(line: string): Set<string> {
+  const pieces = line.split('\n').flatMap((part) => [part, part.replace(SPEAKER, '')]).flatMap((part) => part.split(LEFT_OUT)).flatMap((part) => sentencesOf(part).map(({ text }) => text))
+  return new Set(pieces.filter((piece) => piece.length >= MIN_QUOTE_CHARACTERS))
 }
 
 const isComplete = ({ missing, sources }: BatchOrigin): boolean => missing.length === 0 && sources.every(isComplete)
@@ -375,7 +397,12 @@ export function createExplain({ log, placeOf }: ExplainDependencies) {
     const place = state.batches.find((batch) => batch.batchId === batchId) ?? (await placeOf(conversationId, batchId))
     if (place !== undefined) await archive.readAround(place)
     const tree = await treeOf(state, archive, batchId, open)
-    return tree === undefined ? E.left({ kind: 'NoSuchBatch', conversationId, batchId, nearest: archive.nearest(batchId) }) : E.right(tree)
+    if (tree !== undefined) return E.right(tree)
+    const batchIds = archive.begunWith(batchId)
+    const [only] = batchIds
+    const begun = batchIds.length === 1 && only !== undefined ? await treeOf(state, archive, only, open) : undefined
+    if (begun !== undefined) return E.right(begun)
+    return E.left(batchIds.length > 1 ? { kind: 'SeveralBatches', conversationId, batchId, batchIds } : { kind: 'NoSuchBatch', conversationId, batchId, nearest: nearest(batchId, archive.batches.keys()) })
   }
 
   /** @param of the conversation as of the revision whose view it is; the states of its batches are those of today, as `state` has them */
@@ -394,6 +421,32 @@ export function createExplain({ log, placeOf }: ExplainDependencies) {
     return { kind: 'view', conversationId, revision, cycles: of.cycles, liveMessages, batches, prompts: await promptsOf(batches) }
   }
 
+  /** The messages of an extractive batch that say a line of its summary, or the sentences that it is made of, word for word; in their order. */
+  async function saidIn(conversationId: string, batch: BatchOrigin, line: string): Promise<readonly OriginalMessage[]> {
+    if ([...summarizersOf(batch)].some(({ strategy }) => strategy !== EXTRACTIVE)) return []
+    const pieces = sentencesQuoted(line)
+    const messageIds = [...chunksOf(batch)].flatMap((chunk) => chunk.messageIds)
+    const quoted: { readonly original: OriginalMessage; readonly says: readonly string[] }[] = []
+    for (let from = 0; from < messageIds.length && pieces.size > 0; from += PAGE) {
+      for (const original of await originals(conversationId, messageIds.slice(from, from + PAGE))) {
+        const text = contentText(original.message.content)
+        const sentences = new Set(sentencesOf(text).map((sentence) => sentence.text))
+        const says = [...pieces].filter((piece) => sentences.has(piece) || text.includes(piece))
+        if (says.length > 0) quoted.push({ original, says })
+      }
+    }
+    // Two sentences of one line stood in one message; what is said often is no reason to name everybody who said it.
+    const said: OriginalMessage[] = []
+    for (const left = pieces; left.size > 0;) {
+      const counted = quoted.map(({ original, says }) => ({ original, says, tells: says.filter((piece) => left.has(piece)).length }))
+      const best = counted.reduce((most, each) => (each.tells > most.tells ? each : most), counted[0] ?? { original: undefined, says: [], tells: 0 })
+      if (best.original === undefined || best.tells === 0) break
+      said.push(best.original)
+      for (const piece of best.says) left.delete(piece)
+    }
+    return said.toSorted((a, b) => (a.recorded.revision < b.recorded.revision ? -1 : 1))
+  }
+
   async function asOf(conversationId: string, revision: bigint): Promise<AsOf> {
     const [stored] = await log.store.readRevisions(conversationStream(conversationId), [revision])
     return { revision, recordedAt: stored === undefined ? '' : recordedTime(stored) }
@@ -410,11 +463,14 @@ export function createExplain({ log, placeOf }: ExplainDependencies) {
     if (trace.kind === 'shown-only') return E.right({ kind: 'shown-only', conversationId, what: trace.what, text: trace.excerpt, asOf: await asOf(conversationId, trace.at) })
     const found: LineFound = { line, match: trace.match }
     const [source] = trace.sources
-    if (source === undefined || trace.sources.length > 1) return E.right({ kind: 'several', conversationId, found, sources: trace.sources })
+    if (source === undefined || trace.sources.length > 1) return E.right({ kind: 'several', conversationId, found, sources: trace.sources.toSorted((a, b) => Number(a.kind === 'batch') - Number(b.kind === 'batch')) })
     const batch = source.batchId === undefined ? undefined : await batchNamed(state, source.batchId, open)
     if (batch !== undefined && E.isLeft(batch)) return batch
     const prompts = await promptsOf(batch === undefined ? [] : [batch.right])
-    if (source.kind === 'batch' && batch !== undefined) return E.right({ kind: 'batch', conversationId, revision, batch: batch.right, found, prompts })
+    if (source.kind === 'batch' && batch !== undefined) {
+      const said = await saidIn(conversationId, batch.right, line)
+      return E.right({ kind: 'batch', conversationId, revision, batch: batch.right, found, ...(said.length === 0 ? {} : { said }), prompts })
+    }
     const [message] = source.kind === 'message' ? await originals(conversationId, [source.messageId]) : []
     if (message === undefined) return E.left({ kind: 'NoSuchLine', conversationId })
     return E.right({ kind: 'message', conversationId, revision, message, found, prompts, ...(batch === undefined ? {} : { batch: batch.right }) })

@@ -13,6 +13,8 @@ export interface RegisteredPrompt {
   readonly text: string
   /** When it was first used. */
   readonly firstUsedAt: string
+  /** Who asked for the first summary with it. */
+  readonly actor: string
 }
 
 /** Every prompt, in the order in which they were registered. */
@@ -27,19 +29,22 @@ export async function listPrompts(log: Log): Promise<readonly RegisteredPrompt[]
     const key = `${kind} ${name}`
     const version = (versions.get(key) ?? 0) + 1
     versions.set(key, version)
-    found.push({ name, kind, version, sha256, text, firstUsedAt: fact.metadata.recordedAt })
+    found.push({ name, kind, version, sha256, text, firstUsedAt: fact.metadata.recordedAt, actor: fact.metadata.actor })
   }
   return found
 }
 
 const HASH = /^[0-9a-f]{6,64}$/u
 
+/** The prompts whose hash begins so, where it can be the beginning of one. */
+export const promptsBegunWith = (prompts: readonly RegisteredPrompt[], meant: string): readonly RegisteredPrompt[] => (HASH.test(meant) ? prompts.filter(({ sha256 }) => sha256.startsWith(meant)) : [])
+
 /** The prompt that `NAME`, `NAME@VERSION` or the beginning of a hash means: of a name without a version the newest. */
 export function promptMeant(prompts: readonly RegisteredPrompt[], meant: string): RegisteredPrompt | undefined {
   const at = /^(.+)@(\d+)$/su.exec(meant)
   const named = prompts.findLast(({ name }) => name === meant) ?? (at === null ? undefined : prompts.findLast(({ name, version }) => name === at[1] && version === Number(at[2])))
-  if (named !== undefined || !HASH.test(meant)) return named
-  const hashed = prompts.filter(({ sha256 }) => sha256.startsWith(meant))
+  if (named !== undefined) return named
+  const hashed = promptsBegunWith(prompts, meant)
   return hashed.length === 1 ? hashed[0] : undefined
 }
 

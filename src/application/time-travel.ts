@@ -1,5 +1,5 @@
 /**
- * A conversation as it stood at a revision, or at an instant by the ledger's clock: `recordedAt`, which never goes back within a stream, so
+ * A conversation as it stood at a revision, right behind a message, or at an instant by the ledger's clock: `recordedAt`, which never goes back within a stream, so
  * that the revision of an instant is found by point reads and never by reading the stream. What was appended later, adopted or undone
  * changes nothing of it. A moment that the conversation does not have is refused, and named.
  */
@@ -7,7 +7,8 @@ import { either as E } from 'fp-ts'
 import { contextOf, type Context, type NoContext } from '../domain/context.js'
 import { decodeMetadata } from '../domain/codec.js'
 import { withView, type Conversation, type LiveMessage } from '../domain/conversation.js'
-import { conversationStream } from '../domain/ids.js'
+import { nearest } from '../domain/edit-distance.js'
+import { conversationStream, messageEventId } from '../domain/ids.js'
 import type { Moment } from '../domain/moment.js'
 import type { ViewName } from '../domain/view-names.js'
 import type { StoredEvent } from '../ports/event-store.js'
@@ -19,6 +20,8 @@ export type NoSuchMoment =
   | { readonly kind: 'NoSuchConversation'; readonly conversationId: string }
   /** `head` is the conversation's last revision. */
   | { readonly kind: 'NoSuchRevision'; readonly conversationId: string; readonly revision: bigint; readonly head: bigint }
+  /** `nearest`: the live message that may have been meant. */
+  | { readonly kind: 'NoSuchMessage'; readonly conversationId: string; readonly messageId: string; readonly nearest: string | undefined }
   /** Nothing was recorded yet; `first` is when the first fact was. */
   | { readonly kind: 'BeforeFirstFact'; readonly conversationId: string; readonly time: string; readonly first: string }
   /** It is still to come: what is recorded by then would change the answer. */
@@ -78,8 +81,19 @@ async function isToCome(log: Log, stream: string, time: number, now: Date): Prom
   return last !== undefined && time > Date.parse(recordedTime(last))
 }
 
+/** The revision that a message was recorded at, however long ago. */
+async function revisionOfMessage(log: Log, conversationId: string, messageId: string): Promise<E.Either<NoSuchMoment, bigint>> {
+  const stream = conversationStream(conversationId)
+  const [stored] = await log.store.findByIds(stream, [messageEventId(stream, messageId)])
+  if (stored !== undefined) return E.right(stored.revision)
+  const state = await loadConversation(log, conversationId)
+  if (state.revision < 0n) return E.left({ kind: 'NoSuchConversation', conversationId })
+  return E.left({ kind: 'NoSuchMessage', conversationId, messageId, nearest: nearest(messageId, liveIn(state).messages.map((message) => message.messageId)) })
+}
+
 /**
- * The revision that a moment means: itself, or the last one that was recorded at or before an instant, several at one instant included.
+ * The revision that a moment means: itself, the last one that was recorded at or before an instant, several at one instant
+ * included, or that of a message.
  * @param now by the ledger's clock: an instant after it is refused
  */
 export async function revisionOf(log: Log, conversationId: string, moment: Moment, now: Date): Promise<E.Either<NoSuchMoment, bigint>> {
@@ -90,6 +104,7 @@ export async function revisionOf(log: Log, conversationId: string, moment: Momen
     if (head < 0n) return E.left({ kind: 'NoSuchConversation', conversationId })
     return revision < 0n || revision > head ? E.left({ kind: 'NoSuchRevision', conversationId, revision, head }) : E.right(revision)
   }
+  if ('messageId' in moment) return await revisionOfMessage(log, conversationId, moment.messageId)
   if (await isToCome(log, stream, moment.time, now)) return E.left({ kind: 'AfterNow', conversationId, time: new Date(moment.time).toISOString(), now: now.toISOString() })
   const revision = await revisionAtTime(log, stream, moment.time)
   if (revision >= 0n) return E.right(revision)

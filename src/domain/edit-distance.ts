@@ -17,8 +17,31 @@ function editDistance(a: string, b: string): number {
   return last[b.length] ?? 0
 }
 
-/** The word that somebody may have meant: one that is a quarter of its letters off at most, since more make another word of it (`scope` is no `store`). */
+/** Words at most that are compared: to tell a typing mistake is worth no more time. */
+const MOST_COMPARED = 20_000
+
+/**
+ * The word that somebody may have meant: one that is a quarter of its letters off at most, since more make another word of it (`scope` is no
+ * `store`); else the only one that begins with what was typed.
+ */
 export function nearest(given: string, known: Iterable<string>): string | undefined {
   const most = Math.max(1, Math.floor(given.length / 4))
-  return Array.from(known, (word) => ({ word, off: editDistance(given, word) })).filter(({ off }) => off <= most).toSorted((a, b) => a.off - b.off)[0]?.word
+  let best: { readonly word: string; readonly off: number } | undefined
+  const begun: string[] = []
+  let compared = 0
+  for (const word of known) {
+    if (given !== '' && word.startsWith(given)) begun.push(word)
+    // A word that much longer or shorter cannot be near.
+    if (Math.abs(word.length - given.length) > most || compared === MOST_COMPARED) continue
+    compared += 1
+    const off = editDistance(given, word)
+    if (off <= most && (best === undefined || off < best.off)) best = { word, off }
+  }
+  return best?.word ?? (begun.length === 1 ? begun[0] : undefined)
+}
+
+/** What to add to a sentence that says no to a word: the one that may have been meant, where there is one. */
+export function didYouMean(given: string, known: Iterable<string>): string {
+  const near = nearest(given, known)
+  return near === undefined ? '' : ` (did you mean ${near}?)`
 }

@@ -1,17 +1,22 @@
-/** A moment in a conversation's life, as somebody asks for it: a revision, or an instant by the ledger's clock. */
+/** A moment in a conversation's life, as somebody asks for it: a revision, an instant by the ledger's clock, or a message. */
 import { either as E } from 'fp-ts'
 import { z } from 'zod'
 
-/** A revision, or an instant in milliseconds since 1970. */
-export type Moment = { readonly revision: bigint } | { readonly time: number }
+/** A revision, an instant in milliseconds since 1970, or the id of a message, which means right behind it. */
+export type Moment = { readonly revision: bigint } | { readonly time: number } | { readonly messageId: string }
 
 export type BadMoment = { readonly kind: 'BadInput'; readonly field: string; readonly detail: string }
 
 // Seconds may be left out; a zone may not.
 const instant = z.union([z.iso.datetime({ offset: true }), z.iso.datetime({ offset: true, precision: -1 })])
 
+/** Begins the id of a message that looks like something else. */
+const MESSAGE = 'message:'
+const DATE = /^[+-]?\d{4,6}-\d{2}(?:-|$)/u
+
 /**
- * Parses a moment: a `bigint` or a text of digits is a revision, a `Date` or an ISO 8601 time with its zone an instant.
+ * Parses a moment: a `bigint` or a text of digits is a revision, a `Date` or an ISO 8601 time with its zone an instant; any other text is the
+ * id of a message, and so is whatever stands behind `message:`.
  * A time without a zone is refused and not guessed: an hour's difference shows another context, and nothing would tell so.
  * @param field what it was given as, for the sentence about it
  */
@@ -24,6 +29,8 @@ export function parseMoment(field: string, given: bigint | string | Date): E.Eit
   const text = given.trim()
   if (/^-?\d+$/u.test(text)) return E.right({ revision: BigInt(text) })
   if (instant.safeParse(text).success) return E.right({ time: Date.parse(text) })
-  const zoneless = instant.safeParse(`${text}Z`).success
-  return bad(zoneless ? `names no time zone: ${text}Z is the time in UTC` : `must be a revision or a time such as 2026-03-01T12:30:00Z, and is "${given}"`)
+  if (given.startsWith(MESSAGE) && given.length > MESSAGE.length) return E.right({ messageId: given.slice(MESSAGE.length) })
+  if (instant.safeParse(`${text}Z`).success) return bad(`names no time zone: ${text}Z is the time in UTC`)
+  if (text === '' || DATE.test(text)) return bad(`must be a revision, a time such as 2026-03-01T12:30:00Z or the id of a message, and is "${given}"`)
+  return E.right({ messageId: given })
 }

@@ -4,7 +4,7 @@
  * parser and each command load their own.
  */
 import { stripVTControlCharacters } from 'node:util'
-import { Ended, EXIT, tell } from './cli/errors.js'
+import { Ended, EXIT, InputError, tell } from './cli/errors.js'
 import { overview, version } from './cli/help.js'
 import { allWritten, line, note, noteColours, OutputClosed, shown, watchOutput } from './cli/output.js'
 
@@ -27,8 +27,11 @@ async function run(words: readonly string[]): Promise<void> {
   const [only] = words.length === 1 ? words : []
   if (only === '--help' || only === '-h' || only === 'help') return await line(overview())
   if (only === '--version' || only === '-V') return await line(version())
-  const { parserOf } = await import('./cli/parser.js')
-  await (await parserOf(words)).parseAsync()
+  const [{ parserOf }, { noSuchCommand }] = await Promise.all([import('./cli/parser.js'), import('./cli/usage.js')])
+  const given = words[0] === 'help' ? [...words.slice(1), '--help'] : words
+  const wrong = given.includes('--help') || given.includes('-h') ? noSuchCommand(given) : undefined
+  if (wrong !== undefined) throw new InputError('Usage', wrong)
+  await (await parserOf(given)).parseAsync()
 }
 
 async function main(words: readonly string[]): Promise<void> {

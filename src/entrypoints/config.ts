@@ -3,12 +3,15 @@
  * shares (`OPENAI_…`). Every complaint names where the value came from.
  */
 import { either as E } from 'fp-ts'
-import { access, readFile } from 'node:fs/promises'
+import { access, readdir, readFile } from 'node:fs/promises'
+import { hostname, userInfo } from 'node:os'
 import { basename, dirname, extname, isAbsolute, join, resolve } from 'node:path'
 import { z } from 'zod'
 import { codeOf, sentenceOf } from '../adapters/store-error.js'
 import { noSetting, policySettingsSchema, type PolicySettings } from '../domain/policy.js'
 import { notKnown } from '../domain/known-names.js'
+import { didYouMean } from '../domain/edit-distance.js'
+import { checkId } from '../domain/ids.js'
 import { parsePrices, type PriceTable } from '../domain/prices.js'
 import type { SummarizerConfig } from '../summarizers/index.js'
 import { STRATEGIES } from '../summarizers/strategy-names.js'
@@ -31,6 +34,10 @@ const valuesSchema = z.strictObject({
   store: text.default(DEFAULT_STORE),
   database: text.optional(),
   workers: z.enum(['inside', 'elsewhere']).default('inside'),
+  actor: z.string().superRefine((value, context) => {
+    const checked = checkId('actor', value)
+    if (E.isLeft(checked)) context.addIssue(checked.left.detail)
+  }).optional(),
   summarizer: z.enum(['extractive', 'openai']).default('extractive'),
   strategy: z.enum(STRATEGIES).optional(),
   model: text.optional(),
@@ -64,12 +71,17 @@ function unreadable(error: unknown): string {
   return code === 'ENOENT' ? 'does not exist' : code === 'EISDIR' ? 'is a folder' : code === 'ERR_ENCODING_INVALID_ENCODED_DATA' ? 'is no text in UTF-8' : `cannot be read: ${sentenceOf(error)}`
 }
 
+/** The file beside it that may have been meant, to add to a sentence that says that there is none. */
+export async function neighbour(path: string): Promise<string> {
+  return didYouMean(basename(path), await readdir(dirname(resolve(path))).catch(() => []))
+}
+
 /** Reads a file that a setting names; `what` says which, where it cannot be read. Bytes that are no text would go to a model, and into the log, as something else. */
 async function readNamed(path: string, what: string): Promise<string> {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(await readFile(path))
   } catch (error) {
-    throw bad(what, `names ${path}, which ${unreadable(error)}`)
+    throw bad(what, `names ${path}, which ${unreadable(error)}${codeOf(error) === 'ENOENT' ? await neighbour(path) : ''}`)
   }
 }
 
@@ -195,6 +207,26 @@ export async function loadConfig(given: ConfigSources, options: { readonly write
   return { ...config, store: placed('store', config.store), ...(config.database === undefined ? {} : { database: placed('database', config.database) }) }
 }
 
+/** The user and the machine, as far as the system knows them: in a container a user may have no name. */
+function userAtHost(): string {
+  const asked = (ask: () => string): string => {
+    try {
+      return ask()
+    } catch {
+      return ''
+    }
+  }
+  const user = asked(() => userInfo().username) || `uid-${String(process.getuid?.() ?? 'unknown')}`
+  return `${user}@${asked(hostname) || 'unknown'}`
+}
+
+/** Who asks: who was named, else the user at this machine. */
+export function actorOf({ actor }: Pick<Config, 'actor'>): string {
+  if (actor !== undefined) return actor
+  const known = userAtHost()
+  return E.isRight(checkId('actor', known)) ? known : 'cli'
+}
+
 /** Whether an address is that of a folder, and not of a server. */
 export const isFolder = (store: string): boolean => !/^[a-z][a-z0-9+.-]+:\/\//iu.test(store)
 
@@ -236,7 +268,7 @@ async function promptOf(config: Config, given: string, { promptName, registered 
   const known = isFile ? undefined : await registered?.(given)
   if (known !== undefined) return { name: known.name, text: known.text }
   const origin = config.origins['prompt'] ?? 'prompt'
-  if (!isFile) throw bad(origin, `names ${path}, which does not exist${registered === undefined ? '' : `, and no prompt of this ledger has the name or the hash "${given}"; \`context-ledger prompts\` lists them`}`)
+  if (!isFile) throw bad(origin, `names ${path}, which does not exist${await neighbour(path)}${registered === undefined ? '' : `, and no prompt of this ledger has the name or the hash "${given}"; \`context-ledger prompts\` lists them`}`)
   const template = await readNamed(path, origin)
   if (template.trim() === '') throw new InputError('BadConfig', `the prompt ${path} has no text`)
   return { name: promptName ?? (basename(path, extname(path)) || 'prompt'), text: template }

@@ -4,7 +4,7 @@ import { editionById, editionIds, listEditions, type EditionOfConversation as Ed
 import { adoptEdition, dropEdition, type AdoptDependencies } from '../application/adopt-edition.js'
 import { estimateReplay, type ReplayEstimate } from '../application/estimate-replay.js'
 import type { Handled } from '../application/handle-command.js'
-import { listPrompts, promptMeant, type RegisteredPrompt } from '../application/list-prompts.js'
+import { listPrompts, promptMeant, promptsBegunWith, type RegisteredPrompt } from '../application/list-prompts.js'
 import { loadConversation } from '../application/load-conversation.js'
 import type { EditionSpending, Paid } from '../application/paid-answers.js'
 import { revertEdition } from '../application/put-back.js'
@@ -69,8 +69,17 @@ export interface ReplayOptions extends EditionRequest, EditionBound {
   readonly onProgress?: (progress: ReplayProgress) => void
 }
 
+/** What to estimate: a replay; or, with `editionId`, what adopting that edition would buy in these conversations. */
+export interface EstimateOptions extends EditionRequest, Pick<ReplayOptions, 'signal'> {
+  /** The edition to adopt; the beginning of its id is enough. `all` is then every conversation that has it and did not drop it. */
+  readonly editionId?: string
+}
+
 /** The settings that the edition was made with, and what catching it up may spend. */
-export type AdoptOptions = Pick<EditionRequest, 'policy' | 'price'> & EditionBound
+export interface AdoptOptions extends Pick<EditionRequest, 'policy' | 'price'>, EditionBound {
+  /** Ends the catching up cleanly: calls under way may end and are recorded, and nothing is put into force. */
+  readonly signal?: AbortSignal
+}
 
 /** What putting into force came to. */
 export interface PutIntoForce {
@@ -91,10 +100,10 @@ export interface PutIntoForce {
 /** The same history compacted in another way, beside what is in force. */
 export interface Editions {
   /**
-   * What a replay would come to at most: calls, tokens, cost, and summaries that would be taken over. Records nothing and asks no model. Throws the
-   * signal's reason once that aborts: a part of the sum is no estimate.
+   * What a replay would come to at most, or with `editionId` what adopting that edition would: calls, tokens, cost, and summaries that would be taken
+   * over. Records nothing and asks no model. Throws the signal's reason once that aborts: a part of the sum is no estimate.
    */
-  estimate(request: EditionRequest & Pick<ReplayOptions, 'signal'>): Promise<ReplayEstimate>
+  estimate(request: EstimateOptions): Promise<ReplayEstimate>
   /**
    * Compacts the same history again, into streams of an edition: with the ledger's summarizer and persona, under each conversation's own policy
    * with `policy` over it. The same again takes it up where it ended, whatever ended it, and buys nothing twice. Conversations stay as they
@@ -173,9 +182,10 @@ export function hooksGiven({ signal, onProgress }: { readonly signal?: unknown; 
 }
 
 const BOUND: Names<EditionBound> = { maxTokens: true, maxCost: true }
-const ESTIMATE: Names<EditionRequest & Pick<ReplayOptions, 'signal'>> = { conversations: true, policy: true, price: true, signal: true }
-const REPLAY: Names<ReplayOptions> = { ...ESTIMATE, ...BOUND, concurrency: true, onProgress: true }
-const ADOPT: Names<AdoptOptions> = { ...BOUND, policy: true, price: true }
+const REQUEST: Names<EditionRequest & Pick<ReplayOptions, 'signal'>> = { conversations: true, policy: true, price: true, signal: true }
+const ESTIMATE: Names<EstimateOptions> = { ...REQUEST, editionId: true }
+const REPLAY: Names<ReplayOptions> = { ...REQUEST, ...BOUND, concurrency: true, onProgress: true }
+const ADOPT: Names<AdoptOptions> = { ...BOUND, policy: true, price: true, signal: true }
 
 const priceGiven = (price: Price | undefined): Price | undefined =>
   price === undefined ? undefined : valueOf(parsePrices({ price }), ({ field, detail }) => bad(field, detail))['price']
@@ -257,6 +267,11 @@ export function createEditions(parts: EditionsParts): { readonly editions: Editi
     return { ...edition, conversations: found }
   }
 
+  /** The conversations that have an edition and did not drop it. */
+  async function adoptable(editionId: string): Promise<readonly string[]> {
+    return (await editionById(db, editionId)).filter(({ state }) => state !== 'dropped').map(({ conversationId }) => conversationId)
+  }
+
   async function putIntoForce(handled: Handled, editionId: string): Promise<PutIntoForce> {
     parts.onRecorded(handled)
     const { state } = handled
@@ -277,10 +292,12 @@ export function createEditions(parts: EditionsParts): { readonly editions: Editi
     editions: {
       async estimate(given) {
         open()
-        const { conversations: asked, policy, signal, ...rest } = optionsGiven('editions.estimate', given, ESTIMATE)
+        const { conversations: asked, policy, signal, editionId: name, ...rest } = optionsGiven('editions.estimate', given, ESTIMATE)
         hooksGiven({ signal })
         const price = priceGiven(rest.price)
-        return await estimateReplay(parts, { conversationIds: await idsOf(asked), settings: settingsOf(policy), price, signal })
+        const editionId = name === undefined ? undefined : await editionNamed(name)
+        const conversationIds = editionId !== undefined && conversationsGiven('conversations', asked) === 'all' ? await adoptable(editionId) : await idsOf(asked)
+        return await estimateReplay(parts, { conversationIds, settings: settingsOf(policy), price, signal, editionId })
       },
       async replay(given) {
         open()
@@ -294,11 +311,12 @@ export function createEditions(parts: EditionsParts): { readonly editions: Editi
       list: () => list(),
       show,
       async adopt(conversationId, given, options) {
-        const { policy, ...rest } = optionsGiven('editions.adopt', options, ADOPT)
+        const { policy, signal, ...rest } = optionsGiven('editions.adopt', options, ADOPT)
+        hooksGiven({ signal })
         const bound = boundOf(rest, priceGiven(rest.price))
         await known(conversationId)
         const editionId = await idNamed(given, conversationId)
-        const request = { conversationId, editionId, settings: settingsOf(policy), bound, provenance: parts.provenance() }
+        const request = { conversationId, editionId, settings: settingsOf(policy), bound, signal, provenance: parts.provenance() }
         return await putIntoForce(valueOf(await adoptEdition(parts, request), problem), editionId)
       },
       async revert(conversationId, given) {
@@ -326,7 +344,9 @@ export function createEditions(parts: EditionsParts): { readonly editions: Editi
         const prompts = await listPrompts(log)
         const found = promptMeant(prompts, which)
         if (found !== undefined) return found
-        const near = nearest(which, [...new Set(prompts.map(({ name }) => name))])
+        const begun = promptsBegunWith(prompts, which)
+        if (begun.length > 1) throw bad('which', `"${which}" is the beginning of several hashes: ${begun.map(({ name, version, sha256 }) => `${sha256.slice(0, which.length + 4)} (${name}@${String(version)})`).join(', ')}`)
+        const near = nearest(which, [...new Set(prompts.map(({ name }) => name)), ...prompts.map(({ name, version }) => `${name}@${String(version)}`)])
         throw problem({ kind: 'NoSuchPrompt', which, ...(near === undefined ? {} : { nearest: near }) })
       },
     },

@@ -30,7 +30,7 @@ import type { LogOrigin, Manifest, StreamHead } from '../ports/manifest.js'
 import type { Summarizer } from '../ports/summarizer.js'
 import type { SummarizerConfig } from '../summarizers/index.js'
 import type { AgentTool } from './agent-tools.js'
-import type { AdoptOptions, Edition, EditionBound, EditionInFull, EditionOfConversation, EditionRequest, Editions, EditionSpending, Paid, Price, Prompts, PutIntoForce, RegisteredPrompt, Replay, ReplayedConversation, ReplayEstimate, ReplayOptions, ReplayProgress } from './editions.js'
+import type { AdoptOptions, Edition, EditionBound, EditionInFull, EditionOfConversation, EditionRequest, Editions, EditionSpending, EstimateOptions, Paid, Price, Prompts, PutIntoForce, RegisteredPrompt, Replay, ReplayedConversation, ReplayEstimate, ReplayOptions, ReplayProgress } from './editions.js'
 
 /** A model behind the OpenAI embeddings API. */
 export interface EmbeddingConfig {
@@ -106,6 +106,7 @@ export interface WaitOptions {
 /**
  * A moment of a conversation. A `bigint`, or a text of digits as `answers.revision` has it, is a revision. A `Date`, or an ISO 8601 text
  * with its zone (`2026-03-01T12:30:00Z`), is an instant by the ledger's clock, and means the last fact that was recorded at or before it.
+ * Any other text is the id of a message, and means the revision that it was recorded at; an id that looks like a revision or a time is given as `message:ID`.
  */
 export type At = bigint | Date | string
 
@@ -263,7 +264,7 @@ export interface Ledger {
   close(): Promise<void>
 }
 
-export type { AdoptOptions, Edition, EditionBound, EditionInFull, EditionOfConversation, EditionRequest, Editions, EditionSpending, Paid, Price, Prompts, PutIntoForce, RegisteredPrompt, Replay, ReplayedConversation, ReplayEstimate, ReplayOptions, ReplayProgress }
+export type { AdoptOptions, Edition, EditionBound, EditionInFull, EditionOfConversation, EditionRequest, Editions, EditionSpending, EstimateOptions, Paid, Price, Prompts, PutIntoForce, RegisteredPrompt, Replay, ReplayedConversation, ReplayEstimate, ReplayOptions, ReplayProgress }
 export type { BatchOrigin, ChunkOrigin, CycleOrigin, Explanation, ExplainOptions, LineSource, OriginalMessage, PromptText, RecordedAt, TakeoverOrigin }
 export type { Charge, ConversationStats, Cost, ModelUse, PriceTable, Stats }
 export type { AgentTool, ChatMessage, Compaction, Compressed, Context, ContextAsOf, ConversationSummary, Difference, LiveMessages, LogOrigin, Manifest, MessageInput, Problem, SearchHit, StreamHead, Verification, VerifyOptions, VerifyProgress, ViewName }

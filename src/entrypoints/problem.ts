@@ -63,6 +63,11 @@ function fieldSentence(field: string, detail: string): string {
   return /^[A-Z]/u.test(ours) ? `${field}: ${ours}` : `${field} ${ours}`
 }
 
+const MOST_LISTED = 12
+
+/** Names in one sentence; hundreds would hide what it says. */
+const listed = (names: readonly string[]): string => `${names.slice(0, MOST_LISTED).join(', ')}${names.length <= MOST_LISTED ? '' : ` and ${count(names.length - MOST_LISTED)} more`}`
+
 function describe(failure: Failure): readonly [Fault, string] {
   switch (failure.kind) {
     case 'BadId':
@@ -81,6 +86,8 @@ function describe(failure: Failure): readonly [Fault, string] {
       return ['input', `there is no conversation "${failure.conversationId}" in this ledger${'nearest' in failure && failure.nearest !== undefined ? ` (did you mean ${failure.nearest}?)` : ''}`]
     case 'NoSuchRevision':
       return ['input', `there is no revision ${String(failure.revision)} in conversation "${failure.conversationId}": its revisions go from 0 to ${String(failure.head)}`]
+    case 'NoSuchMessage':
+      return ['input', `there is no message "${failure.messageId}" in conversation "${failure.conversationId}"${failure.nearest === undefined ? '' : ` (did you mean ${failure.nearest}?)`}, and it is neither a revision nor a time such as 2026-03-01T12:30:00Z`]
     case 'BeforeFirstFact':
       return ['input', `conversation "${failure.conversationId}" was not there at ${failure.time}: its first fact was recorded at ${failure.first}`]
     case 'AfterNow':
@@ -125,7 +132,7 @@ function describe(failure: Failure): readonly [Fault, string] {
       return ['input', `edition ${editionId} of "${failure.conversationId}" has messages to catch up with that want a summary, and was made by ${by}; what is configured now would make edition ${failure.wouldBe}. Give the same summarizer, prompt, persona and policy as to the \`replay\` that made it`]
     }
     case 'EditionUnfinished':
-      return ['world', `edition ${failure.editionId} of "${failure.conversationId}" is not finished, and nothing was put into force: ${failure.failure === undefined ? 'there is no room in the bound on spending' : describe(failure.failure)[1]}. The same \`replay\` goes on where it ended`]
+      return ['world', `edition ${failure.editionId} of "${failure.conversationId}" is not finished, and nothing was put into force: ${failure.failure === undefined ? (failure.asked === true ? 'it was asked to stop' : 'there is no room in the bound on spending') : describe(failure.failure)[1]}. The same \`replay\` goes on where it ended`]
     case 'UnreadableLog':
       return ['data', failure.detail]
     case 'NoSuchPrompt':
@@ -158,6 +165,8 @@ function describe(failure: Failure): readonly [Fault, string] {
       return ['world', `the summarizer failed (${failure.failure}): ${failure.detail}`]
     case 'NoSuchBatch':
       return ['input', `there is no batch "${failure.batchId}" in conversation "${failure.conversationId}"${failure.nearest === undefined ? '' : ` (did you mean ${failure.nearest}?)`}`]
+    case 'SeveralBatches':
+      return ['input', `"${failure.batchId}" is the beginning of several batches: ${listed(failure.batchIds)}`]
     case 'NoSuchLine':
       return ['input', `the model never saw this line in conversation "${failure.conversationId}": no summary, no message and no context of it has it, whatever its white space`]
     case 'ProjectionsBehind':

@@ -6,6 +6,7 @@ import type { Carried, Fact, RecordedFact } from '../../src/domain/events.js'
 import { conversationStream } from '../../src/domain/ids.js'
 import { contentText } from '../../src/domain/message.js'
 import { defaultEstimator } from '../../src/domain/tokens.js'
+import { createExtractiveSummarizer } from '../../src/summarizers/index.js'
 import { appended, archived, configuration, eventsFor, prunedBy, resummarized, summarized, summarizer } from '../support/builders.js'
 import { say, SMALL, talk } from '../support/conversations.js'
 import { revert, undo } from '../support/edition-history.js'
@@ -57,6 +58,18 @@ describe('a batch', () => {
     expect(prompts).toEqual([{ sha256: chunk.data.summarizer.prompt.sha256, kind: 'template', text: 'Summarize {messages}' }])
   })
 
+  it('is found by the beginning of its id; where several begin so they are listed', async () => {
+    const harness = await compacted()
+    const [first, ...others] = (await harness.factsOf('BatchArchived')).map(({ data }) => data.batchId)
+    if (first === undefined) throw new Error('nothing was compacted')
+    let length = first.length
+    while (!others.some((id) => id.startsWith(first.slice(0, length - 1)))) length -= 1
+    for (const batchId of [first.slice(0, length), first.slice('batch-'.length, Math.max(length, 'batch-'.length + 4))]) expect((await explained(harness, 'batch', { batchId })).batch.batchId).toBe(first)
+    expect(await asked(harness, { batchId: first.slice(0, length - 1) })).toMatchObject(E.left({ kind: 'SeveralBatches', batchIds: expect.arrayContaining([first]) }))
+    expect(await asked(harness, { batchId: `${first.slice(0, -1)}z` })).toMatchObject(E.left({ kind: 'NoSuchBatch', nearest: first }))
+    for (const batchId of ['batch-', 'b']) expect(E.isLeft(await asked(harness, { batchId }))).toBe(true)
+  })
+
   it('that was made of batches leads through each of them, and names the cycle since which it shows', async () => {
     const harness = await compacted()
     const made = await harness.factsOf('BatchesResummarized')
@@ -103,7 +116,7 @@ describe('a batch', () => {
     const [first] = await harness.factsOf('BatchArchived')
     const id = first?.data.batchId ?? ''
     const last = id.at(-1) === '0' ? '1' : '0'
-    for (const typed of [`${id.slice(0, -1)}${last}`, id.slice(0, 14), id.slice('batch-'.length)]) {
+    for (const typed of [`${id.slice(0, -1)}${last}`, `${id}0`]) {
       expect(await asked(harness, { batchId: typed })).toEqual(E.left({ kind: 'NoSuchBatch', conversationId: CONVERSATION, batchId: typed, nearest: id }))
     }
     expect(await asked(harness, { batchId: 'something else' })).toEqual(E.left({ kind: 'NoSuchBatch', conversationId: CONVERSATION, batchId: 'something else', nearest: undefined }))
@@ -265,6 +278,31 @@ describe('a line', () => {
     // A text that has the line goes before all of it.
     await harness.appended({ id: 'says', role: 'user', content: 'what did call_1 give to Ines_Ferro?' })
     for (const line of ['call_1', 'Ines_Ferro']) expect((await explained(harness, 'message', { line })).message.messageId).toBe('says')
+  })
+
+  it('of an extractive summary leads to the message that says it, word for word, through any depth', async () => {
+    const harness = createHarness({ policy: { ...SMALL, maxSummaryTokens: 64, buffer: 2, clipFirst: 1, clipLast: 1, clipMiddle: 1 }, summarizer: { ...createScriptedSummarizer(), ...createExtractiveSummarizer() } })
+    for (let at = 0; at < 60; at += 1) {
+      await harness.appended(say(at, { content: `We decided that berth ${String(at)} belongs to ship ${String(at * 7)}. The **harbour** master said so, and the rest is talk of the weather over the sea.` }))
+      await harness.compact()
+    }
+    const state = await harness.conversations.load(CONVERSATION)
+    let [lines, deep] = [0, 0]
+    for (const { content, depth } of state.shown) {
+      for (const line of content.split('\n').filter((each) => each.includes('We decided that berth'))) {
+        const answer = await asked(harness, { line, open: true })
+        // A short line may stand in a batch and in a deeper one.
+        if (E.isLeft(answer) || answer.right.kind !== 'batch') continue
+        const { said, batch } = answer.right
+        const told = [...line.matchAll(/berth (\d+) belongs/gu)].map(([, at]) => `m${at ?? ''}`)
+        expect(said?.map(({ messageId }) => messageId)).toEqual(told)
+        expect(said?.[0]?.recorded.revision).toBeGreaterThan(0n)
+        expect(leaves(batch).map(({ messageId }) => messageId)).toEqual(expect.arrayContaining(told))
+        lines += 1
+        if (depth > 0) deep += 1
+      }
+    }
+    expect([lines > 3, deep > 0]).toEqual([true, true])
   })
 
   it('that stands in several places lists them', async () => {

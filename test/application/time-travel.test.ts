@@ -32,6 +32,20 @@ async function compacted(messages = 60): Promise<Harness> {
   return harness
 }
 
+describe('the revision of a message', () => {
+  it('is the one that it was recorded at, and stays so however long ago it was folded', async () => {
+    const harness = await compacted()
+    for (const fact of await harness.factsOf('MessageAppended')) {
+      const { messageId } = fact.data
+      const state = rightOf(await conversationAt(harness.log, CONVERSATION, { messageId }, NO_INSTANT_TO_COME))
+      expect(state.revision).toBe(fact.revision)
+      expect(liveIn(state).messages.at(-1)?.messageId).toBe(messageId)
+    }
+    expect(await revisionOf(harness.log, CONVERSATION, { messageId: 'm059' }, NO_INSTANT_TO_COME)).toEqual(E.left({ kind: 'NoSuchMessage', conversationId: CONVERSATION, messageId: 'm059', nearest: 'm59' }))
+    expect(await revisionOf(harness.log, 'nobody', { messageId: 'm1' }, NO_INSTANT_TO_COME)).toEqual(E.left({ kind: 'NoSuchConversation', conversationId: 'nobody' }))
+  })
+})
+
 describe('the revision of an instant', () => {
   it('is the last of several facts of that instant, and of the last one before it', async () => {
     const clock = standingClock()

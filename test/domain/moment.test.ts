@@ -1,4 +1,4 @@
-/** What is taken for a revision, what for an instant, and what for neither. */
+/** What is taken for a revision, what for an instant, what for a message, and what for none. */
 import { describe, expect, it } from '@jest/globals'
 import { either as E } from 'fp-ts'
 import { parseMoment } from '../../src/domain/moment.js'
@@ -17,17 +17,21 @@ describe('a moment', () => {
     ['2026-03-01T12:30:00Z', { time: NOON }],
     ['2026-03-01T12:30Z', { time: NOON }],
     [' 2026-03-01T13:30:00.000+01:00 ', { time: NOON }],
+    ['m00012', { messageId: 'm00012' }],
+    ['yesterday', { messageId: 'yesterday' }],
+    ['1.5', { messageId: '1.5' }],
+    // What looks like something else says that it is a message.
+    ['message:120', { messageId: '120' }],
+    ['message:2026-03-01T12:30:00Z', { messageId: '2026-03-01T12:30:00Z' }],
   ])('%p is %j', (given, moment) => {
     expect(parseMoment('at', given)).toEqual(E.right(moment))
   })
 
   it.each([
     ['2026-03-01T12:30:00', /^names no time zone: 2026-03-01T12:30:00Z/u],
-    ['2026-03-01', /must be a revision or a time/u],
-    ['yesterday', /and is "yesterday"$/u],
-    ['2026-02-30T00:00:00Z', /must be a revision or a time/u],
-    ['1.5', /must be a revision or a time/u],
-    ['', /must be a revision or a time/u],
+    ['2026-03-01', /must be a revision, a time .* and is "2026-03-01"$/u],
+    ['2026-02-30T00:00:00Z', /must be a revision, a time/u],
+    ['', /must be a revision, a time/u],
     [new Date(Number.NaN), /is no valid time/u],
   ])('%p is refused by name', (given, detail) => {
     expect(parseMoment('from', given)).toEqual(E.left({ kind: 'BadInput', field: 'from', detail: expect.stringMatching(detail) }))

@@ -14,7 +14,7 @@ jest.setTimeout(240_000)
 
 let folder: string
 let stub: OpenAiStub
-const run = (...words: string[]): Promise<CliResult> => runCli(words, { cwd: folder, env: { CONTEXT_LEDGER_SUMMARIZER: 'openai', CONTEXT_LEDGER_MODEL: 'stub-1', CONTEXT_LEDGER_BASE_URL: stub.baseUrl, CONTEXT_LEDGER_API_KEY: 'test' } })
+const run = (...words: string[]): Promise<CliResult> => runCli(words, { cwd: folder, env: { CONTEXT_LEDGER_SUMMARIZER: 'openai', CONTEXT_LEDGER_MODEL: 'stub-1', CONTEXT_LEDGER_BASE_URL: stub.baseUrl, CONTEXT_LEDGER_API_KEY: 'test', CONTEXT_LEDGER_ACTOR: 'ada@night' } })
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'context-ledger-cli-replay-'))
@@ -80,6 +80,33 @@ describe('an edition on the command line', () => {
     expect(stub.calls).toHaveLength(calls)
   })
 
+  it('is adopted with an estimate first where catching up has to be bought, and nothing is bought unasked', async () => {
+    const store = join(folder, '.context-ledger')
+    const { editionId } = parse(await run('replay', 'first', '--prompt', 'mine.txt', '--strategy', 'fold-in', '--chunk-size', '6', '--yes', '--json'))
+    const ledger = await openLedger({ store })
+    await ledger.append('first', talk(30, 900))
+    await ledger.settled()
+    await ledger.close()
+    const adopt = ['editions', 'adopt', editionId, 'first', '--prompt', 'mine', '--chunk-size', '6', '--prices', 'prices.json']
+    const calls = stub.calls.length
+
+    const estimated = await run(...adopt)
+    expect(estimated).toMatchObject({ status: 2, stdout: expect.stringMatching(/edition [0-9a-f]{12}: 1 conversation; 30 of 70 messages still to be seen\nat most \d+ model calls, .* EUR/u), stderr: expect.stringContaining('nothing was done: --yes begins') })
+    expect(parse(await run(...adopt, '--json')).estimate).toMatchObject({ editionId, calls: expect.any(Number) })
+    expect((await run('editions', 'show', editionId)).stdout).toMatch(/first +seen to revision/u)
+    expect(stub.calls).toHaveLength(calls)
+
+    expect(await run(...adopt, '--yes', '--max-tokens', '1')).toMatchObject({ status: 3, stderr: expect.stringContaining('there is no room in the bound on spending') })
+    expect(await run(...adopt, '--yes', '--max-tokens', '0')).toMatchObject({ status: 2, stderr: expect.stringContaining('--max-tokens must be at least 1') })
+    expect(stub.calls).toHaveLength(calls)
+    const adopted = await run(...adopt, '--yes')
+    expect(adopted).toMatchObject({ status: 0, stdout: expect.stringContaining('first: in force') })
+    expect(adopted.stdout.startsWith('edition')).toBe(true)
+    expect(stub.calls.length).toBeGreaterThan(calls)
+    // There is nothing to buy any more, and so nothing to ask.
+    expect(await run(...adopt)).toMatchObject({ status: 0, stdout: 'first: was in force already\n0 conversations changed, 1 was so already\n' })
+  })
+
   it.each([['with --yes', true], ['before the question', false]])('told to stop while it is estimated, %s, says that nothing was done and ends with 130', async (_when, yes) => {
     const store = join(folder, '.context-ledger')
     const told = { out: '', err: '' }
@@ -103,7 +130,7 @@ describe('an edition on the command line', () => {
 
   it('lists prompts by name, version and hash, and shows their text', async () => {
     const listed = await run('prompts')
-    expect(listed.stdout).toMatch(/^mine +1 +template +[0-9a-f]{12}/mu)
+    expect(listed.stdout).toMatch(/^mine +1 +template +[0-9a-f]{12} .* ada@night$/mu)
     expect((await run('prompts', 'show', 'mine')).stdout).toBe('Sum up:\n{messages}\n')
     expect(await run('prompts', 'show', 'mime')).toMatchObject({ status: 2, stderr: expect.stringContaining('did you mean mine?') })
   })

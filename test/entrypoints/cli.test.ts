@@ -1,12 +1,13 @@
 /** The command line as scripts and people meet it: one ledger for all of it, because each process that opens one takes its seconds. */
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { access, mkdtemp, open, readFile, rm, stat, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { hostname, tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { openFolder } from '../../src/adapters/pglite/sql.js'
 import { lookAtPostgres } from '../../src/adapters/postgres/sql.js'
-import { runCli, type CliResult } from '../support/cli.js'
+import { runCli, startCli, type CliResult } from '../support/cli.js'
 import { passedOff } from '../support/json.js'
 import { createTestDatabase, testServer } from '../support/postgres.js'
 import { startOpenAiStub, stubAnswers, type OpenAiStub } from '../support/openai-stub.js'
@@ -266,7 +267,7 @@ describe('a ledger', () => {
 
     const tree = await run(['explain', 'sample-harbour', '--batch', batchId, '--open'])
     expect(tree.status).toBe(0)
-    for (const part of [batchId, 'INV-2026-00317', 'made by    extractive, extractive-1', 'trigger, threshold 1,920 = (2,400 - 0 - 0 - 0) x 0.8', 'asked by cli', 'No prompt: sentences are chosen']) expect(tree.stdout).toContain(part)
+    for (const part of [batchId, 'INV-2026-00317', 'made by    extractive, extractive-1', 'trigger, threshold 1,920 = (2,400 - 0 - 0 - 0) x 0.8', `asked by ${userInfo().username}@${hostname()}`, 'No prompt: sentences are chosen']) expect(tree.stdout).toContain(part)
 
     const view = json(await run(['explain', 'sample-harbour', '--json']))
     const context = (await run(['context', 'sample-harbour'])).stdout
@@ -340,6 +341,15 @@ describe('a ledger', () => {
     expect(ok).toBe(false)
     expect(Object.keys(problems[0] ?? {})).toEqual(['stream', 'conversationId', 'revision', 'rule', 'detail'])
     expect(problems[0]).toMatchObject({ conversationId: 'my chat', revision: '3', rule: 'hash' })
+    // What was found is the status, though the reader (`| head`) is gone; what was only to be read ends well.
+    for (const [words, status] of [[['verify', 'my chat'], 4], [['import', 'my chat.json', '--conversation', 'unread'], 0], [['log', 'sample-harbour'], 0]] as const) {
+      const child = startCli(words, { cwd: folder })
+      child.stdout.destroy()
+      child.stdin.end()
+      await once(child, 'close')
+      expect([words, child.exitCode]).toEqual([words, status])
+    }
+    expect(json(await run(['list', '--json'])).conversations.map(({ conversationId }) => conversationId)).toContain('unread')
   })
 })
 

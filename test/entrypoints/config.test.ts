@@ -1,12 +1,12 @@
 /** Where a setting comes from, which source wins, and what is said of one that is wrong. */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { hostname, tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { settings } from '../../src/entrypoints/cli/flags.js'
 import { policyFlags } from '../../src/entrypoints/cli/policy-flags.js'
 import { openLedger } from '../../src/entrypoints/compose.js'
-import { loadConfig, personaOf, policiesOf, pricesOf, summarizerOf, type Config } from '../../src/entrypoints/config.js'
+import { actorOf, loadConfig, personaOf, policiesOf, pricesOf, summarizerOf, type Config } from '../../src/entrypoints/config.js'
 import { policySettingsSchema } from '../../src/domain/policy.js'
 
 let cwd: string
@@ -37,6 +37,13 @@ describe('precedence', () => {
   it('takes a variable without a text as not set', async () => {
     expect((await load({}, { CONTEXT_LEDGER_STORE: '', OPENAI_API_KEY: 'k' })).store).toMatch(/\.context-ledger$/u)
     expect((await load({}, { CONTEXT_LEDGER_API_KEY: '', OPENAI_API_KEY: 'k' })).apiKey).toBe('k')
+  })
+
+  it('names who asks: a flag, the environment, else the user at this machine', async () => {
+    expect(actorOf(await load({}, { CONTEXT_LEDGER_ACTOR: 'ada' }))).toBe('ada')
+    expect(actorOf(await load({ actor: 'night run' }, { CONTEXT_LEDGER_ACTOR: 'ada' }))).toBe('night run')
+    expect(actorOf(await load())).toBe(`${userInfo().username}@${hostname()}`)
+    for (const [actor, said] of [['', '--actor is empty'], ['a\0b', '--actor has a control character'], ['x'.repeat(5_000), '--actor is longer than']] as const) await expect(load({ actor })).rejects.toThrow(said)
   })
 
   it('leaves the address of a server as it is', async () => {

@@ -14,6 +14,8 @@ export interface Command {
   readonly examples?: readonly (readonly [string, string])[]
   /** Has the policy's flags: what it writes is recorded under them. */
   readonly policy?: boolean
+  /** Only shows: it ends as well where nobody reads on (`| head`). Any other one goes on to its end, and its status says what came of it. */
+  readonly reads?: true
   readonly run: (given: Given) => Promise<void>
 }
 
@@ -30,6 +32,8 @@ const bounds: Readonly<Record<string, Options>> = {
   'max-tokens': text('Tokens that the edition may take in all, earlier runs included'),
   'max-cost': text('What it may cost in all, by the price of its model (--prices)'),
 }
+
+const yes: Options = { type: 'boolean', default: false, describe: 'Begin without a question' }
 
 const waiting: Readonly<Record<string, Options>> = {
   'wait-for': text('Position, as `append --json` gives it, that has to be among what is read'),
@@ -100,9 +104,10 @@ export const commands: readonly Command[] = [
   {
     words: 'context <conversation>',
     describe: 'Show what the model gets, or got',
+    reads: true,
     positionals: { conversation },
     options: {
-      at: text('As it stood at this revision or time (2026-03-01T12:30:00Z) [default: now]'),
+      at: text('As it stood at this revision, time (2026-03-01T12:30:00Z) or message (its id; message:ID for one that looks like the others) [default: now]'),
       view: text('What was compacted through this view [default: the one in force]', VIEWS),
       live: { type: 'boolean', default: false, describe: 'The live messages instead, whole as they were recorded' },
       format: text('For people, for scripts, or the messages alone [default: text]', FORMATS),
@@ -128,10 +133,11 @@ export const commands: readonly Command[] = [
   {
     words: 'diff <conversation>',
     describe: 'Show what changed between two moments, or across a cycle',
+    reads: true,
     positionals: { conversation },
     options: {
-      from: text('Revision or time (2026-03-01T12:30:00Z) that it starts at'),
-      to: text('Revision or time that it ends at [default: now]'),
+      from: text('Revision, time (2026-03-01T12:30:00Z) or message that it starts at'),
+      to: text('Revision, time or message that it ends at [default: now]'),
       cycle: text('From just before to just after this cycle, instead'),
       ...waiting,
     },
@@ -165,6 +171,7 @@ export const commands: readonly Command[] = [
   {
     words: 'log <conversation>',
     describe: 'Show every fact: what happened, when, and what failed',
+    reads: true,
     positionals: { conversation },
     options: { from: text('First revision to show'), limit: text('Facts at most') },
     async run(given) {
@@ -176,6 +183,7 @@ export const commands: readonly Command[] = [
   {
     words: 'search [query..]',
     describe: 'Search messages and summaries',
+    reads: true,
     positionals: { query: { type: 'string', array: true, describe: 'What to look for' } },
     options: {
       conversation: text('Stay in this conversation'),
@@ -203,9 +211,10 @@ export const commands: readonly Command[] = [
   {
     words: 'explain <conversation>',
     describe: 'Show where a summary or a line comes from, down to the messages',
+    reads: true,
     positionals: { conversation },
     options: {
-      batch: text('The batch to explain, as `search` and `explain` name it [default: all that is compacted, in short]'),
+      batch: text('The batch to explain, or the beginning of its id, as `search` and `explain` name it [default: all that is compacted, in short]'),
       line: text('A line that the model saw, or part of one'),
       open: { type: 'boolean', default: false, describe: 'Show the original messages whole' },
     },
@@ -218,6 +227,7 @@ export const commands: readonly Command[] = [
   {
     words: 'stats [conversation]',
     describe: 'Count tokens bought and saved, cost, failures and time',
+    reads: true,
     positionals: { conversation: { type: 'string', describe: 'Id of the conversation [default: all]' } },
     async run(given) {
       const { runStats } = await import('./stats.js')
@@ -227,6 +237,7 @@ export const commands: readonly Command[] = [
   {
     words: 'list',
     describe: 'List the conversations',
+    reads: true,
     options: { scope: text('Those of this scope'), ...waiting },
     async run(given) {
       const { runList } = await import('./list.js')
@@ -267,7 +278,7 @@ export const commands: readonly Command[] = [
       'prompt-name': text('Name to record a prompt under that comes from a file [default: the file’s]'),
       concurrency: text('Conversations at once [default: 4]'),
       ...bounds,
-      yes: { type: 'boolean', default: false, describe: 'Begin without a question' },
+      yes,
       'dry-run': { type: 'boolean', default: false, describe: 'Record nothing, and call no model: only show what each --policy FILE, or the policy that the flags make, would come to' },
       summaries: text('With --dry-run: as long as those that are recorded, or written by the strategy without a model [default: recorded]', SUMMARIES),
     },
@@ -294,6 +305,7 @@ export const commands: readonly Command[] = [
   {
     words: 'prompts [what..]',
     describe: 'List the prompts that were used, or `show NAME[@VERSION]` or a hash: its text',
+    reads: true,
     positionals: { what: { type: 'string', array: true, describe: '`show` and the prompt [default: list them]' } },
     async run(given) {
       const { runPrompts } = await import('./prompts.js')
@@ -367,6 +379,7 @@ const projectionCommands: readonly Command[] = [
   {
     words: 'status',
     describe: 'Show position, lag and version of each',
+    reads: true,
     async run(given) {
       const { runStatus } = await import('./projections.js')
       await runStatus(given.flags, given.json)
@@ -426,6 +439,7 @@ const editionCommands: readonly Command[] = [
   {
     words: 'list',
     describe: 'List the editions: what made them, how far they are, where they are in force',
+    reads: true,
     async run(given) {
       const { runEditionsList } = await import('./editions.js')
       await runEditionsList(given.flags, given.json)
@@ -434,6 +448,7 @@ const editionCommands: readonly Command[] = [
   {
     words: 'show <edition>',
     describe: 'Show an edition, conversation by conversation',
+    reads: true,
     positionals: { edition },
     async run(given) {
       const { runEditionsShow } = await import('./editions.js')
@@ -445,12 +460,12 @@ const editionCommands: readonly Command[] = [
     describe: 'Put an edition into force, caught up with what came since',
     policy: true,
     positionals: { edition, conversations: several },
-    options: { ...ofEdition, ...bounds, 'prompt-name': text('As it was given to `replay`') },
+    options: { ...ofEdition, ...bounds, yes, 'prompt-name': text('As it was given to `replay`') },
     async run(given) {
       const { runEditionsAdopt } = await import('./editions.js')
       await runEditionsAdopt(given.flags, {
         edition: given.word('edition'), conversations: given.words('conversations'), all: given.is('all'), promptName: given.text('prompt-name'),
-        maxTokens: given.whole('max-tokens'), maxCost: given.positive('max-cost'), json: given.json,
+        maxTokens: given.whole('max-tokens'), maxCost: given.positive('max-cost'), yes: given.is('yes'), json: given.json,
       })
     },
   },

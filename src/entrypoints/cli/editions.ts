@@ -1,13 +1,14 @@
 /** `editions`: what there is, put into force, put back, given up; one conversation's no does not keep the others from it. */
 import type { OverBudget } from '../../domain/context.js'
 import { tokensOf } from '../../domain/prices.js'
-import type { Edition, EditionOfConversation, Ledger, PutIntoForce } from '../ledger.js'
+import type { AdoptOptions, Edition, EditionOfConversation, Ledger, PutIntoForce, ReplayEstimate } from '../ledger.js'
 import { LedgerError } from '../problem.js'
 import { whyOverBudget } from './context.js'
 import { Ended, EXIT } from './errors.js'
+import { boundsOf, documentOfEstimate, onceApproved, priceOf } from './estimate.js'
 import type { Flags } from './flags.js'
 import { colours, count, line, many, shown, table, toJson, typed } from './output.js'
-import { conversationsAsked, priceOf } from './replay.js'
+import { conversationsAsked } from './replay.js'
 import { withLedger } from './session.js'
 
 const madeBy = ({ summarizer: { strategy, provider, model }, prompt }: Pick<Edition, 'summarizer' | 'prompt'>): string =>
@@ -83,11 +84,20 @@ function wereSo(done: readonly Done[]): string {
   return `${count(already)} ${already === 1 ? 'was' : 'were'}`
 }
 
-/** Does it to each; what one refuses is told with its reason, and is the command's failure in the end. */
-async function toEach<T extends Done>(given: string, ids: readonly string[], json: boolean, work: (conversationId: string) => Promise<T>, sentence: (done: T) => string): Promise<void> {
+interface Outcome<T extends Done> {
+  readonly done: readonly T[]
+  readonly refused: readonly { readonly conversationId: string; readonly error: LedgerError }[]
+  /** Somebody asked it to stop, and conversations behind that were left. */
+  readonly stopped: boolean
+}
+
+/** Does it to each, until somebody asks to stop; what one refuses is told with its reason, and keeps the others from nothing. */
+async function toEach<T extends Done>(ids: readonly string[], json: boolean, work: (conversationId: string) => Promise<T>, sentence: (done: T) => string, signal?: AbortSignal): Promise<Outcome<T>> {
   const done: T[] = []
-  const refused: { readonly conversationId: string; readonly error: LedgerError }[] = []
+  const refused: Outcome<T>['refused'][number][] = []
+  const isStopped = (): boolean => signal?.aborted === true
   for (const conversationId of ids) {
+    if (isStopped()) break
     try {
       const one = await work(conversationId)
       done.push(one)
@@ -95,14 +105,20 @@ async function toEach<T extends Done>(given: string, ids: readonly string[], jso
     } catch (error) {
       if (!(error instanceof LedgerError)) throw error
       // Alone it is the command's own error.
-      if (ids.length === 1) throw error
+      if (ids.length === 1 && !isStopped()) throw error
       refused.push({ conversationId, error })
       if (!json) await line(colours.yellow(`${shown(conversationId)}: ${error.message}`))
     }
   }
+  return { done, refused, stopped: isStopped() }
+}
+
+/** What it came to; a refusal is the command's failure in the end. */
+async function tellOutcome<T extends Done>(given: string, { done, refused, stopped }: Outcome<T>, json: boolean, estimate?: ReplayEstimate): Promise<void> {
   const editionId = done[0]?.editionId ?? given
-  if (json) await line(toJson({ editionId, conversations: done, refused: refused.map(({ conversationId, error }) => ({ conversationId, kind: error.failure.kind, message: error.message })) }))
+  if (json) await line(toJson({ ...(estimate === undefined ? {} : { estimate: documentOfEstimate(estimate) }), editionId, conversations: done, refused: refused.map(({ conversationId, error }) => ({ conversationId, kind: error.failure.kind, message: error.message })) }))
   else await line(`${many(done.filter(({ changed }) => changed).length, 'conversation')} changed${done.every(({ changed }) => changed) ? '' : `, ${wereSo(done)} so already`}${refused.length === 0 ? '' : `, ${count(refused.length)} refused`}`)
+  if (stopped) throw new Ended(EXIT.interrupted)
   if (refused.length > 0) throw new Ended(refused.some(({ error }) => error.fault === 'world') ? EXIT.world : EXIT.input)
 }
 
@@ -125,21 +141,25 @@ export interface AdoptCommand extends EditionCommand {
   readonly promptName: string | undefined
   readonly maxTokens: number | undefined
   readonly maxCost: number | undefined
+  readonly yes: boolean
 }
 
-/** `editions adopt EDITION`. */
+/** `editions adopt EDITION`. Where catching up has to be bought it tells the estimate and asks, as `replay` does. */
 export async function runEditionsAdopt(flags: Flags, command: AdoptCommand): Promise<void> {
-  const { promptName, maxTokens, maxCost, json } = command
+  const { edition: editionId, promptName, maxCost, yes, json } = command
+  const bounds = boundsOf(command)
   await withLedger(flags, { writes: true, promptName }, async ({ ledger, config }) => {
     const ids = await conversationsOf(ledger, command, ({ state }) => state !== 'dropped')
     const price = await priceOf(config, maxCost)
-    const options = {
-      ...(config.policy === undefined ? {} : { policy: config.policy }),
-      ...(price === undefined ? {} : { price }),
-      ...(maxTokens === undefined ? {} : { maxTokens }),
-      ...(maxCost === undefined ? {} : { maxCost }),
-    }
-    await toEach(command.edition, ids, json, (conversationId) => ledger.editions.adopt(conversationId, command.edition, options), (one) => (one.changed ? `in force, ${tokens(one)}` : 'was in force already'))
+    const request = { ...(config.policy === undefined ? {} : { policy: config.policy }), ...(price === undefined ? {} : { price }) }
+    const options: AdoptOptions = { ...request, ...bounds }
+    const buys = ids.length > 0 && config.summarizer !== 'extractive'
+    const made = await onceApproved(
+      { estimate: buys ? (signal) => ledger.editions.estimate({ ...request, conversations: ids, editionId, signal }) : undefined, quietWhenFree: true, yes, json },
+      (signal) => toEach(ids, json, (conversationId) => ledger.editions.adopt(conversationId, editionId, { ...options, signal }), (one) => (one.changed ? `in force, ${tokens(one)}` : 'was in force already'), signal),
+    )
+    if (made === undefined) return
+    await tellOutcome(editionId, made.done, json, made.estimate)
   })
 }
 
@@ -147,7 +167,8 @@ export async function runEditionsAdopt(flags: Flags, command: AdoptCommand): Pro
 export async function runEditionsRevert(flags: Flags, command: EditionCommand): Promise<void> {
   await withLedger(flags, {}, async ({ ledger }) => {
     const ids = await conversationsOf(ledger, command, ({ state }) => state === 'in-force')
-    await toEach(command.edition, ids, command.json, (conversationId) => ledger.editions.revert(conversationId, command.edition), (one) => `put back, ${tokens(one)}`)
+    const outcome = await toEach(ids, command.json, (conversationId) => ledger.editions.revert(conversationId, command.edition), (one) => `put back, ${tokens(one)}`)
+    await tellOutcome(command.edition, outcome, command.json)
   })
 }
 
@@ -155,6 +176,7 @@ export async function runEditionsRevert(flags: Flags, command: EditionCommand): 
 export async function runEditionsDrop(flags: Flags, command: EditionCommand): Promise<void> {
   await withLedger(flags, {}, async ({ ledger }) => {
     const ids = await conversationsOf(ledger, command, ({ state }) => state !== 'dropped')
-    await toEach(command.edition, ids, command.json, (conversationId) => ledger.editions.drop(conversationId, command.edition), (one) => (one.changed ? 'dropped; what it recorded stays' : 'was dropped already'))
+    const outcome = await toEach(ids, command.json, (conversationId) => ledger.editions.drop(conversationId, command.edition), (one) => (one.changed ? 'dropped; what it recorded stays' : 'was dropped already'))
+    await tellOutcome(command.edition, outcome, command.json)
   })
 }

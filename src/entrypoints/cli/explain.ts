@@ -1,6 +1,7 @@
 /** `explain`: where a summary or a line comes from, as a tree down to the messages. */
 import type { SummarizerFacts } from '../../domain/events.js'
 import { editionOf } from '../../domain/ids.js'
+import { contentText } from '../../domain/message.js'
 import { isWithoutModel } from '../../domain/prices.js'
 import type { BatchOrigin, ChunkOrigin, CycleOrigin, Explanation, LineSource, OriginalMessage, PromptText, RecordedAt, TakeoverOrigin } from '../ledger.js'
 import { messageText } from './context.js'
@@ -120,6 +121,12 @@ async function showBranch(branch: Branch): Promise<void> {
   for (const text of treeLines(branch)) await line(text.trimEnd())
 }
 
+/** The message that a sentence of an extractive summary stands in. */
+async function showSaid(conversationId: string, { messageId, createdAt, message, recorded }: OriginalMessage): Promise<void> {
+  await line(`said by ${message.role} in message ${colours.bold(shown(messageId))}, revision ${recorded.revision.toString()}, ${createdAt}: ${brief(contentText(message.content), TEXT_CHARACTERS)}`)
+  await line(colours.dim(`  what the model had before it then: context-ledger context ${typed(conversationId)} --at ${typed(messageId)}`))
+}
+
 function sourceText(source: LineSource, conversationId: string): string {
   const excerpt = `\n   ${brief(source.excerpt, TEXT_CHARACTERS)}`
   if (source.kind === 'batch') return `${colours.bold(source.batchId)} depth ${String(source.depth)}, ${source.startTime} to ${source.endTime}: context-ledger explain ${typed(conversationId)} --batch ${source.batchId}${excerpt}`
@@ -160,7 +167,11 @@ async function show(explanation: Explanation, open: boolean): Promise<void> {
     await showBranch(messageBranch(message))
     await line(colours.dim(where(message.recorded)))
     if (batch !== undefined) await showBranch(batchBranch(batch, false))
-  } else await showBranch(batchBranch(explanation.batch, false))
+  } else {
+    for (const message of explanation.said ?? []) await showSaid(conversationId, message)
+    if (explanation.said !== undefined) await line('the summary that has taken it over:')
+    await showBranch(batchBranch(explanation.batch, false))
+  }
   await showPrompts(explanation.prompts)
 }
 

@@ -21,6 +21,7 @@ export const settings: readonly Setting[] = [
   { key: 'store', flag: 'store', env: 'CONTEXT_LEDGER_STORE', group: 'Ledger:', describe: 'Folder of the ledger, postgres://… or esdb://… [default: .context-ledger]' },
   { key: 'database', flag: 'database', env: 'CONTEXT_LEDGER_DATABASE', group: 'Ledger:', describe: 'Where the read models are, for a log in KurrentDB: postgres://…, or a folder' },
   { key: 'workers', flag: 'workers', env: 'CONTEXT_LEDGER_WORKERS', group: 'Ledger:', choices: ['inside', 'elsewhere'], describe: 'Who keeps the read models and compacts: this process, or `projections run` and `compaction run` [default: inside]' },
+  { key: 'actor', flag: 'actor', env: 'CONTEXT_LEDGER_ACTOR', group: 'Ledger:', describe: 'Who asks, recorded with all that is written [default: USER@HOST]' },
   { key: 'summarizer', flag: 'summarizer', env: 'CONTEXT_LEDGER_SUMMARIZER', group: 'Summarizer:', choices: ['extractive', 'openai'], describe: 'Who summarizes [default: extractive]' },
   { key: 'strategy', flag: 'strategy', env: 'CONTEXT_LEDGER_STRATEGY', group: 'Summarizer:', choices: STRATEGIES, describe: `How the model is asked [default: ${DEFAULT_STRATEGY}]` },
   { key: 'model', flag: 'model', env: 'CONTEXT_LEDGER_MODEL', fallbackEnv: 'OPENAI_MODEL', group: 'Summarizer:', describe: 'Model that summarizes' },

@@ -8,6 +8,7 @@ import { derivedMessageId } from '../../domain/ids.js'
 import { messageHash, parseMessage } from '../../domain/message.js'
 import type { Ledger, MessageInput } from '../ledger.js'
 import { LedgerError } from '../problem.js'
+import { neighbour } from '../config.js'
 import { Ended, EXIT, InputError } from './errors.js'
 import { idFromName, readConversationFile, type Item } from './conversation-file.js'
 import type { Flags } from './flags.js'
@@ -217,7 +218,7 @@ async function sizeOf(file: string): Promise<number> {
     return found.size
   } catch (error) {
     if (error instanceof InputError) throw error
-    throw new InputError('Usage', error instanceof Error && 'code' in error && error.code === 'ENOENT' ? `there is no file ${file}` : `${file} cannot be read: ${String(error)}`)
+    throw new InputError('Usage', error instanceof Error && 'code' in error && error.code === 'ENOENT' ? `there is no file ${file}${await neighbour(file)}` : `${file} cannot be read: ${String(error)}`)
   }
 }
 

@@ -6,6 +6,7 @@ import { access, realpath, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { copyLog, storeSource, storeTarget, type Copied, type CopyProgress, type OpenedLog } from '../../application/migrate-log.js'
 import type { LogSource, LogTarget } from '../../ports/log-copy.js'
+import { neighbour } from '../config.js'
 import { Ended, EXIT, InputError } from './errors.js'
 import { colours, count, line, many, note, noteColours, shown, toJson } from './output.js'
 import { duration, startProgress } from './progress.js'
@@ -60,7 +61,7 @@ async function placeOf(address: string | undefined, flag: '--from' | '--to'): Pr
   const found = await stat(path).catch(() => undefined)
   if (found?.isFile() === true) return { kind: 'file', address, identity }
   if (flag === '--to') return { kind: found === undefined && /\.gz$/iu.test(address) ? 'file' : 'store', address, identity }
-  if (found === undefined) throw new InputError('NoLedger', `there is neither a ledger nor a file ${address}`)
+  if (found === undefined) throw new InputError('NoLedger', `there is neither a ledger nor a file ${address}${await neighbour(path)}`)
   // Opening makes a ledger where there is none; the marker is what the embedded store writes first.
   if (!(await access(join(path, 'ledger.json')).then(() => true, () => false))) throw new InputError('NoLedger', `there is no ledger in ${address}`)
   return { kind: 'store', address, identity }

@@ -1,6 +1,6 @@
 /**
- * Standard output and standard error of the command line. Output waits for a slow reader, ends quietly with one that has gone (`| head`), and
- * is an error where it cannot be written (a full disk); colours are for terminals where NO_COLOR is not set, unless --color or --no-color says otherwise.
+ * Standard output and standard error of the command line. Output waits for a slow reader; one that has gone (`| head`) quietly ends a command
+ * that only reads. It is an error where it cannot be written (a full disk); colours are for terminals where NO_COLOR is not set, unless --color or --no-color says otherwise.
  */
 import { once } from 'node:events'
 import { isatty } from 'node:tty'
@@ -28,12 +28,25 @@ export function watchOutput(): void {
   process.stderr.on('error', () => undefined)
 }
 
+let needsNoReader = false
+
+/** For a command that does something, or whose status says what it found: a reader that went away does not end it, and what it prints from then on goes nowhere. */
+export function goOnWithoutReader(): void {
+  needsNoReader = true
+}
+
+const isEnd = (): boolean => ended !== undefined && !(needsNoReader && ended instanceof OutputClosed)
+
 /** Writes to standard output; resolves when there is room for more. */
 export async function write(text: string): Promise<void> {
-  if (ended !== undefined) throw ended
+  if (isEnd()) throw ended
+  if (ended !== undefined) return
   wrote = true
   if (process.stdout.write(text)) return
-  await once(process.stdout, 'drain').catch((error: unknown) => { throw ended ?? error })
+  await once(process.stdout, 'drain').catch((error: unknown) => {
+    if (ended === undefined) throw error
+    if (isEnd()) throw ended
+  })
 }
 
 /** Resolves when everything is out; throws where it could not be written. A reader that has gone wants nothing more. */

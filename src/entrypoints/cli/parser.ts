@@ -5,6 +5,7 @@ import { InputError } from './errors.js'
 import { settings } from './flags.js'
 import { asWord, givenBy } from './given.js'
 import { ABOUT, COMPLETION, EPILOGUE, globalFlags, version } from './help.js'
+import { goOnWithoutReader } from './output.js'
 import type { PolicyFlag } from './policy-flags.js'
 import { usageSentence } from './usage.js'
 
@@ -23,7 +24,10 @@ function define(parser: Argv, command: Command, policyFlags: readonly PolicyFlag
       if (policy) for (const { flag, describe: what, choices } of policyFlags) argv.option(flag, { type: 'string', requiresArg: true, group: 'Policy:', describe: what, ...(choices === undefined ? {} : { choices }) })
       return argv
     },
-    (flags) => command.run(givenBy(flags)),
+    async (flags) => {
+      if (command.reads !== true) goOnWithoutReader()
+      await command.run(givenBy(flags))
+    },
   )
 }
 
@@ -43,7 +47,6 @@ export async function parserOf(words: readonly string[]): Promise<Argv> {
     .wrap(process.stdout.isTTY ? Math.min(WIDTH, process.stdout.columns) : WIDTH)
     .exitProcess(false)
     .strict()
-    .recommendCommands()
     .demandCommand(1, 'name a command')
     .version(version())
     .alias({ h: 'help', V: 'version' })

@@ -1,5 +1,6 @@
 /** `projections status` and `projections rebuild`: how far the read models are, and the read models made anew beside those that are read. */
 import type { ProjectionStatus } from '../../../projections/watch.js'
+import { didYouMean } from '../../domain/edit-distance.js'
 import { InputError } from './errors.js'
 import type { Flags } from './flags.js'
 import { colours, count, line, table, toJson } from './output.js'
@@ -45,7 +46,7 @@ export async function runRebuild(flags: Flags, names: readonly string[], json: b
     const status = await ledger.projections.status()
     const known = status.map(({ name }) => name)
     const unknown = names.find((name) => !known.includes(name))
-    if (unknown !== undefined) throw new InputError('Usage', `there is no projection "${unknown}"; there are ${known.join(', ')}`)
+    if (unknown !== undefined) throw new InputError('Usage', `there is no projection "${unknown}"${didYouMean(unknown, known)}; there are ${known.join(', ')}`)
     const startedAt = performance.now()
     let events = 0
     const progress = await startProgress('rebuilding', Number(status[0]?.head ?? -1n) + 1)

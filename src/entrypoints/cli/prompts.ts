@@ -17,8 +17,8 @@ async function list(flags: Flags, json: boolean): Promise<void> {
       await line('no prompts so far: one is recorded when it is first used')
       return
     }
-    const rows = prompts.map(({ name, version, kind, sha256, text, firstUsedAt }) => [shown(name), String(version), kind, sha256.slice(0, HASH_DIGITS), count(text.length), firstUsedAt])
-    for (const row of table(['name', 'version', 'kind', 'hash', 'characters', 'first used'], rows, new Set([1, 4]))) await line(row)
+    const rows = prompts.map(({ name, version, kind, sha256, text, firstUsedAt, actor }) => [shown(name), String(version), kind, sha256.slice(0, HASH_DIGITS), count(text.length), firstUsedAt, shown(actor)])
+    for (const row of table(['name', 'version', 'kind', 'hash', 'characters', 'first used', 'by'], rows, new Set([1, 4]))) await line(row)
     await line(many(prompts.length, 'prompt'))
   })
 }

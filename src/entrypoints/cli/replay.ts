@@ -1,15 +1,13 @@
 /** `replay`: an edition of conversations. First what it would come to at most and, without `--yes`, a question; then the work with the time left, then what to type next. */
-import { createInterface } from 'node:readline/promises'
 import { tokensOf } from '../../domain/prices.js'
-import type { EditionSpending, Ledger, Price, Replay, ReplayEstimate, ReplayOptions } from '../ledger.js'
-import { pricesOf } from '../config.js'
+import type { Ledger, Price, Replay, ReplayEstimate, ReplayOptions } from '../ledger.js'
 import { sentenceOfProblem } from '../problem.js'
-import { endSignals } from './end-signals.js'
 import { Ended, EXIT, InputError } from './errors.js'
+import { boundsOf, documentOfEstimate, money, NAMED_FAILURES, onceApproved, priceOf, spentOf } from './estimate.js'
 import type { Flags } from './flags.js'
 import { colours, count, line, many, note, noteColours, shown, toJson, typed } from './output.js'
 import { startProgress, type Progress } from './progress.js'
-import { withLedger, type Session } from './session.js'
+import { withLedger } from './session.js'
 
 export interface ReplayCommand {
   readonly conversations: readonly string[]
@@ -22,90 +20,11 @@ export interface ReplayCommand {
   readonly json: boolean
 }
 
-/** Failures that are named; hundreds would hide the rest. */
-const NAMED_FAILURES = 10
-const MICROS = 1_000_000
-
-const money = (costMicros: number, currency: string): string => `${(costMicros / MICROS).toFixed(costMicros < MICROS / 10 ? 4 : 2)} ${currency}`
-
 /** Either conversations or all, and not both. */
 export function conversationsAsked({ conversations, all }: Pick<ReplayCommand, 'conversations' | 'all'>, allOfThem: string): readonly string[] | 'all' {
   if (all && conversations.length > 0) throw new InputError('Usage', '--all goes without ids of conversations')
   if (!all && conversations.length === 0) throw new InputError('Usage', `name conversations, or give --all for ${allOfThem}`)
   return all ? 'all' : conversations
-}
-
-/** What the summarizer's model costs, as it is configured. */
-export async function priceOf(config: Session['config'], maxCost: number | undefined): Promise<Price | undefined> {
-  const prices = await pricesOf(config)
-  const { model = '' } = config
-  const price = Object.hasOwn(prices, model) ? prices[model] : undefined
-  if (maxCost !== undefined && config.summarizer === 'extractive') throw new InputError('Usage', '--max-cost is for a summarizer with a model, and the extractive one costs nothing: leave it out, or give --summarizer openai too')
-  if (maxCost !== undefined && price === undefined) throw new InputError('Usage', `--max-cost needs the price of the model "${model}": --prices names a JSON file of prices by model`)
-  return price
-}
-
-/** "98,774 tokens (0.0250 USD)"; no money where there is no price. */
-const spentOf = ({ costMicros, ...usage }: EditionSpending, currency: string | undefined): string =>
-  `${many(tokensOf(usage), 'token')}${costMicros === undefined || currency === undefined ? '' : ` (${money(costMicros, currency)})`}`
-
-async function tellEstimate(estimate: ReplayEstimate): Promise<void> {
-  const { editionId, conversations, upToDate, messages, messagesOf, calls, promptTokens, completionTokens, reused, spent, failures } = estimate
-  const done = upToDate === 0 ? '' : `, ${count(upToDate)} of them up to date`
-  await line(`edition ${colours.bold(editionId)}: ${many(conversations, 'conversation')}${done}; ${count(messages)} of ${many(messagesOf, 'message')} still to be seen`)
-  const cost = estimate.costMicros === undefined || estimate.currency === undefined ? '' : `, ${money(estimate.costMicros, estimate.currency)}`
-  await line(`at most ${many(calls, 'model call')}, ${count(promptTokens)} tokens to the model and ${count(completionTokens)} from it${cost} (every summary reckoned as long as it may be; failed calls come on top)`)
-  if (reused > 0) await line(`${many(reused, 'summary', 'summaries')} recorded for the same requests would be taken over without a call`)
-  if (tokensOf(spent) > 0) await line(`spent on it so far: ${spentOf(spent, estimate.currency)}`)
-  for (const { conversationId, failure } of failures.slice(0, NAMED_FAILURES)) await line(colours.yellow(`${shown(conversationId)} cannot be replayed: ${sentenceOfProblem(failure)}`))
-}
-
-async function confirmed(stop: AbortSignal): Promise<boolean> {
-  const asking = createInterface({ input: process.stdin, output: process.stderr })
-  const close = (): void => { asking.close() }
-  stop.addEventListener('abort', close, { once: true })
-  // Ctrl-C or Ctrl-D at the question closes it without an answer, and that is a no: the terminal hands over the key, and nobody is signalled.
-  const gone = new AbortController()
-  asking.once('close', () => { gone.abort() })
-  try {
-    return /^y(?:es)?$/iu.test((await asking.question('begin? [y/N] ', { signal: gone.signal })).trim())
-  } catch (error) {
-    if (!gone.signal.aborted) throw error
-    if (!stop.aborted) note('')
-    return false
-  } finally {
-    stop.removeEventListener('abort', close)
-    asking.close()
-  }
-}
-
-const documentOfEstimate = (estimate: ReplayEstimate): unknown => ({ ...estimate, failures: estimate.failures.map(({ conversationId, failure }) => ({ conversationId, detail: sentenceOfProblem(failure) })) })
-
-/** True where it is to begin. Where nobody can be asked, the estimate is all there is. Throws the signal's reason where that comes in place of an answer. */
-async function approved(estimate: ReplayEstimate, json: boolean, stop: AbortSignal): Promise<boolean> {
-  if (json) await line(toJson({ estimate: documentOfEstimate(estimate) }))
-  if (json || !process.stdin.isTTY || !process.stderr.isTTY) {
-    note('nothing was done: --yes begins')
-    throw new Ended(EXIT.input)
-  }
-  if (estimate.calls === 0 || (await confirmed(stop))) return true
-  stop.throwIfAborted()
-  note('nothing was done')
-  return false
-}
-
-/** Aborts when the process is told to end, and says what becomes of what is under way: nothing is before `begin`. */
-function stopWhenTold(): { readonly signal: AbortSignal; begin(): void; forget(): void } {
-  const ended = endSignals()
-  const stop = new AbortController()
-  let begun = false
-  const stopped = async (): Promise<void> => {
-    await ended.signalled
-    note(`\nending${begun ? ': calls that are under way may end and are recorded' : ''}; once more ends at once`)
-    stop.abort()
-  }
-  void stopped()
-  return { signal: stop.signal, begin: () => { begun = true }, forget: () => { ended.forget() } }
 }
 
 async function work(ledger: Ledger, request: ReplayOptions, signal: AbortSignal): Promise<Replay> {
@@ -160,37 +79,12 @@ const documentOf = ({ conversations, ...replayed }: Replay, estimate: ReplayEsti
   conversations: conversations.map(({ outcome, ...each }) => ({ ...each, outcome: outcome.kind, ...(outcome.kind === 'stopped' ? { failure: outcome.failure.kind === 'SummarizerFailed' ? outcome.failure.failure : outcome.failure.kind, detail: sentenceOfProblem(outcome.failure) } : {}) })),
 })
 
-interface Made {
-  readonly replayed: Replay
-  readonly estimate: ReplayEstimate | undefined
-}
-
-/** The estimate, where one is wanted, the question, and the work; undefined where the answer was no. Told to stop before the work began, it has done nothing. */
-async function make(ledger: Ledger, request: ReplayOptions, { estimates, yes, json }: { readonly estimates: boolean; readonly yes: boolean; readonly json: boolean }): Promise<Made | undefined> {
-  const stop = stopWhenTold()
-  const { signal } = stop
-  try {
-    const estimate = estimates ? await ledger.editions.estimate({ ...request, signal }) : undefined
-    if (estimate !== undefined && !json) await tellEstimate(estimate)
-    if (estimate !== undefined && !yes && !(await approved(estimate, json, signal))) return undefined
-    signal.throwIfAborted()
-    stop.begin()
-    return { replayed: await work(ledger, request, signal), estimate }
-  } catch (error) {
-    if (error !== signal.reason) throw error
-    note('nothing was done')
-    throw new Ended(EXIT.interrupted)
-  } finally {
-    stop.forget()
-  }
-}
-
 /** Runs the command. */
 export async function runReplay(flags: Flags, command: ReplayCommand): Promise<void> {
-  const { promptName, concurrency, maxTokens, maxCost, yes, json } = command
+  const { promptName, concurrency, maxCost, yes, json } = command
   const conversations = conversationsAsked(command, 'every conversation')
   if (concurrency === 0) throw new InputError('Usage', '--concurrency must be at least 1')
-  if (maxTokens === 0) throw new InputError('Usage', '--max-tokens must be at least 1')
+  const bounds = boundsOf(command)
   await withLedger(flags, { writes: true, promptName }, async ({ ledger, config }) => {
     const price = await priceOf(config, maxCost)
     const request: ReplayOptions = {
@@ -198,13 +92,13 @@ export async function runReplay(flags: Flags, command: ReplayCommand): Promise<v
       ...(config.policy === undefined ? {} : { policy: config.policy }),
       ...(price === undefined ? {} : { price }),
       ...(concurrency === undefined ? {} : { concurrency }),
-      ...(maxTokens === undefined ? {} : { maxTokens }),
-      ...(maxCost === undefined ? {} : { maxCost }),
+      ...bounds,
     }
     // To estimate takes as long as the work where no model is asked, and says that it costs nothing.
-    const made = await make(ledger, request, { estimates: !yes || config.summarizer !== 'extractive', yes, json })
+    const estimates = !yes || config.summarizer !== 'extractive'
+    const made = await onceApproved({ estimate: estimates ? (signal) => ledger.editions.estimate({ ...request, signal }) : undefined, quietWhenFree: false, yes, json }, (signal) => work(ledger, request, signal))
     if (made === undefined) return
-    const { replayed, estimate } = made
+    const { done: replayed, estimate } = made
     if (json) await line(toJson(documentOf(replayed, estimate)))
     else await tellReplay(replayed, price, command.all ? '--all' : asTyped(command.conversations))
     const exitCode = exitOf(replayed)

@@ -56,6 +56,7 @@ const DEFAULT_CONCURRENCY = 4
 const MOST_AT_ONCE = 256
 /** How long calls that are under way may take when the process is told to end: shorter than what a scheduler waits before it kills. */
 const GRACE_MS = 8_000
+/** Who is recorded where nobody was named: not whoever happened to start it. */
 const ACTOR = 'compaction-worker'
 
 const checked = (flag: string, value: number | undefined, most = Number.MAX_SAFE_INTEGER): void => {
@@ -96,7 +97,7 @@ export async function runCompaction(flags: Flags, options: RunCompactionOptions,
       server = await startMetricsServer({ host: metricsHost, port: metricsPort, register, health: () => healthOf(source, worker) })
       tell({ kind: 'metrics', url: server.url })
     }
-    worker = workerOf(source, persona, { concurrency, limits: { tokensPerMinute, tokensPerDay } }, tell, (run) => { metrics.ran(run) })
+    worker = workerOf(source, { persona, actor: config.actor ?? ACTOR }, { concurrency, limits: { tokensPerMinute, tokensPerDay } }, tell, (run) => { metrics.ran(run) })
     tell({ kind: 'working', log: source.name, summarizer: source.summarizer.model, concurrency, tokensPerMinute, tokensPerDay })
     worker.start()
     await ended.signalled
@@ -117,14 +118,14 @@ async function healthOf({ log }: CompactionProcess, worker: CompactionWorker | u
 }
 
 /** The worker out of what `compose.ts` opened. */
-function workerOf(source: CompactionProcess, persona: string, { concurrency, limits }: { concurrency: number; limits: TokenLimits }, tell: (happening: Happening) => void, onRun: (run: CompactionRun) => void): CompactionWorker {
+function workerOf(source: CompactionProcess, { persona, actor }: { readonly persona: string; readonly actor: string }, { concurrency, limits }: { concurrency: number; limits: TokenLimits }, tell: (happening: Happening) => void, onRun: (run: CompactionRun) => void): CompactionWorker {
   const { log, queue, claims, summarizer, standIn } = source
   const conversations = createConversations({ log, clock })
   const isLimited = limits.tokensPerMinute !== undefined || limits.tokensPerDay !== undefined
   return createCompactionWorker({
     queue,
     load: (conversationId) => conversations.load(conversationId),
-    compact: createCompact({ conversations, summarizer, standIn, persona, claims, clock, registerPrompt: createRegisterPrompt(log, clock, ACTOR), actor: ACTOR, budget: isLimited ? source.budget(limits) : undefined }),
+    compact: createCompact({ conversations, summarizer, standIn, persona, claims, clock, registerPrompt: createRegisterPrompt(log, clock, actor), actor, budget: isLimited ? source.budget(limits) : undefined }),
     clock,
     concurrency,
     follow: log.store,

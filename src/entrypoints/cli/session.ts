@@ -25,9 +25,20 @@ export interface Session {
   readonly warnings: readonly string[]
 }
 
+/** The same error, with the conversation that may have been meant. It is told at the terminal alone: a library's caller may be somebody's tenant. */
+async function withSuggestion(ledger: Ledger, error: unknown): Promise<unknown> {
+  const { LedgerError, problem } = await import('../problem.js')
+  if (!(error instanceof LedgerError) || error.failure.kind !== 'NoSuchConversation' || ('nearest' in error.failure && error.failure.nearest !== undefined)) return error
+  const { conversationId } = error.failure
+  const { nearest } = await import('../../domain/edit-distance.js')
+  // Rows that are not there, or not to be read, are no reason for another error.
+  const near = nearest(conversationId, (await ledger.list().catch(() => [])).map((each) => each.conversationId))
+  return near === undefined ? error : problem({ kind: 'NoSuchConversation', conversationId, nearest: near })
+}
+
 /** Opens the ledger, does `work` with it, and closes it. */
 export async function withLedger<T>(flags: Flags, needs: SessionNeeds, work: (session: Session) => Promise<T>): Promise<T> {
-  const { blindPrompt, loadConfig, personaOf, summarizerOf } = await import('../config.js')
+  const { actorOf, blindPrompt, loadConfig, personaOf, summarizerOf } = await import('../config.js')
   const config = await loadConfig({ flags, env: process.env, cwd: process.cwd() }, { writes: needs.writes === true })
   const [{ nameWithoutLedger, openLedger }, { sentenceOfProblem }] = await Promise.all([import('../compose.js'), import('../problem.js')])
   const nowhere = needs.creates === true ? undefined : await nameWithoutLedger(config.store)
@@ -59,7 +70,7 @@ export async function withLedger<T>(flags: Flags, needs: SessionNeeds, work: (se
     ...(needs.searches === true && config.embeddingModel !== undefined
       ? { embedding: { model: config.embeddingModel, ...(config.baseUrl === undefined ? {} : { baseUrl: config.baseUrl }), ...(config.apiKey === undefined ? {} : { apiKey: config.apiKey }) } }
       : {}),
-    actor: 'cli',
+    actor: actorOf(config),
     onOpening: note,
     onProblem: (problem) => {
       const sentence = sentenceOfProblem(problem)
@@ -70,6 +81,8 @@ export async function withLedger<T>(flags: Flags, needs: SessionNeeds, work: (se
   })
   try {
     return await work({ ledger, config, warnings })
+  } catch (error) {
+    throw await withSuggestion(ledger, error)
   } finally {
     await ledger.close()
   }
