@@ -20,28 +20,29 @@ function editDistance(a: string, b: string): number {
 /** Words at most that are compared: to tell a typing mistake is worth no more time. */
 const MOST_COMPARED = 20_000
 
-/**
- * The word that somebody may have meant: one that is a quarter of its letters off at most, since more make another word of it (`scope` is no
- * `store`); else the only one that begins with what was typed.
- */
+/** The word that somebody may have meant: one that is a quarter of its letters off at most, since more make another word of it (`scope` is no `store`). */
 export function nearest(given: string, known: Iterable<string>): string | undefined {
   const most = Math.max(1, Math.floor(given.length / 4))
   let best: { readonly word: string; readonly off: number } | undefined
-  const begun: string[] = []
   let compared = 0
   for (const word of known) {
-    if (given !== '' && word.startsWith(given)) begun.push(word)
     // A word that much longer or shorter cannot be near.
     if (Math.abs(word.length - given.length) > most || compared === MOST_COMPARED) continue
     compared += 1
     const off = editDistance(given, word)
     if (off <= most && (best === undefined || off < best.off)) best = { word, off }
   }
-  return best?.word ?? (begun.length === 1 ? begun[0] : undefined)
+  return best?.word
 }
 
-/** What to add to a sentence that says no to a word: the one that may have been meant, where there is one. */
-export function didYouMean(given: string, known: Iterable<string>): string {
-  const near = nearest(given, known)
+/** The same for a name that people give: else the only one that begins with what was typed. */
+export function nameMeant(given: string, known: readonly string[]): string | undefined {
+  const begun = given === '' ? [] : known.filter((name) => name.startsWith(given))
+  return nearest(given, known) ?? (begun.length === 1 ? begun[0] : undefined)
+}
+
+/** What to add to a sentence that says no to a name: the one that may have been meant, where there is one. */
+export function didYouMean(given: string, known: readonly string[]): string {
+  const near = nameMeant(given, known)
   return near === undefined ? '' : ` (did you mean ${near}?)`
 }

@@ -1,6 +1,6 @@
 /** What the command line says of a word that it does not know: always what may be typed instead, and never the help of the whole. */
 import { describe, expect, it } from '@jest/globals'
-import { nearest } from '../../src/domain/edit-distance.js'
+import { nameMeant } from '../../src/domain/edit-distance.js'
 import { commands, groups } from '../../src/entrypoints/cli/commands.js'
 import { parserOf } from '../../src/entrypoints/cli/parser.js'
 import { noSuchCommand } from '../../src/entrypoints/cli/usage.js'
@@ -45,11 +45,11 @@ describe('the word that may have been meant', () => {
   it.each([
     ['sample-harbor', 'sample-harbour'],
     ['sample', 'sample-harbour'],
-    ['run-', undefined],
+    ['run', undefined],
     ['run-12', 'run-1'],
     ['', undefined],
     ['zebra', undefined],
   ])('%j: %j', (given, meant) => {
-    expect(nearest(given, ['run-1', 'run-2', 'sample-harbour'])).toBe(meant)
+    expect(nameMeant(given, ['run-1', 'run-2', 'sample-harbour'])).toBe(meant)
   })
 })

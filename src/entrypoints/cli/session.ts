@@ -30,9 +30,9 @@ async function withSuggestion(ledger: Ledger, error: unknown): Promise<unknown> 
   const { LedgerError, problem } = await import('../problem.js')
   if (!(error instanceof LedgerError) || error.failure.kind !== 'NoSuchConversation' || ('nearest' in error.failure && error.failure.nearest !== undefined)) return error
   const { conversationId } = error.failure
-  const { nearest } = await import('../../domain/edit-distance.js')
+  const { nameMeant } = await import('../../domain/edit-distance.js')
   // Rows that are not there, or not to be read, are no reason for another error.
-  const near = nearest(conversationId, (await ledger.list().catch(() => [])).map((each) => each.conversationId))
+  const near = nameMeant(conversationId, (await ledger.list().catch(() => [])).map((each) => each.conversationId))
   return near === undefined ? error : problem({ kind: 'NoSuchConversation', conversationId, nearest: near })
 }
 

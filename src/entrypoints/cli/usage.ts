@@ -1,5 +1,5 @@
 /** Wrong words on the command line, as sentences that say what to type instead. */
-import { nearest } from '../../domain/edit-distance.js'
+import { nameMeant, nearest } from '../../domain/edit-distance.js'
 import { commands, groups, type Command } from './commands.js'
 import { settings } from './flags.js'
 import { globalFlags } from './help.js'
@@ -41,7 +41,7 @@ function instead(typed: string): string {
   const paths = groups.flatMap((group) => group.commands.map(({ words }) => ({ word: words.split(' ')[0] ?? '', path: `${group.word} ${words.split(' ')[0] ?? ''}` })))
   const below = paths.filter((each) => each.word === typed).map(({ path }) => `\`${path}\``)
   if (below.length > 0) return `: did you mean ${below.join(' or ')}?`
-  const near = nearest(typed, [...firstWords(), ...paths.map((each) => each.word)])
+  const near = nameMeant(typed, [...firstWords(), ...paths.map((each) => each.word)])
   if (near === undefined) return ''
   return `: did you mean \`${firstWords().includes(near) ? near : (paths.find((each) => each.word === near)?.path ?? near)}\`?`
 }
@@ -55,7 +55,7 @@ export function noSuchCommand(words: readonly string[]): string | undefined {
   if (!firstWords().includes(typed)) return `there is no command "${typed}"${instead(typed)}`
   const own = groups.find(({ word }) => word === typed)?.commands.map((command) => command.words.split(' ')[0] ?? '')
   if (own === undefined || second === undefined || second.startsWith('-') || own.includes(second)) return undefined
-  const near = nearest(second, own)
+  const near = nameMeant(second, own)
   return `there is no command "${typed} ${second}"${near === undefined ? `: there are ${own.map((word) => `${typed} ${word}`).join(', ')}` : `: did you mean \`${typed} ${near}\`?`}`
 }
 
