@@ -11,6 +11,7 @@ const SAYS: Readonly<Record<FactType, string>> = {
   MessagePinned: 'a message stays out of compaction and is shown word for word',
   MessageUnpinned: 'a pinned message may be compacted again',
   ChunkSummarized: 'a chunk of messages has a summary; by which strategy, model and prompt, and what it cost',
+  SummarySetAside: 'a summary that was paid for came too late: what it is of was compacted meanwhile; it is found again where the same is asked for, and waits to be archived once its messages are live again',
   BatchArchived: 'a summary is safe in the archive under its label',
   BatchesResummarized: 'several batches became one, a level deeper',
   MessagesPruned: 'messages left the live context, archived batches cover them; closes the books: what the next load needs is carried forward',

@@ -189,6 +189,7 @@ export const archiveIndex: Projection = {
     MessagesPruned: 'ignore',
     CompactionFailed: 'ignore',
     CompactionCouldNotHelp: 'ignore',
+    SummarySetAside: 'ignore',
     EditionStarted: 'ignore',
     EditionAdvanced: 'ignore',
     EditionDropped: 'ignore',

@@ -121,6 +121,7 @@ export const clipArchive: Projection = {
     EditionCompared: 'ignore',
     CompactionFailed: 'ignore',
     CompactionCouldNotHelp: 'ignore',
+    SummarySetAside: 'ignore',
     PromptRegistered: 'ignore',
   },
 }

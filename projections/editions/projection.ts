@@ -171,6 +171,7 @@ export const editionsProjection: Projection = {
     }),
     CompactionFailed: inEdition((fact, edition) => [{ op: 'put', table: failures.name, row: { ...keyOf(edition), revision: fact.revision } }, told(fact, edition)]),
     CompactionCouldNotHelp: onlyTold,
+    SummarySetAside: onlyTold,
     EditionAdopted: inConversation((fact) => {
       const edition = { conversationId: subjectOfFact(fact).conversationId, editionId: fact.data.editionId }
       return [putInForce(fact), { op: 'patch', table: editions.name, key: keyOf(edition), set: { adopted_at: fact.metadata.recordedAt } }]

@@ -103,6 +103,7 @@ export const liveMessages: Projection = {
     ]),
     CompactionFailed: onlyListed,
     CompactionCouldNotHelp: onlyListed,
+    SummarySetAside: onlyListed,
     EditionAdopted: tookOver,
     EditionReverted: tookOver,
     CycleUndone: tookOver,

@@ -31,6 +31,7 @@ export const messageIdsProjection: Projection = {
     MessagesPruned: 'ignore',
     CompactionFailed: 'ignore',
     CompactionCouldNotHelp: 'ignore',
+    SummarySetAside: 'ignore',
     EditionStarted: 'ignore',
     EditionAdvanced: 'ignore',
     EditionDropped: 'ignore',

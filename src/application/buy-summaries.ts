@@ -10,6 +10,7 @@ import type { FactData } from '../domain/events.js'
 import { chunkIdOf } from '../domain/ids.js'
 import { splitChunk, type PlannedChunk } from '../domain/plan.js'
 import type { Policy } from '../domain/policy.js'
+import { isWithoutModel } from '../domain/prices.js'
 import type { Summarizer, SummarizerFailure, SummaryJob } from '../ports/summarizer.js'
 import type { CommandFailure } from './handle-command.js'
 import { prepare, summarizeStep, type Spent, type StepDependencies } from './summarize-step.js'
@@ -121,6 +122,20 @@ export class Buyer {
     return this.summarize(state, { ...this.jobBase(state), kind: 'chunk', messages, existingSummary: background.summary }, trigger, 'chunk')
   }
 
+  /** Records a summary. One that was paid for, and came too late for what it is of, is recorded as that: it is found again, and not bought twice. */
+  private async recordSummary(command: Extract<Command, { type: 'RecordChunk' | 'RecordResummarization' }>): Promise<Conversation> {
+    try {
+      return await this.options.record(command)
+    } catch (stop) {
+      const { summary, sections, summarizer } = command
+      const isPaid = !isWithoutModel(summarizer) && summarizer.reused !== true
+      if (!isPaid || !(stop instanceof Stop) || (stop.failure.kind !== 'MessageNotLive' && stop.failure.kind !== 'BatchesNotActive')) throw stop
+      const of = command.type === 'RecordChunk' ? { messageIds: command.messageIds, continues: command.continues } : { sourceBatchIds: command.sourceBatchIds }
+      await this.options.record({ type: 'SetSummaryAside', of, summary, sections, summarizer })
+      throw stop
+    }
+  }
+
   /** Summarizes one chunk and records it; a request that does not fit is tried once more, as two. */
   async fold(state: Conversation, messages: readonly LiveMessage[], background: Background, trigger: Asking, halves = true): Promise<Background> {
     let result: SummaryResult
@@ -142,7 +157,7 @@ export class Buyer {
       result = await this.chunk(state, messages, background, trigger)
     }
     const messageIds = messages.map((message) => message.messageId)
-    const after = await this.options.record({ type: 'RecordChunk', messageIds, continues: background.chunkId, ...result })
+    const after = await this.recordSummary({ type: 'RecordChunk', messageIds, continues: background.chunkId, ...result })
     this.summaries += 1
     // Of the line that it was recorded in: other batches may have been put into force while it was made.
     return { summary: result.summary, chunkId: chunkIdOf(lineOf(after), messageIds, result.summarizer.requestHash) }
@@ -160,7 +175,7 @@ export class Buyer {
   async resummarize(state: Conversation, sources: readonly Batch[], trigger: Asking): Promise<Conversation> {
     const summaries = sources.map((batch) => ({ text: summaryOf(batch), startTime: batch.startTime, endTime: batch.endTime, messageCount: batch.messageCount, depth: batch.depth, sections: batch.sections }))
     const result = await this.summarize(state, { ...this.jobBase(state), kind: 'resummarize', summaries }, trigger, 'resummarize')
-    const after = await this.options.record({ type: 'RecordResummarization', sourceBatchIds: sources.map((batch) => batch.batchId), ...result })
+    const after = await this.recordSummary({ type: 'RecordResummarization', sourceBatchIds: sources.map((batch) => batch.batchId), ...result })
     this.summaries += 1
     return after
   }

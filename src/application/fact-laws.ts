@@ -139,13 +139,14 @@ export function factLaws(state: Conversation, fact: RecordedFact): Finding[] {
     case 'EditionDropped':
     case 'EditionCompared':
       return [finding('order', 'does not belong into a conversation')]
-    // What closes the books has a file of its own; a failure says nothing of the conversation.
+    // What closes the books has a file of its own; a failure, and a summary that came too late, say nothing of the conversation.
     case 'MessagesPruned':
     case 'EditionAdopted':
     case 'EditionReverted':
     case 'CycleUndone':
     case 'CompactionFailed':
     case 'CompactionCouldNotHelp':
+    case 'SummarySetAside':
       return []
   }
 }

@@ -5,11 +5,12 @@
 import { either as E } from 'fp-ts'
 import type { Provenance } from '../domain/codec.js'
 import type { Conversation } from '../domain/conversation.js'
-import type { Command } from '../domain/decide.js'
+import type { Command, SetAside } from '../domain/decide.js'
 import type { FactData } from '../domain/events.js'
+import { conversationStream } from '../domain/ids.js'
 import { createConfiguredSince, type ConfiguredSince } from './configured-since.js'
 import { closingsInForce, spanOf, type CycleOfEdition } from './cycles.js'
-import { isOfType } from './facts.js'
+import { decodeFact, isOfType } from './facts.js'
 import type { CommandFailure, Conversations, Handled } from './handle-command.js'
 import { loadConversation, seeUntil, type Log } from './load-conversation.js'
 
@@ -37,6 +38,27 @@ async function cyclesFrom(log: Log, state: Conversation, cycle: number): Promise
   return E.left({ kind: 'NoSuchCycle', cycle, cycles })
 }
 
+/** Gives the summaries that came too late between two revisions, and were not taken up since. */
+type SetAsideSince = (at: bigint, until: bigint) => Promise<SetAside[]>
+
+/** Asked again for the same place it goes on from where it was, as `createRewind` does. */
+function createSetAsideSince(log: Log, conversationId: string): SetAsideSince {
+  let last: { readonly at: bigint; readonly until: bigint; readonly found: Map<string, SetAside> } | undefined
+  return async (at, until) => {
+    const { until: seen, found } = last?.at === at ? last : { until: at, found: new Map<string, SetAside>() }
+    if (until > seen) {
+      for await (const stored of log.store.readStream(conversationStream(conversationId), { from: seen + 1n, limit: Number(until - seen) })) {
+        if (stored.type !== 'SummarySetAside' && stored.type !== 'ChunkSummarized') continue
+        const fact = await decodeFact(stored, log.bodies)
+        if (isOfType(fact, 'SummarySetAside')) found.set(fact.data.summarizer.requestHash, fact.data)
+        else if (isOfType(fact, 'ChunkSummarized')) found.delete(fact.data.summarizer.requestHash)
+      }
+    }
+    last = { at, until, found }
+    return [...found.values()]
+  }
+}
+
 /** Gives the state as it was at a revision, with the messages and pins that came since, and without what compaction did since. */
 type Rewind = (at: bigint, until: bigint) => Promise<Conversation>
 
@@ -55,11 +77,12 @@ async function decideOnWhatIs(
   { log, conversations }: PutBackDependencies,
   conversationId: string,
   provenance: Provenance,
-  commandFor: (state: Conversation, rewind: Rewind) => Promise<E.Either<PutBackFailure, Command>>,
+  commandFor: (state: Conversation, rewind: Rewind, setAsideSince: SetAsideSince) => Promise<E.Either<PutBackFailure, Command>>,
 ): Promise<E.Either<PutBackFailure, Handled>> {
   const rewind = createRewind(log, conversationId)
+  const setAsideSince = createSetAsideSince(log, conversationId)
   for (let tries = 1; ; tries += 1) {
-    const command = await commandFor(await conversations.load(conversationId), rewind)
+    const command = await commandFor(await conversations.load(conversationId), rewind, setAsideSince)
     if (E.isLeft(command)) return command
     const handled = await conversations.handle(conversationId, [command.right], provenance)
     if (E.isRight(handled) || handled.left.kind !== 'ConversationMoved' || tries === ATTEMPTS) return handled
@@ -68,11 +91,11 @@ async function decideOnWhatIs(
 
 /** Puts the messages of the cycles from `cycle` to the last one back into the window; refused where the context would pass the hard limit. */
 export async function undoCycles(deps: PutBackDependencies, conversationId: string, cycle: number, provenance: Provenance): Promise<E.Either<PutBackFailure, Handled>> {
-  const handled = await decideOnWhatIs(deps, conversationId, provenance, async (state, rewind) => {
+  const handled = await decideOnWhatIs(deps, conversationId, provenance, async (state, rewind, setAsideSince) => {
     const found = await cyclesFrom(deps.log, state, cycle)
     if (E.isLeft(found)) return found
     const { undone, at } = found.right
-    return E.right({ type: 'UndoCycles', undone, before: await rewind(at, state.revision) })
+    return E.right({ type: 'UndoCycles', undone, before: await rewind(at, state.revision), aside: await setAsideSince(at, state.revision) })
   })
   // Another process recorded the very same at the same place: the cycle was undone when we came.
   return E.isRight(handled) && handled.right.facts.length === 0 ? E.left({ kind: 'NoSuchCycle', cycle, cycles: handled.right.state.cycles }) : handled
@@ -81,11 +104,11 @@ export async function undoCycles(deps: PutBackDependencies, conversationId: stri
 /** Puts into force again what the edition in force had replaced. */
 export function revertEdition(deps: PutBackDependencies, conversationId: string, provenance: Provenance): Promise<E.Either<PutBackFailure, Handled>> {
   let since: { readonly adoptedAt: bigint; readonly configured: ConfiguredSince } | undefined
-  return decideOnWhatIs(deps, conversationId, provenance, async (state, rewind) => {
+  return decideOnWhatIs(deps, conversationId, provenance, async (state, rewind, setAsideSince) => {
     const edition = state.line?.edition
     if (edition === undefined) return E.left({ kind: 'NoEditionInForce' })
     const { adoptedAt } = edition
     if (since?.adoptedAt !== adoptedAt) since = { adoptedAt, configured: createConfiguredSince(deps.log, conversationId, adoptedAt) }
-    return E.right({ type: 'RevertEdition', before: await rewind(adoptedAt - 1n, state.revision), configured: await since.configured(state.revision) })
+    return E.right({ type: 'RevertEdition', before: await rewind(adoptedAt - 1n, state.revision), aside: await setAsideSince(adoptedAt, state.revision), configured: await since.configured(state.revision) })
   })
 }

@@ -29,6 +29,7 @@ class Summaries {
 
   see(fact: RecordedFact): void {
     if (isOfType(fact, 'ChunkSummarized')) this.keep(fact, fact.data.chunkId, fact.data.summarizer)
+    else if (isOfType(fact, 'SummarySetAside')) this.keep(fact, fact.id, fact.data.summarizer)
     else if (isOfType(fact, 'BatchArchived')) this.chunkOf.set(fact.data.batchId, fact.data.chunkId)
     else if (isOfType(fact, 'BatchesResummarized')) {
       this.keep(fact, fact.data.batchId, fact.data.summarizer)
@@ -63,12 +64,12 @@ class Summaries {
 }
 
 /** Types that say something of summaries; the others are not even decoded. */
-const TELLING: ReadonlySet<string> = new Set(['ChunkSummarized', 'BatchArchived', 'BatchesResummarized', 'CycleUndone'])
+const TELLING: ReadonlySet<string> = new Set(['ChunkSummarized', 'SummarySetAside', 'BatchArchived', 'BatchesResummarized', 'CycleUndone'])
 
 function resultOf(fact: RecordedFact): SummaryResult | undefined {
-  if (!isOfType(fact, 'ChunkSummarized', 'BatchesResummarized')) return undefined
+  if (!isOfType(fact, 'ChunkSummarized', 'SummarySetAside', 'BatchesResummarized')) return undefined
   const { sections } = fact.data
-  const summary = isOfType(fact, 'ChunkSummarized') ? fact.data.summary : isOfType(fact, 'BatchesResummarized') ? summaryOf(batchFrom(fact.data, fact.revision)) : ''
+  const summary = isOfType(fact, 'ChunkSummarized', 'SummarySetAside') ? fact.data.summary : isOfType(fact, 'BatchesResummarized') ? summaryOf(batchFrom(fact.data, fact.revision)) : ''
   // The facts stay as they were, usage and duration included: they say how the words came about. `reused` says that nobody paid for them again.
   return { summary, ...(sections === undefined ? {} : { sections }), summarizer: { ...fact.data.summarizer, reused: true } }
 }

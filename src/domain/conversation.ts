@@ -274,6 +274,7 @@ export function evolve(state: Conversation, fact: PlacedFact): Conversation {
     case 'EditionReverted':
     case 'CycleUndone':
       return takeOver(next, fact.data, revision)
+    case 'SummarySetAside':
     case 'EditionDropped':
     case 'EditionCompared':
     case 'PromptRegistered':

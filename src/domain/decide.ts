@@ -25,6 +25,9 @@ export interface SummaryResult {
   readonly summarizer: SummarizerFacts
 }
 
+/** A summary that came too late. */
+export type SetAside = FactData<'SummarySetAside'>
+
 export type Command =
   | { readonly type: 'Configure'; readonly settings: PolicySettings | undefined; readonly scope: string | undefined; readonly summarizerWindowTokens: number; readonly estimator?: string | undefined }
   | { readonly type: 'AppendMessages'; readonly messages: readonly NewMessage[]; readonly now: string }
@@ -32,16 +35,18 @@ export type Command =
   | ({ readonly type: 'RecordChunk'; readonly messageIds: readonly string[]; readonly continues: string | undefined } & SummaryResult)
   | { readonly type: 'ArchiveAndPrune'; readonly chunkIds: readonly string[]; readonly trigger: Trigger }
   | ({ readonly type: 'RecordResummarization'; readonly sourceBatchIds: readonly string[] } & SummaryResult)
+  // A summary that somebody paid for, and that one of the two above was refused for: what it is of has been compacted meanwhile.
+  | ({ readonly type: 'SetSummaryAside'; readonly of: { readonly messageIds: readonly string[]; readonly continues: string | undefined } | { readonly sourceBatchIds: readonly string[] } } & SummaryResult)
   | ({ readonly type: 'RecordFailure' } & Omit<FactData<'CompactionFailed'>, 'attempt' | 'retryAfterMessages'>)
   | { readonly type: 'RecordCouldNotHelp'; readonly trigger: Trigger }
   | { readonly type: 'StartEdition'; readonly configuration: Configuration; readonly summarizer: FactData<'EditionStarted'>['summarizer']; readonly conversationRevision: bigint; readonly pinned: readonly bigint[] }
   | { readonly type: 'DropEdition' }
   | { readonly type: 'RecordComparison'; readonly report: FactData<'EditionCompared'> }
   // What these three put into force is a state of its own, which has to know the conversation as far as it has come. `configured`: what the conversation
-  // was configured with since that state parted from it.
+  // was configured with since that state parted from it; `aside`: the summaries that were set aside since.
   | { readonly type: 'AdoptEdition'; readonly edition: Conversation; readonly configured?: PolicySettings }
-  | { readonly type: 'RevertEdition'; readonly before: Conversation; readonly configured?: PolicySettings }
-  | { readonly type: 'UndoCycles'; readonly undone: FactData<'CycleUndone'>['undone']; readonly before: Conversation }
+  | { readonly type: 'RevertEdition'; readonly before: Conversation; readonly configured?: PolicySettings; readonly aside?: readonly SetAside[] }
+  | { readonly type: 'UndoCycles'; readonly undone: FactData<'CycleUndone'>['undone']; readonly before: Conversation; readonly aside?: readonly SetAside[] }
 
 export type Rejection =
   | BadId
@@ -200,28 +205,33 @@ export const lineOf = ({ conversationId, editionId, line }: Pick<Conversation, '
 function recordChunk(state: Conversation, command: Extract<Command, { type: 'RecordChunk' }>): Decision {
   const chunkId = chunkIdOf(lineOf(state), command.messageIds, command.summarizer.requestHash)
   if (state.chunks.some((chunk) => chunk.chunkId === chunkId)) return E.right([])
-  const messages = liveOnes(state, command.messageIds)
-  if (E.isLeft(messages)) return messages
-  const revisions = messages.right.map((message) => message.revision)
-  const times = messages.right.map((message) => message.createdAt)
-  return E.right([
-    {
-      type: 'ChunkSummarized',
-      data: {
-        chunkId,
-        messageIds: [...command.messageIds],
-        firstRevision: lowest(revisions),
-        lastRevision: highest(revisions),
-        startTime: earliest(times),
-        endTime: latest(times),
-        messageCount: revisions.length,
-        ...(command.continues === undefined ? {} : { continues: command.continues }),
-        summary: command.summary,
-        ...(command.sections === undefined ? {} : { sections: command.sections }),
-        summarizer: command.summarizer,
-      },
+  return E.map((messages: readonly LiveMessage[]): Fact[] => [chunkSummarized(chunkId, messages, command, command.continues)])(liveOnes(state, command.messageIds))
+}
+
+function chunkSummarized(chunkId: string, messages: readonly LiveMessage[], { summary, sections, summarizer }: SummaryResult, continues: string | undefined): Fact {
+  const revisions = messages.map((message) => message.revision)
+  const times = messages.map((message) => message.createdAt)
+  return {
+    type: 'ChunkSummarized',
+    data: {
+      chunkId,
+      messageIds: messages.map((message) => message.messageId),
+      firstRevision: lowest(revisions),
+      lastRevision: highest(revisions),
+      startTime: earliest(times),
+      endTime: latest(times),
+      messageCount: revisions.length,
+      ...(continues === undefined ? {} : { continues }),
+      summary,
+      ...(sections === undefined ? {} : { sections }),
+      summarizer,
     },
-  ])
+  }
+}
+
+function setSummaryAside({ of, summary, sections, summarizer }: Extract<Command, { type: 'SetSummaryAside' }>): Decision {
+  const ids = 'messageIds' in of ? { messageIds: [...of.messageIds], ...(of.continues === undefined ? {} : { continues: of.continues }) } : { sourceBatchIds: [...of.sourceBatchIds] }
+  return E.right([{ type: 'SummarySetAside', data: { ...ids, summary, ...(sections === undefined ? {} : { sections }), summarizer } }])
 }
 
 function archive(state: Conversation, chunk: Chunk): FactData<'BatchArchived'> {
@@ -387,6 +397,20 @@ function takeover(state: Conversation, target: Conversation, { edition, configur
 const chunksTakenOver = (target: Conversation): Fact[] =>
   target.chunks.map(({ revision: _revision, ...chunk }) => ({ type: 'ChunkSummarized', data: { ...chunk, summarizer: { ...chunk.summarizer, reused: true } } }))
 
+/** Summaries that were set aside because their messages were folded meanwhile, where all of these are live again: they wait to be archived like any other. */
+function asideTakenOver(state: Conversation, target: Conversation, aside: readonly SetAside[]): Fact[] {
+  const taken = new Set(target.chunks.flatMap((chunk) => chunk.messageIds))
+  const facts: Fact[] = []
+  for (const { messageIds = [], continues, ...result } of aside) {
+    const messages = liveOnes(target, messageIds)
+    if (E.isLeft(messages) || messageIds.length === 0 || messageIds.some((id) => taken.has(id))) continue
+    for (const id of messageIds) taken.add(id)
+    const summarizer = { ...result.summarizer, reused: true }
+    facts.push(chunkSummarized(chunkIdOf(lineOf(state), messageIds, summarizer.requestHash), messages.right, { ...result, summarizer }, continues))
+  }
+  return facts.toSorted((a, b) => (a.type === 'ChunkSummarized' && b.type === 'ChunkSummarized' && a.data.firstRevision < b.data.firstRevision ? -1 : 1))
+}
+
 /** Whether a state may take the place of the one that is: it has seen all that happened, and keeps what is pinned. */
 function mayTakeOver(state: Conversation, target: Conversation): E.Either<Rejection, undefined> {
   if (target.horizon !== state.revision) return E.left({ kind: 'ConversationMoved', revision: state.revision, known: target.horizon })
@@ -420,7 +444,7 @@ function adopt(state: Conversation, { edition, configured }: Extract<Command, { 
   return E.right([{ type: 'EditionAdopted', data: { ...data, ...after } }, ...chunksTakenOver(edition)])
 }
 
-function revert(state: Conversation, { before, configured }: Extract<Command, { type: 'RevertEdition' }>): Decision {
+function revert(state: Conversation, { before, configured, aside = [] }: Extract<Command, { type: 'RevertEdition' }>): Decision {
   const edition = state.line?.edition
   if (edition === undefined) return E.left({ kind: 'NoEditionInForce' })
   const known = mayTakeOver(state, before)
@@ -435,10 +459,10 @@ function revert(state: Conversation, { before, configured }: Extract<Command, { 
     ...takeover(state, before, { edition: restored, configuration: configuration.right }),
   }
   const after = closedBooks(foresee(state, [{ type: 'EditionReverted', data }]))
-  return E.right([{ type: 'EditionReverted', data: { ...data, ...after } }, ...chunksTakenOver(before)])
+  return E.right([{ type: 'EditionReverted', data: { ...data, ...after } }, ...chunksTakenOver(before), ...asideTakenOver(state, before, aside)])
 }
 
-function undo(state: Conversation, { before, undone }: Extract<Command, { type: 'UndoCycles' }>): Decision {
+function undo(state: Conversation, { before, undone, aside = [] }: Extract<Command, { type: 'UndoCycles' }>): Decision {
   const known = mayTakeOver(state, before)
   if (E.isLeft(known)) return known
   const { policy } = configurationOf(state)
@@ -447,7 +471,8 @@ function undo(state: Conversation, { before, undone }: Extract<Command, { type: 
   const seen = foresee(state, [{ type: 'CycleUndone', data }])
   const limit = hardLimit(policy)
   if (seen.tokens > limit) return E.left({ kind: 'UndoPassesHardLimit', tokens: seen.tokens, limit, cycle: before.cycles + 1 })
-  return E.right([{ type: 'CycleUndone', data: { ...data, ...closedBooks(seen) } }])
+  // What these cycles had made is out of use; what they came before is not.
+  return E.right([{ type: 'CycleUndone', data: { ...data, ...closedBooks(seen) } }, ...asideTakenOver(state, { ...before, chunks: [] }, aside)])
 }
 
 function startEdition(state: Conversation, command: Extract<Command, { type: 'StartEdition' }>): Decision {
@@ -529,6 +554,8 @@ export function decide(state: Conversation, command: Command): Decision {
       return archiveAndPrune(state, command)
     case 'RecordResummarization':
       return recordResummarization(state, command)
+    case 'SetSummaryAside':
+      return setSummaryAside(command)
     case 'RecordFailure':
       return recordFailure(state, command)
     case 'RecordCouldNotHelp':

@@ -124,6 +124,17 @@ const batchesResummarized = z.object({
   summarizer: summarizerFactsSchema,
 })
 
+/** Of a chunk of messages, or of batches: one of the two lists is there. */
+const summarySetAside = z.object({
+  messageIds: z.array(id).min(1).optional(),
+  sourceBatchIds: z.array(id).min(2).optional(),
+  /** The chunk whose summary was its background. */
+  continues: z.string().optional(),
+  summary: id,
+  sections: sectionsSchema.optional(),
+  summarizer: summarizerFactsSchema,
+})
+
 /** What the next load needs from before the live window. */
 export const carriedSchema = z.object({
   configuration: configurationSchema,
@@ -335,6 +346,7 @@ export const factSchemas = {
   ChunkSummarized: { version: 1, schema: chunkSummarized },
   BatchArchived: { version: 1, schema: batchArchived },
   BatchesResummarized: { version: 1, schema: batchesResummarized },
+  SummarySetAside: { version: 1, schema: summarySetAside },
   MessagesPruned: { version: 1, schema: messagesPruned },
   CompactionFailed: { version: 2, schema: compactionFailed },
   CompactionCouldNotHelp: { version: 1, schema: compactionCouldNotHelp },

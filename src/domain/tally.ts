@@ -207,6 +207,9 @@ export class TallyFold {
     if (fact.type === 'ChunkSummarized') {
       const { summarizer, summary } = fact.data
       this.add(purchase(summarizer, () => ({ promptTokens: chunkTokens, completionTokens: defaultEstimator.text(summary) })))
+    } else if (fact.type === 'SummarySetAside') {
+      const { summarizer, summary } = fact.data
+      this.add(purchase(summarizer, () => ({ promptTokens: chunkTokens, completionTokens: defaultEstimator.text(summary) })))
     } else if (fact.type === 'BatchArchived') {
       this.batchTokens.set(fact.data.batchId, fact.data.tokens)
       this.add({ made: { ...NOTHING_MADE, batches: 1 } })

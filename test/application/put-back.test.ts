@@ -1,12 +1,21 @@
 /** Undoing cycles and putting an edition back, case by case; what holds of any history is in `test/laws/putting-back.test.ts`. */
 import { describe, expect, it } from '@jest/globals'
 import { either as E } from 'fp-ts'
+import { Buyer, Stop } from '../../src/application/buy-summaries.js'
+import { editionStreams } from '../../src/application/conversation-streams.js'
+import { recallSummaries } from '../../src/application/recall-summaries.js'
+import { createRegisterPrompt } from '../../src/application/register-prompt.js'
+import { createVerify } from '../../src/application/verify.js'
+import type { Summarizer } from '../../src/ports/summarizer.js'
+import { createExtractiveSummarizer } from '../../src/summarizers/index.js'
+import { checkScripted } from '../support/check-scripted.js'
+import { noRows } from '../support/row-differences.js'
 import { revertEdition, undoCycles, type PutBackFailure } from '../../src/application/put-back.js'
 import type { Handled } from '../../src/application/handle-command.js'
 import { triggerOf } from '../../src/domain/plan.js'
 import { say, SMALL, talk } from '../support/conversations.js'
 import { adoptEdition, editionOf } from '../support/editions.js'
-import { CONVERSATION, createHarness, createScriptedSummarizer, type Harness } from '../support/harness.js'
+import { CONVERSATION, createHarness, createScriptedSummarizer, usualSummary, type Harness, type ScriptedSummarizer } from '../support/harness.js'
 
 const BY = { actor: 'test', correlationId: 'c', causationId: 'c' }
 /** Room for what comes back: the soft limit is a tenth of the hard one. */
@@ -156,7 +165,7 @@ describe('undo beside editions', () => {
     expect((await harness.conversations.load(CONVERSATION)).batches.map(({ batchId }) => batchId)).toEqual(own)
   })
 
-  it('catches up with an agent that appends throughout, and reads what came since once', async () => {
+  it('catches up with an agent that appends throughout, and reads what came since no more often than it asks', async () => {
     const harness = createHarness({ policy: ROOMY })
     await harness.appended(talk(30))
     await harness.compact('force')
@@ -176,7 +185,8 @@ describe('undo beside editions', () => {
     expect(reverted).toMatchObject({ right: { facts: [{ type: 'EditionReverted' }] } })
     expect(appended).toBe(40)
     expect((await liveIds(harness)).at(-1)).toBe('m9040')
-    expect(read).toBeLessThan(2 * Number((await harness.conversations.load(CONVERSATION)).revision))
+    // For the messages and pins, for what was configured, and for summaries that came too late: each reads it once, however often it is tried.
+    expect(read).toBeLessThan(3 * Number((await harness.conversations.load(CONVERSATION)).revision))
   })
 
   it('refuses to adopt what has folded a message that was pinned since', async () => {
@@ -203,5 +213,78 @@ describe('undo beside editions', () => {
     await adoptEdition(harness, edition)
     expect((await harness.conversations.load(CONVERSATION)).kept.map((message) => [message.messageId, message.pinned])).toContainEqual(['m0', true])
     expect((await harness.conversations.load(CONVERSATION)).cycles).toBeGreaterThan(0)
+  })
+})
+
+describe('a summary that was paid for and came too late', () => {
+  const requestsOf = (summarizer: ScriptedSummarizer): string[] => summarizer.calls.map(({ requestHash }) => requestHash)
+
+  it.each([
+    ['another process pruned its messages', 'pruned'],
+    ['an edition was adopted that folded them', 'adopted'],
+  ])('is recorded when %s meanwhile, and used once its messages are live again: nobody is asked twice', async (_what, meanwhile) => {
+    const summarizer = createScriptedSummarizer()
+    const harness = createHarness({ policy: ROOMY, summarizer })
+    await harness.appended(talk(30))
+    const elsewhere = harness.restart({ summarizer: createScriptedSummarizer({ model: 'another' }) })
+    summarizer.answer = async (_prepared, call) => {
+      if (call !== 1) return undefined
+      if (meanwhile === 'pruned') await elsewhere.compact('force')
+      else await adoptEdition(elsewhere, await editionOf(elsewhere, { ...ROOMY, chunkSize: 7 }, createScriptedSummarizer({ model: 'another' })))
+      return { text: 'bought and late' }
+    }
+    await harness.compact('force')
+    const [aside, ...more] = await harness.factsOf('SummarySetAside')
+    expect(more).toEqual([])
+    expect(aside?.data).toMatchObject({ messageIds: expect.arrayContaining(['m0']), summary: 'bought and late', summarizer: { usage: { promptTokens: 10, completionTokens: 5 } } })
+    expect(await harness.restart().folded()).toEqual(await harness.restart().conversations.load(CONVERSATION))
+    const paid = requestsOf(summarizer)
+    expect(E.isRight(meanwhile === 'pruned' ? await undo(harness, 1) : await revertEdition(harness, CONVERSATION, BY))).toBe(true)
+    await harness.compact('force')
+    expect(requestsOf(summarizer).filter((hash) => hash === paid[0])).toHaveLength(1)
+    expect((await harness.conversations.load(CONVERSATION)).batches.map(({ content }) => content).join()).toContain('bought and late')
+    const { problems } = await createVerify({ log: harness.log, checkRequest: checkScripted, rowCheck: () => noRows })()
+    expect(problems).toEqual([])
+    // Undone in its turn, it is out of use like any other.
+    const { cycles } = await harness.conversations.load(CONVERSATION)
+    await undo(harness, cycles)
+    await harness.compact('force')
+    expect(requestsOf(summarizer).filter((hash) => hash === paid[0])).toHaveLength(2)
+  })
+
+  it('is found by an edition that asks the same', async () => {
+    const summarizer = createScriptedSummarizer()
+    const harness = createHarness({ policy: ROOMY, summarizer })
+    await harness.appended(talk(30))
+    const elsewhere = harness.restart({ summarizer: createScriptedSummarizer({ model: 'another' }) })
+    summarizer.answer = async (_prepared, call) => {
+      if (call === 1) await elsewhere.compact('force')
+      return undefined
+    }
+    await harness.compact('force')
+    const [prepared] = summarizer.calls
+    if (prepared === undefined) throw new Error('nobody was asked')
+    const found = await recallSummaries(harness.log, CONVERSATION, () => editionStreams(harness.log))(prepared)
+    expect(found).toMatchObject({ summary: usualSummary(prepared.job), summarizer: { requestHash: prepared.requestHash, reused: true } })
+  })
+
+  it('of batches that were condensed meanwhile is recorded as well; what nobody paid for is not', async () => {
+    const harness = await withCycles(3)
+    const { batches } = await harness.conversations.load(CONVERSATION)
+    const summarizer = createScriptedSummarizer()
+    const buyer = (by: Summarizer): Buyer =>
+      new Buyer({ summarizer: by, persona: '', registerPrompt: createRegisterPrompt(harness.log, harness.clock, 'test') }, {
+        conversationId: CONVERSATION, signal: undefined, goOn: () => true,
+        record: async (command) => {
+          const handled = await harness.conversations.handle(CONVERSATION, [command], BY)
+          if (E.isLeft(handled)) throw new Stop(handled.left)
+          return handled.right.state
+        },
+      })
+    const state = await harness.conversations.load(CONVERSATION)
+    const [first, , third] = batches
+    if (first === undefined || third === undefined) throw new Error('too few batches')
+    for (const by of [summarizer, createExtractiveSummarizer()]) await expect(buyer(by).resummarize(state, [first, third], 'soft')).rejects.toMatchObject({ failure: { kind: 'BatchesNotActive' } })
+    expect((await harness.factsOf('SummarySetAside')).map(({ data }) => data.sourceBatchIds)).toEqual([[first.batchId, third.batchId]])
   })
 })

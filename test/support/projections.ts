@@ -111,6 +111,7 @@ export function silent(name: string, tables: readonly Table[], answers: Partial<
       MessagesPruned: 'ignore',
       CompactionFailed: 'ignore',
       CompactionCouldNotHelp: 'ignore',
+      SummarySetAside: 'ignore',
       EditionStarted: 'ignore',
       EditionAdvanced: 'ignore',
       EditionDropped: 'ignore',

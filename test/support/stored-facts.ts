@@ -112,6 +112,10 @@ export const storedFacts: Readonly<Record<`${Fact['type']}-v${number}`, Fact>> =
       previous: 26n,
     },
   },
+  'SummarySetAside-v1': {
+    type: 'SummarySetAside',
+    data: { messageIds: ['m00002', 'm00003'], continues: 'chunk-1', summary: 'Money is integer cents, and never a float.', sections, summarizer },
+  },
   'CompactionFailed-v1': {
     type: 'CompactionFailed',
     data: { step: 'chunk', failure: 'timeout', detail: 'no answer within 60 s', trigger: 'hard', attempt: 3, retryAfterMessages: 2, strategy: 'fold-in', provider: 'openai', model: 'gpt-4o-mini', requestHash: hash('c') },

@@ -71,6 +71,11 @@ export function describeFact(fact: RecordedFact): string {
       const { failure, detail, step, strategy, model, attempt, retryAfterMessages, trigger } = fact.data
       return `FAILED (${failure}) ${trigger === 'ahead' ? 'ahead of need' : `at the ${trigger} limit`}, attempt ${String(attempt)}, ${step} by ${strategy}${model === strategy ? '' : ` (${shown(model)})`}: ${brief(detail, 400)}; next try after ${many(retryAfterMessages, 'further message')}`
     }
+    case 'SummarySetAside': {
+      const { messageIds = [], sourceBatchIds = [], summarizer, summary } = fact.data
+      const what = messageIds.length > 0 ? `${many(messageIds.length, 'message')} (${spanOf(messageIds)})` : many(sourceBatchIds.length, 'batch', 'batches')
+      return `${what} ${by(summarizer)}, compacted by others meanwhile; kept for when the same is asked again: ${brief(summary, TEXT_CHARACTERS)}`
+    }
     case 'CompactionCouldNotHelp':
       return `COULD NOT HELP (${fact.data.reason}) at the ${fact.data.trigger} limit: ${count(fact.data.tokens)} tokens, limit ${count(fact.data.limit)}; ${many(fact.data.messageIds.length, 'message')} may not be folded`
     case 'PromptRegistered':
