@@ -6,7 +6,7 @@
  * `upcasters.ts`, and the old fixture under `test/fixtures/stored-events/` stays.
  */
 import { z } from 'zod'
-import { answersSchema, contentSchema, roleSchema, toolCallSchema } from './message.js'
+import { answersSchema, contentSchema, openRecordSchema, roleSchema, toolCallSchema } from './message.js'
 import { policySchema, policySettingsSchema } from './policy.js'
 
 const id = z.string().min(1)
@@ -74,8 +74,8 @@ const messageAppended = z.object({
   createdAt: time,
   tokens: count,
   pinned: z.boolean().optional(),
-  attributes: z.record(z.string(), z.unknown()).optional(),
-  extra: z.record(z.string(), z.unknown()).optional(),
+  attributes: openRecordSchema.optional(),
+  extra: openRecordSchema.optional(),
   answers: answersSchema.optional(),
 })
 

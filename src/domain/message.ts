@@ -14,16 +14,34 @@ export type { ChatMessage, MessageInput } from './chat-message.js'
 export const roleSchema = z.enum(['system', 'developer', 'user', 'assistant', 'tool'])
 export type Role = z.infer<typeof roleSchema>
 
+/**
+ * A value that a schema has looked at, as it came: cached prefixes and signatures hang on bytes, and what zod hands back has its keys in another order
+ * (those of the schema first), and none that is called `__proto__`.
+ */
+function asItCame<Schema extends z.ZodType>(schema: Schema): z.ZodType<z.output<Schema>, z.input<Schema>> {
+  const looked = z.unknown().superRefine((value, context) => {
+    for (const { message, path } of schema.safeParse(value).error?.issues ?? []) context.addIssue({ code: 'custom', message, path: [...path] })
+  })
+  const { $schema: _dialect, ...shape } = z.toJSONSchema(schema, { io: 'input' })
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what passes is what the schema lets pass
+  return looked.meta(shape) as unknown as z.ZodType<z.output<Schema>, z.input<Schema>>
+}
+
+/** Fields that nobody knows, as they came. */
+export const openRecordSchema = asItCame(z.record(z.string(), z.unknown()))
+
+const contentPartSchema = asItCame(z.looseObject({ type: z.string() }))
 /** A part of a content; `type` is all we ask of it. */
-export const contentPartSchema = z.looseObject({ type: z.string() })
 export type ContentPart = z.infer<typeof contentPartSchema>
 
-/** A call of a tool. `function` is the form that we can show, shorten and search; another form passes through. */
-export const toolCallSchema = z.looseObject({
+const looseCallSchema = z.looseObject({
   id: z.string().min(1),
-  type: z.string().default('function'),
+  type: z.string().optional(),
   function: z.looseObject({ name: z.string().min(1), arguments: z.string() }).optional(),
 })
+type LooseCall = z.output<typeof looseCallSchema>
+/** A call of a tool. `function` is the form that we can show, shorten and search; another form passes through. */
+export const toolCallSchema = asItCame(looseCallSchema).transform((call): LooseCall & { type: string } => ({ ...call, type: call.type ?? 'function' }))
 export type ToolCall = z.infer<typeof toolCallSchema>
 
 export const contentSchema = z.union([z.string(), z.array(contentPartSchema).readonly(), z.null()])
@@ -97,7 +115,7 @@ const inputSchema = z.looseObject({
   tool_call_id: z.string().min(1).optional(),
   created_at: timeSchema.optional(),
   pinned: z.boolean().optional(),
-  attributes: z.record(z.string(), z.unknown()).optional(),
+  attributes: openRecordSchema.optional(),
   answers: answersSchema.optional(),
   kind: z.string().optional(),
   is_error: z.boolean().optional(),
@@ -180,7 +198,10 @@ export function parseMessage(input: unknown): E.Either<BadMessage, NewMessage> {
 /** A name as the API gets it: it refuses white space, angle brackets, bars and slashes, and more than 64 characters; the log keeps the name as it came. */
 export const apiName = (name: string): string => name.replaceAll(/[\s<|\\/>]+/gu, '_').slice(0, 64)
 
-/** A message as the OpenAI chat API takes it; a copy, which whoever gets it may change. */
+/**
+ * A message as the OpenAI chat API takes it; a copy, which whoever gets it may change. Parts, calls and fields that we do not know have their keys in the order in
+ * which they came; the message's own order is the same for all: what we do not know, then role, content, name, calls and call id.
+ */
 export function toChatMessage(message: MessageBody): ChatMessage {
   const chat = {
     ...message.extra,

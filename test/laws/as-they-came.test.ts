@@ -1,0 +1,80 @@
+/** Parts, calls and fields that are not ours come back byte for byte, the order of their keys too: cached prefixes and signatures hang on bytes. */
+import { describe, expect, it } from '@jest/globals'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { openLedger, type MessageInput } from '../../src/index.js'
+import type { ChatMessage } from '../../src/domain/message.js'
+import { createHarness } from '../support/harness.js'
+import { jsonAs } from '../support/json.js'
+
+// What names fields of ours, what JavaScript treats apart, and anything else.
+const keys = fc.oneof(fc.constantFrom('type', 'text', 'id', 'function', 'name', 'arguments', 'role', 'content', '__proto__', 'constructor', 'toString', '10', '2', '-1', 'source', 'signature'), fc.string({ maxLength: 6 }))
+const texts = fc.oneof(fc.string({ maxLength: 12 }), fc.constantFrom('\u0000', '\ud83d', 'é', '\u2028', '\\', '0'.repeat(70_000)))
+
+/** JSON texts with their keys in any order. JavaScript itself sorts keys that are whole numbers, before anything of ours sees them. */
+const { value: values } = fc.letrec<{ value: string; object: string }>((tie) => ({
+  value: fc.oneof({ depthSize: 'small', withCrossShrink: true }, texts.map((text) => JSON.stringify(text)), fc.constantFrom('0', '-0.5', '1e21', 'null', 'true', '[]', '{}'), fc.array(tie('value'), { maxLength: 3 }).map((items) => `[${items.join(',')}]`), tie('object')),
+  object: fc.uniqueArray(fc.tuple(keys, tie('value')), { selector: ([key]) => key, maxLength: 5 }).map((fields) => `{${fields.map(([key, item]) => `${JSON.stringify(key)}:${item}`).join(',')}}`),
+}))
+
+/** An object with these fields, and others, in any order. */
+const objectsWith = (known: Readonly<Record<string, fc.Arbitrary<string>>>): fc.Arbitrary<string> =>
+  fc
+    .tuple(fc.record(known), fc.uniqueArray(fc.tuple(keys.filter((key) => !(key in known) || key === '__proto__' || key === 'constructor' || key === 'toString'), values), { selector: ([key]) => key, maxLength: 4 }))
+    .chain(([ours, others]) => fc.shuffledSubarray([...Object.entries(ours), ...others], { minLength: Object.keys(ours).length + others.length }))
+    .map((fields) => `{${fields.map(([key, item]) => `${JSON.stringify(key)}:${item}`).join(',')}}`)
+
+const json = (value: unknown): fc.Arbitrary<string> => fc.constant(JSON.stringify(value))
+const typed = (...types: readonly string[]): fc.Arbitrary<string> => fc.constantFrom(...types).map((type) => JSON.stringify(type))
+const parts = fc.oneof(objectsWith({ type: typed('thinking', 'reasoning', 'image_url', 'hologram', 'file') }), objectsWith({ type: json('text'), text: texts.map((text) => JSON.stringify(text)) }))
+const calls = fc.oneof(
+  objectsWith({ id: json('call_1'), type: json('function'), function: objectsWith({ name: json('run'), arguments: texts.map((text) => JSON.stringify(JSON.stringify({ text }))) }) }),
+  objectsWith({ id: json('call_1'), type: typed('custom', 'hologram') }).filter((call) => jsonAs<{ readonly function?: unknown }>(call).function === undefined),
+)
+
+interface Given {
+  readonly parts: readonly string[]
+  readonly call: string | undefined
+  readonly extra: string
+}
+const givens: fc.Arbitrary<Given> = fc.record({ parts: fc.array(parts, { minLength: 1, maxLength: 3 }), call: fc.option(calls, { nil: undefined }), extra: values })
+
+const messageFrom = ({ parts: content, call, extra }: Given, id: string): MessageInput =>
+  jsonAs<MessageInput>(`{"x_extra":${extra},"id":${JSON.stringify(id)},"content":[${content.join(',')}],"role":"assistant"${call === undefined ? '' : `,"tool_calls":[${call}]`}}`)
+
+/** What JavaScript itself makes of what was given, and what came back. */
+const said = ({ content, tool_calls, x_extra }: { readonly content?: unknown; readonly tool_calls?: unknown; readonly x_extra?: unknown }): string => JSON.stringify([content, tool_calls, x_extra])
+
+describe('what is not ours comes back as it went in', () => {
+  it('from a process that has read it from the store', async () => {
+    await fc.assert(
+      fc.asyncProperty(givens, async (given) => {
+        const message = messageFrom(given, 'm1')
+        const harness = createHarness({ policy: { modelMaxTokens: 1_000_000 } })
+        await harness.appended(message)
+        const { messages } = await harness.restart().context()
+        expect(messages.slice(0, 1).map(said)).toEqual([said(message)])
+      }),
+      { numRuns: 200 },
+    )
+  })
+
+  it('from a folder that was closed', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'context-ledger-as-they-came-'))
+    try {
+      const history = fc.sample(givens, { numRuns: 30, seed: 12 }).map((given, at) => messageFrom({ ...given, call: given.call?.replaceAll('call_1', `call_${String(at)}`) }, `m${String(at)}`))
+      const options = { store: folder, policy: { modelMaxTokens: 2_000_000 } } as const
+      const first = await openLedger(options)
+      await first.append('a', history)
+      await first.close()
+      const second = await openLedger(options)
+      const messages: readonly ChatMessage[] = (await second.context('a')).messages
+      expect(messages.filter(({ role }) => role === 'assistant').map(said)).toEqual(history.map(said))
+      await second.close()
+    } finally {
+      await rm(folder, { recursive: true, force: true })
+    }
+  })
+})
