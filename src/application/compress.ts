@@ -3,15 +3,16 @@
  * context. It never throws: whatever goes wrong, the host keeps the history that it gave.
  */
 import { either as E } from 'fp-ts'
-import { contextOf, type Context } from '../domain/context.js'
+import { contextOf, type Context, type NoContext } from '../domain/context.js'
 import { liveMessage, type Conversation } from '../domain/conversation.js'
 import { closingTypes } from '../domain/events.js'
 import { hashOf } from '../domain/hash.js'
 import { conversationStream } from '../domain/ids.js'
-import { parseMessage, type ChatMessage, type MessageInput, type NewMessage } from '../domain/message.js'
+import { parseMessage, type BadMessage, type ChatMessage, type MessageInput, type NewMessage } from '../domain/message.js'
 import { defaultEstimator, messageTokens } from '../domain/tokens.js'
 import { alignHistory, expectRecorded, expectShown, type Aligned, type Expected } from './align-history.js'
 import type { Compaction } from './compact.js'
+import { compactedSince } from './compacted-since.js'
 import { decodeFact, isOfType } from './facts.js'
 import { loadConversation, type Log } from './load-conversation.js'
 
@@ -23,6 +24,16 @@ export interface Compressed<Message> {
   readonly messagesCompressed: number
   readonly tokensEstimateBefore: number
   readonly tokensEstimateAfter: number
+  /** What went wrong, where something did: of the same kinds as the library's failures. `history` is usable all the same. */
+  readonly error?: CompressError
+}
+
+/** What went wrong, as data. */
+export interface CompressError {
+  readonly kind: string
+  /** One sentence for people. */
+  readonly message: string
+  readonly [about: string]: unknown
 }
 
 export interface CompressDependencies {
@@ -32,8 +43,11 @@ export interface CompressDependencies {
   readonly append: (conversationId: string, messages: readonly NewMessage[]) => Promise<readonly string[]>
   /** Runs what is due and waits for it. */
   readonly compact: (conversationId: string) => Promise<Compaction>
-  /** Hears of whatever went wrong; the caller of `compress` does not. */
+  /** Hears of whatever went wrong. It never throws. */
   readonly onProblem: (problem: unknown) => void
+  readonly describe: (problem: unknown) => CompressError
+  /** The error that a refusal is thrown as. */
+  readonly raise: (failure: BadMessage | NoContext) => Error
 }
 
 /** The fact that made this view: walks back over those that closed the books, by the hashes that they recorded. */
@@ -51,11 +65,11 @@ async function makerOfView(log: Log, state: Conversation, view: string): Promise
 }
 
 /** What the conversation showed right after the fact that made this view, and every message that was recorded since. */
-async function shownSince(log: Log, state: Conversation, view: string): Promise<Expected[] | undefined> {
+async function shownSince({ log, raise }: CompressDependencies, state: Conversation, view: string): Promise<Expected[] | undefined> {
   const at = await makerOfView(log, state, view)
   if (at === undefined) return undefined
   const then = await loadConversation(log, state.conversationId, at)
-  const expected = expectShown(then, contextNow(then))
+  const expected = expectShown(then, contextNow(then, raise))
   for await (const stored of log.store.readStream(conversationStream(state.conversationId), { from: at + 1n })) {
     if (stored.type !== 'MessageAppended') continue
     const fact = await decodeFact(stored, log.bodies)
@@ -64,17 +78,19 @@ async function shownSince(log: Log, state: Conversation, view: string): Promise<
   return expected
 }
 
-function parseAll(history: readonly unknown[]): NewMessage[] {
+type Raise = CompressDependencies['raise']
+
+function parseAll(history: readonly unknown[], raise: Raise): NewMessage[] {
   return history.map((input, at) => {
     const parsed = parseMessage(input)
-    if (E.isLeft(parsed)) throw new TypeError(`history[${String(at)}]: ${parsed.left.field} ${parsed.left.detail}`)
+    if (E.isLeft(parsed)) throw raise({ ...parsed.left, field: `history[${String(at)}].${parsed.left.field}` })
     return parsed.right
   })
 }
 
-const contextNow = (state: Conversation): Context => {
+const contextNow = (state: Conversation, raise: Raise): Context => {
   const context = contextOf(state)
-  if (E.isLeft(context)) throw new Error(`the ${context.left.kind === 'LeadingTooLarge' ? 'leading system' : 'pinned'} messages do not fit the model's window: ${context.left.messageIds.join(', ')}`)
+  if (E.isLeft(context)) throw raise(context.left)
   return context.right
 }
 
@@ -103,27 +119,30 @@ export function createCompress(deps: CompressDependencies) {
   return async function compress<Message extends MessageInput>(history: readonly Message[], conversationId: string): Promise<Compressed<Message>> {
     let before = 0
     try {
-      const parsed = parseAll(history)
+      const parsed = parseAll(history, deps.raise)
       before = parsed.reduce((sum, message) => sum + messageTokens(message, defaultEstimator), 0)
       const start = await deps.load(conversationId)
-      const aligned = await alignHistory(parsed, start, contextNow(start), (view) => shownSince(deps.log, start, view))
+      const aligned = await alignHistory(parsed, start, contextNow(start, deps.raise), (view) => shownSince(deps, start, view))
       const recorded = await deps.append(conversationId, aligned.filter((entry) => entry.isNew).map((entry) => entry.message))
       const done = await deps.compact(conversationId)
       if (done.failure !== undefined) deps.onProblem(done.failure)
+      const happened = await compactedSince(deps.log, conversationId, start.revision)
+      const failure = done.failure ?? happened.failure
       const state = await deps.load(conversationId)
-      const context = contextNow(state)
+      const context = contextNow(state, deps.raise)
       const named = nameNew(aligned, recorded)
       const unchanged = context.messages.length === history.length && context.messageIds.every((id, at) => named[at]?.messageId === id) && context.shortened === undefined
       return {
         history: unchanged ? hostsOwn(history) : asHostsOwn(history, named, context, history.some((message) => message.id !== undefined)),
-        batchesCreated: done.batchesCreated,
-        messagesCompressed: done.messagesCompressed,
+        batchesCreated: happened.batchesCreated,
+        messagesCompressed: happened.messagesCompressed,
         tokensEstimateBefore: before,
         tokensEstimateAfter: context.tokens,
+        ...(failure === undefined ? {} : { error: deps.describe(failure) }),
       }
     } catch (problem) {
       deps.onProblem(problem)
-      return { history: hostsOwn(history), batchesCreated: 0, messagesCompressed: 0, tokensEstimateBefore: before, tokensEstimateAfter: before }
+      return { history: hostsOwn(history), batchesCreated: 0, messagesCompressed: 0, tokensEstimateBefore: before, tokensEstimateAfter: before, error: deps.describe(problem) }
     }
   }
 }

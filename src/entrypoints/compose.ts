@@ -30,7 +30,7 @@ import { systemClock, type Clock } from '../ports/clock.js'
 import type { CheckRows } from '../ports/row-check.js'
 import type { Database } from '../ports/sql.js'
 import type { Summarizer } from '../ports/summarizer.js'
-import { guarded } from '../summarizers/guarded.js'
+import { guarded, LONGEST_MS } from '../summarizers/guarded.js'
 import { createExtractiveSummarizer, createSummarizer, parseSummarizerConfig } from '../summarizers/index.js'
 import type { OpenCompactionProcess } from './cli/run-compaction.js'
 import type { ProjectionProcess } from './cli/run-projections.js'
@@ -40,9 +40,10 @@ import type { EmbeddingConfig, Ledger, LedgerOptions } from './ledger.js'
 import { optionsGiven, type Names } from './options.js'
 import { problem, valueOf } from './problem.js'
 import { createRowThread, type RowThreadPlace } from './row-thread.js'
+import { tellProblems } from './tell-problem.js'
 
 const OPEN: Names<LedgerOptions> = {
-  store: true, database: true, summarizer: true, policy: true, estimator: true, persona: true, embedding: true, workers: true, prices: true, ahead: true, actor: true, clock: true, onProblem: true, onOpening: true,
+  store: true, database: true, summarizer: true, policy: true, estimator: true, persona: true, embedding: true, workers: true, prices: true, ahead: true, actor: true, clock: true, summarizerTimeoutMs: true, onProblem: true, onOpening: true,
 }
 const EMBEDDING: Names<EmbeddingConfig> = { model: true, baseUrl: true, apiKey: true }
 
@@ -59,9 +60,9 @@ function ownSummarizer(given: Summarizer): Summarizer {
 }
 
 /** `retries` takes the place of what is configured for the client of a model; a summarizer of somebody's own has its own way. */
-function summarizerOf(given: LedgerOptions['summarizer'], retries: { readonly maxRetries?: 0 } = {}): Summarizer {
+function summarizerOf(given: LedgerOptions['summarizer'], retries: { readonly maxRetries?: 0 } = {}, longestMs: number = LONGEST_MS): Summarizer {
   if (given === undefined || given === 'extractive') return createExtractiveSummarizer()
-  if (typeof given === 'object' && given !== null && 'prepare' in given) return guarded(ownSummarizer(given))
+  if (typeof given === 'object' && given !== null && 'prepare' in given) return guarded(ownSummarizer(given), longestMs)
   const config = valueOf(parseSummarizerConfig(given), (left) => bad(`summarizer.${left.field}`, left.detail))
   if (config.kind === 'extractive') return createSummarizer(config)
   const model = valueOf(createOpenAiLanguageModel({ ...config, ...retries }), (left) => bad(left.field, left.detail))
@@ -154,11 +155,17 @@ async function openKurrentDb(store: string, database: string | undefined, onOpen
 // A folder belongs to this process alone: claims in memory die with it, and nobody waits for one that a killed process held.
 const claimsOf = (stores: Stores, clock: Clock): Claims => (stores.isDatabaseShared ? createPostgresClaims(stores.db) : createMemoryClaims(clock))
 
+function timeoutOf(ms: number | undefined): number {
+  // A timer counts in 32 bits; a longer one fires at once.
+  if (ms !== undefined && !(Number.isSafeInteger(ms) && ms >= 1 && ms < 2 ** 31)) throw bad('summarizerTimeoutMs', 'must be a whole number of milliseconds, from 1 to 2147483647')
+  return ms ?? LONGEST_MS
+}
+
 const WORKERS: ReadonlySet<unknown> = new Set<LedgerOptions['workers']>(['inside', 'elsewhere'])
 
 /** The options of a ledger, checked, and what is made of them without opening anything; throws where one is wrong. */
-function checkedOptions(options: LedgerOptions) {
-  const { store, database, clock = systemClock, actor = 'library', onProblem = () => undefined, onOpening = () => undefined, persona = '', workers = 'inside', ahead = true, embedding, ...given } = optionsGiven('openLedger', options, OPEN)
+export function checkedOptions(options: LedgerOptions) {
+  const { store, database, clock = systemClock, actor = 'library', onProblem, onOpening = () => undefined, persona = '', workers = 'inside', ahead = true, embedding, ...given } = optionsGiven('openLedger', options, OPEN)
   const wrong = embedding === undefined ? undefined : unknownName(embedding, Object.keys(EMBEDDING), 'setting of an embedding model')
   if (wrong !== undefined) throw bad(`embedding.${wrong.field}`, wrong.detail)
   if (!WORKERS.has(workers)) throw bad('workers', 'must be inside or elsewhere')
@@ -166,15 +173,16 @@ function checkedOptions(options: LedgerOptions) {
   if (typeof persona !== 'string') throw bad('persona', 'must be a text')
   if (!persona.isWellFormed()) throw bad('persona', 'has a lone surrogate')
   if (typeof clock?.now !== 'function' || typeof clock.newId !== 'function') throw bad('clock', 'must have the functions now and newId')
-  if (typeof onProblem !== 'function') throw bad('onProblem', 'must be a function')
+  if (onProblem !== undefined && typeof onProblem !== 'function') throw bad('onProblem', 'must be a function')
   if (typeof onOpening !== 'function') throw bad('onOpening', 'must be a function')
+  const longestMs = timeoutOf(given.summarizerTimeoutMs)
   return {
-    store: textGiven('store', store), database: database === undefined ? undefined : textGiven('database', database), clock, actor: nameOf('actor', actor), onProblem, onOpening, persona, workers, ahead,
+    store: textGiven('store', store), database: database === undefined ? undefined : textGiven('database', database), clock, actor: nameOf('actor', actor), onProblem: tellProblems(onProblem), onOpening, persona, workers, ahead,
     policy: settingsOf(given.policy),
     estimator: estimatorOf(given.estimator),
     prices: pricesOf(given.prices),
-    summarizer: summarizerOf(given.summarizer),
-    editionSummarizer: summarizerOf(given.summarizer, { maxRetries: 0 }),
+    summarizer: summarizerOf(given.summarizer, {}, longestMs),
+    editionSummarizer: summarizerOf(given.summarizer, { maxRetries: 0 }, longestMs),
     embedding: embedding === undefined ? undefined : valueOf(createOpenAiEmbeddingModel(embedding), (left) => bad(left.field, left.detail)),
   }
 }

@@ -13,6 +13,7 @@ import { createCompareEditions, IN_FORCE } from '../application/compare-editions
 import { createCheckRowsApart } from '../application/check-rows.js'
 import { createCompactionWorker } from '../application/compaction-worker.js'
 import { createCompress } from '../application/compress.js'
+import { compactedSince } from '../application/compacted-since.js'
 import { cycleRevisions } from '../application/cycles.js'
 import { differenceBetween } from '../application/difference.js'
 import { createExplain } from '../application/explain.js'
@@ -51,7 +52,7 @@ import { createAgentTools } from './agent-tools.js'
 import { conversationsGiven, createEditions, hooksGiven, namedOrAll, textGiven } from './editions.js'
 import type { AppendOptions, AsOfOptions, At, CompareEditionsOptions, ContextOptions, ConversationSummary, DiffOptions, EditionsCompared, ExplainOptions, Ledger, LedgerSearchOptions, LogOptions, RebuildOptions, StatsOptions, Undone, VerifyOptions, WaitOptions, WhatIfOptions } from './ledger.js'
 import { optionsGiven, type Names } from './options.js'
-import { isRowsFailure, problem, valueOf, type Failure } from './problem.js'
+import { dataOfProblem, isRowsFailure, problem, valueOf, type Failure } from './problem.js'
 
 export interface LedgerParts {
   readonly log: Log
@@ -279,7 +280,11 @@ export function createLedger(parts: LedgerParts): Ledger {
     await existing(conversationId)
     follow()
     if (parts.policy !== undefined || parts.estimator !== undefined) await handle(conversationId, { type: 'Configure', settings: parts.policy, scope: undefined, summarizerWindowTokens: summarizer.windowTokens, estimator: parts.estimator })
-    return compact(conversationId, force ? 'force' : 'now')
+    const before = await conversations.load(conversationId)
+    const run = await compact(conversationId, force ? 'force' : 'now')
+    // The worker behind an append, or another process, may have come first: what happened is told, whoever did it.
+    const { batchesCreated, messagesCompressed, failure } = await compactedSince(log, conversationId, before.revision)
+    return { ...run, batchesCreated, messagesCompressed, ...(run.failure !== undefined || failure === undefined ? {} : { failure }) }
   }
 
   /** Waits until the rows show `position`, those of one conversation where it is named; throws where they do not in time. */
@@ -539,6 +544,8 @@ export function createLedger(parts: LedgerParts): Ledger {
         return compact(conversationId, 'due')
       },
       onProblem,
+      describe: dataOfProblem,
+      raise: fail,
     }),
     async close() {
       closing ??= (async () => {

@@ -67,7 +67,12 @@ export interface LedgerOptions {
   /** Recorded with every fact as who asked. Default `library`. */
   readonly actor?: string
   readonly clock?: Clock
-  /** Hears of what nobody waits for: a compaction that failed behind an append, a read model that stopped. */
+  /** A summarizer that has not answered after so many milliseconds has failed, whether or not it heeds its signal. Default: ten minutes. */
+  readonly summarizerTimeoutMs?: number
+  /**
+   * Hears of what nobody waits for: a compaction that failed behind an append, a read model that stopped. What it throws breaks nothing. Left out,
+   * the first problem is a warning of the process (`CONTEXT_LEDGER_PROBLEM`).
+   */
   readonly onProblem?: (problem: unknown) => void
   /** Hears, in a sentence for people, what opening a folder waits for: that the ledger is made, or that another machine's lock turns out to be nobody's. */
   readonly onOpening?: (sentence: string) => void

@@ -210,6 +210,23 @@ const isServersNo = (error: unknown): error is Error => error instanceof Error &
 export const isRowsFailure = (error: unknown): error is Error =>
   error instanceof ProjectionStopped || (error instanceof RebuildFailed && error.stop !== undefined) || (error instanceof LedgerError && error.failure.kind === 'ProjectionsBehind')
 
+/** What went wrong as data, for who is handed it and not thrown at: its kind, a sentence, and what it is about. */
+export interface ProblemData {
+  /** The same names as those of a `LedgerError`'s failure and of a `StoreError`; `Bug` for a mistake of ours. */
+  readonly kind: string
+  /** One sentence for people. */
+  readonly message: string
+  readonly [about: string]: unknown
+}
+
+/** A failure, an error, or whatever else was handed over, as data. */
+export function dataOfProblem(given: unknown): ProblemData {
+  const message = sentenceOfProblem(given)
+  if (given instanceof LedgerError) return { ...given.failure, message }
+  if (given instanceof Error) return { kind: kindOf(given), message }
+  return typeof given === 'object' && given !== null && 'kind' in given && typeof given.kind === 'string' ? { ...given, kind: given.kind, message } : { kind: 'Bug', message }
+}
+
 /** The name of an error's kind, for who goes by it. */
 export function kindOf(error: unknown): string {
   if (error instanceof LedgerError) return error.failure.kind

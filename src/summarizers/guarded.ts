@@ -11,8 +11,8 @@ import { thrownSentence } from '../domain/thrown.js'
 import { defaultEstimator, MAX_TOKENS } from '../domain/tokens.js'
 import { summarizerFailureKinds, type PreparedSummary, type Summarizer, type SummarizerFailure, type SummarizerFailureKind, type Summary, type SummaryJob } from '../ports/summarizer.js'
 
-/** Longer than any retry of a model's client; a summarizer that takes longer is taken to hang. */
-const LONGEST_MS = 10 * 60_000
+/** Longer than any retry of a model's client; a summarizer that takes longer is taken to hang, where nobody says another limit. */
+export const LONGEST_MS = 10 * 60_000
 
 const failed = (failure: SummarizerFailureKind, detail: string): SummarizerFailure => ({ kind: 'SummarizerFailed', failure, detail })
 
@@ -85,13 +85,17 @@ function prepared(summarizer: Summarizer, job: SummaryJob): PreparedSummary {
   return made
 }
 
-async function withinTime<A>(work: Promise<A>, ms: number): Promise<A> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => { reject(new LateError(`no answer within ${String(ms)} ms`)) }, ms)
+/** Runs work that gets a signal; ends at the limit, or where the caller aborts, also when the work ignores the signal. */
+async function withinTime<A>(work: (signal: AbortSignal) => Promise<A>, ms: number, given: AbortSignal | undefined): Promise<A> {
+  const limit = new AbortController()
+  const timer = setTimeout(() => { limit.abort(new LateError(`no answer within ${String(ms)} ms`)) }, ms)
+  const signal = given === undefined ? limit.signal : AbortSignal.any([given, limit.signal])
+  const ended = new Promise<never>((_resolve, reject) => {
+    // oxlint-disable-next-line typescript/prefer-promise-reject-errors -- the reason is what the caller aborted with
+    signal.addEventListener('abort', () => { reject(signal.reason) }, { once: true })
   })
   try {
-    return await Promise.race([work, late])
+    return await Promise.race([work(signal), ended])
   } finally {
     clearTimeout(timer)
   }
@@ -110,7 +114,7 @@ export function guarded(summarizer: Summarizer, longestMs = LONGEST_MS): Summari
     summarize: (asked, signal) => async () => {
       try {
         // Whatever it throws, and wherever: before it answers, behind it, or from what it answers.
-        return checked(await withinTime(summarizer.summarize(asked, signal)(), longestMs), asked.job.maxSummaryTokens)
+        return checked(await withinTime((limited) => summarizer.summarize(asked, limited)(), longestMs, signal), asked.job.maxSummaryTokens)
       } catch (error) {
         return E.left(failed(error instanceof LateError ? 'timeout' : 'threw', thrownSentence(error)))
       }

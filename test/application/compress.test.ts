@@ -140,7 +140,7 @@ describe('what comes back', () => {
   it('is the history that was given where a message is malformed, and nothing of it is recorded', async () => {
     const harness = createHarness({ policy: SMALL })
     const history: MessageInput[] = passedOff([say(0), { role: 'user', content: 5 }])
-    expect(await harness.compress(history)).toEqual({ history, batchesCreated: 0, messagesCompressed: 0, tokensEstimateBefore: 0, tokensEstimateAfter: 0 })
+    expect(await harness.compress(history)).toEqual({ history, batchesCreated: 0, messagesCompressed: 0, tokensEstimateBefore: 0, tokensEstimateAfter: 0, error: expect.objectContaining({ kind: 'BadMessage', field: 'history[1].content' }) })
     expect(await harness.facts()).toEqual([])
     expect(harness.problems).toHaveLength(1)
   })

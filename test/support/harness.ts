@@ -26,6 +26,7 @@ import type { Clock } from '../../src/ports/clock.js'
 import type { AppendFailure, Appended, EventStore, EventToAppend, StoredEvent } from '../../src/ports/event-store.js'
 import type { TokenBudget } from '../../src/ports/token-budget.js'
 import type { PreparedSummary, Summarizer, SummarizerFailure, SummarizerFailureKind, Summary, SummaryJob } from '../../src/ports/summarizer.js'
+import { dataOfProblem, problem } from '../../src/entrypoints/problem.js'
 import { guarded } from '../../src/summarizers/guarded.js'
 import { createExtractiveSummarizer } from '../../src/summarizers/index.js'
 
@@ -251,7 +252,9 @@ export function createHarness(options: HarnessOptions = {}): Harness {
       return done.right.recorded
     },
     compact: (conversationId) => compact(conversationId, 'due'),
-    onProblem: (problem) => { problems.push(problem) },
+    onProblem: (heard) => { problems.push(heard) },
+    describe: dataOfProblem,
+    raise: problem,
   })
 
   async function factsIn(stream: string): Promise<RecordedFact[]> {
