@@ -1,14 +1,14 @@
 /** A log held against a manifest that was taken of it before: every stream is there, at least as long, and at that revision the very event that it had. */
 import { either as E } from 'fp-ts'
 import { decodeMetadata, eventHash } from '../domain/codec.js'
-import { conversationOf, conversationStream, editionOf } from '../domain/ids.js'
+import { conversationOf, conversationStream, editionOf, LEDGER_PREFIXES } from '../domain/ids.js'
 import type { LogOrigin, Manifest, StreamHead } from '../ports/manifest.js'
 import type { Problem } from './check-stream.js'
 import type { Log } from './load-conversation.js'
 
 /** The first event of a log; undefined where it is empty. */
 export async function originOf(log: Log): Promise<LogOrigin | undefined> {
-  for await (const { stream, id } of log.store.readAll({ limit: 1 })) return { stream, id }
+  for await (const { stream, id } of log.store.readAll({ prefix: LEDGER_PREFIXES, limit: 1 })) return { stream, id }
   return undefined
 }
 

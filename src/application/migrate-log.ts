@@ -9,6 +9,7 @@
 import { either as E } from 'fp-ts'
 import { claimOf } from '../domain/codec.js'
 import { sha256 } from '../domain/hash.js'
+import { LEDGER_PREFIXES } from '../domain/ids.js'
 import { createLogTally, eventText, type LogTotals } from '../domain/log-digest.js'
 import type { BodyStore } from '../ports/body-store.js'
 import type { AppendFailure, EventStore, StoredEvent } from '../ports/event-store.js'
@@ -210,10 +211,9 @@ export function storeSource({ name, store, bodies }: CopiedStore): LogSource {
     head: () => store.head(),
     async *entries(upTo) {
       const given = new Set<string>()
-      for await (const event of store.readAll()) {
+      // What others keep in the same store is no part of the log.
+      for await (const event of store.readAll({ prefix: LEDGER_PREFIXES })) {
         if (event.position > upTo) return
-        // What a store keeps for itself (KurrentDB names it so) is no part of the log.
-        if (event.stream.startsWith('$')) continue
         const claim = claimOf(event)
         if (claim === undefined || given.has(claim)) yield { event }
         else {

@@ -122,7 +122,9 @@ export function createVerify({ log, checkRequest, rowCheck, checkRowsApart, catc
       stop.signal.throwIfAborted()
     }
     async function ended(check: StreamCheck): Promise<void> {
-      await check.end(countedAll ? (miscounted.get(check.stream) ?? check.count - 1n) : await log.store.streamRevision(check.stream))
+      const last = countedAll ? (miscounted.get(check.stream) ?? check.count - 1n) : await log.store.streamRevision(check.stream)
+      await check.end(last)
+      if (conversationId === undefined && check.count === 0n && last < 0n) check.report('order', 'the log names this stream, and has no event of it any more: somebody deleted it, or cut off all that it had', -1n)
       streams += 1
       if (check.position > furthest.position) furthest = { stream: check.stream, revision: check.count - 1n, position: check.position }
       tell(check.problems)

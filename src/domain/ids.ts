@@ -5,6 +5,8 @@ import { hashOf, uuidOf } from './hash.js'
 export const CONVERSATION_PREFIX = 'conversation-'
 export const EDITION_PREFIX = 'edition-'
 export const PROMPT_PREFIX = 'prompt-'
+/** How the names of all streams of a ledger begin. Others may use the same log. */
+export const LEDGER_PREFIXES = [CONVERSATION_PREFIX, EDITION_PREFIX, PROMPT_PREFIX] as const
 
 /** Longest conversation id, in UTF-8 bytes: a stream name has to fit every store and its indexes. */
 export const MAX_CONVERSATION_ID_BYTES = 512

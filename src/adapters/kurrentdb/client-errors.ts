@@ -11,13 +11,15 @@ export type Meaning =
   /** The stream stands elsewhere; -1n where there is none. */
   | { readonly kind: 'conflict'; readonly actual: bigint }
   | { readonly kind: 'no-stream' }
+  /** There was one, and somebody deleted it for good: it gives no events, and takes none. */
+  | { readonly kind: 'deleted-stream'; readonly sentence: string }
   /** A position that is no event's, as those of another log mostly are. */
   | { readonly kind: 'no-position' }
   /** The server says no for good, or to who asks. */
   | { readonly kind: 'refused'; readonly sentence: string }
 
 const REFUSED_TYPES: ReadonlySet<unknown> = new Set([
-  'access-denied', 'invalid-argument', 'invalid-transaction', 'stream-deleted', 'maximum-append-size-exceeded', 'missing-required-metadata-property', 'unsupported', 'not-found',
+  'access-denied', 'invalid-argument', 'invalid-transaction', 'maximum-append-size-exceeded', 'missing-required-metadata-property', 'unsupported', 'not-found',
 ])
 // UNKNOWN, INVALID_ARGUMENT, FAILED_PRECONDITION, OUT_OF_RANGE, UNIMPLEMENTED and PERMISSION_DENIED of gRPC.
 const REFUSED_CODES: ReadonlySet<unknown> = new Set([2, 3, 9, 11, 12, 7])
@@ -45,7 +47,7 @@ export function meaningOf(error: unknown): Meaning {
   if (FAILED_INSIDE.test(sentence)) return { kind: 'unknown', starting: false }
   if (REFUSED_CODES.has(code) && NO_POSITION.test(sentence)) return { kind: 'no-position' }
   if (type === 'maximum-append-size-exceeded') return { kind: 'refused', sentence: `the server takes at most ${String(maxAppendSize)} bytes of data in one append` }
-  if (type === 'stream-deleted') return { kind: 'refused', sentence: 'the stream was deleted for good' }
+  if (type === 'stream-deleted') return { kind: 'deleted-stream', sentence: 'the stream was deleted for good' }
   if (type === 'access-denied') return { kind: 'refused', sentence: `the server refuses who asks: ${sentence}` }
   if (REFUSED_TYPES.has(type) || REFUSED_CODES.has(code) || sentence.includes('BadRequest')) return { kind: 'refused', sentence }
   return { kind: 'unknown', starting: false }
@@ -66,7 +68,7 @@ export function storeErrorOf(error: unknown, name: string): StoreError {
   if (error instanceof StoreError) return error
   const meaning = meaningOf(error)
   if (meaning.kind === 'no-position') return new StoreError('StoreRefused', `${name}: the position that was asked for is of another log`, error)
-  return meaning.kind === 'refused'
+  return meaning.kind === 'refused' || meaning.kind === 'deleted-stream'
     ? new StoreError('StoreRefused', `${name}: ${meaning.sentence}`, error)
     : new StoreError('StoreUnavailable', `${name} cannot be reached: ${wordsOf(error)}`, error)
 }

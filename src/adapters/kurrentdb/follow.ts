@@ -87,6 +87,9 @@ function subscribe({ client, base }: Session, after: Place | undefined, { prefix
   return Object.assign(connection, { tapped: tap<AllStreamResolvedEvent>(subscription, () => subscription.unsubscribe(), alarm) })
 }
 
+/** The server's own streams, and what it writes into those of others: that one was deleted. Both begin with $. */
+const isOfServer = ({ streamId, type }: Recorded): boolean => streamId.startsWith('$') || type.startsWith('$')
+
 /** Events of all streams but the server's own, until `signal` aborts, or the store is closed. */
 export async function* follow(session: Session, { after, from, prefixes, typesBut, signal, patienceMs }: Following): AsyncGenerator<Step> {
   const { closing, deadlineMs, name } = session
@@ -115,7 +118,7 @@ export async function* follow(session: Session, { after, from, prefixes, typesBu
         while (!stop.signal.aborted) {
           const { checkpoint, caughtUp } = connection
           const { items, all } = connection.tapped.take()
-          const events = items.flatMap(({ event }) => (event === undefined || event.position.commit <= position || event.streamId.startsWith('$') ? [] : [event]))
+          const events = items.flatMap(({ event }) => (event === undefined || event.position.commit <= position || isOfServer(event) ? [] : [event]))
           const before = position
           position = events.at(-1)?.position.commit ?? position
           const now = performance.now()

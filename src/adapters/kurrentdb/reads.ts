@@ -20,7 +20,7 @@ interface Reading {
   readonly patient?: boolean
 }
 
-/** The events of a read. A stream that is not there has none. */
+/** The events of a read. A stream that is not there has none, and neither has one that was deleted: that it was there before is for who knows its name to say. */
 async function* batches(session: Session, { begin, patient = true }: Reading): AsyncGenerator<Recorded[]> {
   const { closing, deadlineMs, name } = session
   let last: Recorded | undefined
@@ -65,7 +65,7 @@ async function* batches(session: Session, { begin, patient = true }: Reading): A
       alarm.stop()
     }
     const meaning = meaningOf(failure)
-    if (meaning.kind === 'no-stream') return
+    if (meaning.kind === 'no-stream' || meaning.kind === 'deleted-stream') return
     reason = failure
     const delay = backOffMs(attempt++)
     const again = meaning.kind === 'unknown' && (patient || meaning.starting) && performance.now() + delay < until
