@@ -112,7 +112,7 @@ export function arrange(state: Conversation): E.Either<NoContext, Arrangement> {
   const leadingTokens = unitTokens([leading])
   if (leadingTokens > hard) return E.left({ kind: 'LeadingTooLarge', messageIds: state.leading.map((message) => message.messageId), tokens: leadingTokens, limit: hard })
   const live = [...state.kept, ...state.window]
-  const { units, open } = unitsOf(live, state.foldedCalls, estimator)
+  const { units, open } = unitsOf(live, { configuration, foldedCalls: state.foldedCalls })
   const whole: Layout = { view: state.view?.parts ?? [], units, note: undefined }
   const room = hard - leadingTokens
   if (configuration.rendererVersion < 2) {

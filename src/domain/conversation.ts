@@ -9,7 +9,6 @@ import { GENESIS_HASH } from './codec.js'
 import type { Carried, ClosingType, Configuration, FactData, PlacedFact, RecordedFact, TakeoverType } from './events.js'
 import { isInstruction, type MessageBody } from './message.js'
 import { addedTokens, shownTokens } from './shown.js'
-import { estimatorNamed } from './tokens.js'
 import { renderView, type View } from './view.js'
 
 /** A message of the live conversation. */
@@ -130,14 +129,14 @@ const sumTokens = (messages: readonly LiveMessage[]): number => messages.reduce(
 function total(state: Pick<Conversation, 'configuration' | 'leading' | 'kept' | 'window' | 'view' | 'foldedCalls'>): number {
   const { configuration, leading, kept, window, view, foldedCalls } = state
   const live = [...kept, ...window]
-  return sumTokens(leading) + (configuration === undefined ? sumTokens(live) : shownTokens(live, foldedCalls, estimatorNamed(configuration.estimator))) + (view?.tokens ?? 0)
+  return sumTokens(leading) + (configuration === undefined ? sumTokens(live) : shownTokens(live, foldedCalls, configuration)) + (view?.tokens ?? 0)
 }
 
 function added(state: Conversation, message: LiveMessage): number {
   const { configuration, kept, window, foldedCalls } = state
   // A list of all live messages is made only where it is looked through, so that an append costs the same in a long window.
   const before = message.role === 'tool' ? [...kept, ...window] : []
-  return configuration === undefined ? message.tokens : addedTokens(before, message, foldedCalls, estimatorNamed(configuration.estimator))
+  return configuration === undefined ? message.tokens : addedTokens(before, message, foldedCalls, configuration)
 }
 
 /** Whether messages still lead the conversation: nothing but instructions so far. */

@@ -6,7 +6,7 @@ import { either as E } from 'fp-ts'
 import { archivedContent, batchLabel } from './batch.js'
 import { callGroups, callName } from './call-groups.js'
 import { RENDERER_VERSION } from './clip-archive.js'
-import { contextOf } from './context.js'
+import { contextOf, type PinnedTooLarge } from './context.js'
 import { evolve, liveMessage, type Chunk, type Conversation, type LiveMessage } from './conversation.js'
 import { legalCuts } from './cut-rules.js'
 import type { Carried, Configuration, Fact, FactData, PlacedFact, Sections, SummarizerFacts, TakeoverType, Trigger } from './events.js'
@@ -56,6 +56,7 @@ export type Rejection =
   | { readonly kind: 'MessageIdTaken'; readonly messageId: string }
   | { readonly kind: 'ToolResultWithoutCall'; readonly messageId: string; readonly toolCallId: string }
   | { readonly kind: 'PinTooLarge'; readonly messageId: string; readonly tokens: number; readonly limit: number }
+  | PinnedTooLarge
   | { readonly kind: 'MessageNotLive'; readonly messageId: string }
   | { readonly kind: 'NotArchivedYet'; readonly chunkId: string }
   | { readonly kind: 'NotAtHead'; readonly messageId: string }
@@ -119,13 +120,13 @@ function awaitsResult(state: Conversation, toolCallId: string): boolean {
 
 /** Whether a message may be pinned: the leading messages and all pinned ones, with the least of what has to stand beside them, take a quarter of the hard limit. */
 function pinAllowed(state: Conversation, message: LiveMessage): E.Either<Rejection, undefined> {
-  const { policy, estimator } = configurationOf(state)
-  const limit = Math.floor(hardLimit(policy) / PIN_SHARE)
+  const configuration = configurationOf(state)
+  const limit = Math.floor(hardLimit(configuration.policy) / PIN_SHARE)
   const others = [...state.kept, ...state.window]
   const isLive = others.some(({ messageId }) => messageId === message.messageId)
   const live = isLive ? others.map((other) => (other.messageId === message.messageId ? message : other)) : [...others, message]
-  const counted = estimatorNamed(estimator)
-  const tokens = state.leading.reduce((sum, leading) => sum + leading.tokens, 0) + pinnedTokens(unitsOf(live, state.foldedCalls, counted).units, counted)
+  const { units } = unitsOf(live, { configuration, foldedCalls: state.foldedCalls })
+  const tokens = state.leading.reduce((sum, leading) => sum + leading.tokens, 0) + pinnedTokens(units, estimatorNamed(configuration.estimator))
   return tokens > limit ? E.left({ kind: 'PinTooLarge', messageId: message.messageId, tokens, limit }) : E.right(undefined)
 }
 
@@ -419,6 +420,12 @@ function mayTakeOver(state: Conversation, target: Conversation): E.Either<Reject
   return folded === undefined ? E.right(undefined) : E.left({ kind: 'PinnedMessageFolded', messageId: folded.messageId })
 }
 
+/** Whether the window that is put into force has room for what is pinned. Where it has not, whoever wants it unpins something first. */
+function showsPinned(after: Conversation): E.Either<Rejection, undefined> {
+  const context = contextOf(after)
+  return E.isLeft(context) && context.left.kind === 'PinnedTooLarge' ? E.left(context.left) : E.right(undefined)
+}
+
 /** The configuration of what is put into force, with what was configured since: whoever did that knows what the model has room for by now. */
 function configuredAnew(target: Conversation, configured: PolicySettings = {}): E.Either<BadPolicy, Configuration> {
   const own = configurationOf(target)
@@ -440,7 +447,10 @@ function adopt(state: Conversation, { edition, configured }: Extract<Command, { 
   const { scope: _scope, ...configuration } = anew.right
   const line: NewLine = { edition: { editionId, adoptedAt: state.revision + 1n }, configuration: { ...configuration, ...(scope === undefined ? {} : { scope }) } }
   const data = { editionId, editionRevision: edition.revision, conversationRevision: edition.horizon, ...takeover(state, edition, line) }
-  const after = closedBooks(foresee(state, [{ type: 'EditionAdopted', data }]))
+  const seen = foresee(state, [{ type: 'EditionAdopted', data }])
+  const shows = showsPinned(seen)
+  if (E.isLeft(shows)) return shows
+  const after = closedBooks(seen)
   return E.right([{ type: 'EditionAdopted', data: { ...data, ...after } }, ...chunksTakenOver(edition)])
 }
 
@@ -458,7 +468,10 @@ function revert(state: Conversation, { before, configured, aside = [] }: Extract
     adoptedAt: edition.adoptedAt,
     ...takeover(state, before, { edition: restored, configuration: configuration.right }),
   }
-  const after = closedBooks(foresee(state, [{ type: 'EditionReverted', data }]))
+  const seen = foresee(state, [{ type: 'EditionReverted', data }])
+  const shows = showsPinned(seen)
+  if (E.isLeft(shows)) return shows
+  const after = closedBooks(seen)
   return E.right([{ type: 'EditionReverted', data: { ...data, ...after } }, ...chunksTakenOver(before), ...asideTakenOver(state, before, aside)])
 }
 

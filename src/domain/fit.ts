@@ -85,15 +85,15 @@ export function fit(whole: Layout, newestId: string | undefined, room: number, e
 
   const withNewestWhole = (shown: Shown): boolean => isPinned(shown) || isNewest(shown)
   for (const isHeld of [withNewestWhole, isPinned]) {
-    const least = changing(whole.units, isHeld, (shown) => leastOf(shown, estimator))
+    const least = new Map(whole.units.filter(stays).map((unit) => [unit, unit.map((shown) => (isHeld(shown) ? shown : leastOf(shown, estimator)))]))
     // Not even alone: then the newest is shown as far as it fits.
-    if (unitTokens(least.filter(stays)) > room) continue
+    if (unitTokens([...least.values()]) > room) continue
     let smallest = whole
     for (const cap of capsFor(room)) {
       smallest = { ...whole, view: capView(whole.view, cap, estimator), units: changing(whole.units, isHeld, (shown) => capped(shown, cap, estimator)) }
       if (layoutTokens(smallest, estimator) <= room) return smallest
     }
-    const short = smallest.units.map((unit, at) => (stays(unit) ? (least[at] ?? unit) : unit))
+    const short = smallest.units.map((unit, at) => least.get(whole.units[at] ?? unit) ?? unit)
     for (const frame of [smallest, { ...smallest, view: [] }, { ...smallest, view: [], units: short }]) {
       const left = leaveOutOldest(frame, stays, room, estimator)
       if (left !== undefined) return left

@@ -4,9 +4,10 @@
  */
 import { callGroups } from './call-groups.js'
 import type { Conversation, LiveMessage } from './conversation.js'
+import type { Configuration } from './events.js'
 import type { MessageBody, ToolCall } from './message.js'
 import { foldedResult, placeholderFor } from './shown.js'
-import { messageTokens, type Estimator } from './tokens.js'
+import { estimatorNamed, messageTokens, type Estimator } from './tokens.js'
 
 /** A message as it is shown, and the one that it comes from: none behind a placeholder. */
 export interface Shown {
@@ -29,19 +30,26 @@ const placeholder = (call: ToolCall, estimator: Estimator): Shown => {
 
 export const asRecorded = (message: LiveMessage): Shown => ({ body: message, source: message, tokens: message.tokens })
 
-const lateResult = (message: LiveMessage, foldedCalls: Conversation['foldedCalls'], estimator: Estimator): Shown => {
-  const body = foldedResult(message, foldedCalls)
+const lateResult = (message: LiveMessage, { foldedCalls, configuration }: Configured, estimator: Estimator): Shown => {
+  const body = foldedResult(message, foldedCalls, configuration.rendererVersion)
   return { body, source: message, tokens: messageTokens(body, estimator) }
 }
 
+/** What the units of a conversation go by, besides its messages. */
+export interface Configured {
+  readonly configuration: Configuration
+  readonly foldedCalls: Conversation['foldedCalls']
+}
+
 /** The units of a run of messages, in their order, and the calls that have no result so far. */
-export function unitsOf(messages: readonly LiveMessage[], foldedCalls: Conversation['foldedCalls'], estimator: Estimator): { units: Unit[]; open: { call: ToolCall; messageId: string }[] } {
+export function unitsOf(messages: readonly LiveMessage[], state: Configured): { units: Unit[]; open: { call: ToolCall; messageId: string }[] } {
+  const estimator = estimatorNamed(state.configuration.estimator)
   const { groups, strays } = callGroups(messages)
   const byCall = new Map(groups.map((group) => [group.call, group]))
   const placed = new Set(groups.flatMap((group) => group.results))
   const units = messages.flatMap((message, at): Unit[] => {
     if (placed.has(at)) return []
-    if (strays.has(at)) return [[lateResult(message, foldedCalls, estimator)]]
+    if (strays.has(at)) return [[lateResult(message, state, estimator)]]
     const group = byCall.get(at)
     if (group === undefined) return [[asRecorded(message)]]
     const results = group.results.flatMap((result) => messages[result] ?? []).map(asRecorded)

@@ -200,6 +200,15 @@ describe('undo beside editions', () => {
     expect(adopted).toEqual(E.left({ kind: 'PinnedMessageFolded', messageId: 'm0' }))
   })
 
+  it('refuses to adopt what has no room for the pinned messages, and names them', async () => {
+    const harness = createHarness({ policy: { ...ROOMY, contextBudget: 1 } })
+    await harness.appended([{ id: 'p', role: 'user', content: 'x'.repeat(3_600), pinned: true }, ...talk(20)])
+    const edition = await editionOf(harness, { ...ROOMY, modelMaxTokens: 800 }, createScriptedSummarizer({ model: 'another' }))
+    await edition.advance()
+    const adopted = await harness.conversations.handle(CONVERSATION, [{ type: 'AdoptEdition', edition: edition.state() }], BY)
+    expect(adopted).toEqual(E.left({ kind: 'PinnedTooLarge', messageIds: ['p'], tokens: 902, limit: 800 }))
+  })
+
   it.each([
     ['the pin came late', false],
     ['it was pinned before, and unpinned for a while', true],

@@ -6,7 +6,7 @@ import type { Fact } from '../../src/domain/events.js'
 import type { ContentPart } from '../../src/domain/message.js'
 import { shorten } from '../../src/domain/shorten.js'
 import { defaultEstimator, messageTokens } from '../../src/domain/tokens.js'
-import { appended, archived, prunedBy } from '../support/builders.js'
+import { appended, archived, configuration, prunedBy } from '../support/builders.js'
 import { chatProblems } from '../support/chat-validity.js'
 import { configuredWith, stateAfter } from '../support/given.js'
 import { contextIn } from '../support/harness.js'
@@ -55,6 +55,15 @@ describe('calls and results', () => {
     expect(context.messageIds).toEqual(['c1', 'r1', 'c2', 'r2', 'u'])
     expect(chatProblems(context.messages)).toEqual([])
   })
+})
+
+it('a late result of a call that was folded keeps its parts', () => {
+  const carried = { ...prunedBy({ b: ['c'] }).data.carried, foldedCalls: [{ callId: 'x', name: 'run', batchId: 'b' }] }
+  const parts = [{ type: 'text', text: 'the chart' }, { type: 'image_url', image_url: { url: 'https://example.org/a.png' } }]
+  const state = stateAfter([configuredWith({}), calls('c', ['x']), archived('b', ['c']), prunedBy({ b: ['c'] }, { carried: { ...carried, configuration: configuration({ estimator: defaultEstimator.name }) } }), appended('r', { role: 'tool', toolCallId: 'x', content: parts, tokens: 1_005 })])
+  const context = contextIn(state)
+  expect(context.messages.at(-1)).toEqual({ role: 'user', content: [{ type: 'text', text: '[late result of the call run (x), which is summarized in b]' }, ...parts] })
+  expect(context.tokens).toBe(state.tokens)
 })
 
 describe('what does not fit', () => {

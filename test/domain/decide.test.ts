@@ -81,6 +81,18 @@ describe('AppendMessages', () => {
     expect(given(small).when(append({ ...user('p'), pinned: true })).facts).toMatchObject([{ data: { pinned: true } }])
   })
 
+  it('counts what has to stand beside a pin: the least of its call and of the results, those to come included', () => {
+    const ids = Array.from({ length: 12 }, (_, place) => `call_${String(place)}`)
+    const large = { content: 'x'.repeat(9_000), tokens: 2_254 }
+    const beside = [calls('c', ...ids), ...ids.map((id) => appended(`r${id}`, { role: 'tool', toolCallId: id, ...large }))]
+    const window = configuredWith({ modelMaxTokens: 1_600 })
+    const tooLarge = (messageId: string): unknown => expect.objectContaining({ kind: 'PinTooLarge', messageId, limit: 400 })
+    // Twelve results of 9,000 characters are shown in a few words each where nothing else helps.
+    expect(given(window, ...beside).when({ type: 'PinMessage', messageId: 'c' }).facts).toHaveLength(1)
+    given(window, calls('c', ...ids, ...ids.map((id) => `another_${id}`))).when({ type: 'PinMessage', messageId: 'c' }).rejected(tooLarge('c'))
+    given(window, ...beside, appended('p', { tokens: 300 }), pinned('p')).when({ type: 'PinMessage', messageId: 'rcall_3' }).rejected(tooLarge('rcall_3'))
+  })
+
   it('records all of a command or none of it', () => {
     given(small).when(append(user('a'), answering('r', 'x'), user('b'))).rejected({ kind: 'ToolResultWithoutCall', messageId: 'r', toolCallId: 'x' })
   })
