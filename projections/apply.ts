@@ -4,19 +4,20 @@
  * Several projections take the same batch, decoded once. Where conversations are spread over partitions, each partition commits its own
  * transaction on its own connection, all of a batch at the same time: decoding is one processor's work, and storing that of others. A transaction is of
  * all projections that take the batch, which is what makes an adopted edition appear in all of them at once.
- * A fact that cannot be read, answered or stored stops the projections and the partition that it concerns, right before it and by name;
- * everything before it is applied, and the others go on.
+ * A fact that cannot be read, answered or stored stops its own conversation, with its editions, right before it and by name: later facts of it are
+ * passed over until its rows are made anew. Everybody else's go on, and the checkpoint moves.
  */
 import { claimOf } from '../src/domain/codec.js'
 import type { RecordedFact } from '../src/domain/events.js'
+import { conversationStream, EDITION_PREFIX } from '../src/domain/ids.js'
 import type { EventStore, StoredEvent } from '../src/ports/event-store.js'
 import type { Database, Sql } from '../src/ports/sql.js'
-import { advance, recordStop, type EventMark, type Generation, type Place, type Stop } from './checkpoints.js'
+import { advance, countStopped, forgetStopped, recordStopped, type ConversationStop, type EventMark, type Generation, type Place, type Stop } from './checkpoints.js'
 import { createNet, type NetChanges } from './fold.js'
 import { partitionOfStream } from './partitions.js'
-import { changesOf, type Projection } from './projection.js'
-import { CellRefused, writeNet } from './store.js'
-import { PROJECTED_PREFIXES } from './streams.js'
+import { CellRefused, changesOf, type Projection } from './projection.js'
+import { writeNet } from './store.js'
+import { PROJECTED_PREFIXES, stoppedAt } from './streams.js'
 
 /** What projections live from. */
 export interface ProjectionSource {
@@ -36,12 +37,19 @@ export interface Target {
   readonly partition: number
   readonly partitions: number
   position: bigint
+  /** Why it does not go on at all. */
   stop?: Stop | undefined
+  /** The conversations of the generation that do not go on, by their ids. */
+  readonly stopped: Map<string, ConversationStop>
+  /** How many of them the database refused: what was prepared without knowing it is prepared anew. */
+  refusals: number
 }
 
 /** The targets that a generation consists of. */
-export const targetsOf = (projection: Projection, { generation, checkpoints }: Generation): Target[] =>
-  checkpoints.map(({ partition, position, stop }) => ({ projection, generation, partition, partitions: checkpoints.length, position, stop }))
+export function targetsOf(projection: Projection, { generation, checkpoints, stopped }: Generation): Target[] {
+  const known = new Map(stopped.map((stop) => [stop.conversationId, stop]))
+  return checkpoints.map(({ partition, position, stop }) => ({ projection, generation, partition, partitions: checkpoints.length, position, stop, stopped: new Map(known), refusals: 0 }))
+}
 
 const placeOf = ({ projection, generation, partition, partitions, position }: Target): Place => ({ name: projection.name, generation, partition, partitions, position })
 
@@ -62,9 +70,9 @@ const TURN_EVENTS = 16
 
 const sentence = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
-function stopAt(event: { readonly stream: string; readonly revision: bigint; readonly type: string }, error: unknown): Stop {
-  const { stream, revision, type } = event
-  return { reason: `cannot apply ${type} at revision ${String(revision)} of ${stream}: ${sentence(error)}`, stream, revision, type }
+function stopAt(event: Pick<StoredEvent, 'stream' | 'revision' | 'type' | 'position'>, error: unknown): ConversationStop {
+  const { stream, revision, type, position } = event
+  return { reason: `cannot apply ${type} at revision ${String(revision)} of ${stream}: ${sentence(error)}`, stream, revision, type, conversationId: stoppedAt(stream), position }
 }
 
 // A body beside the log is as long as the content that came from it; the event itself is then a short claim.
@@ -137,7 +145,12 @@ interface Step {
   readonly last?: EventMark | undefined
   readonly net: NetChanges
   readonly upTo: bigint
-  readonly stop?: Stop | undefined
+  /** Conversations that stop in it. */
+  readonly stops: readonly ConversationStop[]
+  /** Conversations of which it passed facts over, because they had stopped before. */
+  readonly passedOver: ReadonlySet<string>
+  /** How many refusals of the database it knows of. */
+  readonly refusals: number
 }
 
 interface Collector {
@@ -149,33 +162,58 @@ interface Collector {
 
 /** Collects what facts mean for a target, one by one as they are decoded. Where its position is behind them is looked at once, since no batch begins before the last one ended. */
 function createCollector(target: Target): Collector {
-  const { projection, position } = target
+  const { projection, position, stopped, refusals } = target
   const collected = createNet(projection.tables)
+  const stops: ConversationStop[] = []
+  const passedOver = new Set<string>()
   let facts = 0
   let last: EventMark | undefined
-  let stop: Stop | undefined
+  /** Whether the conversation of a stream stopped at this place or before. */
+  function isStopped(stream: string, at: bigint): boolean {
+    if (stopped.size === 0) return false
+    const id = stoppedAt(stream)
+    const known = stopped.get(id)
+    if (known === undefined || at < known.position) return false
+    // What stops in this very step is recorded with it; all else has to stand in the database.
+    if (!stops.includes(known)) passedOver.add(id)
+    return true
+  }
+  function stop(event: Parameters<typeof stopAt>[0], error: unknown): void {
+    const at = stopAt(event, error)
+    stopped.set(at.conversationId, at)
+    stops.push(at)
+  }
   return {
     target,
     add(fact) {
-      if (stop !== undefined || fact.position <= position) return
+      if (fact.position <= position) return
+      if (isStopped(fact.stream, fact.position)) return
       try {
         collected.add(changesOf(projection, fact))
         facts += 1
         last = { position: fact.position, id: fact.id }
       } catch (error) {
-        stop = stopAt(fact, error)
+        stop(fact, error)
       }
     },
     refuse(stored, error) {
-      if (stored.position > position) stop ??= stopAt(stored, error)
+      if (stored.position > position && !isStopped(stored.stream, stored.position)) stop(stored, error)
     },
-    step: (upTo) => ({ target, facts, last, net: collected.net, upTo: stop === undefined ? upTo : (last?.position ?? position), stop }),
+    step: (upTo) => ({ target, facts, last, net: collected.net, upTo, stops, passedOver, refusals }),
   }
 }
 
-function stepOf(target: Target, facts: readonly RecordedFact[], upTo: bigint): Step {
+/** An event of a step, read once more: as a fact, or why it is none. */
+type Item = { readonly stored: StoredEvent; readonly fact: RecordedFact } | { readonly stored: StoredEvent; readonly error: unknown }
+
+function stepOf(target: Target, items: readonly Item[], upTo: bigint): Step {
+  // What stopped in these is found again; else it would count as known, and not be told to the database.
+  for (const { stored } of items) if (target.stopped.get(stoppedAt(stored.stream))?.position === stored.position) target.stopped.delete(stoppedAt(stored.stream))
   const collector = createCollector(target)
-  for (const fact of facts) collector.add(fact)
+  for (const item of items) {
+    if ('fact' in item) collector.add(item.fact)
+    else collector.refuse(item.stored, item.error)
+  }
   return collector.step(upTo)
 }
 
@@ -237,7 +275,12 @@ const QUICK = `select set_config('gin_pending_list_limit', '256', true)`
 async function commit(db: Sql, steps: readonly Step[], { fence, isQuick, applied }: Manner): Promise<void> {
   await db.transaction(async (sql) => {
     if (isQuick === true) await sql.query(QUICK)
-    for (const { target, last, upTo } of steps) if (!(await advance(sql, placeOf(target), upTo, last, fence))) throw new CheckpointMoved()
+    for (const { target, last, upTo, stops, passedOver } of steps) {
+      if (!(await advance(sql, placeOf(target), upTo, last, fence))) throw new CheckpointMoved()
+      // Somebody else may have completed the rows of one of them since: then its facts must not be passed over.
+      if (passedOver.size > 0 && (await countStopped(sql, placeOf(target), [...passedOver])) < passedOver.size) throw new CheckpointMoved()
+      await recordStopped(sql, placeOf(target), stops)
+    }
     for (const { target, net } of steps) await writeNet(sql, target.projection.tables, target.generation, net)
   })
   for (const { target, facts, upTo } of steps) {
@@ -246,41 +289,50 @@ async function commit(db: Sql, steps: readonly Step[], { fence, isQuick, applied
   }
 }
 
-/** The facts of a step, once more from the log. */
-async function factsOf({ store, decode }: Pick<ProjectionSource, 'store' | 'decode'>, { target, upTo }: Step): Promise<RecordedFact[]> {
-  const facts: RecordedFact[] = []
+/** The events of a step, once more from the log. */
+async function itemsOf({ store, decode }: Pick<ProjectionSource, 'store' | 'decode'>, { target, upTo }: Step): Promise<Item[]> {
+  const items: Item[] = []
   for await (const stored of store.readAll({ after: target.position, prefix: PROJECTED_PREFIXES })) {
     if (stored.position > upTo) break
-    if (partitionOfStream(stored.stream, target.partitions) === target.partition) facts.push(await decode(stored))
+    if (partitionOfStream(stored.stream, target.partitions) === target.partition) items.push(await itemOf(decode, stored))
   }
-  return facts
+  return items
+}
+
+async function itemOf(decode: ProjectionSource['decode'], stored: StoredEvent): Promise<Item> {
+  try {
+    return { stored, fact: await decode(stored) }
+  } catch (error) {
+    if (isOfTheWorld(error)) throw error
+    return { stored, error }
+  }
 }
 
 /**
- * Commits facts of which one is refused, without that one and what lies behind it, and stops the projection right before it.
- * Halves find it in as many commits as the batch has binary digits, and what lies before it is applied on the way.
+ * Commits events of which one is refused. Halves find it in as many commits as the batch has binary digits; its conversation stops right before it,
+ * and all others go on.
  */
-async function commitBefore(db: Sql, target: Target, facts: readonly RecordedFact[], upTo: bigint, refusal: unknown, manner: Manner): Promise<void> {
-  const [fact] = facts
-  if (fact === undefined) throw refusal
-  if (facts.length === 1) {
-    target.stop = stopAt(fact, refusal)
+async function commitAround(db: Sql, target: Target, items: readonly Item[], upTo: bigint, refusal: unknown, manner: Manner): Promise<void> {
+  const [item] = items
+  if (item === undefined) throw refusal
+  if (items.length === 1) {
+    target.refusals += 1
+    await commit(db, [stepOf(target, [{ stored: item.stored, error: refusal }], upTo)], manner)
     return
   }
-  const half = Math.ceil(facts.length / 2)
-  const first = facts.slice(0, half)
-  for (const part of [{ facts: first, upTo: first.at(-1)?.position ?? target.position }, { facts: facts.slice(half), upTo }]) {
+  const half = Math.ceil(items.length / 2)
+  const first = items.slice(0, half)
+  for (const part of [{ items: first, upTo: first.at(-1)?.stored.position ?? target.position }, { items: items.slice(half), upTo }]) {
     try {
-      await commit(db, [stepOf(target, part.facts, part.upTo)], manner)
+      await commit(db, [stepOf(target, part.items, part.upTo)], manner)
     } catch (error) {
       if (!isRefusedRow(error)) throw error
-      await commitBefore(db, target, part.facts, part.upTo, error, manner)
-      return
+      await commitAround(db, target, part.items, part.upTo, error, manner)
     }
   }
 }
 
-/** Commits steps; where rows are refused, looks for the one fact at fault and stops its projection right before it. */
+/** Commits steps; where rows are refused, looks for the facts at fault and stops their conversations right before them. */
 async function commitOrFind(source: ProjectionSource, steps: readonly Step[], manner: Manner): Promise<void> {
   try {
     await commit(source.db, steps, manner)
@@ -289,8 +341,13 @@ async function commitOrFind(source: ProjectionSource, steps: readonly Step[], ma
     const [step, ...others] = steps
     if (step === undefined) return
     if (others.length > 0) for (const alone of steps) await commitOrFind(source, [alone], manner)
-    else await commitBefore(source.db, step.target, await factsOf(source, step), step.upTo, error, manner)
+    else await commitAround(source.db, step.target, await itemsOf(source, step), step.upTo, error, manner)
   }
+}
+
+/** The step as it is by now: what was prepared while the database refused a conversation does not know of it. */
+async function upToDate(source: ProjectionSource, step: Step): Promise<Step> {
+  return step.refusals === step.target.refusals ? step : stepOf(step.target, await itemsOf(source, step), step.upTo)
 }
 
 const inOrder = (a: Target, b: Target): number => (a.projection.name === b.projection.name ? a.partition - b.partition : a.projection.name < b.projection.name ? -1 : 1)
@@ -302,11 +359,8 @@ const TOGETHER = 100
 async function applyPart(source: ProjectionSource, steps: readonly Step[], manner: Manner): Promise<void> {
   // In one order, so that two runners lock checkpoints alike and one waits instead of both.
   const moving = steps.filter(({ target, upTo }) => upTo > target.position).toSorted((a, b) => inOrder(a.target, b.target))
-  if (moving.length > 0) await commitOrFind(source, moving, manner)
-  for (const { target, stop } of steps) {
-    target.stop ??= stop
-    if (target.stop !== undefined) await recordStop(source.db, placeOf(target), target.stop)
-  }
+  if (moving.length === 0) return
+  await commitOrFind(source, await Promise.all(moving.map((step) => upToDate(source, step))), manner)
 }
 
 /**
@@ -382,4 +436,60 @@ export async function applyUntil(source: ProjectionSource, targets: readonly Tar
 
 function ignore(): void {
   // Told elsewhere.
+}
+
+/**
+ * Tries the conversations again at which targets stopped: what a program of its time could not read may be readable by now. Each is completed in one
+ * transaction, from the fact on at which it stopped up to where its checkpoint stands; where it cannot be, it stays as it is.
+ */
+export async function retryStopped(source: ProjectionSource, targets: readonly Target[]): Promise<void> {
+  for (const target of targets) {
+    for (const stop of target.stopped.values()) {
+      if (partitionOfStream(stop.stream ?? stop.conversationId, target.partitions) !== target.partition || stop.position > target.position) continue
+      const net = await completed(source, target, stop)
+      if (net === undefined) continue
+      try {
+        await source.db.transaction(async (sql) => {
+          if (!(await advance(sql, placeOf(target), target.position, undefined, source.fence))) throw new CheckpointMoved()
+          if (!(await forgetStopped(sql, { name: target.projection.name, generation: target.generation }, stop.conversationId))) throw new CheckpointMoved()
+          await writeNet(sql, target.projection.tables, target.generation, net)
+        })
+        target.stopped.delete(stop.conversationId)
+      } catch (error) {
+        if (!isRefusedRow(error) && !isRace(error)) throw error
+      }
+    }
+  }
+}
+
+/** The rows of a conversation from where it stopped; undefined where it still cannot be applied. */
+async function completed({ store, decode }: ProjectionSource, { projection, position }: Target, stop: ConversationStop): Promise<NetChanges | undefined> {
+  // Mostly nothing has changed, and then one look at the one event is all.
+  const first = await store.eventAt(stop.position)
+  if (first === undefined) return undefined
+  const again = await itemOf(decode, first)
+  if (!('fact' in again)) return undefined
+  try {
+    changesOf(projection, again.fact)
+    const facts: RecordedFact[] = []
+    for (const stream of await streamsStoppedWith(store, stop)) {
+      for await (const stored of store.readStream(stream)) {
+        if (stored.position > position) break
+        if (stored.position >= stop.position) facts.push(await decode(stored))
+      }
+    }
+    const collected = createNet(projection.tables)
+    for (const fact of facts.toSorted((a, b) => (a.position < b.position ? -1 : 1))) collected.add(changesOf(projection, fact))
+    return collected.net
+  } catch (error) {
+    if (isOfTheWorld(error)) throw error
+    return undefined
+  }
+}
+
+/** The stream of a conversation that stopped, and those of its editions. */
+async function streamsStoppedWith(store: EventStore, stop: ConversationStop): Promise<string[]> {
+  const streams = [conversationStream(stop.conversationId)]
+  for await (const stream of store.streams(EDITION_PREFIX)) if (stoppedAt(stream) === stop.conversationId) streams.push(stream)
+  return streams
 }

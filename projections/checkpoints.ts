@@ -17,6 +17,14 @@ export interface Stop {
   readonly type?: string
 }
 
+/** Why the rows of one conversation, its editions' included, do not go on: they show everything before `position`, and nothing from there on. */
+export interface ConversationStop extends Stop {
+  /** The conversation; of a stream that is of none, the stream's name. */
+  readonly conversationId: string
+  /** Of the first fact that could not be applied. */
+  readonly position: bigint
+}
+
 /** An event by its place and its id, which together belong to one log alone. */
 export interface EventMark {
   readonly position: bigint
@@ -47,6 +55,8 @@ export interface Generation {
   readonly tables: readonly string[]
   /** One a partition, in their order. */
   readonly checkpoints: readonly Checkpoint[]
+  /** Conversations whose rows do not go on. Empty where it was not asked for. */
+  readonly stopped: readonly ConversationStop[]
 }
 
 /** The place that all rows of a generation have come to. */
@@ -58,6 +68,8 @@ export const mostPosition = (checkpoints: readonly { readonly position: bigint }
   checkpoints.reduce((most, { position }) => (position > most ? position : most), -1n)
 
 const CHECKPOINTS = 'projection_checkpoints'
+/** The conversations at which a generation stopped. A row comes and goes in a transaction that holds the checkpoint of its conversation's partition. */
+const STOPS = 'projection_stops'
 
 // The first statement is the table as it was before there were partitions; what follows brings it, new or old, to what it is now.
 // One live generation a name is a rule of the database, so that no mistake here can show readers two.
@@ -82,7 +94,15 @@ const CHECKPOINTS_SQL = `
     drop constraint if exists ${CHECKPOINTS}_pkey,
     add constraint ${CHECKPOINTS}_pkey primary key (name, generation, partition);
   drop index if exists ${CHECKPOINTS}_live;
-  create unique index ${CHECKPOINTS}_live on ${CHECKPOINTS} (name, partition) where state = 'live'`
+  create unique index ${CHECKPOINTS}_live on ${CHECKPOINTS} (name, partition) where state = 'live';
+  create table if not exists ${STOPS} (
+    name text not null,
+    generation int4 not null,
+    conversation_id text collate "C" not null,
+    position int8 not null,
+    stop text not null,
+    primary key (name, generation, conversation_id)
+  )`
 
 /** Waits until nobody else lays out tables in this schema; two processes that create the same table at once make one of them fail. Held until the transaction ends. */
 export async function lockLayout(sql: Sql): Promise<void> {
@@ -95,10 +115,10 @@ export async function createCheckpoints(sql: Sql): Promise<void> {
   if (!(await hasCheckpoints(sql))) await sql.script(CHECKPOINTS_SQL)
 }
 
-/** False where nothing was ever projected into this database, or an older program did. */
+/** False where nothing was ever projected into this database, or an older program did. What was made last tells. */
 export async function hasCheckpoints(sql: Sql): Promise<boolean> {
   const [row] = await sql.query<{ exists: boolean }>(
-    `select exists (select from pg_attribute where attrelid = to_regclass('${CHECKPOINTS}') and attname = 'fence' and not attisdropped) as exists`,
+    `select to_regclass('${STOPS}') is not null and exists (select from pg_attribute where attrelid = to_regclass('${CHECKPOINTS}') and attname = 'fence' and not attisdropped) as exists`,
   )
   return row?.exists === true
 }
@@ -116,14 +136,19 @@ interface CheckpointRow {
   eventId: string | null
   stop: string | null
   fence: string
+  stopped: string | null
 }
 
-/** The generations of these projections, by name and number, with their checkpoints. With `lock` they stand still until the transaction ends. */
-export async function readGenerations(sql: Sql, names: readonly string[], options: { readonly lock?: boolean } = {}): Promise<Generation[]> {
+/**
+ * The generations of these projections, by name and number, with their checkpoints. With `lock` they stand still until the transaction ends; without
+ * `stops` they do not say which conversations are stopped, which who looks again and again need not know.
+ */
+export async function readGenerations(sql: Sql, names: readonly string[], options: { readonly lock?: boolean; readonly stops?: boolean } = {}): Promise<Generation[]> {
+  const stopped = `(select json_agg(json_build_array(s.conversation_id, s.position::text, s.stop) order by s.position)::text from ${STOPS} s where s.name = c.name and s.generation = c.generation)`
   const rows = await sql.query<CheckpointRow>(
     `select name, generation, version, position, state, tables, to_char(updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "updatedAt",
-       partition, event_position as "eventPosition", event_id as "eventId", stop, fence
-     from ${CHECKPOINTS} where name = any($1::text[]) order by name, generation, partition${options.lock === true ? ' for update' : ''}`,
+       partition, event_position as "eventPosition", event_id as "eventId", stop, fence, ${options.stops === false ? 'null' : `case when partition = 0 then ${stopped} end`} as stopped
+     from ${CHECKPOINTS} c where name = any($1::text[]) order by name, generation, partition${options.lock === true ? ' for update' : ''}`,
     [names],
   )
   const generations: (Generation & { readonly checkpoints: Checkpoint[] })[] = []
@@ -131,7 +156,7 @@ export async function readGenerations(sql: Sql, names: readonly string[], option
     const { name, generation, version, state } = row
     const last = generations.at(-1)
     if (last?.name === name && last.generation === generation) last.checkpoints.push(checkpointOf(row))
-    else generations.push({ name, generation, version, state, tables: row.tables.split(' '), checkpoints: [checkpointOf(row)] })
+    else generations.push({ name, generation, version, state, tables: row.tables.split(' '), checkpoints: [checkpointOf(row)], stopped: stopsOf(row.stopped) })
   }
   return generations
 }
@@ -145,6 +170,13 @@ function checkpointOf({ partition, position, eventPosition, eventId, stop, fence
     fence: BigInt(fence),
     updatedAt,
   }
+}
+
+function stopsOf(text: string | null): ConversationStop[] {
+  if (text === null) return []
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- made by the query that asked for it
+  const rows = JSON.parse(text) as [conversationId: string, position: string, stop: string][]
+  return rows.map(([conversationId, position, stop]) => ({ ...parseStop(stop), conversationId, position: BigInt(position) }))
 }
 
 function parseStop(text: string): Stop {
@@ -174,6 +206,7 @@ export async function setState(sql: Sql, name: string, generation: number, state
 
 export async function removeGeneration(sql: Sql, name: string, generation: number): Promise<void> {
   await sql.query(`delete from ${CHECKPOINTS} where name = $1 and generation = $2`, [name, generation])
+  await sql.query(`delete from ${STOPS} where name = $1 and generation = $2`, [name, generation])
 }
 
 /** A checkpoint by its name, as a worker has it in mind. */
@@ -205,10 +238,32 @@ export async function advance(sql: Sql, from: Place, to: bigint, event: EventMar
   return moved.length === 1
 }
 
+const stopText = ({ reason, advice, stream, revision, type }: Stop): string => JSON.stringify({ reason, advice, stream, revision: revision?.toString(), type })
+
+/** Notes that rows of these conversations do not go on. Wants the transaction that moves the checkpoint past them. */
+export async function recordStopped(sql: Sql, { name, generation }: Pick<Place, 'name' | 'generation'>, stopped: readonly ConversationStop[]): Promise<void> {
+  if (stopped.length === 0) return
+  await sql.query(
+    `insert into ${STOPS} (name, generation, conversation_id, position, stop)
+     select $1, $2::int4, id, position, stop from unnest($3::text[], $4::int8[], $5::text[]) as s(id, position, stop) on conflict do nothing`,
+    [name, generation, stopped.map(({ conversationId }) => conversationId), stopped.map(({ position }) => position), stopped.map(stopText)],
+  )
+}
+
+/** How many of these conversations are stopped, as the transaction sees it. */
+export async function countStopped(sql: Sql, { name, generation }: Pick<Place, 'name' | 'generation'>, conversationIds: readonly string[]): Promise<number> {
+  const [row] = await sql.query<{ count: string }>(`select count(*) as count from ${STOPS} where name = $1 and generation = $2 and conversation_id = any($3::text[])`, [name, generation, conversationIds])
+  return Number(row?.count ?? 0)
+}
+
+/** Forgets that a conversation is stopped, because its rows are complete again. False where somebody else was faster. Wants the transaction that completes them. */
+export async function forgetStopped(sql: Sql, { name, generation }: Pick<Place, 'name' | 'generation'>, conversationId: string): Promise<boolean> {
+  return (await sql.query(`delete from ${STOPS} where name = $1 and generation = $2 and conversation_id = $3 returning 1`, [name, generation, conversationId])).length === 1
+}
+
 /** Notes why a checkpoint does not move, for `status` in any process; not where somebody has moved it since. */
 export async function recordStop(sql: Sql, at: Place, stop: Stop): Promise<void> {
-  const text = JSON.stringify(stop, (_key, value: unknown) => (typeof value === 'bigint' ? value.toString() : value))
-  await sql.query(`update ${CHECKPOINTS} set stop = $6, updated_at = clock_timestamp() where ${STANDS}`, [at.name, at.generation, at.partition, at.partitions, at.position, text])
+  await sql.query(`update ${CHECKPOINTS} set stop = $6, updated_at = clock_timestamp() where ${STANDS}`, [at.name, at.generation, at.partition, at.partitions, at.position, stopText(stop)])
 }
 
 /** Forgets why these stopped, because they are tried again. */
@@ -243,7 +298,7 @@ export async function divide(sql: Sql, name: string, generation: number, partiti
   if (checkpoints.some((checkpoint) => checkpoint.stop !== undefined || checkpoint.position !== position)) return false
   const event = checkpoints.flatMap((checkpoint) => checkpoint.event ?? []).reduce<EventMark | undefined>((last, mark) => (last === undefined || mark.position > last.position ? mark : last), undefined)
   const fence = checkpoints.reduce((most, checkpoint) => (checkpoint.fence > most ? checkpoint.fence : most), 0n)
-  await removeGeneration(sql, name, generation)
+  await sql.query(`delete from ${CHECKPOINTS} where name = $1 and generation = $2`, [name, generation])
   await sql.query(
     `insert into ${CHECKPOINTS} (name, generation, version, position, state, tables, partition, partitions, event_position, event_id, fence)
      select $1, $2::int4, $3::int4, $4::int8, $5, $6, partition, $7::int4, $8::int8, $9, $10::int8 from generate_series(0, $7::int4 - 1) as p(partition)`,

@@ -84,6 +84,8 @@ class ConversationRows {
   characters = 0
   /** True where so much differs that the rest is not worth folding. */
   abandoned = false
+  /** The fact that no rows can be made of, and why: then nothing is said of the others. */
+  refused: { readonly revision: bigint; readonly detail: string } | undefined
   readonly tables: readonly Rows[]
 
   constructor(readonly conversationId: string, tables: readonly Kept[]) {
@@ -435,6 +437,8 @@ export function createRowCheck({ db, projections, factsFrom, catchUp, everyConve
 
   /** Conversations whose facts have problems of their own, so that their rows are no strangers. */
   const distrusted = new Set<string>()
+  /** Facts that no rows can be made of. */
+  const refusals: RowDifference[] = []
   /** The comparison that runs while further facts are taken: the database works meanwhile, and one that waits for it would do nothing. */
   let running: Promise<readonly RowDifference[]> = Promise.resolve([])
 
@@ -448,12 +452,20 @@ export function createRowCheck({ db, projections, factsFrom, catchUp, everyConve
       current = new ConversationRows(conversationId, tables)
     },
     take(fact) {
-      if (current === undefined || current.abandoned) return false
-      current.take(projections, fact)
+      if (current === undefined || current.abandoned || current.refused !== undefined) return false
+      try {
+        current.take(projections, fact)
+      } catch (error) {
+        const { stream, revision, type } = fact
+        current.refused = { revision, detail: `no rows can be made of ${type} at revision ${String(revision)} of ${stream}: ${error instanceof Error ? error.message : String(error)}` }
+      }
       return current.held >= ROWS_HELD || current.characters >= CHARACTERS_HELD
     },
     end(trusted) {
-      if (current !== undefined && trusted) ended.push(current)
+      if (current !== undefined && trusted && current.refused !== undefined) {
+        refusals.push({ conversationId: current.conversationId, ...current.refused })
+        distrusted.add(current.conversationId)
+      } else if (current !== undefined && trusted) ended.push(current)
       else if (current !== undefined) distrusted.add(current.conversationId)
       current = undefined
       let held = 0
@@ -471,6 +483,6 @@ export function createRowCheck({ db, projections, factsFrom, catchUp, everyConve
       running.catch(() => undefined)
       return found
     },
-    finish: async () => [...(await running), ...(await compareEnded(true))],
+    finish: async () => [...(await running), ...(await compareEnded(true)), ...refusals],
   }
 }

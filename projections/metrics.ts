@@ -1,5 +1,6 @@
 /** What `projections status` says, as metrics of Prometheus. Asked when they are scraped, so they are never older than the scrape. */
 import { Counter, Gauge, type Registry } from 'prom-client'
+import { partitionOf } from './partitions.js'
 import type { ProjectionStatus } from './watch.js'
 
 export interface ProjectionMetrics {
@@ -39,7 +40,8 @@ export function createProjectionMetrics(register: Registry, status: () => Promis
 
   gauge('lag_events', 'Events of conversations that the rows do not show yet. Counted up to 10,000.', ({ lagEvents }) => lagEvents)
   gauge('lag_seconds', 'Seconds since the first event that the rows do not show was recorded.', ({ lagSeconds }) => lagSeconds)
-  gauge('stopped', '1 where the projection met an event that it cannot apply, and waits for somebody to look.', ({ stop }, projection) => (stop ?? (projection.state === 'stopped' && projection.partitions.every((partition) => partition.stop === undefined)) ? 1 : 0))
+  gauge('stopped', '1 where the projection does not go on at all, and waits for somebody to look.', ({ stop }, projection) => (stop ?? (projection.state === 'stopped' && projection.partitions.every((partition) => partition.stop === undefined)) ? 1 : 0))
+  gauge('stopped_conversations', 'Conversations that the projection goes on without, because it met an event of theirs that it cannot apply.', ({ partition }, { stopped, partitions }) => stopped.filter(({ conversationId }) => partitionOf(conversationId, partitions.length) === partition).length)
   const working: Gauge = new Gauge({
     name: 'context_ledger_projection_working',
     help: '1 in the process that keeps the read models, 0 in one that stands by.',

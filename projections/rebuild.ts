@@ -4,7 +4,8 @@
  * The next generation of tables is filled by the same loop that the runner uses, its further indexes are built at the end (on a server), and then one
  * transaction points the views at it. Readers and the live runner go on all the while; nobody sees a hole or a mixture, and no model is called.
  * The new generation has as many partitions as the live one.
- * A rebuild that was killed is resumed by the next one of the same version, from its own checkpoint; one of another version is dropped.
+ * A rebuild that was killed is resumed by the next one of the same version, from its own checkpoint; one of another version is dropped, and so is one that
+ * stopped at a conversation: a rebuild tries all of them again, and goes on without those that still cannot be applied.
  *
  * One limit: a reader in a REPEATABLE READ transaction that began before the rows were written finds the new tables without them.
  */
@@ -187,14 +188,14 @@ interface OpenOptions {
 
 /** The generations to fill: what an earlier rebuild of this version left, or new ones. */
 async function open({ db }: ProjectionSource, chosen: readonly Projection[], how: OpenOptions): Promise<Target[]> {
-  const targets = await db.transaction(async (sql) => {
+  return await db.transaction(async (sql) => {
     await lockLayout(sql)
     const names = chosen.map(({ name }) => name)
     const known = await readGenerations(sql, names)
     const filled = new Map<string, number>()
     for (const projection of chosen) {
       const left = known.filter(({ name, state }) => name === projection.name && state === 'building')
-      const resumed = how.fresh ? undefined : left.find((one) => one.version === projection.version && !how.foreign.has(keyOf(one)))
+      const resumed = how.fresh ? undefined : left.find((one) => one.version === projection.version && one.stopped.length === 0 && !how.foreign.has(keyOf(one)))
       for (const leftover of left) if (leftover !== resumed) await dropGeneration(sql, leftover)
       const generation = resumed?.generation ?? (await beginGeneration(sql, known, projection))
       if (resumed === undefined) {
@@ -209,8 +210,6 @@ async function open({ db }: ProjectionSource, chosen: readonly Projection[], how
     const found = await readGenerations(sql, names)
     return chosen.flatMap((projection) => found.filter(({ name, generation }) => name === projection.name && generation === filled.get(name)).flatMap((one) => targetsOf(projection, one)))
   })
-  // What stopped an earlier rebuild is tried again.
-  return targets.map((target) => ({ ...target, stop: undefined }))
 }
 
 const projectionsOf = (targets: readonly Target[]): Projection[] => [...new Set(targets.map(({ projection }) => projection))]

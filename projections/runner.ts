@@ -9,16 +9,16 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Claims } from '../src/ports/claims.js'
 import { sleep } from '../src/ports/clock.js'
 import { createAlarm } from './alarm.js'
-import { applyUntil, targetsOf, type ProjectionSource, type Target } from './apply.js'
+import { applyUntil, retryStopped, targetsOf, type ProjectionSource, type Target } from './apply.js'
 import { clearStops, divide, hasCheckpoints, leastPosition, liveOf, lockLayout, mostPosition, raiseFence, recordStop, type Generation, type Stop } from './checkpoints.js'
 import { foreignLog } from './log-identity.js'
 import type { Projection } from './projection.js'
 import { dropRetired, rebuild, type RebuildOptions } from './rebuild.js'
 import { openGenerations, runsInProcess } from './store.js'
 import { PROJECTED_PREFIXES } from './streams.js'
-import { createProjectionWatch, ProjectionStopped, type ProjectionStatus, type Refusal, type WaitOptions } from './watch.js'
+import { createProjectionWatch, ProjectionStopped, type ProjectionStatus, type Refusal, type StoppedConversation, type WaitOptions } from './watch.js'
 
-export { ProjectionStopped, type ProjectionStatus } from './watch.js'
+export { ProjectionStopped, type ProjectionStatus, type StoppedConversation } from './watch.js'
 
 export interface RunnerOptions extends ProjectionSource {
   /** Facts a transaction. Default 500 on the embedded engine, 2,000 on a server. */
@@ -34,21 +34,27 @@ export interface RunnerOptions extends ProjectionSource {
   readonly onFailure?: (failure: unknown) => void
   /** Told of facts that were applied. */
   readonly onApplied?: (projection: string, partition: number, facts: number) => void
-  /** Told once of each partition of a projection that stops. */
+  /** Told once of each projection that does not go on at all, and of each conversation that it goes on without. */
   readonly onStop?: (projection: string, stop: Stop) => void
 }
 
 export interface ProjectionRunner {
-  /** Applies what the log has up to `until` (default: its head now) and says how far all rows have come. Throws `ProjectionStopped` where one cannot go on; the others have. */
+  /**
+   * Applies what the log has up to `until` (default: its head now) and says how far all rows have come, those of stopped conversations excepted. Throws
+   * `ProjectionStopped` where a projection cannot go on at all; the others have.
+   */
   catchUp(until?: bigint): Promise<bigint>
   /** Follows the log until `stop`. What stopped before is tried again. */
   start(): void
   /**
-   * Resolves to true as soon as all rows show `position`, to false after `timeoutMs`; throws `ProjectionStopped` where one stopped before it.
+   * Resolves to true as soon as all rows show `position`, those of stopped conversations excepted, to false after `timeoutMs`; throws `ProjectionStopped`
+   * where a projection, or the conversation that is waited for, stopped before it.
    * Works wherever the runner runs, and without one.
    */
   waitFor(position: bigint, timeoutMs: number, options?: WaitOptions): Promise<boolean>
   status(): Promise<ProjectionStatus[]>
+  /** Where rows of a conversation, or of any, do not go on, and why. */
+  stopped(conversationId?: string): Promise<StoppedConversation[]>
   rebuild(names: readonly string[] | 'all', options?: RebuildOptions): Promise<void>
   /** Ends following; resolves when no statement of this runner is under way. */
   stop(): Promise<void>
@@ -71,6 +77,9 @@ export function createProjectionRunner(options: RunnerOptions): ProjectionRunner
   let targets: Target[] = []
   let last: Promise<unknown> = Promise.resolve()
   let hasLookedAtLog = false
+  /** Whether this runner has tried the conversations again that stopped before its time. */
+  let hasRetried = false
+  const told = new Set<string>()
   let following: { readonly abort: AbortController; readonly done: Promise<void> } | undefined
 
   /** One pass at a time: two of one process would only make each other's checkpoints move. */
@@ -140,7 +149,10 @@ export function createProjectionRunner(options: RunnerOptions): ProjectionRunner
     hasLookedAtLog = false
     // Where nothing was ever projected there is nothing to forget.
     if (await hasCheckpoints(db)) await clearStops(db, names)
-    return await refresh()
+    const outdated = await refresh()
+    if (!hasRetried) await retryStopped(options, targets)
+    hasRetried = true
+    return outdated
   }
 
   /** Rows that were made from another log stop their projection: going on would mix two logs without a word. */
@@ -166,10 +178,8 @@ export function createProjectionRunner(options: RunnerOptions): ProjectionRunner
     // A checkpoint says of all conversations of its partition how far they are, so there must be one place that is true of all. All projections go there
     // together, also those that stay as they are: a reader must not see a fact in one of them and not in the other.
     const old = kept.flatMap(({ projection, generation }) => targetsOf(projection, generation))
-    const stoodBefore = new Set(old.filter(({ stop }) => stop !== undefined))
     const { batchSize } = await paceOf()
     if ((await applyUntil(options, old, mostPosition(old), { batchSize, exactly: true })) === 'moved') return true
-    for (const target of old) if (target.stop !== undefined && !stoodBefore.has(target)) onStop(target.projection.name, target.stop)
     for (const { projection, generation } of others) await divideOne(projection, generation, partitions)
     return true
   }
@@ -185,8 +195,6 @@ export function createProjectionRunner(options: RunnerOptions): ProjectionRunner
   async function pass(until: bigint, signal?: AbortSignal, isLive = false): Promise<void> {
     const { batchSize, isQuick } = await paceOf()
     if (await isMended()) await refresh()
-    const keyOf = ({ projection, partition }: Target): string => `${projection.name}/${String(partition)}`
-    const told = new Set(targets.filter(({ stop }) => stop !== undefined).map(keyOf))
     const applying = {
       batchSize,
       isQuick: isLive && isQuick,
@@ -196,7 +204,19 @@ export function createProjectionRunner(options: RunnerOptions): ProjectionRunner
       },
     }
     while ((await applyUntil(options, targets, until, applying)) === 'moved') await refresh()
-    for (const target of targets) if (target.stop !== undefined && !told.has(keyOf(target))) onStop(target.projection.name, target.stop)
+    tellStopped()
+  }
+
+  /** Tells of the conversations that projections go on without, each once. */
+  function tellStopped(): void {
+    for (const { projection, generation, stopped } of targets) {
+      for (const stop of stopped.values()) {
+        const key = JSON.stringify([projection.name, generation, stop.conversationId])
+        if (told.has(key)) continue
+        told.add(key)
+        onStop(projection.name, stop)
+      }
+    }
   }
 
   async function rebuildNamed(which: readonly string[] | 'all', rebuildOptions: RebuildOptions = {}): Promise<void> {
@@ -216,6 +236,7 @@ export function createProjectionRunner(options: RunnerOptions): ProjectionRunner
   async function shown(wanted: bigint): Promise<bigint | undefined> {
     const live = await watch.live()
     if (!hasLookedAtLog) await lookAtLog(live)
+    if (!hasRetried && live.some(({ stopped }) => stopped.length > 0)) return undefined
     if (refused.size > 0 || !projections.every(({ name, version }) => liveOf(live, name)?.version === version)) return undefined
     const checkpoints = live.flatMap((generation) => generation.checkpoints)
     const least = leastPosition(checkpoints)
@@ -354,6 +375,7 @@ export function createProjectionRunner(options: RunnerOptions): ProjectionRunner
     catchUp,
     start,
     waitFor,
+    stopped: (conversationId) => watch.stopped(conversationId),
     status: () => watch.status({ isFollowing: following !== undefined, rebuilding, stops: refused }),
     rebuild: rebuildNamed,
     async stop() {

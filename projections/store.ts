@@ -116,14 +116,6 @@ export async function estimatedRows(sql: Sql, { tables, generation }: Generation
   return count === undefined || count === null ? undefined : Number(count)
 }
 
-/** A cell that Postgres would refuse, or that would come back as another text. */
-export class CellRefused extends Error {
-  constructor(table: string, column: string, detail: string) {
-    super(`${table}.${column} ${detail}`)
-    this.name = 'CellRefused'
-  }
-}
-
 // A statement of at most so many rows and characters takes PGlite well below 100 ms, for which long nothing else in the process runs.
 const STATEMENT_ROWS = 1_000
 const STATEMENT_CHARACTERS = 512 * 1024
@@ -164,14 +156,6 @@ function patchStatement(table: Table, physical: string, set: readonly string[]):
 const deleteStatement = (table: Table, physical: string): string =>
   `delete from ${quoted(physical)} as t using (${given(table, table.key)}) as n where ${onKey(table)}`
 
-function checkedCell(table: Table, column: string, cell: Cell | undefined): Cell {
-  if (typeof cell !== 'string') return cell ?? null
-  // Postgres refuses NUL in a text, and a driver turns a lone surrogate into U+FFFD, so that two keys could become one.
-  if (cell.includes('\0')) throw new CellRefused(table.name, column, 'holds NUL, which a text of Postgres cannot')
-  if (!cell.isWellFormed()) throw new CellRefused(table.name, column, 'holds a lone surrogate, which UTF-8 cannot')
-  return cell
-}
-
 /** Sends rows in statements of bounded size, one array a column. */
 async function send(sql: Sql, table: Table, statement: string, columns: readonly string[], rows: readonly Row[]): Promise<void> {
   let arrays: Cell[][] = columns.map(() => [])
@@ -189,7 +173,7 @@ async function send(sql: Sql, table: Table, statement: string, columns: readonly
   for (const row of rows) {
     for (let at = 0; at < columns.length; at += 1) {
       const column = columns[at] ?? ''
-      const cell = checkedCell(table, column, row[column])
+      const cell = row[column] ?? null
       arrays[at]?.push(cell)
       if (typeof cell === 'string') characters += cell.length
     }

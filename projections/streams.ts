@@ -24,6 +24,9 @@ export function subjectOf(stream: string): Subject | undefined {
   return conversationId === undefined ? editionOf(stream) : { conversationId, editionId: undefined }
 }
 
+/** Whose rows stop where a fact of a stream cannot be applied: the conversation's; of a stream that is of none, its own name. As a database can keep it. */
+export const stoppedAt = (stream: string): string => (subjectOf(stream)?.conversationId ?? stream).toWellFormed().replaceAll('\0', '\ufffd')
+
 /** The subject of a fact; a fact of another stream here is a mistake of the one who passed it. */
 export function subjectOfFact(fact: Pick<RecordedFact, 'stream'>): Subject {
   const subject = subjectOf(fact.stream)

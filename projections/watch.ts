@@ -7,7 +7,7 @@ import { sleep } from '../src/ports/clock.js'
 import type { EventStore } from '../src/ports/event-store.js'
 import type { Database } from '../src/ports/sql.js'
 import { foreignLog } from './log-identity.js'
-import { hasCheckpoints, leastPosition, liveOf, readGenerations, type Generation, type Stop } from './checkpoints.js'
+import { hasCheckpoints, leastPosition, liveOf, readGenerations, type ConversationStop, type Generation, type Stop } from './checkpoints.js'
 import { lagsOf } from './lag.js'
 import { partitionOf } from './partitions.js'
 import type { Projection } from './projection.js'
@@ -46,8 +46,10 @@ export interface ProjectionStatus {
   readonly partitions: readonly PartitionStatus[]
   /** 'idle' where nobody keeps it at the moment, 'following' where this process or the holder of the claim does, 'rebuilding' where this process fills new rows beside. */
   readonly state: 'idle' | 'following' | 'rebuilding' | 'stopped'
-  /** Why it stopped, and at which fact. */
+  /** Why it does not go on at all. */
   readonly stop?: Stop
+  /** The conversations that it goes on without, each with the fact that could not be applied, in the order of the log. A rebuild tries them again. */
+  readonly stopped: readonly ConversationStop[]
   /** The process that holds the claim, where one does. */
   readonly holder?: string
   /** About how many, where the database has an estimate. */
@@ -55,7 +57,7 @@ export interface ProjectionStatus {
   readonly updatedAt: string
 }
 
-/** A projection met a fact that it cannot apply. Its rows show everything before it. */
+/** Rows of a projection do not go on: all of them, or those of one conversation, at a fact that cannot be applied. They show everything before it. */
 export class ProjectionStopped extends Error {
   constructor(
     readonly projection: string,
@@ -80,6 +82,9 @@ export interface Refusal {
   readonly generation: number
 }
 
+/** A conversation whose rows in one read model do not go on. */
+export type StoppedConversation = ConversationStop & { readonly projection: string }
+
 /** What this process knows beside what is recorded. */
 export interface OwnKnowledge {
   readonly isFollowing: boolean
@@ -92,6 +97,8 @@ export interface ProjectionWatch {
   /** The live generation of each projection that has one. */
   live(): Promise<Generation[]>
   status(own?: OwnKnowledge): Promise<ProjectionStatus[]>
+  /** As `ProjectionRunner.stopped`. */
+  stopped(conversationId?: string): Promise<StoppedConversation[]>
   /** As `ProjectionRunner.waitFor`; `nudge` is called before each look but the first. */
   waitFor(position: bigint, timeoutMs: number, options?: WaitOptions, nudge?: () => Promise<void>): Promise<boolean>
 }
@@ -105,6 +112,9 @@ export interface WaitOptions {
 const FIRST_LOOKS_MS = 10
 const LATER_LOOKS_MS = 50
 const LATER_AFTER_MS = 500
+
+const stoppedIn = (generations: readonly Generation[], conversationId: string | undefined): StoppedConversation[] =>
+  generations.flatMap(({ name, stopped }) => stopped.flatMap((stop) => (conversationId === undefined || stop.conversationId === conversationId ? [{ ...stop, projection: name }] : [])))
 
 /** Looks at the read models from outside; writes nothing. */
 export function createProjectionWatch({ db, store, projections, claims }: WatchOptions): ProjectionWatch {
@@ -159,6 +169,7 @@ export function createProjectionWatch({ db, store, projections, claims }: WatchO
         lagIsAtLeast: behind.some(({ isAtLeast }) => isAtLeast),
         lagSeconds: behind.reduce((most, { seconds }) => Math.max(most, seconds), 0),
         partitions,
+        stopped: generation?.stopped ?? [],
         state: own.rebuilding.has(name) ? 'rebuilding' : stop !== undefined ? 'stopped' : isKept ? 'following' : 'idle',
         ...(stop === undefined ? {} : { stop }),
         ...(holder === undefined ? {} : { holder: holder.owner }),
@@ -204,6 +215,8 @@ export function createProjectionWatch({ db, store, projections, claims }: WatchO
       const places = generations.flatMap(({ name, checkpoints }) => checkpoints.map((checkpoint) => ({ ...checkpoint, name, partitions: checkpoints.length })))
       const wanted = places.filter(({ partition, partitions }) => conversationId === undefined || partition === partitionOf(conversationId, partitions))
       const behind = wanted.filter((place) => place.position < position)
+      const [own] = conversationId === undefined ? [] : stoppedIn(generations, conversationId).filter((stop) => stop.position <= position)
+      if (own !== undefined) throw new ProjectionStopped(own.projection, own)
       const isMade = generations.length === projections.length
       if (isMade && behind.length === 0) return true
       for (const { name, stop } of behind) if (stop !== undefined) throw new ProjectionStopped(name, stop)
@@ -223,5 +236,5 @@ export function createProjectionWatch({ db, store, projections, claims }: WatchO
     }
   }
 
-  return { live, status, waitFor }
+  return { live, status, stopped: async (conversationId) => stoppedIn(await live(), conversationId), waitFor }
 }

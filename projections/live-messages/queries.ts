@@ -51,6 +51,8 @@ export interface ConversationSummary {
   readonly liveMessages: number
   readonly liveTokens: number
   readonly messagesCompressed: number
+  /** Why its rows do not go on, where a fact of it could not be applied: they show what was before it. */
+  readonly stopped?: string
 }
 
 interface ConversationRow {
@@ -64,19 +66,23 @@ interface ConversationRow {
   messagesCompressed: string
   liveMessages: number
   liveTokens: string
+  stopped: string | null
 }
 
 // Counted at the time of asking: a handler reads nothing, so it cannot count, and the live messages of one conversation are few.
 const SUMMARY = `
   select c.conversation_id as "conversationId", c.scope, c.revision, c.started_at as "startedAt", c.last_recorded_at as "lastRecordedAt",
     c.last_message_at as "lastMessageAt", c.cycles, c.messages_compressed as "messagesCompressed",
-    coalesce(l.messages, 0) as "liveMessages", coalesce(l.tokens, 0) as "liveTokens"
+    coalesce(l.messages, 0) as "liveMessages", coalesce(l.tokens, 0) as "liveTokens",
+    (select s.stop::json ->> 'reason' from projection_stops s
+     join projection_checkpoints p on p.name = s.name and p.generation = s.generation and p.partition = 0 and p.state = 'live'
+     where s.conversation_id = c.conversation_id order by s.position limit 1) as stopped
   from conversations c
   left join lateral (
     select count(*)::int4 as messages, sum(tokens) as tokens from live_messages m where m.conversation_id = c.conversation_id
   ) l on true`
 
-const summaryOf = (row: ConversationRow): ConversationSummary => ({
+const summaryOf = ({ stopped, ...row }: ConversationRow): ConversationSummary => ({
   ...row,
   scope: row.scope ?? undefined,
   revision: BigInt(row.revision),
@@ -85,6 +91,7 @@ const summaryOf = (row: ConversationRow): ConversationSummary => ({
   messagesCompressed: Number(row.messagesCompressed),
   messages: row.liveMessages + Number(row.messagesCompressed),
   liveTokens: Number(row.liveTokens),
+  ...(stopped === null ? {} : { stopped }),
 })
 
 /** One conversation, or undefined where its stream has no fact that the rows show. */

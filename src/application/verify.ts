@@ -88,10 +88,11 @@ export function createVerify({ log, checkRequest, rowCheck, checkRowsApart, catc
     // Whatever keeps the rows back is one problem among the others: the facts are proved without them.
     const stopped = (await catchUp?.()) ?? []
     /** What keeps the rows back: once something does, none of their differences is waited for. */
-    let keptBack = stopped
+    const ofAll = (rows: readonly StoppedRows[]): readonly StoppedRows[] => rows.filter((each) => each.conversationId === undefined)
+    let keptBack = ofAll(stopped)
     const rowsOf = (everyConversation: boolean): RowCheck =>
       rowCheck(everyConversation, async () => {
-        if (keptBack.length === 0) keptBack = (await catchUp?.()) ?? []
+        if (keptBack.length === 0) keptBack = ofAll((await catchUp?.()) ?? [])
       })
     const apart = checkRowsApart !== undefined && (await isMuch(log, conversationId)) ? checkRowsApart(createCheckRows(log, rowsOf)) : undefined
     const feed = apart === undefined ? new RowFeed(log, rowsOf(conversationId === undefined)) : undefined
@@ -225,7 +226,9 @@ export function createVerify({ log, checkRequest, rowCheck, checkRowsApart, catc
     const [, rows] = await Promise.allSettled([facts().catch(giveUp), apart?.(conversationId, stop.signal).catch(giveUp)])
     stop.signal.throwIfAborted()
     const differences = (await feed?.finish()) ?? (rows.status === 'fulfilled' ? rows.value : undefined) ?? []
-    for (const { readModel, at, detail } of stopped) tell([{ stream: at?.stream ?? readModel, conversationId: conversationOf(at?.stream ?? ''), revision: at?.revision ?? -1n, rule: 'rows', detail }])
+    // One that nobody asked of is not named.
+    const asked = stopped.filter((each) => conversationId === undefined || each.conversationId === undefined || each.conversationId === conversationId)
+    for (const { readModel, at, detail } of asked) tell([{ stream: at?.stream ?? readModel, conversationId: conversationOf(at?.stream ?? ''), revision: at?.revision ?? -1n, rule: 'rows', detail }])
     for (const { conversationId: id, revision, detail } of differences) {
       if (!distrusted.has(id)) tell([{ stream: conversationStream(id), conversationId: id, revision, rule: 'rows', detail }])
     }

@@ -5,7 +5,7 @@ import { findBatches } from '../../projections/clip-archive/queries.js'
 import { fillVectors } from '../../projections/archive-index/vectors.js'
 import type { Projection } from '../../projections/projection.js'
 import { listConversations } from '../../projections/live-messages/queries.js'
-import { createProjectionRunner } from '../../projections/runner.js'
+import { createProjectionRunner, ProjectionStopped } from '../../projections/runner.js'
 import { isNamed, originOf } from '../application/against-manifest.js'
 import { createAppendMessages } from '../application/append-messages.js'
 import { createCompact, isCompactionDue, type Compaction } from '../application/compact.js'
@@ -171,7 +171,17 @@ export function createLedger(parts: LedgerParts): Ledger {
   const { log, db, projections, workers, clock, actor, summarizer, embedding, onProblem } = parts
   const conversations = createConversations({ log, clock, alone: parts.alone })
   const decode = (stored: Parameters<typeof decodeFact>[0]): ReturnType<typeof decodeFact> => decodeFact(stored, log.bodies)
-  const runner = createProjectionRunner({ db, store: log.store, decode, projections, claims: parts.claims, onFailure: onProblem })
+  /** Conversations of which was told that their rows do not go on. */
+  const told = new Set<string>()
+  const runner = createProjectionRunner({
+    db, store: log.store, decode, projections, claims: parts.claims, onFailure: onProblem,
+    // A fact that nobody can read stops a conversation in every read model: once is enough.
+    onStop: (projection, stop) => {
+      if (stop.stream === undefined || told.has(stop.stream)) return
+      told.add(stop.stream)
+      onProblem(new ProjectionStopped(projection, stop))
+    },
+  })
   const index = createArchiveIndex(db)
   const registerPrompt = createRegisterPrompt(log, clock, actor)
   const compact = createCompact({
@@ -321,7 +331,11 @@ export function createLedger(parts: LedgerParts): Ledger {
 
   async function find(query: string, given: SearchOptions, wait: WaitOptions = {}): Promise<readonly SearchHit[]> {
     if (textGiven('query', query).trim() === '') throw bad('query', 'is empty')
-    await caughtUp(wait, 'conversationId' in given.within ? given.within.conversationId : undefined)
+    const conversationId = 'conversationId' in given.within ? given.within.conversationId : undefined
+    await caughtUp(wait, conversationId)
+    // What it says would not be all that there is.
+    const stop = conversationId === undefined ? undefined : (await runner.stopped(conversationId)).find(({ projection }) => projection === 'archive-index')
+    if (stop !== undefined) throw new ProjectionStopped(stop.projection, stop)
     return search({ index, ...(embedding === undefined ? {} : { embedding }) }, query, given)
   }
 
@@ -364,12 +378,19 @@ export function createLedger(parts: LedgerParts): Ledger {
     await caughtUp(workers === 'elsewhere' ? { waitFor: await log.store.head() } : {})
   }
 
+  /** Conversations whose rows do not come there. */
+  async function conversationsStopped(): Promise<StoppedRows[]> {
+    return (await runner.stopped()).map(({ projection, conversationId, stream, revision, reason }) => ({
+      readModel: projection, conversationId, at: stream === undefined || revision === undefined ? undefined : { stream, revision }, detail: `${projection} ${reason}`,
+    }))
+  }
+
   /** The same for a proof, which goes on where the rows do not: says which do not come there. */
   async function rowsCaughtUp(): Promise<readonly StoppedRows[]> {
     open()
     try {
       await caughtUpToHead()
-      return []
+      return await conversationsStopped()
     } catch (error) {
       if (!isRowsFailure(error)) throw error
       const stopped = (await runner.status()).flatMap(({ name, stop }): StoppedRows[] => {

@@ -12,9 +12,14 @@ export interface RowDifference {
   readonly detail: string
 }
 
-/** A read model that does not come to the end of the log: its name, and one sentence that says why; where one fact is the reason, its place. */
+/**
+ * Rows that do not come to the end of the log: those of a read model, by its name, or of one conversation in it; and one sentence that says why. Where one
+ * fact is the reason, its place.
+ */
 export interface StoppedRows {
   readonly readModel: string
+  /** Where only its rows do not. */
+  readonly conversationId?: string
   readonly at?: { readonly stream: string; readonly revision: bigint } | undefined
   readonly detail: string
 }

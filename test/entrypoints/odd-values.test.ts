@@ -1,4 +1,7 @@
-/** One caller's odd value: it is refused with its field named, and nothing is recorded; everybody else is served. */
+/**
+ * One caller's odd value: it is refused with its field named, and nothing is recorded. An event that cannot be applied all the same, of another program or
+ * of somebody who changed the log, stops its own conversation. Everybody else is served.
+ */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { either as E, taskEither as TE } from 'fp-ts'
 import { openLedger, registerEstimator, type Ledger, type Summarizer, type Summary } from '../../src/index.js'
@@ -6,7 +9,7 @@ import type { Database } from '../../src/ports/sql.js'
 import { createExtractiveSummarizer } from '../../src/summarizers/index.js'
 import { guarded } from '../../src/summarizers/guarded.js'
 import { say, SMALL, talk } from '../support/conversations.js'
-import { ledgerOn } from '../support/ledger-on-database.js'
+import { attack, ledgerOn } from '../support/ledger-on-database.js'
 import { openTestDatabase } from '../support/memory-database.js'
 
 let db: Database
@@ -112,5 +115,46 @@ describe('a summarizer of somebody\'s own that answers what cannot be recorded',
       expect((await ledger.context('odd')).messages.at(-1)?.content).toBe('still here')
     })
     await everybodyIsServed(['good', 'odd'])
+  })
+})
+
+describe('an event that cannot be applied', () => {
+  // What programs before this one recorded, and what nobody ever recorded.
+  const events: readonly (readonly [string, string])[] = [
+    ['of a type that nobody knows', `insert into events select position + 1, revision + 1, gen_random_uuid(), stream, 'NobodyKnows', data, metadata from events where position = (select max(position) from events)`],
+    ['that counts a fraction of a token', `insert into events select position + 1, revision + 1, gen_random_uuid(), stream, type, regexp_replace(data, '"tokens":[0-9]+', '"tokens":1.5'), metadata from events where position = (select max(position) from events)`],
+    ['that nobody asked for', `insert into events select position + 1, revision + 1, gen_random_uuid(), stream, type, data, regexp_replace(metadata, '"actor":"[^"]*"', '"actor":""') from events where position = (select max(position) from events)`],
+  ]
+
+  it.each(events)('%s stops its own conversation, which says so; all others are served and proved', async (_what, insert) => {
+    const problems: string[] = []
+    await withLedger({}, async (ledger) => {
+      for (const id of ['good', 'odd']) await ledger.append(id, [{ role: 'user', content: 'the harbour is closed' }, ...talk(20)])
+      await ledger.settled()
+      await ledger.list()
+      await ledger.append('odd', { role: 'user', content: 'the last word' })
+    })
+    const attacker = await attack(db)
+    await attacker.run(insert)
+    await attacker.run(`update streams set revision = revision + 1 where stream = 'conversation-odd'`)
+    await attacker.run('update log_head set position = position + 1')
+
+    await withLedger({ onProblem: (problem) => { problems.push(String(problem)) } }, async (ledger) => {
+      await ledger.append('good', [{ role: 'user', content: 'and the harbour opens' }, ...talk(20, 100)])
+      await ledger.settled()
+      const where = /cannot apply \w+ at revision \d+ of conversation-odd/u
+      expect(await ledger.list()).toMatchObject([{ conversationId: 'good' }, { conversationId: 'odd', stopped: expect.stringMatching(where) }])
+      expect((await ledger.list())[0]).not.toHaveProperty('stopped')
+      expect((await ledger.search('harbour opens', { conversationId: 'good' }))[0]).toMatchObject({ text: 'and the harbour opens' })
+      expect((await ledger.search('harbour opens', {})).map(({ conversationId }) => conversationId)).toContain('good')
+      await expect(ledger.search('harbour', { conversationId: 'odd' })).rejects.toThrow(where)
+      await expect(ledger.messages('odd')).rejects.toThrow('conversation-odd')
+      expect(problems.filter((each) => where.test(each))).toHaveLength(1)
+      await ledger.projections.rebuild('all')
+      for (const { stopped, lagEvents, stop } of await ledger.projections.status()) expect({ stopped, lagEvents, stop }).toMatchObject({ stopped: [{ conversationId: 'odd', stream: 'conversation-odd', reason: expect.stringMatching(where) }], lagEvents: 0, stop: undefined })
+      expect((await ledger.verify('good')).problems).toEqual([])
+      expect(new Set((await ledger.verify()).problems.map(({ stream }) => stream))).toEqual(new Set(['conversation-odd']))
+      expect((await ledger.list()).map(({ conversationId }) => conversationId)).toEqual(['good', 'odd'])
+    })
   })
 })

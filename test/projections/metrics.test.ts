@@ -5,7 +5,7 @@ import { createProjectionMetrics } from '../../projections/metrics.js'
 import type { ProjectionStatus } from '../../projections/watch.js'
 
 const status = (some: Partial<ProjectionStatus> = {}): ProjectionStatus => ({
-  name: 'notes', version: 1, generation: 1, position: 5n, head: 9n, lagEvents: 3, lagIsAtLeast: false, lagSeconds: 2.5, state: 'following', updatedAt: '',
+  name: 'notes', version: 1, generation: 1, position: 5n, head: 9n, lagEvents: 3, lagIsAtLeast: false, lagSeconds: 2.5, state: 'following', updatedAt: '', stopped: [],
   partitions: [
     { partition: 0, position: 9n, lagEvents: 0, lagIsAtLeast: false, lagSeconds: 0 },
     { partition: 1, position: 5n, lagEvents: 3, lagIsAtLeast: false, lagSeconds: 2.5, stop: { reason: 'cannot' } },

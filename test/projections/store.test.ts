@@ -3,8 +3,9 @@ import { beforeEach, expect, test } from '@jest/globals'
 import * as fc from 'fast-check'
 import type { Database } from '../../src/ports/sql.js'
 import { createFold, createNet } from '../../projections/fold.js'
-import type { Row, RowChange, Table } from '../../projections/projection.js'
-import { CellRefused, createTables, pointViews, writeChanges } from '../../projections/store.js'
+import { changesOf, type Row, type RowChange, type Table } from '../../projections/projection.js'
+import { createTables, pointViews, writeChanges } from '../../projections/store.js'
+import { appended as message, recorded } from '../support/builders.js'
 import { describeOnDatabases, rowsOf, silent } from '../support/projections.js'
 
 const things: Table = {
@@ -100,13 +101,6 @@ describeOnDatabases('rows', (database) => {
     // No `toEqual` of megabytes: it would print them.
     expect(JSON.stringify((await found())['things']?.map((row) => row['words'])) === JSON.stringify(fold.rows('things').map((row) => row['words']))).toBe(true)
   })
-
-  test('a text that Postgres would refuse or alter is refused, with the column', async () => {
-    const put = (words: string): RowChange => ({ op: 'put', table: 'things', row: { conversation_id: 'a', place: 1, words } })
-    await expect(writeChanges(db, projection.tables, 1, [put('nul \0')])).rejects.toThrow(CellRefused)
-    await expect(writeChanges(db, projection.tables, 1, [put('lone \ud800')])).rejects.toThrow('things.words holds a lone surrogate')
-    expect(await found()).toEqual({ things: [], names: [] })
-  })
 })
 
 test('a row without a part of its key, an unknown table and an unknown column are mistakes that the fold names', () => {
@@ -121,4 +115,16 @@ test('changes that are collected together are collected all or not at all', () =
   collected.add([{ op: 'put', table: 'names', row: { conversation_id: 'a', name: 'x' } }])
   expect(() => { collected.add([{ op: 'delete', table: 'names', key: { conversation_id: 'a', name: 'x' } }, { op: 'put', table: 'names', row: { conversation_id: 'a' } }]) }).toThrow('name')
   expect([...(collected.net.get('names')?.values() ?? [])]).toEqual([{ op: 'put', row: { conversation_id: 'a', name: 'x' } }])
+})
+
+test.each([
+  ['nul \0', 'noted.text holds NUL'],
+  ['lone \ud800', 'noted.text holds a lone surrogate'],
+  [1.5, 'noted.count holds 1.5, which is no whole number'],
+  [2 ** 31, 'noted.count holds 2147483648, which int4 cannot'],
+])('a cell that Postgres would refuse or alter (%j) is refused fact by fact, with its column', async (cell, said) => {
+  const noted: Table = { name: 'noted', columns: { conversation_id: 'text', text: 'text', count: 'int4' }, key: ['conversation_id'], indexes: [] }
+  const notes = silent('notes', [noted], { MessageAppended: () => [{ op: 'put', table: 'noted', row: { conversation_id: 'a', ...(typeof cell === 'string' ? { text: cell } : { count: cell }) } }] })
+  const [fact] = await recorded('a', [message('m0')])
+  expect(() => (fact === undefined ? [] : changesOf(notes, fact))).toThrow(said)
 })

@@ -1,7 +1,7 @@
 /** `list`: every conversation of the ledger, the one that something happened in last first. */
 import type { WaitOptions } from '../ledger.js'
 import type { Flags } from './flags.js'
-import { count, line, many, shown, table, toJson } from './output.js'
+import { colours, count, line, many, shown, table, toJson } from './output.js'
 import { withLedger } from './session.js'
 
 /** Runs the command. */
@@ -26,6 +26,7 @@ export async function runList(flags: Flags, scope: string | undefined, wait: Wai
       shown(conversation.scope ?? ''),
     ])
     for (const row of table(['conversation', 'messages', 'live', 'live tokens', 'cycles', 'last recorded', 'scope'], rows, new Set([1, 2, 3, 4]))) await line(row)
+    for (const { conversationId, stopped } of conversations) if (stopped !== undefined) await line(colours.red(`${shown(conversationId)} is stopped: ${shown(stopped)}`))
     await line(many(conversations.length, 'conversation'))
   })
 }

@@ -3,7 +3,7 @@ import type { ProjectionStatus } from '../../../projections/watch.js'
 import { didYouMean } from '../../domain/edit-distance.js'
 import { InputError } from './errors.js'
 import type { Flags } from './flags.js'
-import { colours, count, line, table, toJson } from './output.js'
+import { colours, count, line, shown, table, toJson } from './output.js'
 import { startProgress } from './progress.js'
 import { withLedger } from './session.js'
 
@@ -29,11 +29,26 @@ export async function runStatus(flags: Flags, json: boolean): Promise<void> {
     for (const row of table(['projection', 'state', 'position', 'events behind', 'for', 'partitions', 'version', 'rows, about', 'updated'], rows, new Set([2, 3, 4, 5, 7]))) await line(row)
     const holder = projections.find((status) => status.holder !== undefined)?.holder
     if (holder !== undefined) await line(`kept by ${holder}`)
+    await tellStopped(projections)
     for (const { name, stop, partitions } of projections) {
       const stops = partitions.flatMap((partition) => (partition.stop === undefined ? [] : [{ where: partitions.length === 1 ? name : `${name}, partition ${String(partition.partition)},`, stop: partition.stop }]))
       for (const { where, stop: why } of stops.length > 0 || stop === undefined ? stops : [{ where: name, stop }]) await line(colours.red(`${where} stopped: ${why.reason}${why.advice === undefined ? '' : `; ${why.advice}`}`))
     }
   })
+}
+
+/** Names the conversations whose rows do not go on, each with the read models that stopped at it. */
+async function tellStopped(projections: readonly ProjectionStatus[]): Promise<void> {
+  const byReason = new Map<string, { readonly conversationId: string; readonly names: string[] }>()
+  for (const { name, stopped } of projections) {
+    for (const { conversationId, reason } of stopped) {
+      const told = byReason.get(reason) ?? { conversationId, names: [] }
+      told.names.push(name)
+      byReason.set(reason, told)
+    }
+  }
+  for (const [reason, { conversationId, names }] of byReason) await line(colours.red(`conversation ${shown(conversationId)} is stopped in ${names.join(', ')}: ${shown(reason)}`))
+  if (byReason.size > 0) await line('all other conversations are served; `projections rebuild` tries these again')
 }
 
 const lagOf = ({ lagEvents, lagIsAtLeast }: ProjectionStatus): string => `${lagIsAtLeast ? '≥ ' : ''}${count(lagEvents)}`
@@ -62,7 +77,8 @@ export async function runRebuild(flags: Flags, names: readonly string[], json: b
     }
     const seconds = (performance.now() - startedAt) / 1000
     const rebuilt = names.length === 0 ? known : names
-    if (json) await line(toJson({ rebuilt, events, seconds: Number(seconds.toFixed(3)) }))
+    if (json) await line(toJson({ rebuilt, events, seconds: Number(seconds.toFixed(3)), stopped: (await ledger.projections.status()).flatMap(({ name, stopped }) => stopped.map((stop) => ({ projection: name, ...stop }))) }))
     else await line(`rebuilt ${rebuilt.join(', ')} from ${count(events)} events in ${seconds.toFixed(1)} s`)
+    if (!json) await tellStopped(await ledger.projections.status())
   })
 }

@@ -1,9 +1,9 @@
 /**
  * `projections run`: keeps the read models until it is told to end. Several may run; one works, the others stand by.
  *
- * A projection that stops at an event does not end the process: the others go on, `/health` says 503 and names the event, and whoever restarts it
- * has it tried again. Ending would be a loop of restarts that all stop at the same event; an unreadable event stops all projections at once, so that
- * would be the usual case and not the rare one.
+ * An event that cannot be applied stops its own conversation: all others go on, `/health` names the event, and whoever restarts it has it tried again.
+ * A projection that does not go on at all (rows of another log, or of a newer program) does not end the process either: `/health` then says 503. Ending
+ * would be a loop of restarts.
  */
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
@@ -90,7 +90,7 @@ export async function runProjections(flags: Flags, options: RunProjectionsOption
   }
 }
 
-/** Whether all is well: working or standing by, and nothing stopped. */
+/** Whether all is well: working or standing by, and no projection stopped. One that goes on without a conversation names it. */
 async function healthOf(worker: ProjectionWorker | undefined, owner: string): Promise<Health> {
   if (worker === undefined) return { ok: true, details: { owner, state: 'starting' } }
   const state = worker.state()
@@ -101,7 +101,7 @@ async function healthOf(worker: ProjectionWorker | undefined, owner: string): Pr
     details: {
       owner,
       state: state.kind,
-      projections: status.map(({ name, state: kind, position, lagEvents, lagIsAtLeast, lagSeconds, stop }) => ({ name, state: kind, position, lagEvents, lagIsAtLeast, lagSeconds, ...(stop === undefined ? {} : { stop }) })),
+      projections: status.map(({ name, state: kind, position, lagEvents, lagIsAtLeast, lagSeconds, stop, stopped: conversations }) => ({ name, state: kind, position, lagEvents, lagIsAtLeast, lagSeconds, ...(stop === undefined ? {} : { stop }), ...(conversations.length === 0 ? {} : { stopped: conversations }) })),
     },
   }
 }
