@@ -6,7 +6,7 @@ import type { SummarizerFacts } from '../domain/events.js'
 import { modelWindow } from '../domain/policy.js'
 import type { CheckRequest, RecordedJob, RequestVerdict } from '../ports/request-check.js'
 import type { SummaryJob } from '../ports/summarizer.js'
-import { EXTRACTIVE_MODEL, name as extractiveName, prepareExtract } from './extractive.js'
+import { EXTRACTIVE_MODELS, name as extractiveName, prepareExtract } from './extractive.js'
 import { modelStrategies } from './index.js'
 import { requestHashOf, requestOf, type ModelStrategy } from './model-strategy.js'
 
@@ -22,8 +22,8 @@ function jobOf({ parameters }: SummarizerFacts, job: RecordedJob): SummaryJob | 
 }
 
 function extract(facts: SummarizerFacts, job: SummaryJob): RequestVerdict {
-  if (facts.model !== EXTRACTIVE_MODEL || facts.provider !== 'none') return 'unknown'
-  return prepareExtract(job).requestHash === facts.requestHash ? 'same' : 'other'
+  if (!EXTRACTIVE_MODELS.includes(facts.model) || facts.provider !== 'none') return 'unknown'
+  return prepareExtract(job, facts.model).requestHash === facts.requestHash ? 'same' : 'other'
 }
 
 function asked(strategy: ModelStrategy, facts: SummarizerFacts, job: SummaryJob, template: string): RequestVerdict {

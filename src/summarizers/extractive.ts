@@ -15,8 +15,9 @@ import { toolActions } from './tool-actions.js'
 import { FILES_LABEL, GAP, unitsOfMessages, unitsOfSummaries, type Unit } from './units.js'
 
 export const name = 'extractive'
-/** Changes whenever the same messages may give another summary. */
-export const EXTRACTIVE_MODEL = 'extractive-1'
+/** Every version so far, the one in use last: a new one whenever the same messages may give another summary. The request of each is made the same way. */
+export const EXTRACTIVE_MODELS: readonly string[] = ['extractive-1', 'extractive-2']
+export const EXTRACTIVE_MODEL = 'extractive-2'
 const WINDOW_TOKENS = 128_000
 // What the strategy does, where a strategy with a model has its prompt: it is registered and shown like one.
 const PROMPT_TEXT =
@@ -154,9 +155,9 @@ function inputOf(job: SummaryJob): unknown {
   return { kind: job.kind, messages, existingSummary: job.existingSummary }
 }
 
-/** The request of a job, with its hash. */
-export function prepareExtract(job: SummaryJob): PreparedSummary {
-  const facts = { strategy: name, provider: 'none', model: EXTRACTIVE_MODEL, parameters: { maxSummaryTokens: job.maxSummaryTokens } }
+/** The request of a job, with its hash; that of an earlier version where its name is given. */
+export function prepareExtract(job: SummaryJob, model = EXTRACTIVE_MODEL): PreparedSummary {
+  const facts = { strategy: name, provider: 'none', model, parameters: { maxSummaryTokens: job.maxSummaryTokens } }
   const request = inputOf(job)
   return { job, ...facts, prompt: PROMPT, formatterVersion: FORMATTER_VERSION, request, requestHash: hashOf({ ...facts, formatterVersion: FORMATTER_VERSION, request }) }
 }
@@ -174,7 +175,7 @@ export function createExtractiveSummarizer(): Summarizer {
     provider: 'none',
     model: EXTRACTIVE_MODEL,
     windowTokens: WINDOW_TOKENS,
-    prepare: prepareExtract,
+    prepare: (job) => prepareExtract(job),
     summarize: (prepared): TE.TaskEither<SummarizerFailure, Summary> => () => Promise.resolve(E.right(summarize(prepared))),
   }
 }

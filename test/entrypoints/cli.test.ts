@@ -267,7 +267,7 @@ describe('a ledger', () => {
 
     const tree = await run(['explain', 'sample-harbour', '--batch', batchId, '--open'])
     expect(tree.status).toBe(0)
-    for (const part of [batchId, 'INV-2026-00317', 'made by    extractive, extractive-1', 'trigger, threshold 1,920 = (2,400 - 0 - 0 - 0) x 0.8', `asked by ${userInfo().username}@${hostname()}`, 'No prompt: sentences are chosen']) expect(tree.stdout).toContain(part)
+    for (const part of [batchId, 'INV-2026-00317', 'made by    extractive, extractive-2', 'trigger, threshold 1,920 = (2,400 - 0 - 0 - 0) x 0.8', `asked by ${userInfo().username}@${hostname()}`, 'No prompt: sentences are chosen']) expect(tree.stdout).toContain(part)
 
     const view = json(await run(['explain', 'sample-harbour', '--json']))
     const context = (await run(['context', 'sample-harbour'])).stdout
@@ -288,7 +288,7 @@ describe('a ledger', () => {
     const { stdout } = await run(['stats', '--prices', 'prices.json', '--json'])
     const document = parse(stdout)
     expect(document.conversations).toHaveLength(2)
-    expect(document['total']).toMatchObject({ conversations: 2, messages: 205, failures: { unauthorized: 1 }, cost: [], unpriced: [], models: [{ model: 'extractive-1', charge: { kind: 'free' } }] })
+    expect(document['total']).toMatchObject({ conversations: 2, messages: 205, failures: { unauthorized: 1 }, cost: [], unpriced: [], models: [{ model: 'extractive-2', charge: { kind: 'free' } }] })
     const one = await run(['stats', 'sample-harbour'])
     expect(one.stdout).toMatch(/messages +201: .*\n.*compaction +\d+ cycles/u)
     expect(one.stdout).toContain('unauthorized 1')

@@ -75,7 +75,7 @@ describe('compaction run', () => {
     process.emit('SIGTERM')
     await running
     expect(heard.lines()).toEqual(expect.arrayContaining([
-      'follows a log in memory, summarizer extractive-1, 2 conversations at once, at most 1,000,000 tokens a day with all other workers',
+      'follows a log in memory, summarizer extractive-2, 2 conversations at once, at most 1,000,000 tokens a day with all other workers',
       expect.stringMatching(/^ahead: 5 summaries ahead of need \(5 calls, [\d,]+ tokens\)$/u),
       expect.stringMatching(/^due: \d+ messages became \d+ batches: 800 → \d+ tokens \(\d+ calls, [\d,]+ tokens\)$/u),
       'ended',
@@ -149,7 +149,7 @@ describe('compaction run', () => {
     await running
     const happenings = heard.lines().map((line): unknown => JSON.parse(line))
     expect(happenings).toEqual([
-      { kind: 'working', log: 'a log in memory', summarizer: 'extractive-1', concurrency: 4, tokensPerDay: 5 },
+      { kind: 'working', log: 'a log in memory', summarizer: 'extractive-2', concurrency: 4, tokensPerDay: 5 },
       { kind: 'failed', conversationId: 'c', detail: expect.stringContaining('the limit of 5 tokens a day: 0 are used') },
       { kind: 'ending' },
       { kind: 'ended' },

@@ -4,8 +4,12 @@ import fc from 'fast-check'
 import { sectionsSchema } from '../../src/domain/events.js'
 import { defaultEstimator, messageTokens } from '../../src/domain/tokens.js'
 import type { MessageToSummarize, Summary, SummaryJob } from '../../src/ports/summarizer.js'
-import { createExtractiveSummarizer } from '../../src/summarizers/extractive.js'
+import { contentText } from '../../src/domain/message.js'
+import { checkRequest } from '../../src/summarizers/check-request.js'
+import { createExtractiveSummarizer, EXTRACTIVE_MODELS, prepareExtract } from '../../src/summarizers/extractive.js'
 import { describeSummarizer } from '../contracts/summarizer.js'
+import { CONVERSATION, createHarness } from '../support/harness.js'
+import { sampleConversation } from '../support/real-conversations.js'
 import { calledTool, chunkJob, resummarizeJob, said, session, summaryOf } from '../support/summary-jobs.js'
 
 describeSummarizer('extractive', { create: createExtractiveSummarizer, usesModel: false })
@@ -163,4 +167,58 @@ test('huge tool results are sampled: 84,000 characters take milliseconds, not se
     // Measured: 2 to 12 ms. What is looked at whole takes seconds.
     expect((user + system) / 1_000).toBeLessThan(1_000)
   }
+})
+
+describe('what binds', () => {
+  /** A word that no other number has. */
+  const word = (number: number): string => Array.from(number.toString(6).padStart(5, '0'), (digit) => ['ba', 'ke', 'lo', 'mi', 'ru', 'ta'][Number(digit)] ?? '').join('')
+  /** Worth keeping for all that the rules know: a decision with its reason, an outcome, a day, a name, a number and a file, and all of it new. */
+  const chatter = (id: number): MessageToSummarize => {
+    const [a, b, c, d, e, f] = Array.from({ length: 6 }, (_, at) => word(id * 6 + at))
+    return said('user', `On Monday we decided to switch to ${String(a)} because ${String(b)} fixed 1${String(id)} of ${String(c)} in src/${String(d)}.ts, and finally Marek ${String(e)} confirmed ${String(f)}.`)
+  }
+
+  test.each([
+    ['English', 'Before we start: never touch the production database.'],
+    ['German', 'Die Produktionsdatenbank darf niemals geändert werden.'],
+    ['Chinese', '任何人都不要动生产数据库。'],
+    ['Japanese', '本番のデータベースには絶対に触れてはいけません。'],
+    ['Korean', '운영 데이터베이스는 절대 건드리지 마세요.'],
+  ])('stands above what is said besides, and in what is made of the summary, and of that: %s', async (_language, rule) => {
+    const messages = [...Array.from({ length: 10 }, (_, id) => chatter(id)), said('user', rule), ...Array.from({ length: 10 }, (_, id) => chatter(id + 10))]
+    let text = await textOf(messages, 200)
+    expect(text).toContain(rule)
+    for (let depth = 1; depth <= 4; depth += 1) {
+      const beside = await textOf(Array.from({ length: 12 }, (_, id) => chatter(id + 20 * depth)), 200)
+      text = (await summarize(resummarizeJob({ summaries: [summaryOf(text), summaryOf(beside)], maxSummaryTokens: 200 }))).text
+      expect(text).toContain(rule)
+    }
+  })
+
+  test('the rule of the sample is in every context from where it is given, through all cycles for a far too small window', async () => {
+    const harness = createHarness({ policy: { modelMaxTokens: 2_400, buffer: 4 }, summarizer: { ...createExtractiveSummarizer(), calls: [], answer: () => undefined } })
+    const sample = sampleConversation()
+    let given = false
+    for (const message of sample.messages) {
+      await harness.appended(message)
+      await harness.compact('ahead')
+      const { messages } = await harness.context()
+      const says = messages.some(({ content }) => contentText(content).includes('never touch the production database'))
+      given ||= says
+      expect([messages.length, says]).toEqual([messages.length, given])
+    }
+    const { cycles, batches } = await harness.conversations.load(CONVERSATION)
+    expect(cycles).toBeGreaterThan(10)
+    expect(batches.some(({ depth }) => depth > 0)).toBe(true)
+  })
+
+  test('what an earlier version summarized is still proved by its request', () => {
+    const job = chunkJob({ messages: [said('user', 'Never touch production.')], maxSummaryTokens: 100 })
+    for (const model of EXTRACTIVE_MODELS) {
+      const { requestHash, strategy, provider, parameters, prompt, formatterVersion } = prepareExtract(job, model)
+      const facts = { strategy, provider, model, parameters: { ...parameters }, prompt, formatterVersion, requestHash, durationMs: 0 }
+      expect(checkRequest(facts, { ...job, persona: '' }, prompt.text)).toBe('same')
+      expect(checkRequest({ ...facts, requestHash: 'a'.repeat(64) }, { ...job, persona: '' }, prompt.text)).toBe('other')
+    }
+  })
 })

@@ -20,10 +20,13 @@ const folder = process.env['CONTEXT_LEDGER_DATA'] ?? ''
 /** True where the folder of all of them is there. */
 export const hasAll = folder !== ''
 
+/** The sample of the repository. */
+export const sampleConversation = (): RealConversation => conversationIn(join('examples', 'sample-conversation.jsonl'))
+
 /** The conversations: the sample of the repository, or all of the folder. */
 export function* realConversations(): Generator<RealConversation> {
   if (!hasAll) {
-    yield conversationIn(join('examples', 'sample-conversation.jsonl'))
+    yield sampleConversation()
     return
   }
   for (const group of readdirSync(folder).toSorted()) {

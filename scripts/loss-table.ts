@@ -1,0 +1,66 @@
+/**
+ * How much of what somebody may ask for again the summarizer without a model keeps: every conversation of the folder that `CONTEXT_LEDGER_DATA` names
+ * (without it, the sample) is compacted message by message, and the loss report counts what its summaries and live messages still say.
+ * `npx tsx scripts/loss-table.ts [WINDOW…]`; the windows are in tokens, 8000 and 32000 by default.
+ */
+import { either as E } from 'fp-ts'
+import { createMemoryBodyStore } from '../src/adapters/memory/body-store.js'
+import { createMemoryClaims } from '../src/adapters/memory/claims.js'
+import { createMemoryEventStore } from '../src/adapters/memory/event-store.js'
+import { createAppendMessages } from '../src/application/append-messages.js'
+import { createCompact } from '../src/application/compact.js'
+import { createConversations } from '../src/application/handle-command.js'
+import { createRegisterPrompt } from '../src/application/register-prompt.js'
+import { decodeFact, isOfType } from '../src/application/facts.js'
+import type { Conversation } from '../src/domain/conversation.js'
+import { lossKinds } from '../src/domain/events.js'
+import { conversationStream } from '../src/domain/ids.js'
+import { createLossReport, sideOf, type KindReport } from '../src/domain/loss-report.js'
+import { parseMessage } from '../src/domain/message.js'
+import { systemClock as clock } from '../src/ports/clock.js'
+import { createExtractiveSummarizer } from '../src/summarizers/index.js'
+import { realConversations, type RealConversation } from '../test/support/real-conversations.js'
+
+const BY = { actor: 'measurement', correlationId: 'measurement', causationId: 'measurement' }
+
+/** Compacts a conversation as `import` does, and counts what is left of it. */
+async function lossesOf({ id, messages }: RealConversation, modelMaxTokens: number): Promise<readonly KindReport[]> {
+  const log = { store: createMemoryEventStore(), bodies: createMemoryBodyStore() }
+  const conversations = createConversations({ log, clock, alone: true })
+  const summarizer = createExtractiveSummarizer()
+  const appendMessages = createAppendMessages({ conversations, clock, summarizerWindowTokens: summarizer.windowTokens })
+  const compact = createCompact({ conversations, summarizer, persona: '', claims: createMemoryClaims(clock), clock, registerPrompt: createRegisterPrompt(log, clock, BY.actor), actor: BY.actor })
+  for (const given of messages) {
+    const message = parseMessage(given)
+    if (E.isLeft(message)) throw new Error(`${id}: ${message.left.field} ${message.left.detail}`)
+    const done = await appendMessages({ conversationId: id, messages: [message.right], settings: { modelMaxTokens }, scope: undefined, provenance: BY })
+    if (E.isLeft(done)) throw new Error(`${id}: ${done.left.kind}`)
+    await compact(id, 'due')
+  }
+  const state: Conversation = await conversations.load(id)
+  const side = sideOf(state)
+  const report = createLossReport(side, { ...side, liveIds: new Set() }, new Set())
+  for await (const stored of log.store.readStream(conversationStream(id))) {
+    const fact = await decodeFact(stored, log.bodies)
+    if (isOfType(fact, 'MessageAppended')) report.add(fact.data)
+  }
+  return report.result()
+}
+
+const percent = (part: number, whole: number): string => `${((100 * part) / Math.max(1, whole)).toFixed(2)} %`
+
+const windows = process.argv.length > 2 ? process.argv.slice(2).map(Number) : [8_000, 32_000]
+process.stdout.write('| window | kind | of | kept | shown |\n|---|---|---|---|---|\n')
+for (const window of windows) {
+  const sums = new Map(lossKinds.map((kind) => [kind, { total: 0, kept: 0, shown: 0 }]))
+  for (const conversation of realConversations()) {
+    for (const { kind, total, against } of await lossesOf(conversation, window)) {
+      const sum = sums.get(kind)
+      if (sum === undefined) continue
+      sum.total += total
+      sum.kept += against.kept
+      sum.shown += against.shown
+    }
+  }
+  for (const [kind, { total, kept, shown }] of sums) if (total > 0) process.stdout.write(`| ${window.toLocaleString('en')} | ${kind} | ${total.toLocaleString('en')} | ${percent(kept, total)} | ${percent(shown, total)} |\n`)
+}
