@@ -38,7 +38,7 @@ async function hits(ledger: Ledger, queries: string): Promise<string> {
   for (const line of queries.split('\n').filter((each) => each !== '')) {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the tool writes these lines
     const { query, conversationId, limit } = JSON.parse(line) as { query: string; conversationId: string; limit: number }
-    const found = await ledger.search(query, { conversationId, limit })
+    const { hits: found } = await ledger.search(query, { conversationId, limit })
     lines.push(JSON.stringify({ hits: found.map(({ messageIds }) => ({ messageIds })) }))
   }
   return `${lines.join('\n')}\n`

@@ -26,7 +26,7 @@ export async function firstCompaction(store = 'memory', say: (line: string) => v
     const view = context.messages[1]?.content
     say(typeof view === 'string' ? view : '')
 
-    const [hit] = await ledger.search('E_70 missing field', { conversationId: id, limit: 1 })
+    const { hits: [hit] } = await ledger.search('E_70 missing field', { conversationId: id, limit: 1 })
     say(`found in ${hit?.batchId ?? 'the live window'}: ${hit?.text ?? ''}`)
 
     const proof = await ledger.verify(id)

@@ -16,7 +16,7 @@ import type { Projection } from './projection.js'
 import { dropRetired, rebuild, type RebuildOptions } from './rebuild.js'
 import { openGenerations, runsInProcess } from './store.js'
 import { PROJECTED_PREFIXES } from './streams.js'
-import { createProjectionWatch, ProjectionStopped, type ProjectionStatus, type Refusal, type StoppedConversation, type WaitOptions } from './watch.js'
+import { createProjectionWatch, ProjectionStopped, type Behind, type ProjectionStatus, type Refusal, type StoppedConversation, type WaitOptions } from './watch.js'
 
 export { ProjectionStopped, type ProjectionStatus, type StoppedConversation } from './watch.js'
 
@@ -55,6 +55,8 @@ export interface ProjectionRunner {
   status(): Promise<ProjectionStatus[]>
   /** Where rows of a conversation, or of any, do not go on, and why. */
   stopped(conversationId?: string): Promise<StoppedConversation[]>
+  /** How far the rows are behind the log, whoever keeps them; undefined where they are not. */
+  behind(options?: WaitOptions): Promise<Behind | undefined>
   rebuild(names: readonly string[] | 'all', options?: RebuildOptions): Promise<void>
   /** Ends following; resolves when no statement of this runner is under way. */
   stop(): Promise<void>
@@ -376,6 +378,7 @@ export function createProjectionRunner(options: RunnerOptions): ProjectionRunner
     start,
     waitFor,
     stopped: (conversationId) => watch.stopped(conversationId),
+    behind: (waitOptions) => watch.behind(waitOptions),
     status: () => watch.status({ isFollowing: following !== undefined, rebuilding, stops: refused }),
     rebuild: rebuildNamed,
     async stop() {

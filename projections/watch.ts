@@ -12,7 +12,7 @@ import { lagsOf } from './lag.js'
 import { partitionOf } from './partitions.js'
 import type { Projection } from './projection.js'
 import { estimatedRows } from './store.js'
-import { PROJECTED_PREFIXES } from './streams.js'
+import { PROJECTED_PREFIXES, subjectOf } from './streams.js'
 
 /** Of the claim that the one working process holds. */
 export const PROJECTIONS_CLAIM = 'projections'
@@ -93,7 +93,17 @@ export interface OwnKnowledge {
   readonly stops: ReadonlyMap<string, Refusal>
 }
 
+/** What the rows do not show yet of what is recorded. */
+export interface Behind {
+  /** Events of conversations and their editions. */
+  readonly events: number
+  /** True where there are more than were counted. */
+  readonly isAtLeast: boolean
+}
+
 export interface ProjectionWatch {
+  /** How far the rows are behind the log, those of one conversation where it is named; undefined where they are not. */
+  behind(options?: WaitOptions): Promise<Behind | undefined>
   /** The live generation of each projection that has one. */
   live(): Promise<Generation[]>
   status(own?: OwnKnowledge): Promise<ProjectionStatus[]>
@@ -107,6 +117,9 @@ export interface WaitOptions {
   /** Only the rows of this conversation matter: with several partitions, another one that is behind or stopped does not. */
   readonly conversationId?: string
 }
+
+/** Beyond so many events whoever reads rows need not know how far they are behind. */
+const BEHIND_COUNTED = 1_000
 
 // A look is one small query. Who waits for its own write mostly waits for some ten milliseconds, and who waits for long can wait a little longer.
 const FIRST_LOOKS_MS = 10
@@ -204,6 +217,21 @@ export function createProjectionWatch({ db, store, projections, claims }: WatchO
     return head < position ? position : undefined
   }
 
+  async function howFarBehind({ conversationId }: WaitOptions = {}): Promise<Behind | undefined> {
+    const [generations, head] = await Promise.all([live(), store.head()])
+    const wanted = generations.flatMap(({ checkpoints }) => checkpoints.filter(({ partition }) => conversationId === undefined || partition === partitionOf(conversationId, checkpoints.length)))
+    const after = generations.length < projections.length ? -1n : leastPosition(wanted)
+    if (after >= head) return undefined
+    let looked = 0
+    let events = 0
+    for await (const { stream } of store.readPlaces({ after, prefix: PROJECTED_PREFIXES, limit: BEHIND_COUNTED + 1 })) {
+      looked += 1
+      if (looked <= BEHIND_COUNTED && (conversationId === undefined || subjectOf(stream)?.conversationId === conversationId)) events += 1
+    }
+    const isAtLeast = looked > BEHIND_COUNTED
+    return events === 0 && !isAtLeast ? undefined : { events, isAtLeast }
+  }
+
   async function waitFor(position: bigint, timeoutMs: number, { conversationId }: WaitOptions = {}, nudge?: () => Promise<void>): Promise<boolean> {
     const startedAt = performance.now()
     let stoodAt: bigint | undefined
@@ -236,5 +264,5 @@ export function createProjectionWatch({ db, store, projections, claims }: WatchO
     }
   }
 
-  return { live, status, stopped: async (conversationId) => stoppedIn(await live(), conversationId), waitFor }
+  return { live, behind: howFarBehind, status, stopped: async (conversationId) => stoppedIn(await live(), conversationId), waitFor }
 }

@@ -100,29 +100,21 @@ export async function conversation(sql: Sql, conversationId: string): Promise<Co
   return row === undefined ? undefined : summaryOf(row)
 }
 
-export interface ConversationPage {
+export interface ConversationsAsked {
   /** Only those of this tenant or owner. */
   readonly scope?: string
+  /** Default: all. */
   readonly limit?: number
-  /** Those behind this one, which the last page ended with. */
-  readonly after?: Pick<ConversationSummary, 'conversationId' | 'lastRecordedAt'>
 }
 
-/** Conversations, the one that something happened in last first. By key and not by offset, so that a page costs the same however far back it lies. */
-export async function listConversations(sql: Sql, page: ConversationPage = {}): Promise<ConversationSummary[]> {
-  const values: unknown[] = [page.limit ?? 50]
-  const where: string[] = []
-  if (page.scope !== undefined) {
-    values.push(page.scope)
-    where.push(`c.scope = $${String(values.length)}`)
-  }
-  if (page.after !== undefined) {
-    values.push(page.after.lastRecordedAt, page.after.conversationId)
-    where.push(`(c.last_recorded_at, c.conversation_id) < ($${String(values.length - 1)}, $${String(values.length)})`)
-  }
+/**
+ * Conversations, the one that something happened in last first. They come by one statement: with every fact one of them moves to the front, and who
+ * went through them page by page would miss it.
+ */
+export async function listConversations(sql: Sql, { scope, limit }: ConversationsAsked = {}): Promise<ConversationSummary[]> {
   const rows = await sql.query<ConversationRow>(
-    `${SUMMARY}${where.length === 0 ? '' : ` where ${where.join(' and ')}`} order by c.last_recorded_at desc, c.conversation_id desc limit $1`,
-    values,
+    `${SUMMARY}${scope === undefined ? '' : ' where c.scope = $2'} order by c.last_recorded_at desc, c.conversation_id desc limit $1`,
+    [limit ?? null, ...(scope === undefined ? [] : [scope])],
   )
   return rows.map(summaryOf)
 }

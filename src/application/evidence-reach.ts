@@ -65,7 +65,7 @@ function indexOver(index: ArchiveIndex, { state, side }: ReachSide, messages: re
 /** The first ten messages that the search gives for a question, beside what the agent sees anyway. */
 async function found(ports: SearchPorts, { state, side }: ReachSide, question: string): Promise<ReadonlySet<string>> {
   const shownBatches = new Set(state.view?.parts.flatMap((part) => (part.kind === 'batch' ? [part.batchId] : [])))
-  const hits = await search(ports, question, { within: { conversationId: state.conversationId }, limit: PLACES + side.shownIds.size + shownBatches.size })
+  const { hits } = await search(ports, question, { within: { conversationId: state.conversationId }, limit: PLACES + side.shownIds.size + shownBatches.size })
   const unseen = hits.filter((hit) => hit.lastRevision <= state.horizon && (hit.kind === 'batch' ? !shownBatches.has(hit.batchId ?? '') : !hit.messageIds.every((id) => side.shownIds.has(id))))
   return new Set([...new Set(unseen.flatMap(({ messageIds }) => messageIds))].slice(0, PLACES))
 }

@@ -9,7 +9,7 @@ import { placeBatches, rankBatches, type BatchInCorpus } from '../domain/text-se
 import { namesIn, rank, weightedTerms } from '../domain/text-search/rank.js'
 import { queryTerms } from '../domain/text-search/terms.js'
 import type { ArchiveIndex, ArchiveReads, BatchCandidate, BatchRef, MessageRef, RevisionedCorpus, Within } from '../ports/archive-index.js'
-import type { EmbeddingModel } from '../ports/embedding-model.js'
+import type { EmbeddingFailure, EmbeddingModel } from '../ports/embedding-model.js'
 
 export interface SearchPorts {
   readonly index: ArchiveIndex
@@ -42,7 +42,7 @@ export interface SearchHit {
   readonly text: string
 }
 
-type Found = { readonly score: number } & (({ readonly kind: 'message' } & MessageRef) | ({ readonly kind: 'batch' } & BatchRef))
+type Ranked = { readonly score: number } & (({ readonly kind: 'message' } & MessageRef) | ({ readonly kind: 'batch' } & BatchRef))
 
 const DEFAULT_LIMIT = 10
 /** How far down the list by meaning counts, and the constant of reciprocal rank fusion (Cormack and others, 2009). */
@@ -51,19 +51,29 @@ const FUSION = 60
 /** Places ranked beyond those asked for: some are gone when they are opened. */
 const SPARE = 200
 
+/** What a search found. */
+export interface Found {
+  /** Best first. */
+  readonly hits: readonly SearchHit[]
+  /** Why it went by full text alone, where the embedding model failed. */
+  readonly failure?: EmbeddingFailure
+}
+
 /** The best hits for a query, best first. */
-export async function search({ index, embedding }: SearchPorts, query: string, options: SearchOptions): Promise<readonly SearchHit[]> {
+export async function search({ index, embedding }: SearchPorts, query: string, options: SearchOptions): Promise<Found> {
   const { within, limit = DEFAULT_LIMIT, include = 'all' } = options
-  if (limit <= 0) return []
-  const vector = embedding === undefined || include === 'batches' ? undefined : await vectorOf(embedding, query)
-  return await index.read(async (reads) => {
+  if (limit <= 0) return { hits: [] }
+  const asked = embedding === undefined || include === 'batches' || query.trim() === '' ? undefined : await embedding.embed([query])()
+  const vector = asked === undefined || E.isLeft(asked) ? undefined : asked.right[0]
+  const hits = await index.read(async (reads) => {
     const byText = await foundByText(reads, query, options)
     const byMeaning = embedding === undefined || vector === undefined ? [] : await foundByMeaning(reads, embedding.model, vector, within)
     return await hitsOf(reads, byMeaning.length === 0 ? byText : fused(byText, byMeaning), limit)
   })
+  return { hits, ...(asked !== undefined && E.isLeft(asked) ? { failure: asked.left } : {}) }
 }
 
-async function foundByText(reads: ArchiveReads, query: string, { within, include = 'all', limit = DEFAULT_LIMIT }: SearchOptions): Promise<readonly Found[]> {
+async function foundByText(reads: ArchiveReads, query: string, { within, include = 'all', limit = DEFAULT_LIMIT }: SearchOptions): Promise<readonly Ranked[]> {
   const terms = queryTerms(query)
   if (terms.length === 0) return include === 'batches' ? [] : await foundAsPhrase(reads, within, query, limit)
   const { corpus, batches, conversationIdAt } = await gathered(reads, within, terms, include)
@@ -74,7 +84,7 @@ async function foundByText(reads: ArchiveReads, query: string, { within, include
     include === 'batches' ? rankBatches(weighted, inCorpus, corpus)
     : batches.length === 0 ? ranked.order.map((at) => ({ kind: 'message' as const, at, score: ranked.scores[at] ?? 0 }))
     : placeBatches(ranked, weighted, inCorpus, corpus)
-  return entries.flatMap(({ kind, at, score }): Found[] => {
+  return entries.flatMap(({ kind, at, score }): Ranked[] => {
     if (kind === 'message') return [{ kind, score, conversationId: conversationIdAt(at), revision: corpus.revisions[at] ?? 0 }]
     const batch = batches[at]
     return batch === undefined ? [] : [{ kind, score, conversationId: batch.conversationId, batchId: batch.batchId }]
@@ -119,29 +129,23 @@ function partition(size: number, isBefore: (at: number) => boolean): number {
   return low
 }
 
-async function foundAsPhrase(reads: ArchiveReads, within: Within, query: string, limit: number): Promise<readonly Found[]> {
+async function foundAsPhrase(reads: ArchiveReads, within: Within, query: string, limit: number): Promise<readonly Ranked[]> {
   const text = query.trim()
   if (text === '') return []
   const refs = await reads.phrase(within, text, Math.max(limit, NEAREST))
   return refs.map((ref, place) => ({ kind: 'message', ...ref, score: 1 / (1 + place) }))
 }
 
-async function vectorOf(embedding: EmbeddingModel, query: string): Promise<readonly number[] | undefined> {
-  if (query.trim() === '') return undefined
-  const vectors = await embedding.embed([query])()
-  return E.isRight(vectors) ? vectors.right[0] : undefined
-}
-
-async function foundByMeaning(reads: ArchiveReads, model: string, vector: readonly number[], within: Within): Promise<readonly Found[]> {
+async function foundByMeaning(reads: ArchiveReads, model: string, vector: readonly number[], within: Within): Promise<readonly Ranked[]> {
   const refs = (await reads.nearest(within, model, vector, NEAREST)) ?? []
   return refs.map((ref, place) => ({ kind: 'message', ...ref, score: 1 / (1 + place) }))
 }
 
-const keyOf = (found: Found): string => JSON.stringify([found.kind, found.conversationId, found.kind === 'message' ? found.revision : found.batchId])
+const keyOf = (found: Ranked): string => JSON.stringify([found.kind, found.conversationId, found.kind === 'message' ? found.revision : found.batchId])
 
 /** Two lists as one, by reciprocal rank: scores of different kinds cannot be added, places can. */
-function fused(...lists: readonly (readonly Found[])[]): readonly Found[] {
-  const all = new Map<string, Found>()
+function fused(...lists: readonly (readonly Ranked[])[]): readonly Ranked[] {
+  const all = new Map<string, Ranked>()
   for (const list of lists) {
     for (const [place, found] of list.entries()) {
       const key = keyOf(found)
@@ -152,7 +156,7 @@ function fused(...lists: readonly (readonly Found[])[]): readonly Found[] {
 }
 
 /** Opens what was found, from the top of the list, until there are enough: some are gone since they were ranked. */
-async function hitsOf(reads: ArchiveReads, found: readonly Found[], limit: number): Promise<readonly SearchHit[]> {
+async function hitsOf(reads: ArchiveReads, found: readonly Ranked[], limit: number): Promise<readonly SearchHit[]> {
   const hits: SearchHit[] = []
   for (let from = 0; from < found.length && hits.length < limit; from += limit) {
     hits.push(...(await open(reads, found.slice(from, from + limit))))
@@ -160,7 +164,7 @@ async function hitsOf(reads: ArchiveReads, found: readonly Found[], limit: numbe
   return hits.slice(0, limit)
 }
 
-async function open(reads: ArchiveReads, found: readonly Found[]): Promise<readonly SearchHit[]> {
+async function open(reads: ArchiveReads, found: readonly Ranked[]): Promise<readonly SearchHit[]> {
   const messages = await reads.messages(found.filter((each) => each.kind === 'message'))
   const batches = await reads.batchRows(found.filter((each) => each.kind === 'batch'))
   const opened = new Map<string, Omit<SearchHit, 'score'>>()

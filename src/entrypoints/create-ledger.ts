@@ -50,7 +50,7 @@ import type { WorkQueue } from '../ports/work-queue.js'
 import { checkRequest } from '../summarizers/check-request.js'
 import { createAgentTools } from './agent-tools.js'
 import { conversationsGiven, createEditions, hooksGiven, namedOrAll, textGiven } from './editions.js'
-import type { AppendOptions, AsOfOptions, At, CompareEditionsOptions, ContextOptions, ConversationSummary, DiffOptions, EditionsCompared, ExplainOptions, Ledger, LedgerSearchOptions, LogOptions, RebuildOptions, StatsOptions, Undone, VerifyOptions, WaitOptions, WhatIfOptions } from './ledger.js'
+import type { AppendOptions, AsOfOptions, At, Behind, CompareEditionsOptions, ContextOptions, DiffOptions, EditionsCompared, ExplainOptions, Ledger, LedgerSearchOptions, LogOptions, RebuildOptions, SearchResult, StatsOptions, Undone, VerifyOptions, WaitOptions, WhatIfOptions } from './ledger.js'
 import { optionsGiven, type Names } from './options.js'
 import { dataOfProblem, isRowsFailure, problem, valueOf, type Failure } from './problem.js'
 
@@ -112,7 +112,6 @@ const REBUILD: Names<RebuildOptions> = { onProgress: true, signal: true, batchSi
 const WHAT_IF: Names<WhatIfOptions> = { policies: true, summaries: true, onConversation: true }
 const COMPARE: Names<CompareEditionsOptions> = { ...WAIT, against: true, questions: true, onConversation: true }
 
-const LIST_PAGE = 500
 /** Summaries that one process asks for at the same time. */
 const CONVERSATIONS_AT_ONCE = 16
 /** How long a reader waits for read models that another process keeps, where it does not say itself. */
@@ -329,14 +328,24 @@ export function createLedger(parts: LedgerParts): Ledger {
     }
   }
 
-  async function find(query: string, given: SearchOptions, wait: WaitOptions = {}): Promise<readonly SearchHit[]> {
+  /** What the rows do not show yet. Where this process keeps them, they were just brought to the end of the log. */
+  async function behindOf(within?: SearchOptions['within']): Promise<{ readonly behind?: Behind }> {
+    if (workers === 'inside') return {}
+    const behind = await runner.behind(within !== undefined && 'conversationId' in within ? { conversationId: within.conversationId } : {})
+    return behind === undefined ? {} : { behind }
+  }
+
+  async function find(query: string, given: SearchOptions, wait: WaitOptions = {}): Promise<SearchResult> {
     if (textGiven('query', query).trim() === '') throw bad('query', 'is empty')
     const conversationId = 'conversationId' in given.within ? given.within.conversationId : undefined
     await caughtUp(wait, conversationId)
     // What it says would not be all that there is.
     const stop = conversationId === undefined ? undefined : (await runner.stopped(conversationId)).find(({ projection }) => projection === 'archive-index')
     if (stop !== undefined) throw new ProjectionStopped(stop.projection, stop)
-    return search({ index, ...(embedding === undefined ? {} : { embedding }) }, query, given)
+    const { hits, failure } = await search({ index, ...(embedding === undefined ? {} : { embedding }) }, query, given)
+    if (failure !== undefined) onProblem(failure)
+    if (hits.length === 0 && conversationId !== undefined) await isThere(conversationId)
+    return { hits, ...(await behindOf(given.within)) }
   }
 
   async function memoryRead(conversationId: string, query: string, limit: number): Promise<readonly SearchHit[]> {
@@ -347,7 +356,7 @@ export function createLedger(parts: LedgerParts): Ledger {
     for (const { id } of context.shortened ?? []) seen.delete(id)
     const shownBatches = new Set(state.view?.parts.flatMap((part) => (part.kind === 'batch' ? [part.batchId] : [])))
     for (const { id } of context.shortened ?? []) shownBatches.delete(id)
-    const hits = await find(query, { within: { conversationId }, limit: limit + seen.size + shownBatches.size })
+    const { hits } = await find(query, { within: { conversationId }, limit: limit + seen.size + shownBatches.size })
     return hits.filter((hit) => (hit.kind === 'batch' ? !(hit.batchId !== null && shownBatches.has(hit.batchId)) : !hit.messageIds.every((id) => seen.has(id)))).slice(0, limit)
   }
 
@@ -482,13 +491,7 @@ export function createLedger(parts: LedgerParts): Ledger {
       open()
       const { waitFor, timeout, ...given } = optionsGiven('list', options, LIST)
       await caughtUp({ ...(waitFor === undefined ? {} : { waitFor }), ...(timeout === undefined ? {} : { timeout }) })
-      const found: ConversationSummary[] = []
-      for (;;) {
-        const after = found.at(-1)
-        const page = await listConversations(db, { ...given, limit: LIST_PAGE, ...(after === undefined ? {} : { after }) })
-        found.push(...page)
-        if (page.length < LIST_PAGE) return found
-      }
+      return { conversations: await listConversations(db, given), ...(await behindOf()) }
     },
     async verify(conversationId, options) {
       open()

@@ -3,7 +3,7 @@
  * throws a `LedgerError` (a failure as data, one sentence, whose fault it is) where the use case says no.
  */
 import type { RebuildOptions, RebuildProgress } from '../../projections/rebuild.js'
-import type { PartitionStatus, ProjectionStatus } from '../../projections/watch.js'
+import type { Behind, PartitionStatus, ProjectionStatus } from '../../projections/watch.js'
 import type { Compaction } from '../application/compact.js'
 import type { ComparisonTotals, EditionComparison, EditionComparisons, EditionReport, LabelledQuestion, SkippedConversation } from '../application/compare-editions.js'
 import type { Compressed } from '../application/compress.js'
@@ -145,6 +145,22 @@ export interface LedgerSearchOptions extends WaitOptions {
   readonly include?: 'messages' | 'batches' | 'all'
 }
 
+/** What a search found, and what it could not look at yet. */
+export interface SearchResult {
+  /** Best first. */
+  readonly hits: readonly SearchHit[]
+  /** What the read models do not show yet, where other processes keep them. Left out where they show all. */
+  readonly behind?: Behind
+}
+
+/** The conversations of a ledger. */
+export interface ConversationList {
+  /** The one that something happened in last first. */
+  readonly conversations: readonly ConversationSummary[]
+  /** What the read models do not show yet, where other processes keep them. Left out where they show all. */
+  readonly behind?: Behind
+}
+
 /** Which facts of a conversation to give; default all. */
 export interface LogOptions {
   /** The first revision to give. */
@@ -226,7 +242,7 @@ export interface Ledger {
   /** Waits for compaction behind the appends of this ledger, where it compacts itself; with an id, for that conversation's alone. */
   settled(conversationId?: string): Promise<void>
   /** Searches batches and messages, best first, within one conversation or one scope (by default: those without a scope). */
-  search(query: string, options?: LedgerSearchOptions): Promise<readonly SearchHit[]>
+  search(query: string, options?: LedgerSearchOptions): Promise<SearchResult>
   /** Every fact of a conversation, oldest first; from a revision on, and at most so many, where that is asked for. */
   log(conversationId: string, options?: LogOptions): AsyncIterable<RecordedFact>
   /**
@@ -237,7 +253,7 @@ export interface Ledger {
   /** What a conversation, or all of them together, came to: tokens bought and saved, cost by model, failures, time. Folded from the log. */
   stats(conversationId?: string, options?: StatsOptions): Promise<Stats>
   /** Every conversation, the one that something happened in last first. */
-  list(options?: { readonly scope?: string } & WaitOptions): Promise<readonly ConversationSummary[]>
+  list(options?: { readonly scope?: string } & WaitOptions): Promise<ConversationList>
   /** Proves that nothing was lost, of one conversation or of all. */
   verify(conversationId?: string, options?: VerifyOptions): Promise<Verification>
   /** What tells this ledger's log from any other: its address, and its first event. */
@@ -276,4 +292,4 @@ export type { AgentTool, ChatMessage, Compaction, Compressed, Context, ContextAs
 export type { AssistantMessage, AudioPart, ChatPart, CustomCall, FilePart, FunctionCall, ImagePart, InstructionMessage, MessageCall, MessagePart, RefusalPart, TextPart, ToolMessage, UserMessage }
 export type { ComparisonTotals, EditionComparison, EditionComparisons, EditionReport, LabelledQuestion, SkippedConversation }
 export type { Course, TriedPolicy, WhatIf, WhatIfRow }
-export type { PartitionStatus, ProjectionStatus, RebuildOptions, RebuildProgress }
+export type { Behind, PartitionStatus, ProjectionStatus, RebuildOptions, RebuildProgress }

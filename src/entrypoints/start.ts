@@ -86,7 +86,7 @@ async function play(): Promise<void> {
     await heading('3. What was saved')
     await showSavings(ledger, context)
     await heading(`4. What left the context is found again: "${QUERY}"`)
-    const hits = await ledger.search(QUERY, { conversationId: CONVERSATION })
+    const { hits } = await ledger.search(QUERY, { conversationId: CONVERSATION })
     const hit = hits.find(({ batchId }) => batchId !== null) ?? hits[0]
     await showHit(hit)
     await heading('5. Go on with this ledger')

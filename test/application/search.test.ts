@@ -7,7 +7,7 @@ import { createArchiveIndex } from '../../projections/archive-index/queries.js'
 import { fillVectors } from '../../projections/archive-index/vectors.js'
 import { changesOf } from '../../projections/projection.js'
 import { openGenerations, writeNet } from '../../projections/store.js'
-import { search, type SearchHit, type SearchOptions } from '../../src/application/search.js'
+import { search as searched, type SearchHit, type SearchOptions } from '../../src/application/search.js'
 import type { Fact } from '../../src/domain/events.js'
 import type { EmbeddingModel } from '../../src/ports/embedding-model.js'
 import type { ArchiveIndex } from '../../src/ports/archive-index.js'
@@ -41,6 +41,8 @@ const garden: readonly Fact[] = [
   said('m7', 'Lighthouse keys are under the mat'),
 ]
 const merged: Fact = resummarized('b3', ['b1', 'b2'], { content: '[depth:1]\nAn expedition, then maintenance.', firstRevision: 1n, lastRevision: 6n })
+
+const search = async (...asked: Parameters<typeof searched>): Promise<readonly SearchHit[]> => (await searched(...asked)).hits
 
 const ids = (hits: readonly SearchHit[]): readonly string[] => hits.map((hit) => (hit.kind === 'batch' ? (hit.batchId ?? '') : hit.messageIds.join()))
 

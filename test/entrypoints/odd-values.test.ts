@@ -30,8 +30,8 @@ async function withLedger<T>(options: Parameters<typeof ledgerOn>[1], use: (ledg
 /** What everybody else sees, by a ledger that was just opened: all of it is there, nothing is stopped, and the proof holds. */
 async function everybodyIsServed(conversationIds: readonly string[]): Promise<void> {
   await withLedger({}, async (ledger) => {
-    expect((await ledger.list()).map(({ conversationId }) => conversationId).toSorted()).toEqual([...conversationIds].toSorted())
-    for (const conversationId of conversationIds) expect(await ledger.search('harbour', { conversationId })).not.toEqual([])
+    expect((await ledger.list()).conversations.map(({ conversationId }) => conversationId).toSorted()).toEqual([...conversationIds].toSorted())
+    for (const conversationId of conversationIds) expect((await ledger.search('harbour', { conversationId })).hits).not.toEqual([])
     await ledger.projections.rebuild('all')
     expect((await ledger.verify()).problems).toEqual([])
   })
@@ -143,10 +143,10 @@ describe('an event that cannot be applied', () => {
       await ledger.append('good', [{ role: 'user', content: 'and the harbour opens' }, ...talk(20, 100)])
       await ledger.settled()
       const where = /cannot apply \w+ at revision \d+ of conversation-odd/u
-      expect(await ledger.list()).toMatchObject([{ conversationId: 'good' }, { conversationId: 'odd', stopped: expect.stringMatching(where) }])
-      expect((await ledger.list())[0]).not.toHaveProperty('stopped')
-      expect((await ledger.search('harbour opens', { conversationId: 'good' }))[0]).toMatchObject({ text: 'and the harbour opens' })
-      expect((await ledger.search('harbour opens', {})).map(({ conversationId }) => conversationId)).toContain('good')
+      expect((await ledger.list()).conversations).toMatchObject([{ conversationId: 'good' }, { conversationId: 'odd', stopped: expect.stringMatching(where) }])
+      expect(((await ledger.list()).conversations)[0]).not.toHaveProperty('stopped')
+      expect((await ledger.search('harbour opens', { conversationId: 'good' })).hits[0]).toMatchObject({ text: 'and the harbour opens' })
+      expect((await ledger.search('harbour opens', {})).hits.map(({ conversationId }) => conversationId)).toContain('good')
       await expect(ledger.search('harbour', { conversationId: 'odd' })).rejects.toThrow(where)
       await expect(ledger.messages('odd')).rejects.toThrow('conversation-odd')
       expect(problems.filter((each) => where.test(each))).toHaveLength(1)
@@ -154,7 +154,7 @@ describe('an event that cannot be applied', () => {
       for (const { stopped, lagEvents, stop } of await ledger.projections.status()) expect({ stopped, lagEvents, stop }).toMatchObject({ stopped: [{ conversationId: 'odd', stream: 'conversation-odd', reason: expect.stringMatching(where) }], lagEvents: 0, stop: undefined })
       expect((await ledger.verify('good')).problems).toEqual([])
       expect(new Set((await ledger.verify()).problems.map(({ stream }) => stream))).toEqual(new Set(['conversation-odd']))
-      expect((await ledger.list()).map(({ conversationId }) => conversationId)).toEqual(['good', 'odd'])
+      expect((await ledger.list()).conversations.map(({ conversationId }) => conversationId)).toEqual(['good', 'odd'])
     })
   })
 })

@@ -45,7 +45,7 @@ const PLACES = [{ conversationId: CONVERSATION }, { everywhere: true }] as const
 function searching(db: Database): (within: Within) => Promise<string> {
   const index = createArchiveIndex(db)
   return async (within) => {
-    const hits = await search({ index }, 'the berth of the harbour, chunk', { within, limit: 100 })
+    const { hits } = await search({ index }, 'the berth of the harbour, chunk', { within, limit: 100 })
     return JSON.stringify(hits.map(({ kind, batchId, messageIds }) => ({ kind, batchId, messageIds })))
   }
 }
@@ -298,7 +298,7 @@ describeOnDatabases('adoption', (database) => {
     expect(await given()).toEqual(before)
     expect(await tryToAdopt(harness, 'e1')).toBe(true)
     await kept.catchUp()
-    const hits = await search({ index }, 'the berth of the harbour, chunk', { within: { conversationId: CONVERSATION }, limit: 100 })
+    const { hits } = await search({ index }, 'the berth of the harbour, chunk', { within: { conversationId: CONVERSATION }, limit: 100 })
     const loaded = await harness.conversations.load(CONVERSATION)
     const batchHits = hits.flatMap((hit) => (hit.kind === 'batch' ? [hit.batchId] : []))
     expect(batchHits.length).toBeGreaterThan(0)

@@ -39,16 +39,9 @@ describeOnDatabases('queries', (database) => {
     expect(await conversation(db, 'nobody')).toBeUndefined()
   })
 
-  test('lists go by what happened last, page by page, and stay in their scope', async () => {
+  test('lists go by what happened last, and stay in their scope', async () => {
     const whole = await listConversations(db)
     expect(whole.map(({ conversationId }) => conversationId)).toEqual(['a', 'b', 'e', 'd', 'c'])
-    const paged: string[] = []
-    for (let page = await listConversations(db, { limit: 2 }); page.length > 0; ) {
-      paged.push(...page.map(({ conversationId }) => conversationId))
-      const after = page.at(-1)
-      page = await listConversations(db, { limit: 2, ...(after === undefined ? {} : { after }) })
-    }
-    expect(paged).toEqual(['a', 'b', 'e', 'd', 'c'])
     expect((await listConversations(db, { scope: 'tenant-2', limit: 2 })).map(({ conversationId }) => conversationId)).toEqual(['e', 'd'])
   })
 

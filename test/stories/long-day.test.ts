@@ -63,7 +63,7 @@ describe('a long day', () => {
 
   it('finds what left the context, and says where it comes from', async () => {
     const live = new Set((await ledger.context(DAY)).messageIds)
-    const hits = await ledger.search('advisory lock per berth for HB-412', { conversationId: DAY, include: 'messages' })
+    const { hits } = await ledger.search('advisory lock per berth for HB-412', { conversationId: DAY, include: 'messages' })
     const hit = hits.find(({ batchId }) => batchId !== null)
     expect(hit).toMatchObject({ conversationId: DAY, batchId: expect.stringMatching(/^batch-/u) })
     expect(hit?.text.toLowerCase()).toContain('advisory lock')

@@ -34,7 +34,7 @@ async function logsOf(store: string): Promise<Readonly<Record<string, string>>> 
   const ledger = await openLedger({ store })
   try {
     const logs: Record<string, string> = {}
-    for (const { conversationId } of await ledger.list()) {
+    for (const { conversationId } of (await ledger.list()).conversations) {
       logs[conversationId] = asJson((await collect(ledger.log(conversationId))).map(({ revision, id, type, data, metadata }) => ({ revision, id, type, data, metadata })))
     }
     expect(await ledger.verify()).toMatchObject({ ok: true })

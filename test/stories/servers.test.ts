@@ -112,12 +112,12 @@ describeOnServer('on servers', () => {
       await new Promise((done) => { setTimeout(done, 1_500) })
       return isQuiet && (await ledger.projections.status()).every(({ lagEvents }) => lagEvents === 0)
     })
-    expect(await ledger.list()).toHaveLength(all.length)
+    expect((await ledger.list()).conversations).toHaveLength(all.length)
 
     let messages = 0
     let summaries = 0
     let failures = 0
-    for (const { conversationId } of await ledger.list()) {
+    for (const { conversationId } of (await ledger.list()).conversations) {
       const ids: string[] = []
       for await (const fact of ledger.log(conversationId)) {
         if (fact.type === 'MessageAppended') ids.push(fact.data.messageId)

@@ -10,12 +10,13 @@ import type { PolicySettings } from '../../src/domain/policy.js'
 import { createLedger } from '../../src/entrypoints/create-ledger.js'
 import type { Ledger } from '../../src/index.js'
 import { systemClock } from '../../src/ports/clock.js'
+import type { EmbeddingModel } from '../../src/ports/embedding-model.js'
 import type { Database } from '../../src/ports/sql.js'
 import type { Summarizer } from '../../src/ports/summarizer.js'
 import { createExtractiveSummarizer } from '../../src/summarizers/index.js'
 import { projectionsFor } from '../../projections/index.js'
 
-export async function ledgerOn(db: Database, options: { readonly policy?: PolicySettings; readonly summarizer?: Summarizer; readonly estimator?: string; readonly onProblem?: (problem: unknown) => void } = {}): Promise<Ledger> {
+export async function ledgerOn(db: Database, options: { readonly policy?: PolicySettings; readonly summarizer?: Summarizer; readonly estimator?: string; readonly onProblem?: (problem: unknown) => void; readonly workers?: 'inside' | 'elsewhere'; readonly embedding?: EmbeddingModel } = {}): Promise<Ledger> {
   await migrateLog(db)
   const store = createPostgresEventStore(db)
   return createLedger({
@@ -25,7 +26,7 @@ export async function ledgerOn(db: Database, options: { readonly policy?: Policy
     projections: projectionsFor(store),
     alone: true,
     ahead: true,
-    workers: 'inside',
+    workers: options.workers ?? 'inside',
     claims: createMemoryClaims(systemClock),
     checkRowsApart: undefined,
     spending: createPostgresSpending(db),
@@ -34,7 +35,7 @@ export async function ledgerOn(db: Database, options: { readonly policy?: Policy
     editionSummarizer: options.summarizer ?? createExtractiveSummarizer(),
     standIn: createExtractiveSummarizer(),
     persona: '',
-    embedding: undefined,
+    embedding: options.embedding,
     prices: {},
     policy: options.policy,
     estimator: options.estimator,

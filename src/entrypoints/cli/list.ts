@@ -1,17 +1,18 @@
 /** `list`: every conversation of the ledger, the one that something happened in last first. */
 import type { WaitOptions } from '../ledger.js'
 import type { Flags } from './flags.js'
-import { colours, count, line, many, shown, table, toJson } from './output.js'
+import { colours, count, line, many, shown, table, tellBehind, toJson } from './output.js'
 import { withLedger } from './session.js'
 
 /** Runs the command. */
 export async function runList(flags: Flags, scope: string | undefined, wait: WaitOptions, json: boolean): Promise<void> {
   await withLedger(flags, {}, async ({ ledger }) => {
-    const conversations = await ledger.list({ ...wait, ...(scope === undefined ? {} : { scope }) })
+    const { conversations, behind } = await ledger.list({ ...wait, ...(scope === undefined ? {} : { scope }) })
     if (json) {
-      await line(toJson({ conversations }))
+      await line(toJson({ conversations, ...(behind === undefined ? {} : { behind }) }))
       return
     }
+    tellBehind(behind)
     if (conversations.length === 0) {
       await line(scope === undefined ? 'no conversations so far' : `no conversations of the scope ${scope}`)
       return

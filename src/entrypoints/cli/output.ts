@@ -96,6 +96,11 @@ export { count }
 /** "1 message", "2 messages". */
 export const many = (value: number, one: string, several = `${one}s`): string => `${count(value)} ${value === 1 ? one : several}`
 
+/** Says, beside what was found, that the read models do not show all of it yet. */
+export function tellBehind(behind: { readonly events: number; readonly isAtLeast: boolean } | undefined): void {
+  if (behind !== undefined) note(`${noteColours.yellow('note:')} the read models are behind by ${behind.isAtLeast ? 'at least ' : ''}${many(behind.events, 'event')}; \`context-ledger projections status\` says why`)
+}
+
 const controls = /[\p{Cc}\p{Cf}]/gu
 const visible = (character: string): string => (character === '\n' || character === '\t' || character === '\u200d' ? character : `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`)
 /** A recorded text as it may be shown: what would move the cursor or change colours of a terminal becomes its escape. */

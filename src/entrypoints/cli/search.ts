@@ -2,12 +2,12 @@
 import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { z } from 'zod'
-import type { Ledger, SearchHit, WaitOptions } from '../ledger.js'
+import type { Ledger, SearchHit, SearchResult, WaitOptions } from '../ledger.js'
 import { LedgerError } from '../problem.js'
 import { InputError } from './errors.js'
 import type { Flags } from './flags.js'
 import { parseJsonLine } from './json-line.js'
-import { brief, colours, line, many, shown, toJson, typed } from './output.js'
+import { brief, colours, line, many, shown, tellBehind, toJson, typed } from './output.js'
 import { withLedger } from './session.js'
 
 export interface SearchCommand {
@@ -28,6 +28,8 @@ const queryLine = z.object({ query: z.string(), conversationId: z.string().min(1
 function hitDocument({ conversationId, batchId, messageIds, firstRevision, lastRevision, startTime, endTime, score, text }: SearchHit): unknown {
   return { conversationId, batchId, messageIds, firstRevision, lastRevision, startTime, endTime, score, text }
 }
+
+const resultDocument = ({ hits, ...more }: SearchResult): unknown => ({ hits: hits.map(hitDocument), ...more })
 
 /** "m1", "m1 to m9, 5 messages". */
 function messagesOf({ messageIds }: SearchHit): string {
@@ -63,7 +65,7 @@ async function answerFile(ledger: Ledger, command: SearchCommand, file: string):
     const where = `${file === '-' ? 'standard input' : file}:${String(number)}`
     const { query, conversationId = command.conversation, limit = command.limit } = parseJsonLine(text, where, queryLine)
     try {
-      await line(toJson({ hits: (await ledger.search(query, optionsOf(command, conversationId, limit))).map(hitDocument) }))
+      await line(toJson(resultDocument(await ledger.search(query, optionsOf(command, conversationId, limit)))))
     } catch (error) {
       throw error instanceof LedgerError && error.fault === 'input' ? new InputError(error.failure.kind, `${where}: ${error.message}`) : error
     }
@@ -81,16 +83,18 @@ export async function runSearch(flags: Flags, command: SearchCommand): Promise<v
       await answerFile(ledger, command, command.queries)
       return
     }
-    const hits = await ledger.search(command.query ?? '', optionsOf(command, command.conversation, command.limit))
+    const found = await ledger.search(command.query ?? '', optionsOf(command, command.conversation, command.limit))
     if (command.json) {
-      await line(toJson({ hits: hits.map(hitDocument) }))
+      await line(toJson(resultDocument(found)))
       return
     }
+    const { hits, behind } = found
     if (hits.length === 0) await line('nothing found')
     for (const [at, hit] of hits.entries()) {
       await line(`${colours.bold(`${String(at + 1)}. ${shown(hit.conversationId)}`)} ${colours.dim(provenance(hit))}`)
       await line(`   ${brief(hit.text, 400)}\n`)
     }
+    tellBehind(behind)
     const archived = hits.find(({ batchId }) => batchId !== null)
     if (archived !== undefined) await line(colours.dim(`where a summary comes from: context-ledger explain ${typed(archived.conversationId)} --batch ${archived.batchId ?? ''}`))
   })

@@ -32,7 +32,7 @@ async function withSuggestion(ledger: Ledger, error: unknown): Promise<unknown> 
   const { conversationId } = error.failure
   const { nameMeant } = await import('../../domain/edit-distance.js')
   // Rows that are not there, or not to be read, are no reason for another error.
-  const near = nameMeant(conversationId, (await ledger.list().catch(() => [])).map((each) => each.conversationId))
+  const near = nameMeant(conversationId, (await ledger.list().catch(() => ({ conversations: [] }))).conversations.map((each) => each.conversationId))
   return near === undefined ? error : problem({ kind: 'NoSuchConversation', conversationId, nearest: near })
 }
 

@@ -55,8 +55,8 @@ async function signingKey(given: string | undefined, files: ManifestFiles): Prom
 
 /** How many events there are to read, as far as the read models know; 0 where these cannot be asked, which the proof itself then says. */
 async function eventsOf(ledger: Ledger, conversation: string | undefined): Promise<number> {
-  const all = await ledger.list().catch(() => [])
-  return all.filter(({ conversationId }) => conversation === undefined || conversationId === conversation).reduce((sum, { revision }) => sum + Number(revision) + 1, 0)
+  const { conversations } = await ledger.list().catch(() => ({ conversations: [] }))
+  return conversations.filter(({ conversationId }) => conversation === undefined || conversationId === conversation).reduce((sum, { revision }) => sum + Number(revision) + 1, 0)
 }
 
 async function verified(ledger: Ledger, conversation: string | undefined, options: VerifyOptions): Promise<Verification> {
