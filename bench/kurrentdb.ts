@@ -1,9 +1,13 @@
 /**
  * A log in KurrentDB: appends by the adapter, and read models that catch up from it; each beside the bare client on the same server. The
  * bare client appends the very events that the adapter makes of the same facts, and reads by the same subscription and drops what it gets.
+ *
+ * The server may be one that others use, and that earlier runs have filled: every name begins with what this run is called, only these streams are read,
+ * and nothing is said of where the log begins or ends.
  */
-import { BACKWARDS, END, EventStoreDBClient, FORWARDS, NO_STREAM, START, streamNameFilter } from '@eventstore/db-client'
+import { EventStoreDBClient, FORWARDS, NO_STREAM, START, streamNameFilter } from '@eventstore/db-client'
 import { either as E } from 'fp-ts'
+import { randomUUID } from 'node:crypto'
 import { createEventIdIndex } from '../projections/message-ids/queries.js'
 import { projectionsFor } from '../projections/index.js'
 import { createProjectionRunner } from '../projections/runner.js'
@@ -19,7 +23,7 @@ import { copyLog, storeSource, storeTarget } from '../src/application/migrate-lo
 import { CONVERSATION_PREFIX } from '../src/domain/ids.js'
 import { parseMessage } from '../src/domain/message.js'
 import type { BodyStore } from '../src/ports/body-store.js'
-import type { EventToAppend } from '../src/ports/event-store.js'
+import type { EventStore, EventToAppend } from '../src/ports/event-store.js'
 import type { Database } from '../src/ports/sql.js'
 import { createEventMaker } from './support/events.js'
 import { createBulkLog } from './support/bulk-log.js'
@@ -28,6 +32,13 @@ import { atLeastShare, atMost, milliseconds, perSecond, told, type Bench, type F
 import { kurrentName, letGo, openKurrent } from './support/kurrent.js'
 import { inTurns, median, timed } from './support/measure.js'
 import { openDatabase } from './support/places.js'
+
+/** How names begin here, and in no other run on the same server. */
+const newRun = (): string => `bench-${randomUUID().slice(0, 8)}`
+const prefixOf = (run: string): string => `${CONVERSATION_PREFIX}${run} `
+
+/** The conversations of one run, out of all that a store has. */
+const only = <Store extends EventStore>(run: string, store: Store): Store => ({ ...store, readAll: (options = {}) => store.readAll({ ...options, prefix: prefixOf(run) }) })
 
 // --- Appends ---
 
@@ -43,7 +54,7 @@ type Append = (stream: string, revision: number, event: EventToAppend) => () => 
 async function appends(round: number, name: string, streams: number, each: number, append: Append): Promise<number[]> {
   const works = Array.from({ length: streams }, (_unused, at) => {
     // No conversation's name, so that no read model will want it.
-    const stream = `bench-${String(process.pid)}-${name}-${String(at)}`
+    const stream = `${name}-${String(at)}`
     return Array.from({ length: each }, (_also, place) => append(stream, round * each + place, eventFor(stream, BigInt(round * each + place))))
   })
   const times: number[] = []
@@ -54,6 +65,7 @@ async function appends(round: number, name: string, streams: number, each: numbe
 }
 
 async function measureAppends(bench: Bench, address: string): Promise<Figure[]> {
+  const run = newRun()
   const parsed = parseAddress(address)
   const leader = wantsLeader(parsed) ? { requiresLeader: true } : {}
   const bareBy = (client: EventStoreDBClient): Append => (stream, revision, event) => {
@@ -61,7 +73,8 @@ async function measureAppends(bench: Bench, address: string): Promise<Figure[]> 
     return async () => await client.appendToStream(stream, wire, { ...leader, expectedRevision: revision === 0 ? NO_STREAM : BigInt(revision - 1) })
   }
   const unary = createClient(parsed)
-  const batch = EventStoreDBClient.connectionString(address)
+  // The client knows one of the schemes.
+  const batch = EventStoreDBClient.connectionString(address.replace(/^(kurrentdb|kdb)\b/u, 'esdb'))
   const store = await openKurrentDbEventStore(address, { bodies: createMemoryBodyStore(), eventIds: { find: () => Promise.resolve({ revisions: [], upTo: -1n }) } })
   const byAdapter: Append = (stream, revision, event) => async () => {
     const done = await store.append(stream, revision === 0 ? 'no_stream' : BigInt(revision - 1), [event])()
@@ -69,9 +82,9 @@ async function measureAppends(bench: Bench, address: string): Promise<Figure[]> 
   }
   const race = async (label: string, rounds: number, streams: number, each: number): Promise<Record<'bare' | 'adapter' | 'batch', number[]>> =>
     await inTurns(rounds, {
-      bare: async (round) => await appends(round, `bare-${label}`, streams, each, bareBy(unary)),
-      adapter: async (round) => await appends(round, `adapter-${label}`, streams, each, byAdapter),
-      batch: async (round) => await appends(round, `batch-${label}`, streams, each, bareBy(batch)),
+      bare: async (round) => await appends(round, `${run}-bare-${label}`, streams, each, bareBy(unary)),
+      adapter: async (round) => await appends(round, `${run}-adapter-${label}`, streams, each, byAdapter),
+      batch: async (round) => await appends(round, `${run}-batch-${label}`, streams, each, bareBy(batch)),
     })
   try {
     bench.say('appends, one after the other')
@@ -111,7 +124,7 @@ const WINDOW = 8_000
 const events = (value: number): string => perSecond(value, 'events')
 
 /** Fills the log in KurrentDB from one in a database, which is faster to make. */
-async function fill(bench: Bench, address: string, write: (bulk: Awaited<ReturnType<typeof createBulkLog>>) => Promise<void>, bodies: BodyStore): Promise<void> {
+async function fill(bench: Bench, run: string, address: string, write: (bulk: Awaited<ReturnType<typeof createBulkLog>>) => Promise<void>, bodies: BodyStore): Promise<void> {
   const place = await bench.place('kurrentdb-source')
   const db = await openDatabase(place.store)
   const store = await openKurrentDbEventStore(address, { bodies, eventIds: { find: () => Promise.resolve({ revisions: [], upTo: -1n }) } })
@@ -119,8 +132,8 @@ async function fill(bench: Bench, address: string, write: (bulk: Awaited<ReturnT
     const bulk = await createBulkLog(db)
     await write(bulk)
     await bulk.finish()
-    const source = storeSource({ name: 'the database', store: createPostgresEventStore(db), bodies: createPostgresBodyStore(db) })
-    await copyLog(source, storeTarget({ name: store.name, store, bodies }))
+    const source = storeSource({ name: 'the database', store: only(run, createPostgresEventStore(db)), bodies: createPostgresBodyStore(db) })
+    await copyLog(source, storeTarget({ name: store.name, store: only(run, store), bodies }))
   } finally {
     await store.close()
     await db.close()
@@ -129,19 +142,16 @@ async function fill(bench: Bench, address: string, write: (bulk: Awaited<ReturnT
 }
 
 /** Reads everything up to the end by the subscription that the adapter reads by, and drops it. */
-async function drain(client: LedgerClient, upTo: bigint): Promise<number> {
+async function drain(client: LedgerClient, run: string): Promise<number> {
   let count = 0
   await new Promise<void>((resolve, reject) => {
-    const done = (): void => { subscription.unsubscribe().then(resolve, reject) }
-    // A checkpoint comes where what follows does not match.
-    const checkpointReached = (_subscription: unknown, { commit }: { readonly commit: bigint }): void => { if (commit >= upTo) done() }
-    const subscription = client.subscribeToAll({ fromPosition: START, filter: streamNameFilter({ prefixes: [CONVERSATION_PREFIX], checkpointReached }) })
-    subscription.on('data', ({ event }) => {
-      if (event === undefined) return
-      count += 1
-      if (event.position.commit >= upTo) done()
-    })
+    const subscription = client.subscribeToAll({ fromPosition: START, filter: streamNameFilter({ prefixes: [prefixOf(run)] }) })
     // What it has sent before may still wait in the stream.
+    const done = (): void => {
+      if (subscription.readableLength > 0) setImmediate(done)
+      else subscription.unsubscribe().then(resolve, reject)
+    }
+    subscription.on('data', ({ event }) => { if (event !== undefined) count += 1 })
     subscription.on('caughtUp', () => { setImmediate(done) })
     subscription.on('error', reject)
   })
@@ -157,12 +167,6 @@ async function readForwards(client: LedgerClient): Promise<number> {
     read.on('error', reject)
   })
   return count
-}
-
-/** Where the log ends, by the client. */
-async function endOf(client: LedgerClient): Promise<bigint> {
-  for await (const { event } of client.readAll({ direction: BACKWARDS, fromPosition: END, maxCount: 1 })) if (event?.position !== undefined) return event.position.commit
-  return -1n
 }
 
 interface ReadModels {
@@ -185,8 +189,8 @@ async function closeReadModels({ place, db, log }: ReadModels): Promise<void> {
 }
 
 /** Brings the read models of a new database to the end of the log, as `projections run --partitions` does when it begins. */
-async function catchUp({ db, log }: ReadModels, bodies: BodyStore, partitions: number): Promise<number> {
-  const runner = createProjectionRunner({ db, store: log, decode: async (stored) => await decodeFact(stored, bodies), projections: projectionsFor(log), partitions })
+async function catchUp(run: string, { db, log }: ReadModels, bodies: BodyStore, partitions: number): Promise<number> {
+  const runner = createProjectionRunner({ db, store: only(run, log), decode: async (stored) => await decodeFact(stored, bodies), projections: projectionsFor(log), partitions })
   const took = await timed(async () => await runner.catchUp())
   await runner.stop()
   return took
@@ -213,22 +217,21 @@ interface CaughtUp {
   readonly adapter: number
 }
 
-async function measureCatchUp(bench: Bench, address: string, bodies: BodyStore, rounds: number): Promise<CaughtUp> {
+async function measureCatchUp(bench: Bench, run: string, address: string, bodies: BodyStore, rounds: number): Promise<CaughtUp> {
   const client = createClient(parseAddress(address))
   let count = 0
   const rows: Record<'one' | 'four', string> = { one: '', four: '' }
   let differs = false
   const round = async (partitions: number, name: 'one' | 'four'): Promise<readonly number[]> => {
     const models = await openReadModels(bench, address, bodies)
-    const took = await catchUp(models, bodies, partitions)
+    const took = await catchUp(run, models, bodies, partitions)
     rows[name] = await rowsOf(models)
     await closeReadModels(models)
     return [took]
   }
   try {
-    const upTo = await endOf(client)
     const measured = await inTurns(rounds, {
-      bare: async () => [await timed(async () => { count = await drain(client, upTo) })],
+      bare: async () => [await timed(async () => { count = await drain(client, run) })],
       one: async () => await round(1, 'one'),
       four: async () => {
         const took = await round(PARTITIONS, 'four')
@@ -243,7 +246,7 @@ async function measureCatchUp(bench: Bench, address: string, bodies: BodyStore, 
       adapter: async () => {
         const models = await openReadModels(bench, address, bodies)
         let read = 0
-        const took = await timed(async () => { for await (const _event of models.log.readAll({ prefix: CONVERSATION_PREFIX })) read += 1 })
+        const took = await timed(async () => { for await (const _event of models.log.readAll({ prefix: prefixOf(run) })) read += 1 })
         if (read !== count) throw new Error(`the adapter read ${String(read)} events, and the bare client ${String(count)}`)
         await closeReadModels(models)
         return [took]
@@ -260,15 +263,16 @@ const BARE = 'the bare client reads and drops'
 
 async function synthetic(bench: Bench): Promise<Figure[]> {
   const server = await openKurrent()
+  const run = newRun()
   const bodies = createMemoryBodyStore()
   try {
     bench.say('writing the log')
-    await fill(bench, server.address, async (bulk) => {
+    await fill(bench, run, server.address, async (bulk) => {
       // At once, so that conversations lie between each other, as partitions will find them.
-      await Promise.all(Array.from({ length: CONVERSATIONS }, async (_unused, at) => { await bulk.write(`bench ${String(at)}`, MESSAGES, { modelMaxTokens: WINDOW }, { seed: at }) }))
+      await Promise.all(Array.from({ length: CONVERSATIONS }, async (_unused, at) => { await bulk.write(`${run} ${String(at)}`, MESSAGES, { modelMaxTokens: WINDOW }, { seed: at }) }))
     }, bodies)
     bench.say('read models catch up')
-    const { events: count, bare, one, four, differs, all, adapter } = await measureCatchUp(bench, server.address, bodies, 4)
+    const { events: count, bare, one, four, differs, all, adapter } = await measureCatchUp(bench, run, server.address, bodies, 4)
     const reads = { name: BARE, value: bare }
     const partitions = atLeastShare(`--partitions ${String(PARTITIONS)} on two cores`, four, { name: 'one partition', value: one }, 1.3, events, differs ? 'WRONG: the rows differ' : 'all rows are the same; or 0.8 x of what the bare client reads')
     return [
@@ -287,21 +291,22 @@ async function realConversations(bench: Bench): Promise<Figure[]> {
   if (dataFolder === undefined) return []
   const folder = dataFolder
   const server = await openKurrent()
+  const run = newRun()
   const bodies = createMemoryBodyStore()
   try {
     bench.say('writing the real conversations')
-    await fill(bench, server.address, async (bulk) => {
+    await fill(bench, run, server.address, async (bulk) => {
       await Promise.all([...conversationsOf(folder)].map(async ({ id, messages }) => {
         const parsed = messages.map((message) => {
           const one = parseMessage(message)
           if (E.isLeft(one)) throw new Error(`a message of ${id} is none: ${one.left.detail}`)
           return one.right
         })
-        await bulk.record(id, parsed, { modelMaxTokens: 32_000 })
+        await bulk.record(`${run} ${id}`, parsed, { modelMaxTokens: 32_000 })
       }))
     }, bodies)
     bench.say('read models catch up with the real conversations')
-    const { events: count, bare, one, four, differs } = await measureCatchUp(bench, server.address, bodies, 2)
+    const { events: count, bare, one, four, differs } = await measureCatchUp(bench, run, server.address, bodies, 2)
     const reads = { name: BARE, value: bare }
     const note = `${count.toLocaleString('en')} events of conversations that others published, at 32,000 tokens`
     return [

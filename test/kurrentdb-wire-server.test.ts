@@ -11,6 +11,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { AllStreamSubscription, EventStoreDBClient, JSONEventData, ReadStreamOptions, StreamSubscription } from '@eventstore/db-client'
+import { certificateIn } from './support/kurrentdb/certificate.js'
 import { startWireCluster } from './support/kurrentdb/cluster.js'
 import { openJournal } from './support/kurrentdb/journal.js'
 import { createEventLog } from './support/kurrentdb/log.js'
@@ -525,17 +526,8 @@ describe('a cluster', () => {
 })
 
 describe('TLS', () => {
-  /** A certificate for this machine that vouches for itself. */
-  async function certificate(): Promise<{ key: string; certificate: string; path: string }> {
-    const folder = newFolder()
-    const [keyPath, path] = [join(folder, 'key.pem'), join(folder, 'certificate.pem')]
-    const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost']
-    await run('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-keyout', keyPath, '-out', path, ...subject])
-    return { key: readFileSync(keyPath, 'utf8'), certificate: readFileSync(path, 'utf8'), path }
-  }
-
   test('a client that is given the certificate appends and reads; one without it is refused', async () => {
-    const { path, ...tls } = await certificate()
+    const { path, ...tls } = await certificateIn(newFolder())
     const { server, client } = await started({ tls })
     const trusting = connect(`${server.connectionString}&tlsCAFile=${path}`)
     for (const { by } of paths) await trusting.appendToStream('s', event('a'), { ...by })

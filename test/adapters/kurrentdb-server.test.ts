@@ -4,6 +4,8 @@ import { either as E } from 'fp-ts'
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { openKurrentDbEventStore, type KurrentDbEventStore, type KurrentDbOptions } from '../../src/adapters/kurrentdb/event-store.js'
@@ -12,6 +14,7 @@ import { uuidOf } from '../../src/domain/hash.js'
 import type { SubscriptionItem } from '../../src/ports/event-store.js'
 import { appended, collect, eventNamed, eventsNamed } from '../support/events.js'
 import { noIndex } from '../support/event-ids.js'
+import { certificateIn } from '../support/kurrentdb/certificate.js'
 import { startWireCluster } from '../support/kurrentdb/cluster.js'
 import { startWireServer } from '../support/kurrentdb/server.js'
 import { startWireServerProcess } from '../support/kurrentdb/wire-server-process.js'
@@ -220,6 +223,32 @@ describe('positions', () => {
     await reader.caughtUpAt(head)
     await reader.end()
     expect(reader.ids()).toEqual([uuidOf('x')])
+  })
+})
+
+describe('users', () => {
+  test('who may not read the whole log is told the user and the right, at once; and so is who gives another password, or none', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'kurrentdb-users-'))
+    leftovers.push(() => rm(folder, { recursive: true }))
+    const { path, ...tls } = await certificateIn(folder)
+    const users = new Map([['admin', { password: 'changeit', isAdmin: true }], ['some body', { password: 'secret', isAdmin: false }]])
+    const { port } = await startWireServer({ tls, users }).then((started) => {
+      leftovers.push(() => started.close())
+      return started
+    })
+    const address = (user: string): string => `esdb://${user}localhost:${String(port)}?tls=true&tlsCaFile=${path}`
+    const store = await open(address('admin:changeit@'))
+    await appended(store, A, eventsNamed('x', 2))
+    expect(await collect(store.readAll({ prefix: 'conversation-' }))).toHaveLength(2)
+    await expect(open(address('some%20body:secret@'))).rejects.toMatchObject({ kind: 'StoreRefused', message: expect.stringMatching(/access denied to the user "some body".*read \$all.*\$admins/u) })
+    await expect(open(address('admin:other@'))).rejects.toMatchObject({ kind: 'StoreRefused', message: expect.stringMatching(/access denied to the user "admin".*password/u) })
+    await expect(open(address(''))).rejects.toMatchObject({ kind: 'StoreRefused', message: expect.stringContaining('the address names none') })
+    // One that loses its rights while it is at work.
+    users.set('admin', { password: 'changeit', isAdmin: false })
+    expect(await store.append(A, 'any', [eventNamed('y')])()).toMatchObject({ left: { kind: 'AppendRefused', detail: expect.stringContaining('"admin"') } })
+    await expect(collect(store.readStream(A))).rejects.toMatchObject({ kind: 'StoreRefused' })
+    await expect(collect(store.readAll())).rejects.toMatchObject({ kind: 'StoreRefused' })
+    expect(await store.append('conversation-b', 'no_stream', [eventNamed('z')])()).toMatchObject({ left: { detail: expect.not.stringContaining('changeit') } })
   })
 })
 

@@ -11,6 +11,8 @@ export type Meaning =
   /** The stream stands elsewhere; -1n where there is none. */
   | { readonly kind: 'conflict'; readonly actual: bigint }
   | { readonly kind: 'no-stream' }
+  /** Who asks may not do this, or is not who it says. */
+  | { readonly kind: 'denied'; readonly isKnown: boolean }
   /** There was one, and somebody deleted it for good: it gives no events, and takes none. */
   | { readonly kind: 'deleted-stream'; readonly sentence: string }
   /** A position that is no event's, as those of another log mostly are. */
@@ -19,10 +21,11 @@ export type Meaning =
   | { readonly kind: 'refused'; readonly sentence: string }
 
 const REFUSED_TYPES: ReadonlySet<unknown> = new Set([
-  'access-denied', 'invalid-argument', 'invalid-transaction', 'maximum-append-size-exceeded', 'missing-required-metadata-property', 'unsupported', 'not-found',
+  'invalid-argument', 'invalid-transaction', 'maximum-append-size-exceeded', 'missing-required-metadata-property', 'unsupported', 'not-found',
 ])
 // UNKNOWN, INVALID_ARGUMENT, FAILED_PRECONDITION, OUT_OF_RANGE, UNIMPLEMENTED and PERMISSION_DENIED of gRPC.
 const REFUSED_CODES: ReadonlySet<unknown> = new Set([2, 3, 9, 11, 12, 7])
+const UNAUTHENTICATED = 16
 // As a node is that starts, or that elects: it says so by code 2 or 14.
 const STARTING = /not ready|too busy|no leader info/iu
 // Reads say it by code 2, subscriptions by code 3.
@@ -48,7 +51,7 @@ export function meaningOf(error: unknown): Meaning {
   if (REFUSED_CODES.has(code) && NO_POSITION.test(sentence)) return { kind: 'no-position' }
   if (type === 'maximum-append-size-exceeded') return { kind: 'refused', sentence: `the server takes at most ${String(maxAppendSize)} bytes of data in one append` }
   if (type === 'stream-deleted') return { kind: 'deleted-stream', sentence: 'the stream was deleted for good' }
-  if (type === 'access-denied') return { kind: 'refused', sentence: `the server refuses who asks: ${sentence}` }
+  if (type === 'access-denied') return { kind: 'denied', isKnown: code !== UNAUTHENTICATED }
   if (REFUSED_TYPES.has(type) || REFUSED_CODES.has(code) || sentence.includes('BadRequest')) return { kind: 'refused', sentence }
   return { kind: 'unknown', starting: false }
 }
@@ -63,10 +66,19 @@ export function wordsOf(error: unknown): string {
   return text.trim() === '' ? 'it gave no reason' : text
 }
 
+/** What the server says to who may not do what was asked. By its defaults nobody but an administrator may read the whole log. */
+function deniedTo(name: string, isKnown: boolean): string {
+  const user = /\/\/([^@/]+)@/u.exec(name)?.[1]
+  const who = user === undefined ? 'who gives no user (the address names none)' : `the user ${JSON.stringify(decodeURIComponent(user))}`
+  if (!isKnown) return `access denied to ${who}: the server does not know it, or the password is another`
+  return `access denied to ${who}: it needs the rights to read $all, and to read and write the streams of the ledger; without settings of its own a server gives them to $admins alone`
+}
+
 /** The same error in the words of every store. */
 export function storeErrorOf(error: unknown, name: string): StoreError {
   if (error instanceof StoreError) return error
   const meaning = meaningOf(error)
+  if (meaning.kind === 'denied') return new StoreError('StoreRefused', `${name}: ${deniedTo(name, meaning.isKnown)}`, error)
   if (meaning.kind === 'no-position') return new StoreError('StoreRefused', `${name}: the position that was asked for is of another log`, error)
   return meaning.kind === 'refused' || meaning.kind === 'deleted-stream'
     ? new StoreError('StoreRefused', `${name}: ${meaning.sentence}`, error)

@@ -264,7 +264,7 @@ export async function openKurrentDbEventStore(address: string, { bodies, eventId
 
 /** Whether a read was refused for its position. What it says of one between two events is not told apart from other refusals by code 2 everywhere. */
 function isBadPosition(error: unknown): boolean {
-  const { type, code }: { type?: unknown; code?: unknown } = typeof error === 'object' && error !== null ? error : {}
+  const { code }: { code?: unknown } = typeof error === 'object' && error !== null ? error : {}
   const { kind } = meaningOf(error)
-  return kind === 'no-position' || (kind === 'refused' && type !== 'access-denied' && (code === 2 || code === 3))
+  return kind === 'no-position' || (kind === 'refused' && (code === 2 || code === 3))
 }

@@ -44,6 +44,7 @@ import {
   type Member,
 } from './messages.js'
 import { outletOf } from './outlet.js'
+import type { WireServerOptions } from './server.js'
 import { read, subscribe, subscriptionProblem } from './reads.js'
 import { problems, statusOf, type Outcome } from './statuses.js'
 
@@ -56,6 +57,7 @@ export interface Role {
 /** What the calls need to know of the server that they have reached. */
 export interface CallContext {
   readonly id: string
+  readonly users: WireServerOptions['users']
   readonly log: EventLog
   /** What it reads from: less than the log where it lags. */
   readonly reads: ReadableLog
@@ -75,7 +77,18 @@ const requiresLeader = (call: { readonly metadata: grpc.Metadata }): boolean => 
 const streamsService = { ...streamServices.StreamsService, read: { ...streamServices.StreamsService.read, responseSerialize: (bytes: Buffer) => bytes } }
 
 /** The services of a server. */
-export function createCalls({ id, log, reads, faults, role, life, die }: CallContext): grpc.Server {
+export function createCalls({ id, users, log, reads, faults, role, life, die }: CallContext): grpc.Server {
+  /** Why who calls may not; undefined where it may. */
+  function refusalOf({ metadata }: { readonly metadata: grpc.Metadata }): ServerErrorResponse | undefined {
+    if (users === undefined) return undefined
+    const [given] = metadata.get('authorization')
+    if (given === undefined) return problems.denied()
+    const [name = '', password] = Buffer.from(String(given).replace(/^Basic /u, ''), 'base64').toString('utf8').split(':')
+    const user = users.get(name)
+    if (user === undefined || user.password !== password) return problems.unauthenticated()
+    return user.isAdmin ? undefined : problems.denied()
+  }
+
   async function attempt({ stream, expected }: AppendTarget, events: readonly Proposed[], leaderOnly: boolean): Promise<Outcome> {
     const begunIn = life()
     await faults.passage()
@@ -107,6 +120,8 @@ export function createCalls({ id, log, reads, faults, role, life, die }: CallCon
       }
     })
     const finish = async (): Promise<void> => {
+      const refusal = refusalOf(call)
+      if (refusal !== undefined) return answer(refusal)
       const outcome: Outcome = isReadable ? await attempt(target, events, requiresLeader(call)) : { kind: 'bad-request', reason: '' }
       if (outcome.kind === 'silence') return
       if (outcome.kind === 'appended' || outcome.kind === 'wrong-version') answer(null, appendMessage(target.expected, outcome))
@@ -119,6 +134,8 @@ export function createCalls({ id, log, reads, faults, role, life, die }: CallCon
   function batchAppend(call: grpc.ServerDuplexStream<BatchAppendReq, BatchAppendResp>): void {
     const unfinished = new Map<string, { readonly target: BatchTarget; readonly events: Proposed[] }>()
     const leaderOnly = requiresLeader(call)
+    const refusal = refusalOf(call)
+    if (refusal !== undefined) return void call.emit('error', refusal)
     const answer = (correlationId: string, target: BatchTarget, outcome: Outcome): void => {
       if (outcome.kind === 'silence' || call.cancelled) return
       // These two have no place in an answer: they end the stream, and with it everything else that waits on it.
@@ -161,6 +178,8 @@ export function createCalls({ id, log, reads, faults, role, life, die }: CallCon
     await faults.passage()
     if (request === undefined || begunIn !== life()) return
     const fail = (error: ServerErrorResponse): void => void call.emit('error', error)
+    const refusal = refusalOf(call)
+    if (refusal !== undefined) return fail(refusal)
     const leader = role.leader()
     if (faults.refuses()) return fail(problems.notReady())
     if (requiresLeader(call) && leader !== undefined && leader.id !== id) return fail(problems.notLeader(leader))
@@ -170,9 +189,9 @@ export function createCalls({ id, log, reads, faults, role, life, die }: CallCon
     }
     if (request.hasSubscription()) {
       const query = subscriptionQueryOf(request)
-      const refusal = subscriptionProblem(query, reads)
-      if (refusal === 'deleted') return fail(problems.deleted(query.stream ?? ''))
-      if (refusal === 'invalid-position') return fail(problems.invalidPosition())
+      const problem = subscriptionProblem(query, reads)
+      if (problem === 'deleted') return fail(problems.deleted(query.stream ?? ''))
+      if (problem === 'invalid-position') return fail(problems.invalidPosition())
       const subscriptionId = randomUUID()
       const items = subscribe(query, reads, () => outlet.isOpen(), () => outlet.woken(reads.changed()))
       for await (const item of items) await send(subscriptionMessage(item, subscriptionId))

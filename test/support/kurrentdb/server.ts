@@ -1,7 +1,7 @@
 /**
  * A server that speaks KurrentDB's gRPC protocol to the real client, in this process: appends by both calls, reads, catch-up subscriptions,
  * deletion, gossip. It fails when a test asks it to, in the ways that a real one was seen to fail. It leaves out persistent subscriptions,
- * users and access lists, links and `$maxAge`.
+ * access lists of streams, links and `$maxAge`.
  */
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
@@ -53,6 +53,8 @@ export interface WireServerOptions {
   readonly reads?: ReadableLog
   /** PEM texts. */
   readonly tls?: { readonly key: string; readonly certificate: string }
+  /** Passwords of users by name; who is not an administrator may do nothing, as with a real server's defaults. Default: nobody is asked who it is. */
+  readonly users?: ReadonlyMap<string, { readonly password: string; readonly isAdmin: boolean }>
   readonly role?: (self: Pick<Member, 'host' | 'port' | 'id'>) => Role
 }
 
@@ -93,7 +95,7 @@ export async function startWireServer(options: WireServerOptions = {}): Promise<
     if (running !== undefined) return
     // On a follower's start nothing begins: the log is the leader's.
     if (role.leader()?.id === id) log.begin()
-    const calls = createCalls({ id, log, reads, faults, role, life: () => life, die })
+    const calls = createCalls({ id, users: options.users, log, reads, faults, role, life: () => life, die })
     const { tls } = options
     const credentials =
       tls === undefined
