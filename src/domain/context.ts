@@ -115,6 +115,8 @@ export function arrange(state: Conversation): E.Either<NoContext, Arrangement> {
   const { units, open } = unitsOf(live, { configuration, foldedCalls: state.foldedCalls })
   const whole: Layout = { view: state.view?.parts ?? [], units, note: undefined }
   const room = hard - leadingTokens
+  const wholeTokens = layoutTokens(whole, estimator)
+  if (wholeTokens <= room) return E.right({ leading, whole, layout: whole, open, tokens: leadingTokens + wholeTokens })
   if (configuration.rendererVersion < 2) {
     const before = new Set(state.kept)
     const layout = fitAsBefore(whole, (unit) => unit.some((shown) => shown.source !== undefined && before.has(shown.source)), room, estimator)

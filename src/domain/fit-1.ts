@@ -3,7 +3,7 @@
  * It capped the newest message like all others, and left pinned ones out where nothing else helped; `fit.ts` is what conversations go by since.
  */
 import { contentTokens, messageTokens, toolCallTokens, type Estimator } from './tokens.js'
-import { capView, capsFor, layoutTokens, noteOf, noteTokens, SMALLEST_CAP_TOKENS, viewTokens, type Layout } from './fit.js'
+import { capView, capsFor, noteOf, noteTokens, SMALLEST_CAP_TOKENS, viewTokens, type Layout } from './fit.js'
 import type { ContentPart, MessageBody, ToolCall } from './message.js'
 import { shorten, shortenArguments } from './shorten.js'
 import { unitTokens, type Unit } from './units.js'
@@ -81,10 +81,10 @@ function fitSplit(whole: Split, room: number, estimator: Estimator): Split {
 
 /**
  * A layout that fits, as it was made before pinned messages stayed whatever came.
+ * @param whole all that there is to show, which does not fit
  * @param isKept whether a unit is from before the window
  */
 export function fitAsBefore(whole: Layout, isKept: (unit: Unit) => boolean, room: number, estimator: Estimator): Layout {
-  if (layoutTokens(whole, estimator) <= room) return whole
   const { view, kept, note, window } = fitSplit({ view: whole.view, kept: whole.units.filter(isKept), note: undefined, window: whole.units.filter((unit) => !isKept(unit)) }, room, estimator)
   return { view, units: [...kept, ...window], note: note === undefined ? undefined : { text: note, at: kept.length } }
 }

@@ -73,11 +73,10 @@ function leaveOutOldest(layout: Layout, stays: (unit: Unit) => boolean, room: nu
 
 /**
  * A layout that fits. Whoever asks has seen to it that the pinned messages do, with the least of what has to stand beside them.
- * @param whole all that there is to show
+ * @param whole all that there is to show, which does not fit
  * @param newestId the newest message
  */
 export function fit(whole: Layout, newestId: string | undefined, room: number, estimator: Estimator): Layout {
-  if (layoutTokens(whole, estimator) <= room) return whole
   const isNewest = (shown: Shown): boolean => shown.source !== undefined && shown.source.messageId === newestId
   const stays = (unit: Unit): boolean => unit.some((shown) => isPinned(shown) || isNewest(shown))
   const changing = (units: readonly Unit[], isHeld: (shown: Shown) => boolean, change: (shown: Shown) => Shown): Unit[] =>

@@ -35,13 +35,17 @@ const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/u
 /** Below so many characters a string of letters and digits is an id or a hash, and costs little as a text. */
 const SHORTEST_DATA = 256
 
+/** How much of a string tells whether it holds data: files have megabytes. */
+const SAMPLE = 1_024
+
 /** Bytes of a string that holds data and no text; undefined for a text. Prose has blanks and letters of other scripts, and one letter over and over is no data. */
 function bytesIn(text: string): number | undefined {
   const url = text.startsWith('data:') ? DATA_URL.exec(text.slice(0, 256)) : null
   if (url !== null) return url[2] === undefined ? text.length - url[0].length : Buffer.byteLength(text.slice(url[0].length), 'base64')
   if (text.length < SHORTEST_DATA) return undefined
-  const bare = /\s/u.test(text.slice(0, 100)) ? text.replaceAll(/[\r\n]+/gu, '') : text
-  return BASE64.test(bare) && /[A-Z]/u.test(bare) && /[a-z]/u.test(bare) && /\d/u.test(bare) ? Buffer.byteLength(bare, 'base64') : undefined
+  // Some writers break the lines.
+  const sample = text.slice(0, SAMPLE).replaceAll(/\r?\n/gu, '')
+  return BASE64.test(sample) && /[A-Z]/u.test(sample) && /[a-z]/u.test(sample) && /\d/u.test(sample) ? Buffer.byteLength(text, 'base64') : undefined
 }
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === 'object' && value !== null

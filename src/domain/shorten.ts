@@ -106,6 +106,7 @@ export function shortenMessage(message: MessageBody, maxTokens: number, where: s
   return { ...message, content, toolCalls: message.toolCalls.map((call) => shortenCall(call, share, where, estimator)) }
 }
 
-/** Characters of a message's texts, to say how much is left out. */
-export const textLength = (message: MessageBody): number =>
-  contentText(message.content).length + (message.toolCalls ?? []).reduce((sum, call) => sum + (call.function?.arguments.length ?? 0), 0)
+/** Characters of a message, to say how much is left out: of its texts, and of what is no text as JSON. */
+export const textLength = ({ content, toolCalls }: MessageBody): number =>
+  (typeof content === 'string' ? content.length : (content ?? []).reduce((sum, part) => sum + (isTextPart(part) ? part.text : JSON.stringify(part)).length, 0)) +
+  (toolCalls ?? []).reduce((sum, call) => sum + (call.function?.arguments ?? JSON.stringify(call)).length, 0)

@@ -126,6 +126,7 @@ describe('what does not fit', () => {
       { type: 'text', text: "[image: left out to fit the model's window; the log has it in message q]" },
     ])
     expect(context.shortened).toEqual([{ id: 'q', how: 'shortened', characters: expect.any(Number) }])
+    expect(context.shortened?.[0]?.characters).toBeGreaterThan(119_000)
     expect(context.tokens).toBeLessThanOrEqual(512)
   })
 
