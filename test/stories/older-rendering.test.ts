@@ -7,12 +7,18 @@ import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { expect, it } from '@jest/globals'
 import { either as E } from 'fp-ts'
+import { createMemoryEventStore } from '../../src/adapters/memory/event-store.js'
+import { loadConversation } from '../../src/application/load-conversation.js'
+import { createVerify } from '../../src/application/verify.js'
 import { decode } from '../../src/domain/codec.js'
 import { RENDERER_VERSION } from '../../src/domain/clip-archive.js'
 import { evolve, initialState, type Conversation } from '../../src/domain/conversation.js'
 import { givenState, stateAfter } from '../support/given.js'
-import { contextIn } from '../support/harness.js'
+import { checkScripted } from '../support/check-scripted.js'
+import { talk } from '../support/conversations.js'
+import { CONVERSATION, contextIn, createHarness, createTroubledStore } from '../support/harness.js'
 import { jsonAs } from '../support/json.js'
+import { noRows } from '../support/row-differences.js'
 
 interface Run {
   readonly events: readonly { readonly id: string; readonly type: string; readonly data: string; readonly metadata: string }[]
@@ -43,4 +49,24 @@ it('a conversation goes by today’s rendering from its next message on, and not
   const configured = givenState(state).when(configure).facts
   expect(configured).toEqual([{ type: 'ConversationConfigured', data: { ...state.configuration, rendererVersion: RENDERER_VERSION } }])
   expect(givenState(stateAfter(configured, state)).when(configure).facts).toEqual([])
+})
+
+it('verifies, and does so after it went on: the contexts of then are those of then, and the pins stand word for word', async () => {
+  for (const { events, contexts } of runs) {
+    const store = createTroubledStore(createMemoryEventStore())
+    expect(E.isRight(await store.append('conversation-c1', 'no_stream', events)())).toBe(true)
+    const harness = createHarness({ store })
+    // Of the prompt streams the file has nothing.
+    const problems = async (): Promise<readonly unknown[]> => (await createVerify({ log: harness.log, checkRequest: checkScripted, rowCheck: () => noRows })()).problems.filter(({ rule }) => rule !== 'prompt')
+    expect(await problems()).toEqual([])
+    await harness.appended(talk(60, 1_000))
+    await harness.compact('due')
+    expect(await problems()).toEqual([])
+    const state = await harness.conversations.load(CONVERSATION)
+    const context = contextIn(state)
+    const pinned = [...state.kept, ...state.window].filter((message) => message.pinned)
+    expect(pinned.length).toBeGreaterThan(0)
+    for (const message of pinned) expect(context.messages[context.messageIds.indexOf(message.messageId)]?.content).toEqual(message.content)
+    expect(contextIn(await loadConversation(harness.log, CONVERSATION, BigInt(contexts.length - 1))).hash).toBe(contexts.at(-1))
+  }
 })
