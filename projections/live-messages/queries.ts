@@ -100,21 +100,48 @@ export async function conversation(sql: Sql, conversationId: string): Promise<Co
   return row === undefined ? undefined : summaryOf(row)
 }
 
+/** What a list of conversations may go by: the one that something happened in last, that has the most messages or live tokens first; or by id. */
+export const CONVERSATION_ORDERS = ['updated', 'messages', 'tokens', 'id'] as const
+export type ConversationOrder = (typeof CONVERSATION_ORDERS)[number]
+
 export interface ConversationsAsked {
   /** Only those of this tenant or owner. */
   readonly scope?: string
+  /** Only those whose id has this in it, in whatever case. */
+  readonly match?: string
+  /** Only those in which something was recorded last at or after, and before, these instants (ISO 8601, UTC, with milliseconds, as they are recorded). */
+  readonly since?: string
+  readonly until?: string
+  /** Default: `updated`. */
+  readonly sort?: ConversationOrder
   /** Default: all. */
   readonly limit?: number
 }
 
+const MESSAGES = 'c.messages_compressed + coalesce(l.messages, 0)'
+const ORDER: Readonly<Record<ConversationOrder, string>> = {
+  updated: 'c.last_recorded_at desc, c.conversation_id desc',
+  messages: `${MESSAGES} desc, c.conversation_id collate "C"`,
+  tokens: 'coalesce(l.tokens, 0) desc, c.conversation_id collate "C"',
+  id: 'c.conversation_id collate "C"',
+}
+
 /**
- * Conversations, the one that something happened in last first. They come by one statement: with every fact one of them moves to the front, and who
- * went through them page by page would miss it.
+ * Conversations, the one that something happened in last first, or in another order. They come by one statement: with every fact one of them moves
+ * to the front, and who went through them page by page would miss it.
  */
-export async function listConversations(sql: Sql, { scope, limit }: ConversationsAsked = {}): Promise<ConversationSummary[]> {
-  const rows = await sql.query<ConversationRow>(
-    `${SUMMARY}${scope === undefined ? '' : ' where c.scope = $2'} order by c.last_recorded_at desc, c.conversation_id desc limit $1`,
-    [limit ?? null, ...(scope === undefined ? [] : [scope])],
-  )
+export async function listConversations(sql: Sql, { scope, match, since, until, sort = 'updated', limit }: ConversationsAsked = {}): Promise<ConversationSummary[]> {
+  const values: unknown[] = [limit ?? null]
+  const where: string[] = []
+  const only = (value: string | undefined, condition: (parameter: string) => string): void => {
+    if (value === undefined) return
+    values.push(value)
+    where.push(condition(`$${String(values.length)}`))
+  }
+  only(scope, (given) => `c.scope = ${given}`)
+  only(match, (given) => `strpos(lower(c.conversation_id), lower(${given})) > 0`)
+  only(since, (given) => `c.last_recorded_at >= ${given}`)
+  only(until, (given) => `c.last_recorded_at < ${given}`)
+  const rows = await sql.query<ConversationRow>(`${SUMMARY}${where.length === 0 ? '' : ` where ${where.join(' and ')}`} order by ${ORDER[sort]} limit $1`, values)
   return rows.map(summaryOf)
 }

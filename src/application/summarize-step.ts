@@ -5,6 +5,7 @@
 import { either as E } from 'fp-ts'
 import type { SummaryResult } from '../domain/decide.js'
 import type { SummarizerFacts } from '../domain/events.js'
+import { isWithoutModel } from '../domain/prices.js'
 import { thrownSentence } from '../domain/thrown.js'
 import { defaultEstimator } from '../domain/tokens.js'
 import type { PreparedSummary, Summarizer, SummarizerFailure, Summary, SummaryJob } from '../ports/summarizer.js'
@@ -74,7 +75,7 @@ function limitReached({ period, limit, used, opensInMs }: Refused, asked: number
 
 export interface StepDependencies {
   readonly registerPrompt: RegisterPrompt
-  /** Limits on spending; the stand-in, which asks no model, spends nothing. */
+  /** Limits on spending; what asks no model spends nothing. */
   readonly budget?: TokenBudget | undefined
   /** A summary that was recorded before for the very same request; where there is one, nobody is asked. */
   readonly recall?: ((prepared: PreparedSummary) => Promise<SummaryResult | undefined>) | undefined
@@ -92,17 +93,19 @@ export async function summarizeStep(
   const recorded = standIn ? undefined : await recall?.(prepared.right)
   if (recorded !== undefined) return E.right(recorded)
   const asked = requestTokens(prepared.right) + job.maxSummaryTokens
-  const room = standIn ? undefined : await budget?.reserve(asked)
+  // What asks no model costs nothing: it is within every limit, and no spending.
+  const isFree = standIn || isWithoutModel(summarizer)
+  const room = isFree ? undefined : await budget?.reserve(asked)
   if (room?.kind === 'refused') {
     // A request above the whole limit would wait for ever.
     const waits = room.period === 'minute' && asked <= room.limit
     return E.left(waits ? { kind: 'NoRoomYet', opensInMs: room.opensInMs } : limitReached(room, asked))
   }
   await registerPrompt(prepared.right)
-  if (!standIn) spent.calls += 1
+  if (!isFree) spent.calls += 1
   const answer = await summarizer.summarize(prepared.right, signal)()
   const tokens = spentOn(prepared.right, answer)
-  if (!standIn) spent.tokens += tokens
+  if (!isFree) spent.tokens += tokens
   // What could not be settled stays set aside, and the limit opens later for it; an answer that is paid for is not thrown away for that.
   await room?.settle(tokens).catch(() => undefined)
   return E.map(({ text, sections, ...rest }: Summary) => ({ summary: text, sections, summarizer: factsOf(prepared.right, { text, ...rest }, standIn) }))(answer)

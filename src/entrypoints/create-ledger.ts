@@ -4,7 +4,7 @@ import { createArchiveIndex } from '../../projections/archive-index/queries.js'
 import { findBatches } from '../../projections/clip-archive/queries.js'
 import { fillVectors } from '../../projections/archive-index/vectors.js'
 import type { Projection } from '../../projections/projection.js'
-import { listConversations } from '../../projections/live-messages/queries.js'
+import { CONVERSATION_ORDERS, listConversations, type ConversationsAsked } from '../../projections/live-messages/queries.js'
 import { createProjectionRunner, ProjectionStopped } from '../../projections/runner.js'
 import { isNamed, originOf } from '../application/against-manifest.js'
 import { createAppendMessages } from '../application/append-messages.js'
@@ -50,7 +50,7 @@ import type { WorkQueue } from '../ports/work-queue.js'
 import { checkRequest } from '../summarizers/check-request.js'
 import { createAgentTools } from './agent-tools.js'
 import { conversationsGiven, createEditions, hooksGiven, namedOrAll, textGiven } from './editions.js'
-import type { AppendOptions, AsOfOptions, At, Behind, CompareEditionsOptions, ContextOptions, DiffOptions, EditionsCompared, ExplainOptions, Ledger, LedgerSearchOptions, LogOptions, RebuildOptions, SearchResult, StatsOptions, Undone, VerifyOptions, WaitOptions, WhatIfOptions } from './ledger.js'
+import type { AppendOptions, AsOfOptions, At, Behind, CompareEditionsOptions, ContextOptions, DiffOptions, EditionsCompared, ExplainOptions, Ledger, LedgerSearchOptions, ListOptions, LogOptions, RebuildOptions, SearchResult, StatsOptions, Undone, VerifyOptions, WaitOptions, WhatIfOptions } from './ledger.js'
 import { optionsGiven, type Names } from './options.js'
 import { dataOfProblem, isRowsFailure, problem, valueOf, type Failure } from './problem.js'
 
@@ -104,7 +104,7 @@ const COMPACT: Names<{ readonly force?: boolean }> = { force: true }
 const UNDO: Names<{ readonly cycle: number }> = { cycle: true }
 const SEARCH: Names<LedgerSearchOptions> = { ...WAIT, conversationId: true, scope: true, limit: true, include: true }
 const LOG: Names<LogOptions> = { from: true, limit: true }
-const LIST: Names<{ readonly scope?: string } & WaitOptions> = { ...WAIT, scope: true }
+const LIST: Names<ListOptions> = { ...WAIT, scope: true, match: true, since: true, until: true, sort: true, limit: true }
 const VERIFY: Names<VerifyOptions> = { onProgress: true, onStream: true, against: true }
 const EXPLAIN: Names<ExplainOptions> = { batchId: true, line: true, open: true }
 const STATS: Names<StatsOptions> = { prices: true, onConversation: true }
@@ -147,6 +147,24 @@ export function estimatorOf(name: string | undefined): string | undefined {
 
 /** A name that is recorded, checked: of who asked, of what belongs together, of a tenant. */
 export const nameOf = (field: string, given: unknown): string => valueOf(checkId(field, given), ({ detail }) => bad(field, detail))
+
+/** A time as the read models have it. */
+function timeOf(field: string, given: Date | string): string {
+  const moment = valueOf(parseMoment(field, given), problem)
+  if (!('time' in moment)) throw bad(field, 'must be a time such as 2026-03-01T12:30:00Z')
+  return new Date(moment.time).toISOString()
+}
+
+/** Which conversations to list, checked. */
+function listAsked({ scope, match, since, until, sort, limit }: ListOptions): ConversationsAsked {
+  for (const [field, text] of Object.entries({ scope, match })) if (text !== undefined) textGiven(field, text)
+  if (sort !== undefined && !CONVERSATION_ORDERS.includes(sort)) throw bad('sort', `must be one of ${CONVERSATION_ORDERS.join(', ')}`)
+  if (limit !== undefined && !(Number.isSafeInteger(limit) && limit > 0)) throw bad('limit', 'must be a whole number above 0')
+  return {
+    ...(scope === undefined ? {} : { scope }), ...(match === undefined ? {} : { match }), ...(sort === undefined ? {} : { sort }), ...(limit === undefined ? {} : { limit }),
+    ...(since === undefined ? {} : { since: timeOf('since', since) }), ...(until === undefined ? {} : { until: timeOf('until', until) }),
+  }
+}
 
 /** How long to wait, checked. */
 function timeoutOf({ timeout = WAIT_MS }: WaitOptions): number {
@@ -490,8 +508,9 @@ export function createLedger(parts: LedgerParts): Ledger {
     async list(options) {
       open()
       const { waitFor, timeout, ...given } = optionsGiven('list', options, LIST)
+      const asked = listAsked(given)
       await caughtUp({ ...(waitFor === undefined ? {} : { waitFor }), ...(timeout === undefined ? {} : { timeout }) })
-      return { conversations: await listConversations(db, given), ...(await behindOf()) }
+      return { conversations: await listConversations(db, asked), ...(await behindOf()) }
     },
     async verify(conversationId, options) {
       open()

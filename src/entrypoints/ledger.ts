@@ -9,7 +9,7 @@ import type { ComparisonTotals, EditionComparison, EditionComparisons, EditionRe
 import type { Compressed } from '../application/compress.js'
 import type { Difference } from '../application/difference.js'
 import type { BatchOrigin, ChunkOrigin, CycleOrigin, ExplainOptions, Explanation, OriginalMessage, PromptText, RecordedAt, TakeoverOrigin } from '../application/explain.js'
-import type { ConversationSummary } from '../../projections/live-messages/queries.js'
+import type { ConversationOrder, ConversationSummary } from '../../projections/live-messages/queries.js'
 import type { SearchHit } from '../application/search.js'
 import type { ConversationStats, Stats } from '../application/stats.js'
 import type { LineSource } from '../application/trace-line.js'
@@ -183,6 +183,21 @@ export interface Undone {
   readonly restsForMessages: number
 }
 
+/** Which conversations to list, and in which order. */
+export interface ListOptions extends WaitOptions {
+  /** Only those of this tenant or owner. */
+  readonly scope?: string
+  /** Only those whose id has this in it, in whatever case. */
+  readonly match?: string
+  /** Only those in which something was recorded last at or after this time; `until`: before it. A `Date`, or ISO 8601 with its zone. */
+  readonly since?: Date | string
+  readonly until?: Date | string
+  /** The one that something happened in last first (default), that has the most messages, the most live tokens; or by id. */
+  readonly sort?: ConversationOrder
+  /** Conversations at most; default all. */
+  readonly limit?: number
+}
+
 /** By which prices to count, and who hears meanwhile. */
 export interface StatsOptions {
   /** Prices by the name of the model, over those of the ledger. */
@@ -252,8 +267,8 @@ export interface Ledger {
   explain(conversationId: string, options?: ExplainOptions): Promise<Explanation>
   /** What a conversation, or all of them together, came to: tokens bought and saved, cost by model, failures, time. Folded from the log. */
   stats(conversationId?: string, options?: StatsOptions): Promise<Stats>
-  /** Every conversation, the one that something happened in last first. */
-  list(options?: { readonly scope?: string } & WaitOptions): Promise<ConversationList>
+  /** The conversations, the one that something happened in last first; filtered, in another order, and the first so many, where that is asked for. */
+  list(options?: ListOptions): Promise<ConversationList>
   /** Proves that nothing was lost, of one conversation or of all. */
   verify(conversationId?: string, options?: VerifyOptions): Promise<Verification>
   /** What tells this ledger's log from any other: its address, and its first event. */
@@ -288,7 +303,7 @@ export interface Ledger {
 export type { AdoptOptions, Edition, EditionBound, EditionInFull, EditionOfConversation, EditionRequest, Editions, EditionSpending, EstimateOptions, Paid, Price, Prompts, PutIntoForce, RegisteredPrompt, Replay, ReplayedConversation, ReplayEstimate, ReplayOptions, ReplayProgress }
 export type { BatchOrigin, ChunkOrigin, CycleOrigin, Explanation, ExplainOptions, LineSource, OriginalMessage, PromptText, RecordedAt, TakeoverOrigin }
 export type { Charge, ConversationStats, Cost, ModelUse, PriceTable, Stats }
-export type { AgentTool, ChatMessage, Compaction, Compressed, Context, ContextAsOf, ConversationSummary, Difference, LiveMessages, LogOrigin, Manifest, MessageInput, Problem, SearchHit, StreamHead, Verification, VerifyOptions, VerifyProgress, ViewName }
+export type { AgentTool, ChatMessage, Compaction, Compressed, Context, ContextAsOf, ConversationOrder, ConversationSummary, Difference, LiveMessages, LogOrigin, Manifest, MessageInput, Problem, SearchHit, StreamHead, Verification, VerifyOptions, VerifyProgress, ViewName }
 export type { AssistantMessage, AudioPart, ChatPart, CustomCall, FilePart, FunctionCall, ImagePart, InstructionMessage, MessageCall, MessagePart, RefusalPart, TextPart, ToolMessage, UserMessage }
 export type { ComparisonTotals, EditionComparison, EditionComparisons, EditionReport, LabelledQuestion, SkippedConversation }
 export type { Course, TriedPolicy, WhatIf, WhatIfRow }

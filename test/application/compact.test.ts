@@ -1,5 +1,6 @@
 /** The compaction cycle, step by step: what is reused, what is split, who stands in, and where the next call goes on. */
 import { describe, expect, it } from '@jest/globals'
+import { createExtractiveSummarizer } from '../../src/summarizers/index.js'
 import { calling, say, SMALL, talk } from '../support/conversations.js'
 import { coverageProblems } from '../support/coverage.js'
 import { CONVERSATION, Crash, createHarness, createScriptedSummarizer, type Harness } from '../support/harness.js'
@@ -138,6 +139,16 @@ describe('at the hard limit', () => {
     const context = await harness.context()
     expect(context.tokens).toBeLessThanOrEqual(1_000)
     expect(context.overBudget).toMatchObject({ reason: 'compaction-failed' })
+  })
+})
+
+describe('a summarizer without a model', () => {
+  it('is no spending: it makes summaries and no call, and no limit on tokens keeps it', async () => {
+    const extractive = { ...createScriptedSummarizer(), ...createExtractiveSummarizer() }
+    const harness = createHarness({ policy: SMALL, summarizer: extractive, budget: { limits: { tokensPerDay: 1 }, reserve: () => Promise.reject(new Error('nothing is to be set aside')) } })
+    await harness.appended(talk(11))
+    const done = await harness.compact('force')
+    expect(done).toMatchObject({ summaries: 3, calls: 0, tokensSpent: 0, messagesCompressed: 9 })
   })
 })
 

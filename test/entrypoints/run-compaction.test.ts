@@ -37,7 +37,8 @@ function over(harness: Harness): { readonly open: OpenCompactionProcess; readonl
     open: async () => ({
       log: harness.log,
       name: 'a log in memory',
-      summarizer: createExtractiveSummarizer(),
+      // As if it asked a model: what asks none is no spending.
+      summarizer: { ...createExtractiveSummarizer(), provider: 'somebody' },
       standIn: createExtractiveSummarizer(),
       claims: createMemoryClaims(systemClock),
       queue: createMemoryWorkQueue(systemClock),

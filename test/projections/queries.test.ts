@@ -5,7 +5,7 @@ import type { EventStore } from '../../src/ports/event-store.js'
 import type { Database } from '../../src/ports/sql.js'
 import { findBatches } from '../../projections/clip-archive/queries.js'
 import { projections } from '../../projections/index.js'
-import { conversation, listConversations, liveMessages } from '../../projections/live-messages/queries.js'
+import { conversation, listConversations, liveMessages, type ConversationsAsked } from '../../projections/live-messages/queries.js'
 import { createProjectionRunner } from '../../projections/runner.js'
 import { appended as message, configured, decodeStored } from '../support/builders.js'
 import { everyFact } from '../support/conversation-story.js'
@@ -39,10 +39,22 @@ describeOnDatabases('queries', (database) => {
     expect(await conversation(db, 'nobody')).toBeUndefined()
   })
 
-  test('lists go by what happened last, and stay in their scope', async () => {
+  test('lists go by what happened last, or in another order, filtered and cut by the database', async () => {
+    const ids = async (asked: ConversationsAsked = {}): Promise<string[]> => (await listConversations(db, asked)).map(({ conversationId }) => conversationId)
     const whole = await listConversations(db)
-    expect(whole.map(({ conversationId }) => conversationId)).toEqual(['a', 'b', 'e', 'd', 'c'])
-    expect((await listConversations(db, { scope: 'tenant-2', limit: 2 })).map(({ conversationId }) => conversationId)).toEqual(['e', 'd'])
+    expect(await ids()).toEqual(['a', 'b', 'e', 'd', 'c'])
+    expect(await ids({ limit: 2 })).toEqual(['a', 'b'])
+    expect(await ids({ scope: 'tenant-2', limit: 2 })).toEqual(['e', 'd'])
+    expect(await ids({ sort: 'id' })).toEqual(['a', 'b', 'c', 'd', 'e'])
+    const by = (of: (each: (typeof whole)[number]) => number): string[] => whole.toSorted((x, y) => of(y) - of(x) || (x.conversationId < y.conversationId ? -1 : 1)).map(({ conversationId }) => conversationId)
+    expect(await ids({ sort: 'messages' })).toEqual(by(({ messages }) => messages))
+    expect(await ids({ sort: 'tokens' })).toEqual(by(({ liveTokens }) => liveTokens))
+    expect(await ids({ match: 'E' })).toEqual(['e'])
+    expect(await ids({ match: '%' })).toEqual([])
+    for (const { lastRecordedAt } of whole) {
+      const before = whole.filter((each) => each.lastRecordedAt < lastRecordedAt).length
+      expect([(await ids({ until: lastRecordedAt })).length, (await ids({ since: lastRecordedAt })).length]).toEqual([before, whole.length - before])
+    }
   })
 
   test('batches are found by their ids, in the order of these, whether shown, re-summarized since, or not there', async () => {

@@ -40,6 +40,12 @@ const waiting: Readonly<Record<string, Options>> = {
   'wait-timeout': text('Seconds to wait for it [default: 5]'),
 }
 
+/** Without what was not given: the library takes an option, or none. */
+const givenOnly = <T extends object>(options: T): { [Name in keyof T]?: Exclude<T[Name], undefined> } =>
+  // What is left out is undefined, and nothing else is.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as { [Name in keyof T]?: Exclude<T[Name], undefined> }
+
 function waitOf(given: Given): WaitOptions {
   const position = given.whole('wait-for')
   const seconds = given.whole('wait-timeout')
@@ -49,6 +55,7 @@ function waitOf(given: Given): WaitOptions {
 const FORMATS = ['text', 'json', 'openai'] as const
 const KINDS = ['all', 'messages', 'batches'] as const
 const SUMMARIES = ['recorded', 'extractive'] as const
+const ORDERS = ['updated', 'messages', 'tokens', 'id'] as const
 const ROLES = ['user', 'assistant', 'system', 'developer', 'tool'] as const
 
 export const commands: readonly Command[] = [
@@ -229,19 +236,29 @@ export const commands: readonly Command[] = [
     describe: 'Count tokens bought and saved, cost, failures and time',
     reads: true,
     positionals: { conversation: { type: 'string', describe: 'Id of the conversation [default: all]' } },
+    options: { limit: text('Conversations at most that are shown below the total: those that took the most tokens [default: 20; with --json all]') },
     async run(given) {
       const { runStats } = await import('./stats.js')
-      await runStats(given.flags, given.text('conversation'), given.json)
+      await runStats(given.flags, given.text('conversation'), given.whole('limit'), given.json)
     },
   },
   {
     words: 'list',
     describe: 'List the conversations',
     reads: true,
-    options: { scope: text('Those of this scope'), ...waiting },
+    options: {
+      match: text('Those with this in their id'),
+      scope: text('Those of this scope'),
+      since: text('Those that something was recorded in last at this time (2026-03-01T12:30:00Z) or later'),
+      until: text('Those that something was recorded in last before this time'),
+      sort: text('The one first that something happened in last, that has the most messages or live tokens, or by id [default: updated]', ORDERS),
+      limit: text('Conversations at most [default: all]'),
+      ...waiting,
+    },
     async run(given) {
       const { runList } = await import('./list.js')
-      await runList(given.flags, given.text('scope'), waitOf(given), given.json)
+      const options = { match: given.text('match'), scope: given.text('scope'), since: given.text('since'), until: given.text('until'), limit: given.atLeastOne('limit') }
+      await runList(given.flags, { ...givenOnly(options), sort: given.oneOf('sort', ORDERS), ...waitOf(given) }, given.json)
     },
   },
   {

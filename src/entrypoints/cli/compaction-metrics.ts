@@ -12,8 +12,8 @@ export interface CompactionMetrics {
 export function createCompactionMetrics(register: Registry, status: () => Promise<QueueStatus | undefined>): CompactionMetrics {
   const counter = (name: string, help: string): Counter => new Counter({ name: `context_ledger_compaction_${name}_total`, help, registers: [register] })
   const cycles = counter('cycles', 'Cycles that this process has ended with a prune.')
-  const summaries = counter('summaries', 'Summaries that this process has bought and recorded.')
-  const calls = counter('calls', 'Calls of this process to the summarizer.')
+  const summaries = counter('summaries', 'Summaries that this process has recorded, bought or made without a model.')
+  const calls = counter('calls', 'Calls of this process to a model.')
   const tokens = counter('tokens', 'Tokens that those calls took, by what the model says, else by our estimate.')
   const failures = new Counter({ name: 'context_ledger_compaction_failures_total', help: 'Runs that ended with a failure, by its kind.', labelNames: ['kind'], registers: [register] })
   const queue: Gauge<'state'> = new Gauge({

@@ -16,6 +16,8 @@ export interface Given {
   is(name: string): boolean
   /** A whole number from 0. */
   whole(name: string): number | undefined
+  /** A whole number from 1. */
+  atLeastOne(name: string): number | undefined
   /** A number above 0. */
   positive(name: string): number | undefined
   /** One of these; the first where it is not given. */
@@ -38,6 +40,12 @@ export function givenBy(flags: Flags): Given {
     const value: unknown = Array.isArray(given) ? given.at(-1) : given
     return typeof value === 'string' ? asTyped(value) : undefined
   }
+  function whole(name: string): number | undefined {
+    const value = text(name)
+    if (value === undefined) return undefined
+    if (!/^\d{1,15}$/u.test(value.trim())) throw new InputError('Usage', `--${name} must be a whole number, and is "${value}"`)
+    return Number(value)
+  }
   return {
     flags,
     json: flags['json'] === true,
@@ -52,11 +60,11 @@ export function givenBy(flags: Flags): Given {
       return Array.isArray(value) ? value.map(String) : typeof value === 'string' ? [value] : []
     },
     is: (name) => flags[name] === true,
-    whole(name) {
-      const value = text(name)
-      if (value === undefined) return undefined
-      if (!/^\d{1,15}$/u.test(value.trim())) throw new InputError('Usage', `--${name} must be a whole number, and is "${value}"`)
-      return Number(value)
+    whole,
+    atLeastOne(name) {
+      const number = whole(name)
+      if (number === 0) throw new InputError('Usage', `--${name} must be at least 1`)
+      return number
     },
     positive(name) {
       const value = text(name)

@@ -1,20 +1,24 @@
-/** `list`: every conversation of the ledger, the one that something happened in last first. */
-import type { WaitOptions } from '../ledger.js'
+/** `list`: the conversations of the ledger, the one that something happened in last first; filtered, in another order, and cut where that is asked for. */
+import type { ListOptions } from '../ledger.js'
 import type { Flags } from './flags.js'
 import { colours, count, line, many, shown, table, tellBehind, toJson } from './output.js'
 import { withLedger } from './session.js'
 
-/** Runs the command. */
-export async function runList(flags: Flags, scope: string | undefined, wait: WaitOptions, json: boolean): Promise<void> {
+/** Runs the command. One more than is wanted is asked for, to tell whether there are more. */
+export async function runList(flags: Flags, { limit, ...options }: ListOptions, json: boolean): Promise<void> {
   await withLedger(flags, {}, async ({ ledger }) => {
-    const { conversations, behind } = await ledger.list({ ...wait, ...(scope === undefined ? {} : { scope }) })
+    const { conversations: found, behind } = await ledger.list({ ...options, ...(limit === undefined ? {} : { limit: limit + 1 }) })
+    const conversations = found.slice(0, limit)
+    const more = found.length > conversations.length
     if (json) {
-      await line(toJson({ conversations, ...(behind === undefined ? {} : { behind }) }))
+      await line(toJson({ conversations, more, ...(behind === undefined ? {} : { behind }) }))
       return
     }
     tellBehind(behind)
     if (conversations.length === 0) {
-      await line(scope === undefined ? 'no conversations so far' : `no conversations of the scope ${scope}`)
+      const { scope, match, since, until } = options
+      const asked = [...(scope === undefined ? [] : [`of the scope ${shown(scope)}`]), ...(match === undefined ? [] : [`with "${shown(match)}" in their id`]), ...(since === undefined && until === undefined ? [] : ['of that time'])]
+      await line(asked.length === 0 ? 'no conversations so far' : `no conversations ${asked.join(', ')}`)
       return
     }
     const rows = conversations.map((conversation) => [
@@ -28,6 +32,6 @@ export async function runList(flags: Flags, scope: string | undefined, wait: Wai
     ])
     for (const row of table(['conversation', 'messages', 'live', 'live tokens', 'cycles', 'last recorded', 'scope'], rows, new Set([1, 2, 3, 4]))) await line(row)
     for (const { conversationId, stopped } of conversations) if (stopped !== undefined) await line(colours.red(`${shown(conversationId)} is stopped: ${shown(stopped)}`))
-    await line(many(conversations.length, 'conversation'))
+    await line(`${many(conversations.length, 'conversation')}${more ? '; there are more: a higher --limit shows them' : ''}`)
   })
 }

@@ -1,7 +1,8 @@
 /** `stats`: what conversations came to: tokens bought and saved, cost by model, failures, time. */
-import type { Cost, ConversationStats, ModelUse, Stats } from '../ledger.js'
+import type { Cost, ConversationStats, Ledger, ModelUse, Stats } from '../ledger.js'
 import type { Flags } from './flags.js'
 import { colours, count, line, many, shown, table, toJson, write } from './output.js'
+import { startProgress } from './progress.js'
 import { withLedger } from './session.js'
 
 const DIGITS = { maximumFractionDigits: 6, minimumFractionDigits: 2 } as const
@@ -52,25 +53,66 @@ function conversationLine(stats: ConversationStats): string {
   return `${colours.bold(shown(stats.conversationId))} ${cells.join(', ')}`
 }
 
-/** Runs the command. */
-export async function runStats(flags: Flags, conversationId: string | undefined, json: boolean): Promise<void> {
+const SHOWN = 20
+
+const weightOf = (stats: Stats): number => bought(stats) * 1e6 + stats.tokensIn + stats.tokensOut
+
+/** The so many that took the most, of all that were offered: no more than twice as many are held at a time. */
+class Foremost {
+  private kept: ConversationStats[] = []
+  constructor(private readonly limit: number) {}
+
+  offer(stats: ConversationStats): void {
+    this.kept.push(stats)
+    if (this.kept.length > 2 * this.limit) this.kept = this.all()
+  }
+
+  all(): ConversationStats[] {
+    return this.kept.toSorted((a, b) => weightOf(b) - weightOf(a)).slice(0, this.limit)
+  }
+}
+
+/** How many conversations there are to count, as far as the read models know; 0 where they cannot be asked. */
+const conversationsOf = async (ledger: Ledger): Promise<number> => (await ledger.list().catch(() => ({ conversations: [] }))).conversations.length
+
+/** Runs the command: the total first, and below it the conversations that took the most. */
+export async function runStats(flags: Flags, conversationId: string | undefined, limit: number | undefined, json: boolean): Promise<void> {
   await withLedger(flags, {}, async ({ ledger, config }) => {
     const { pricesOf } = await import('../config.js')
     const prices = await pricesOf(config)
-    // Printed as they are counted: there may be more conversations than memory has room for.
+    // A whole document is written as it is counted: there may be more conversations than memory has room for.
+    const streams = json && limit === undefined
+    const foremost = new Foremost(limit ?? SHOWN)
+    const of = conversationId === undefined ? await conversationsOf(ledger) : 0
+    const progress = await startProgress('counting', of)
+    let counted = 0
     let separator = '{"conversations":['
-    const onConversation = async (stats: ConversationStats): Promise<void> => {
-      if (json) {
-        await write(`${separator}${toJson(stats)}`)
-        separator = ','
-      } else if (conversationId === undefined) await line(conversationLine(stats))
+    let total: Stats
+    try {
+      total = await ledger.stats(conversationId, {
+        prices,
+        onConversation: async (stats) => {
+          counted += 1
+          progress.update(Math.min(counted, of), `${count(counted)}${of === 0 ? '' : ` of ${count(of)}`} conversations`)
+          if (!streams) foremost.offer(stats)
+          else {
+            await write(`${separator}${toJson(stats)}`)
+            separator = ','
+          }
+        },
+      })
+    } finally {
+      progress.stop()
     }
-    const total = await ledger.stats(conversationId, { prices, onConversation })
     if (json) {
-      await line(`${separator === ',' ? '' : separator}],"total":${toJson(total)}}`)
+      await line(streams ? `${separator === ',' ? '' : separator}],"total":${toJson(total)}}` : toJson({ conversations: foremost.all(), total }))
       return
     }
-    if (conversationId === undefined) await line(`${total.conversations === 0 ? '' : '\n'}${colours.bold(many(total.conversations, 'conversation'))}`)
+    if (conversationId === undefined) await line(colours.bold(many(total.conversations, 'conversation')))
     for (const said of statsLines(total)) await line(said)
+    const told = conversationId === undefined ? foremost.all() : []
+    if (told.length > 0) await line()
+    for (const stats of told) await line(conversationLine(stats))
+    if (conversationId === undefined && total.conversations > told.length) await line(colours.dim(`${told.length === 0 ? '' : `those ${count(told.length)} that took the most; `}${many(total.conversations - told.length, 'further conversation')}: a higher --limit shows them, --json all`))
   })
 }
