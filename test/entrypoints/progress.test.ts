@@ -4,7 +4,7 @@ import { startProgress } from '../../src/entrypoints/cli/progress.js'
 
 let written: string
 let spy: ReturnType<typeof jest.spyOn>
-const { isTTY } = process.stderr
+const { isTTY, columns } = process.stderr
 beforeEach(() => {
   written = ''
   spy = jest.spyOn(process.stderr, 'write').mockImplementation((text: string | Uint8Array) => {
@@ -14,6 +14,7 @@ beforeEach(() => {
 })
 afterEach(() => {
   process.stderr.isTTY = isTTY
+  process.stderr.columns = columns
   spy.mockRestore()
   jest.useRealTimers()
 })
@@ -28,6 +29,18 @@ describe('progress', () => {
     // Neither the cursor nor the line wrap is switched.
     // oxlint-disable-next-line no-control-regex -- escape sequences are what it is about
     expect(written).not.toMatch(/\x1b\[\?/u)
+  })
+
+  it('keeps its time left at 80 columns, whatever else there is to tell, in one line', async () => {
+    process.stderr.isTTY = true
+    process.stderr.columns = 80
+    const bar = await startProgress('replaying', 100)
+    bar.update(50, '1 of 20 conversations, 1,234 of 123,456 messages, 1,234 calls, 12,345,678 tokens, 1,234.56 EUR', 4_000)
+    bar.stop()
+    // oxlint-disable-next-line no-control-regex -- escape sequences are what it is about
+    const lines = written.replaceAll(/\x1b\[[0-9;]*[A-Za-z]/gu, '\n').split(/[\r\n]+/u)
+    expect(lines).toContainEqual(expect.stringMatching(/ 50%, 1 h 6 min left, 1 of 20/u))
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThan(80)
   })
 
   it('elsewhere says what it heard last, though nothing comes behind it, and nothing twice', async () => {

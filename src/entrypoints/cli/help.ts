@@ -24,6 +24,7 @@ With --json, revisions and positions are strings, and errors go to standard erro
 export const globalFlags = {
   json: 'Print one JSON document',
   color: 'Colours, though it is no terminal; --no-color or NO_COLOR: none on a terminal either',
+  pager: 'Show long output on a terminal through $PAGER [default: less]; --no-pager: never',
   config: `Config file [default: ${CONFIG_FILE}, where there is one]`,
 } as const
 
@@ -51,7 +52,7 @@ export function overview(): string {
     rows('Commands:', told, width),
     rows('Ledger:', [...flags('Ledger:'), ['--config', globalFlags.config]], width),
     rows('Summarizer:', flags('Summarizer:'), width),
-    rows('Output:', [['--json', globalFlags.json], ['--color', globalFlags.color], ['-h, --help', 'This; behind a command, its own flags, the policy’s among them'], ['-V, --version', 'The version']], width),
+    rows('Output:', [['--json', globalFlags.json], ['--color', globalFlags.color], ['--no-pager', globalFlags.pager], ['-h, --help', 'This; behind a command, its own flags, the policy’s among them'], ['-V, --version', 'The version']], width),
     EPILOGUE,
   ].join('\n')
 }

@@ -1,7 +1,8 @@
 /** `list`: the conversations of the ledger, the one that something happened in last first; filtered, in another order, and cut where that is asked for. */
 import type { ListOptions } from '../ledger.js'
 import type { Flags } from './flags.js'
-import { colours, count, line, many, shown, table, tellBehind, toJson } from './output.js'
+import { table } from './layout.js'
+import { colours, count, line, many, shown, tellBehind, toJson } from './output.js'
 import { withLedger } from './session.js'
 
 /** Runs the command. One more than is wanted is asked for, to tell whether there are more. */

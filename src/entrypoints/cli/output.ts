@@ -3,9 +3,11 @@
  * that only reads. It is an error where it cannot be written (a full disk); colours are for terminals where NO_COLOR is not set, unless --color or --no-color says otherwise.
  */
 import { once } from 'node:events'
+import type { Writable } from 'node:stream'
 import { isatty } from 'node:tty'
 import pc from 'picocolors'
 import { count } from '../count.js'
+import { pagerOf, startPager, type Pager } from './pager.js'
 
 /** Nobody reads our output any more. */
 export class OutputClosed extends Error {
@@ -37,26 +39,59 @@ export function goOnWithoutReader(): void {
 
 const isEnd = (): boolean => ended !== undefined && !(needsNoReader && ended instanceof OutputClosed)
 
+let pager: readonly string[] | undefined
+/** Where lines go: standard output, or the pager that shows it. */
+let sink: Promise<Writable> | undefined
+let paging: Pager | undefined
+
+/** For a command that only shows: what it prints goes through a pager where a person reads it. The pager starts with the first line. */
+export function usePager(): void {
+  pager = pagerOf(process.env, { isTerminal: isatty(1), isWanted: !process.argv.includes('--no-pager') })
+}
+
+async function opened(): Promise<Writable> {
+  if (pager === undefined) return process.stdout
+  paging = await startPager(pager, () => { ended ??= new OutputClosed('the pager was closed') })
+  return paging?.input ?? process.stdout
+}
+
 /** Writes to standard output; resolves when there is room for more. */
 export async function write(text: string): Promise<void> {
   if (isEnd()) throw ended
   if (ended !== undefined) return
   wrote = true
-  if (process.stdout.write(text)) return
-  await once(process.stdout, 'drain').catch((error: unknown) => {
+  sink ??= opened()
+  const to = await sink
+  if (to.write(text)) return
+  await once(to, 'drain').catch((error: unknown) => {
     if (ended === undefined) throw error
     if (isEnd()) throw ended
   })
 }
 
-/** Resolves when everything is out; throws where it could not be written. A reader that has gone wants nothing more. */
+/** Resolves when everything is out, and read where a pager shows it; throws where it could not be written. A reader that has gone wants nothing more. */
 export async function allWritten(): Promise<void> {
-  if (wrote) await new Promise((resolve) => { process.stdout.write('', resolve) })
+  if (paging !== undefined) await paging.done()
+  else if (wrote) await new Promise((resolve) => { process.stdout.write('', resolve) })
   if (ended instanceof OutputFailed) throw ended
 }
 
-/** Writes a line to standard output. */
-export const line = (text = ''): Promise<void> => write(`${text}\n`)
+let isWhole = false
+
+/** For output that a program may read: its lines are never broken, on a terminal either. */
+export function keepLinesWhole(): void {
+  isWhole = true
+}
+
+/** How wide lines may be: the terminal's columns; undefined where no terminal shows them, or whole ones are wanted. */
+export const columns = (): number | undefined => (isWhole || !isatty(1) ? undefined : process.stdout.columns)
+
+/** Writes a line to standard output; one that is too wide for the terminal goes on below, broken between words. */
+export async function line(text = ''): Promise<void> {
+  const most = columns()
+  const fits = most === undefined || text.length <= most
+  await write(`${fits ? text : (await import('./layout.js')).fitted(text, most)}\n`)
+}
 
 /** A line for the person at the terminal, on standard error. */
 export function note(text: string): void {
@@ -116,11 +151,3 @@ export function brief(text: string, characters: number): string {
 
 /** A word as it is typed in a shell, so that a hint of what to type can be copied. */
 export const typed = (word: string): string => (/^[\w./:@%+=-]+$/u.test(word) && !word.startsWith('-') ? word : `'${shown(word).replaceAll("'", `'\\''`)}'`)
-
-/** Rows as a table with right-aligned numbers. */
-export function table(head: readonly string[], rows: readonly (readonly string[])[], numeric: ReadonlySet<number>): string[] {
-  const widths = head.map((title, at) => Math.max(title.length, ...rows.map((row) => row[at]?.length ?? 0)))
-  const render = (row: readonly string[]): string =>
-    row.map((cell, at) => (numeric.has(at) ? cell.padStart(widths[at] ?? 0) : cell.padEnd(widths[at] ?? 0))).join('  ').trimEnd()
-  return [colours.dim(render(head)), ...rows.map(render)]
-}

@@ -2,14 +2,17 @@
 import yargs, { type Argv } from 'yargs'
 import { commands, groups, type Command } from './commands.js'
 import { InputError } from './errors.js'
-import { settings } from './flags.js'
+import { settings, type Flags } from './flags.js'
 import { asWord, givenBy } from './given.js'
 import { ABOUT, COMPLETION, EPILOGUE, globalFlags, version } from './help.js'
-import { goOnWithoutReader } from './output.js'
+import { goOnWithoutReader, keepLinesWhole, usePager } from './output.js'
 import type { PolicyFlag } from './policy-flags.js'
 import { usageSentence } from './usage.js'
 
 const WIDTH = 116
+
+/** Whether what is printed is a document, or lines of them. */
+const isForPrograms = (flags: Flags): boolean => flags['json'] === true || flags['format'] === 'json' || flags['format'] === 'openai' || flags['queries'] !== undefined
 
 function define(parser: Argv, command: Command, policyFlags: readonly PolicyFlag[]): Argv {
   const { words, describe, positionals = {}, options = {}, examples = [], policy = false } = command
@@ -25,6 +28,8 @@ function define(parser: Argv, command: Command, policyFlags: readonly PolicyFlag
       return argv
     },
     async (flags) => {
+      if (isForPrograms(flags)) keepLinesWhole()
+      else if (command.reads === true) usePager()
       if (command.reads !== true) goOnWithoutReader()
       await command.run(givenBy(flags))
     },
@@ -57,6 +62,7 @@ export async function parserOf(words: readonly string[]): Promise<Argv> {
     })
     .option('json', { type: 'boolean', default: false, group: 'Output:', describe: globalFlags.json })
     .option('color', { type: 'boolean', nargs: 0, group: 'Output:', describe: globalFlags.color })
+    .option('pager', { type: 'boolean', nargs: 0, default: true, group: 'Output:', describe: globalFlags.pager })
     .option('config', { type: 'string', requiresArg: true, group: 'Ledger:', describe: globalFlags.config })
   for (const { flag, describe, group, choices } of settings) {
     parser.option(flag, { type: 'string', requiresArg: true, group, describe, ...(choices === undefined ? {} : { choices }) })

@@ -12,6 +12,11 @@ const FIRST_LINE_MS = 2_000
 const LINE_EVERY_MS = 10_000
 const TICK_MS = 500
 
+const BAR = 24
+
+/** As much of a text as there is room for; half a word is none. */
+const shortened = (text: string, room: number): string => (text.length < room ? text : room < 12 ? '' : `${text.slice(0, room - 2).replace(/[ ,]*[^ ,]*$/u, '')} …`)
+
 /** 75 → "1 min 15 s". */
 export function duration(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds))
@@ -35,10 +40,10 @@ export async function startProgress(label: string, total: number): Promise<Progr
     const { SingleBar } = await import('cli-progress')
     const bar = new SingleBar({
       stream: process.stderr,
-      format: `${label} ${noteColours.cyan('{bar}')} {percentage}% {text}{left}`,
+      format: `${label} ${noteColours.cyan('{bar}')} {percentage}%{left}{text}`,
       barCompleteChar: '█',
       barIncompleteChar: '░',
-      barsize: 24,
+      barsize: BAR,
       // Neither is put back where the process is ended at once (a second Ctrl-C, a kill): nothing is changed that would have to be.
       hideCursor: false,
       linewrap: true,
@@ -47,7 +52,12 @@ export async function startProgress(label: string, total: number): Promise<Progr
     })
     bar.start(Math.max(1, total), 0, { text: '', left: '' })
     return {
-      update: (done, text, secondsLeft) => { bar.update(Math.min(done, Math.max(1, total)), { text, left: left(done, secondsLeft) }) },
+      update: (done, text, secondsLeft) => {
+        const told = left(done, secondsLeft)
+        // The time left comes first and stays; of the rest there is as much as the line has room for, and it is one line.
+        const room = process.stderr.columns - label.length - BAR - ' '.length * 2 - ' 100%'.length - told.length
+        bar.update(Math.min(done, Math.max(1, total)), { text: shortened(`, ${text}`, room), left: told })
+      },
       stop: () => { bar.stop() },
     }
   }

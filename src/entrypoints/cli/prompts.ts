@@ -1,7 +1,8 @@
 /** `prompts`: the texts that summaries were made with, by name, version and hash. */
 import { InputError } from './errors.js'
 import type { Flags } from './flags.js'
-import { count, line, many, shown, table, toJson } from './output.js'
+import { table } from './layout.js'
+import { count, line, many, shown, toJson } from './output.js'
 import { withLedger } from './session.js'
 
 const HASH_DIGITS = 12

@@ -1,7 +1,8 @@
 /** `stats`: what conversations came to: tokens bought and saved, cost by model, failures, time. */
 import type { Cost, ConversationStats, Ledger, ModelUse, Stats } from '../ledger.js'
 import type { Flags } from './flags.js'
-import { colours, count, line, many, shown, table, toJson, write } from './output.js'
+import { table } from './layout.js'
+import { colours, count, line, many, shown, toJson, write } from './output.js'
 import { startProgress } from './progress.js'
 import { withLedger } from './session.js'
 

@@ -1,0 +1,66 @@
+/** Text laid out for a terminal: lines broken between words, tables that fit. Where no terminal shows them, both are whole and always the same. */
+import stringWidth from 'string-width'
+import wrapAnsi from 'wrap-ansi'
+import { colours, columns } from './output.js'
+
+const INDENT = /^[\s│├└─]*/u
+
+/** What stands in front of the lines that a line goes on with: as deep as itself, the trunk of a tree carried on. */
+const goesOn = (indent: string): string => indent.replaceAll('├', '│').replaceAll(/[└─]/gu, ' ')
+
+/** A text of which no line is wider than that; what is goes on below, as deep as it begins. */
+export function fitted(text: string, most: number): string {
+  return text.split('\n').map((line) => {
+    if (stringWidth(line) <= most) return line
+    const indent = INDENT.exec(line)?.[0] ?? ''
+    if (stringWidth(indent) > most / 2) return wrapAnsi(line, most, { hard: true, trim: false })
+    const lines = wrapAnsi(line.slice(indent.length), most - stringWidth(indent), { hard: true }).split('\n')
+    return lines.map((part, at) => `${at === 0 ? indent : goesOn(indent)}${part}`).join('\n')
+  }).join('\n')
+}
+
+/** A text of at most so many columns. */
+function cut(text: string, most: number): string {
+  if (stringWidth(text) <= most) return text
+  let kept = ''
+  for (const { segment } of new Intl.Segmenter().segment(text)) {
+    if (stringWidth(kept) + stringWidth(segment) > most - 1) break
+    kept += segment
+  }
+  return `${kept}…`
+}
+
+const pad = (text: string, width: number): string => ' '.repeat(Math.max(0, width - stringWidth(text)))
+
+/** A time to the minute: what is left out is in `--json`. */
+const briefTime = (cell: string): string => cell.replace(/^(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2}):\d{2}(?:\.\d+)?Z$/u, '$1 $2')
+
+const GAP = 2
+/** A column of text keeps at least so much, and one of times all of it. */
+const LEAST = 6
+const isTime = (cell: string): boolean => /^\d{4}-\d{2}-\d{2} \d{2}:\d{2}$/u.test(cell)
+
+/** Rows as a table with right-aligned numbers. On a terminal it is made to fit: times to the minute, then the widest texts are cut. */
+export function table(head: readonly string[], rows: readonly (readonly string[])[], numeric: ReadonlySet<number>, most = columns()): string[] {
+  const widthsOf = (cells: readonly (readonly string[])[]): number[] => head.map((title, at) => cells.reduce((widest, row) => Math.max(widest, stringWidth(row[at] ?? '')), stringWidth(title)))
+  const wide = (widths: readonly number[]): number => widths.reduce((sum, width) => sum + width + GAP, -GAP)
+  let shown = rows
+  let widths = widthsOf(shown)
+  if (most !== undefined && wide(widths) > most) {
+    shown = rows.map((row) => row.map(briefTime))
+    widths = widthsOf(shown)
+    const fixed = new Set(head.flatMap((_title, at) => (numeric.has(at) || shown.some((row) => isTime(row[at] ?? '')) ? [at] : [])))
+    for (let over = wide(widths) - most; over > 0; over -= 1) {
+      const widest = widths.reduce((best, width, at) => (fixed.has(at) || width <= Math.max(LEAST, stringWidth(head[at] ?? '')) || (best >= 0 && width <= (widths[best] ?? 0)) ? best : at), -1)
+      if (widest < 0) break
+      widths[widest] = (widths[widest] ?? 0) - 1
+    }
+  }
+  const render = (row: readonly string[]): string =>
+    row.map((cell, at) => {
+      const width = widths[at] ?? 0
+      const text = cut(cell, width)
+      return numeric.has(at) ? `${pad(text, width)}${text}` : `${text}${pad(text, width)}`
+    }).join(' '.repeat(GAP)).trimEnd()
+  return [colours.dim(render(head)), ...shown.map(render)]
+}

@@ -1,0 +1,59 @@
+/** What a terminal shows: lines and tables that fit its columns, whatever script they are in; and when a pager shows them. */
+import { describe, expect, it } from '@jest/globals'
+import fc from 'fast-check'
+import stringWidth from 'string-width'
+import { fitted, table } from '../../src/entrypoints/cli/layout.js'
+import { pagerOf, startPager } from '../../src/entrypoints/cli/pager.js'
+
+const word = fc.constantFrom('harbour', 'INV-2026-00317', '数据库', '🚢', 'a', 'x'.repeat(120), 'naïve', '│', '└─')
+const text = fc.array(word, { maxLength: 40 }).map((words) => words.join(' '))
+const NO_NUMBERS: ReadonlySet<number> = new Set()
+
+describe('a line', () => {
+  it('is never wider than the terminal, and has all of its words', () => {
+    fc.assert(fc.property(text, fc.integer({ min: 12, max: 120 }), (line, columns) => {
+      const lines = fitted(line, columns).split('\n')
+      expect(lines.every((part) => stringWidth(part) <= columns)).toBe(true)
+      expect(lines.join('').replaceAll(/[\s│├└─]/gu, '')).toBe(line.replaceAll(/[\s│├└─]/gu, ''))
+    }))
+  })
+
+  it('goes on as deep as it begins, and a tree keeps its trunk', () => {
+    expect(fitted('  one two three', 10)).toBe('  one two\n  three')
+    expect(fitted('├─ one two three', 11)).toBe('├─ one two\n│  three')
+  })
+})
+
+describe('a table', () => {
+  const head = ['conversation', 'messages', 'last recorded']
+  it('fits the terminal: times to the minute, then the widest texts cut; elsewhere it is whole', () => {
+    const rows = [['a-conversation-with-a-long-name', '12', '2026-11-22T23:11:34.123Z'], ['b', '1,234', '2026-11-22T23:11:34.123Z']]
+    expect(table(head, rows, new Set([1]), undefined)[1]).toBe('a-conversation-with-a-long-name        12  2026-11-22T23:11:34.123Z')
+    expect(table(head, rows, new Set([1]), 60)[1]).toBe('a-conversation-with-a-long-name        12  2026-11-22 23:11')
+    expect(table(head, rows, new Set([1]), 50)[1]).toBe('a-conversation-with-a…        12  2026-11-22 23:11')
+  })
+
+  it('is never wider than the terminal where its columns can be cut to that, in any script', () => {
+    fc.assert(fc.property(fc.array(fc.tuple(text, text, text), { minLength: 1, maxLength: 5 }), fc.integer({ min: 48, max: 120 }), (rows, columns) => {
+      expect(table(head, rows, NO_NUMBERS, columns).every((line) => stringWidth(line) <= columns)).toBe(true)
+    }))
+  })
+})
+
+describe('a pager', () => {
+  const reading = { isTerminal: true, isWanted: true }
+  it('is less, or what PAGER names, for a person at a terminal alone', () => {
+    expect(pagerOf({}, reading)).toEqual(['less', '-FRX'])
+    expect(pagerOf({ PAGER: 'most -w' }, reading)).toEqual(['most', '-w'])
+    for (const [env, how] of [[{ PAGER: '' }, reading], [{ PAGER: 'cat' }, reading], [{ CI: 'true' }, reading], [{ TERM: 'dumb' }, reading], [{}, { ...reading, isTerminal: false }], [{}, { ...reading, isWanted: false }]] as const) expect(pagerOf(env, how)).toBeUndefined()
+  })
+
+  it('that is not there is none; one that ends early says so, and is waited for', async () => {
+    expect(await startPager(['no-such-pager-anywhere'], () => undefined)).toBeUndefined()
+    let closed = 0
+    const pager = await startPager([process.execPath, '-e', 'process.stdin.once("data", () => process.exit(0))'], () => { closed += 1 })
+    pager?.input.write('x'.repeat(1_000_000))
+    await pager?.done()
+    expect(closed).toBeGreaterThan(0)
+  })
+})
