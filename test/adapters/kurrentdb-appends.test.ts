@@ -213,6 +213,19 @@ test('a refusal is not sent again', async () => {
   expect(reached).toHaveLength(1)
 })
 
+describe('a stream that somebody deleted', () => {
+  test.each(['no_stream', -1n, 'any'] as const)('takes nothing at %s: the server would go on counting where it stood, and what begins anew would be no beginning', async (expected) => {
+    await appended(store, A, eventsNamed('x', 3))
+    server.log.remove(A, 'any')
+    reached = []
+    expect(await store.append(A, expected, [eventNamed('anew')])()).toMatchObject({ left: { kind: 'AppendRefused', detail: expect.stringContaining('was deleted') } })
+    expect(reached).toEqual([])
+    expect(await store.streamRevision(A)).toBe(-1n)
+    expect(await idsIn()).toEqual([])
+    expect(await store.append('conversation-b', expected, [eventNamed('anew')])()).toMatchObject({ right: { revision: 0n } })
+  })
+})
+
 describe('data that is too large for the server', () => {
   const text = (name: string, bytes: number) => eventNamed(name, name.padEnd(bytes, 'x'))
 

@@ -50,7 +50,7 @@ describeOnServer('on servers', () => {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'context-ledger-servers-'))
     const real = process.env['CONTEXT_LEDGER_TEST_KURRENTDB']
-    server = real === undefined ? await startWireServerProcess({ file: join(folder, 'log') }) : undefined
+    server = real === undefined ? await startWireServerProcess({ file: join(folder, 'log'), foreign: true }) : undefined
     database = await createTestDatabase()
     stub = await startOpenAiStub(stubAnswers.text('Some steps were done, and none failed.'))
     const store = real ?? server?.connectionString ?? ''

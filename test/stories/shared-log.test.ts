@@ -59,6 +59,12 @@ describeOnServer('a log that was just made, with workers that are started first'
     await until(() => text.includes('"working"') || child.exitCode !== null)
     return { child, ended, said: () => text }
   }
+  /** Another system appends, when nothing of the ledger's comes any more. */
+  async function othersAppend(): Promise<void> {
+    const client = esdb.EventStoreDBClient.connectionString(env['CONTEXT_LEDGER_STORE'] ?? '')
+    await client.appendToStream(`orders-${id}`, [esdb.jsonEvent({ type: 'OrderPlaced', data: {} })], { expectedRevision: esdb.ANY })
+    await client.dispose()
+  }
   const cli = async (...words: readonly string[]): Promise<string> => {
     const { status, stdout, stderr } = await runCli(words, { cwd: folder, env })
     expect([status, stderr, words]).toEqual([0, expect.any(String), words])
@@ -82,10 +88,14 @@ describeOnServer('a log that was just made, with workers that are started first'
       await ledger.append(id, talk(40, 40))
       await started('compaction', 'run')
       await until(async () => (await batches()) > before)
-      // What was appended last is a fact of the worker's, or of another system's: both are waited for by whoever asks for the end of the log.
-      for (let round = 0; round < 3; round++) expect(JSON.parse(await cli('editions', 'list', '--json'))).toMatchObject({ editions: expect.any(Array) })
+      // What was appended last is another system's: nobody waits for it, nor tells who keeps the rows.
+      for (let round = 0; round < 2; round++) {
+        await othersAppend()
+        expect(JSON.parse(await cli('editions', 'list', '--json'))).toMatchObject({ editions: expect.any(Array) })
+      }
       expect((await ledger.search('message 12', { conversationId: id })).hits.length).toBeGreaterThan(0)
       expect(await cli('projections', 'status')).not.toContain('stopped')
+      await othersAppend()
       expect(JSON.parse(await cli('verify', '--json'))).toMatchObject({ ok: true, problems: [] })
     } finally {
       await ledger.close()

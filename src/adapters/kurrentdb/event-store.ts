@@ -134,6 +134,17 @@ export async function openKurrentDbEventStore(address: string, { bodies, eventId
     return repetition(stream, events, found) ?? E.left({ kind: 'RevisionConflict', stream, expected, actual })
   }
 
+  /**
+   * A stream that somebody deleted takes events as a new one does, and goes on counting where it stood: what begins anew there would never be read as a
+   * beginning. Its metadata say so, and stay.
+   */
+  async function refuseDeleted(stream: string): Promise<void> {
+    const settings: unknown = (await lastOf(session, `$$${stream}`))?.data
+    if (typeof settings === 'object' && settings !== null && '$tb' in settings) {
+      throw new StoreError('StoreRefused', `${session.name}: the stream ${stream} was deleted, or its beginning cut off, and what is appended to it now would not be its beginning; take another name`)
+    }
+  }
+
   async function record(stream: string, expected: ExpectedRevision, events: readonly EventToAppend[], until: number): Promise<E.Either<AppendFailure, Appended>> {
     session.checkOpen()
     const claims = planClaims(events)
@@ -141,6 +152,7 @@ export async function openKurrentDbEventStore(address: string, { bodies, eventId
     const wire = events.map((event, place) => toWire(stream, event, claims.get(place)))
     if (expected !== 'any') {
       const after = expected === 'no_stream' ? -1n : expected
+      if (after < 0n) await refuseDeleted(stream)
       const sent = await send(session, stream, after, wire, until)
       return E.isRight(sent) ? sent : await taken(stream, expected, events, after, sent.left)
     }
@@ -148,6 +160,7 @@ export async function openKurrentDbEventStore(address: string, { bodies, eventId
       const { last, found } = await lookUp(stream, events.map((event) => event.id))
       const known = repetition(stream, events, found)
       if (known !== undefined) return known
+      if (last < 0n) await refuseDeleted(stream)
       // Looking up may take its time in a long stream; sending has its own.
       const sent = await send(session, stream, last, wire, performance.now() + session.deadlineMs)
       if (E.isRight(sent)) return sent
