@@ -320,6 +320,25 @@ describe('what is wrong with a folder', () => {
     if (process.getuid?.() !== 0) await chmod(inside, 0o755)
   })
 
+  test('a disk with too little space for a ledger: that is said, nothing is left of it, and with space it opens', async () => {
+    const disk = join(home, 'disk')
+    await mkdir(disk)
+    // Only root may make a small disk; elsewhere the question cannot be asked.
+    if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=16m', 'tmpfs', disk]).status !== 0) return
+    try {
+      const folder = join(disk, 'ledger')
+      for (let time = 0; time < 2; time++) await expect(openFolder(folder)).rejects.toMatchObject({ kind: 'DiskFull', message: expect.stringMatching(/^there is no space left for .*ledger/) })
+      expect((await readdir(folder)).toSorted()).toEqual(['ledger.json', 'lock'])
+      spawnSync('mount', ['-o', 'remount,size=200m', disk])
+      const db = await openFolder(folder)
+      await migrateLog(db)
+      await db.close()
+    } finally {
+      // The engine that gave up has files open until this process ends.
+      spawnSync('umount', ['-l', disk])
+    }
+  })
+
   test('a disk that fills up: the append fails by a value, what was acknowledged stays, and with space it goes on', async () => {
     const disk = join(home, 'disk')
     await mkdir(disk)

@@ -8,7 +8,7 @@
 import { PGlite, types, type Transaction } from '@electric-sql/pglite'
 import { vector } from '@electric-sql/pglite-pgvector'
 import { constants } from 'node:fs'
-import { cp, link, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { cp, link, readdir, readFile, rename, rm, statfs, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { z } from 'zod'
 import type { Database, Sql } from '../../ports/sql.js'
@@ -23,9 +23,10 @@ export async function openFolder(path: string, options: LockOptions = {}): Promi
   const folder = resolve(path)
   await refuseForeign(folder)
   const lock = await lockFolder(folder, options)
+  let isReady = true
   try {
     const before = await readMarker(folder)
-    const isReady = before?.ready === true
+    isReady = before?.ready === true
     if (before === undefined) await writeMarker(folder, lock, false)
     if (!isReady) options.onWait?.(`making a new ledger in ${folder}: once, and a few seconds`)
     const data = await dataFolder(folder, lock, isReady)
@@ -36,10 +37,30 @@ export async function openFolder(path: string, options: LockOptions = {}): Promi
     await lock.settle()
     return databaseOn(db, folder, lock)
   } catch (error) {
+    const failure = await reasonOf(folder, error)
+    // What was begun holds nothing yet, and its space may be all that is left.
+    if (!isReady) await removeData(folder, lock, undefined).catch(ignore)
     await lock.release()
-    throw error instanceof StoreError ? error : unusable(folder, error)
+    throw failure
   }
 }
+
+/** Less than this, and the engine cannot work; it does not always say that this is why it gave up. */
+const LEAST_SPACE = 2 ** 21
+
+async function reasonOf(folder: string, error: unknown): Promise<StoreError> {
+  const failure = error instanceof StoreError ? error : unusable(folder, error)
+  if (failure.kind === 'FolderTaken' || failure.kind === 'DiskFull') return failure
+  const space = await statfs(folder).then(({ bavail, bsize }) => bavail * bsize, () => Infinity)
+  return isOutOfSpace(error) || space < LEAST_SPACE ? noSpace(folder, error) : failure
+}
+
+const noSpace = (name: string, error: unknown): StoreError => new StoreError('DiskFull', `there is no space left for ${name} (a new ledger takes 40 MB)`, error)
+
+// The engine's file layer has numbers of its own for what the system refuses, and throws what is no `Error`.
+const isErrno = (error: unknown): error is { readonly errno: unknown } => typeof error === 'object' && error !== null && 'name' in error && error.name === 'ErrnoError' && 'errno' in error
+const OUT_OF_SPACE: ReadonlySet<unknown> = new Set([19, 51])
+const isOutOfSpace = (error: unknown): boolean => codeOf(error) === '53100' || (isErrno(error) && OUT_OF_SPACE.has(error.errno))
 
 /** A database that is gone when it is closed, for tests. It takes 3 to 6 s, or 0.4 s from an image that `dumpDataDir` made of an empty one. */
 export async function openMemory(image?: Blob): Promise<Database> {
@@ -185,7 +206,7 @@ function inside(tx: Transaction): Sql {
 function clearer(error: unknown, name: string): unknown {
   if (error instanceof StoreError || /^[\dA-Z]{5}$/.test(codeOf(error) ?? '')) return error
   const said = sentenceOf(error)
-  if (error instanceof Error && error.name === 'ErrnoError') return new StoreError('StoreUnavailable', `${name} cannot be read or written: ${said}`, error)
+  if (isErrno(error)) return isOutOfSpace(error) ? noSpace(name, error) : new StoreError('StoreUnavailable', `${name} cannot be read or written (number ${String(error.errno)} of the engine's file layer)`, error)
   // The engine gives up (abort, unreachable code) where Postgres would end its process; nothing of this instance can be used after that.
   if (error instanceof Error && (error.name === 'RuntimeError' || /abort|closed|exit/i.test(said))) return new StoreError('StoreUnavailable', `${name} has stopped: ${said}`, error)
   return error
