@@ -1,6 +1,6 @@
 /** Waiting, for a time or for somebody. */
 
-/** One who sleeps, and those who wake it. A ring that nobody sleeps for is kept for the next sleep. */
+/** One who sleeps, and those who wake it. A ring that nobody sleeps for is kept for the next sleep. A sleep does not keep the process alive. */
 export function createAlarm(): { ring(): void; sleep(ms?: number): Promise<void> } {
   let rung = false
   let answer: () => void = ignore
@@ -14,7 +14,7 @@ export function createAlarm(): { ring(): void; sleep(ms?: number): Promise<void>
         let timer: NodeJS.Timeout | undefined
         await new Promise<void>((resolve) => {
           answer = resolve
-          if (ms !== undefined) timer = setTimeout(resolve, ms)
+          if (ms !== undefined) timer = setTimeout(resolve, ms).unref()
         })
         clearTimeout(timer)
         answer = ignore

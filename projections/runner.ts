@@ -7,7 +7,6 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Claims } from '../src/ports/claims.js'
-import { sleep } from '../src/ports/clock.js'
 import { createAlarm } from './alarm.js'
 import { applyUntil, retryStopped, targetsOf, type ProjectionSource, type Target } from './apply.js'
 import { clearStops, divide, hasCheckpoints, leastPosition, liveOf, lockLayout, mostPosition, raiseFence, recordStop, type Generation, type Stop } from './checkpoints.js'
@@ -307,13 +306,13 @@ export function createProjectionRunner(options: RunnerOptions): ProjectionRunner
           // Some stores say that all was given only from time to time.
           if (heard.events === 1) {
             clearTimeout(late)
-            late = setTimeout(() => { alarm.ring() }, intervalMs)
+            late = setTimeout(() => { alarm.ring() }, intervalMs).unref()
           }
           heard.position = item.kind === 'event' ? item.event.position : item.position
           if (item.kind === 'caught-up' || heard.events >= eagerEvents) alarm.ring()
           // The subscription works only while it is asked: under a stream of appends it looks once an interval, and not after each of them
           // (measured on the embedded engine: two queries an append, more than the append itself).
-          if (item.kind === 'caught-up') await delay(intervalMs, undefined, { signal: stopListening.signal }).catch(ignore)
+          if (item.kind === 'caught-up') await delay(intervalMs, undefined, { signal: stopListening.signal, ref: false }).catch(ignore)
         }
       } finally {
         heard.ended = true
@@ -359,7 +358,7 @@ export function createProjectionRunner(options: RunnerOptions): ProjectionRunner
         } catch (failure) {
           if (!abort.signal.aborted) onFailure(failure)
         }
-        if (!abort.signal.aborted) await sleep(RETRY_MS, abort.signal)
+        if (!abort.signal.aborted) await delay(RETRY_MS, undefined, { signal: abort.signal, ref: false }).catch(ignore)
       }
     })()
     following = { abort, done }

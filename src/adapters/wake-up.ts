@@ -21,7 +21,8 @@ export function createBell(): Bell {
         await new Promise<void>((resolve) => {
           answer = resolve
           signal.addEventListener('abort', answer)
-          if (atMostMs !== undefined) timer = setTimeout(answer, atMostMs)
+          // Waiting for something new is no reason to keep a process alive.
+          if (atMostMs !== undefined) timer = setTimeout(answer, atMostMs).unref()
         })
         // A signal outlives many waits, so each takes its listener away again.
         signal.removeEventListener('abort', answer)

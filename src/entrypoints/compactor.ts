@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 /** `createCompactor`: compaction as one function over a host's own message list, for who wants no more than that. */
 import { hostsOwn, type Compressed } from '../application/compress.js'
 import type { MessageInput } from '../domain/message.js'
@@ -18,6 +19,8 @@ export interface Compactor {
   compress<Message extends MessageInput>(history: readonly Message[], conversationId: string): Promise<Compressed<Message>>
   /** Lets go of the store, where this compactor opened it. */
   close(): Promise<void>
+  /** The same as `close`, for `await using`. */
+  [Symbol.asyncDispose](): Promise<void>
 }
 
 /** An open ledger has its settings already, and they are not to be contradicted in silence. */
@@ -61,11 +64,14 @@ export function createCompactor(options: CompactorOptions): Compactor {
         return { history: hostsOwn(history), batchesCreated: 0, messagesCompressed: 0, tokensEstimateBefore: 0, tokensEstimateAfter: 0, error: dataOfProblem(error) }
       }
     },
-    async close() {
-      isClosed = true
-      const ledger = await opened?.catch(() => undefined)
-      opened = undefined
-      if (own !== undefined) await ledger?.close()
-    },
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+
+  async function close(): Promise<void> {
+    isClosed = true
+    const ledger = await opened?.catch(() => undefined)
+    opened = undefined
+    if (own !== undefined) await ledger?.close()
   }
 }

@@ -590,14 +590,17 @@ export function createLedger(parts: LedgerParts): Ledger {
       describe: dataOfProblem,
       raise: fail,
     }),
-    async close() {
-      closing ??= (async () => {
-        await worker.settled().catch(onProblem)
-        await worker.stop()
-        await runner.stop()
-        await parts.close()
-      })()
-      await closing
-    },
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+
+  async function close(): Promise<void> {
+    closing ??= (async () => {
+      await worker.settled().catch(onProblem)
+      await worker.stop()
+      await runner.stop()
+      await parts.close()
+    })()
+    await closing
   }
 }

@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 /**
  * The ledger as a library: what an agent's developer, an auditor and an operator call. Every function parses, calls one use case, and
  * throws a `LedgerError` (a failure as data, one sentence, whose fault it is) where the use case says no.
@@ -298,6 +299,8 @@ export interface Ledger {
   compress<Message extends MessageInput>(history: readonly Message[], conversationId: string): Promise<Compressed<Message>>
   /** Waits for what runs, and lets go of the store. */
   close(): Promise<void>
+  /** The same as `close`, for `await using ledger = await openLedger(…)`. */
+  [Symbol.asyncDispose](): Promise<void>
 }
 
 export type { AdoptOptions, Edition, EditionBound, EditionInFull, EditionOfConversation, EditionRequest, Editions, EditionSpending, EstimateOptions, Paid, Price, Prompts, PutIntoForce, RegisteredPrompt, Replay, ReplayedConversation, ReplayEstimate, ReplayOptions, ReplayProgress }

@@ -35,7 +35,7 @@ const STRICT = {
 }
 
 function run(cwd: string, [program = '', ...args]: readonly string[], env: Readonly<Record<string, string>> = {}): Run {
-  const { status, stdout, stderr } = spawnSync(program, args, { cwd, encoding: 'utf8', env: { ...process.env, NODE_OPTIONS: '', ...env }, maxBuffer: 1 << 26 })
+  const { status, stdout, stderr } = spawnSync(program, args, { cwd, encoding: 'utf8', env: { ...process.env, NODE_OPTIONS: '', ...env }, maxBuffer: 1 << 26, timeout: 100_000 })
   return { status, stdout, stderr }
 }
 

@@ -111,12 +111,16 @@ async function removeData(folder: string, lock: FolderLock, inUse: string | unde
 async function start(name: string, where: { readonly dataDir?: string; readonly loadDataDir?: Blob }): Promise<PGlite> {
   let db: PGlite | undefined
   try {
-    db = await PGlite.create({
+    db = new PGlite({
       ...where,
       extensions: { vector },
       // Below 2^53 PGlite would give a number for an 8-byte integer; strings always, as the port promises.
       parsers: { [types.INT8]: asText, [types.NUMERIC]: asText },
     })
+    freeTimers(db)
+    await db.waitReady
+    // The engine has armed its timer on the way already. One that is due sooner takes its place, and is one of ours.
+    await db.exec(`set statement_timeout = '1s'; select 1; set statement_timeout = 0`)
     const [found] = await run<{ there: boolean }>(
       db,
       `select to_regnamespace('${SCHEMA}') is not null and exists (select from pg_extension where extname = 'vector') as there`,
@@ -128,6 +132,25 @@ async function start(name: string, where: { readonly dataDir?: string; readonly 
     await db?.close().catch(ignore)
     throw clearer(error, name)
   }
+}
+
+/**
+ * Behind a statement the engine arms a timer of its own, ten seconds ahead, for statistics that nobody reads. It would keep a process alive that is
+ * done, and the engine offers no way to set it otherwise. A statement runs in one go, so nobody else meets what is put in the timer's place.
+ */
+function freeTimers(db: PGlite): void {
+  const statement = db.execProtocolRawSync.bind(db)
+  const freely = <T>(work: () => T): T => {
+    const { setTimeout } = globalThis
+    const free = (callback: () => void, ms?: number): NodeJS.Timeout => setTimeout(() => { freely(callback) }, ms).unref()
+    globalThis.setTimeout = Object.assign(free, { __promisify__: setTimeout.__promisify__ })
+    try {
+      return work()
+    } finally {
+      globalThis.setTimeout = setTimeout
+    }
+  }
+  db.execProtocolRawSync = (message) => freely(() => statement(message))
 }
 
 function databaseOn(db: PGlite, name: string, lock: Pick<FolderLock, 'check' | 'release'>): Database {

@@ -30,7 +30,8 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
   const searchPath = [schema, ...prepared.extraSchemas].map(quoted).join(',')
   const config: pg.ClientConfig = { ...base, options: `${startup} -c search_path=${escapedOption(searchPath)}` }
 
-  const pool = new pg.Pool({ ...config, max: connections })
+  // Connections that nobody uses do not keep the process alive: who forgets to close a ledger is not held by it.
+  const pool = new pg.Pool({ ...config, max: connections, allowExitOnIdle: true })
   // A connection that breaks while it is idle is replaced by the next query; without a listener it would end the process.
   pool.on('error', ignore)
   const listener = createListener(config)
@@ -52,9 +53,9 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
     script: (text) => failing(() => script(pool, text)),
     transaction: (work) => failing(() => inTransaction(pool, work)),
     snapshot: (tables, work) => failing(() => inSnapshot(pool, tables, work)),
-    listen: (channel, wake) => failing(() => listener.listen(channel, wake)),
+    listen: (channel, wake) => failing(() => holding(() => listener.listen(channel, wake))),
     async close() {
-      closing ??= Promise.all([listener.close(), pool.end()]).then(ignore)
+      closing ??= holding(async () => { await Promise.all([listener.close(), pool.end()]) })
       await closing
     },
   }
@@ -91,6 +92,16 @@ function connecting(url: string, connectTimeoutMs: number, statementTimeoutMs: n
       types,
       options: startup,
     },
+  }
+}
+
+/** Keeps the process alive until the work is done, where nothing but connections that do not would. */
+async function holding<T>(work: () => Promise<T>): Promise<T> {
+  const hold = setInterval(ignore, 60_000)
+  try {
+    return await work()
+  } finally {
+    clearInterval(hold)
   }
 }
 
@@ -210,6 +221,8 @@ function createListener(config: pg.ClientConfig): { listen(channel: string, wake
       reconnectIn(100)
     })
     await fresh.connect()
+    // @ts-expect-error -- `pg` has it, as its pool does; its types do not
+    fresh.unref()
     for (const channel of channels.keys()) await fresh.query(`listen ${quoted(channel)}`)
     return fresh
   }

@@ -1,6 +1,8 @@
-/** The types of the package, from the outside: what somebody who installs it compiles against. */
+/** The package from the outside, as somebody has it who installed it: its types, its examples, and programs that forget to close it. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { join } from 'node:path'
 import { packedProject, type PackedProject } from '../support/packed.js'
+import { createTestDatabase, testServer } from '../support/postgres.js'
 
 let project: PackedProject
 beforeAll(() => { project = packedProject() })
@@ -59,5 +61,74 @@ describe('the types of the package, those of packages checked too', () => {
     project.write({ 'plain.ts': `import * as everything from 'context-ledger'\nexport const names = Object.keys(everything)\n` })
     expect(project.compile(['plain.ts'], { noEmit: true })).toEqual([])
     expect(project.compile(['plain.ts'], { noEmit: true, types: [], lib: undefined })).toEqual([])
+  })
+})
+
+const USING = `
+import { createCompactor, openLedger } from 'context-ledger'
+
+let kept
+{
+  await using ledger = await openLedger({ store: 'using', ahead: false })
+  await using compactor = createCompactor({ ledger })
+  await compactor.compress([{ role: 'user', content: 'x' }], 'c')
+  kept = ledger
+}
+console.log(await kept.context('c').then(() => 'open', (error: Error) => error.message))
+`
+
+/** Appends, leaves what it has opened, and ends by itself or is killed by the test's own time limit. */
+const FORGETS = `
+import { openLedger } from 'context-ledger'
+
+const ledger = await openLedger({ store: process.argv[2], policy: { modelMaxTokens: 2_000, chunkMinTokens: 0 } })
+for (let at = 0; at < 60; at += 1) await ledger.append('c', { role: 'user', content: ('message ' + at + ' ').repeat(20) })
+await ledger.search('message', { conversationId: 'c' })
+`
+
+const READS = `
+import { openLedger } from 'context-ledger'
+
+const ledger = await openLedger({ store: process.argv[2] })
+let messages = 0
+let cycles = 0
+for await (const { type } of ledger.log('c')) {
+  if (type === 'MessageAppended') messages += 1
+  if (type === 'MessagesPruned') cycles += 1
+}
+console.log(JSON.stringify({ messages, compacted: cycles > 0, ok: (await ledger.verify()).ok }))
+`
+
+describe('a ledger that is let go of', () => {
+  it('by `await using`, whatever of it the libraries of the project know', () => {
+    project.write({ 'using.ts': USING })
+    expect(project.compile(['using.ts'], { lib: ['ES2023', 'ESNext.Disposable'] })).toEqual([])
+    expect(project.compile(['using.ts'], { lib: ['ES2023'] })).toEqual([])
+    expect(project.run([process.execPath, 'out/using.js'])).toMatchObject({ status: 0, stdout: 'the ledger is closed\n' })
+  })
+
+  const expectEnds = (store: string): void => {
+    project.write({ 'forgets.mjs': FORGETS, 'reads.mjs': READS })
+    expect(project.run([process.execPath, 'forgets.mjs', store])).toMatchObject({ status: 0, stderr: '' })
+    // This one forgets it too; what was under way when the first one had nothing more to say was done before it ended.
+    expect(project.run([process.execPath, 'reads.mjs', store])).toMatchObject({ status: 0, stdout: `${JSON.stringify({ messages: 60, compacted: true, ok: true })}\n` })
+  }
+
+  // oxlint-disable-next-line jest/expect-expect -- `expectEnds` expects
+  it('by nobody: the process ends by itself, and what it appended is in the folder', () => { expectEnds(join(project.folder, 'forgotten')) })
+
+  it('by nobody, in memory', () => {
+    project.write({ 'forgets.mjs': FORGETS })
+    expect(project.run([process.execPath, 'forgets.mjs', 'memory'])).toMatchObject({ status: 0, stderr: '' })
+  })
+
+  const onServer = testServer === '' ? it.skip : it
+  onServer('by nobody, on a server', async () => {
+    const { address, drop } = await createTestDatabase()
+    try {
+      expectEnds(address)
+    } finally {
+      await drop()
+    }
   })
 })
