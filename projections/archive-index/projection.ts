@@ -150,12 +150,12 @@ const inForce = (fact: RecordedFact<TakeoverType>): readonly RowChange[] => {
 export const archiveIndex: Projection = {
   name: 'archive-index',
   // Stored terms of another tokenizer match nothing, so its version is part of ours.
-  version: 300 + TERMS_VERSION,
+  version: 400 + TERMS_VERSION,
   tables: [messages, batches, states, takeovers, scopes],
   handlers: {
-    // A conversation of no scope has no row, so that a later configuration which leaves the scope out takes nothing away.
+    // Those of no scope are searched together, so they have a row too. A later configuration which leaves the scope out takes nothing away.
     ConversationConfigured: (fact) =>
-      fact.data.scope === undefined ? [] : [{ op: 'put', table: scopes.name, row: { conversation_id: conversationIdOf(fact), scope: fact.data.scope } }],
+      fact.data.scope === undefined && fact.revision > 0n ? [] : [{ op: 'put', table: scopes.name, row: { conversation_id: conversationIdOf(fact), scope: fact.data.scope ?? null } }],
     MessageAppended: (fact) => [
       {
         op: 'put',

@@ -1,9 +1,10 @@
 /**
  * The archive index as search asks it: `ArchiveIndex` on Postgres, on a server and embedded alike.
  *
- * Within one conversation all of it is looked at, from memory. Over a scope the index on the codes gives the messages with the rarest of the
- * terms, at most `CANDIDATES` of them, and only these are ranked: words that are everywhere tell nobody which message was meant, and a
- * search for nothing else takes messages that have all of them.
+ * Within one conversation all of it is looked at, from memory. Over a scope the messages with the rarest of the terms are ranked, at most `CANDIDATES`
+ * of them: words that are everywhere tell nobody which message was meant, and a search for nothing else takes messages that have all of them. In a
+ * small scope its own messages are looked through for them, so that it costs what the scope holds, whatever others have; in a large one the
+ * index on the codes gives them.
  */
 import { CODE_STEP, codeOf } from '../../src/domain/text-search/codes.js'
 import { storable } from '../../src/domain/text-search/terms.js'
@@ -12,7 +13,7 @@ import type { Database, Sql } from '../../src/ports/sql.js'
 import { createConversationCache, type ConversationCache } from './conversation-cache.js'
 import { archiveIndex } from './projection.js'
 import { nearestMessages } from './vectors.js'
-import { withinCondition } from './within.js'
+import { isSmall, rowsWithin, withinCondition } from './within.js'
 
 /** Messages that a search over a scope ranks. Over 100,000 messages a search then takes 18 ms on a server and 40 ms embedded (median, on two busy cores). */
 const CANDIDATES = 1_000
@@ -61,18 +62,11 @@ interface BatchTermsRow {
   terms: string | null
 }
 
-const BATCH_TERMS = `
-  select conversation_id as "conversationId", batch_id as "batchId", first_revision as "firstRevision", last_revision as "lastRevision", length, repeated, terms
-  from archive_batches`
-
-// Asked of each row that was found; as a join, a planner without statistics might begin with the states.
-const IS_ACTIVE = `exists (
-  select from archive_batch_states state where state.conversation_id = archive_batches.conversation_id and state.batch_id = archive_batches.batch_id and state.active
-) is true`
+const BATCH_COLUMNS = 'conversation_id as "conversationId", batch_id as "batchId", first_revision as "firstRevision", last_revision as "lastRevision", length, repeated, terms'
 
 async function activeBatches(sql: Sql, conversationId: string, editionId: string | undefined): Promise<BatchTermsRow[]> {
   const states = 'select state.batch_id from archive_batch_states state where state.conversation_id = $1 and'
-  const ofThese = (condition: string): string => `${BATCH_TERMS} where conversation_id = $1 and batch_id in (${states} ${condition}) order by first_revision`
+  const ofThese = (condition: string): string => `select ${BATCH_COLUMNS} from archive_batches where conversation_id = $1 and batch_id in (${states} ${condition}) order by first_revision`
   return editionId === undefined
     ? await sql.query<BatchTermsRow>(ofThese('state.active'), [conversationId])
     : await sql.query<BatchTermsRow>(ofThese('state.in_edition and state.edition_id = $2'), [conversationId, editionId])
@@ -99,29 +93,72 @@ interface CandidateRow {
 }
 
 async function candidates(sql: Sql, within: Within, terms: readonly string[]): ReturnType<ArchiveReads['candidates']> {
-  const { condition, value } = withinCondition(within, 1)
   // A planner without statistics may think that reading everything finds so many rows sooner. The index is right in every case.
   await sql.script('set local enable_seqscan = off')
+  const { value, messages, batches: inBatches, any, all } = (await isSmall(sql, within)) ? byReading(within) : byIndex(within)
   const codes = [...new Set(terms.map(codeOf))]
-  const counted = await sql.query<{ code: string; messages: number }>(
-    `select code, (select count(*)::int4 from (select 1 from archive_messages where ${condition} and string_to_array(terms, ' ') @> array[code] limit ${String(CANDIDATES + 1)}) as found) as messages
-     from unnest($2::text[]) as code`,
-    [value, codes],
-  )
-  const frequency = new Map(counted.map(({ code, messages }) => [code, messages]))
+  const counted = await sql.query<{ code: string; messages: number }>(messages.counts, [value, codes])
+  const frequency = new Map(counted.map(({ code, messages: count }) => [code, count]))
   const chosen = rarest(counted)
-  const select = `select conversation_id as "conversationId", revision, author, created_at as "createdAt", length, repeated, terms from archive_messages where ${condition} and`
-  const any = async (wanted: readonly string[]): Promise<CandidateRow[]> =>
-    await sql.query<CandidateRow>(`${select} string_to_array(terms, ' ') && $2::text[] limit ${String(CANDIDATES)}`, [value, wanted])
-  const all = async (wanted: readonly string[]): Promise<CandidateRow[]> =>
-    await sql.query<CandidateRow>(`${select} string_to_array(terms, ' ') @> $2::text[] limit ${String(CANDIDATES)}`, [value, wanted])
+  const found = async (condition: string, wanted: readonly string[]): Promise<CandidateRow[]> =>
+    await sql.query<CandidateRow>(
+      `select m.conversation_id as "conversationId", m.revision, m.author, m.created_at as "createdAt", m.length, m.repeated, m.terms from ${messages.rows} ${condition} limit ${String(CANDIDATES)}`,
+      [value, wanted],
+    )
   const common = chosen.length === 0
-  const rows = common ? [...(await all(codes)), ...(await any(leastCommon(counted)))] : await any(chosen)
-  const batches = await sql.query<BatchTermsRow>(`${BATCH_TERMS} where ${condition} and ${IS_ACTIVE} and string_to_array(terms, ' ') && $2::text[] limit ${String(CANDIDATES)}`, [
-    value, common ? codes : chosen,
-  ])
+  const rows = common ? [...(await found(all, codes)), ...(await found(any, leastCommon(counted)))] : await found(any, chosen)
+  const batches = await sql.query<BatchTermsRow>(
+    `select ${BATCH_COLUMNS} from ${inBatches} ${any} and exists (
+       select from archive_batch_states state where state.conversation_id = m.conversation_id and state.batch_id = m.batch_id and state.active
+     ) is true limit ${String(CANDIDATES)}`,
+    [value, common ? codes : chosen],
+  )
   await sql.script('set local enable_seqscan = default')
   return { messages: scopeCandidates(rows, frequency), batches: batches.map(batchCandidate) }
+}
+
+/** How the rows with some of the codes are come by. */
+interface Looking {
+  readonly value: string | null
+  readonly messages: { readonly rows: string; readonly counts: string }
+  readonly batches: string
+  /** Conditions for any and for all of the codes `$2`. */
+  readonly any: string
+  readonly all: string
+}
+
+/** By the index on the codes, over everybody's messages; those of others are left out. */
+function byIndex(within: Within): Looking {
+  const { condition, value } = withinCondition(within, 1)
+  return {
+    value,
+    messages: {
+      rows: `archive_messages m where ${condition} and`,
+      counts: `
+        select code, (
+          select count(*)::int4 from (select 1 from archive_messages m where ${condition} and string_to_array(terms, ' ') @> array[code] limit ${String(CANDIDATES + 1)}) as found
+        ) as messages
+        from unnest($2::text[]) as code`,
+    },
+    batches: `archive_batches m where ${condition} and`,
+    any: `string_to_array(m.terms, ' ') && $2::text[]`,
+    all: `string_to_array(m.terms, ' ') @> $2::text[]`,
+  }
+}
+
+/** By looking through all that is within the bounds. A code is found in the text as it is stored: it has one width, and never lies across a blank. */
+function byReading(within: Within): Looking {
+  const messages = rowsWithin('archive_messages', within, 1)
+  return {
+    value: messages.value,
+    messages: {
+      rows: `${messages.source} where`,
+      counts: `select code, count(*)::int4 as messages from ${messages.source} cross join unnest($2::text[]) as code where strpos(m.terms, code) > 0 group by code`,
+    },
+    batches: `${rowsWithin('archive_batches', within, 1).source} where`,
+    any: 'exists (select from unnest($2::text[]) as code where strpos(m.terms, code) > 0)',
+    all: 'not exists (select from unnest($2::text[]) as code where strpos(m.terms, code) = 0)',
+  }
 }
 
 /** The rarest codes, as many as stay together below the number of candidates; none where even the rarest has more. */
@@ -174,10 +211,10 @@ const repliesTo = (row: CandidateRow, before: CandidateRow | undefined): boolean
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
 async function phrase(sql: Sql, within: Within, text: string, limit: number): Promise<readonly MessageRef[]> {
-  const { condition, value } = withinCondition(within, 1)
+  const { source, value } = rowsWithin('archive_messages', within, 1)
   const rows = await sql.query<{ conversationId: string; revision: string }>(
-    `select conversation_id as "conversationId", revision from archive_messages
-     where ${condition} and strpos(lower(text), lower($2)) > 0 order by conversation_id desc, revision desc limit $3`,
+    `select m.conversation_id as "conversationId", m.revision from ${source}
+     where strpos(lower(m.text), lower($2)) > 0 order by m.conversation_id desc, m.revision desc limit $3`,
     [value, storable(text), limit],
   )
   return rows.map(({ conversationId, revision }) => ({ conversationId, revision: Number(revision) }))

@@ -2,7 +2,7 @@
 import { createRowCheck } from '../../projections/compare.js'
 import { createArchiveIndex } from '../../projections/archive-index/queries.js'
 import { findBatches } from '../../projections/clip-archive/queries.js'
-import { fillVectors } from '../../projections/archive-index/vectors.js'
+import { createVectorFiller, type FillOptions } from '../../projections/archive-index/vector-filler.js'
 import type { Projection } from '../../projections/projection.js'
 import { CONVERSATION_ORDERS, listConversations, type ConversationsAsked } from '../../projections/live-messages/queries.js'
 import { createProjectionRunner, ProjectionStopped } from '../../projections/runner.js'
@@ -42,7 +42,7 @@ import { VIEWS, type ViewName } from '../domain/view-names.js'
 import type { Claims } from '../ports/claims.js'
 import { sleep, type Clock } from '../ports/clock.js'
 import type { CheckRows, RowCheck, StoppedRows } from '../ports/row-check.js'
-import type { EmbeddingModel } from '../ports/embedding-model.js'
+import type { EmbeddingFailure, EmbeddingModel } from '../ports/embedding-model.js'
 import type { Database } from '../ports/sql.js'
 import type { Summarizer } from '../ports/summarizer.js'
 import type { Spending } from '../ports/spending.js'
@@ -109,6 +109,7 @@ const VERIFY: Names<VerifyOptions> = { onProgress: true, onStream: true, against
 const EXPLAIN: Names<ExplainOptions> = { batchId: true, line: true, open: true }
 const STATS: Names<StatsOptions> = { prices: true, onConversation: true }
 const REBUILD: Names<RebuildOptions> = { onProgress: true, signal: true, batchSize: true, fresh: true }
+const FILL: Names<FillOptions> = { limit: true, signal: true, onProgress: true }
 const WHAT_IF: Names<WhatIfOptions> = { policies: true, summaries: true, onConversation: true }
 const COMPARE: Names<CompareEditionsOptions> = { ...WAIT, against: true, questions: true, onConversation: true }
 
@@ -223,6 +224,7 @@ export function createLedger(parts: LedgerParts): Ledger {
     onProblem: (failure) => { onProblem(failure) },
   })
   const appendMessages = createAppendMessages({ conversations, clock, summarizerWindowTokens: summarizer.windowTokens, estimator: parts.estimator })
+  const filler = embedding === undefined || !db.hasVector ? undefined : createVectorFiller({ db, store: log.store, embedding, claims: parts.claims, owner: clock.newId(), onProblem })
   let closing: Promise<void> | undefined
   let following = false
   /** Position of the last fact that was recorded through this ledger. */
@@ -247,6 +249,7 @@ export function createLedger(parts: LedgerParts): Ledger {
     const merged = settings === undefined && parts.policy === undefined ? undefined : { ...parts.policy, ...settings }
     const appended = valueOf(await appendMessages({ conversationId, messages, settings: merged, scope, provenance: by }), fail)
     if (appended.position !== undefined && appended.position > ownPosition) ownPosition = appended.position
+    if (parts.ahead) filler?.wake()
     if (workers === 'inside' && isCompactionDue(appended.state, parts.ahead ? 'ahead' : 'due')) worker.wake(conversationId)
     return appended
   }
@@ -332,7 +335,6 @@ export function createLedger(parts: LedgerParts): Ledger {
     if (wait.waitFor !== undefined) await shown(wait.waitFor, timeoutMs, conversationId)
     else if (workers === 'elsewhere') await shown(ownPosition, timeoutMs, conversationId)
     else await runner.catchUp()
-    if (embedding !== undefined) await fillVectors(db, embedding).catch(onProblem)
   }
 
   /** Waits until the log itself has come to a position, as a copy of a server that lags behind its leader has to. */
@@ -353,6 +355,15 @@ export function createLedger(parts: LedgerParts): Ledger {
     return behind === undefined ? {} : { behind }
   }
 
+  /** What of the messages a search by meaning could not look at. Vectors are made behind; who ends right after has nothing of it. */
+  async function vectorsOf(conversationId: string | undefined, failure: EmbeddingFailure | undefined): Promise<Pick<SearchResult, 'vectors'>> {
+    if (filler === undefined) return {}
+    const { missing, isAtLeast, failure: earlier } = await filler.missing(conversationId)
+    if (parts.ahead) filler.wake()
+    const problemFound = failure ?? earlier
+    return missing === 0 && problemFound === undefined ? {} : { vectors: { missing, isAtLeast, ...(problemFound === undefined ? {} : { problem: problemFound.detail }) } }
+  }
+
   async function find(query: string, given: SearchOptions, wait: WaitOptions = {}): Promise<SearchResult> {
     if (textGiven('query', query).trim() === '') throw bad('query', 'is empty')
     const conversationId = 'conversationId' in given.within ? given.within.conversationId : undefined
@@ -363,7 +374,7 @@ export function createLedger(parts: LedgerParts): Ledger {
     const { hits, failure } = await search({ index, ...(embedding === undefined ? {} : { embedding }) }, query, given)
     if (failure !== undefined) onProblem(failure)
     if (hits.length === 0 && conversationId !== undefined) await isThere(conversationId)
-    return { hits, ...(await behindOf(given.within)) }
+    return { hits, ...(await behindOf(given.within)), ...(given.include === 'batches' ? {} : await vectorsOf(conversationId, failure)) }
   }
 
   async function memoryRead(conversationId: string, query: string, limit: number): Promise<readonly SearchHit[]> {
@@ -553,6 +564,14 @@ export function createLedger(parts: LedgerParts): Ledger {
         open()
         return await runner.catchUp()
       },
+      async fillVectors(options) {
+        open()
+        const given = optionsGiven('projections.fillVectors', options, FILL)
+        hooksGiven(given)
+        if (filler === undefined) throw bad('embedding', embedding === undefined ? 'is missing: no embedding model is configured' : `cannot be used: ${db.name} has no pgvector`)
+        await caughtUpToHead()
+        return valueOf(await filler.make(given), fail)
+      },
     },
     async whatIf(conversationIds, options) {
       open()
@@ -598,6 +617,7 @@ export function createLedger(parts: LedgerParts): Ledger {
     closing ??= (async () => {
       await worker.settled().catch(onProblem)
       await worker.stop()
+      await filler?.stop().catch(onProblem)
       await runner.stop()
       await parts.close()
     })()

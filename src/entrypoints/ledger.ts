@@ -4,6 +4,7 @@
  * throws a `LedgerError` (a failure as data, one sentence, whose fault it is) where the use case says no.
  */
 import type { RebuildOptions, RebuildProgress } from '../../projections/rebuild.js'
+import type { Filled, FillOptions, FillProgress, MissingVectors } from '../../projections/archive-index/vector-filler.js'
 import type { Behind, PartitionStatus, ProjectionStatus } from '../../projections/watch.js'
 import type { Compaction } from '../application/compact.js'
 import type { ComparisonTotals, EditionComparison, EditionComparisons, EditionReport, LabelledQuestion, SkippedConversation } from '../application/compare-editions.js'
@@ -152,6 +153,11 @@ export interface SearchResult {
   readonly hits: readonly SearchHit[]
   /** What the read models do not show yet, where other processes keep them. Left out where they show all. */
   readonly behind?: Behind
+  /**
+   * Where an embedding model is given: messages that have no vector yet, and are found by their words alone. They get it behind; `problem` says why they did
+   * not, or why this search went by words alone. Left out where every message has its vector.
+   */
+  readonly vectors?: MissingVectors & { readonly problem?: string }
 }
 
 /** The conversations of a ledger. */
@@ -290,6 +296,11 @@ export interface Ledger {
     rebuild(names: readonly string[] | 'all', options?: RebuildOptions): Promise<void>
     /** Applies what the log has; resolves to the position that all rows show then. */
     catchUp(): Promise<bigint>
+    /**
+     * Gives every message that has none its vector, for the search by meaning, oldest first. That happens behind appends and searches too; one process does
+     * it at a time. What was bought stays, whatever ends it.
+     */
+    fillVectors(options?: FillOptions): Promise<Filled>
   }
   /** What conversations would have come to under other policies. Nothing is recorded, and no model is asked. */
   whatIf(conversationIds: readonly string[] | 'all', options: WhatIfOptions): Promise<WhatIf>
@@ -310,4 +321,5 @@ export type { AgentTool, ChatMessage, Compaction, Compressed, Context, ContextAs
 export type { AssistantMessage, AudioPart, ChatPart, CustomCall, FilePart, FunctionCall, ImagePart, InstructionMessage, MessageCall, MessagePart, RefusalPart, TextPart, ToolMessage, UserMessage }
 export type { ComparisonTotals, EditionComparison, EditionComparisons, EditionReport, LabelledQuestion, SkippedConversation }
 export type { Course, TriedPolicy, WhatIf, WhatIfRow }
+export type { Filled, FillOptions, FillProgress, MissingVectors }
 export type { Behind, PartitionStatus, ProjectionStatus, RebuildOptions, RebuildProgress }

@@ -6,6 +6,7 @@ import { either as E } from 'fp-ts'
 import { Fenced } from '../../projections/checkpoints.js'
 import { RebuildFailed } from '../../projections/rebuild.js'
 import { ProjectionStopped } from '../../projections/runner.js'
+import type { EmbeddingFailure } from '../ports/embedding-model.js'
 import type { EditionFailure } from '../application/adopt-edition.js'
 import type { DifferenceFailure } from '../application/difference.js'
 import { UnreadableEventError } from '../application/facts.js'
@@ -29,6 +30,7 @@ export type Fault = 'input' | 'state' | 'world' | 'data'
 
 /** Why the library says no, as data: told apart by `kind`, with what it is about beside it. */
 export type Failure =
+  | EmbeddingFailure
   | PutBackFailure
   | CompareFailure
   | EditionFailure
@@ -161,6 +163,8 @@ function describe(failure: Failure): readonly [Fault, string] {
       return ['world', `the store does not answer: ${failure.detail}`]
     case 'AppendRefused':
       return ['input', `the store refuses this: ${failure.detail}`]
+    case 'EmbeddingFailed':
+      return ['world', `the embedding model failed: ${failure.detail}`]
     case 'SummarizerFailed':
       return ['world', `the summarizer failed (${failure.failure}): ${failure.detail}`]
     case 'NoSuchBatch':

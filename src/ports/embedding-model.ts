@@ -6,6 +6,6 @@ export type EmbeddingFailure = { readonly kind: 'EmbeddingFailed'; readonly deta
 export interface EmbeddingModel {
   /** Name of the model; vectors are kept under it and the hash of their text. */
   readonly model: string
-  /** One vector a text, in the same order, all of the same length. */
-  embed(texts: readonly string[]): TE.TaskEither<EmbeddingFailure, readonly (readonly number[])[]>
+  /** One vector a text, in the same order, all of the same length. Given up where `signal` aborts. */
+  embed(texts: readonly string[], signal?: AbortSignal): TE.TaskEither<EmbeddingFailure, readonly (readonly number[])[]>
 }

@@ -49,10 +49,8 @@ export interface ReadAllOptions {
   readonly limit?: number
 }
 
-/** Where an event stands, and when it was recorded, where its metadata say so. */
-export interface EventPlace {
-  readonly stream: string
-  readonly position: bigint
+/** An event without what it says: what it is, where it stands, and when it was recorded, where its metadata say so. */
+export interface EventPlace extends Pick<StoredEvent, 'id' | 'type' | 'stream' | 'revision' | 'position'> {
   readonly recordedAt?: string
 }
 

@@ -4,7 +4,7 @@ import { taskEither as TE } from 'fp-ts'
 import { coalesce } from '../../projections/fold.js'
 import { archiveIndex } from '../../projections/archive-index/projection.js'
 import { createArchiveIndex } from '../../projections/archive-index/queries.js'
-import { fillVectors } from '../../projections/archive-index/vectors.js'
+import { createVectorTable } from '../../projections/archive-index/vectors.js'
 import { changesOf } from '../../projections/projection.js'
 import { openGenerations, writeNet } from '../../projections/store.js'
 import { search as searched, type SearchHit, type SearchOptions } from '../../src/application/search.js'
@@ -41,6 +41,17 @@ const garden: readonly Fact[] = [
   said('m7', 'Lighthouse keys are under the mat'),
 ]
 const merged: Fact = resummarized('b3', ['b1', 'b2'], { content: '[depth:1]\nAn expedition, then maintenance.', firstRevision: 1n, lastRevision: 6n })
+
+/** A vector for each message that is there. */
+async function embedAll(db: Database, embedding: EmbeddingModel): Promise<void> {
+  await createVectorTable(db)
+  const messages = await db.query<{ text: string; hash: string }>('select distinct text, text_hash as hash from archive_messages')
+  const vectors = await embedding.embed(messages.map(({ text }) => text))()
+  if (vectors._tag === 'Left') throw new Error(vectors.left.detail)
+  await db.query('insert into archive_vectors select $1, u.hash, $2::int4, u.vector::vector from unnest($3::text[], $4::text[]) as u(hash, vector)', [
+    embedding.model, vectors.right[0]?.length ?? 0, messages.map(({ hash }) => hash), vectors.right.map((vector) => JSON.stringify(vector)),
+  ])
+}
 
 const search = async (...asked: Parameters<typeof searched>): Promise<readonly SearchHit[]> => (await searched(...asked)).hits
 
@@ -152,16 +163,17 @@ function searchIsRight(open: () => Promise<Opened>): void {
     })
 
     test('vectors find what shares no word, within a conversation and over a scope', async () => {
-      expect(await fillVectors(db, embedding)).toMatchObject({ _tag: 'Right', right: 9 })
-      expect(await fillVectors(db, embedding)).toMatchObject({ _tag: 'Right', right: 0 })
+      await embedAll(db, embedding)
       expect(ids(await search({ index, embedding }, 'ocean', { within: { conversationId: 'garden' }, limit: 2 })).toSorted()).toEqual(['m2', 'm5'])
       expect(ids(await search({ index, embedding }, 'animals', { within: { scope: null }, limit: 2 })).toSorted()).toEqual(['o1', 'o2'])
+      expect(ids(await search({ index, embedding }, 'ocean', { within: { scope: 'tenant-a' }, limit: 2 })).toSorted()).toEqual(['m2', 'm5'])
     })
 
-    test('a model that fails leaves the full text', async () => {
+    test('a model that fails leaves the full text, and says so', async () => {
       const failing: EmbeddingModel = { model: 'axes', embed: () => TE.left({ kind: 'EmbeddingFailed', detail: 'no answer' }) }
-      expect(ids(await search({ index, embedding: failing }, 'lighthouse', { within: { conversationId: 'garden' } }))[0]).toBe('m7')
-      expect(await fillVectors(db, { ...failing, model: 'another' })).toMatchObject({ _tag: 'Left' })
+      const answer = await searched({ index, embedding: failing }, 'lighthouse', { within: { conversationId: 'garden' } })
+      expect(ids(answer.hits)[0]).toBe('m7')
+      expect(answer.failure).toEqual({ kind: 'EmbeddingFailed', detail: 'no answer' })
     })
   })
 

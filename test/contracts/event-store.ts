@@ -342,7 +342,7 @@ export function describeEventStore(name: string, open: () => Promise<OpenedStore
         const [first] = await readAll()
         for (const { prefix, ...options } of [...asked, { after: first?.position ?? 0n }]) {
           const events = await readAll({ ...options, ...(prefix === undefined ? {} : { prefix }) })
-          const expected = events.map(({ stream, position, metadata }) => ({ stream, position, ...(metadata === '{}' ? {} : { recordedAt: '2026-01-01T00:00:00.000Z' }) }))
+          const expected = events.map(({ id, type, stream, revision, position, metadata }) => ({ id, type, stream, revision, position, ...(metadata === '{}' ? {} : { recordedAt: '2026-01-01T00:00:00.000Z' }) }))
           expect(await collect(store.readPlaces({ ...(opened.prefix === undefined ? {} : { after: origin }), ...options, ...ours(prefix) }))).toEqual(expected)
         }
       })

@@ -225,7 +225,7 @@ export async function openKurrentDbEventStore(address: string, { bodies, eventId
     // The server sends the events whole; what lies beside the log is left there.
     readPlaces: (options) =>
       readThrough(options, async (recorded) =>
-        recorded.map(fromWire).map(({ event: { stream, position, metadata } }) => ({ stream, position, ...recordedAtOf(metadata) })),
+        recorded.map(fromWire).map(({ event: { id, type, stream, revision, position, metadata } }) => ({ id, type, stream, revision, position, ...recordedAtOf(metadata) })),
       ),
 
     async *subscribe({ after = -1n, prefix = '', limit = Infinity, signal }) {

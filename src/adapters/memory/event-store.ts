@@ -123,7 +123,7 @@ export function createMemoryEventStore(): MemoryEventStore {
     },
     readAll,
     async *readPlaces(options) {
-      for await (const { stream, position, metadata } of readAll(options)) yield { stream, position, ...recordedAtOf(metadata) }
+      for await (const { id, type, stream, revision, position, metadata } of readAll(options)) yield { id, type, stream, revision, position, ...recordedAtOf(metadata) }
     },
     subscribe,
     async head() {

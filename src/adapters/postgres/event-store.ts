@@ -56,8 +56,8 @@ export function createPostgresEventStore(db: Database, { pollMs = 250 }: Postgre
     const statement = readPlacesWith(prefixes.length)
     for (let seen = after; seen < upTo; seen += PLACES_A_PAGE) {
       const last = seen + PLACES_A_PAGE
-      for (const { stream, position, recordedAt } of await db.query<PlaceRow>(statement, [seen, last < upTo ? last : upTo, ...prefixes])) {
-        yield { stream, position: BigInt(position), ...(recordedAt === null ? {} : { recordedAt }) }
+      for (const { revision, position, recordedAt, ...event } of await db.query<PlaceRow>(statement, [seen, last < upTo ? last : upTo, ...prefixes])) {
+        yield { ...event, revision: BigInt(revision), position: BigInt(position), ...(recordedAt === null ? {} : { recordedAt }) }
         if (--left <= 0) return
       }
     }
@@ -241,7 +241,10 @@ interface EventRow {
 }
 
 interface PlaceRow {
+  readonly id: string
+  readonly type: string
   readonly stream: string
+  readonly revision: string
   readonly position: string
   readonly recordedAt: string | null
 }
@@ -328,7 +331,7 @@ const readAllWith = (prefixes: number): string => paged(betweenWith(prefixes), '
 const PLACES_A_PAGE = 5_000n
 // The time is taken out of the text, as below.
 const readPlacesWith = (prefixes: number): string =>
-  `select stream, position, nullif(split_part(split_part(metadata, '"recordedAt":"', 2), '"', 1), '') as "recordedAt" from events where ${betweenWith(prefixes)} order by position`
+  `select id, type, stream, revision, position, nullif(split_part(split_part(metadata, '"recordedAt":"', 2), '"', 1), '') as "recordedAt" from events where ${betweenWith(prefixes)} order by position`
 
 const READ_FORWARDS = paged('stream = $1 and revision >= $2', 'revision', ' limit $3')
 // What stands behind the prefix ends it: a filter would have the server look through all of that.

@@ -411,6 +411,14 @@ const projectionCommands: readonly Command[] = [
       await runRebuild(given.flags, given.words('names'), given.json)
     },
   },
+  {
+    words: 'vectors',
+    describe: 'Give every message that has none its vector, for the search by meaning',
+    async run(given) {
+      const { runVectors } = await import('./projections.js')
+      await runVectors(given.flags, given.json)
+    },
+  },
 ]
 
 const compactionCommands: readonly Command[] = [

@@ -1,10 +1,10 @@
-/** `projections status` and `projections rebuild`: how far the read models are, and the read models made anew beside those that are read. */
+/** `projections status`, `rebuild` and `vectors`: how far the read models are, the read models made anew beside those that are read, and the vectors that are missing. */
 import type { ProjectionStatus } from '../../../projections/watch.js'
 import { didYouMean } from '../../domain/edit-distance.js'
 import { InputError } from './errors.js'
 import type { Flags } from './flags.js'
 import { table } from './layout.js'
-import { colours, count, line, shown, toJson } from './output.js'
+import { colours, count, line, many, shown, toJson } from './output.js'
 import { startProgress } from './progress.js'
 import { withLedger } from './session.js'
 
@@ -81,5 +81,30 @@ export async function runRebuild(flags: Flags, names: readonly string[], json: b
     if (json) await line(toJson({ rebuilt, events, seconds: Number(seconds.toFixed(3)), stopped: (await ledger.projections.status()).flatMap(({ name, stopped }) => stopped.map((stop) => ({ projection: name, ...stop }))) }))
     else await line(`rebuilt ${rebuilt.join(', ')} from ${count(events)} events in ${seconds.toFixed(1)} s`)
     if (!json) await tellStopped(await ledger.projections.status())
+  })
+}
+
+/** Runs `projections vectors`. Ctrl-C ends it between two requests; the next one goes on from there. */
+export async function runVectors(flags: Flags, json: boolean): Promise<void> {
+  await withLedger(flags, { searches: true, ahead: false }, async ({ ledger, config }) => {
+    if (config.embeddingModel === undefined) throw new InputError('Usage', 'no embedding model is configured: --embedding-model or CONTEXT_LEDGER_EMBEDDING_MODEL names one')
+    const progress = await startProgress('embedding', Number((await ledger.projections.status())[0]?.head ?? -1n) + 1)
+    const stop = new AbortController()
+    const onSignal = (): void => { stop.abort() }
+    process.once('SIGINT', onSignal)
+    process.once('SIGTERM', onSignal)
+    try {
+      const filled = await ledger.projections.fillVectors({
+        signal: stop.signal,
+        onProgress: ({ embedded, position }) => { progress.update(Number(position) + 1, `${many(embedded, 'text')} embedded`) },
+      })
+      progress.stop()
+      if (json) await line(toJson(filled))
+      else await line(`embedded ${many(filled.embedded, 'text')}${filled.missing === 0 ? '; every message has its vector' : `; ${filled.isAtLeast ? 'at least ' : ''}${many(filled.missing, 'message')} to go`}`)
+    } finally {
+      progress.stop()
+      process.removeListener('SIGINT', onSignal)
+      process.removeListener('SIGTERM', onSignal)
+    }
   })
 }

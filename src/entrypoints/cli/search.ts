@@ -7,7 +7,7 @@ import { LedgerError } from '../problem.js'
 import { InputError } from './errors.js'
 import type { Flags } from './flags.js'
 import { parseJsonLine } from './json-line.js'
-import { brief, colours, line, many, shown, tellBehind, toJson, typed } from './output.js'
+import { brief, colours, line, many, note, noteColours, shown, tellBehind, toJson, typed } from './output.js'
 import { withLedger } from './session.js'
 
 export interface SearchCommand {
@@ -20,6 +20,9 @@ export interface SearchCommand {
   readonly wait: WaitOptions
   readonly json: boolean
 }
+
+/** Vectors that a search makes first: one request. */
+const VECTORS_AT_ONCE = 64
 
 const limitSchema = z.number().int().min(1).max(10_000)
 const queryLine = z.object({ query: z.string(), conversationId: z.string().min(1).optional(), limit: limitSchema.optional() })
@@ -78,7 +81,9 @@ export async function runSearch(flags: Flags, command: SearchCommand): Promise<v
   if (command.query === undefined && command.queries === undefined) throw new InputError('Usage', 'give a query, or --queries FILE')
   if (command.query !== undefined && command.queries !== undefined) throw new InputError('Usage', 'give a query or --queries, not both')
   if (command.limit !== undefined && !limitSchema.safeParse(command.limit).success) throw new InputError('Usage', '--limit must be a whole number from 1 to 10000')
-  await withLedger(flags, { searches: true }, async ({ ledger }) => {
+  // Nothing is made behind a command that ends right away: a small rest of vectors is made first, and of a large one it is said what makes it.
+  await withLedger(flags, { searches: true, ahead: false }, async ({ ledger, config }) => {
+    if (config.embeddingModel !== undefined) await ledger.projections.fillVectors({ limit: VECTORS_AT_ONCE }).catch((failure: unknown) => failure)
     if (command.queries !== undefined) {
       await answerFile(ledger, command, command.queries)
       return
@@ -88,13 +93,15 @@ export async function runSearch(flags: Flags, command: SearchCommand): Promise<v
       await line(toJson(resultDocument(found)))
       return
     }
-    const { hits, behind } = found
+    const { hits, behind, vectors } = found
     if (hits.length === 0) await line('nothing found')
     for (const [at, hit] of hits.entries()) {
       await line(`${colours.bold(`${String(at + 1)}. ${shown(hit.conversationId)}`)} ${colours.dim(provenance(hit))}`)
       await line(`   ${brief(hit.text, 400)}\n`)
     }
     tellBehind(behind)
+    if (vectors?.problem !== undefined) note(`${noteColours.yellow('note:')} found by words alone, or not by every meaning: ${vectors.problem}`)
+    if (vectors !== undefined && vectors.missing > 0) note(`${noteColours.yellow('note:')} ${vectors.isAtLeast ? 'at least ' : ''}${many(vectors.missing, 'message')} without a vector, found by words alone; \`context-ledger projections vectors\` makes them`)
     const archived = hits.find(({ batchId }) => batchId !== null)
     if (archived !== undefined) await line(colours.dim(`where a summary comes from: context-ledger explain ${typed(archived.conversationId)} --batch ${archived.batchId ?? ''}`))
   })

@@ -42,7 +42,7 @@ describe('the archive index', () => {
 
   test('a scope that was said once stays', async () => {
     expect(await rowsOf('archive_conversations', configured({ scope: 'tenant' }), configured())).toEqual([{ conversation_id: 'c', scope: 'tenant' }])
-    expect(await rowsOf('archive_conversations', configured())).toEqual([])
+    expect(await rowsOf('archive_conversations', configured())).toEqual([{ conversation_id: 'c', scope: null }])
   })
 
   test('a message is found by its text parts and its tool calls', () => {
