@@ -40,7 +40,44 @@ export const policySettingsSchema = z.strictObject({
   standIn: z.enum(['extractive', 'none']).optional(),
 })
 /** The settings as they are given and recorded; tokens, messages and batches are whole numbers. */
-export type PolicySettings = z.infer<typeof policySettingsSchema>
+export interface PolicySettings {
+  /** The model whose window counts where `modelMaxTokens` is not given. A name that is not known counts 128,000 (`registerModelWindow`). */
+  model?: string | undefined
+  /** What the model's window takes, in tokens; 256 or more. Default: by the model's name, else 128,000. */
+  modelMaxTokens?: number | undefined
+  /** Share of the window, less the reserves, that starts a cycle: above 0, at most 1. Default 0.8. */
+  contextBudget?: number | undefined
+  /** Tokens kept free for what the host puts in front itself. Default 0. */
+  systemReserve?: number | undefined
+  /** Tokens kept free for the answer. Default 0. */
+  outputReserve?: number | undefined
+  /** Tokens kept free because estimates are off. Default 0. */
+  safetyBuffer?: number | undefined
+  /** Messages that a chunk, which gets one summary, has at least. Default 20. */
+  chunkSize?: number | undefined
+  /** Tokens that a chunk has at least; 0 for chunks by count alone. Default 16 × `maxSummaryTokens`. */
+  chunkMinTokens?: number | undefined
+  /** Tokens that a chunk has at most. Default 60 % of the summarizer's own window. */
+  chunkMaxTokens?: number | undefined
+  /** Messages at the end that stay as they are. Default 5. */
+  keepRecent?: number | undefined
+  /** Batches, oldest first, that the clip-archive view always shows. Default 2. */
+  clipFirst?: number | undefined
+  /** Of the batches in between, how many of the deepest the view shows. Default 1. */
+  clipMiddle?: number | undefined
+  /** Batches, newest last, that the view always shows; 1 or more. Default 2. */
+  clipLast?: number | undefined
+  /** Batches beyond those shown before the oldest of them become one. Default 10. */
+  buffer?: number | undefined
+  /** Tokens that a summary has at most. Default a fortieth of the soft limit, at most 1,024. */
+  maxSummaryTokens?: number | undefined
+  /** Temperature that the summarizer's model is asked with, 0 to 2. Default 0. */
+  temperature?: number | undefined
+  /** How what was compacted is shown: `clip-archive` (the default) or `session-summary`. */
+  view?: (typeof VIEWS)[number] | undefined
+  /** Who summarizes at the hard limit when the summarizer fails: `extractive` (the default), or `none`. */
+  standIn?: 'extractive' | 'none' | undefined
+}
 
 /** The policy in force: every setting with its number. */
 export const policySchema = z.strictObject({

@@ -1,7 +1,9 @@
 /** Sizes, windows and the two limits that follow from them. */
 import { describe, expect, it } from '@jest/globals'
 import { either as E } from 'fp-ts'
-import { hardLimit, modelWindow, parsePolicySettings, policySchema, registerModelWindow, resolvePolicy, softLimit, type Policy, type PolicySettings } from '../../src/domain/policy.js'
+import { readFileSync } from 'node:fs'
+import type { z } from 'zod'
+import { hardLimit, modelWindow, parsePolicySettings, policySchema, policySettingsSchema, registerModelWindow, resolvePolicy, softLimit, type Policy, type PolicySettings } from '../../src/domain/policy.js'
 
 function policy(settings: PolicySettings, summarizerWindow?: number): Policy {
   const resolved = resolvePolicy(settings, summarizerWindow)
@@ -97,4 +99,15 @@ describe('settings', () => {
   ])('%j are refused by the name of the field', (settings, field) => {
     expect(parsePolicySettings(settings)).toMatchObject(E.left({ kind: 'BadPolicy', field }))
   })
+})
+
+type Both<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false
+// The interface is written by hand, so that each setting has its comment where somebody sets it; the compiler holds it to the schema.
+const isTheSchemas: Both<Required<z.infer<typeof policySettingsSchema>>, Required<PolicySettings>> = true
+
+it('the settings as a type are those of the schema, and each has a comment', () => {
+  expect(isTheSchemas).toBe(true)
+  const [, body = ''] = /^export interface PolicySettings \{\n(.*?)^\}/msu.exec(readFileSync('src/domain/policy.ts', 'utf8')) ?? []
+  const commented = [...body.matchAll(/\/\*\* [^\n]+ \*\/\n {2}(\w+)\?:/gu)].map(([, name]) => name)
+  expect(commented).toEqual(Object.keys(policySettingsSchema.shape))
 })

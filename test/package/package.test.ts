@@ -1,5 +1,8 @@
 /** The package from the outside, as somebody has it who installed it: its types, its examples, and programs that forget to close it. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { spawn } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { packedProject, type PackedProject } from '../support/packed.js'
 import { createTestDatabase, testServer } from '../support/postgres.js'
@@ -129,6 +132,61 @@ describe('a ledger that is let go of', () => {
       expectEnds(address)
     } finally {
       await drop()
+    }
+  })
+})
+
+/** The blocks of TypeScript in the documentation, by the file and line that they stand in. */
+function codeBlocks(): Record<string, string> {
+  const pages = ['README.md', 'ARCHITECTURE.md', ...readdirSync('docs', { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.md')).map((path) => join('docs', path))]
+  const blocks: Record<string, string> = {}
+  for (const page of pages) {
+    const text = readFileSync(page, 'utf8')
+    for (const { 1: code = '', index } of text.matchAll(/^```(?:ts|typescript)\n(.*?)^```$/gmsu)) {
+      blocks[`blocks/${page.replaceAll(/\W/gu, '-')}-${String(text.slice(0, index).split('\n').length)}.ts`] = code
+    }
+  }
+  return blocks
+}
+
+describe('the code of the documentation', () => {
+  it('compiles, every block of it, as strict as can be', () => {
+    const blocks = codeBlocks()
+    expect(Object.keys(blocks)).toContainEqual(expect.stringContaining('README'))
+    project.write(blocks)
+    expect(project.compile(Object.keys(blocks))).toEqual([])
+  })
+
+  it('of the README runs, with openai, on a folder: the agent reads its memory and answers', async () => {
+    const readme = Object.entries(codeBlocks()).find(([path]) => path.includes('README'))
+    project.write({ 'readme.ts': readme?.[1] ?? '' })
+    expect(project.compile(['readme.ts'])).toEqual([])
+    const bodies: string[] = []
+    const answers = [
+      { role: 'assistant', content: null, refusal: null, tool_calls: [{ id: 'call-1', type: 'function', function: { name: 'memory_read', arguments: '{"query":"production"}' } }] },
+      { role: 'assistant', content: 'Production.', refusal: null, annotations: [] },
+    ]
+    const server = createServer((request, response) => {
+      let body = ''
+      request.setEncoding('utf8').on('data', (text: string) => { body += text }).on('end', () => {
+        bodies.push(body)
+        response.setHeader('content-type', 'application/json')
+        response.end(JSON.stringify({ id: 'r', object: 'chat.completion', created: 0, model: 'm', choices: [{ index: 0, finish_reason: 'stop', message: answers[bodies.length - 1] }] }))
+      })
+    })
+    await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve) })
+    try {
+      const address = server.address()
+      const port = typeof address === 'object' && address !== null ? address.port : 0
+      const run = spawn(process.execPath, ['out/readme.js'], { cwd: project.folder, env: { ...process.env, NODE_OPTIONS: '', OPENAI_API_KEY: 'k', OPENAI_BASE_URL: `http://127.0.0.1:${String(port)}/v1` } })
+      let said = ''
+      for (const stream of [run.stdout, run.stderr]) stream.setEncoding('utf8').on('data', (text: string) => { said += text })
+      const status = await new Promise((resolve) => { run.on('close', resolve) })
+      expect({ status, said }).toEqual({ status: 0, said: expect.stringMatching(/^Production\.\n.+\n$/u) })
+      expect(bodies).toHaveLength(2)
+      expect(JSON.parse(bodies[1] ?? '')).toMatchObject({ messages: [{ content: 'Never touch production.' }, {}, { tool_calls: [{ id: 'call-1' }] }, { role: 'tool', tool_call_id: 'call-1', content: expect.stringContaining('hits') }] })
+    } finally {
+      server.close()
     }
   })
 })
