@@ -8,7 +8,10 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { parseAddress } from '../../src/adapters/kurrentdb/connection.js'
 import { openKurrentDbEventStore, type KurrentDbEventStore, type KurrentDbOptions } from '../../src/adapters/kurrentdb/event-store.js'
+import { follow } from '../../src/adapters/kurrentdb/follow.js'
+import { createSession } from '../../src/adapters/kurrentdb/session.js'
 import { createMemoryBodyStore } from '../../src/adapters/memory/body-store.js'
 import { uuidOf } from '../../src/domain/hash.js'
 import type { SubscriptionItem } from '../../src/ports/event-store.js'
@@ -209,6 +212,20 @@ describe('positions', () => {
     const { position } = await appended(store, A, eventsNamed('x', 3))
     await expect(collect(store.readAll({ after: position - 1n }))).rejects.toMatchObject({ kind: 'StoreRefused' })
     await expect(collect(store.subscribe({ after: position - 1n, signal: new AbortController().signal }))).rejects.toMatchObject({ kind: 'StoreRefused' })
+  })
+
+  test('a place that the server has named and does not take is not insisted on', async () => {
+    const { connectionString } = await server()
+    const store = await open(connectionString)
+    const { position } = await appended(store, A, eventsNamed('x', 3))
+    const session = createSession(parseAddress(connectionString), 5_000)
+    leftovers.push(() => session.close())
+    const places: bigint[] = []
+    for await (const { events, caughtUp } of follow(session, { after: -1n, from: { commit: position - 1n, prepare: 0n }, prefixes: ['conversation-'], signal: new AbortController().signal, patienceMs: 5_000 })) {
+      places.push(...events.map((event) => event.position?.commit ?? -1n))
+      if (caughtUp) break
+    }
+    expect(places).toHaveLength(3)
   })
 
   test("events of the server itself are left out, and the head and its event are told", async () => {

@@ -168,6 +168,11 @@ export async function* follow(session: Session, { after, from, prefixes, typesBu
         connection.tapped.stop()
       }
       if (stop.signal.aborted) return
+      // A place that only the server has named, and does not take: an event's own place is as good, and costs it some looking.
+      if (meaningOf(failure).kind === 'no-position' && start !== undefined && start === goOn) {
+        goOn = undefined
+        continue
+      }
       const delay = backOffMs(attempt++)
       if (meaningOf(failure).kind !== 'unknown' || performance.now() + delay - heardAt > patienceMs) throw storeErrorOf(failure, name)
       await sleep(delay, stop.signal)
