@@ -8,6 +8,8 @@ import type { ChatMessage } from './chat-message.js'
 import { foreignMessage } from './foreign-messages.js'
 import { hashOf } from './hash.js'
 import { meant, respelt } from './known-names.js'
+import { isTooDeep, MOST_LEVELS } from './nesting.js'
+import { thrownSentence } from './thrown.js'
 
 export type { ChatMessage, MessageInput } from './chat-message.js'
 
@@ -151,6 +153,15 @@ function misspelt(input: object): BadMessage | undefined {
 
 /** Parses a message at the door. A provider's own field is kept in `extra`; a wrong one, and a message of another API, is named. */
 export function parseMessage(input: unknown): E.Either<BadMessage, NewMessage> {
+  try {
+    return readMessage(input)
+  } catch (error) {
+    // What an object of somebody's own throws when it is looked at.
+    return E.left({ kind: 'BadMessage', field: 'message', detail: `cannot be read: ${thrownSentence(error)}` })
+  }
+}
+
+function readMessage(input: unknown): E.Either<BadMessage, NewMessage> {
   const foreign = foreignMessage(input)
   if (foreign !== undefined) return E.left({ kind: 'BadMessage', ...foreign })
   const wrong = typeof input === 'object' && input !== null ? misspelt(input) : undefined
@@ -171,6 +182,9 @@ export function parseMessage(input: unknown): E.Either<BadMessage, NewMessage> {
   })
   if (plain === undefined) return bad('message', 'holds what JSON cannot say (a cycle, a big integer)')
   const { parts, calls, extra, seen } = plain
+  for (const [field, value] of Object.entries({ content: parts, tool_calls: calls, attributes: seen, ...extra })) {
+    if (isTooDeep(value)) return bad(field, `is nested deeper than ${String(MOST_LEVELS)} levels`)
+  }
   if (role === 'tool' && tool_call_id === undefined) return bad('tool_call_id', 'is missing: a tool result names the call that it answers')
   if (role !== 'assistant' && tool_calls !== undefined && tool_calls !== null && tool_calls.length > 0) return bad('tool_calls', 'belong to an assistant message')
   if (role !== 'tool' && tool_call_id !== undefined) return bad('tool_call_id', 'belongs to a tool message')

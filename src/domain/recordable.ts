@@ -8,6 +8,7 @@ import { z } from 'zod'
 import type { Provenance } from './codec.js'
 import { factSchemas, type Configuration, type Fact, type FactType, type SummarizerFacts } from './events.js'
 import { checkId } from './ids.js'
+import { isTooDeep, MOST_LEVELS } from './nesting.js'
 import { MAX_TOKENS } from './tokens.js'
 
 /** A fact that is not recorded, because a reader could not read it or a table could not hold it: which field, and why. */
@@ -52,7 +53,10 @@ export function recordable(fact: Fact, dataText: string, provenance: Provenance 
     if (E.isLeft(name)) return no(field, name.left.detail)
   }
   if (!timeSchema.safeParse(provenance.recordedAt).success) return no('clock', `says that it is ${provenance.recordedAt}, which is no time between the years 0 and 9999`)
-  const read = factSchemas[fact.type].schema.safeParse(JSON.parse(dataText))
+  const stands: unknown = JSON.parse(dataText)
+  // The fact itself is a few levels around what somebody gave.
+  if (isTooDeep(stands, MOST_LEVELS + 8)) return no('data', `is nested deeper than ${String(MOST_LEVELS)} levels`)
+  const read = factSchemas[fact.type].schema.safeParse(stands)
   if (!read.success) {
     const [issue] = read.error.issues
     return no(issue?.path.join('.') || 'data', issue?.message ?? 'cannot be read again')

@@ -37,7 +37,7 @@ import type { ProjectionProcess } from './cli/run-projections.js'
 import { createLedger, estimatorOf, nameOf, pricesOf, rowCheckOf, settingsOf } from './create-ledger.js'
 import { textGiven } from './editions.js'
 import type { EmbeddingConfig, Ledger, LedgerOptions } from './ledger.js'
-import { optionsGiven, type Names } from './options.js'
+import { looked, optionsGiven, type Names } from './options.js'
 import { problem, valueOf } from './problem.js'
 import { createRowThread, type RowThreadPlace } from './row-thread.js'
 import { tellProblems } from './tell-problem.js'
@@ -166,7 +166,8 @@ const WORKERS: ReadonlySet<unknown> = new Set<LedgerOptions['workers']>(['inside
 /** The options of a ledger, checked, and what is made of them without opening anything; throws where one is wrong. */
 export function checkedOptions(options: LedgerOptions) {
   const { store, database, clock = systemClock, actor = 'library', onProblem, onOpening = () => undefined, persona = '', workers = 'inside', ahead = true, embedding, ...given } = optionsGiven('openLedger', options, OPEN)
-  const wrong = embedding === undefined ? undefined : unknownName(embedding, Object.keys(EMBEDDING), 'setting of an embedding model')
+  if (embedding !== undefined && (typeof embedding !== 'object' || embedding === null)) throw bad('embedding', 'must be an object')
+  const wrong = embedding === undefined ? undefined : looked('embedding', () => unknownName(embedding, Object.keys(EMBEDDING), 'setting of an embedding model'))
   if (wrong !== undefined) throw bad(`embedding.${wrong.field}`, wrong.detail)
   if (!WORKERS.has(workers)) throw bad('workers', 'must be inside or elsewhere')
   if (typeof ahead !== 'boolean') throw bad('ahead', 'must be true or false')
@@ -183,7 +184,7 @@ export function checkedOptions(options: LedgerOptions) {
     prices: pricesOf(given.prices),
     summarizer: summarizerOf(given.summarizer, {}, longestMs),
     editionSummarizer: summarizerOf(given.summarizer, { maxRetries: 0 }, longestMs),
-    embedding: embedding === undefined ? undefined : valueOf(createOpenAiEmbeddingModel(embedding), (left) => bad(left.field, left.detail)),
+    embedding: embedding === undefined ? undefined : valueOf(looked('embedding', () => createOpenAiEmbeddingModel(embedding)), (left) => bad(left.field, left.detail)),
   }
 }
 

@@ -49,9 +49,9 @@ import type { Spending } from '../ports/spending.js'
 import type { WorkQueue } from '../ports/work-queue.js'
 import { checkRequest } from '../summarizers/check-request.js'
 import { createAgentTools } from './agent-tools.js'
-import { conversationsGiven, createEditions, hooksGiven, namedOrAll, textGiven } from './editions.js'
+import { conversationsGiven, createEditions, hooksGiven, namedOrAll, nameGiven, textGiven } from './editions.js'
 import type { AppendOptions, AsOfOptions, At, Behind, CompareEditionsOptions, ContextOptions, DiffOptions, EditionsCompared, ExplainOptions, Ledger, LedgerSearchOptions, ListOptions, LogOptions, RebuildOptions, SearchResult, StatsOptions, Undone, VerifyOptions, WaitOptions, WhatIfOptions } from './ledger.js'
-import { optionsGiven, type Names } from './options.js'
+import { looked, optionsGiven, type Names } from './options.js'
 import { dataOfProblem, isRowsFailure, problem, valueOf, type Failure } from './problem.js'
 
 export interface LedgerParts {
@@ -104,6 +104,7 @@ const COMPACT: Names<{ readonly force?: boolean }> = { force: true }
 const UNDO: Names<{ readonly cycle: number }> = { cycle: true }
 const SEARCH: Names<LedgerSearchOptions> = { ...WAIT, conversationId: true, scope: true, limit: true, include: true }
 const LOG: Names<LogOptions> = { from: true, limit: true }
+const INCLUDED: ReadonlySet<unknown> = new Set<NonNullable<SearchOptions['include']>>(['messages', 'batches', 'all'])
 const LIST: Names<ListOptions> = { ...WAIT, scope: true, match: true, since: true, until: true, sort: true, limit: true }
 const VERIFY: Names<VerifyOptions> = { onProgress: true, onStream: true, against: true }
 const EXPLAIN: Names<ExplainOptions> = { batchId: true, line: true, open: true }
@@ -133,11 +134,11 @@ function parseMessages(inputs: readonly MessageInput[]): NewMessage[] {
 
 /** The settings of a policy, checked; throws where one is wrong. */
 export const settingsOf = (policy: PolicySettings | undefined): PolicySettings | undefined =>
-  policy === undefined ? undefined : valueOf(parsePolicySettings(policy), problem)
+  policy === undefined ? undefined : valueOf(looked('policy', () => parsePolicySettings(policy)), problem)
 
 /** A price table, checked; throws where it is wrong. */
 export const pricesOf = (prices: PriceTable | undefined): PriceTable =>
-  prices === undefined ? {} : valueOf(parsePrices(prices), ({ field, detail }) => bad(field === '' ? 'prices' : `prices.${field}`, detail))
+  prices === undefined ? {} : valueOf(looked('prices', () => parsePrices(prices)), ({ field, detail }) => bad(field === '' ? 'prices' : `prices.${field}`, detail))
 
 /** The name of an estimator, checked; throws where none of that name is registered. */
 export function estimatorOf(name: string | undefined): string | undefined {
@@ -158,7 +159,7 @@ function timeOf(field: string, given: Date | string): string {
 
 /** Which conversations to list, checked. */
 function listAsked({ scope, match, since, until, sort, limit }: ListOptions): ConversationsAsked {
-  for (const [field, text] of Object.entries({ scope, match })) if (text !== undefined) textGiven(field, text)
+  for (const [field, text] of Object.entries({ scope, match })) if (text !== undefined) nameGiven(field, text)
   if (sort !== undefined && !CONVERSATION_ORDERS.includes(sort)) throw bad('sort', `must be one of ${CONVERSATION_ORDERS.join(', ')}`)
   if (limit !== undefined && !(Number.isSafeInteger(limit) && limit > 0)) throw bad('limit', 'must be a whole number above 0')
   return {
@@ -168,7 +169,8 @@ function listAsked({ scope, match, since, until, sort, limit }: ListOptions): Co
 }
 
 /** How long to wait, checked. */
-function timeoutOf({ timeout = WAIT_MS }: WaitOptions): number {
+function timeoutOf({ waitFor, timeout = WAIT_MS }: WaitOptions): number {
+  if (waitFor !== undefined && typeof waitFor !== 'bigint') throw bad('waitFor', 'must be a position (a bigint)')
   if (!Number.isFinite(timeout) || timeout < 0) throw bad('timeout', 'must be a number of milliseconds, 0 or more')
   return timeout
 }
@@ -289,7 +291,7 @@ export function createLedger(parts: LedgerParts): Ledger {
 
   async function pin(type: 'PinMessage' | 'UnpinMessage', conversationId: string, messageId: string): Promise<void> {
     await existing(conversationId)
-    await handle(conversationId, { type, messageId })
+    await handle(conversationId, { type, messageId: nameGiven('messageId', messageId) })
   }
 
   async function undo(conversationId: string, cycle: number | undefined): Promise<Undone> {
@@ -487,15 +489,16 @@ export function createLedger(parts: LedgerParts): Ledger {
     async diff(conversationId, given) {
       open()
       const asked = optionsGiven<{ readonly from?: At; readonly to?: At; readonly cycle?: number } & WaitOptions>('diff', given, DIFF)
-      if (asked.from === undefined && asked.cycle === undefined) throw bad('from', 'is missing: a moment, or a cycle in its place')
-      await recorded(given)
+      await recorded(asked)
       const { revision: head } = await existing(conversationId)
-      if ('cycle' in given) {
-        const { from, to, ...cycle } = valueOf(await cycleRevisions(log, conversationId, given.cycle), fail)
+      if (asked.cycle !== undefined) {
+        if (!Number.isSafeInteger(asked.cycle) || asked.cycle < 1) throw bad('cycle', 'must be the number of a cycle, from 1')
+        const { from, to, ...cycle } = valueOf(await cycleRevisions(log, conversationId, asked.cycle), fail)
         return { ...valueOf(await differenceBetween(log, conversationId, from, to), fail), cycle }
       }
-      const from = await revisionAt(conversationId, 'from', given.from)
-      const to = given.to === undefined ? head : await revisionAt(conversationId, 'to', given.to)
+      if (asked.from === undefined) throw bad('from', 'is missing: a moment, or a cycle in its place')
+      const from = await revisionAt(conversationId, 'from', asked.from)
+      const to = asked.to === undefined ? head : await revisionAt(conversationId, 'to', asked.to)
       return valueOf(await differenceBetween(log, conversationId, from, to), fail)
     },
     compact: async (conversationId, given) => await compactNow(conversationId, optionsGiven('compact', given, COMPACT).force === true),
@@ -508,11 +511,17 @@ export function createLedger(parts: LedgerParts): Ledger {
       open()
       const { conversationId, scope, waitFor, timeout, ...given } = optionsGiven('search', options, SEARCH)
       if (conversationId !== undefined && scope !== undefined) throw bad('scope', 'goes without a conversation: a search stays in one of the two')
+      if (conversationId !== undefined) valueOf(checkId('conversationId', conversationId), fail)
+      if (scope !== undefined) nameGiven('scope', scope)
+      if (given.limit !== undefined && !(Number.isSafeInteger(given.limit) && given.limit >= 0)) throw bad('limit', 'must be a whole number, 0 or more')
+      if (given.include !== undefined && !INCLUDED.has(given.include)) throw bad('include', 'must be messages, batches or all')
       const wait = { ...(waitFor === undefined ? {} : { waitFor }), ...(timeout === undefined ? {} : { timeout }) }
       return await find(query, { within: conversationId === undefined ? { scope: scope ?? null } : { conversationId }, ...given }, wait)
     },
     async *log(conversationId, options) {
       const given = optionsGiven('log', options, LOG)
+      if (given.from !== undefined && typeof given.from !== 'bigint') throw bad('from', 'must be a revision (a bigint)')
+      if (given.limit !== undefined && !(Number.isSafeInteger(given.limit) && given.limit >= 0)) throw bad('limit', 'must be a whole number, 0 or more')
       await isThere(conversationId)
       for await (const stored of log.store.readStream(conversationStream(conversationId), given)) yield await decode(stored)
     },
@@ -535,7 +544,8 @@ export function createLedger(parts: LedgerParts): Ledger {
       open()
       const given = optionsGiven('explain', options, EXPLAIN)
       if (given.batchId !== undefined && given.line !== undefined) throw bad('line', 'goes without a batchId: explain one of the two')
-      if (given.line?.trim() === '') throw bad('line', 'is empty')
+      if (given.batchId !== undefined) nameGiven('batchId', given.batchId)
+      if (given.line !== undefined && textGiven('line', given.line).trim() === '') throw bad('line', 'is empty')
       return valueOf(await explain(await existing(conversationId), given), fail)
     },
     async stats(conversationId, options) {
@@ -577,7 +587,10 @@ export function createLedger(parts: LedgerParts): Ledger {
       open()
       const { policies, ...given } = optionsGiven('whatIf', options, WHAT_IF)
       if (!Array.isArray(policies) || policies.length === 0) throw bad('policies', 'are missing: name at least one')
-      const tried = policies.map((each, at) => {
+      // A list with holes passes them over, and a hole is no policy.
+      const tried = Array.from(policies, (each: (typeof policies)[number], at) => {
+        if (typeof each !== 'object' || each === null) throw bad(`policies[${String(at)}]`, 'must have a name and settings')
+        textGiven(`policies[${String(at)}].name`, each.name)
         const wrong = unknownName(each, ['name', 'settings'], 'field of a policy to try')
         if (wrong !== undefined) throw bad(`policies[${String(at)}].${wrong.field}`, wrong.detail)
         return { name: each.name, settings: settingsOf(each.settings) ?? {} }

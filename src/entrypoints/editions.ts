@@ -165,7 +165,8 @@ export function namedOrAll(field: string, given: readonly string[] | 'all' | und
   if (given === undefined) throw bad(field, `is missing: a list of ${names}, or "all"`)
   if (!Array.isArray(given)) throw bad(field, `must be a list of ${names}, or "all"`)
   if (given.length === 0) throw bad(field, `is empty: name ${things}, or "all"`)
-  return given.map((id: unknown, at) => textGiven(`${field}[${String(at)}]`, id))
+  // A list with holes passes them over, and a hole is no name.
+  return Array.from(given, (id: unknown, at) => nameGiven(`${field}[${String(at)}]`, id))
 }
 
 /** A text that somebody gave: a name or the beginning of one. */
@@ -173,6 +174,14 @@ export function textGiven(field: string, given: unknown): string {
   if (typeof given !== 'string') throw bad(field, given === undefined ? 'is missing' : 'must be a text')
   if (given === '') throw bad(field, 'is empty')
   return given
+}
+
+/** A name that a database is asked for, which neither it nor UTF-8 refuses. */
+export function nameGiven(field: string, given: unknown): string {
+  const name = textGiven(field, given)
+  if (name.includes('\0')) throw bad(field, 'has a NUL character')
+  if (!name.isWellFormed()) throw bad(field, 'has a lone surrogate')
+  return name
 }
 
 /** A signal and a function that somebody gave with a call: what is neither would be called in the middle of the work. */
@@ -234,7 +243,7 @@ export function createEditions(parts: EditionsParts): { readonly editions: Editi
 
   /** The whole id of an edition, from its beginning; a misspelt one is told with the one that may have been meant. */
   async function editionNamed(name: string): Promise<string> {
-    const given = textGiven('editionId', name)
+    const given = nameGiven('editionId', name)
     await parts.caughtUp()
     const ids = await editionIds(db)
     const found = ids.filter((editionId) => editionId.startsWith(given))
@@ -247,7 +256,7 @@ export function createEditions(parts: EditionsParts): { readonly editions: Editi
 
   /** Without the read model, where the id is whole and of this conversation. One with a dash would reach into another conversation's streams. */
   async function idNamed(name: string, conversationId: string): Promise<string> {
-    const given = textGiven('editionId', name)
+    const given = nameGiven('editionId', name)
     return !given.includes('-') && (await log.store.streamRevision(editionStream(given, conversationId))) >= 0n ? given : await editionNamed(given)
   }
 
@@ -340,7 +349,7 @@ export function createEditions(parts: EditionsParts): { readonly editions: Editi
       },
       async show(given) {
         open()
-        const which = textGiven('which', given)
+        const which = nameGiven('which', given)
         const prompts = await listPrompts(log)
         const found = promptMeant(prompts, which)
         if (found !== undefined) return found

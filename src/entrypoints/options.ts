@@ -1,5 +1,6 @@
 /** The options of a call, as somebody gave them: in JavaScript they may be missing, misspelt, or something else altogether. */
 import { unknownName } from '../domain/known-names.js'
+import { thrownSentence } from '../domain/thrown.js'
 import { problem } from './problem.js'
 
 type KeyOf<T> = T extends unknown ? keyof T : never
@@ -11,7 +12,18 @@ const bad = (field: string, detail: string): Error => problem({ kind: 'BadInput'
 /** The options of a call. One that there is not is an error that names the one which may have been meant, since nothing would come of it. */
 export function optionsGiven<T extends object>(call: string, given: T | undefined, names: Names<T>): Partial<T> {
   if (given !== undefined && (typeof given !== 'object' || given === null || Array.isArray(given))) throw bad('options', 'must be an object')
-  const wrong = given === undefined ? undefined : unknownName(given, Object.keys(names), `option of ${call}`)
+  if (given === undefined) return {}
+  // Each is read once: what an object of somebody's own says the second time does not matter.
+  const { wrong, read } = looked('options', () => ({ wrong: unknownName(given, Object.keys(names), `option of ${call}`), read: { ...given } }))
   if (wrong !== undefined) throw bad(wrong.field, wrong.detail)
-  return given ?? {}
+  return read
+}
+
+/** What a look at an object of somebody's own finds; it may throw whatever it likes. */
+export function looked<T>(field: string, look: () => T): T {
+  try {
+    return look()
+  } catch (error) {
+    throw bad(field, `cannot be read: ${thrownSentence(error)}`)
+  }
 }

@@ -7,6 +7,7 @@ import { z } from 'zod'
 import { sectionsSchema, summarizerFactsSchema } from '../domain/events.js'
 import { sha256 } from '../domain/hash.js'
 import { checkId } from '../domain/ids.js'
+import { isTooDeep, MOST_LEVELS } from '../domain/nesting.js'
 import { thrownSentence } from '../domain/thrown.js'
 import { defaultEstimator, MAX_TOKENS } from '../domain/tokens.js'
 import { summarizerFailureKinds, type PreparedSummary, type Summarizer, type SummarizerFailure, type SummarizerFailureKind, type Summary, type SummaryJob } from '../ports/summarizer.js'
@@ -73,6 +74,7 @@ function wrongWith(made: PreparedSummary): string | undefined {
   for (const [field, given] of Object.entries({ prompt, persona })) {
     if (given !== undefined && sha256(given.text) !== given.sha256) return `${field}.sha256 is not that of ${field}.text`
   }
+  if (isTooDeep(parameters)) return `parameters are nested deeper than ${String(MOST_LEVELS)} levels`
   // What has no JSON throws here, and is told as what was thrown.
   JSON.stringify([parameters, made.request])
   return undefined
