@@ -4,7 +4,9 @@ import type { Provenance } from '../domain/codec.js'
 import type { Conversation } from '../domain/conversation.js'
 import { checkId } from '../domain/ids.js'
 import type { NewMessage } from '../domain/message.js'
-import type { PolicySettings } from '../domain/policy.js'
+import type { RecordedFact } from '../domain/events.js'
+import { isKnownModel, type PolicySettings } from '../domain/policy.js'
+import { isOfType } from './facts.js'
 import type { Clock } from '../ports/clock.js'
 import type { CommandFailure, Conversations } from './handle-command.js'
 
@@ -30,6 +32,14 @@ export interface AppendedMessages {
   /** Ids of the messages that were recorded by this call, in order. What was there already is not among them. */
   readonly recorded: readonly string[]
   readonly position: bigint | undefined
+  /** The agent's model, where it was set by this call and nobody knows what its window takes: the default is assumed. */
+  readonly unknownModel: string | undefined
+}
+
+/** Of settings that were just recorded: a configuration is recorded once, so that nobody hears of it with every message. */
+function unknownModelIn(facts: readonly RecordedFact[]): string | undefined {
+  const { model, modelMaxTokens } = facts.find((fact) => isOfType(fact, 'ConversationConfigured'))?.data.settings ?? {}
+  return model === undefined || modelMaxTokens !== undefined || isKnownModel(model) ? undefined : model
 }
 
 /** Builds the use case. */
@@ -48,6 +58,6 @@ export function createAppendMessages({ conversations, clock, summarizerWindowTok
     )
     if (E.isLeft(handled)) return handled
     const { state, facts, position } = handled.right
-    return E.right({ state, recorded: facts.flatMap((fact) => (fact.type === 'MessageAppended' ? [fact.data.messageId] : [])), position })
+    return E.right({ state, recorded: facts.flatMap((fact) => (fact.type === 'MessageAppended' ? [fact.data.messageId] : [])), position, unknownModel: unknownModelIn(facts) })
   }
 }

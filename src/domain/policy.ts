@@ -155,11 +155,17 @@ function knownWindow(name: string): number | undefined {
   return known.toSorted(([a], [b]) => b.length - a.length)[0]?.[1]
 }
 
+const windowByName = (model: string): number | undefined => {
+  const name = model.toLowerCase()
+  return knownWindow(name) ?? knownWindow(name.slice(name.lastIndexOf('/') + 1))
+}
+
+/** Whether a model's window is known by its name. */
+export const isKnownModel = (model: string): boolean => windowByName(model) !== undefined
+
 /** The window of a model in tokens: by its name, or the longest known name that it starts with, with its vendor (`acme/large`) and else without; else 128,000. */
 export function modelWindow(model: string | undefined): number {
-  if (model === undefined) return DEFAULT_WINDOW_TOKENS
-  const name = model.toLowerCase()
-  return knownWindow(name) ?? knownWindow(name.slice(name.lastIndexOf('/') + 1)) ?? DEFAULT_WINDOW_TOKENS
+  return (model === undefined ? undefined : windowByName(model)) ?? DEFAULT_WINDOW_TOKENS
 }
 
 type Window = Pick<Policy, 'modelMaxTokens' | 'systemReserve' | 'outputReserve' | 'safetyBuffer'>

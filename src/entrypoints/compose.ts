@@ -32,6 +32,7 @@ import type { Database } from '../ports/sql.js'
 import type { Summarizer } from '../ports/summarizer.js'
 import { guarded, LONGEST_MS } from '../summarizers/guarded.js'
 import { createExtractiveSummarizer, createSummarizer, parseSummarizerConfig } from '../summarizers/index.js'
+import { isKurrentDb, isPostgres, schemeOf } from './addresses.js'
 import type { OpenCompactionProcess } from './cli/run-compaction.js'
 import type { ProjectionProcess } from './cli/run-projections.js'
 import { createLedger, estimatorOf, nameOf, pricesOf, rowCheckOf, settingsOf } from './create-ledger.js'
@@ -68,10 +69,6 @@ function summarizerOf(given: LedgerOptions['summarizer'], retries: { readonly ma
   const model = valueOf(createOpenAiLanguageModel({ ...config, ...retries }), (left) => bad(left.field, left.detail))
   return createSummarizer(config, model)
 }
-
-const isPostgres = (address: string): boolean => /^postgres(ql)?:\/\//iu.test(address)
-const isKurrentDb = (address: string): boolean => /^(?:esdb|kurrentdb|kdb)(?:\+discover)?:\/\//iu.test(address)
-const schemeOf = (address: string): string | undefined => /^([a-z][a-z0-9+.-]*):\/\//iu.exec(address)?.[1]
 
 /** Opens a database and brings its tables up to date: a server by its address, a folder by its path. */
 async function openDatabase(address: string, field: 'store' | 'database', onOpening?: OnOpening): Promise<Database> {

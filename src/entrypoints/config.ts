@@ -15,6 +15,7 @@ import { checkId } from '../domain/ids.js'
 import { parsePrices, type PriceTable } from '../domain/prices.js'
 import type { SummarizerConfig } from '../summarizers/index.js'
 import { STRATEGIES } from '../summarizers/strategy-names.js'
+import { isKurrentDb } from './addresses.js'
 import { InputError } from './cli/errors.js'
 import { CONFIG_FILE, DEFAULT_STORE, settings, type Flags, type Setting } from './cli/flags.js'
 import { shown } from './cli/output.js'
@@ -201,7 +202,9 @@ export async function loadConfig(given: ConfigSources, options: { readonly write
     if (parsed.data[key] === 'memory') throw bad(origins[key] ?? key, 'is "memory", which ends with the command that made it: ./memory is a folder of that name')
   }
   const baseOf = (key: string): string => (file !== undefined && origins[key] === `${file.path}: ${key}` ? dirname(file.path) : sources.cwd)
-  const config: Config = { ...parsed.data, origins, baseOf, policy: options.writes ? await policyOf(sources, file) : undefined }
+  // What the environment or a file holds may be meant for a log in KurrentDB, beside which this one is opened; a flag is meant for this very call.
+  const idle = !isKurrentDb(parsed.data.store) && origins['database']?.startsWith('--') === false
+  const config: Config = { ...parsed.data, ...(idle ? { database: undefined } : {}), origins, baseOf, policy: options.writes ? await policyOf(sources, file) : undefined }
   // A folder that the config file names lies beside that file, wherever the command is called.
   const placed = (key: 'store' | 'database', address: string): string => (isFolder(address) && !isAbsolute(address) ? join(baseOf(key), address) : address)
   return { ...config, store: placed('store', config.store), ...(config.database === undefined ? {} : { database: placed('database', config.database) }) }

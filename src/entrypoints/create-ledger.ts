@@ -35,7 +35,7 @@ import { checkId, conversationStream } from '../domain/ids.js'
 import { unknownName } from '../domain/known-names.js'
 import { parseMessage, type MessageInput, type NewMessage } from '../domain/message.js'
 import { parseMoment } from '../domain/moment.js'
-import { parsePolicySettings, type PolicySettings } from '../domain/policy.js'
+import { DEFAULT_WINDOW_TOKENS, parsePolicySettings, type PolicySettings } from '../domain/policy.js'
 import { parsePrices, type PriceTable } from '../domain/prices.js'
 import { isRegisteredEstimator, registeredEstimators } from '../domain/tokens.js'
 import { VIEWS, type ViewName } from '../domain/view-names.js'
@@ -252,6 +252,7 @@ export function createLedger(parts: LedgerParts): Ledger {
     const appended = valueOf(await appendMessages({ conversationId, messages, settings: merged, scope, provenance: by }), fail)
     if (appended.position !== undefined && appended.position > ownPosition) ownPosition = appended.position
     if (parts.ahead) filler?.wake()
+    if (appended.unknownModel !== undefined) onProblem(problem({ kind: 'UnknownModelWindow', model: appended.unknownModel, assumed: DEFAULT_WINDOW_TOKENS }))
     if (workers === 'inside' && isCompactionDue(appended.state, parts.ahead ? 'ahead' : 'due')) worker.wake(conversationId)
     return appended
   }

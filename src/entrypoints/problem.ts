@@ -48,6 +48,8 @@ export type Failure =
   | { readonly kind: 'NoSuchConversation'; readonly conversationId: string; readonly nearest?: string }
   | { readonly kind: 'ProjectionsBehind'; readonly detail: string }
   | { readonly kind: 'LedgerClosed' }
+  /** Told, and not thrown. */
+  | { readonly kind: 'UnknownModelWindow'; readonly model: string; readonly assumed: number }
 
 /** What the library throws: the failure as data, one sentence, and whose fault it is. */
 export class LedgerError extends Error {
@@ -175,6 +177,8 @@ function describe(failure: Failure): readonly [Fault, string] {
       return ['input', `the model never saw this line in conversation "${failure.conversationId}": no summary, no message and no context of it has it, whatever its white space`]
     case 'ProjectionsBehind':
       return ['world', failure.detail]
+    case 'UnknownModelWindow':
+      return ['input', `the window of the model "${failure.model}" is not known: ${count(failure.assumed)} tokens are assumed; modelMaxTokens (--model-max-tokens) sets it`]
     case 'LedgerClosed':
       return ['input', 'the ledger is closed']
   }

@@ -346,7 +346,7 @@ export const commands: readonly Command[] = [
     async run(given) {
       const [{ runMigrateLog }, places] = await Promise.all([import('./migrate-log.js'), import('../compose.js')])
       await runMigrateLog(
-        { from: given.text('from'), to: given.text('to'), fromDatabase: given.text('from-database'), toDatabase: given.text('to-database'), overwrite: given.is('overwrite'), json: given.json },
+        { from: given.text('from'), to: given.text('to'), fromDatabase: given.setting('from-database'), toDatabase: given.setting('to-database'), overwrite: given.is('overwrite'), json: given.json },
         places,
       )
     },

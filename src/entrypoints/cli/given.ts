@@ -8,6 +8,8 @@ export interface Given {
   /** True where `--json` asks for one document. */
   readonly json: boolean
   text(name: string): string | undefined
+  /** The same, where one without a text is not set: it comes from a variable that is not. */
+  setting(name: string): string | undefined
   /** Of a word that yargs demands. */
   word(name: string): string
   words(name: string): readonly string[]
@@ -50,6 +52,7 @@ export function givenBy(flags: Flags): Given {
     flags,
     json: flags['json'] === true,
     text,
+    setting: (name) => (text(name)?.trim() === '' ? undefined : text(name)),
     word: (name) => text(name) ?? '',
     words(name) {
       const value = flags[name]

@@ -32,6 +32,11 @@ interface Imported {
   revision: bigint
 }
 
+interface ImportedFile extends Imported {
+  /** Why no context can be made of what is recorded. */
+  unusable?: LedgerError
+}
+
 export interface ImportOptions {
   readonly files: readonly string[]
   readonly conversation: string | undefined
@@ -108,7 +113,7 @@ async function revisionBefore(ledger: Ledger, conversationId: string): Promise<b
   }
 }
 
-async function account(ledger: Ledger, done: Imported, before: bigint): Promise<void> {
+async function account(ledger: Ledger, done: ImportedFile, before: bigint): Promise<void> {
   if (done.revision < 0n) return
   for await (const fact of ledger.log(done.conversationId, { from: before + 1n })) {
     if (fact.type === 'MessageAppended') done.messageTokens += fact.data.tokens
@@ -118,7 +123,12 @@ async function account(ledger: Ledger, done: Imported, before: bigint): Promise<
     else if (fact.type === 'CompactionFailed') done.failures += 1
     done.revision = fact.revision
   }
-  done.contextTokens = await ledger.context(done.conversationId).then(({ tokens }) => tokens, () => 0)
+  try {
+    done.contextTokens = (await ledger.context(done.conversationId)).tokens
+  } catch (error) {
+    if (!(error instanceof LedgerError)) throw error
+    done.unusable = error
+  }
 }
 
 /** Hashes of the messages that the log has, by id: to pass over a long stretch of them without asking the store for each. */
@@ -145,7 +155,7 @@ class Intake {
   /** The last message that was passed over. It is asked for after all before anything new: compaction that a kill cut off behind it runs first, as it would have. */
   private held: Placed | undefined
 
-  constructor(private readonly ledger: Ledger, readonly done: Imported, private readonly scope: string | undefined) {}
+  constructor(private readonly ledger: Ledger, readonly done: ImportedFile, private readonly scope: string | undefined) {}
 
   async take(placed: Placed): Promise<void> {
     if (this.recorded !== undefined && isRecorded(this.recorded, placed.message)) {
@@ -181,7 +191,7 @@ class Intake {
 }
 
 /** Imports one file; undefined where it is a side file. What was recorded before an error stays. */
-async function importFile(ledger: Ledger, file: string, options: ImportOptions, tick: (bytes: number) => void, asked: () => boolean): Promise<Imported | undefined> {
+async function importFile(ledger: Ledger, file: string, options: ImportOptions, tick: (bytes: number) => void, asked: () => boolean): Promise<ImportedFile | undefined> {
   let intake: Intake | undefined
   let before = -1n
   let place = 0
@@ -190,7 +200,7 @@ async function importFile(ledger: Ledger, file: string, options: ImportOptions, 
     if (id === undefined && file === '-') throw new InputError('Usage', 'standard input has no header that names the conversation: give --conversation')
     const conversationId = id ?? idFromName(file)
     before = await revisionBefore(ledger, conversationId)
-    const done: Imported = { file, conversationId, recorded: 0, alreadyThere: 0, cycles: 0, batches: 0, resummarized: 0, failures: 0, messageTokens: 0, contextTokens: 0, revision: before }
+    const done: ImportedFile = { file, conversationId, recorded: 0, alreadyThere: 0, cycles: 0, batches: 0, resummarized: 0, failures: 0, messageTokens: 0, contextTokens: 0, revision: before }
     return new Intake(ledger, done, options.scope)
   }
   for await (const item of untilAsked(readConversationFile(file), asked)) {
@@ -222,7 +232,7 @@ async function sizeOf(file: string): Promise<number> {
   }
 }
 
-const summary = (done: Imported): string => {
+const summary = (done: ImportedFile): string => {
   const parts = [
     `${many(done.recorded, 'message')} recorded`,
     ...(done.alreadyThere === 0 ? [] : [`${count(done.alreadyThere)} already there`]),
@@ -254,7 +264,7 @@ export async function runImport(flags: Flags, options: ImportOptions): Promise<v
       counter.bytes += bytes
       progress.update(counter.bytes, `${many(counter.messages, 'message')}, ${rate()}`)
     }
-    const done: Imported[] = []
+    const done: ImportedFile[] = []
     const skipped: string[] = []
     try {
       for (const file of files) {
@@ -280,6 +290,9 @@ export async function runImport(flags: Flags, options: ImportOptions): Promise<v
     }
     const seconds = (performance.now() - startedAt) / 1000
     if (done.length === 0) throw new InputError('MalformedInput', `${skipped.join(', ')}: no conversation, but what lies beside one (its first line is neither a header nor a message)`)
+    const unusable = done.find((imported) => imported.unusable !== undefined)
+    const refusal = unusable?.unusable === undefined ? undefined : new InputError(unusable.unusable.failure.kind, `${unusable.conversationId} is recorded, and no context can be made of it: ${unusable.unusable.message}; --model-max-tokens gives it a larger window`)
+    if (options.json && refusal !== undefined) throw refusal
     if (options.json) {
       await line(toJson({ conversations: done, skipped, seconds: Number(seconds.toFixed(3)) }))
       return
@@ -287,5 +300,6 @@ export async function runImport(flags: Flags, options: ImportOptions): Promise<v
     if (skipped.length > 0) note(noteColours.dim(`skipped what lies beside conversations and holds none: ${skipped.slice(0, NAMED_FILES).join(', ')}${skipped.length > NAMED_FILES ? ` and ${many(skipped.length - NAMED_FILES, 'other file')}` : ''}`))
     if (files.length === 1 || process.stderr.isTTY) for (const imported of done) await line(summary(imported))
     await line(colours.dim(`${many(counter.messages, 'message')} in ${duration(seconds)}, ${rate()}`))
+    if (refusal !== undefined) throw refusal
   })
 }

@@ -14,7 +14,16 @@ const WIDTH = 116
 /** Whether what is printed is a document, or lines of them. */
 const isForPrograms = (flags: Flags): boolean => flags['json'] === true || flags['format'] === 'json' || flags['format'] === 'openai' || flags['queries'] !== undefined
 
-function define(parser: Argv, command: Command, policyFlags: readonly PolicyFlag[]): Argv {
+type Run = (command: Command, flags: Flags) => Promise<void>
+
+async function run(command: Command, flags: Flags): Promise<void> {
+  if (isForPrograms(flags)) keepLinesWhole()
+  else if (command.reads === true) usePager()
+  if (command.reads !== true) goOnWithoutReader()
+  await command.run(givenBy(flags))
+}
+
+function define(parser: Argv, command: Command, policyFlags: readonly PolicyFlag[], runs: Run): Argv {
   const { words, describe, positionals = {}, options = {}, examples = [], policy = false } = command
   return parser.command(
     words,
@@ -27,17 +36,12 @@ function define(parser: Argv, command: Command, policyFlags: readonly PolicyFlag
       if (policy) for (const { flag, describe: what, choices } of policyFlags) argv.option(flag, { type: 'string', requiresArg: true, group: 'Policy:', describe: what, ...(choices === undefined ? {} : { choices }) })
       return argv
     },
-    async (flags) => {
-      if (isForPrograms(flags)) keepLinesWhole()
-      else if (command.reads === true) usePager()
-      if (command.reads !== true) goOnWithoutReader()
-      await command.run(givenBy(flags))
-    },
+    (flags) => runs(command, flags),
   )
 }
 
-/** The parser for these words; a wrong one throws an `InputError`. */
-export async function parserOf(words: readonly string[]): Promise<Argv> {
+/** The parser for these words; a wrong one throws an `InputError`. @param runs what is done with the command that they call */
+export async function parserOf(words: readonly string[], runs: Run = run): Promise<Argv> {
   // The policy's flags are read off its schema, and the schema's parser is loaded by the commands alone that have them.
   const called = (command: Command): boolean => command.policy === true && words.includes(command.words.split(' ')[0] ?? '')
   const writes = commands.some(called) || groups.some((group) => words.includes(group.word) && group.commands.some(called))
@@ -67,10 +71,10 @@ export async function parserOf(words: readonly string[]): Promise<Argv> {
   for (const { flag, describe, group, choices } of settings) {
     parser.option(flag, { type: 'string', requiresArg: true, group, describe, ...(choices === undefined ? {} : { choices }) })
   }
-  for (const command of commands) define(parser, command, policyFlags)
+  for (const command of commands) define(parser, command, policyFlags, runs)
   for (const group of groups) {
     parser.command(group.word, group.describe, (argv) => {
-      for (const command of group.commands) define(argv, command, policyFlags)
+      for (const command of group.commands) define(argv, command, policyFlags, runs)
       return argv.demandCommand(1, `say what to do: ${group.commands.map(({ words: own }) => `${group.word} ${own.split(' ')[0] ?? ''}`).join(', ')}`)
     })
   }
