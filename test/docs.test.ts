@@ -1,6 +1,7 @@
 /** Every command line that the documents give is one that the program takes: its command, its words and its flags exist. */
 import { describe, expect, it } from '@jest/globals'
 import { readdirSync, readFileSync } from 'node:fs'
+import { openLedger, type MessageInput } from '../src/index.js'
 import { parserOf } from '../src/entrypoints/cli/parser.js'
 
 /** The words of a line as a shell has them: quotes kept together, a comment left out, variables by their names. */
@@ -22,6 +23,36 @@ const lines = documents.flatMap((document) => {
     const at = /(?:^|\s)(?:npx )?context-ledger (.+)$/u.exec(line)?.[1]
     // A name in capitals or an ellipsis stands for something; what is in brackets or alternatives is a form, and no line to type.
     return at === undefined || /[[\]|(]|^COMMAND/u.test(at.split(' #')[0] ?? '') ? [] : [{ document, line: at }]
+  })
+})
+
+describe('the figures of the first screen', () => {
+  it('are those of the sample', async () => {
+    const shown = `${readFileSync('README.md', 'utf8')}\n${readFileSync('docs/before-after.svg', 'utf8')}`
+    const ledger = await openLedger({ store: 'memory', policy: { modelMaxTokens: 2_400, buffer: 4 } })
+    let tokens = 0
+    let messages = 0
+    for (const line of readFileSync('examples/sample-conversation.jsonl', 'utf8').trimEnd().split('\n')) {
+      // The sample is ours; what is no message is its header.
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+      const message = JSON.parse(line) as MessageInput & { readonly type?: string }
+      if (message.type === 'conversation') continue
+      await ledger.append('sample-harbour', message)
+      await ledger.settled()
+      messages += 1
+    }
+    let [cycles, batches, again] = [0, 0, 0]
+    for await (const fact of ledger.log('sample-harbour')) {
+      if (fact.type === 'MessageAppended') tokens += fact.data.tokens
+      else if (fact.type === 'MessagesPruned') cycles += 1
+      else if (fact.type === 'BatchArchived') batches += 1
+      else if (fact.type === 'BatchesResummarized') again += 1
+    }
+    const context = await ledger.context('sample-harbour')
+    await ledger.close()
+    expect(context.tokens).toBeLessThan(1_000)
+    for (const said of [`${String(messages)} messages, ${tokens.toLocaleString('en-US')} tokens`, `${String(cycles)} cycles, ${String(batches)} batches,`, `${String(again)} re-summarizations`]) expect(shown).toContain(said)
+    for (const line of ['never touch the production database harbour_prod', `across ${String(cycles)} compaction cycles`]) expect([shown.includes(line), JSON.stringify(context.messages).includes(line)]).toEqual([true, true])
   })
 })
 
