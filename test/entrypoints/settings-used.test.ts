@@ -4,6 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { runImport } from '../../src/entrypoints/cli/import.js'
+import { runSearch } from '../../src/entrypoints/cli/search.js'
 import { loadConfig } from '../../src/entrypoints/config.js'
 import { sentenceOfProblem } from '../../src/entrypoints/problem.js'
 import { openLedger } from '../../src/index.js'
@@ -32,6 +33,12 @@ describe('settings', () => {
     await ledger.append('c', { role: 'user', content: 'one' }, { policy: { model: 'gpt-4o' } })
     expect(told).toHaveLength(1)
     await ledger.close()
+  })
+
+  it('a file of queries that is a folder is told, and is no bug', async () => {
+    await (await openLedger({ store: join(cwd, 'searched') })).close()
+    const asked = { query: undefined, queries: cwd, conversation: undefined, scope: undefined, limit: undefined, include: 'all', wait: {}, json: false } as const
+    await expect(runSearch({ store: join(cwd, 'searched') }, asked)).rejects.toMatchObject({ name: 'InputError', message: expect.stringMatching(/^--queries .* cannot be read: /u) })
   })
 
   it('an import that makes no context is an error with its name, and what is recorded stays', async () => {

@@ -57,10 +57,7 @@ function optionsOf(command: SearchCommand, conversationId: string | undefined, l
   }
 }
 
-async function answerFile(ledger: Ledger, command: SearchCommand, file: string): Promise<void> {
-  const input: NodeJS.ReadableStream = file === '-' ? process.stdin : createReadStream(file)
-  let failed: Error | undefined
-  input.on('error', (error: Error) => { failed = error })
+async function answerLines(ledger: Ledger, command: SearchCommand, input: NodeJS.ReadableStream, file: string): Promise<void> {
   let number = 0
   for await (const text of createInterface({ input, crlfDelay: Infinity })) {
     number += 1
@@ -73,7 +70,19 @@ async function answerFile(ledger: Ledger, command: SearchCommand, file: string):
       throw error instanceof LedgerError && error.fault === 'input' ? new InputError(error.failure.kind, `${where}: ${error.message}`) : error
     }
   }
-  if (failed !== undefined) throw new InputError('Usage', `--queries ${file} cannot be read: ${failed.message}`)
+}
+
+async function answerFile(ledger: Ledger, command: SearchCommand, file: string): Promise<void> {
+  const input: NodeJS.ReadableStream = file === '-' ? process.stdin : createReadStream(file)
+  let failed: Error | undefined
+  input.on('error', (error: Error) => { failed = error })
+  const unreadable = (error: Error): InputError => new InputError('Usage', `--queries ${file} cannot be read: ${error.message}`)
+  try {
+    await answerLines(ledger, command, input, file)
+  } catch (error) {
+    throw failed === undefined ? error : unreadable(failed)
+  }
+  if (failed !== undefined) throw unreadable(failed)
 }
 
 /** Runs the command. */
