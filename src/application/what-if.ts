@@ -184,14 +184,15 @@ export function createWhatIf({ log, clock, extractive }: WhatIfDependencies): (r
           // The message that was seen now is the last of the window, or leads, and then it is no assistant's.
           if (state.window.at(-1)?.role === 'assistant' && seen > 0) course.send(before)
           seen += 1
-          before = contextTokens(state)
+          // A context that is refused (its window has no room for what is pinned) counts by what it would take, which is above the window.
+          before = contextTokens(state) || state.tokens
         },
       },
     )
     if (E.isLeft(replay)) return replay
     const reached = await replay.right.advance()
     const { cycles } = replay.right.state()
-    return E.right(course.result({ cycles, calls: replay.right.spent.calls, stopped: reached.kind === 'stopped' ? reached.failure : undefined }))
+    return E.right(course.result({ cycles, calls: replay.right.spent.calls, stopped: reached.kind === 'stopped' ? reached.failure : undefined, window: hardLimit(policy.right) }))
   }
 
   return async ({ conversationIds, policies, summaries = 'recorded', onConversation }) => {

@@ -52,6 +52,13 @@ describe('what if', () => {
     expect(Math.abs((would?.tokensSent ?? 0) - (went?.tokensSent ?? 0)) / (went?.tokensSent ?? 1)).toBeLessThan(0.03)
   })
 
+  it('a window without room for what is pinned is one that the contexts are above', async () => {
+    const harness = createHarness({ policy: { ...SMALL, modelMaxTokens: 4_000 } })
+    await harness.appended([{ id: 'p', role: 'user', content: 'x'.repeat(3_600), pinned: true }, ...talk(20)])
+    const { rows } = await tried(harness, [{ name: 'small', settings: { modelMaxTokens: 700 } }, { name: 'large', settings: { modelMaxTokens: 2_000 } }])
+    expect(rows.slice(2).map(totalOf)).toMatchObject([{ requests: 10, aboveWindow: 10 }, { requests: 10, aboveWindow: 0 }])
+  })
+
   it('a larger window makes fewer cycles and sends more; each policy has its row, in the order asked for', async () => {
     const { harness } = await told()
     const { rows } = await tried(harness, [{ name: 'small', settings: { modelMaxTokens: 700 } }, { name: 'large', settings: { modelMaxTokens: 2_000 } }])
