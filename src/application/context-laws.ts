@@ -1,6 +1,6 @@
 /**
- * What must be true of the context that is handed out after every append: valid for the chat API, never above the hard limit, and between two
- * cycles longer at its end and nowhere else.
+ * What must be true of the context that is handed out after every append: valid for the chat API, never above the hard limit, each pinned message in it
+ * word for word, and between two cycles longer at its end and nowhere else.
  *
  * A whole context costs as much as the window is long, so it is not made after every message. What is looked at when:
  * - after every message: its own shape, that a result answers a call that waits, the tokens of the context by the fold's running sum. A
@@ -10,17 +10,30 @@
  *   below it costs its length a few times over, and not its square.
  * - the prefix: at each of these places the messages are held against those at the last one.
  */
+import { isDeepStrictEqual } from 'node:util'
 import { either as E } from 'fp-ts'
 import { callGroups } from '../domain/call-groups.js'
 import { chatProblem } from '../domain/chat-rules.js'
 import { contextOf, type Context } from '../domain/context.js'
 import type { Conversation, LiveMessage } from '../domain/conversation.js'
 import type { RecordedFact } from '../domain/events.js'
-import { toChatMessage } from '../domain/message.js'
+import { contentText, toChatMessage } from '../domain/message.js'
 import { hardLimit } from '../domain/policy.js'
 import type { Finding } from './fact-laws.js'
 
-/** The context of a state, and what is wrong with it. There is none where leading messages do not fit by themselves, which whoever asks is told. */
+/** The first pinned message that a context does not show word for word. Contexts of the first rendering left some out where nothing else helped. */
+function pinnedLost(state: Conversation, context: Context): LiveMessage | undefined {
+  if (state.configuration === undefined || state.configuration.rendererVersion < 2) return undefined
+  const shown = new Map(context.messageIds.map((id, at) => [id, context.messages[at]]))
+  return [...state.kept, ...state.window].find((message) => {
+    const now = message.pinned ? shown.get(message.messageId) : undefined
+    // A result whose call was folded is said by the user, its text word for word.
+    const isSaid = message.role === 'tool' && now?.role === 'user' && contentText(now.content).endsWith(contentText(message.content))
+    return message.pinned && !isSaid && !isDeepStrictEqual(now, toChatMessage(message))
+  })
+}
+
+/** The context of a state, and what is wrong with it. There is none where leading messages, or pinned ones beside them, do not fit by themselves, which whoever asks is told. */
 export function contextLaws(state: Conversation): { readonly context: Context | undefined; readonly findings: readonly Finding[] } {
   const made = contextOf(state)
   if (E.isLeft(made) || state.configuration === undefined) return { context: undefined, findings: [] }
@@ -31,6 +44,8 @@ export function contextLaws(state: Conversation): { readonly context: Context | 
   if (context.shortened === undefined && context.tokens !== state.tokens) findings.push({ rule: 'figures', detail: `leaves a context of ${String(context.tokens)} tokens, and the sum of its parts is ${String(state.tokens)}` })
   const invalid = chatProblem(context.messages)
   if (invalid !== undefined) findings.push({ rule: 'context', detail: `leaves a context that the chat API refuses: ${invalid}` })
+  const lost = pinnedLost(state, context)
+  if (lost !== undefined) findings.push({ rule: 'context', detail: `leaves a context without the pinned message ${lost.messageId} as it was recorded` })
   return { context, findings }
 }
 

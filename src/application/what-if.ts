@@ -192,7 +192,9 @@ export function createWhatIf({ log, clock, extractive }: WhatIfDependencies): (r
     if (E.isLeft(replay)) return replay
     const reached = await replay.right.advance()
     const { cycles } = replay.right.state()
-    return E.right(course.result({ cycles, calls: replay.right.spent.calls, stopped: reached.kind === 'stopped' ? reached.failure : undefined, window: hardLimit(policy.right) }))
+    // What stands in for the summarizer spends nothing; each summary that it makes stands for a call.
+    const { summaries, reused } = replay.right.spent
+    return E.right(course.result({ cycles, calls: summaries - reused, stopped: reached.kind === 'stopped' ? reached.failure : undefined, window: hardLimit(policy.right) }))
   }
 
   return async ({ conversationIds, policies, summaries = 'recorded', onConversation }) => {

@@ -107,7 +107,7 @@ function describe(failure: Failure): readonly [Fault, string] {
     case 'ToolResultWithoutCall':
       return ['input', `message "${failure.messageId}" is a tool result for "${failure.toolCallId}", and no such call waits for a result`]
     case 'PinTooLarge':
-      return ['input', `message "${failure.messageId}" cannot be pinned: leading and pinned messages would take ${count(failure.tokens)} tokens, and may take ${count(failure.limit)}`]
+      return ['input', `message "${failure.messageId}" cannot be pinned: leading and pinned messages, with the calls and results that have to stand beside them, would take ${count(failure.tokens)} tokens, and may take ${count(failure.limit)}`]
     case 'MessageNotLive':
       return ['state', `message "${failure.messageId}" is not in the live conversation`]
     case 'NotArchivedYet':
