@@ -30,6 +30,7 @@ import { systemClock, type Clock } from '../ports/clock.js'
 import type { CheckRows } from '../ports/row-check.js'
 import type { Database } from '../ports/sql.js'
 import type { Summarizer } from '../ports/summarizer.js'
+import { createSummarizerFrom } from '../summarizers/from-function.js'
 import { guarded, LONGEST_MS } from '../summarizers/guarded.js'
 import { createExtractiveSummarizer, createSummarizer, parseSummarizerConfig } from '../summarizers/index.js'
 import { isKurrentDb, isPostgres, schemeOf } from './addresses.js'
@@ -63,6 +64,7 @@ function ownSummarizer(given: Summarizer): Summarizer {
 /** `retries` takes the place of what is configured for the client of a model; a summarizer of somebody's own has its own way. */
 function summarizerOf(given: LedgerOptions['summarizer'], retries: { readonly maxRetries?: 0 } = {}, longestMs: number = LONGEST_MS): Summarizer {
   if (given === undefined || given === 'extractive') return createExtractiveSummarizer()
+  if (typeof given === 'function') return guarded(createSummarizerFrom(given), longestMs)
   if (typeof given === 'object' && given !== null && 'prepare' in given) return guarded(ownSummarizer(given), longestMs)
   const config = valueOf(parseSummarizerConfig(given), (left) => bad(`summarizer.${left.field}`, left.detail))
   if (config.kind === 'extractive') return createSummarizer(config)

@@ -31,6 +31,7 @@ import type { Clock } from '../ports/clock.js'
 import type { LogOrigin, Manifest, StreamHead } from '../ports/manifest.js'
 import type { Summarizer } from '../ports/summarizer.js'
 import type { SummarizerConfig } from '../summarizers/index.js'
+import type { SummarizeMessages } from '../summarizers/from-function.js'
 import type { AgentTool } from './agent-tools.js'
 import type { AdoptOptions, Edition, EditionBound, EditionInFull, EditionOfConversation, EditionRequest, Editions, EditionSpending, EstimateOptions, Paid, Price, Prompts, PutIntoForce, RegisteredPrompt, Replay, ReplayedConversation, ReplayEstimate, ReplayOptions, ReplayProgress } from './editions.js'
 
@@ -47,8 +48,8 @@ export interface LedgerOptions {
   readonly store: string
   /** Where the read models, large bodies and claims are, for a log in KurrentDB: `postgres://…`, or a folder. A Postgres log keeps them beside it. */
   readonly database?: string
-  /** Who summarizes: `extractive` (no model, no key), the configuration of a model, or a summarizer of your own. */
-  readonly summarizer?: 'extractive' | SummarizerConfig | Summarizer
+  /** Who summarizes: `extractive` (no model, no key), the configuration of a model, a function `async (messages) => text`, or a whole summarizer of your own. */
+  readonly summarizer?: 'extractive' | SummarizerConfig | SummarizeMessages | Summarizer
   /** Settings for what is appended through this ledger; they are recorded. Left out, a conversation keeps its own. */
   readonly policy?: PolicySettings
   /**
@@ -319,6 +320,7 @@ export type { BatchOrigin, ChunkOrigin, CycleOrigin, Explanation, ExplainOptions
 export type { Charge, ConversationStats, Cost, ModelUse, PriceTable, Stats }
 export type { AgentTool, ChatMessage, Compaction, Compressed, Context, ContextAsOf, ConversationOrder, ConversationSummary, Difference, LiveMessages, LogOrigin, Manifest, MessageInput, Problem, SearchHit, StreamHead, Verification, VerifyOptions, VerifyProgress, ViewName }
 export type { AssistantMessage, AudioPart, ChatPart, CustomCall, FilePart, FunctionCall, ImagePart, InstructionMessage, MessageCall, MessagePart, RefusalPart, TextPart, ToolMessage, UserMessage }
+export type { SummarizeMessages }
 export type { ComparisonTotals, EditionComparison, EditionComparisons, EditionReport, LabelledQuestion, SkippedConversation }
 export type { Course, TriedPolicy, WhatIf, WhatIfRow }
 export type { Filled, FillOptions, FillProgress, MissingVectors }

@@ -1,0 +1,40 @@
+/** A summarizer that is one function of somebody's own: messages in, a text out. */
+import { taskEither as TE } from 'fp-ts'
+import { createHash } from 'node:crypto'
+import type { ChatMessage } from '../domain/chat-message.js'
+import { hashOf } from '../domain/hash.js'
+import { toChatMessage } from '../domain/message.js'
+import { DEFAULT_WINDOW_TOKENS } from '../domain/policy.js'
+import type { Summarizer, SummaryJob } from '../ports/summarizer.js'
+
+/**
+ * Summarizes messages; of summaries that are to become one, each is a message. Its text may have `maxSummaryTokens` of the policy:
+ * more is a failure, as is an empty one, an error that it throws, and no answer within ten minutes. `signal` aborts where nobody waits any more.
+ */
+export type SummarizeMessages = (messages: readonly ChatMessage[], signal?: AbortSignal) => Promise<string>
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
+
+const messagesOf = (job: SummaryJob): ChatMessage[] =>
+  job.kind === 'chunk' ? job.messages.map(toChatMessage) : job.summaries.map(({ text }): ChatMessage => ({ role: 'user', content: text }))
+
+/** Makes the summarizer. A summary is found again as long as the function's own source is the same; what it calls is for its author to know. */
+export function createSummarizerFrom(summarize: SummarizeMessages): Summarizer {
+  const facts = { strategy: 'function', provider: 'own', model: summarize.name === '' ? 'function' : summarize.name }
+  const source = sha256(summarize.toString())
+  const text = `A function of the host's own: ${facts.model}`
+  return {
+    ...facts,
+    windowTokens: DEFAULT_WINDOW_TOKENS,
+    prepare(job) {
+      const parameters = { source, maxSummaryTokens: job.maxSummaryTokens }
+      const request = messagesOf(job)
+      return { job, ...facts, parameters, prompt: { name: facts.model, sha256: sha256(text), text }, formatterVersion: 1, requestHash: hashOf({ ...facts, parameters, request }), request }
+    },
+    summarize: ({ job }, signal) => TE.rightTask(async () => {
+      const started = performance.now()
+      const answer = await summarize(messagesOf(job), signal)
+      return { text: answer, durationMs: Math.round(performance.now() - started) }
+    }),
+  }
+}

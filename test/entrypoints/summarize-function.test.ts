@@ -1,0 +1,38 @@
+/** A summarizer that is one function. */
+import { afterEach, expect, it } from '@jest/globals'
+import { openLedger, type ChatMessage, type Ledger } from '../../src/index.js'
+
+let ledger: Ledger
+afterEach(() => ledger.close())
+
+async function talk(summarizer: (messages: readonly ChatMessage[], signal?: AbortSignal) => Promise<string>): Promise<void> {
+  ledger = await openLedger({ store: 'memory', summarizer, ahead: false, policy: { modelMaxTokens: 2_000, chunkMinTokens: 0, standIn: 'none' }, onProblem: () => undefined })
+  for (let at = 0; at < 80; at += 1) await ledger.append('c', { role: at % 2 === 0 ? 'user' : 'assistant', content: `Message ${String(at)} about the berths of the harbour, and who booked which of them.` })
+  await ledger.settled('c')
+}
+
+it('summarizes, and is recorded by its name', async () => {
+  const given: (readonly ChatMessage[])[] = []
+  await talk(async function briefly(messages) {
+    given.push(messages)
+    return await Promise.resolve(`${String(messages.length)} messages about berths`)
+  })
+  expect(given[0]?.[0]).toEqual({ role: 'user', content: expect.stringMatching(/^Message 0 /u) })
+  expect(JSON.stringify((await ledger.context('c')).messages)).toContain('messages about berths')
+  const made: unknown[] = []
+  for await (const fact of ledger.log('c')) if (fact.type === 'ChunkSummarized') made.push(fact.data.summarizer)
+  expect(made[0]).toMatchObject({ strategy: 'function', provider: 'own', model: 'briefly' })
+  expect(await ledger.verify()).toMatchObject({ ok: true })
+})
+
+it.each([
+  ['throws', () => Promise.reject(new Error('no credit')), 'threw'],
+  ['answers nothing', () => Promise.resolve(' '), 'empty'],
+  ['answers too much', () => Promise.resolve('berth '.repeat(5_000)), 'over-long'],
+])('that %s is a failure with its kind, and nothing is lost', async (_how, summarizer, kind) => {
+  await talk(summarizer)
+  const failures: unknown[] = []
+  for await (const fact of ledger.log('c')) if (fact.type === 'CompactionFailed') failures.push(fact.data)
+  expect(JSON.stringify(failures)).toContain(`"${kind}"`)
+  expect((await ledger.messages('c')).messages).toHaveLength(80)
+})
