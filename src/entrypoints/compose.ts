@@ -172,7 +172,7 @@ export function checkedOptions(options: LedgerOptions) {
   if (typeof ahead !== 'boolean') throw bad('ahead', 'must be true or false')
   if (typeof persona !== 'string') throw bad('persona', 'must be a text')
   if (!persona.isWellFormed()) throw bad('persona', 'has a lone surrogate')
-  if (typeof clock?.now !== 'function' || typeof clock.newId !== 'function') throw bad('clock', 'must have the functions now and newId')
+  if (!looked('clock', () => typeof clock?.now === 'function' && typeof clock.newId === 'function')) throw bad('clock', 'must have the functions now and newId')
   if (onProblem !== undefined && typeof onProblem !== 'function') throw bad('onProblem', 'must be a function')
   if (typeof onOpening !== 'function') throw bad('onOpening', 'must be a function')
   const longestMs = timeoutOf(given.summarizerTimeoutMs)

@@ -20,7 +20,7 @@ import { parsePrices, type Price, type TokenUsage } from '../domain/prices.js'
 import type { Conversations } from '../application/handle-command.js'
 import type { SpendingBound } from '../ports/spending.js'
 import type { Sql } from '../ports/sql.js'
-import { optionsGiven, type Names } from './options.js'
+import { looked, optionsGiven, type Names } from './options.js'
 import { LedgerError, problem, valueOf } from './problem.js'
 
 export type { ReplayedConversation } from '../application/replay.js'
@@ -197,7 +197,7 @@ const REPLAY: Names<ReplayOptions> = { ...REQUEST, ...BOUND, concurrency: true, 
 const ADOPT: Names<AdoptOptions> = { ...BOUND, policy: true, price: true, signal: true }
 
 const priceGiven = (price: Price | undefined): Price | undefined =>
-  price === undefined ? undefined : valueOf(parsePrices({ price }), ({ field, detail }) => bad(field, detail))['price']
+  price === undefined ? undefined : valueOf(looked('price', () => parsePrices({ price })), ({ field, detail }) => bad(field, detail))['price']
 
 const MICROS = 1_000_000
 

@@ -143,7 +143,8 @@ const summarizers: Readonly<Record<string, (value: unknown) => Summarizer>> = {
   ...Object.fromEntries(['strategy', 'provider', 'model', 'parameters', 'prompt', 'persona', 'formatterVersion', 'requestHash', 'request'].map((field) => [`summarizer.prepare.${field}`, (value: unknown) => odd({ prepare: (job: Parameters<Summarizer['prepare']>[0]) => ({ ...usual.prepare(job), [field]: value }) })])),
 }
 
-const OPEN = ['store', 'database', 'policy', 'estimator', 'persona', 'embedding', 'workers', 'prices', 'ahead', 'actor', 'clock', 'onProblem', 'summarizer'] as const
+// A text for `store` or `database` is a folder, which would be made.
+const OPEN = ['policy', 'estimator', 'persona', 'embedding', 'workers', 'prices', 'ahead', 'actor', 'clock', 'onProblem', 'summarizer'] as const
 let estimators = 0
 
 /** Values that an entry neither took nor refused in words. All of them are told together. */
