@@ -8,6 +8,7 @@ import { factSchemas, isFactType, metadataSchema, type FactType } from '../src/d
 const SAYS: Readonly<Record<FactType, string>> = {
   ConversationConfigured: 'the conversation goes by these settings from here on; first in every stream, and again when something changes',
   MessageAppended: 'a message joined the conversation',
+  MessagesWithdrawn: 'messages are said no more: edited, removed, cut off or said in another order; they stay in the log',
   MessagePinned: 'a message stays out of compaction and is shown word for word',
   MessageUnpinned: 'a pinned message may be compacted again',
   ChunkSummarized: 'a chunk of messages has a summary; by which strategy, model and prompt, and what it cost',

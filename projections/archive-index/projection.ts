@@ -170,6 +170,8 @@ export const archiveIndex: Projection = {
         },
       },
     ],
+    // What is said no more is found no more; the log has it.
+    MessagesWithdrawn: (fact) => fact.data.messages.map(({ revision }): RowChange => ({ op: 'delete', table: messages.name, key: { conversation_id: conversationIdOf(fact), revision } })),
     MessagePinned: 'ignore',
     MessageUnpinned: 'ignore',
     ChunkSummarized: 'ignore',

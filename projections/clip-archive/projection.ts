@@ -106,6 +106,7 @@ export const clipArchive: Projection = {
   handlers: {
     ConversationConfigured: 'ignore',
     MessageAppended: 'ignore',
+    MessagesWithdrawn: 'ignore',
     MessagePinned: 'ignore',
     MessageUnpinned: 'ignore',
     ChunkSummarized: 'ignore',

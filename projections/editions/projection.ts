@@ -180,6 +180,7 @@ export const editionsProjection: Projection = {
     CycleUndone: inConversation((fact) => [putInForce(fact)]),
     ConversationConfigured: 'ignore',
     MessageAppended: 'ignore',
+    MessagesWithdrawn: 'ignore',
     MessagePinned: 'ignore',
     MessageUnpinned: 'ignore',
     PromptRegistered: 'ignore',

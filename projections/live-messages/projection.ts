@@ -84,6 +84,10 @@ export const liveMessages: Projection = {
     // The scope is said once and never changes, but the first fact that says it need not be the first of the stream.
     ConversationConfigured: (fact) => [listed(fact, fact.data.scope === undefined ? {} : { scope: fact.data.scope })],
     MessageAppended: (fact) => [messageRow(fact, fact.data, fact.revision), listed(fact, { last_message_at: fact.data.createdAt })],
+    MessagesWithdrawn: (fact) => [
+      ...fact.data.messages.map(({ messageId }): RowChange => ({ op: 'delete', table: messages.name, key: messageKey(fact, messageId) })),
+      listed(fact),
+    ],
     MessagePinned: (fact) => [
       { op: 'patch', table: messages.name, key: messageKey(fact, fact.data.messageId), set: { pinned: true } },
       listed(fact),

@@ -46,7 +46,7 @@ export interface ConversationSummary {
   /** The time of the last message, as its sender gave it. */
   readonly lastMessageAt: string | undefined
   readonly cycles: number
-  /** All messages ever appended: each is live or compressed. */
+  /** All messages that were appended and not withdrawn: each is live or compressed. */
   readonly messages: number
   readonly liveMessages: number
   readonly liveTokens: number

@@ -23,6 +23,7 @@ export const messageIdsProjection: Projection = {
       return [{ op: 'put', table: messageIds.name, row: { conversation_id, event_id: fact.id, revision: fact.revision } }]
     },
     ConversationConfigured: 'ignore',
+    MessagesWithdrawn: 'ignore',
     MessagePinned: 'ignore',
     MessageUnpinned: 'ignore',
     ChunkSummarized: 'ignore',

@@ -8,7 +8,7 @@
  * covered by exactly one chain of batches, though no list of all messages is ever held. A fact that puts other batches into force holds them and the
  * messages that come back whole: these are held against the facts that recorded them, and both are counted in the same way.
  */
-import { evolve, initialState, revisionsCarried, type Conversation } from '../domain/conversation.js'
+import { evolve, initialState, messagesInForce, revisionsCarried, type Conversation } from '../domain/conversation.js'
 import type { RecordedFact, TakeoverType } from '../domain/events.js'
 import { isRegisteredEstimator } from '../domain/tokens.js'
 import { conversationStream, editionStream } from '../domain/ids.js'
@@ -47,10 +47,11 @@ export class ConversationCheck {
   }
 
   private appendLaws(fact: RecordedFact): Finding[] {
-    const { leading, kept, window, messagesCompressed, messagesAppended } = this.state
+    const { leading, kept, window, messagesCompressed } = this.state
+    const inForce = messagesInForce(this.state)
     const accounted = leading.length + kept.length + window.length + messagesCompressed
-    if (accounted === messagesAppended) return []
-    return [{ rule: 'coverage', detail: `after this ${fact.type} ${String(messagesAppended)} messages are recorded, and ${String(accounted)} are live or have left` }]
+    if (accounted === inForce) return []
+    return [{ rule: 'coverage', detail: `after this ${fact.type} ${String(inForce)} messages are recorded and not withdrawn, and ${String(accounted)} are live or have left` }]
   }
 
   private archiveOrder(fact: RecordedFact): Finding[] {
@@ -79,6 +80,7 @@ export class ConversationCheck {
       if (isOfType(fact, 'BatchArchived')) this.archived.push(fact)
       else this.archived = []
       if (isHeld(fact)) this.held.set(fact.revision, fact)
+      if (isOfType(fact, 'MessagesWithdrawn')) for (const { revision } of fact.data.messages) this.held.delete(revision)
     }
     findings.push(...this.appendLaws(fact))
     return findings

@@ -2,7 +2,7 @@
  * One edition, fact by fact, under the laws of a conversation: its own facts stand upon the conversation's messages as far as it says that it had
  * seen them. So the conversation's stream is read beside its own, once, up to where the edition has come.
  */
-import { evolve, initialEdition, revisionsCarried, seeConversation, type Conversation } from '../domain/conversation.js'
+import { evolve, initialEdition, messagesInForce, revisionsCarried, seeConversation, type Conversation } from '../domain/conversation.js'
 import type { RecordedFact } from '../domain/events.js'
 import { isRegisteredEstimator } from '../domain/tokens.js'
 import { isSummarized, type RequestWatch } from './check-requests.js'
@@ -50,8 +50,9 @@ export class EditionCheck {
       for await (const fact of this.conversation(this.state.horizon, conversationRevision)) {
         const before = this.state
         this.state = seeConversation(before, fact)
-        if (!isOfType(fact, 'MessageAppended')) continue
-        this.messages.set(fact.revision, fact)
+        if (isOfType(fact, 'MessagesWithdrawn')) for (const { revision } of fact.data.messages) this.messages.delete(revision)
+        else if (isOfType(fact, 'MessageAppended')) this.messages.set(fact.revision, fact)
+        else continue
         findings.push(...this.context.follow(before, this.state, fact))
       }
     } catch (error) {
@@ -76,7 +77,7 @@ export class EditionCheck {
 
   private compacted(before: Conversation, fact: RecordedFact): Finding[] {
     if (before.configuration === undefined) return order('stands before the edition was begun')
-    if (takesOver(fact) || isOfType(fact, 'ConversationConfigured', 'MessageAppended', 'MessagePinned', 'MessageUnpinned', 'PromptRegistered')) return order('does not belong into an edition')
+    if (takesOver(fact) || isOfType(fact, 'ConversationConfigured', 'MessageAppended', 'MessagesWithdrawn', 'MessagePinned', 'MessageUnpinned', 'PromptRegistered')) return order('does not belong into an edition')
     const findings = factLaws(before, fact)
     if (closesBooks(fact)) return [...findings, ...(this.archived.length === 0 ? [{ rule: 'archive-before-prune' as const, detail: 'prunes, and no batch was archived right before it' }] : []), ...this.closing(before, fact)]
     if (this.archived.length > 0 && !isOfType(fact, 'BatchArchived')) findings.push({ rule: 'archive-before-prune', detail: 'stands between archived batches and the prune that belongs to them' })
@@ -102,9 +103,10 @@ export class EditionCheck {
     if (isOfType(fact, 'EditionStarted')) findings.push(...this.started(fact))
     else if (!isOfType(fact, 'EditionAdvanced', 'EditionCompared', 'EditionDropped')) findings.push(...this.compacted(before, fact))
     this.dropped = isOfType(fact, 'EditionDropped')
-    const { leading, kept, window, messagesCompressed, messagesAppended } = this.state
+    const { leading, kept, window, messagesCompressed } = this.state
+    const inForce = messagesInForce(this.state)
     const accounted = leading.length + kept.length + window.length + messagesCompressed
-    if (accounted !== messagesAppended) findings.push({ rule: 'coverage', detail: `after this ${fact.type} ${String(messagesAppended)} messages are seen, and ${String(accounted)} are live or have left` })
+    if (accounted !== inForce) findings.push({ rule: 'coverage', detail: `after this ${fact.type} ${String(inForce)} messages are seen and not withdrawn, and ${String(accounted)} are live or have left` })
     if (isSummarized(fact)) findings.push(...(await this.requests.summarized(before, fact)))
     this.stream.found(findings, fact.revision)
   }

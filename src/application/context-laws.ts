@@ -127,6 +127,10 @@ export class ContextWatch {
       this.rebase(after)
       return found
     }
+    if (fact.type === 'MessagesWithdrawn') {
+      // What is said no more is shown no more, and calls without their results wait anew.
+      return this.closed(before, after)
+    }
     if (fact.type === 'ConversationConfigured') {
       // Another view, renderer or estimator shows what was compacted in another way: asked for, and so no breach of the prefix.
       const found = [...this.prefix(before), ...contextLaws(after).findings]

@@ -116,6 +116,16 @@ function pinLaws(state: Conversation, { messageId, revision }: FactData<'Message
   return unequal('messages', `revision of message ${messageId}`, revision, message.revision)
 }
 
+function withdrawalLaws(state: Conversation, { data }: RecordedFact<'MessagesWithdrawn'>): Finding[] {
+  const live = new Map([...state.leading, ...state.kept, ...state.window].map((message) => [message.messageId, message.revision]))
+  const missing = data.messages.find(({ messageId, revision }) => live.get(messageId) !== revision)
+  const twice = new Set(data.messages.map(({ messageId }) => messageId)).size !== data.messages.length
+  return [
+    ...(missing === undefined ? [] : [finding('coverage', `withdraws message ${missing.messageId} of revision ${missing.revision.toString()}, which is not live`)]),
+    ...(twice ? [finding('coverage', 'withdraws a message twice')] : []),
+  ]
+}
+
 /** What is wrong with a fact on the state before it, apart from what it leaves of the context and, where it closes the books, of what it carries. */
 export function factLaws(state: Conversation, fact: RecordedFact): Finding[] {
   if (state.configuration === undefined && fact.type !== 'ConversationConfigured') return [finding('order', 'stands before any configuration')]
@@ -130,6 +140,8 @@ export function factLaws(state: Conversation, fact: RecordedFact): Finding[] {
       return archiveLaws(state, fact)
     case 'BatchesResummarized':
       return resummarizedLaws(state, fact)
+    case 'MessagesWithdrawn':
+      return withdrawalLaws(state, fact)
     case 'MessagePinned':
     case 'MessageUnpinned':
       return pinLaws(state, fact.data)

@@ -35,13 +35,16 @@ async function tailOf(log: Log, stream: string, at: bigint | undefined): Promise
 
 async function windowFacts(log: Log, stream: string, from: bigint, before: bigint): Promise<RecordedFact<'MessageAppended'>[]> {
   const found: RecordedFact<'MessageAppended'>[] = []
+  // Whatever withdraws a message stands behind it.
+  const withdrawn = new Set<bigint>()
   if (from >= before) return found
   for await (const event of log.store.readStream(stream, { from, limit: Number(before - from) })) {
-    if (event.type !== 'MessageAppended') continue
+    if (event.type !== 'MessageAppended' && event.type !== 'MessagesWithdrawn') continue
     const fact = await decodeFact(event, log.bodies)
     if (isOfType(fact, 'MessageAppended')) found.push(fact)
+    else if (isOfType(fact, 'MessagesWithdrawn')) for (const { revision } of fact.data.messages) withdrawn.add(revision)
   }
-  return found
+  return withdrawn.size === 0 ? found : found.filter(({ revision }) => !withdrawn.has(revision))
 }
 
 /** An edition's batches and chunks lie in its own stream, and the messages in the conversation's, which it had seen up to `horizon`. */

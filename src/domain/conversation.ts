@@ -20,6 +20,9 @@ export interface LiveMessage extends MessageBody {
   readonly pinned: boolean
   readonly attributes?: Readonly<Record<string, unknown>> | undefined
   readonly answers?: FactData<'MessageAppended'>['answers']
+  readonly leads?: true | undefined
+  /** The id that its host gave, where it is not the one that it is recorded under. */
+  readonly givenId?: string | undefined
 }
 
 /** A chunk that has a summary and is not archived yet. */
@@ -46,6 +49,8 @@ export interface Conversation {
   readonly recordedAt: string | undefined
   readonly configuration: Configuration | undefined
   readonly messagesAppended: number
+  /** Messages that were withdrawn, and how many of them a batch of this state covers. */
+  readonly withdrawn: { readonly messages: number; readonly folded: number }
   readonly messagesCompressed: number
   readonly cycles: number
   /** Revision of the last fact that closed the books. */
@@ -93,6 +98,7 @@ export function initialState(conversationId: string): Conversation {
     recordedAt: undefined,
     configuration: undefined,
     messagesAppended: 0,
+    withdrawn: { messages: 0, folded: 0 },
     messagesCompressed: 0,
     cycles: 0,
     lastClosing: undefined,
@@ -117,8 +123,8 @@ export function initialState(conversationId: string): Conversation {
 export const liveMessage = (fact: Pick<PlacedFact<'MessageAppended'>, 'data' | 'revision'>): LiveMessage => messageFrom(fact.data, fact.revision)
 
 function messageFrom(data: FactData<'MessageAppended'>, revision: bigint): LiveMessage {
-  const { messageId, role, content, name, toolCalls, toolCallId, createdAt, tokens, pinned, attributes, extra, answers } = data
-  return { messageId, role, content, name, toolCalls, toolCallId, createdAt, tokens, pinned: pinned === true, attributes, extra, answers, revision }
+  const { messageId, role, content, name, toolCalls, toolCallId, createdAt, tokens, pinned, attributes, extra, answers, leads, givenId } = data
+  return { messageId, role, content, name, toolCalls, toolCallId, createdAt, tokens, pinned: pinned === true, attributes, extra, answers, leads, givenId, revision }
 }
 
 // Every message that is pinned when the books are closed is carried as kept, wherever it lies: one that is not named there is not pinned (any more).
@@ -140,10 +146,10 @@ function added(state: Conversation, message: LiveMessage): number {
 }
 
 /** Whether messages still lead the conversation: nothing but instructions so far. */
-const onlyInstructionsSoFar = (state: Conversation): boolean => state.messagesAppended === state.leading.length
+export const onlyInstructionsSoFar = (state: Conversation): boolean => state.messagesAppended === state.leading.length
 
 function appendMessage(state: Conversation, message: LiveMessage): Conversation {
-  const leads = isInstruction(message) && onlyInstructionsSoFar(state)
+  const leads = message.leads === true || (isInstruction(message) && onlyInstructionsSoFar(state))
   return {
     ...state,
     messagesAppended: state.messagesAppended + 1,
@@ -153,6 +159,29 @@ function appendMessage(state: Conversation, message: LiveMessage): Conversation 
     tokens: state.tokens + (leads ? message.tokens : added(state, message)),
   }
 }
+
+/** Takes messages out that are not said any more. A summary that waits for them, and those that go on from it, say what is not said any more either. */
+function withdraw(state: Conversation, { messages }: FactData<'MessagesWithdrawn'>): Conversation {
+  const gone = new Set(messages.map((message) => message.messageId))
+  const stays = (message: LiveMessage): boolean => !gone.has(message.messageId)
+  const [leading, kept, window] = [state.leading, state.kept, state.window].map((all) => all.filter(stays))
+  const were = state.leading.length + state.kept.length + state.window.length
+  const left = { leading: leading ?? [], kept: kept ?? [], window: window ?? [] }
+  const taken = were - left.leading.length - left.kept.length - left.window.length
+  const overlap = state.chunks.findIndex((chunk) => chunk.messageIds.some((id) => gone.has(id)))
+  const task = state.originalTask !== undefined && gone.has(state.originalTask.messageId) ? [...left.kept, ...left.window].find((message) => message.role === 'user') : state.originalTask
+  return withView({
+    ...state,
+    ...left,
+    withdrawn: { messages: state.withdrawn.messages + messages.length, folded: state.withdrawn.folded + messages.length - taken },
+    originalTask: task,
+    chunks: overlap === -1 ? state.chunks : state.chunks.slice(0, overlap),
+    couldNotHelp: undefined,
+  })
+}
+
+/** Messages that are live or that batches cover, by what was appended and withdrawn. */
+export const messagesInForce = ({ messagesAppended, withdrawn }: Pick<Conversation, 'messagesAppended' | 'withdrawn'>): number => messagesAppended - withdrawn.messages + withdrawn.folded
 
 function setPinned(state: Conversation, messageId: string, pinned: boolean): Conversation {
   const set = (messages: readonly LiveMessage[]): LiveMessage[] =>
@@ -248,6 +277,8 @@ export function evolve(state: Conversation, fact: PlacedFact): Conversation {
       return withView({ ...next, configuration: fact.data, couldNotHelp: undefined })
     case 'MessageAppended':
       return appendMessage(next, liveMessage(fact))
+    case 'MessagesWithdrawn':
+      return withdraw(next, fact.data)
     case 'MessagePinned':
       return setPinned(next, fact.data.messageId, true)
     case 'MessageUnpinned':
@@ -295,7 +326,7 @@ export function seeConversation(edition: Conversation, fact: PlacedFact): Conver
   const { messages, until } = edition.pinnedAhead
   // What was unpinned for a while before the edition was begun stays pinned in it.
   const stays = fact.type === 'MessageUnpinned' && fact.revision <= until && [...edition.kept, ...edition.window].some((message) => message.messageId === fact.data.messageId && messages.has(message.revision))
-  const tells = fact.type === 'MessageAppended' || fact.type === 'MessagePinned' || (fact.type === 'MessageUnpinned' && !stays)
+  const tells = fact.type === 'MessageAppended' || fact.type === 'MessagesWithdrawn' || fact.type === 'MessagePinned' || (fact.type === 'MessageUnpinned' && !stays)
   const told = tells ? evolve(edition, fact) : edition
   const seen = fact.type === 'MessageAppended' && messages.has(fact.revision) ? setPinned(told, fact.data.messageId, true) : told
   return { ...seen, revision, hash, recordedAt, horizon: fact.revision }
@@ -330,7 +361,7 @@ const heldBatches = (fact: PointReads['batches'][number]): Batch[] =>
 
 /**
  * The state right after a fact that closed the books, without anything from before it but what it names.
- * @param windowFacts the messages appended from its window start up to itself
+ * @param windowFacts the messages appended from its window start up to itself, without those that were withdrawn by then
  */
 export function resumeAt(
   conversationId: string,
@@ -353,6 +384,7 @@ export function resumeAt(
     recordedAt: fact.metadata.recordedAt,
     configuration: carried.configuration,
     messagesAppended: carried.messagesAppended,
+    withdrawn: carried.withdrawn ?? { messages: 0, folded: 0 },
     messagesCompressed: carried.messagesCompressed,
     cycles: cycle,
     lastClosing: fact.revision,

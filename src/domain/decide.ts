@@ -28,9 +28,18 @@ export interface SummaryResult {
 /** A summary that came too late. */
 export type SetAside = FactData<'SummarySetAside'>
 
+/** A message to append, and what a host's list says of it: that it leads, and the id that the host gave where it is recorded under another. */
+export interface MessageToAppend extends NewMessage {
+  readonly leads?: true | undefined
+  readonly givenId?: string | undefined
+}
+
 export type Command =
   | { readonly type: 'Configure'; readonly settings: PolicySettings | undefined; readonly scope: string | undefined; readonly summarizerWindowTokens: number; readonly estimator?: string | undefined }
-  | { readonly type: 'AppendMessages'; readonly messages: readonly NewMessage[]; readonly now: string }
+  /** What follows was decided on the state at this revision, and on no other. */
+  | { readonly type: 'Expect'; readonly revision: bigint }
+  | { readonly type: 'AppendMessages'; readonly messages: readonly MessageToAppend[]; readonly now: string; readonly skipPlaces?: number | undefined }
+  | { readonly type: 'WithdrawMessages'; readonly messageIds: readonly string[]; readonly why: FactData<'MessagesWithdrawn'>['why'] }
   | { readonly type: 'PinMessage' | 'UnpinMessage'; readonly messageId: string }
   | ({ readonly type: 'RecordChunk'; readonly messageIds: readonly string[]; readonly continues: string | undefined } & SummaryResult)
   | { readonly type: 'ArchiveAndPrune'; readonly chunkIds: readonly string[]; readonly trigger: Trigger }
@@ -46,7 +55,8 @@ export type Command =
   // was configured with since that state parted from it; `aside`: the summaries that were set aside since.
   | { readonly type: 'AdoptEdition'; readonly edition: Conversation; readonly configured?: PolicySettings }
   | { readonly type: 'RevertEdition'; readonly before: Conversation; readonly configured?: PolicySettings; readonly aside?: readonly SetAside[] }
-  | { readonly type: 'UndoCycles'; readonly undone: FactData<'CycleUndone'>['undone']; readonly before: Conversation; readonly aside?: readonly SetAside[] }
+  // `toWithdraw`: messages of these cycles are withdrawn right behind it, so the soft limit does not rest, and what is above the hard limit is compacted anew.
+  | { readonly type: 'UndoCycles'; readonly undone: FactData<'CycleUndone'>['undone']; readonly before: Conversation; readonly toWithdraw?: boolean; readonly aside?: readonly SetAside[] }
 
 export type Rejection =
   | BadId
@@ -67,6 +77,8 @@ export type Rejection =
   | { readonly kind: 'ConversationMoved'; readonly revision: bigint; readonly known: bigint }
   /** What is to be put into force folded a message that was pinned later. */
   | { readonly kind: 'PinnedMessageFolded'; readonly messageId: string }
+  /** What is to be put into force folded a message that was withdrawn. */
+  | { readonly kind: 'WithdrawnMessageFolded'; readonly messages: number }
   | { readonly kind: 'NoEditionInForce' }
   | { readonly kind: 'NoSuchCycle'; readonly cycle: number; readonly cycles: number }
   | { readonly kind: 'UndoPassesHardLimit'; readonly tokens: number; readonly limit: number; readonly cycle: number }
@@ -141,14 +153,22 @@ function foresee(state: Conversation, facts: readonly Fact[]): Conversation {
   return facts.reduce((seen, fact) => evolve(seen, placed(fact, seen)), state)
 }
 
-function appendOne(state: Conversation, message: NewMessage, now: string): Decision {
+/** The id of a message that came without one: from its place, or from the next one whose id no live message has. */
+function nextDerivedId(state: Conversation, skipPlaces: number): string {
+  for (let place = state.messagesAppended + skipPlaces; ; place += 1) {
+    const id = derivedMessageId(state.conversationId, place)
+    if (liveMessageWith(state, id) === undefined) return id
+  }
+}
+
+function appendOne(state: Conversation, message: MessageToAppend, now: string, skipPlaces = 0): Decision {
   if (message.messageId !== undefined) {
     const id = checkId('id', message.messageId)
     if (E.isLeft(id)) return id
     const before = liveMessageWith(state, message.messageId)
     if (before !== undefined) return sameMessage(before, message) ? E.right([]) : E.left({ kind: 'MessageIdTaken', messageId: message.messageId })
   }
-  const messageId = message.messageId ?? derivedMessageId(state.conversationId, state.messagesAppended)
+  const messageId = message.messageId ?? nextDerivedId(state, skipPlaces)
   if (message.role === 'tool' && message.toolCallId !== undefined && !awaitsResult(state, message.toolCallId)) {
     return E.left({ kind: 'ToolResultWithoutCall', messageId, toolCallId: message.toolCallId })
   }
@@ -169,12 +189,20 @@ function appendMessages(state: Conversation, command: Extract<Command, { type: '
   const facts: Fact[] = []
   let seen = state
   for (const message of command.messages) {
-    const decided = appendOne(seen, message, command.now)
+    const decided = appendOne(seen, message, command.now, command.skipPlaces)
     if (E.isLeft(decided)) return decided
     facts.push(...decided.right)
     seen = foresee(seen, decided.right)
   }
   return E.right(facts)
+}
+
+function withdraw(state: Conversation, { messageIds, why }: Extract<Command, { type: 'WithdrawMessages' }>): Decision {
+  const live = new Map([...state.leading, ...state.kept, ...state.window].map((message) => [message.messageId, message]))
+  const missing = messageIds.find((id) => !live.has(id))
+  if (missing !== undefined) return E.left({ kind: 'MessageNotLive', messageId: missing })
+  const messages = [...new Set(messageIds)].flatMap((id) => live.get(id) ?? []).map(({ messageId, revision }) => ({ messageId, revision }))
+  return E.right(messages.length === 0 ? [] : [{ type: 'MessagesWithdrawn', data: { messages, why } }])
 }
 
 function setPin(state: Conversation, messageId: string, pinned: boolean): Decision {
@@ -314,6 +342,7 @@ function archiveAndPrune(state: Conversation, command: Extract<Command, { type: 
       configuration: configurationOf(state),
       messagesCompressed: state.messagesCompressed + folded.size,
       messagesAppended: state.messagesAppended,
+      ...(state.withdrawn.messages === 0 ? {} : { withdrawn: state.withdrawn }),
       ...(state.originalTask === undefined ? {} : { originalTask: state.originalTask.revision }),
       leading: state.leading.map((message) => message.revision),
       kept: kept.map(({ revision, pinned }) => ({ revision, pinned })),
@@ -339,7 +368,7 @@ function closedBooks(after: Conversation): { tokensAfter: number; contextHash: s
 
 // --- Other batches and another window ---
 
-const asRestored = ({ messageId, role, content, name, toolCalls, toolCallId, createdAt, tokens, pinned, attributes, extra, answers, revision }: LiveMessage): FactData<TakeoverType>['restored'][number] => ({
+const asRestored = ({ messageId, role, content, name, toolCalls, toolCallId, createdAt, tokens, pinned, attributes, extra, answers, leads, givenId, revision }: LiveMessage): FactData<TakeoverType>['restored'][number] => ({
   messageId,
   role,
   content,
@@ -352,6 +381,8 @@ const asRestored = ({ messageId, role, content, name, toolCalls, toolCallId, cre
   ...(attributes === undefined ? {} : { attributes: { ...attributes } }),
   ...(extra === undefined ? {} : { extra: { ...extra } }),
   ...(answers === undefined ? {} : { answers }),
+  ...(leads === undefined ? {} : { leads }),
+  ...(givenId === undefined ? {} : { givenId }),
   revision,
 })
 
@@ -380,6 +411,7 @@ function takeover(state: Conversation, target: Conversation, { edition, configur
       configuration,
       messagesCompressed: target.messagesCompressed,
       messagesAppended: state.messagesAppended,
+      ...(state.withdrawn.messages === 0 ? {} : { withdrawn: state.withdrawn }),
       ...(state.originalTask === undefined ? {} : { originalTask: state.originalTask.revision }),
       leading: state.leading.map((message) => message.revision),
       kept: [...target.kept, ...target.window.filter((message) => message.pinned)].map((message) => ({ revision: message.revision, pinned: message.pinned })),
@@ -415,6 +447,7 @@ function asideTakenOver(state: Conversation, target: Conversation, aside: readon
 /** Whether a state may take the place of the one that is: it has seen all that happened, and keeps what is pinned. */
 function mayTakeOver(state: Conversation, target: Conversation): E.Either<Rejection, undefined> {
   if (target.horizon !== state.revision) return E.left({ kind: 'ConversationMoved', revision: state.revision, known: target.horizon })
+  if (target.withdrawn.folded > 0) return E.left({ kind: 'WithdrawnMessageFolded', messages: target.withdrawn.folded })
   const live = new Set([...target.kept, ...target.window].map((message) => message.messageId))
   const folded = [...state.kept, ...state.window].find((message) => message.pinned && !live.has(message.messageId))
   return folded === undefined ? E.right(undefined) : E.left({ kind: 'PinnedMessageFolded', messageId: folded.messageId })
@@ -475,15 +508,15 @@ function revert(state: Conversation, { before, configured, aside = [] }: Extract
   return E.right([{ type: 'EditionReverted', data: { ...data, ...after } }, ...chunksTakenOver(before), ...asideTakenOver(state, before, aside)])
 }
 
-function undo(state: Conversation, { before, undone, aside = [] }: Extract<Command, { type: 'UndoCycles' }>): Decision {
+function undo(state: Conversation, { before, undone, toWithdraw = false, aside = [] }: Extract<Command, { type: 'UndoCycles' }>): Decision {
   const known = mayTakeOver(state, before)
   if (E.isLeft(known)) return known
   const { policy } = configurationOf(state)
   const line: NewLine = { edition: state.line?.edition, configuration: configurationOf(state) }
-  const data = { undone: [...undone], restsUntilMessages: state.messagesAppended + policy.chunkSize, ...takeover(state, before, line) }
+  const data = { undone: [...undone], restsUntilMessages: toWithdraw ? 0 : state.messagesAppended + policy.chunkSize, ...takeover(state, before, line) }
   const seen = foresee(state, [{ type: 'CycleUndone', data }])
   const limit = hardLimit(policy)
-  if (seen.tokens > limit) return E.left({ kind: 'UndoPassesHardLimit', tokens: seen.tokens, limit, cycle: before.cycles + 1 })
+  if (seen.tokens > limit && !toWithdraw) return E.left({ kind: 'UndoPassesHardLimit', tokens: seen.tokens, limit, cycle: before.cycles + 1 })
   // What these cycles had made is out of use; what they came before is not.
   return E.right([{ type: 'CycleUndone', data: { ...data, ...closedBooks(seen) } }, ...asideTakenOver(state, { ...before, chunks: [] }, aside)])
 }
@@ -552,11 +585,14 @@ function recordFailure(state: Conversation, command: Extract<Command, { type: 'R
 /** The facts that a command leads to, or why it is refused. */
 export function decide(state: Conversation, command: Command): Decision {
   if (command.type === 'Configure') return configure(state, command)
+  if (command.type === 'Expect') return command.revision === state.revision ? E.right([]) : E.left({ kind: 'ConversationMoved', revision: state.revision, known: command.revision })
   if (command.type === 'StartEdition') return startEdition(state, command)
   if (state.configuration === undefined) return E.left({ kind: 'NotConfigured' })
   switch (command.type) {
     case 'AppendMessages':
       return appendMessages(state, command)
+    case 'WithdrawMessages':
+      return withdraw(state, command)
     case 'PinMessage':
       return setPin(state, command.messageId, true)
     case 'UnpinMessage':

@@ -77,6 +77,17 @@ const messageAppended = z.object({
   attributes: openRecordSchema.optional(),
   extra: openRecordSchema.optional(),
   answers: answersSchema.optional(),
+  /** True where it leads the conversation though other messages stand before it: an instruction in the place of one that was withdrawn, or a first one. */
+  leads: z.literal(true).optional(),
+  /** The id that the host gave, where an earlier message has it: this one came in its place, under an id of its own. */
+  givenId: id.optional(),
+})
+
+const messagesWithdrawn = z.object({
+  /** Live until here. They stay in the log, and what came in their place is appended behind. */
+  messages: z.array(z.object({ messageId: id, revision })).min(1),
+  /** Said anew with other content, taken out, cut off at the end, or said anew in another order. */
+  why: z.enum(['edited', 'removed', 'rewound', 'reordered']),
 })
 
 const messagePinned = z.object({ messageId: id, revision })
@@ -141,6 +152,8 @@ export const carriedSchema = z.object({
   messagesCompressed: count,
   /** Messages appended before this event, live ones included. */
   messagesAppended: count,
+  /** Messages that were withdrawn before this event; absent before the first. `folded` of them a batch covers: only an edition, which folds by itself, has such. */
+  withdrawn: z.object({ messages: count, folded: count }).optional(),
   originalTask: revision.optional(),
   leading: z.array(revision),
   /** Pinned messages, and ones that were unpinned and are not folded yet, from before the window. */
@@ -340,23 +353,24 @@ const promptRegistered = z.object({ name: id, kind: z.enum(['template', 'persona
 /** Every type of fact, with the schema of its data and the version that is written today. */
 export const factSchemas = {
   ConversationConfigured: { version: 1, schema: conversationConfigured },
-  MessageAppended: { version: 1, schema: messageAppended },
+  MessageAppended: { version: 2, schema: messageAppended },
+  MessagesWithdrawn: { version: 1, schema: messagesWithdrawn },
   MessagePinned: { version: 1, schema: messagePinned },
   MessageUnpinned: { version: 1, schema: messageUnpinned },
   ChunkSummarized: { version: 1, schema: chunkSummarized },
   BatchArchived: { version: 1, schema: batchArchived },
   BatchesResummarized: { version: 1, schema: batchesResummarized },
   SummarySetAside: { version: 1, schema: summarySetAside },
-  MessagesPruned: { version: 1, schema: messagesPruned },
+  MessagesPruned: { version: 2, schema: messagesPruned },
   CompactionFailed: { version: 2, schema: compactionFailed },
   CompactionCouldNotHelp: { version: 1, schema: compactionCouldNotHelp },
   EditionStarted: { version: 1, schema: editionStarted },
   EditionAdvanced: { version: 1, schema: editionAdvanced },
   EditionDropped: { version: 1, schema: editionDropped },
   EditionCompared: { version: 1, schema: editionCompared },
-  EditionAdopted: { version: 1, schema: editionAdopted },
-  EditionReverted: { version: 1, schema: editionReverted },
-  CycleUndone: { version: 1, schema: cycleUndone },
+  EditionAdopted: { version: 2, schema: editionAdopted },
+  EditionReverted: { version: 2, schema: editionReverted },
+  CycleUndone: { version: 2, schema: cycleUndone },
   PromptRegistered: { version: 1, schema: promptRegistered },
 } as const
 

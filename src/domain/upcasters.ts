@@ -9,6 +9,13 @@ export type Upcasters = { readonly [Type in FactType]?: Readonly<Record<number, 
 
 /** The steps that exist: type → version it lifts from → step. A type that is not named is still at its first version. */
 export const upcasters: Upcasters = {
+  // Version 2 of these knows that messages are withdrawn: what may be absent is absent in version 1. It has a number of its own because an older program
+  // would take a withdrawn message for a live one.
+  MessageAppended: { 1: (data) => data },
+  MessagesPruned: { 1: (data) => data },
+  EditionAdopted: { 1: (data) => data },
+  EditionReverted: { 1: (data) => data },
+  CycleUndone: { 1: (data) => data },
   CompactionFailed: {
     // Version 2 knows one trigger more, `ahead`. It has a number of its own so that an older program says that it is too old, not that the log is broken.
     1: (data) => data,

@@ -245,15 +245,19 @@ export function createLedger(parts: LedgerParts): Ledger {
     return { actor: given.actor === undefined ? actor : nameOf('actor', given.actor), correlationId, causationId: correlationId }
   }
 
+  function wakeWhereDue(state: Conversation): void {
+    if (parts.ahead) filler?.wake()
+    if (workers === 'inside' && isCompactionDue(state, parts.ahead ? 'ahead' : 'due')) worker.wake(state.conversationId)
+  }
+
   async function append(conversationId: string, messages: readonly NewMessage[], settings: PolicySettings | undefined, scope: string | undefined, by: Provenance) {
     open()
     follow()
     const merged = settings === undefined && parts.policy === undefined ? undefined : { ...parts.policy, ...settings }
     const appended = valueOf(await appendMessages({ conversationId, messages, settings: merged, scope, provenance: by }), fail)
     if (appended.position !== undefined && appended.position > ownPosition) ownPosition = appended.position
-    if (parts.ahead) filler?.wake()
     if (appended.unknownModel !== undefined) onProblem(problem({ kind: 'UnknownModelWindow', model: appended.unknownModel, assumed: DEFAULT_WINDOW_TOKENS }))
-    if (workers === 'inside' && isCompactionDue(appended.state, parts.ahead ? 'ahead' : 'due')) worker.wake(conversationId)
+    wakeWhereDue(appended.state)
     return appended
   }
 
@@ -608,12 +612,18 @@ export function createLedger(parts: LedgerParts): Ledger {
       }),
     compress: createCompress({
       log,
-      load: (conversationId) => {
+      conversations,
+      configure: () => ({ type: 'Configure', settings: parts.policy, scope: undefined, summarizerWindowTokens: summarizer.windowTokens, estimator: parts.estimator }),
+      provenance: () => provenance(),
+      now: () => clock.now(),
+      open() {
         open()
-        valueOf(checkId('conversationId', conversationId), fail)
-        return conversations.load(conversationId)
+        follow()
       },
-      append: async (conversationId, messages) => (await append(conversationId, messages, undefined, undefined, provenance())).recorded,
+      onRecorded: ({ state, position }) => {
+        if (position !== undefined && position > ownPosition) ownPosition = position
+        wakeWhereDue(state)
+      },
       compact: async (conversationId) => {
         // What is done ahead of need may go on; at a limit the host gets the context as it is after the cycle.
         if (isCompactionDue(await conversations.load(conversationId))) await worker.settled(conversationId)

@@ -10,6 +10,7 @@ import type { EmbeddingFailure } from '../ports/embedding-model.js'
 import type { EditionFailure } from '../application/adopt-edition.js'
 import type { DifferenceFailure } from '../application/difference.js'
 import { UnreadableEventError } from '../application/facts.js'
+import type { HistoryDiverged } from '../application/compress.js'
 import type { ExplainFailure } from '../application/explain.js'
 import type { CompareFailure } from '../application/compare-editions.js'
 import type { PutBackFailure } from '../application/put-back.js'
@@ -38,6 +39,7 @@ export type Failure =
   | { readonly kind: 'NoSuchEdition'; readonly editionId: string; readonly conversationId?: string | undefined; readonly nearest?: string }
   | { readonly kind: 'NoSuchPrompt'; readonly which: string; readonly nearest?: string }
   | BadMessage
+  | HistoryDiverged
   | NoContext
   | SummarizerFailure
   | ExplainFailure
@@ -124,6 +126,10 @@ function describe(failure: Failure): readonly [Fault, string] {
       return ['world', `the conversation went on to revision ${String(failure.revision)} meanwhile, and what was to be put into force knows it up to ${String(failure.known)}: try again`]
     case 'PinnedMessageFolded':
       return ['state', `message "${failure.messageId}" is pinned, and what was to be put into force has folded it: unpin it first`]
+    case 'HistoryDiverged':
+      return ['state', `message "${failure.messageId}" of conversation "${failure.conversationId}" is compacted, and the list has it no more: ${failure.detail}`]
+    case 'WithdrawnMessageFolded':
+      return ['state', `what was to be put into force has folded messages that were withdrawn since (${count(failure.messages)}): replay into a new edition`]
     case 'NoEditionInForce':
       return ['state', 'no edition is in force here: the conversation goes by its own batches']
     case 'EditionInForce':

@@ -245,12 +245,12 @@ export function createHarness(options: HarnessOptions = {}): Harness {
 
   const compress = createCompress({
     log,
-    load: (conversationId) => conversations.load(conversationId),
-    append: async (conversationId, messages) => {
-      const done = await append(messages, conversationId)
-      if (E.isLeft(done)) throw new Error(done.left.kind)
-      return done.right.recorded
-    },
+    conversations,
+    configure: () => ({ type: 'Configure', settings: policy, scope: undefined, summarizerWindowTokens: summarizer.windowTokens }),
+    provenance,
+    now: () => clock.now(),
+    open: () => undefined,
+    onRecorded: () => undefined,
     compact: (conversationId) => compact(conversationId, 'due'),
     onProblem: (heard) => { problems.push(heard) },
     describe: dataOfProblem,

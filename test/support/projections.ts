@@ -103,6 +103,7 @@ export function silent(name: string, tables: readonly Table[], answers: Partial<
     handlers: {
       ConversationConfigured: 'ignore',
       MessageAppended: 'ignore',
+      MessagesWithdrawn: 'ignore',
       MessagePinned: 'ignore',
       MessageUnpinned: 'ignore',
       ChunkSummarized: 'ignore',

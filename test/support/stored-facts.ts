@@ -55,6 +55,12 @@ const takeover: Omit<FactData<'CycleUndone'>, 'undone' | 'restsUntilMessages'> =
   previous: 30n,
 }
 
+const takeoverBehindWithdrawals: typeof takeover = {
+  ...takeover,
+  restored: takeover.restored.map((message) => ({ ...message, givenId: 'm00003' })),
+  carried: { ...takeover.carried, withdrawn: { messages: 2, folded: 0 } },
+}
+
 export const storedFacts: Readonly<Record<`${Fact['type']}-v${number}`, Fact>> = {
   'ConversationConfigured-v1': { type: 'ConversationConfigured', data: configuration },
   'MessageAppended-v1': {
@@ -74,6 +80,8 @@ export const storedFacts: Readonly<Record<`${Fact['type']}-v${number}`, Fact>> =
       answers: { revision: '12', hash: hash('d') },
     },
   },
+  'MessageAppended-v2': { type: 'MessageAppended', data: { messageId: 'm00002~2', role: 'system', content: 'Be briefer.', createdAt: START, tokens: 5, leads: true, givenId: 'm00002' } },
+  'MessagesWithdrawn-v1': { type: 'MessagesWithdrawn', data: { messages: [{ messageId: 'm00002', revision: 2n }, { messageId: 'm00003', revision: 18_446_744_073_709_551_617n }], why: 'edited' } },
   'MessagePinned-v1': { type: 'MessagePinned', data: { messageId: 'm00002', revision: 18_446_744_073_709_551_617n } },
   'MessageUnpinned-v1': { type: 'MessageUnpinned', data: { messageId: 'm00002', revision: 2n } },
   'ChunkSummarized-v1': {
@@ -105,6 +113,23 @@ export const storedFacts: Readonly<Record<`${Fact['type']}-v${number}`, Fact>> =
       why: { trigger: 'soft', threshold: 5_920, terms: { modelMaxTokens: 8_000, systemReserve: 100, outputReserve: 200, safetyBuffer: 300, contextBudget: 0.8 } },
       carried: {
         configuration, messagesCompressed: 22, messagesAppended: 27, originalTask: 1n, leading: [0n], kept: [{ revision: 1n, pinned: true }, { revision: 2n, pinned: false }],
+        batches: [{ batchId: 'batch-1', revision: 25n }, { batchId: 'batch-2', revision: 30n }], chunks: [28n], foldedCalls: [{ callId: 'call_1', name: 'run', batchId: 'batch-2' }],
+      },
+      contextHash: hash('e'),
+      viewHash: hash('f'),
+      previous: 26n,
+    },
+  },  'MessagesPruned-v2': {
+    type: 'MessagesPruned',
+    data: {
+      cycle: 2,
+      windowStart: 4n,
+      pruned: [{ batchId: 'batch-2', messageIds: ['m00002', 'm00003'] }],
+      tokensBefore: 6_400,
+      tokensAfter: 3_100,
+      why: { trigger: 'soft', threshold: 5_920, terms: { modelMaxTokens: 8_000, systemReserve: 100, outputReserve: 200, safetyBuffer: 300, contextBudget: 0.8 } },
+      carried: {
+        configuration, messagesCompressed: 22, messagesAppended: 27, withdrawn: { messages: 2, folded: 1 }, originalTask: 1n, leading: [0n], kept: [{ revision: 1n, pinned: true }, { revision: 2n, pinned: false }],
         batches: [{ batchId: 'batch-1', revision: 25n }, { batchId: 'batch-2', revision: 30n }], chunks: [28n], foldedCalls: [{ callId: 'call_1', name: 'run', batchId: 'batch-2' }],
       },
       contextHash: hash('e'),
@@ -156,6 +181,9 @@ export const storedFacts: Readonly<Record<`${Fact['type']}-v${number}`, Fact>> =
       evidence: { questions: 4, total: 5, against: 5, edition: 4, lost: { count: 1, items: [{ text: 'When is high water?', messageId: 'm00004', mentions: 1 }] }, gained: { count: 0, items: [] } },
     },
   },
+  'EditionAdopted-v2': { type: 'EditionAdopted', data: { editionId: '5d41402abc4b', editionRevision: 12n, conversationRevision: 31n, ...takeoverBehindWithdrawals } },
+  'EditionReverted-v2': { type: 'EditionReverted', data: { editionId: '5d41402abc4b', restores: '7d793037a076', adoptedAt: 32n, ...takeoverBehindWithdrawals } },
+  'CycleUndone-v2': { type: 'CycleUndone', data: { undone: [{ cycle: 3, revision: 30n }, { cycle: 2, revision: 26n }], restsUntilMessages: 0, ...takeoverBehindWithdrawals } },
   'EditionAdopted-v1': { type: 'EditionAdopted', data: { editionId: '5d41402abc4b', editionRevision: 12n, conversationRevision: 31n, ...takeover } },
   'EditionReverted-v1': { type: 'EditionReverted', data: { editionId: '5d41402abc4b', restores: '7d793037a076', adoptedAt: 32n, ...takeover } },
   'CycleUndone-v1': { type: 'CycleUndone', data: { undone: [{ cycle: 3, revision: 30n }, { cycle: 2, revision: 26n }], restsUntilMessages: 47, ...takeover } },

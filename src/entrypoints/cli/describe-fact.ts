@@ -18,7 +18,7 @@ function messageLine(data: Extract<RecordedFact, { type: 'MessageAppended' }>['d
   const text = brief([contentText(data.content), ...calls].filter((part) => part !== '').join(' '), TEXT_CHARACTERS)
   const name = data.name === undefined ? '' : ` (${shown(data.name)})`
   const answers = data.toolCallId === undefined ? '' : ` answers ${shown(data.toolCallId)}`
-  return `${shown(data.messageId)} ${data.role}${name}${answers}${data.pinned === true ? ', pinned' : ''}, ${many(data.tokens, 'token')}: ${text}`
+  return `${shown(data.messageId)} ${data.role}${name}${answers}${data.pinned === true ? ', pinned' : ''}${data.leads === true ? ', leads' : ''}${data.answers === undefined ? '' : `, to the context of revision ${data.answers.revision}`}, ${many(data.tokens, 'token')}: ${text}`
 }
 
 function configurationLine({ policy, settings, scope, estimator }: Extract<RecordedFact, { type: 'ConversationConfigured' }>['data']): string {
@@ -36,6 +36,8 @@ export function describeFact(fact: RecordedFact): string {
       return configurationLine(fact.data)
     case 'MessageAppended':
       return messageLine(fact.data)
+    case 'MessagesWithdrawn':
+      return `${many(fact.data.messages.length, 'message')} (${spanOf(fact.data.messages.map(({ messageId }) => messageId))}) withdrawn: ${fact.data.why}`
     case 'MessagePinned':
       return `${shown(fact.data.messageId)} stays, word for word`
     case 'MessageUnpinned':
@@ -66,7 +68,7 @@ export function describeFact(fact: RecordedFact): string {
     case 'EditionReverted':
       return `edition ${fact.data.editionId} is in force no more, ${fact.data.restores === undefined ? "the conversation's own batches are" : `edition ${fact.data.restores} is`} again: ${takeoverLine(fact.data)}`
     case 'CycleUndone':
-      return `${fact.data.undone.length === 1 ? 'cycle' : 'cycles'} ${fact.data.undone.map(({ cycle }) => String(cycle)).join(', ')} undone: ${takeoverLine(fact.data)}; the soft limit rests until message ${String(fact.data.restsUntilMessages)}`
+      return `${fact.data.undone.length === 1 ? 'cycle' : 'cycles'} ${fact.data.undone.map(({ cycle }) => String(cycle)).join(', ')} undone: ${takeoverLine(fact.data)}${fact.data.restsUntilMessages === 0 ? '' : `; the soft limit rests until message ${String(fact.data.restsUntilMessages)}`}`
     case 'CompactionFailed': {
       const { failure, detail, step, strategy, model, attempt, retryAfterMessages, trigger } = fact.data
       return `FAILED (${failure}) ${trigger === 'ahead' ? 'ahead of need' : `at the ${trigger} limit`}, attempt ${String(attempt)}, ${step} by ${strategy}${model === strategy ? '' : ` (${shown(model)})`}: ${brief(detail, 400)}; next try after ${many(retryAfterMessages, 'further message')}`
