@@ -28,6 +28,11 @@ export interface AgentToolUses {
 
 /** Characters of a hit that the agent gets; the whole message is in the log. */
 const HIT_CHARACTERS = 2_000
+/** Characters of all hits of an answer together, some 4,000 tokens: an answer that fills the window would be compacted away at once. */
+const ANSWER_CHARACTERS = 16_000
+
+/** The name of the tool that searches. */
+export const MEMORY_READ = 'memory_read'
 
 function tool<Schema extends z.ZodObject>(name: string, description: string, schema: Schema, run: (args: z.infer<Schema>) => Promise<unknown>): AgentTool {
   const parameters = z.toJSONSchema(schema, { target: 'draft-7' }) as Record<string, unknown>
@@ -50,24 +55,31 @@ function tool<Schema extends z.ZodObject>(name: string, description: string, sch
   }
 }
 
+/** Of a batch of many messages the first and the last ones are enough to go on from. */
+const cutIds = (ids: readonly string[]): { readonly messageIds: readonly string[]; readonly messages?: number } =>
+  ids.length <= 10 ? { messageIds: ids } : { messageIds: [...ids.slice(0, 5), ...ids.slice(-5)], messages: ids.length }
+
 const cut = (text: string): string => (text.length <= HIT_CHARACTERS ? text : `${text.slice(0, HIT_CHARACTERS)} [... ${String(text.length - HIT_CHARACTERS)} more characters]`)
 
 /** The tools of one conversation. */
 export function createAgentTools(uses: AgentToolUses): readonly AgentTool[] {
   return [
     tool(
-      'memory_read',
+      MEMORY_READ,
       'Searches what was said earlier in this conversation and is no longer in the context: summaries and original messages, best first. Use it before you say that you do not remember.',
       querySchema,
-      async ({ query, limit }) => ({
-        hits: (await uses.memoryRead(query, limit ?? 10)).map((hit) => ({
-          batchId: hit.batchId,
-          messageIds: hit.messageIds,
-          startTime: hit.startTime,
-          endTime: hit.endTime,
-          text: cut(hit.text),
-        })),
-      }),
+      async ({ query, limit }) => {
+        const found = await uses.memoryRead(query, limit ?? 10)
+        const hits: unknown[] = []
+        let room = ANSWER_CHARACTERS
+        for (const { batchId, messageIds, startTime, endTime, text } of found) {
+          const hit = { batchId, ...cutIds(messageIds), startTime, endTime, text: cut(text) }
+          room -= JSON.stringify(hit).length
+          if (room < 0) break
+          hits.push(hit)
+        }
+        return { hits, ...(hits.length === found.length ? {} : { leftOut: `${String(found.length - hits.length)} more were found, for which there is no room here: ask for something narrower` }) }
+      },
     ),
     tool(
       'compact_context',

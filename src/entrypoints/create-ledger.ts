@@ -33,7 +33,7 @@ import type { Conversation } from '../domain/conversation.js'
 import type { Command } from '../domain/decide.js'
 import { checkId, conversationStream } from '../domain/ids.js'
 import { unknownName } from '../domain/known-names.js'
-import { parseMessage, type MessageInput, type NewMessage } from '../domain/message.js'
+import { contentText, parseMessage, type MessageInput, type NewMessage } from '../domain/message.js'
 import { parseMoment } from '../domain/moment.js'
 import { DEFAULT_WINDOW_TOKENS, parsePolicySettings, type PolicySettings } from '../domain/policy.js'
 import { parsePrices, type PriceTable } from '../domain/prices.js'
@@ -48,7 +48,7 @@ import type { Summarizer } from '../ports/summarizer.js'
 import type { Spending } from '../ports/spending.js'
 import type { WorkQueue } from '../ports/work-queue.js'
 import { checkRequest } from '../summarizers/check-request.js'
-import { createAgentTools } from './agent-tools.js'
+import { createAgentTools, MEMORY_READ } from './agent-tools.js'
 import { conversationsGiven, createEditions, hooksGiven, namedOrAll, nameGiven, textGiven } from './editions.js'
 import type { AppendOptions, AsOfOptions, At, Behind, CompareEditionsOptions, ContextOptions, DiffOptions, EditionsCompared, ExplainOptions, Ledger, LedgerSearchOptions, ListOptions, LogOptions, RebuildOptions, SearchResult, StatsOptions, Undone, VerifyOptions, WaitOptions, WhatIfOptions } from './ledger.js'
 import { looked, optionsGiven, type Names } from './options.js'
@@ -114,6 +114,8 @@ const FILL: Names<FillOptions> = { limit: true, signal: true, onProgress: true }
 const WHAT_IF: Names<WhatIfOptions> = { policies: true, summaries: true, onConversation: true }
 const COMPARE: Names<CompareEditionsOptions> = { ...WAIT, against: true, questions: true, onConversation: true }
 
+/** How far before an answer its call is looked for. */
+const ANSWER_REACH = 64
 /** Summaries that one process asks for at the same time. */
 const CONVERSATIONS_AT_ONCE = 16
 /** How long a reader waits for read models that another process keeps, where it does not say itself. */
@@ -393,7 +395,31 @@ export function createLedger(parts: LedgerParts): Ledger {
     const shownBatches = new Set(state.view?.parts.flatMap((part) => (part.kind === 'batch' ? [part.batchId] : [])))
     for (const { id } of context.shortened ?? []) shownBatches.delete(id)
     const { hits } = await find(query, { within: { conversationId }, limit: limit + seen.size + shownBatches.size })
-    return hits.filter((hit) => (hit.kind === 'batch' ? !(hit.batchId !== null && shownBatches.has(hit.batchId)) : !hit.messageIds.every((id) => seen.has(id)))).slice(0, limit)
+    const found: SearchHit[] = []
+    for (const hit of hits) {
+      if (found.length >= limit) break
+      const isSeen = hit.kind === 'batch' ? hit.batchId !== null && shownBatches.has(hit.batchId) : hit.messageIds.every((id) => seen.has(id))
+      if (!isSeen && !(hit.kind === 'message' && (await isOfMemoryRead(conversationId, hit.firstRevision)))) found.push(hit)
+    }
+    return found
+  }
+
+  /** Whether a message is a call of `memory_read` and nothing else, or an answer to one: what it found would be found again and again. */
+  async function isOfMemoryRead(conversationId: string, revision: bigint): Promise<boolean> {
+    let callId: string | undefined
+    // An answer stands closely behind its call.
+    for await (const stored of log.store.readStream(conversationStream(conversationId), { from: revision, direction: 'backwards', limit: ANSWER_REACH })) {
+      const fact = await decode(stored)
+      if (!isOfType(fact, 'MessageAppended')) continue
+      const { role, content, toolCalls = [], toolCallId } = fact.data
+      const isReading = ({ function: called }: (typeof toolCalls)[number]): boolean => called?.name === MEMORY_READ
+      if (callId !== undefined) {
+        const call = toolCalls.find(({ id }) => id === callId)
+        if (call !== undefined) return isReading(call)
+      } else if (role === 'tool' && toolCallId !== undefined) callId = toolCallId
+      else return toolCalls.length > 0 && toolCalls.every(isReading) && contentText(content).trim() === ''
+    }
+    return false
   }
 
   const explain = createExplain({

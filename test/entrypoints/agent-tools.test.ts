@@ -45,6 +45,13 @@ describe('memory_read', () => {
     expect(await memoryRead.execute({ query: 'cents' })).toContain('[... 3000 more characters]')
   })
 
+  it('is capped as a whole, and says how many hits it left out', async () => {
+    const { memoryRead } = tools({ memoryRead: async () => Array.from({ length: 50 }, () => ({ ...hit, messageIds: Array.from({ length: 400 }, (_, at) => `message-${String(at)}`), text: '"\n'.repeat(2_500) })) })
+    const answer = await memoryRead.execute({ query: 'cents', limit: 50 })
+    expect(answer.length).toBeLessThan(17_000)
+    expect(answer).toMatch(/"leftOut":"4\d more were found/u)
+  })
+
   it.each([[undefined], [''], ['{}'], ['{"query":""}'], ['{"query":5}'], ['{not json'], [5]])('answers %j with what is wrong', async (args) => {
     const { memoryRead, asked, answer } = tools()
     expect(await answer(memoryRead, args)).toEqual({ error: expect.any(String) })

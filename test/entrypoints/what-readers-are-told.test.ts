@@ -1,6 +1,6 @@
 /** What lists and searches say of what they do not show: rows that are behind, a conversation that is not there, and none left out while all move. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
-import type { Ledger } from '../../src/index.js'
+import type { Ledger, MessageInput } from '../../src/index.js'
 import type { Database } from '../../src/ports/sql.js'
 import { say, talk } from '../support/conversations.js'
 import { ledgerOn as opened } from '../support/ledger-on-database.js'
@@ -78,5 +78,24 @@ describe('a list of many conversations', () => {
       select 'c' || n, 0, '2026', '2026-01-01T00:00:' || lpad(n::text, 6, '0'), 0, 0, 0 from generate_series(1, 1200) n`)
     const { conversations } = await ledger.list()
     expect(new Set(conversations.map(({ conversationId }) => conversationId)).size).toBe(1_200)
+  })
+})
+
+describe('memory_read', () => {
+  it('leaves out its own calls and answers, and nothing else that was called or answered', async () => {
+    const ledger = await ledgerOn(db, { policy: { modelMaxTokens: 1_000, chunkSize: 3, chunkMinTokens: 0, keepRecent: 2, maxSummaryTokens: 16 } })
+    const called = (id: string, name: string): MessageInput => ({ id: `call ${id}`, role: 'assistant', content: null, tool_calls: [{ id, type: 'function', function: { name, arguments: '{"query":"giraffe"}' } }] })
+    await ledger.append('a', [
+      say(0), say(1, { id: 'said', content: 'the giraffe is in the garden' }),
+      called('c1', 'memory_read'), { id: 'answer c1', role: 'tool', tool_call_id: 'c1', content: '{"hits":["giraffe"]}' },
+      called('c2', 'zoo'), { id: 'answer c2', role: 'tool', tool_call_id: 'c2', content: 'one giraffe' },
+      ...talk(30, 10),
+    ])
+    await ledger.settled('a')
+    await ledger.compact('a', { force: true })
+    const [memoryRead] = ledger.tools('a')
+    const answer = await memoryRead?.execute({ query: 'giraffe', limit: 50 })
+    for (const id of ['said', 'call c2', 'answer c2']) expect(answer).toContain(`"messageIds":["${id}"]`)
+    for (const id of ['call c1', 'answer c1']) expect(answer).not.toContain(`"messageIds":["${id}"]`)
   })
 })
