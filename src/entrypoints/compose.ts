@@ -181,7 +181,7 @@ export function checkedOptions(options: LedgerOptions) {
     policy: settingsOf(given.policy),
     estimator: estimatorOf(given.estimator),
     prices: pricesOf(given.prices),
-    summarizer: summarizerOf(given.summarizer, {}, longestMs),
+    summarizer: looked('summarizer', () => summarizerOf(given.summarizer, {}, longestMs)),
     editionSummarizer: summarizerOf(given.summarizer, { maxRetries: 0 }, longestMs),
     embedding: embedding === undefined ? undefined : valueOf(looked('embedding', () => createOpenAiEmbeddingModel(embedding)), (left) => bad(left.field, left.detail)),
   }

@@ -551,7 +551,7 @@ export function createLedger(parts: LedgerParts): Ledger {
     },
     async *log(conversationId, options) {
       const given = optionsGiven('log', options, LOG)
-      if (given.from !== undefined && typeof given.from !== 'bigint') throw bad('from', 'must be a revision (a bigint)')
+      if (given.from !== undefined && !(typeof given.from === 'bigint' && given.from >= 0n && given.from < 2n ** 63n)) throw bad('from', 'must be a revision (a bigint, 0 or more)')
       if (given.limit !== undefined && !(Number.isSafeInteger(given.limit) && given.limit >= 0)) throw bad('limit', 'must be a whole number, 0 or more')
       await isThere(conversationId)
       for await (const stored of log.store.readStream(conversationStream(conversationId), given)) yield await decode(stored)

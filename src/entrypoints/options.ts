@@ -1,7 +1,7 @@
 /** The options of a call, as somebody gave them: in JavaScript they may be missing, misspelt, or something else altogether. */
 import { unknownName } from '../domain/known-names.js'
 import { thrownSentence } from '../domain/thrown.js'
-import { problem } from './problem.js'
+import { LedgerError, problem } from './problem.js'
 
 type KeyOf<T> = T extends unknown ? keyof T : never
 /** Every option of a call by its name, so that the compiler asks for one that was added. */
@@ -24,6 +24,7 @@ export function looked<T>(field: string, look: () => T): T {
   try {
     return look()
   } catch (error) {
+    if (error instanceof LedgerError) throw error
     throw bad(field, `cannot be read: ${thrownSentence(error)}`)
   }
 }
