@@ -1,8 +1,7 @@
 /** A summarizer that is one function of somebody's own: messages in, a text out. */
 import { taskEither as TE } from 'fp-ts'
-import { createHash } from 'node:crypto'
 import type { ChatMessage } from '../domain/chat-message.js'
-import { hashOf } from '../domain/hash.js'
+import { hashOf, sha256 } from '../domain/hash.js'
 import { toChatMessage } from '../domain/message.js'
 import { DEFAULT_WINDOW_TOKENS } from '../domain/policy.js'
 import type { Summarizer, SummaryJob } from '../ports/summarizer.js'
@@ -12,8 +11,6 @@ import type { Summarizer, SummaryJob } from '../ports/summarizer.js'
  * more is a failure, as is an empty one, an error that it throws, and no answer within ten minutes. `signal` aborts where nobody waits any more.
  */
 export type SummarizeMessages = (messages: readonly ChatMessage[], signal?: AbortSignal) => Promise<string>
-
-const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
 
 const messagesOf = (job: SummaryJob): ChatMessage[] =>
   job.kind === 'chunk' ? job.messages.map(toChatMessage) : job.summaries.map(({ text }): ChatMessage => ({ role: 'user', content: text }))
