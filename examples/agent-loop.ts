@@ -1,9 +1,9 @@
 /**
  * The loop of an agent around the ledger: the context goes to the model, its answer and the tool results are appended, and the agent has
  * two tools of the ledger's own. The model here is a function that plays a script, so that this runs without a key; any client of the
- * OpenAI chat API takes its place. Run it with `npx tsx examples/agent-loop.ts`.
+ * OpenAI chat API takes its place. Run it with `node node_modules/context-ledger/dist/examples/agent-loop.js`.
  */
-import { openLedger, type ChatMessage, type MessageInput } from '../src/index.js'
+import { openLedger, type ChatMessage, type MessageInput } from 'context-ledger'
 
 /** What a chat API answers: here, a fixed script. */
 type Model = (request: { messages: readonly ChatMessage[]; tools: readonly unknown[] }) => Promise<MessageInput>
@@ -50,4 +50,4 @@ export async function agentLoop(model: Model = scripted, say: (line: string) => 
   }
 }
 
-if (process.argv[1]?.endsWith('agent-loop.ts') === true) await agentLoop()
+if (/[\\/]agent-loop\.[jt]s$/u.test(process.argv[1] ?? '')) await agentLoop()

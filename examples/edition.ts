@@ -1,14 +1,14 @@
 /**
  * An edition from prompt to adoption: a prompt forgets what matters, another one compacts the same history again, the two are compared, the
  * better one is put into force, and put back again. No message is lost on the way, and nothing of it needs a key: the model is a stand-in
- * that keeps the sentences which have one of the words that its prompt names. Run it with `npx tsx examples/edition.ts`.
+ * that keeps the sentences which have one of the words that its prompt names. Run it with `node node_modules/context-ledger/dist/examples/edition.js`.
  */
 import { createHash } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { taskEither as TE } from 'fp-ts'
-import { openLedger, type EditionReport, type PreparedSummary, type Summarizer } from '../src/index.js'
+import { openLedger, type EditionReport, type PreparedSummary, type Summarizer } from 'context-ledger'
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
 
@@ -85,4 +85,4 @@ export async function edition(say: (line: string) => void = console.log): Promis
   }
 }
 
-if (process.argv[1]?.endsWith('edition.ts') === true) await edition()
+if (/[\\/]edition\.[jt]s$/u.test(process.argv[1] ?? '')) await edition()

@@ -1,8 +1,8 @@
 /**
  * The smallest whole use: append messages, let the ledger compact, hand the context to a model, search what left it.
- * Run it with `npx tsx examples/first-compaction.ts`.
+ * Run it with `node node_modules/context-ledger/dist/examples/first-compaction.js`.
  */
-import { openLedger } from '../src/index.js'
+import { openLedger } from 'context-ledger'
 
 /** @param store where the ledger is; `memory` leaves nothing behind */
 export async function firstCompaction(store = 'memory', say: (line: string) => void = console.log): Promise<void> {
@@ -36,4 +36,4 @@ export async function firstCompaction(store = 'memory', say: (line: string) => v
   }
 }
 
-if (process.argv[1]?.endsWith('first-compaction.ts') === true) await firstCompaction()
+if (/[\\/]first-compaction\.[jt]s$/u.test(process.argv[1] ?? '')) await firstCompaction()

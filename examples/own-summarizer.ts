@@ -1,10 +1,10 @@
 /**
  * A summarizer of one's own: it names its request before it is paid for, so that the ledger can find a recorded answer again, and
- * answers with a text or a named failure. Run it with `npx tsx examples/own-summarizer.ts`.
+ * answers with a text or a named failure. Run it with `node node_modules/context-ledger/dist/examples/own-summarizer.js`.
  */
 import { createHash } from 'node:crypto'
 import { taskEither as TE } from 'fp-ts'
-import { openLedger, type PreparedSummary, type Summarizer, type SummaryJob } from '../src/index.js'
+import { openLedger, type PreparedSummary, type Summarizer, type SummaryJob } from 'context-ledger'
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
 const RULE = 'The first line of every message, as many as fit.'
@@ -60,4 +60,4 @@ export async function ownSummarizer(say: (line: string) => void = console.log): 
   }
 }
 
-if (process.argv[1]?.endsWith('own-summarizer.ts') === true) await ownSummarizer()
+if (/[\\/]own-summarizer\.[jt]s$/u.test(process.argv[1] ?? '')) await ownSummarizer()

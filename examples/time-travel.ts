@@ -1,8 +1,8 @@
 /**
  * An auditor's question, weeks later: what exactly did the model see when it gave this answer, and what did a compaction cycle take out of
- * its sight? Run it with `npx tsx examples/time-travel.ts`.
+ * its sight? Run it with `node node_modules/context-ledger/dist/examples/time-travel.js`.
  */
-import { openLedger } from '../src/index.js'
+import { openLedger } from 'context-ledger'
 
 /** @returns whether the context that the answer names is still the same, byte for byte */
 export async function timeTravel(say: (line: string) => void = console.log): Promise<boolean> {
@@ -53,4 +53,4 @@ export async function timeTravel(say: (line: string) => void = console.log): Pro
   }
 }
 
-if (process.argv[1]?.endsWith('time-travel.ts') === true) await timeTravel()
+if (/[\\/]time-travel\.[jt]s$/u.test(process.argv[1] ?? '')) await timeTravel()

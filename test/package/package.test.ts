@@ -136,6 +136,20 @@ describe('a ledger that is let go of', () => {
   })
 })
 
+describe('the examples of the package', () => {
+  const examples = readdirSync('examples').filter((name) => name.endsWith('.ts'))
+
+  it.each(examples)('%s runs from where it was installed', (name) => {
+    const { status, stdout, stderr } = project.run([process.execPath, `node_modules/context-ledger/dist/examples/${name.replace(/ts$/u, 'js')}`])
+    expect({ status, stderr, said: stdout.trim() !== '' }).toEqual({ status: 0, stderr: '', said: true })
+  })
+
+  it('compile where somebody copies them, as strict as can be', () => {
+    project.write(Object.fromEntries(examples.map((name) => [`copied/${name}`, readFileSync(join('examples', name), 'utf8')])))
+    expect(project.compile(examples.map((name) => `copied/${name}`))).toEqual([])
+  })
+})
+
 /** The blocks of TypeScript in the documentation, by the file and line that they stand in. */
 function codeBlocks(): Record<string, string> {
   const pages = ['README.md', 'ARCHITECTURE.md', ...readdirSync('docs', { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.md')).map((path) => join('docs', path))]
