@@ -59,6 +59,8 @@ export interface OriginalMessage {
   readonly tokens: number
   readonly message: ChatMessage
   readonly recorded: RecordedAt
+  /** Of an assistant's message that says so: revision and hash of the context that it answers. */
+  readonly answers?: { readonly revision: string; readonly hash: string }
 }
 
 /** Messages that were summarized together. */
@@ -300,8 +302,8 @@ export function createExplain({ log, placeOf }: ExplainDependencies) {
       for (const stored of await log.store.findByIds(stream, ids)) {
         const fact = await decodeFact(stored, log.bodies)
         if (!isOfType(fact, 'MessageAppended')) continue
-        const { messageId, createdAt, tokens } = fact.data
-        found.push({ messageId, createdAt, tokens, message: toChatMessage(fact.data), recorded: recordedAt(fact) })
+        const { messageId, createdAt, tokens, answers } = fact.data
+        found.push({ messageId, createdAt, tokens, message: toChatMessage(fact.data), recorded: recordedAt(fact), ...(answers === undefined ? {} : { answers }) })
       }
     }
     return found

@@ -9,10 +9,11 @@ import { evolve, type Conversation } from '../domain/conversation.js'
 import { decide, type Command, type Rejection } from '../domain/decide.js'
 import type { RecordedFact } from '../domain/events.js'
 import { conversationStream, messageEventId } from '../domain/ids.js'
-import { sameMessage } from '../domain/message.js'
+import { sameMessage, type BadMessage } from '../domain/message.js'
 import type { NotRecordable } from '../domain/recordable.js'
 import type { Clock } from '../ports/clock.js'
 import type { AppendFailure } from '../ports/event-store.js'
+import { wrongAnswer } from './check-answers.js'
 import { decodeFact, isOfType } from './facts.js'
 import { catchUpConversation, loadConversation, type Log } from './load-conversation.js'
 import { appendUntilKnown, encodeFacts, type EncodedFacts } from './record-facts.js'
@@ -24,7 +25,8 @@ export interface Handled {
   readonly position: bigint | undefined
 }
 
-export type CommandFailure = Rejection | NotRecordable | AppendFailure
+/** `BadMessage`: what a message says that it answers was no context of the conversation. */
+export type CommandFailure = Rejection | BadMessage | NotRecordable | AppendFailure
 
 export interface Conversations {
   /** The state as it is now; another process's appends included. */
@@ -114,7 +116,7 @@ export function createConversations({ log, clock, cacheTokens = 8_000_000, alone
       }
       const encoded: EncodedFacts = { events: [], bodies: [], facts: [] }
       let seen = state
-      let refused: E.Either<Rejection, never> | undefined
+      let refused: E.Either<Rejection | BadMessage, never> | undefined
       for (const command of asked) {
         const decided = decide(seen, command)
         if (E.isLeft(decided)) {
@@ -130,6 +132,8 @@ export function createConversations({ log, clock, cacheTokens = 8_000_000, alone
         encoded.facts.push(...facts)
         seen = facts.reduce(evolve, seen)
       }
+      const wrong = refused === undefined ? await wrongAnswer(log, state, encoded.facts) : undefined
+      if (wrong !== undefined) refused = E.left(wrong)
       if (refused !== undefined) {
         // A no has to be said of what is there now: another process may have appended since this state was kept.
         const fresh = await load(conversationId)

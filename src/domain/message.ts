@@ -187,6 +187,7 @@ function readMessage(input: unknown): E.Either<BadMessage, NewMessage> {
   }
   if (role === 'tool' && tool_call_id === undefined) return bad('tool_call_id', 'is missing: a tool result names the call that it answers')
   if (role !== 'assistant' && tool_calls !== undefined && tool_calls !== null && tool_calls.length > 0) return bad('tool_calls', 'belong to an assistant message')
+  if (role !== 'assistant' && answers !== undefined) return bad('answers', 'belongs to an assistant message')
   if (role !== 'tool' && tool_call_id !== undefined) return bad('tool_call_id', 'belongs to a tool message')
   if ((content === undefined || content === null) && role !== 'assistant') return bad('content', 'is missing')
   if ((content === undefined || content === null) && (tool_calls ?? []).length === 0 && Object.keys(extra).length === 0) return bad('content', 'is missing, and there is no tool call')

@@ -75,8 +75,9 @@ function madeLines(summarizer: SummarizerFacts, recorded: RecordedAt): string[] 
   ]
 }
 
-function messageBranch(original: OriginalMessage): Branch {
-  return { lines: [...messageText(original.message, original.messageId, false).split('\n'), colours.dim(`revision ${original.recorded.revision.toString()}, ${original.createdAt}, ${many(original.tokens, 'token')}`)], under: [] }
+function messageBranch({ message, messageId, recorded, createdAt, tokens, answers }: OriginalMessage): Branch {
+  const lines = [...messageText(message, messageId, false).split('\n'), colours.dim(`revision ${recorded.revision.toString()}, ${createdAt}, ${many(tokens, 'token')}`)]
+  return { lines: [...lines, ...(answers === undefined ? [] : [colours.dim(`answers the context at revision ${answers.revision} (hash ${answers.hash})`)])], under: [] }
 }
 
 function idsText(ids: readonly string[]): string {
