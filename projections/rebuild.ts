@@ -19,10 +19,13 @@ import { beginGeneration, createTables, dropGeneration, gatherStatistics, indexS
 
 /** How far a rebuild is. */
 export interface RebuildProgress {
+  /** The read models that are rebuilt. */
   readonly names: readonly string[]
+  /** What is being done. */
   readonly phase: 'rows' | 'indexes' | 'swap' | 'done'
   /** Places of the log: in some stores these are no numbers of events, but offsets of bytes. */
   readonly done: number
+  /** The place that `done` goes up to. */
   readonly total: number
   /** Events of conversations that this rebuild has read so far. */
   readonly events: number
@@ -32,7 +35,9 @@ export interface RebuildProgress {
 
 /** How to rebuild, and who hears meanwhile. */
 export interface RebuildOptions {
+  /** Hears how far it is. */
   readonly onProgress?: (progress: RebuildProgress) => void
+  /** Ends it between two steps; a later rebuild goes on from there. */
   readonly signal?: AbortSignal
   /** Facts a transaction; default 8,000 on a server, 1,000 on the embedded engine. More of them leave less to write, since what came and went within a batch is never written. */
   readonly batchSize?: number

@@ -19,7 +19,9 @@ export const PROJECTIONS_CLAIM = 'projections'
 
 /** How far one partition of a read model is. */
 export interface PartitionStatus {
+  /** Number of the partition, from 0. */
   readonly partition: number
+  /** Position in the log that its rows show. */
   readonly position: bigint
   /** Events of its conversations that it does not show yet. */
   readonly lagEvents: number
@@ -27,22 +29,29 @@ export interface PartitionStatus {
   readonly lagIsAtLeast: boolean
   /** Since the first of them was recorded. */
   readonly lagSeconds: number
+  /** Where and why it stands still; absent where it goes on. */
   readonly stop?: Stop
 }
 
 /** How far a read model is. Positions are places of the log; lag is in events and seconds. */
 export interface ProjectionStatus {
+  /** The read model. */
   readonly name: string
   /** Of the rows that readers see. */
   readonly version: number
+  /** How often its rows were made anew. */
   readonly generation: number
   /** All rows show the log up to here. */
   readonly position: bigint
+  /** Position of the end of the log. */
   readonly head: bigint
   /** Events that its rows do not show yet. */
   readonly lagEvents: number
+  /** True where the lag was counted up to a bound and is larger. */
   readonly lagIsAtLeast: boolean
+  /** Age of the oldest fact that the rows do not show, in seconds. */
   readonly lagSeconds: number
+  /** Each partition by itself. */
   readonly partitions: readonly PartitionStatus[]
   /** 'idle' where nobody keeps it at the moment, 'following' where this process or the holder of the claim does, 'rebuilding' where this process fills new rows beside. */
   readonly state: 'idle' | 'following' | 'rebuilding' | 'stopped'
@@ -54,6 +63,7 @@ export interface ProjectionStatus {
   readonly holder?: string
   /** About how many, where the database has an estimate. */
   readonly rows?: number
+  /** When its rows moved last, ISO 8601. */
   readonly updatedAt: string
 }
 

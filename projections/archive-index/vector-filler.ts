@@ -29,6 +29,7 @@ const WAIT_FOR_OTHER_MS = 250
 
 /** Messages that have no vector yet. */
 export interface MissingVectors {
+  /** Texts without a vector so far. */
   readonly missing: number
   /** True where there are more than were counted. */
   readonly isAtLeast: boolean
@@ -40,18 +41,23 @@ export interface FillProgress {
   readonly embedded: number
   /** The place of the log that it has come to, and the one that the rows show. */
   readonly position: bigint
+  /** The place that the rows show, which it goes up to. */
   readonly upTo: bigint
 }
 
+/** How to fill what has no vector yet. */
 export interface FillOptions {
   /** Ends after so many texts, or a few more. Default: when none is missing. */
   readonly limit?: number
+  /** Ends it behind the request that is under way; what is filled stays. */
   readonly signal?: AbortSignal
+  /** Hears how far it is. */
   readonly onProgress?: (progress: FillProgress) => void
 }
 
 /** What a filling came to. */
 export interface Filled extends MissingVectors {
+  /** Texts that got a vector. */
   readonly embedded: number
 }
 

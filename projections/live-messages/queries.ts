@@ -37,19 +37,27 @@ const bodyOf = (text: string): LiveMessage['body'] => JSON.parse(text) as LiveMe
 
 /** A conversation as lists show it. */
 export interface ConversationSummary {
+  /** The conversation. */
   readonly conversationId: string
+  /** Its tenant or owner, where it has one. */
   readonly scope: string | undefined
+  /** Revision of its last fact. */
   readonly revision: bigint
   /** When the first fact and the last one were recorded. */
   readonly startedAt: string
+  /** When that was recorded, ISO 8601. */
   readonly lastRecordedAt: string
   /** The time of the last message, as its sender gave it. */
   readonly lastMessageAt: string | undefined
+  /** Compaction cycles in force. */
   readonly cycles: number
   /** All messages that were appended and not withdrawn: each is live or compressed. */
   readonly messages: number
+  /** Messages that are live. */
   readonly liveMessages: number
+  /** Their tokens. */
   readonly liveTokens: number
+  /** Messages that batches in force cover. */
   readonly messagesCompressed: number
   /** Why its rows do not go on, where a fact of it could not be applied: they show what was before it. */
   readonly stopped?: string
@@ -102,6 +110,7 @@ export async function conversation(sql: Sql, conversationId: string): Promise<Co
 
 /** What a list of conversations may go by: the one that something happened in last, that has the most messages or live tokens first; or by id. */
 export const CONVERSATION_ORDERS = ['updated', 'messages', 'tokens', 'id'] as const
+/** What a list goes by. */
 export type ConversationOrder = (typeof CONVERSATION_ORDERS)[number]
 
 export interface ConversationsAsked {

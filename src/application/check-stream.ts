@@ -18,7 +18,9 @@ export interface Problem {
   readonly conversationId: string | undefined
   /** Revision at which the rule breaks; -1n where it is about the whole stream. */
   readonly revision: bigint
+  /** The rule that is broken. */
   readonly rule: Rule
+  /** What is wrong, in a sentence. */
   readonly detail: string
 }
 

@@ -26,9 +26,13 @@ export interface CompactDependencies extends BuyerDependencies {
 
 /** What compacting a conversation did: batches and messages of this call, and the tokens of the context around it, by the conversation's estimator. */
 export interface Compaction {
+  /** Batches that came into force since the call, whoever made them. */
   readonly batchesCreated: number
+  /** Messages that left the context since the call, whoever compacted them. */
   readonly messagesCompressed: number
+  /** Tokens of the context at the call. */
   readonly tokensBefore: number
+  /** Tokens of the context now. */
   readonly tokensAfter: number
   /** What went wrong, where something did; the context is as it was, or as the cycles before it left it. */
   readonly failure?: CompactFailure

@@ -31,7 +31,9 @@ type BothSides<T> = { readonly against: T; readonly edition: T }
 
 /** One conversation's comparison. */
 export interface EditionComparison {
+  /** The conversation. */
   readonly conversationId: string
+  /** What the edition keeps, shows and loses in it. */
   readonly report: EditionReport
   /** From the view of the side that is compared with to the edition's. */
   readonly view: readonly TextChange[]
@@ -43,16 +45,21 @@ type LevelCounts = EditionReport['losses'][number]['edition']
 
 /** All conversations together. */
 export interface ComparisonTotals {
+  /** Conversations that were compared. */
   readonly conversations: number
   /** Sums, but for `depth`, which is the greatest. */
   readonly figures: BothSides<Figures>
+  /** What is kept, shown, lost and gained, by kind. */
   readonly losses: readonly ({ readonly kind: EditionReport['losses'][number]['kind']; readonly total: number; readonly lost: LevelCounts; readonly gained: LevelCounts } & BothSides<LevelCounts>)[]
+  /** The same for the messages that labelled questions ask for; absent without questions. */
   readonly evidence?: { readonly questions: number; readonly total: number; readonly lost: number; readonly gained: number } & BothSides<number>
 }
 
 /** Why a conversation that has the edition was left out where all were meant: it was dropped there, or the other edition is none of it. */
 export interface SkippedConversation {
+  /** The conversation. */
   readonly conversationId: string
+  /** Why it is left out. */
   readonly kind: 'EditionIsDropped' | 'NoSuchEdition'
   /** The edition that is missing or dropped. */
   readonly editionId: string
@@ -60,11 +67,15 @@ export interface SkippedConversation {
 
 /** An edition beside another one, or beside what was in force, conversation by conversation and in sum. */
 export interface EditionComparisons {
+  /** The edition. */
   readonly editionId: string
+  /** What it is compared with: an edition's id, or what was in force. */
   readonly against: string
+  /** Each conversation by itself. */
   readonly conversations: readonly EditionComparison[]
   /** Where all were meant; one that is named is compared or refused. */
   readonly skipped: readonly SkippedConversation[]
+  /** All of them together. */
   readonly totals: ComparisonTotals
 }
 

@@ -32,7 +32,9 @@ export interface Compressed<Message> {
   readonly batchesCreated: number
   /** Messages of the list that left it for batches. */
   readonly messagesCompressed: number
+  /** Tokens of the list that was handed in. */
   readonly tokensEstimateBefore: number
+  /** Tokens of the list that is handed back. */
   readonly tokensEstimateAfter: number
   /** What went wrong, where something did: of the same kinds as the library's failures. `history` is usable all the same. */
   readonly error?: CompressError

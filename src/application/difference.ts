@@ -41,11 +41,15 @@ interface Gone {
 
 /** What changed in a conversation from one revision to another. */
 export interface Difference {
+  /** The conversation. */
   readonly conversationId: string
+  /** The earlier side. */
   readonly from: DifferenceSide
+  /** The later side. */
   readonly to: DifferenceSide
   /** The cycle, where the difference was asked for by its number. */
   readonly cycle?: Omit<CycleFound, keyof CycleSpan>
+  /** Messages that left, came, or did both in between. */
   readonly messages: {
     /** Live at the first revision and not at the second; `batchId` is the batch that archived it, where a cycle did and no adopted edition. */
     readonly left: readonly (LiveMessage & { readonly batchId?: string })[]

@@ -16,19 +16,25 @@ import { requestTokens } from './summarize-step.js'
 
 /** What a replay would come to at most. */
 export interface ReplayEstimate {
+  /** The edition that it is an estimate of. */
   readonly editionId: string
+  /** Conversations that it would go through. */
   readonly conversations: number
   /** Conversations of which there is nothing more to see. */
   readonly upToDate: number
   /** Messages that the edition has still to see, of all. */
   readonly messages: number
+  /** Messages that these have. */
   readonly messagesOf: number
   /** Calls to a model, and what they would take at most. */
   readonly calls: number
+  /** Tokens that would be sent. */
   readonly promptTokens: number
+  /** Tokens that would be answered, at most. */
   readonly completionTokens: number
   /** In millionths, where there is a price. */
   readonly costMicros?: number
+  /** The price table's currency, where there are prices. */
   readonly currency?: string
   /** Summaries that are recorded already, and would be taken over. */
   readonly reused: number

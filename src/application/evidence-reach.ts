@@ -14,7 +14,9 @@ import { search, type SearchPorts } from './search.js'
 
 /** A question, and the messages that its answer stands in. */
 export interface LabelledQuestion {
+  /** The question. */
   readonly question: string
+  /** Ids of the messages that answer it. */
   readonly evidence: readonly string[]
 }
 

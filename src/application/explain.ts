@@ -24,21 +24,33 @@ import { traceLine, type LineSource, type ShownOnly } from './trace-line.js'
 
 /** Where a fact is recorded, when, and who asked for it. */
 export interface RecordedAt {
+  /** The stream. */
   readonly stream: string
+  /** Place in the stream, from 0. */
   readonly revision: bigint
+  /** When, by our clock, ISO 8601. */
   readonly recordedAt: string
+  /** Who asked for it. */
   readonly actor: string
+  /** The request that it belongs to. */
   readonly correlationId: string
 }
 
 /** The cycle by which a batch came into the context. */
 export interface CycleOrigin {
+  /** Number of the cycle, from 1. */
   readonly cycle: number
+  /** What started it: a limit, or somebody by hand. */
   readonly trigger: Trigger
+  /** Tokens from which it was due. */
   readonly threshold: number
+  /** The settings whose product the threshold is. */
   readonly terms: FactData<'MessagesPruned'>['why']['terms']
+  /** Tokens of the context before it. */
   readonly tokensBefore: number
+  /** Tokens of the context after it. */
   readonly tokensAfter: number
+  /** Where and when it was recorded, and by whom. */
   readonly recorded: RecordedAt
   /** Where the cycle was undone: when, and who asked for it. Another one may have its number since. */
   readonly undone?: RecordedAt
@@ -46,18 +58,25 @@ export interface CycleOrigin {
 
 /** The fact that put a batch which others had recorded into force, or out of it: an edition that was adopted or put back, a cycle that was undone. */
 export interface TakeoverOrigin {
+  /** An adoption, a revert, or an undo. */
   readonly type: TakeoverType
   /** The edition that made the batch; of a batch that was put out of force, the one that was adopted or reverted. */
   readonly editionId?: string
+  /** Where and when it was recorded, and by whom. */
   readonly recorded: RecordedAt
 }
 
 /** A message as it was recorded, whole. */
 export interface OriginalMessage {
+  /** Its id. */
   readonly messageId: string
+  /** When it was said, ISO 8601. */
   readonly createdAt: string
+  /** Its tokens by the conversation's estimator. */
   readonly tokens: number
+  /** The message, as it was appended. */
   readonly message: ChatMessage
+  /** Where and when it was recorded, and by whom. */
   readonly recorded: RecordedAt
   /** Of an assistant's message that says so: revision and hash of the context that it answers. */
   readonly answers?: { readonly revision: string; readonly hash: string }
@@ -65,13 +84,19 @@ export interface OriginalMessage {
 
 /** Messages that were summarized together. */
 export interface ChunkOrigin {
+  /** The chunk. */
   readonly chunkId: string
+  /** The messages that it covers, in order. */
   readonly messageIds: readonly string[]
+  /** Revision of the first of them. */
   readonly firstRevision: bigint
+  /** Revision of the last of them. */
   readonly lastRevision: bigint
   /** The chunk whose summary was its background. */
   readonly continues?: string
+  /** Who summarized it: strategy, model, prompt, parameters, usage. */
   readonly summarizer: SummarizerFacts
+  /** Where and when it was recorded, and by whom. */
   readonly recorded: RecordedAt
   /** With `open`: the messages whole, in their order. */
   readonly messages?: readonly OriginalMessage[]
@@ -81,6 +106,7 @@ export interface ChunkOrigin {
 export interface BatchOrigin extends Omit<Batch, 'revision' | 'origin'> {
   /** Now: in the view, active and not in it, or not active: a deeper one, another edition or what was undone took its place. */
   readonly state: 'shown' | 'active' | 'retired'
+  /** Where and when it was recorded, and by whom. */
   readonly recorded: RecordedAt
   /** Of a batch that was made of batches; that of any other stands with its chunk. */
   readonly summarizer?: SummarizerFacts
@@ -90,7 +116,9 @@ export interface BatchOrigin extends Omit<Batch, 'revision' | 'origin'> {
   readonly takenOver?: TakeoverOrigin
   /** The fact that put it out of force, where that was no deeper batch. */
   readonly putOut?: TakeoverOrigin
+  /** The batches that it was made of; none where it covers messages. */
   readonly sources: readonly BatchOrigin[]
+  /** The chunk of messages that it covers; absent where it is made of batches. */
   readonly chunk?: ChunkOrigin
   /** Ids of batches, chunks and messages that it names and that are not recorded: its origin cannot be shown. */
   readonly missing: readonly string[]
@@ -98,7 +126,9 @@ export interface BatchOrigin extends Omit<Batch, 'revision' | 'origin'> {
 
 /** A prompt or persona that a summary of the answer was made with. */
 export interface PromptText {
+  /** SHA-256 (hex) of the text. */
   readonly sha256: string
+  /** A template of the prompt, or a persona. */
   readonly kind: 'template' | 'persona'
   /** Undefined where it was never registered. */
   readonly text: string | undefined

@@ -5,11 +5,15 @@ import type { Log } from './load-conversation.js'
 
 /** A template or persona that was used. */
 export interface RegisteredPrompt {
+  /** The name that it was used by. */
   readonly name: string
+  /** A template of the prompt, or a persona. */
   readonly kind: 'template' | 'persona'
   /** The how-manyeth text that was registered under this name. */
   readonly version: number
+  /** SHA-256 (hex) of its text. */
   readonly sha256: string
+  /** The text, whole. */
   readonly text: string
   /** When it was first used. */
   readonly firstUsedAt: string

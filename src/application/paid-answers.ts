@@ -19,6 +19,7 @@ export interface Paid extends TokenUsage {
 
 /** What an edition has taken in all, and what that costs where a price was given. */
 export interface EditionSpending extends TokenUsage {
+  /** Millionths of the price table's currency; absent without prices. */
   readonly costMicros?: number
 }
 

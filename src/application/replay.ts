@@ -44,10 +44,13 @@ export interface ReplayRequest {
 
 /** How far a replay is, and what it has paid for so far: tokens, and millionths of the currency of the price. */
 export interface ReplayProgress extends Paid {
+  /** Conversations that it goes through. */
   readonly conversations: number
+  /** Those that it is done with. */
   readonly conversationsDone: number
   /** Messages that the edition has seen, and how many there are. */
   readonly messages: number
+  /** How many messages there are. */
   readonly messagesOf: number
   /** Summaries that were taken over. */
   readonly reused: number
@@ -73,18 +76,25 @@ export type ConversationOutcome =
 
 /** What a replay did in one conversation, and how far it came: `messages` of `messagesOf`, which grows with a conversation that goes on meanwhile. */
 export interface ReplayedConversation {
+  /** The conversation. */
   readonly conversationId: string
+  /** How it ended. */
   readonly outcome: ConversationOutcome
+  /** Messages that the edition has seen. */
   readonly messages: number
+  /** Messages that there are. */
   readonly messagesOf: number
   /** Summaries that this run recorded, those that it took over included; what the edition had recorded before is neither. */
   readonly summaries: number
+  /** Summaries that were taken over and not bought. */
   readonly reused: number
 }
 
 /** What a replay came to. Costs are in millionths of the currency of the price, 0 without one. */
 export interface Replay {
+  /** The edition that it went into. */
   readonly editionId: string
+  /** What came of each conversation. */
   readonly conversations: readonly ReplayedConversation[]
   /** Why it ended: all was seen or tried; somebody asked; the bound; a failure that every conversation would meet. */
   readonly ended: 'done' | 'asked' | 'bound' | 'failing'

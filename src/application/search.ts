@@ -27,18 +27,25 @@ export interface SearchOptions {
 
 /** A message or a batch that a search found. */
 export interface SearchHit {
+  /** Where it was found. */
   readonly conversationId: string
   /** The batch itself, or the one that a message was archived in; null for a message that is live. */
   readonly batchId: string | null
+  /** A message, or the summary of a batch. */
   readonly kind: 'message' | 'batch'
   /** Of a batch all messages that it covers, oldest first. */
   readonly messageIds: readonly string[]
+  /** Revision of the first message that it covers. */
   readonly firstRevision: bigint
+  /** Revision of the last one. */
   readonly lastRevision: bigint
+  /** When its first message was said, ISO 8601. */
   readonly startTime: string
+  /** When its last message was said, ISO 8601. */
   readonly endTime: string
   /** Falls along the list; only to be compared within one answer. */
   readonly score: number
+  /** The text that was found. */
   readonly text: string
 }
 

@@ -12,6 +12,7 @@ import type { Log } from './load-conversation.js'
 
 /** What conversations came to: tokens by their estimators, usage as models reported it (estimated where they did not), times in milliseconds. */
 export interface Stats extends Omit<Tally, 'models'> {
+  /** Each model that was asked, with what it cost. */
   readonly models: readonly (ModelUse & { readonly charge: Charge })[]
   /** What was bought altogether, one sum a currency. Models without a price are not in it. */
   readonly cost: readonly Cost[]
@@ -21,6 +22,7 @@ export interface Stats extends Omit<Tally, 'models'> {
 
 /** What one conversation came to. */
 export interface ConversationStats extends Stats {
+  /** The conversation. */
   readonly conversationId: string
 }
 

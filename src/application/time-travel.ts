@@ -135,9 +135,11 @@ export function contextIn(state: Conversation, view: ViewName | undefined): E.Ei
 
 /** What was live at a moment: every message that no batch covers, whole, as it was recorded. */
 export interface LiveMessages {
+  /** The conversation. */
   readonly conversationId: string
   /** Revision of the last fact by then, and when it was recorded. */
   readonly revision: bigint
+  /** When the fact of that revision was recorded, ISO 8601. */
   readonly recordedAt: string
   /** Leading ones, pinned ones from before the window, the window. */
   readonly messages: readonly LiveMessage[]

@@ -30,13 +30,17 @@ export type { Problem } from './check-stream.js'
 
 /** What `verify` found. */
 export interface Verification {
+  /** True where nothing is wrong. */
   readonly ok: boolean
   /** Streams that were read, and how many of them are conversations. */
   readonly streams: number
+  /** Conversations that were looked at. */
   readonly conversations: number
+  /** Events that were looked at. */
   readonly events: number
   /** Summaries whose request was made again and compared by its hash, and those whose request this program cannot make again. */
   readonly summaries: Readonly<Requests>
+  /** What is wrong, each with its place. */
   readonly problems: readonly Problem[]
   /** What of a manifest it was held against, where one was given. */
   readonly against?: HeldAgainst
@@ -44,7 +48,9 @@ export interface Verification {
 
 /** What was read so far. */
 export interface VerifyProgress {
+  /** Conversations that are done. */
   readonly conversations: number
+  /** Events that were looked at so far. */
   readonly events: number
 }
 
@@ -61,6 +67,7 @@ export interface VerifyDependencies {
 
 /** Who hears meanwhile, and what to compare with. */
 export interface VerifyOptions {
+  /** Hears how far it is. What it throws breaks nothing. */
   readonly onProgress?: (progress: VerifyProgress) => void
   /** Called with each stream once it was read; what it returns is waited for. */
   readonly onStream?: (head: StreamHead) => Promise<void>

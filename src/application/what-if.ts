@@ -24,7 +24,9 @@ import { openReplay } from './replay-conversation.js'
 
 /** A policy to try: settings over those that a conversation has itself. */
 export interface TriedPolicy {
+  /** A name to tell it by. */
   readonly name: string
+  /** Its settings; the rest are the conversation's own. */
   readonly settings: PolicySettings
 }
 
@@ -41,11 +43,13 @@ export interface WhatIfRequest {
 
 /** What one way of compacting a conversation comes to. */
 export interface Course {
+  /** Compaction cycles that the policy would take. */
   readonly cycles: number
   /** Summaries asked of the summarizer. */
   readonly calls: number
   /** Tokens of the contexts that were sent, over all requests. */
   readonly tokensSent: number
+  /** Contexts that the agent asked its model with. */
   readonly requests: number
   /** Tokens of the largest context that was sent. */
   readonly largestContext: number
@@ -59,6 +63,7 @@ export interface Course {
 
 /** One policy over all conversations that were asked for. */
 export interface WhatIfRow {
+  /** The policy's name. */
   readonly name: string
   /** `recorded`: today's policy, as it really went. `none`: every message, always. `tried`: one of the policies that were asked for. */
   readonly kind: 'recorded' | 'none' | 'tried'
@@ -68,7 +73,9 @@ export interface WhatIfRow {
 
 /** What `whatIf` answers: policies beside what is recorded. */
 export interface WhatIf {
+  /** The conversations that it was tried on. */
   readonly conversationIds: readonly string[]
+  /** A row for each policy. */
   readonly rows: readonly WhatIfRow[]
 }
 

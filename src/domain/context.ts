@@ -34,19 +34,25 @@ export interface OverBudget {
 
 /** What a model is sent, with the place in the log that it was folded from. Tokens are those of the conversation's estimator. */
 export interface Context {
+  /** The conversation. */
   readonly conversationId: string
   /** Revision of the last fact that it was folded from. */
   readonly revision: bigint
   /** SHA-256 of the canonical JSON (RFC 8785) of `messages`. */
   readonly hash: string
+  /** Tokens of `messages` by the conversation's estimator. */
   readonly tokens: number
+  /** What to send to the model. A copy, yours to change. */
   readonly messages: ChatMessage[]
   /** Id of the recorded message behind each of `messages`; undefined for what is only shown (the view, a placeholder, a note). */
   readonly messageIds: readonly (string | undefined)[]
   /** Index of the view in `messages`. */
   readonly viewAt: number | undefined
+  /** Present where the context is at or above the soft limit, with why. */
   readonly overBudget?: OverBudget
+  /** What it shows less of than the log has; absent where all is whole. */
   readonly shortened?: readonly Shortened[]
+  /** Tool calls that have no result yet. */
   readonly openCalls?: readonly { readonly callId: string; readonly name: string; readonly messageId: string }[]
 }
 

@@ -10,9 +10,11 @@ export type MediaKind = 'image' | 'audio' | 'video' | 'file' | 'other'
 
 /** What is known of a content part without understanding its API. */
 export interface Media {
+  /** What it is: an image, a file, audio or video. */
   readonly kind: MediaKind
   /** Its media type or format, as the part says it. */
   readonly mediaType?: string
+  /** Its file name, where the part says one. */
   readonly name?: string
   /** Length of the data that it holds; undefined where it only refers to them. */
   readonly bytes?: number

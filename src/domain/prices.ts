@@ -52,7 +52,9 @@ export const costMicros = ({ promptTokens, completionTokens }: TokenUsage, price
 
 /** An amount of money. */
 export interface Cost {
+  /** The price table's currency. */
   readonly currency: string
+  /** In units of that currency. */
   readonly amount: number
 }
 

@@ -12,12 +12,15 @@ import { defaultEstimator, isRegisteredEstimator } from './tokens.js'
 
 /** What one model, or one strategy without a model, made. */
 export interface ModelUse extends TokenUsage {
+  /** Who runs the model. */
   readonly provider: string
+  /** Its name. */
   readonly model: string
   /** Summaries that were bought, or made without a model. */
   readonly summaries: number
   /** Of these, summaries whose usage was not reported: their tokens are our estimate of what was sent and answered, the prompt's own text left out. */
   readonly estimated: number
+  /** Time that its answers took together, in milliseconds. */
   readonly durationMs: number
 }
 

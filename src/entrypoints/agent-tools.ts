@@ -8,7 +8,9 @@ import type { Compaction } from '../application/compact.js'
 
 /** A tool, usable as it is: `tool.definition` goes into the request of the OpenAI chat API, `execute` takes the arguments that came back. */
 export interface AgentTool {
+  /** The name that the model calls it by. */
   readonly name: string
+  /** What the model is told of it. */
   readonly description: string
   /** JSON Schema of the arguments. */
   readonly parameters: Readonly<Record<string, unknown>>

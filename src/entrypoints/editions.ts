@@ -40,11 +40,13 @@ export interface EditionOfConversation extends EditionRow {
 
 /** An edition, conversation by conversation. */
 export interface EditionInFull extends Edition {
+  /** Where it stands in each of its conversations. */
   readonly conversations: readonly EditionOfConversation[]
 }
 
 /** Which conversations, under which settings. The summarizer and the persona are those of the ledger. */
 export interface EditionRequest {
+  /** Ids of conversations, or `all`. */
   readonly conversations: readonly string[] | 'all'
   /** Settings over those that each conversation has itself. */
   readonly policy?: PolicySettings
@@ -66,6 +68,7 @@ export interface ReplayOptions extends EditionRequest, EditionBound {
   readonly concurrency?: number
   /** Ends it cleanly: calls under way may end and are recorded. */
   readonly signal?: AbortSignal
+  /** Hears how far it is. What it throws breaks nothing. */
   readonly onProgress?: (progress: ReplayProgress) => void
 }
 
@@ -83,7 +86,9 @@ export interface AdoptOptions extends Pick<EditionRequest, 'policy' | 'price'>, 
 
 /** What putting into force came to. */
 export interface PutIntoForce {
+  /** The conversation. */
   readonly conversationId: string
+  /** The edition that was adopted or reverted. */
   readonly editionId: string
   /** False where it was so already. */
   readonly changed: boolean
@@ -91,9 +96,11 @@ export interface PutIntoForce {
   readonly revision: bigint
   /** Tokens of the context that was handed out before, and of the one that is now. */
   readonly tokensBefore: number
+  /** Tokens of the context that is handed out now. */
   readonly tokensAfter: number
   /** Where that one is at its limit or above it, and what it shows less of to fit the window: as `context` tells both. */
   readonly overBudget?: OverBudget
+  /** What that context shows less of than the log has. */
   readonly shortened?: readonly Shortened[]
 }
 

@@ -37,8 +37,11 @@ import type { AdoptOptions, Edition, EditionBound, EditionInFull, EditionOfConve
 
 /** A model behind the OpenAI embeddings API. */
 export interface EmbeddingConfig {
+  /** The model's name. */
   readonly model: string
+  /** Address of an OpenAI-compatible API. Default: OpenAI's own. */
   readonly baseUrl?: string
+  /** Its key; a server of your own may need none. */
   readonly apiKey?: string
 }
 
@@ -69,6 +72,7 @@ export interface LedgerOptions {
   readonly ahead?: boolean
   /** Recorded with every fact as who asked. Default `library`. */
   readonly actor?: string
+  /** Tells the time and makes ids. Default: the system's. */
   readonly clock?: Clock
   /** A summarizer that has not answered after so many milliseconds has failed, whether or not it heeds its signal. Default: ten minutes. */
   readonly summarizerTimeoutMs?: number
@@ -87,6 +91,7 @@ export interface AppendOptions {
   readonly policy?: PolicySettings
   /** Tenant or owner; given with the first message, and the same for ever. */
   readonly scope?: string
+  /** Who asks; recorded. Default: the ledger's own. */
   readonly actor?: string
   /** The request that it all belongs to. */
   readonly correlationId?: string
@@ -94,6 +99,7 @@ export interface AppendOptions {
 
 /** What an append recorded, and where. */
 export interface AppendResult {
+  /** The conversation. */
   readonly conversationId: string
   /** Revision of the conversation's last fact. */
   readonly revision: bigint
@@ -140,7 +146,9 @@ export type DiffOptions = WaitOptions & ({ readonly from: At; readonly to?: At }
 
 /** Where to search, and for how much. Without a conversation or a scope: the conversations that name no scope. */
 export interface LedgerSearchOptions extends WaitOptions {
+  /** Searches this conversation. */
   readonly conversationId?: string
+  /** Searches all conversations of this scope. */
   readonly scope?: string
   /** Hits at most; default 10. */
   readonly limit?: number
@@ -173,11 +181,13 @@ export interface ConversationList {
 export interface LogOptions {
   /** The first revision to give. */
   readonly from?: bigint
+  /** So many facts at most. */
   readonly limit?: number
 }
 
 /** What an undone cycle came to. */
 export interface Undone {
+  /** The conversation. */
   readonly conversationId: string
   /** Revision of the fact that undid it. */
   readonly revision: bigint
@@ -185,7 +195,9 @@ export interface Undone {
   readonly cycles: readonly number[]
   /** Messages that are in the window again. */
   readonly messagesRestored: number
+  /** Tokens of the context before it. */
   readonly tokensBefore: number
+  /** Tokens of the context after it. */
   readonly tokensAfter: number
   /** The soft limit starts no cycle before so many further messages came. */
   readonly restsForMessages: number
@@ -197,8 +209,9 @@ export interface ListOptions extends WaitOptions {
   readonly scope?: string
   /** Only those whose id has this in it, in whatever case. */
   readonly match?: string
-  /** Only those in which something was recorded last at or after this time; `until`: before it. A `Date`, or ISO 8601 with its zone. */
+  /** Only those in which something was recorded at or after this time. A `Date`, or ISO 8601 with its zone. */
   readonly since?: Date | string
+  /** Only those in which nothing was recorded at or after this time. A `Date`, or ISO 8601 with its zone. */
   readonly until?: Date | string
   /** The one that something happened in last first (default), that has the most messages, the most live tokens; or by id. */
   readonly sort?: ConversationOrder
@@ -220,6 +233,7 @@ export interface CompareEditionsOptions extends WaitOptions {
   readonly against?: string
   /** Questions with the messages that their answers stand in; those of other conversations count for nothing. */
   readonly questions?: readonly LabelledQuestion[]
+  /** Hears of each conversation that is done. */
   readonly onConversation?: (done: number, of: number) => void
 }
 
@@ -239,6 +253,7 @@ export interface WhatIfOptions {
   readonly policies: readonly TriedPolicy[]
   /** `recorded` (default): summaries as long as the recorded ones. `extractive`: written by the strategy without a model. */
   readonly summaries?: 'recorded' | 'extractive'
+  /** Hears of each conversation that is done. */
   readonly onConversation?: (done: number, of: number) => void
 }
 

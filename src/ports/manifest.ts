@@ -5,7 +5,9 @@
 
 /** Where a stream stands. It has an event for each revision from 0. */
 export interface StreamHead {
+  /** The stream. */
   readonly stream: string
+  /** Revision of its last event. */
   readonly revision: bigint
   /** Hash of the event at that revision, which stands for all before it. */
   readonly hash: string
@@ -13,7 +15,9 @@ export interface StreamHead {
 
 /** What tells one log from any other: its first event. */
 export interface LogOrigin {
+  /** The stream of the first event of the ledger's. */
   readonly stream: string
+  /** The id of that event. */
   readonly id: string
 }
 
@@ -27,8 +31,11 @@ export interface ManifestHeader {
 
 /** A manifest that was read and found whole. */
 export interface Manifest {
+  /** What it is of, and when it was made. */
   readonly header: ManifestHeader
+  /** Streams that it names. */
   readonly streams: number
+  /** Events in them. */
   readonly events: number
   /** Who signed: `sha256:` and the hash of the public key. */
   readonly fingerprint: string

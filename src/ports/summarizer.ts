@@ -10,18 +10,27 @@ import type { MessageBody } from '../domain/message.js'
 
 /** A message to summarize, with what a prompt may say of it. */
 export interface MessageToSummarize extends MessageBody {
+  /** Its id in the log. */
   readonly messageId: string
+  /** When it was said, ISO 8601 in UTC. */
   readonly createdAt: string
+  /** What the host keeps beside the message; never sent to a model. */
   readonly attributes?: Readonly<Record<string, unknown>> | undefined
 }
 
 /** A summary that already is, as background or as something to condense. */
 export interface SummaryToFold {
+  /** The summary. */
   readonly text: string
+  /** When its first message was said, ISO 8601. */
   readonly startTime: string
+  /** When its last message was said, ISO 8601. */
   readonly endTime: string
+  /** Messages that it covers. */
   readonly messageCount: number
+  /** 0 for one of messages, 1 and more for one of summaries. */
   readonly depth: number
+  /** Its named sections, where there are any. */
   readonly sections?: Sections | undefined
 }
 
@@ -43,15 +52,23 @@ export type SummaryJob = {
 
 /** Everything that decides what the answer will be. */
 export interface PreparedSummary {
+  /** What was asked for. */
   readonly job: SummaryJob
+  /** How it is summarized; recorded. */
   readonly strategy: string
+  /** Who runs the model; recorded. */
   readonly provider: string
+  /** The model's name; recorded. */
   readonly model: string
+  /** Everything else that the answer depends on; recorded. */
   readonly parameters: Readonly<Record<string, unknown>>
   /** The template as it was registered, and the persona where there is one. */
   readonly prompt: { readonly name: string; readonly sha256: string; readonly text: string }
+  /** The text that the prompt speaks as, with its SHA-256 (hex). */
   readonly persona?: { readonly sha256: string; readonly text: string }
+  /** Version of the rule that writes messages as text. */
   readonly formatterVersion: number
+  /** SHA-256 (hex) of all that the answer depends on. The same hash is never paid for twice. */
   readonly requestHash: string
   /** The exact request that goes to the model; for a strategy without a model, its input. */
   readonly request: unknown
@@ -61,9 +78,13 @@ export interface PreparedSummary {
 export interface Summary {
   /** Not empty, at most `maxSummaryTokens` by our estimator. */
   readonly text: string
+  /** The named sections, where the strategy gives them. */
   readonly sections?: Sections
+  /** The id that the provider gave its answer. */
   readonly responseId?: string
+  /** Tokens that the provider says it took. */
   readonly usage?: { readonly promptTokens: number; readonly completionTokens: number }
+  /** How long it took, in milliseconds. */
   readonly durationMs: number
 }
 
@@ -82,7 +103,9 @@ export type SummarizerFailureKind = (typeof summarizerFailureKinds)[number]
 
 /** Why there is no summary. `retryAfterMs` is in milliseconds. */
 export interface SummarizerFailure {
+  /** Always `SummarizerFailed`. */
   readonly kind: 'SummarizerFailed'
+  /** What went wrong, in one word. */
   readonly failure: SummarizerFailureKind
   /** One sentence for people; never a key. */
   readonly detail: string
@@ -94,11 +117,16 @@ export interface SummarizerFailure {
 
 /** Who summarizes: `prepare` names a request, `summarize` asks it and never rejects. */
 export interface Summarizer {
+  /** How it summarizes; recorded with each summary. */
   readonly strategy: string
+  /** Who runs the model; recorded. */
   readonly provider: string
+  /** The model's name; recorded. */
   readonly model: string
   /** What its window takes, in tokens; decides how large a chunk may be. */
   readonly windowTokens: number
+  /** Makes the request and its hash. Pure: it asks nobody. */
   prepare(job: SummaryJob): PreparedSummary
+  /** Asks for the summary. What goes wrong is a `Left`; the signal ends a request that nobody waits for any more. */
   summarize(prepared: PreparedSummary, signal?: AbortSignal): TE.TaskEither<SummarizerFailure, Summary>
 }

@@ -42,9 +42,29 @@ export const summarizerConfigSchema = z.discriminatedUnion('kind', [
     prompt: promptSchema.optional(),
   }),
 ])
-/** Who summarizes, as a configuration: no model, or one behind the OpenAI chat API. */
-export type SummarizerConfig = z.infer<typeof summarizerConfigSchema>
-export type OpenAiSummarizerConfig = Extract<SummarizerConfig, { kind: 'openai' }>
+/** A model behind the OpenAI chat API, as the one who summarizes. */
+export interface OpenAiSummarizerConfig {
+  /** Any API that speaks as OpenAI's chat completions do. */
+  readonly kind: 'openai'
+  /** `fold-in` (default): a summary that goes on from the one before. `structured`: one in named sections. */
+  readonly strategy?: StrategyName | undefined
+  /** The model's name, as the API knows it. */
+  readonly model: string
+  /** The API's address. Default: OpenAI's own. */
+  readonly baseUrl?: string | undefined
+  /** Its key; a server of your own may need none. */
+  readonly apiKey?: string | undefined
+  /** What the model's window takes, in tokens, where its name does not tell; 512 or more. */
+  readonly windowTokens?: number | undefined
+  /** How long one request may take, in milliseconds. */
+  readonly timeoutMs?: number | undefined
+  /** Further attempts after the first, 0 to 10. A replay leaves it aside: there each request is set aside and counted. */
+  readonly maxRetries?: number | undefined
+  /** A template of your own in the place of the strategy's: `{persona}`, `{existing_summary}` and `{messages}` are put in. Its text is recorded. */
+  readonly prompt?: { readonly name: string; readonly text: string } | undefined
+}
+/** Who summarizes, as a configuration: no model and no key (`extractive`), or a model behind the OpenAI chat API. */
+export type SummarizerConfig = { readonly kind: 'extractive' } | OpenAiSummarizerConfig
 
 export type BadSummarizerConfig = { readonly kind: 'BadSummarizerConfig'; readonly field: string; readonly detail: string }
 
