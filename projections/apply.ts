@@ -10,6 +10,7 @@
 import { claimOf } from '../src/domain/codec.js'
 import type { RecordedFact } from '../src/domain/events.js'
 import { conversationStream, EDITION_PREFIX } from '../src/domain/ids.js'
+import { thrownSentence } from '../src/domain/thrown.js'
 import type { EventStore, StoredEvent } from '../src/ports/event-store.js'
 import type { Database, Sql } from '../src/ports/sql.js'
 import { advance, countStopped, forgetStopped, recordStopped, type ConversationStop, type EventMark, type Generation, type Place, type Stop } from './checkpoints.js'
@@ -68,11 +69,9 @@ const BATCH_CHARACTERS = 16 * 1024 * 1024
 // stood idle between two statements for longer than it worked.
 const TURN_EVENTS = 16
 
-const sentence = (error: unknown): string => (error instanceof Error ? error.message : String(error))
-
 function stopAt(event: Pick<StoredEvent, 'stream' | 'revision' | 'type' | 'position'>, error: unknown): ConversationStop {
   const { stream, revision, type, position } = event
-  return { reason: `cannot apply ${type} at revision ${String(revision)} of ${stream}: ${sentence(error)}`, stream, revision, type, conversationId: stoppedAt(stream), position }
+  return { reason: `cannot apply ${type} at revision ${String(revision)} of ${stream}: ${thrownSentence(error)}`, stream, revision, type, conversationId: stoppedAt(stream), position }
 }
 
 // A body beside the log is as long as the content that came from it; the event itself is then a short claim.

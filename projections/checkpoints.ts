@@ -4,6 +4,7 @@
  * A checkpoint moves in the transaction that writes the rows, which is what makes delivery exactly once. It also keeps what other processes have
  * to know: which event was applied last (so that another log is noticed), why a projection stopped, and the fence of the process that keeps it.
  */
+import { storable } from '../src/domain/text-search/terms.js'
 import type { Sql } from '../src/ports/sql.js'
 import type { Projection } from './projection.js'
 
@@ -238,7 +239,9 @@ export async function advance(sql: Sql, from: Place, to: bigint, event: EventMar
   return moved.length === 1
 }
 
-const stopText = ({ reason, advice, stream, revision, type }: Stop): string => JSON.stringify({ reason, advice, stream, revision: revision?.toString(), type })
+// A reason quotes what could not be read, and a list reads it by SQL: there NUL and half a letter would be an error of everybody's list.
+const stopText = ({ reason, advice, stream, revision, type }: Stop): string =>
+  JSON.stringify({ reason, advice, stream, revision: revision?.toString(), type }, (_key, value: unknown) => (typeof value === 'string' ? storable(value) : value))
 
 /** Notes that rows of these conversations do not go on. Wants the transaction that moves the checkpoint past them. */
 export async function recordStopped(sql: Sql, { name, generation }: Pick<Place, 'name' | 'generation'>, stopped: readonly ConversationStop[]): Promise<void> {

@@ -10,6 +10,7 @@
  */
 import { conversationStream } from '../src/domain/ids.js'
 import type { RecordedFact } from '../src/domain/events.js'
+import { thrownSentence } from '../src/domain/thrown.js'
 import type { RowCheck, RowDifference } from '../src/ports/row-check.js'
 import type { Database, Sql } from '../src/ports/sql.js'
 import { hasCheckpoints, liveOf, readGenerations } from './checkpoints.js'
@@ -457,7 +458,7 @@ export function createRowCheck({ db, projections, factsFrom, catchUp, everyConve
         current.take(projections, fact)
       } catch (error) {
         const { stream, revision, type } = fact
-        current.refused = { revision, detail: `no rows can be made of ${type} at revision ${String(revision)} of ${stream}: ${error instanceof Error ? error.message : String(error)}` }
+        current.refused = { revision, detail: `no rows can be made of ${type} at revision ${String(revision)} of ${stream}: ${thrownSentence(error)}` }
       }
       return current.held >= ROWS_HELD || current.characters >= CHARACTERS_HELD
     },

@@ -6,6 +6,7 @@
  * Where a process of its own keeps the read models, `worker.ts` lets one runner of several work at a time.
  */
 import { setTimeout as delay } from 'node:timers/promises'
+import { thrownSentence } from '../src/domain/thrown.js'
 import type { Claims } from '../src/ports/claims.js'
 import { createAlarm } from './alarm.js'
 import { applyUntil, retryStopped, targetsOf, type ProjectionSource, type Target } from './apply.js'
@@ -272,7 +273,7 @@ export function createProjectionRunner(options: RunnerOptions): ProjectionRunner
     const beside = outdated.length === 0 ? undefined : rebuildNamed(outdated.map(({ name }) => name), { signal })
     beside?.catch((failure: unknown) => {
       if (signal.aborted) return
-      for (const { name, generation } of outdated) refuse(name, generation, { reason: failure instanceof Error ? failure.message : String(failure) })
+      for (const { name, generation } of outdated) refuse(name, generation, { reason: thrownSentence(failure) })
       onFailure(failure)
     })
     try {

@@ -68,7 +68,7 @@ export interface VectorFiller {
   make(options?: FillOptions): Promise<E.Either<EmbeddingFailure, Filled>>
   /** How many messages are without a vector, in all or in one conversation, and why they were not made where the model failed last. */
   missing(conversationId?: string): Promise<MissingVectors & { readonly failure?: EmbeddingFailure }>
-  /** Ends what runs behind; what was asked of the model may come back within two seconds, and is given up then. */
+  /** Ends what is under way, for whomever; what was asked of the model may come back within two seconds, and is given up then. */
   stop(): Promise<void>
 }
 
@@ -217,20 +217,27 @@ export function createVectorFiller({ db, store, embedding, claims, owner, onProb
   }
 
   async function behind(): Promise<void> {
-    while (again && !stopping.signal.aborted) {
-      again = false
-      const done = await inTurn({}, giveUp.signal)
-      if (done === 'held' || E.isRight(done)) {
-        failure = undefined
-        failures = 0
-        continue
+    try {
+      while (again && !stopping.signal.aborted) {
+        again = false
+        const done = await inTurn({}, giveUp.signal)
+        if (done === 'held' || E.isRight(done)) {
+          failure = undefined
+          failures = 0
+          continue
+        }
+        if (stopping.signal.aborted) return
+        failure = done.left
+        notBefore = performance.now() + Math.min(MOST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** failures)
+        failures += 1
+        onProblem(done.left)
+        return
       }
-      if (stopping.signal.aborted) return
-      failure = done.left
-      notBefore = performance.now() + Math.min(MOST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** failures)
-      failures += 1
-      onProblem(done.left)
-      return
+    } catch (error) {
+      onProblem(error)
+    } finally {
+      // In one step with the look at `again`: who wakes it in between would be forgotten.
+      running = undefined
     }
   }
 
@@ -246,10 +253,6 @@ export function createVectorFiller({ db, store, embedding, claims, owner, onProb
       if (stopping.signal.aborted || performance.now() < notBefore) return
       again = true
       running ??= behind()
-        .catch(onProblem)
-        .finally(() => {
-          running = undefined
-        })
     },
     async make(options = {}) {
       for (;;) {
@@ -267,11 +270,11 @@ export function createVectorFiller({ db, store, embedding, claims, owner, onProb
     },
     async stop() {
       stopping.abort()
-      if (running === undefined) return
       const ended = new AbortController()
-      await Promise.race([running.finally(() => { ended.abort() }), sleep(GRACE_MS, ended.signal)])
+      const done = Promise.all([running, last]).finally(() => { ended.abort() })
+      await Promise.race([done, sleep(GRACE_MS, ended.signal)])
       giveUp.abort()
-      await running
+      await done
     },
   }
 }

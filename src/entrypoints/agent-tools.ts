@@ -5,6 +5,7 @@
 import { z } from 'zod'
 import type { SearchHit } from '../application/search.js'
 import type { Compaction } from '../application/compact.js'
+import { thrownSentence } from '../domain/thrown.js'
 
 /** A tool, usable as it is: `tool.definition` goes into the request of the OpenAI chat API, `execute` takes the arguments that came back. */
 export interface AgentTool {
@@ -51,7 +52,7 @@ function tool<Schema extends z.ZodObject>(name: string, description: string, sch
         if (!parsed.success) return JSON.stringify({ error: `${parsed.error.issues[0]?.path.join('.') || 'arguments'}: ${parsed.error.issues[0]?.message ?? 'are wrong'}` })
         return JSON.stringify(await run(parsed.data))
       } catch (error) {
-        return JSON.stringify({ error: error instanceof Error ? error.message : String(error) })
+        return JSON.stringify({ error: thrownSentence(error) })
       }
     },
   }

@@ -42,7 +42,7 @@ import type { EmbeddingConfig, Ledger, LedgerOptions } from './ledger.js'
 import { looked, optionsGiven, type Names } from './options.js'
 import { problem, valueOf } from './problem.js'
 import { createRowThread, type RowThreadPlace } from './row-thread.js'
-import { tellProblems } from './tell-problem.js'
+import { heardBy, tellProblems } from './tell-problem.js'
 
 const OPEN: Names<LedgerOptions> = {
   store: true, database: true, summarizer: true, policy: true, estimator: true, persona: true, embedding: true, workers: true, prices: true, ahead: true, actor: true, clock: true, summarizerTimeoutMs: true, onProblem: true, onOpening: true,
@@ -176,8 +176,9 @@ export function checkedOptions(options: LedgerOptions) {
   if (onProblem !== undefined && typeof onProblem !== 'function') throw bad('onProblem', 'must be a function')
   if (typeof onOpening !== 'function') throw bad('onOpening', 'must be a function')
   const longestMs = timeoutOf(given.summarizerTimeoutMs)
+  const tell = tellProblems(onProblem)
   return {
-    store: textGiven('store', store), database: database === undefined ? undefined : textGiven('database', database), clock, actor: nameOf('actor', actor), onProblem: tellProblems(onProblem), onOpening, persona, workers, ahead,
+    store: textGiven('store', store), database: database === undefined ? undefined : textGiven('database', database), clock, actor: nameOf('actor', actor), onProblem: tell, onOpening: heardBy(onOpening, tell), persona, workers, ahead,
     policy: settingsOf(given.policy),
     estimator: estimatorOf(given.estimator),
     prices: pricesOf(given.prices),

@@ -19,6 +19,7 @@ import type { CycleNotRecorded } from '../application/cycles.js'
 import type { NoSuchMoment } from '../application/time-travel.js'
 import type { NoContext } from '../domain/context.js'
 import type { BadMessage } from '../domain/message.js'
+import { thrownSentence } from '../domain/thrown.js'
 import { EstimatorFailed, EstimatorNotRegistered } from '../domain/tokens.js'
 import { codeOf, StoreError } from '../adapters/store-error.js'
 import { LogCopyError } from '../ports/log-copy.js'
@@ -214,7 +215,7 @@ export function faultOf(error: unknown): { fault: Fault | 'bug'; message: string
   if (error instanceof RebuildFailed && error.stop !== undefined) return { fault: 'data', message: error.message }
   if (error instanceof RebuildFailed || error instanceof Fenced) return { fault: 'world', message: error.message }
   if (isServersNo(error)) return { fault: 'world', message: `the store says no: ${error.message}` }
-  return { fault: 'bug', message: error instanceof Error ? error.message : String(error) }
+  return { fault: 'bug', message: thrownSentence(error) }
 }
 
 // Classes of Postgres: connection (08), authorization (28), resources such as a full disk (53), somebody stepped in (57), its system (58).
@@ -255,5 +256,5 @@ export function sentenceOfProblem(given: unknown): string {
   if (given instanceof Error) return faultOf(given).message
   // `onProblem` hands over the failures of the use cases as they are; anything else has no kind that we know.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  return (typeof given === 'object' && given !== null && 'kind' in given ? describe(given as Failure)?.[1] : undefined) ?? String(given)
+  return (typeof given === 'object' && given !== null && 'kind' in given ? describe(given as Failure)?.[1] : undefined) ?? thrownSentence(given)
 }

@@ -7,7 +7,7 @@ import { sentenceOfProblem } from './problem.js'
 export type TellProblem = (problem: unknown) => void
 
 /** The code of the warning, for who filters warnings. */
-export const WARNING_CODE = 'CONTEXT_LEDGER_PROBLEM'
+const WARNING_CODE = 'CONTEXT_LEDGER_PROBLEM'
 
 let hasWarned = false
 
@@ -20,13 +20,13 @@ function warn(detail: string): void {
 /** Wraps a listener, or stands in for one that was not given. */
 export function tellProblems(listener: TellProblem | undefined): TellProblem {
   if (listener === undefined) return (problem) => { warn(sentenceOfProblem(problem)) }
-  const deaf = (error: unknown): void => { warn(`onProblem failed: ${sentenceOfProblem(error)}`) }
-  return (given) => {
-    try {
-      // A listener may be async, whatever its type says.
-      void Promise.resolve(listener(given)).catch(deaf)
-    } catch (error) {
-      deaf(error)
-    }
+  return heardBy(listener, (error) => { warn(`onProblem failed: ${sentenceOfProblem(error)}`) })
+}
+
+/** Calls a listener of somebody's own, which may throw; and it may be async, whatever its type says. `failed` hears of both. */
+export function heardBy<Heard>(listener: (heard: Heard) => unknown, failed: (error: unknown) => void): (heard: Heard) => void {
+  return (heard) => {
+    // At once, and not behind what is under way: the order of what is heard is that in which it happened.
+    new Promise((resolve) => { resolve(listener(heard)) }).catch(failed)
   }
 }

@@ -117,6 +117,22 @@ describe('filling', () => {
     expect(bought()).toHaveLength(200)
   })
 
+  it('keeps what is bought when it is told to stop, whoever asked for it', async () => {
+    const ledger = await open()
+    await ledger.append('a', texts(100))
+    await ledger.projections.catchUp()
+    const [begun, mayGoOn] = [latch(), latch()]
+    const { model } = axes(async () => { begun.open(); await mayGoOn.opened })
+    const one = filler(model)
+    const made = one.make()
+    await begun.opened
+    const stopped = one.stop()
+    mayGoOn.open()
+    await stopped
+    expect(await db.query('select from archive_vectors')).toHaveLength(64)
+    expect(await made).toMatchObject({ right: { embedded: 64 } })
+  })
+
   it('goes on from where it was, in the order of the log, and looks again at what was said in rows of another log', async () => {
     const ledger = await open()
     await ledger.append('b', texts(100))

@@ -57,6 +57,20 @@ describeOnDatabases('queries', (database) => {
     }
   })
 
+  test('a conversation that stopped says why, whatever the reason is made of', async () => {
+    // As of text that is no JSON: what it is quoted with may be cut in the middle of a letter.
+    const decode = async (stored: Parameters<typeof decodeStored>[0]): ReturnType<typeof decodeStored> => {
+      if (stored.stream === 'conversation-f') throw new Error('no JSON: "a\0b \ud83d"')
+      return await decodeStored(stored)
+    }
+    await record(store, 'f', [configured()])
+    await record(store, 'g', [configured()])
+    await createProjectionRunner({ db, store, decode, projections }).catchUp()
+    expect((await listConversations(db)).map(({ conversationId }) => conversationId)).toContain('g')
+    const [status] = await createProjectionRunner({ db, store, decode, projections }).status()
+    expect(status?.stopped).toMatchObject([{ conversationId: 'f', reason: expect.stringContaining('no JSON: "ab \ufffd"') }])
+  })
+
   test('batches are found by their ids, in the order of these, whether shown, re-summarized since, or not there', async () => {
     expect(await findBatches(db, 'a', ['b3', 'nothing', 'b2', 'b1'])).toMatchObject([
       { batchId: 'b3', depth: 1, sourceBatchIds: ['b1', 'b2'], chunkId: undefined },
