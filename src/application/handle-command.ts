@@ -8,7 +8,7 @@ import type { Provenance } from '../domain/codec.js'
 import { evolve, type Conversation } from '../domain/conversation.js'
 import { decide, type Command, type Rejection } from '../domain/decide.js'
 import type { RecordedFact } from '../domain/events.js'
-import { conversationStream, messageEventId } from '../domain/ids.js'
+import { conversationStream, derivedMessageId, messageEventId } from '../domain/ids.js'
 import { sameMessage, type BadMessage } from '../domain/message.js'
 import type { NotRecordable } from '../domain/recordable.js'
 import type { Clock } from '../ports/clock.js'
@@ -48,6 +48,9 @@ export interface ConversationsOptions {
 
 /** How often a command is decided anew after a conflict. */
 const CONFLICT_ATTEMPTS = 50
+
+/** Places that are looked at together for one whose id is free; twice as many each time. */
+const PLACES_TOGETHER = 64
 
 /** Loads, decides and appends; keeps the states in use in memory. */
 export function createConversations({ log, clock, cacheTokens = 8_000_000, alone = false }: ConversationsOptions): Conversations {
@@ -90,6 +93,21 @@ export function createConversations({ log, clock, cacheTokens = 8_000_000, alone
     return E.right(same)
   }
 
+  /** Event ids of the messages of this append that came without an id. */
+  const withoutId = (stream: string, commands: readonly Command[], facts: readonly RecordedFact[]): Set<string> => {
+    const named = new Set(messageEventIds(stream, commands))
+    return new Set(facts.flatMap(({ type, id }) => (type === 'MessageAppended' && !named.has(id) ? [id] : [])))
+  }
+
+  /** Of the next places, the ids that messages have, however long ago they were recorded. */
+  async function takenAmongNext({ conversationId, messagesAppended }: Conversation, places: number): Promise<ReadonlySet<string>> {
+    const stream = conversationStream(conversationId)
+    const ids = new Map(Array.from({ length: places }, (_none, at) => derivedMessageId(conversationId, messagesAppended + at)).map((id) => [messageEventId(stream, id), id]))
+    return new Set((await log.store.findByIds(stream, [...ids.keys()])).flatMap(({ id }) => ids.get(id) ?? []))
+  }
+
+  const passingOver = (commands: readonly Command[], takenIds: ReadonlySet<string>): Command[] => commands.map((command) => (command.type === 'AppendMessages' ? { ...command, takenIds } : command))
+
   const messageEventIds = (stream: string, commands: readonly Command[]): string[] =>
     commands.flatMap((command) => (command.type === 'AppendMessages' ? command.messages.flatMap(({ messageId }) => (messageId === undefined ? [] : [messageEventId(stream, messageId)])) : []))
 
@@ -106,9 +124,11 @@ export function createConversations({ log, clock, cacheTokens = 8_000_000, alone
     let state = cache.get(conversationId) ?? (await load(conversationId))
     let conflict: AppendFailure | undefined
     let checkedAt: bigint | undefined
+    let places = PLACES_TOGETHER
     for (let tries = 0; tries < CONFLICT_ATTEMPTS; tries += 1) {
-      if (log.store.recognizes === 'at-its-revision' && state.messagesCompressed > 0 && checkedAt !== state.revision) {
-        // The state knows the ids since the last prune; for older ones nobody but us keeps this store from recording them twice.
+      const looksUp = log.store.recognizes === 'at-its-revision' && (state.messagesCompressed > 0 || state.withdrawn.messages > 0)
+      if (looksUp && checkedAt !== state.revision) {
+        // The state knows the ids of live messages; for others nobody but us keeps this store from recording them twice.
         checkedAt = state.revision
         const same = await recordedBefore(stream, asked, messageEventIds(stream, asked))
         if (E.isLeft(same)) return same
@@ -158,6 +178,12 @@ export function createConversations({ log, clock, cacheTokens = 8_000_000, alone
         state = fresh
         continue
       }
+      const derived = withoutId(stream, asked, encoded.facts)
+      if (looksUp && derived.size > 0 && (await log.store.findByIds(stream, [...derived])).length > 0) {
+        asked = passingOver(asked, await takenAmongNext(state, places))
+        places *= 2
+        continue
+      }
       const appended = await appendUntilKnown(log, stream, state.revision, encoded)
       if (E.isRight(appended) && !appended.right.repeated) {
         cache.set(conversationId, seen)
@@ -173,10 +199,15 @@ export function createConversations({ log, clock, cacheTokens = 8_000_000, alone
       conflict = appended.left
       // Ids that are recorded though the stream stands where we thought come from before the live window; else it is a race, decided anew.
       if (conflict.kind === 'IdsRecorded' && state.revision === stood) {
-        const same = await recordedBefore(stream, asked, conflict.ids)
+        const same = await recordedBefore(stream, asked, conflict.ids.filter((id) => !derived.has(id)))
         if (E.isLeft(same)) return same
-        if (same.right.size === 0) return E.left(conflict)
+        const isPlaceTaken = conflict.ids.some((id) => derived.has(id))
+        if (same.right.size === 0 && !isPlaceTaken) return E.left(conflict)
         asked = without(asked, same.right)
+        if (isPlaceTaken) {
+          asked = passingOver(asked, await takenAmongNext(state, places))
+          places *= 2
+        }
       }
     }
     return E.left(conflict ?? { kind: 'StoreUnavailable', detail: 'the append was tried too often' })

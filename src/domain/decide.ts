@@ -38,7 +38,8 @@ export type Command =
   | { readonly type: 'Configure'; readonly settings: PolicySettings | undefined; readonly scope: string | undefined; readonly summarizerWindowTokens: number; readonly estimator?: string | undefined }
   /** What follows was decided on the state at this revision, and on no other. */
   | { readonly type: 'Expect'; readonly revision: bigint }
-  | { readonly type: 'AppendMessages'; readonly messages: readonly MessageToAppend[]; readonly now: string; readonly skipPlaces?: number | undefined }
+  /** `takenIds`: ids of messages that this state does not know any more. */
+  | { readonly type: 'AppendMessages'; readonly messages: readonly MessageToAppend[]; readonly now: string; readonly takenIds?: ReadonlySet<string> }
   | { readonly type: 'WithdrawMessages'; readonly messageIds: readonly string[]; readonly why: FactData<'MessagesWithdrawn'>['why'] }
   | { readonly type: 'PinMessage' | 'UnpinMessage'; readonly messageId: string }
   | ({ readonly type: 'RecordChunk'; readonly messageIds: readonly string[]; readonly continues: string | undefined } & SummaryResult)
@@ -153,22 +154,22 @@ function foresee(state: Conversation, facts: readonly Fact[]): Conversation {
   return facts.reduce((seen, fact) => evolve(seen, placed(fact, seen)), state)
 }
 
-/** The id of a message that came without one: from its place, or from the next one whose id no live message has. */
-function nextDerivedId(state: Conversation, skipPlaces: number): string {
-  for (let place = state.messagesAppended + skipPlaces; ; place += 1) {
+/** The id of a message that came without one: from its place, or from the next one whose id no other message has. */
+function nextDerivedId(state: Conversation, isTaken: (id: string) => boolean): string {
+  for (let place = state.messagesAppended; ; place += 1) {
     const id = derivedMessageId(state.conversationId, place)
-    if (liveMessageWith(state, id) === undefined) return id
+    if (!isTaken(id) && liveMessageWith(state, id) === undefined) return id
   }
 }
 
-function appendOne(state: Conversation, message: MessageToAppend, now: string, skipPlaces = 0): Decision {
+function appendOne(state: Conversation, message: MessageToAppend, now: string, isTaken: (id: string) => boolean): Decision {
   if (message.messageId !== undefined) {
     const id = checkId('id', message.messageId)
     if (E.isLeft(id)) return id
     const before = liveMessageWith(state, message.messageId)
     if (before !== undefined) return sameMessage(before, message) ? E.right([]) : E.left({ kind: 'MessageIdTaken', messageId: message.messageId })
   }
-  const messageId = message.messageId ?? nextDerivedId(state, skipPlaces)
+  const messageId = message.messageId ?? nextDerivedId(state, isTaken)
   if (message.role === 'tool' && message.toolCallId !== undefined && !awaitsResult(state, message.toolCallId)) {
     return E.left({ kind: 'ToolResultWithoutCall', messageId, toolCallId: message.toolCallId })
   }
@@ -187,9 +188,11 @@ function appendOne(state: Conversation, message: MessageToAppend, now: string, s
 
 function appendMessages(state: Conversation, command: Extract<Command, { type: 'AppendMessages' }>): Decision {
   const facts: Fact[] = []
+  const given = new Set(command.messages.flatMap(({ messageId }) => messageId ?? []))
+  const isTaken = (id: string): boolean => given.has(id) || command.takenIds?.has(id) === true
   let seen = state
   for (const message of command.messages) {
-    const decided = appendOne(seen, message, command.now, command.skipPlaces)
+    const decided = appendOne(seen, message, command.now, isTaken)
     if (E.isLeft(decided)) return decided
     facts.push(...decided.right)
     seen = foresee(seen, decided.right)
