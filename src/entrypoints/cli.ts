@@ -6,14 +6,17 @@
 import { stripVTControlCharacters } from 'node:util'
 import { Ended, EXIT, InputError, tell } from './cli/errors.js'
 import { overview, version } from './cli/help.js'
-import { allWritten, line, note, noteColours, OutputClosed, shown, watchOutput } from './cli/output.js'
+import { allWritten, keepLinesWhole, line, note, noteColours, OutputClosed, shown, watchOutput } from './cli/output.js'
 
 /** Says what went wrong; gives the exit status. */
 async function report(error: unknown, asJson: boolean): Promise<number> {
   if (error instanceof OutputClosed) return EXIT.ok
   if (error instanceof Ended) return error.exitCode
   const { exitCode, kind, message } = await tell(error)
-  if (asJson) note(JSON.stringify({ error: { kind, message } }))
+  if (asJson) {
+    keepLinesWhole()
+    note(JSON.stringify({ error: { kind, message } }))
+  }
   else {
     note(`${noteColours.red('error:')} ${shown(stripVTControlCharacters(message))}`)
     if (exitCode === EXIT.bug) note('This is a bug in context-ledger. CONTEXT_LEDGER_DEBUG=1 shows where it happened.')
@@ -35,7 +38,7 @@ async function run(words: readonly string[]): Promise<void> {
 }
 
 async function main(words: readonly string[]): Promise<void> {
-  watchOutput()
+  await watchOutput()
   try {
     try {
       await run(words)

@@ -94,7 +94,7 @@ async function play(): Promise<void> {
   })
 }
 
-watchOutput()
+await watchOutput()
 try {
   await play()
   await allWritten()

@@ -33,6 +33,21 @@ describe('a table', () => {
     expect(table(head, rows, new Set([1]), 50)[1]).toBe('a-conversation-with-a…        12  2026-11-22 23:11')
   })
 
+  it('cuts no id of an edition and no title: titles go below each other, and a row that has no room is told in a sentence', () => {
+    const tried = ['', 'cycles', 'summaries', 'requests', 'tokens sent', 'largest context', '']
+    expect(table(tried, [['no compaction', '0', '0', '82', '816,590', '19,065', '73 requests above the window']], new Set([1, 2, 3, 4, 5]), 80)).toEqual([
+      '                                             tokens  largest',
+      '               cycles  summaries  requests     sent  context',
+      'no compaction       0          0        82  816,590   19,065  73 requests above…',
+    ])
+    const editions = ['edition', 'made by', 'conversations', 'in force', 'dropped', 'cycles', 'summaries', 'taken over', 'tokens', 'begun']
+    const edition = ['850e44c29658', 'extractive', '1', '1', '0', '21', '24', '5', '0', '2026-11-23T00:37:01.001Z']
+    expect(table(editions, [edition], new Set([2, 3, 4, 5, 6, 7, 8]), 80)).toEqual(['850e44c29658: made by extractive, conversations 1, in force 1, dropped 0, cycles 21, summaries 24, taken over 5, tokens 0, begun 2026-11-23 00:37'])
+    fc.assert(fc.property(fc.integer({ min: 20, max: 200 }), (columns) => {
+      expect(table(editions, [edition], new Set([2, 3, 4, 5, 6, 7, 8]), columns).at(-1)).toMatch(/^850e44c29658/u)
+    }))
+  })
+
   it('is never wider than the terminal where its columns can be cut to that, in any script', () => {
     fc.assert(fc.property(fc.array(fc.tuple(text, text, text), { minLength: 1, maxLength: 5 }), fc.integer({ min: 48, max: 120 }), (rows, columns) => {
       expect(table(head, rows, NO_NUMBERS, columns).every((line) => stringWidth(line) <= columns)).toBe(true)

@@ -36,23 +36,43 @@ const pad = (text: string, width: number): string => ' '.repeat(Math.max(0, widt
 const briefTime = (cell: string): string => cell.replace(/^(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2}):\d{2}(?:\.\d+)?Z$/u, '$1 $2')
 
 const GAP = 2
-/** A column of text keeps at least so much, and one of times all of it. */
-const LEAST = 6
+/** A column of text keeps at least so much, so that the id of an edition is never cut, and one of times all of it. */
+const LEAST = 12
 const isTime = (cell: string): boolean => /^\d{4}-\d{2}-\d{2} \d{2}:\d{2}$/u.test(cell)
 
-/** Rows as a table with right-aligned numbers. On a terminal it is made to fit: times to the minute, then the widest texts are cut. */
+/** The columns' titles, those that are wider than what is below them a line a word. */
+function titleLines(head: readonly string[], widthOf: (column: number) => number): string[][] {
+  const words = head.map((title, at) => (stringWidth(title) > widthOf(at) ? title.split(' ') : [title]))
+  const height = Math.max(1, ...words.map(({ length }) => length))
+  return Array.from({ length: height }, (_none, at) => words.map((each) => each[at - height + each.length] ?? ''))
+}
+
+/** A row that no table has room for: its first cell, and the others each behind its title. */
+const told = (head: readonly string[], row: readonly string[]): string =>
+  `${row[0] ?? ''}: ${head.flatMap((title, at) => (at === 0 || (row[at] ?? '') === '' ? [] : [`${title} ${row[at] ?? ''}`.trim()])).join(', ')}`
+
+/**
+ * Rows as a table with right-aligned numbers. On a terminal it is made to fit: times to the minute, then the words of wide titles below each other, then
+ * the widest texts cut. Where that is not enough, each row is told in a sentence.
+ */
 export function table(head: readonly string[], rows: readonly (readonly string[])[], numeric: ReadonlySet<number>, most = columns()): string[] {
-  const widthsOf = (cells: readonly (readonly string[])[]): number[] => head.map((title, at) => cells.reduce((widest, row) => Math.max(widest, stringWidth(row[at] ?? '')), stringWidth(title)))
-  const wide = (widths: readonly number[]): number => widths.reduce((sum, width) => sum + width + GAP, -GAP)
+  let titles: readonly (readonly string[])[] = [head]
   let shown = rows
-  let widths = widthsOf(shown)
+  const widthsNow = (): number[] => head.map((_title, at) => [...titles, ...shown].reduce((widest, row) => Math.max(widest, stringWidth(row[at] ?? '')), 0))
+  const wide = (widths: readonly number[]): number => widths.reduce((sum, width) => sum + width + GAP, -GAP)
+  let widths = widthsNow()
   if (most !== undefined && wide(widths) > most) {
     shown = rows.map((row) => row.map(briefTime))
-    widths = widthsOf(shown)
+    widths = widthsNow()
+    if (wide(widths) > most) {
+      titles = titleLines(head, (at) => shown.reduce((widest, row) => Math.max(widest, stringWidth(row[at] ?? '')), 0))
+      widths = widthsNow()
+    }
     const fixed = new Set(head.flatMap((_title, at) => (numeric.has(at) || shown.some((row) => isTime(row[at] ?? '')) ? [at] : [])))
+    const leastOf = head.map((_title, at) => titles.reduce((least, line) => Math.max(least, stringWidth(line[at] ?? '')), LEAST))
     for (let over = wide(widths) - most; over > 0; over -= 1) {
-      const widest = widths.reduce((best, width, at) => (fixed.has(at) || width <= Math.max(LEAST, stringWidth(head[at] ?? '')) || (best >= 0 && width <= (widths[best] ?? 0)) ? best : at), -1)
-      if (widest < 0) break
+      const widest = widths.reduce((best, width, at) => (fixed.has(at) || width <= (leastOf[at] ?? LEAST) || (best >= 0 && width <= (widths[best] ?? 0)) ? best : at), -1)
+      if (widest < 0) return shown.map((row) => told(head, row))
       widths[widest] = (widths[widest] ?? 0) - 1
     }
   }
@@ -62,5 +82,5 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
       const text = cut(cell, width)
       return numeric.has(at) ? `${pad(text, width)}${text}` : `${text}${pad(text, width)}`
     }).join(' '.repeat(GAP)).trimEnd()
-  return [colours.dim(render(head)), ...shown.map(render)]
+  return [...titles.map((line) => colours.dim(render(line))), ...shown.map(render)]
 }

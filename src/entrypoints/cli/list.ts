@@ -1,5 +1,6 @@
 /** `list`: the conversations of the ledger, the one that something happened in last first; filtered, in another order, and cut where that is asked for. */
 import type { ListOptions } from '../ledger.js'
+import { tellingCatchUp } from './catching-up.js'
 import type { Flags } from './flags.js'
 import { table } from './layout.js'
 import { colours, count, line, many, shown, tellBehind, toJson } from './output.js'
@@ -8,7 +9,7 @@ import { withLedger } from './session.js'
 /** Runs the command. One more than is wanted is asked for, to tell whether there are more. */
 export async function runList(flags: Flags, { limit, ...options }: ListOptions, json: boolean): Promise<void> {
   await withLedger(flags, {}, async ({ ledger }) => {
-    const { conversations: found, behind } = await ledger.list({ ...options, ...(limit === undefined ? {} : { limit: limit + 1 }) })
+    const { conversations: found, behind } = await tellingCatchUp(ledger.projections, () => ledger.list({ ...options, ...(limit === undefined ? {} : { limit: limit + 1 }) }))
     const conversations = found.slice(0, limit)
     const more = found.length > conversations.length
     if (json) {

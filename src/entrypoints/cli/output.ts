@@ -22,12 +22,16 @@ export class OutputFailed extends Error {
 let ended: OutputClosed | OutputFailed | undefined
 let wrote = false
 
+/** Breaks lines between words. Loaded where a terminal shows standard error, and not before. */
+let fit: ((text: string, most: number) => string) | undefined
+
 /** Makes a reader that went away an ordinary end, and a disk that is full an ordinary error; to be called once, before anything is written. */
-export function watchOutput(): void {
+export async function watchOutput(): Promise<void> {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     ended ??= error.code === 'EPIPE' ? new OutputClosed('standard output was closed') : new OutputFailed(`standard output cannot be written: ${error.message}`)
   })
   process.stderr.on('error', () => undefined)
+  if (process.stderr.isTTY) fit = (await import('./layout.js')).fitted
 }
 
 let needsNoReader = false
@@ -76,8 +80,6 @@ export async function allWritten(): Promise<void> {
   if (ended instanceof OutputFailed) throw ended
 }
 
-let isWhole = false
-
 /** For output that a program may read: its lines are never broken, on a terminal either. */
 export function keepLinesWhole(): void {
   isWhole = true
@@ -93,9 +95,11 @@ export async function line(text = ''): Promise<void> {
   await write(`${fits ? text : (await import('./layout.js')).fitted(text, most)}\n`)
 }
 
-/** A line for the person at the terminal, on standard error. */
+let isWhole = false
+
+/** A line for the person at the terminal, on standard error: broken between words there, unless a program may read it. */
 export function note(text: string): void {
-  process.stderr.write(`${text}\n`)
+  process.stderr.write(`${fit === undefined || isWhole || !process.stderr.isTTY ? text : fit(text, process.stderr.columns)}\n`)
 }
 
 const SAID_AGAIN_MS = 60_000

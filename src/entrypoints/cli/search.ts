@@ -5,6 +5,7 @@ import { z } from 'zod'
 import type { Ledger, SearchHit, SearchResult, WaitOptions } from '../ledger.js'
 import { LedgerError } from '../problem.js'
 import { InputError } from './errors.js'
+import { tellingCatchUp } from './catching-up.js'
 import type { Flags } from './flags.js'
 import { parseJsonLine } from './json-line.js'
 import { brief, colours, line, many, note, noteColours, shown, tellBehind, toJson, typed } from './output.js'
@@ -65,7 +66,7 @@ async function answerLines(ledger: Ledger, command: SearchCommand, input: NodeJS
     const where = `${file === '-' ? 'standard input' : file}:${String(number)}`
     const { query, conversationId = command.conversation, limit = command.limit } = parseJsonLine(text, where, queryLine)
     try {
-      await line(toJson(resultDocument(await ledger.search(query, optionsOf(command, conversationId, limit)))))
+      await line(toJson(resultDocument(await tellingCatchUp(ledger.projections, () => ledger.search(query, optionsOf(command, conversationId, limit))))))
     } catch (error) {
       throw error instanceof LedgerError && error.fault === 'input' ? new InputError(error.failure.kind, `${where}: ${error.message}`) : error
     }
@@ -97,7 +98,7 @@ export async function runSearch(flags: Flags, command: SearchCommand): Promise<v
       await answerFile(ledger, command, command.queries)
       return
     }
-    const found = await ledger.search(command.query ?? '', optionsOf(command, command.conversation, command.limit))
+    const found = await tellingCatchUp(ledger.projections, () => ledger.search(command.query ?? '', optionsOf(command, command.conversation, command.limit)))
     if (command.json) {
       await line(toJson(resultDocument(found)))
       return

@@ -1,5 +1,6 @@
 /** `stats`: what conversations came to: tokens bought and saved, cost by model, failures, time. */
 import type { Cost, ConversationStats, Ledger, ModelUse, Stats } from '../ledger.js'
+import { tellingCatchUp } from './catching-up.js'
 import type { Flags } from './flags.js'
 import { table } from './layout.js'
 import { colours, count, line, many, shown, toJson, write } from './output.js'
@@ -74,7 +75,7 @@ class Foremost {
 }
 
 /** How many conversations there are to count, as far as the read models know; 0 where they cannot be asked. */
-const conversationsOf = async (ledger: Ledger): Promise<number> => (await ledger.list().catch(() => ({ conversations: [] }))).conversations.length
+const conversationsOf = async (ledger: Ledger): Promise<number> => (await tellingCatchUp(ledger.projections, () => ledger.list()).catch(() => ({ conversations: [] }))).conversations.length
 
 /** Runs the command: the total first, and below it the conversations that took the most. */
 export async function runStats(flags: Flags, conversationId: string | undefined, limit: number | undefined, json: boolean): Promise<void> {

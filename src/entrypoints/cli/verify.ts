@@ -6,6 +6,7 @@ import type { KeyObject } from 'node:crypto'
 import type { Verification, VerifyOptions } from '../../application/verify.js'
 import type { Manifest, ManifestDraft, ManifestHeader } from '../../ports/manifest.js'
 import type { Ledger } from '../ledger.js'
+import { tellingCatchUp } from './catching-up.js'
 import { Ended, EXIT, InputError } from './errors.js'
 import type { Flags } from './flags.js'
 import { colours, count, line, many, note, noteColours, shown, toJson } from './output.js'
@@ -55,7 +56,7 @@ async function signingKey(given: string | undefined, files: ManifestFiles): Prom
 
 /** How many events there are to read, as far as the read models know; 0 where these cannot be asked, which the proof itself then says. */
 async function eventsOf(ledger: Ledger, conversation: string | undefined): Promise<number> {
-  const { conversations } = await ledger.list().catch(() => ({ conversations: [] }))
+  const { conversations } = await tellingCatchUp(ledger.projections, () => ledger.list()).catch(() => ({ conversations: [] }))
   return conversations.filter(({ conversationId }) => conversation === undefined || conversationId === conversation).reduce((sum, { revision }) => sum + Number(revision) + 1, 0)
 }
 
