@@ -146,7 +146,7 @@ function added(state: Conversation, message: LiveMessage): number {
 }
 
 /** Whether messages still lead the conversation: nothing but instructions so far. */
-export const onlyInstructionsSoFar = (state: Conversation): boolean => state.messagesAppended === state.leading.length
+const onlyInstructionsSoFar = (state: Conversation): boolean => state.messagesAppended === state.leading.length
 
 function appendMessage(state: Conversation, message: LiveMessage): Conversation {
   const leads = message.leads === true || (isInstruction(message) && onlyInstructionsSoFar(state))

@@ -34,15 +34,3 @@ export function nearest(given: string, known: Iterable<string>): string | undefi
   }
   return best?.word
 }
-
-/** The same for a name that people give: else the only one that begins with what was typed. */
-export function nameMeant(given: string, known: readonly string[]): string | undefined {
-  const begun = given === '' ? [] : known.filter((name) => name.startsWith(given))
-  return nearest(given, known) ?? (begun.length === 1 ? begun[0] : undefined)
-}
-
-/** What to add to a sentence that says no to a name: the one that may have been meant, where there is one. */
-export function didYouMean(given: string, known: readonly string[]): string {
-  const near = nameMeant(given, known)
-  return near === undefined ? '' : ` (did you mean ${near}?)`
-}

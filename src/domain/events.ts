@@ -382,7 +382,7 @@ export type FactData<Type extends FactType> = z.infer<(typeof factSchemas)[Type]
 export type Fact = { [Type in FactType]: { readonly type: Type; readonly data: FactData<Type> } }[FactType]
 
 /** The facts that streams begin with, each kind of stream with its own. */
-export const openingTypes = ['ConversationConfigured', 'EditionStarted', 'PromptRegistered'] as const satisfies readonly FactType[]
+const openingTypes = ['ConversationConfigured', 'EditionStarted', 'PromptRegistered'] as const satisfies readonly FactType[]
 /** The facts that no stream begins with. */
 export const laterTypes: readonly string[] = Object.keys(factSchemas).filter((type) => !openingTypes.some((opening) => opening === type))
 

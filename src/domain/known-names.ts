@@ -21,3 +21,12 @@ export function unknownName(given: object, known: readonly string[], what: strin
   const field = Object.keys(given).find((name) => !known.includes(name))
   return field === undefined ? undefined : { field, detail: notKnown(field, known, what) }
 }
+
+/** The same for a name that people give (a conversation, a command, a file): the nearest one, else the only one that begins with what was typed. */
+export function nameMeant(given: string, known: readonly string[]): string | undefined {
+  const begun = given === '' ? [] : known.filter((name) => name.startsWith(given))
+  return nearest(given, known) ?? (begun.length === 1 ? begun[0] : undefined)
+}
+
+/** What to add to a sentence that says no to a name: the one that may have been meant, where there is one. */
+export const didYouMean = (near: string | undefined): string => (near === undefined ? '' : ` (did you mean ${near}?)`)

@@ -9,8 +9,7 @@ import { basename, dirname, extname, isAbsolute, join, resolve } from 'node:path
 import { z } from 'zod'
 import { codeOf, sentenceOf } from '../adapters/store-error.js'
 import { noSetting, policySettingsSchema, type PolicySettings } from '../domain/policy.js'
-import { notKnown } from '../domain/known-names.js'
-import { didYouMean } from '../domain/edit-distance.js'
+import { didYouMean, nameMeant, notKnown } from '../domain/known-names.js'
 import { checkId } from '../domain/ids.js'
 import { parsePrices, type PriceTable } from '../domain/prices.js'
 import type { SummarizerConfig } from '../summarizers/index.js'
@@ -74,7 +73,7 @@ function unreadable(error: unknown): string {
 
 /** The file beside it that may have been meant, to add to a sentence that says that there is none. */
 export async function neighbour(path: string): Promise<string> {
-  return didYouMean(basename(path), await readdir(dirname(resolve(path))).catch(() => []))
+  return didYouMean(nameMeant(basename(path), await readdir(dirname(resolve(path))).catch(() => [])))
 }
 
 /** Reads a file that a setting names; `what` says which, where it cannot be read. Bytes that are no text would go to a model, and into the log, as something else. */

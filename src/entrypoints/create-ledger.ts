@@ -598,8 +598,9 @@ export function createLedger(parts: LedgerParts): Ledger {
       },
       async rebuild(names, given) {
         open()
-        hooksGiven(optionsGiven('projections.rebuild', given, REBUILD))
-        await runner.rebuild(namedOrAll('names', names, 'names', 'read models'), given)
+        const read = optionsGiven('projections.rebuild', given, REBUILD)
+        hooksGiven(read)
+        await runner.rebuild(namedOrAll('names', names, 'names', 'read models'), read)
       },
       async catchUp() {
         open()

@@ -19,6 +19,7 @@ import type { CycleNotRecorded } from '../application/cycles.js'
 import type { NoSuchMoment } from '../application/time-travel.js'
 import type { NoContext } from '../domain/context.js'
 import type { BadMessage } from '../domain/message.js'
+import { didYouMean } from '../domain/known-names.js'
 import { thrownSentence } from '../domain/thrown.js'
 import { EstimatorFailed, EstimatorNotRegistered } from '../domain/tokens.js'
 import { codeOf, StoreError } from '../adapters/store-error.js'
@@ -90,11 +91,11 @@ function describe(failure: Failure): readonly [Fault, string] {
     case 'NotConfigured':
       return ['state', 'the conversation has no configuration yet: append a message first']
     case 'NoSuchConversation':
-      return ['input', `there is no conversation "${failure.conversationId}" in this ledger${'nearest' in failure && failure.nearest !== undefined ? ` (did you mean ${failure.nearest}?)` : ''}`]
+      return ['input', `there is no conversation "${failure.conversationId}" in this ledger${didYouMean('nearest' in failure ? failure.nearest : undefined)}`]
     case 'NoSuchRevision':
       return ['input', `there is no revision ${String(failure.revision)} in conversation "${failure.conversationId}": its revisions go from 0 to ${String(failure.head)}`]
     case 'NoSuchMessage':
-      return ['input', `there is no message "${failure.messageId}" in conversation "${failure.conversationId}"${failure.nearest === undefined ? '' : ` (did you mean ${failure.nearest}?)`}, and it is neither a revision nor a time such as 2026-03-01T12:30:00Z`]
+      return ['input', `there is no message "${failure.messageId}" in conversation "${failure.conversationId}"${didYouMean(failure.nearest)}, and it is neither a revision nor a time such as 2026-03-01T12:30:00Z`]
     case 'BeforeFirstFact':
       return ['input', `conversation "${failure.conversationId}" was not there at ${failure.time}: its first fact was recorded at ${failure.first}`]
     case 'AfterNow':
@@ -147,7 +148,7 @@ function describe(failure: Failure): readonly [Fault, string] {
     case 'UnreadableLog':
       return ['data', failure.detail]
     case 'NoSuchPrompt':
-      return ['input', `there is no prompt "${failure.which}" in the registry${failure.nearest === undefined ? '' : ` (did you mean ${failure.nearest}?)`}; \`prompts\` lists them`]
+      return ['input', `there is no prompt "${failure.which}" in the registry${didYouMean(failure.nearest)}; \`prompts\` lists them`]
     case 'NoSuchCycle':
       return ['input', failure.cycles === 0 ? `cycle ${String(failure.cycle)}: nothing was compacted here that could be undone` : `cycle ${String(failure.cycle)}: the cycles that can be undone are numbered up to ${String(failure.cycles)}`]
     case 'CycleOfEdition':
@@ -155,7 +156,7 @@ function describe(failure: Failure): readonly [Fault, string] {
     case 'UndoPassesHardLimit':
       return ['state', `cycle ${String(failure.cycle)} cannot be undone: with its messages back the context would have ${count(failure.tokens)} tokens, and the hard limit is ${count(failure.limit)}`]
     case 'NoSuchEdition':
-      return ['input', `there is no edition ${failure.editionId} of ${failure.conversationId === undefined ? 'any conversation' : `"${failure.conversationId}"`}${'nearest' in failure && failure.nearest !== undefined ? ` (did you mean ${failure.nearest}?)` : ''}: \`replay\` makes one, and \`editions list\` shows those that are there`]
+      return ['input', `there is no edition ${failure.editionId} of ${failure.conversationId === undefined ? 'any conversation' : `"${failure.conversationId}"`}${didYouMean('nearest' in failure ? failure.nearest : undefined)}: \`replay\` makes one, and \`editions list\` shows those that are there`]
     case 'EditionIsDropped':
       return ['state', `edition ${failure.editionId} of "${failure.conversationId}" was dropped: the same \`replay\` takes it up again`]
     case 'EditionBusy':
@@ -177,7 +178,7 @@ function describe(failure: Failure): readonly [Fault, string] {
     case 'SummarizerFailed':
       return ['world', `the summarizer failed (${failure.failure}): ${failure.detail}`]
     case 'NoSuchBatch':
-      return ['input', `there is no batch "${failure.batchId}" in conversation "${failure.conversationId}"${failure.nearest === undefined ? '' : ` (did you mean ${failure.nearest}?)`}`]
+      return ['input', `there is no batch "${failure.batchId}" in conversation "${failure.conversationId}"${didYouMean(failure.nearest)}`]
     case 'SeveralBatches':
       return ['input', `"${failure.batchId}" is the beginning of several batches: ${listed(failure.batchIds)}`]
     case 'NoSuchLine':

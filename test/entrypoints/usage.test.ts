@@ -1,6 +1,6 @@
 /** What the command line says of a word that it does not know: always what may be typed instead, and never the help of the whole. */
 import { describe, expect, it } from '@jest/globals'
-import { nameMeant } from '../../src/domain/edit-distance.js'
+import { nameMeant } from '../../src/domain/known-names.js'
 import { commands, groups } from '../../src/entrypoints/cli/commands.js'
 import { parserOf } from '../../src/entrypoints/cli/parser.js'
 import { noSuchCommand } from '../../src/entrypoints/cli/usage.js'

@@ -1,6 +1,6 @@
 /** `projections status`, `rebuild` and `vectors`: how far the read models are, the read models made anew beside those that are read, and the vectors that are missing. */
 import type { ProjectionStatus } from '../../../projections/watch.js'
-import { didYouMean } from '../../domain/edit-distance.js'
+import { didYouMean, nameMeant } from '../../domain/known-names.js'
 import { InputError } from './errors.js'
 import type { Flags } from './flags.js'
 import { table } from './layout.js'
@@ -62,7 +62,7 @@ export async function runRebuild(flags: Flags, names: readonly string[], json: b
     const status = await ledger.projections.status()
     const known = status.map(({ name }) => name)
     const unknown = names.find((name) => !known.includes(name))
-    if (unknown !== undefined) throw new InputError('Usage', `there is no projection "${unknown}"${didYouMean(unknown, known)}; there are ${known.join(', ')}`)
+    if (unknown !== undefined) throw new InputError('Usage', `there is no projection "${unknown}"${didYouMean(nameMeant(unknown, known))}; there are ${known.join(', ')}`)
     const startedAt = performance.now()
     let events = 0
     const progress = await startProgress('rebuilding', Number(status[0]?.head ?? -1n) + 1)

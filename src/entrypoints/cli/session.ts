@@ -30,7 +30,7 @@ async function withSuggestion(ledger: Ledger, error: unknown): Promise<unknown> 
   const { LedgerError, problem } = await import('../problem.js')
   if (!(error instanceof LedgerError) || error.failure.kind !== 'NoSuchConversation' || ('nearest' in error.failure && error.failure.nearest !== undefined)) return error
   const { conversationId } = error.failure
-  const { nameMeant } = await import('../../domain/edit-distance.js')
+  const { nameMeant } = await import('../../domain/known-names.js')
   // Rows that are not there, or not to be read, are no reason for another error.
   const near = nameMeant(conversationId, (await ledger.list().catch(() => ({ conversations: [] }))).conversations.map((each) => each.conversationId))
   return near === undefined ? error : problem({ kind: 'NoSuchConversation', conversationId, nearest: near })

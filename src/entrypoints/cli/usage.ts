@@ -1,5 +1,6 @@
 /** Wrong words on the command line, as sentences that say what to type instead. */
-import { nameMeant, nearest } from '../../domain/edit-distance.js'
+import { nearest } from '../../domain/edit-distance.js'
+import { nameMeant } from '../../domain/known-names.js'
 import { commands, groups, type Command } from './commands.js'
 import { settings } from './flags.js'
 import { globalFlags } from './help.js'
