@@ -110,6 +110,11 @@ export async function lockLayout(sql: Sql): Promise<void> {
   await sql.query(`select pg_advisory_xact_lock(hashtextextended('context_ledger.projections.' || current_schema(), 0))`)
 }
 
+/** Waits until nobody else builds indexes for a rebuild in this schema: two that build the same index at once make one of them fail. Held until the transaction ends. */
+export async function lockIndexes(sql: Sql): Promise<void> {
+  await sql.query(`select pg_advisory_xact_lock(hashtextextended('context_ledger.indexes.' || current_schema(), 0))`)
+}
+
 /** Creates the table of checkpoints where it is missing, and brings one of an older program up to date. Wants `lockLayout`. */
 export async function createCheckpoints(sql: Sql): Promise<void> {
   // Altering a table waits for everybody who uses it, also where there is nothing to alter.

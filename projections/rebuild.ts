@@ -12,7 +12,7 @@
 import { sleep } from '../src/ports/clock.js'
 import type { Database, Sql } from '../src/ports/sql.js'
 import { applyUntil, targetsOf, type ProjectionSource, type Target } from './apply.js'
-import { addGeneration, createCheckpoints, Fenced, leastPosition, liveOf, lockLayout, mostPosition, readGenerations, setState, type Generation, type Stop } from './checkpoints.js'
+import { addGeneration, createCheckpoints, Fenced, leastPosition, liveOf, lockIndexes, lockLayout, mostPosition, readGenerations, setState, type Generation, type Stop } from './checkpoints.js'
 import { foreignLog } from './log-identity.js'
 import type { Projection } from './projection.js'
 import { beginGeneration, createTables, dropGeneration, gatherStatistics, indexStatements, pointViews, runsInProcess } from './store.js'
@@ -127,9 +127,10 @@ export async function rebuild(source: ProjectionSource, names: readonly string[]
     for (const { projection, generation } of targets.filter(({ partition }) => partition === 0)) {
       for (const statement of indexStatements(projection, generation)) {
         await db.transaction(async (sql) => {
-          await lockLayout(sql)
+          // Not the lock of the layout: whoever opens the ledger meanwhile waits for that one.
+          await lockIndexes(sql)
           await sql.script(statement)
-        })
+        }, { isPatient: true })
         stopped()
       }
       await gatherStatistics(db, projection, generation)

@@ -81,7 +81,7 @@ export async function gatherStatistics(db: Database, projection: Projection, gen
   for (const table of projection.tables) {
     await db.transaction(async (sql) => {
       await sql.script(`set local default_statistics_target = 10; analyze ${quoted(physicalName(table.name, generation))}`)
-    })
+    }, { isPatient: true })
   }
 }
 

@@ -17,10 +17,10 @@ const MAX_SCANNED = 20_000
 export const asText = (vector: readonly number[]): string => `[${vector.join(',')}]`
 
 /** Creates the tables of vectors; false where the database has no pgvector. */
-export async function createVectorTable(db: Pick<Database, 'hasVector' | 'script'>): Promise<boolean> {
+export async function createVectorTable(db: Pick<Database, 'hasVector' | 'transaction'>): Promise<boolean> {
   if (!db.hasVector) return false
   // Hashes compare by their bytes, as those of the rows do: a key in another order would not serve a look-up of theirs.
-  await db.script(`
+  await db.transaction(async (sql) => await sql.script(`
     create table if not exists archive_vectors (
       model text not null, text_hash text collate "C" not null, dimensions int4 not null, embedding vector not null, primary key (model, text_hash)
     );
@@ -29,7 +29,7 @@ export async function createVectorTable(db: Pick<Database, 'hasVector' | 'script
       if exists (select from pg_attribute where attrelid = 'archive_vectors'::regclass and attname = 'text_hash' and attcollation <> '"C"'::regcollation) then
         alter table archive_vectors alter column text_hash type text collate "C";
       end if;
-    end $$`)
+    end $$`), { isPatient: true })
   return true
 }
 
@@ -38,10 +38,8 @@ export async function createVectorIndex(db: Sql, dimensions: number): Promise<vo
   if (dimensions > MAX_INDEXED_DIMENSIONS) return
   const length = String(dimensions)
   await db.transaction(async (sql) => {
-    await sql.script(`
-      set local statement_timeout = 0;
-      create index if not exists archive_vectors_${length} on archive_vectors using hnsw ((embedding::vector(${length})) vector_cosine_ops) where dimensions = ${length}`)
-  })
+    await sql.script(`create index if not exists archive_vectors_${length} on archive_vectors using hnsw ((embedding::vector(${length})) vector_cosine_ops) where dimensions = ${length}`)
+  }, { isPatient: true })
 }
 
 /** Which version of pgvector there is, as numbers; undefined where there are no vectors. */

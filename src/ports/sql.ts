@@ -14,7 +14,13 @@ export interface Sql {
   /** Runs several statements without values, as migrations do. */
   script(text: string): Promise<void>
   /** Runs `work` in one transaction; commits when it resolves, rolls back when it throws. */
-  transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T>
+  transaction<T>(work: (sql: Sql) => Promise<T>, options?: TransactionOptions): Promise<T>
+}
+
+/** How a transaction is run. */
+export interface TransactionOptions {
+  /** Its statements take as long as they take: an index over a large table takes longer than any answer should. Default false. */
+  readonly isPatient?: boolean
 }
 
 /** A database that was opened: the queries, the wake-up calls, and the way to shut it. */

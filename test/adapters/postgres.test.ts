@@ -227,6 +227,22 @@ describeOnServer('on a Postgres server', () => {
     await drop()
   })
 
+  test('a patient transaction outlasts the limit of the server and the one of the client, and the limits stand again behind it', async () => {
+    const limits = { server: '?statement_timeout=300', client: '?query_timeout=300' }
+    for (const [speaks, limit] of Object.entries(limits)) {
+      const { db, schema, drop } = await openTestSchema()
+      const hasty = await openPostgres(`${testServer}${limit}`, { schema, connections: 1, ...(speaks === 'client' ? {} : { statementTimeoutMs: 300 }) })
+      expect(await hasty.transaction(async (sql) => {
+        await sql.script('select pg_sleep(0.7)')
+        return await sql.query('select pg_sleep(0.7), 1 as one')
+      }, { isPatient: true })).toMatchObject([{ one: 1 }])
+      await expect(hasty.query('select pg_sleep(30)')).rejects.toMatchObject(speaks === 'server' ? { code: '57014' } : { kind: 'StoreUnavailable' })
+      await hasty.close()
+      await db.close()
+      await drop()
+    }
+  })
+
   test('a connection cut under an append fails by a value, and the same append may be tried again', async () => {
     const { db, schema, drop } = await openTestSchema()
     const other = await openTestSchema({ schema })

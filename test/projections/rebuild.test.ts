@@ -1,8 +1,9 @@
 /** A rebuild: beside the old rows, while appends, readers and the live runner go on; resumed after a kill, and gone without a trace once it is done. */
-import { beforeEach, expect, test } from '@jest/globals'
+import { beforeEach, describe, expect, test } from '@jest/globals'
 import { createPostgresEventStore } from '../../src/adapters/postgres/event-store.js'
 import { conversationStream } from '../../src/domain/ids.js'
 import type { Fact } from '../../src/domain/events.js'
+import { openPostgres } from '../../src/adapters/postgres/sql.js'
 import type { EventStore } from '../../src/ports/event-store.js'
 import type { Database } from '../../src/ports/sql.js'
 import { projections } from '../../projections/index.js'
@@ -11,6 +12,7 @@ import { createProjectionRunner } from '../../projections/runner.js'
 import { appended as message, archived, configured, decodeStored, eventsFor, prunedBy } from '../support/builders.js'
 import { everyFact } from '../support/conversation-story.js'
 import { appended, eventNamed } from '../support/events.js'
+import { openTestSchema, testServer } from '../support/postgres.js'
 import { describeOnDatabases, record, rowsOf } from '../support/projections.js'
 
 /** A conversation of so many messages, the oldest of which are folded by tens. */
@@ -191,4 +193,72 @@ describeOnDatabases('rebuild', (database) => {
     const status = await createProjectionRunner(source()).status()
     expect(status).toMatchObject(projections.map(() => ({ generation: 2, lagEvents: 0, state: 'idle', stopped: [{ conversationId: 'a', reason: expect.stringMatching(/cannot apply Noted at revision \d+ of conversation-a/u) }] })))
   })
+})
+
+const describeOnServer = testServer === '' ? describe.skip : describe
+
+describeOnServer('the indexes of a rebuild, on a server', () => {
+  const LIMIT_MS = 3_000
+
+  /** A rebuild that has its rows and not its indexes yet: whoever holds `table` keeps the next one from building them. */
+  async function withRowsAlone(): Promise<{ db: Database; hasty: Database; table: string; reads: () => number; source: Parameters<typeof rebuild>[0]; drop: () => Promise<void> }> {
+    const { db, schema, drop } = await openTestSchema()
+    const hasty = await openPostgres(`${testServer}?query_timeout=${String(LIMIT_MS)}`, { schema, statementTimeoutMs: LIMIT_MS })
+    const store = createPostgresEventStore(hasty)
+    await record(store, 'a', longStory(40))
+    let reads = 0
+    const counting: EventStore = { ...store, readAll: (options) => { reads += 1; return store.readAll(options) } }
+    const source = { db: hasty, store: counting, decode: decodeStored, projections }
+    await createProjectionRunner(source).catchUp()
+    const abort = new AbortController()
+    await expect(rebuild(source, 'all', { batchSize: 10, signal: abort.signal, onProgress: ({ phase }) => { if (phase === 'indexes') abort.abort() } })).rejects.toThrow('stopped')
+    await db.script(`do $$ declare i record; begin for i in select indexname from pg_indexes where schemaname = current_schema() and indexname ~ '_g2_i' loop execute format('drop index %I', i.indexname); end loop; end $$`)
+    const table = projections.flatMap((projection) => projection.tables).find(({ indexes }) => indexes.length > 0)?.name ?? ''
+    return { db, hasty, table: `${table}_g2`, reads: () => reads, source, drop: async () => { await hasty.close(); await db.close(); await drop() } }
+  }
+
+  /** The connection that builds an index and waits for the table, once it has done so for so long. */
+  async function waiting(db: Database, table: string, ms: number): Promise<number> {
+    for (let look = 0; look < 200; look += 1) {
+      const [found] = await db.query<{ pid: number }>(
+        `select pid from pg_stat_activity where state = 'active' and wait_event_type = 'Lock' and query like 'create index%' and query like '%' || $1 || '%' and now() - query_start > make_interval(secs => $2)
+         and pid in (select pid from pg_locks where not granted and relation = to_regclass(quote_ident($1)))`,
+        [table, ms / 1_000],
+      )
+      if (found !== undefined) return found.pid
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+    throw new Error('nobody builds an index')
+  }
+
+  test('take longer than any other statement may, and nobody who opens the ledger meanwhile waits for them', async () => {
+    const { db, table, source, drop } = await withRowsAlone()
+    let rebuilt: Promise<void> | undefined
+    await db.transaction(async (sql) => {
+      await sql.script(`lock table "${table}" in row exclusive mode`)
+      rebuilt = rebuild(source, 'all')
+      rebuilt.catch(() => undefined)
+      await waiting(db, table, LIMIT_MS + 500)
+      await createProjectionRunner(source).catchUp()
+    })
+    await rebuilt
+    expect(await db.query('select distinct generation, state from projection_checkpoints')).toEqual([{ generation: 2, state: 'live' }])
+    await drop()
+  }, 30_000)
+
+  test('go on with the rows that are there where the connection was cut in the middle of one', async () => {
+    const { db, table, source, reads, drop } = await withRowsAlone()
+    await db.transaction(async (sql) => {
+      await sql.script(`lock table "${table}" in row exclusive mode`)
+      const cut = rebuild(source, 'all').then(() => undefined, (failure: unknown) => failure)
+      await db.query('select pg_terminate_backend($1)', [await waiting(db, table, 0)])
+      expect(await cut).toMatchObject({ code: '57P01' })
+    })
+    const before = reads()
+    const told: RebuildProgress[] = []
+    await rebuild(source, 'all', { onProgress: (progress) => told.push(progress) })
+    expect([told.at(-1)?.events, reads() - before]).toEqual([0, 0])
+    expect(await db.query('select distinct generation, state from projection_checkpoints')).toEqual([{ generation: 2, state: 'live' }])
+    await drop()
+  }, 30_000)
 })

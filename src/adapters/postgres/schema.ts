@@ -16,7 +16,6 @@ export async function migrateLog(db: Sql): Promise<void> {
   if (found?.exists === true && (await recordedVersion(db)) === MIGRATIONS.length) return
   await db.transaction(async (sql) => {
     // Held until the commit, so a second process waits here and then finds the work done. Building may take longer than a statement should.
-    await sql.query(`set local statement_timeout = 0`)
     await sql.query(`select pg_advisory_xact_lock(hashtextextended('context_ledger.migrate', 0))`)
     await sql.script(`create table if not exists log_version (one boolean primary key default true check (one), version int not null)`)
     for (const migration of MIGRATIONS.slice(await recordedVersion(sql))) await sql.script(migration)
@@ -24,7 +23,7 @@ export async function migrateLog(db: Sql): Promise<void> {
       `insert into log_version (version) values ($1) on conflict (one) do update set version = excluded.version`,
       [MIGRATIONS.length],
     )
-  })
+  }, { isPatient: true })
 }
 
 async function recordedVersion(db: Sql): Promise<number> {

@@ -4,7 +4,7 @@
  * Types are read by parsers of this pool's own: the global ones of `pg` belong to the whole process, and somebody else's code may rely on them.
  */
 import pg from 'pg'
-import type { Database, Sql } from '../../ports/sql.js'
+import type { Database, Sql, TransactionOptions } from '../../ports/sql.js'
 import { codeOf, sentenceOf, StoreError } from '../store-error.js'
 
 export interface PostgresOptions {
@@ -14,13 +14,15 @@ export interface PostgresOptions {
   readonly connections?: number
   /** How long to wait for a connection. Default 10 s. */
   readonly connectTimeoutMs?: number
-  /** How long a statement may run. Default 60 s. */
+  /** How long a statement may run, but in a patient transaction. Default 60 s. */
   readonly statementTimeoutMs?: number
 }
 
 const DEFAULT_SCHEMA = 'context_ledger'
 const CONNECT_TIMEOUT_MS = 10_000
 const STATEMENT_TIMEOUT_MS = 60_000
+// The longest that a timer of Node takes, 24 days: `pg` takes 0 for its own default.
+const PATIENT_MS = 2 ** 31 - 1
 
 /** Opens the database at a `postgres://` address, with the schema and, where the server has it, the extension `vector`. */
 export async function openPostgres(url: string, options: PostgresOptions = {}): Promise<Database> {
@@ -51,7 +53,7 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
     hasVector: prepared.hasVector,
     query: (text, values) => failing(() => run(pool, text, values)),
     script: (text) => failing(() => script(pool, text)),
-    transaction: (work) => failing(() => inTransaction(pool, work)),
+    transaction: (work, how) => failing(() => inTransaction(pool, work, how)),
     snapshot: (tables, work) => failing(() => inSnapshot(pool, tables, work)),
     listen: (channel, wake) => failing(() => holding(() => listener.listen(channel, wake))),
     async close() {
@@ -107,19 +109,22 @@ async function holding<T>(work: () => Promise<T>): Promise<T> {
 
 type Runs = Pick<pg.ClientBase, 'query'>
 
-async function run<Row extends object>(on: Runs | pg.Pool, text: string, values: readonly unknown[] = []): Promise<Row[]> {
-  const result = await on.query<Row>({ text, values: [...values] })
+/** The client's own limit of a statement; nothing where the one of its connection stands. */
+type Limit = { readonly query_timeout?: number }
+
+async function run<Row extends object>(on: Runs | pg.Pool, text: string, values: readonly unknown[] = [], limit: Limit = {}): Promise<Row[]> {
+  const result = await on.query<Row>({ text, values: [...values], ...limit })
   return result.rows
 }
 
-async function script(on: Runs | pg.Pool, text: string): Promise<void> {
+async function script(on: Runs | pg.Pool, text: string, limit: Limit = {}): Promise<void> {
   // Without values `pg` sends the simple protocol, which takes several statements.
-  await on.query(text)
+  await on.query({ text, ...limit })
 }
 
-const inside = (client: pg.PoolClient): Sql => ({
-  query: (text, values) => run(client, text, values),
-  script: (text) => script(client, text),
+const inside = (client: pg.PoolClient, limit: Limit = {}): Sql => ({
+  query: (text, values) => run(client, text, values, limit),
+  script: (text) => script(client, text, limit),
   // One connection has one transaction; a part of it that must be undone alone is a savepoint, which nobody needed yet.
   transaction: () => Promise.reject(new Error('a transaction inside a transaction')),
 })
@@ -131,11 +136,11 @@ async function lent(pool: pg.Pool): Promise<pg.PoolClient> {
   return client
 }
 
-async function inTransaction<T>(pool: pg.Pool, work: (sql: Sql) => Promise<T>): Promise<T> {
+async function inTransaction<T>(pool: pg.Pool, work: (sql: Sql) => Promise<T>, { isPatient = false }: TransactionOptions = {}): Promise<T> {
   const client = await lent(pool)
   try {
-    await client.query('begin')
-    const result = await work(inside(client))
+    await client.query(isPatient ? 'begin; set local statement_timeout = 0' : 'begin')
+    const result = await work(inside(client, isPatient ? { query_timeout: PATIENT_MS } : {}))
     await client.query('commit')
     givenBack(client)
     return result
