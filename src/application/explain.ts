@@ -20,7 +20,7 @@ import { editionStreams, streamsOf } from './conversation-streams.js'
 import { decodeFact, isOfType, takesOver } from './facts.js'
 import { loadConversation, type Log } from './load-conversation.js'
 import { recordedTime } from './time-travel.js'
-import { traceLine, type LineSource, type ShownOnly } from './trace-line.js'
+import { traceLine, type LineSource, type ShownOnly, type Withdrawn } from './trace-line.js'
 
 /** Where a fact is recorded, when, and who asked for it. */
 export interface RecordedAt {
@@ -157,8 +157,8 @@ export interface AsOf {
 export type Explanation =
   /** `said`: of a line of an extractive summary, the messages that say it, or its sentences, word for word. */
   | (Answer & { readonly kind: 'batch'; readonly batch: BatchOrigin; readonly found?: LineFound; readonly said?: readonly OriginalMessage[] })
-  /** A message that the line stands in; `batch` where it left the context. */
-  | (Answer & { readonly kind: 'message'; readonly message: OriginalMessage; readonly batch?: BatchOrigin; readonly found: LineFound })
+  /** A message that the line stands in; `batch` where it left the context for one, `withdrawn` where the conversation says it no more. */
+  | (Answer & { readonly kind: 'message'; readonly message: OriginalMessage; readonly batch?: BatchOrigin; readonly withdrawn?: Withdrawn; readonly found: LineFound })
   /** Everything that is compacted, oldest first; for a line of an earlier view, what was as of then: `asOf` is the fact that made that view. */
   | (Answer & { readonly kind: 'view'; readonly batches: readonly BatchOrigin[]; readonly cycles: number; readonly liveMessages: number; readonly found?: LineFound; readonly asOf?: AsOf })
   /** The line stands in several places. */
@@ -505,7 +505,7 @@ export function createExplain({ log, placeOf }: ExplainDependencies) {
     }
     const [message] = source.kind === 'message' ? await originals(conversationId, [source.messageId]) : []
     if (message === undefined) return E.left({ kind: 'NoSuchLine', conversationId })
-    return E.right({ kind: 'message', conversationId, revision, message, found, prompts, ...(batch === undefined ? {} : { batch: batch.right }) })
+    return E.right({ kind: 'message', conversationId, revision, message, found, prompts, ...(batch === undefined ? {} : { batch: batch.right }), ...(source.kind !== 'message' || source.withdrawn === undefined ? {} : { withdrawn: source.withdrawn }) })
   }
 
   return async (state: Conversation, { batchId, line, open = false }: ExplainOptions): Promise<E.Either<ExplainFailure, Explanation>> => {

@@ -18,11 +18,19 @@ import { sectionLines } from '../domain/session-summary.js'
 import { decodeFact, isOfType, takesOver } from './facts.js'
 import type { Log } from './load-conversation.js'
 
+/** The fact that withdrew a message: its host's list has it no more. */
+export interface Withdrawn {
+  readonly revision: bigint
+  readonly recordedAt: string
+  readonly actor: string
+  readonly why: FactData<'MessagesWithdrawn'>['why']
+}
+
 /** A batch or a message that a line may come from. */
 export type LineSource = { readonly excerpt: string } & (
   | { readonly kind: 'batch'; readonly batchId: string; readonly depth: number; readonly startTime: string; readonly endTime: string }
-  /** `batchId` is the batch in force that it was archived in, which may lie below an active one; undefined while it is live. */
-  | { readonly kind: 'message'; readonly messageId: string; readonly revision: bigint; readonly batchId?: string }
+  /** `batchId` is the batch in force that it was archived in, which may lie below an active one; undefined while it is live, and where it was withdrawn. */
+  | { readonly kind: 'message'; readonly messageId: string; readonly revision: bigint; readonly batchId?: string; readonly withdrawn?: Withdrawn }
 )
 
 export type Trace =
@@ -198,13 +206,20 @@ async function inHistory(log: Log, { conversationId }: Conversation, line: strin
 
 const liveIdsOf = ({ leading, kept, window }: Conversation): ReadonlySet<string> => new Set([...leading, ...kept, ...window].map(({ messageId }) => messageId))
 
-const CHAIN: ReadonlySet<string> = new Set<RecordedFact['type']>(['BatchArchived', 'BatchesResummarized', ...takeoverTypes])
+const CHAIN: ReadonlySet<string> = new Set<RecordedFact['type']>(['MessagesWithdrawn', 'BatchArchived', 'BatchesResummarized', ...takeoverTypes])
+
+/** What became of a message that is not live. */
+interface Left {
+  readonly batchId?: string
+  readonly withdrawn?: Withdrawn
+}
 
 /**
- * By message, the batch that it was archived in, of those in force: the active ones and all that these were made of. Of the conversation what
- * comes after the first of the messages is read; of editions those alone from which a batch in force comes.
+ * By message, the batch that it was archived in, of those in force: the active ones and all that these were made of; or the fact that withdrew it.
+ * Of the conversation what comes after the first of the messages is read; of editions those alone from which a batch in force comes.
  */
-async function batchesInForce(log: Log, { conversationId, batches }: Conversation, messages: ReadonlyMap<string, bigint>): Promise<ReadonlyMap<string, string>> {
+async function whatBecameOf(log: Log, { conversationId, batches }: Conversation, messages: ReadonlyMap<string, bigint>): Promise<ReadonlyMap<string, Left>> {
+  const found = new Map<string, Left>()
   const covered = new Map<string, { readonly messageIds: readonly string[]; readonly sourceBatchIds: readonly string[] }>()
   const editions = new Map<string, string>()
   const streamsRead = new Set<string>()
@@ -214,40 +229,39 @@ async function batchesInForce(log: Log, { conversationId, batches }: Conversatio
     for await (const stored of log.store.readStream(stream, { from })) {
       if (!CHAIN.has(stored.type)) continue
       const fact = await decodeFact(stored, log.bodies)
-      if (isOfType(fact, 'BatchArchived')) covered.set(fact.data.batchId, { messageIds: fact.data.messageIds.filter((id) => messages.has(id)), sourceBatchIds: [] })
+      if (isOfType(fact, 'MessagesWithdrawn')) {
+        const { revision, data: { why }, metadata: { recordedAt, actor } } = fact
+        for (const { messageId } of fact.data.messages) if (messages.has(messageId)) found.set(messageId, { withdrawn: { revision, recordedAt, actor, why } })
+      } else if (isOfType(fact, 'BatchArchived')) covered.set(fact.data.batchId, { messageIds: fact.data.messageIds.filter((id) => messages.has(id)), sourceBatchIds: [] })
       else if (isOfType(fact, 'BatchesResummarized')) covered.set(fact.data.batchId, { messageIds: [], sourceBatchIds: fact.data.sourceBatchIds })
       else if (takesOver(fact)) for (const { batchId, origin } of fact.data.batches) if (origin.editionId !== undefined) editions.set(batchId, origin.editionId)
     }
   }
   await read(conversationStream(conversationId), [...messages.values()].reduce((first, revision) => (revision < first ? revision : first)))
-  const found = new Map<string, string>()
   // A set that grows while it is gone through: a log that names a batch as its own source has an end all the same.
   const inForce = new Set(batches.map(({ batchId }) => batchId))
   for (const batchId of inForce) {
     const editionId = editions.get(batchId)
     if (editionId !== undefined) await read(editionStream(editionId, conversationId))
     const { messageIds = [], sourceBatchIds = [] } = covered.get(batchId) ?? {}
-    for (const id of messageIds) found.set(id, batchId)
+    for (const id of messageIds) found.set(id, { ...found.get(id), batchId })
     for (const id of sourceBatchIds) inForce.add(id)
   }
   return found
 }
 
-/** The sources, and of messages that are not live the batch in force. */
-async function withBatches(log: Log, state: Conversation, sources: readonly LineSource[]): Promise<readonly LineSource[]> {
+/** The sources, and of messages that are not live the batch in force, or the fact that withdrew them. */
+async function withWhatBecameOf(log: Log, state: Conversation, sources: readonly LineSource[]): Promise<readonly LineSource[]> {
   const liveIds = liveIdsOf(state)
   const left = new Map(sources.flatMap((source) => (source.kind === 'batch' || liveIds.has(source.messageId) ? [] : [[source.messageId, source.revision] as const])))
   if (left.size === 0) return sources
-  const found = await batchesInForce(log, state, left)
-  return sources.map((source) => {
-    const batchId = source.kind === 'batch' ? undefined : found.get(source.messageId)
-    return batchId === undefined ? source : { ...source, batchId }
-  })
+  const found = await whatBecameOf(log, state, left)
+  return sources.map((source) => (source.kind === 'batch' ? source : { ...source, ...found.get(source.messageId) }))
 }
 
 /** The trace of a line; undefined where nothing that the model ever saw of this conversation has it. */
 export async function traceLine(log: Log, state: Conversation, line: string): Promise<Trace | undefined> {
   const find = lineFinder(line)
   const trace = inContext(find, state) ?? (await inArchive(log, state, line, find)) ?? (await inHistory(log, state, line, find))
-  return trace?.kind === 'sources' ? { ...trace, sources: await withBatches(log, state, trace.sources) } : trace
+  return trace?.kind === 'sources' ? { ...trace, sources: await withWhatBecameOf(log, state, trace.sources) } : trace
 }

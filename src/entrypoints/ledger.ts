@@ -14,7 +14,7 @@ import type { BatchOrigin, ChunkOrigin, CycleOrigin, ExplainOptions, Explanation
 import type { ConversationOrder, ConversationSummary } from '../../projections/live-messages/queries.js'
 import type { SearchHit } from '../application/search.js'
 import type { ConversationStats, Stats } from '../application/stats.js'
-import type { LineSource } from '../application/trace-line.js'
+import type { LineSource, Withdrawn } from '../application/trace-line.js'
 import type { ContextAsOf, LiveMessages } from '../application/time-travel.js'
 import type { Problem, Verification, VerifyOptions, VerifyProgress } from '../application/verify.js'
 import type { Course, TriedPolicy, WhatIf, WhatIfRow } from '../application/what-if.js'
@@ -331,7 +331,7 @@ export interface Ledger {
 }
 
 export type { AdoptOptions, Edition, EditionBound, EditionInFull, EditionOfConversation, EditionRequest, Editions, EditionSpending, EstimateOptions, Paid, Price, Prompts, PutIntoForce, RegisteredPrompt, Replay, ReplayedConversation, ReplayEstimate, ReplayOptions, ReplayProgress }
-export type { BatchOrigin, ChunkOrigin, CycleOrigin, Explanation, ExplainOptions, LineSource, OriginalMessage, PromptText, RecordedAt, TakeoverOrigin }
+export type { BatchOrigin, ChunkOrigin, CycleOrigin, Explanation, ExplainOptions, LineSource, OriginalMessage, PromptText, RecordedAt, TakeoverOrigin, Withdrawn }
 export type { Charge, ConversationStats, Cost, ModelUse, PriceTable, Stats }
 export type { AgentTool, ChatMessage, Compaction, Compressed, Context, ContextAsOf, ConversationOrder, ConversationSummary, Difference, LiveMessages, LogOrigin, Manifest, MessageInput, Problem, SearchHit, StreamHead, Verification, VerifyOptions, VerifyProgress, ViewName }
 export type { AssistantMessage, AudioPart, ChatPart, CustomCall, FilePart, FunctionCall, ImagePart, InstructionMessage, MessageCall, MessagePart, RefusalPart, TextPart, ToolMessage, UserMessage }

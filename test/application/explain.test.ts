@@ -3,6 +3,7 @@ import { describe, expect, it } from '@jest/globals'
 import { either as E } from 'fp-ts'
 import { createExplain } from '../../src/application/explain.js'
 import type { Carried, Fact, RecordedFact } from '../../src/domain/events.js'
+import { sha256 } from '../../src/domain/hash.js'
 import { conversationStream } from '../../src/domain/ids.js'
 import { contentText } from '../../src/domain/message.js'
 import { defaultEstimator } from '../../src/domain/tokens.js'
@@ -242,6 +243,27 @@ describe('a line', () => {
     expect(old.batch?.chunk?.messageIds).toContain('m4')
   })
 
+  it('of a message that was withdrawn says so, with the fact, by its text and by its id', async () => {
+    const harness = createHarness({ policy: SMALL })
+    const list = talk(4)
+    await harness.compress(list)
+    await harness.compress(list.with(2, { id: 'm2', role: 'user', content: 'The other berth, please.' }))
+    const [fact] = await harness.factsOf('MessagesWithdrawn')
+    const withdrawn = { revision: fact?.revision, recordedAt: fact?.metadata.recordedAt, actor: 'test', why: fact?.data.why }
+    for (const line of ['Message 2: the berth', 'user [m2]']) {
+      const said = await explained(harness, 'message', { line })
+      expect(said).toMatchObject({ message: { messageId: 'm2' }, withdrawn })
+      expect(said.batch).toBeUndefined()
+    }
+    expect(await explained(harness, 'message', { line: 'The other berth, please.' })).not.toHaveProperty('withdrawn')
+    // Said twice, withdrawn both times: each place names its fact.
+    await harness.compress([...list.slice(0, 2), say(7, { content: 'The other berth, please.' })])
+    await harness.compress(list.slice(0, 2))
+    const { sources } = await explained(harness, 'several', { line: 'The other berth, please.' })
+    const facts = await harness.factsOf('MessagesWithdrawn')
+    expect(sources.map((source) => source.kind === 'message' && source.withdrawn?.revision)).toEqual(facts.slice(1).map(({ revision }) => revision))
+  })
+
   it('of a call, or of a text that is shown shortened, leads to its message', async () => {
     const harness = createHarness({ policy: { ...SMALL, keepRecent: 4 } })
     await harness.appended([say(0), { id: 'call', role: 'assistant', content: null, tool_calls: [{ id: 'x', type: 'function', function: { name: 'dig', arguments: '{"where":"harbour"}' } }] }])
@@ -427,7 +449,7 @@ describe('an edition', () => {
 
 describe('personas', () => {
   it('are shown with their text', async () => {
-    const persona = { text: 'a harbour master', sha256: 'f'.repeat(64) }
+    const persona = { text: 'a harbour master', sha256: sha256('a harbour master') }
     const scripted = createScriptedSummarizer()
     const prepare = scripted.prepare.bind(scripted)
     const harness = createHarness({ policy: SMALL, summarizer: Object.assign(scripted, { prepare: (job: Parameters<typeof prepare>[0]) => ({ ...prepare(job), persona }) }) })

@@ -3,7 +3,7 @@ import type { SummarizerFacts } from '../../domain/events.js'
 import { editionOf } from '../../domain/ids.js'
 import { contentText } from '../../domain/message.js'
 import { isWithoutModel } from '../../domain/prices.js'
-import type { BatchOrigin, ChunkOrigin, CycleOrigin, Explanation, LineSource, OriginalMessage, PromptText, RecordedAt, TakeoverOrigin } from '../ledger.js'
+import type { BatchOrigin, ChunkOrigin, CycleOrigin, Explanation, LineSource, OriginalMessage, PromptText, RecordedAt, TakeoverOrigin, Withdrawn } from '../ledger.js'
 import { messageText } from './context.js'
 import { InputError } from './errors.js'
 import type { Flags } from './flags.js'
@@ -128,10 +128,18 @@ async function showSaid(conversationId: string, { messageId, createdAt, message,
   await line(colours.dim(`  what the model had before it then: context-ledger context ${typed(conversationId)} --at ${typed(messageId)}`))
 }
 
+const withdrawnText = ({ revision, recordedAt, actor, why }: Withdrawn): string => `withdrawn at revision ${revision.toString()} (${why}), ${recordedAt}, asked by ${shown(actor)}`
+
+/** What became of the message that a line stands in. */
+function placeText(batchId: string | undefined, withdrawn: Withdrawn | undefined): string {
+  if (withdrawn !== undefined) return `the line is of a message that was ${withdrawnText(withdrawn)}; here as it was appended:`
+  return batchId === undefined ? 'the line is of a live message, here as it was appended:' : 'the line is of a message that left the context, here as it was appended; this batch covers it:'
+}
+
 function sourceText(source: LineSource, conversationId: string): string {
   const excerpt = `\n   ${brief(source.excerpt, TEXT_CHARACTERS)}`
   if (source.kind === 'batch') return `${colours.bold(source.batchId)} depth ${String(source.depth)}, ${source.startTime} to ${source.endTime}: context-ledger explain ${typed(conversationId)} --batch ${source.batchId}${excerpt}`
-  const archived = source.batchId === undefined ? ', live' : `, archived: context-ledger explain ${typed(conversationId)} --batch ${source.batchId}`
+  const archived = source.withdrawn !== undefined ? `, ${withdrawnText(source.withdrawn)}` : source.batchId === undefined ? ', live' : `, archived: context-ledger explain ${typed(conversationId)} --batch ${source.batchId}`
   return `message ${colours.bold(shown(source.messageId))} revision ${source.revision.toString()}${archived}${excerpt}`
 }
 
@@ -163,8 +171,8 @@ async function show(explanation: Explanation, open: boolean): Promise<void> {
   }
   if (explanation.found?.match === 'spacing') await line(colours.dim('found but for its white space'))
   if (explanation.kind === 'message') {
-    const { message, batch } = explanation
-    await line(batch === undefined ? 'the line is of a live message, here as it was appended:' : 'the line is of a message that left the context, here as it was appended; this batch covers it:')
+    const { message, batch, withdrawn } = explanation
+    await line(placeText(batch?.batchId, withdrawn))
     await showBranch(messageBranch(message))
     await line(colours.dim(where(message.recorded)))
     if (batch !== undefined) await showBranch(batchBranch(batch, false))
