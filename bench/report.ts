@@ -14,7 +14,7 @@ export function tableOf({ figures, notRun }: Result): string {
   return rows.map((row) => `  ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ').trimEnd()}`).join('\n')
 }
 
-const ORDER = ['append', 'load', 'as-of', 'growth', 'rebuild', 'import', 'calls', 'search', 'recall', 'cli', 'kurrentdb', 'workers', 'migrate', 'verify', 'slow-model', 'editions', 'adopt']
+const ORDER = ['opening', 'append', 'load', 'as-of', 'growth', 'rebuild', 'import', 'calls', 'search', 'recall', 'cli', 'kurrentdb', 'workers', 'migrate', 'verify', 'slow-model', 'editions', 'adopt']
 const ENGINE_NAMES = { native: 'native Postgres', pglite: 'PGlite folder', any: 'any store' } as const
 
 function resultsIn(folder: string): Result[] {

@@ -13,6 +13,7 @@ import { newPlace, server, versionOf } from './support/places.js'
 import { root } from './support/root.js'
 
 const groups: Readonly<Record<string, () => Promise<{ group: Group }>>> = {
+  opening: async () => await import('./opening.js'),
   append: async () => await import('./append.js'),
   load: async () => await import('./load.js'),
   'as-of': async () => await import('./as-of.js'),
