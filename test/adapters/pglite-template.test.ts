@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openFolder, type OpenOptions } from '../../src/adapters/pglite/sql.js'
 import { readTemplate } from '../../src/adapters/pglite/template.js'
+import { openLedger } from '../../src/index.js'
 
 let home: string
 beforeEach(async () => {
@@ -66,6 +67,13 @@ describe('a new folder', () => {
     expect(loaded.sorted).toEqual(made.sorted)
     expect(loaded.settings).toEqual(made.settings)
     expect(made.said).toHaveLength(1)
+  })
+
+  test('says through the library too that it is made, and once', async () => {
+    const store = join(home, 'ledger')
+    const said: string[] = []
+    for (let time = 0; time < 2; time++) await (await openLedger({ store, onOpening: (sentence) => said.push(sentence) })).close()
+    expect(said).toEqual([`making a new ledger in ${store}: once, and a few seconds`])
   })
 })
 

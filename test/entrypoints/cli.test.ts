@@ -95,10 +95,12 @@ describe('words', () => {
     expect(await errorOf([])).toMatch(/^error: /u)
   })
 
-  it('takes an id that begins with a dash behind --', async () => {
+  it('says that it makes a new ledger, the first time alone; takes an id that begins with a dash behind --', async () => {
     await writeFile(join(folder, 'dash.jsonl'), '{"role":"user","content":"hello"}\n')
-    expect((await run(['import', 'dash.jsonl', '--store', 'dashes', '--conversation=-rf'])).status).toBe(0)
-    expect(await run(['context', '--store', 'dashes', '--', '-rf'])).toMatchObject({ status: 0, stdout: expect.stringContaining('hello') })
+    const made = await run(['import', 'dash.jsonl', '--store', 'dashes', '--conversation=-rf'])
+    expect(made).toMatchObject({ status: 0, stderr: expect.stringMatching(/^making a new ledger in .*dashes: once, and a few seconds\n/u) })
+    const read = await run(['context', '--store', 'dashes', '--', '-rf'])
+    expect(read).toMatchObject({ status: 0, stdout: expect.stringContaining('hello'), stderr: expect.not.stringContaining('making') })
   })
 
   it('reads of no ledger that is not there, and makes none', async () => {
