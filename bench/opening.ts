@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { openFolder, type OpenOptions } from '../src/adapters/pglite/sql.js'
 import { readTemplate } from '../src/adapters/pglite/template.js'
 import { atMost, told, type Group } from './support/figures.js'
-import { inTurns, median, timed } from './support/measure.js'
+import { inTurns, median } from './support/measure.js'
 
 const seconds = (value: number): string => `${(value / 1_000).toFixed(2)} s`
 
