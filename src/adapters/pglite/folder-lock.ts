@@ -87,7 +87,7 @@ export function unusable(folder: string, error: unknown): StoreError {
   const code = codeOf(error) ?? ''
   if (['ENOSPC', 'EDQUOT'].includes(code)) return new StoreError('DiskFull', `there is no space left for ${folder}`, error)
   if (['ENOTDIR', 'EEXIST'].includes(code)) return new StoreError('FolderUnusable', `${folder} is no folder`, error)
-  if (['EACCES', 'EPERM', 'EROFS'].includes(code)) return new StoreError('FolderUnusable', `${folder} may not be written by this process`, error)
+  if (['EACCES', 'EPERM', 'EROFS'].includes(code)) return new StoreError('FolderUnusable', `${folder} may not be written by this process, and a ledger is written to even where it is only read: give its user the right to, or name another folder`, error)
   return new StoreError('FolderUnusable', `${folder} cannot be used: ${sentenceOf(error)}`, error)
 }
 
