@@ -78,6 +78,25 @@ type Raise = CompressDependencies['raise']
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion
 export const hostsOwn = <Message>(history: readonly Message[]): Message[] => history as Message[]
 
+/** What a host gets back where its list could not be used: its list, and an empty one in the place of what is none. */
+export function givenBack<Message>(history: readonly Message[]): Message[] {
+  try {
+    return Array.isArray(history) ? hostsOwn(history) : []
+  } catch {
+    return []
+  }
+}
+
+/** The list as it stands now, whatever its host does to it while it is recorded; a hole of it is no message. */
+function copied<Message>(history: readonly Message[], raise: Raise): Message[] {
+  try {
+    if (Array.isArray(history)) return Array.from(history)
+  } catch {
+    // A list that throws when it is looked at is none.
+  }
+  throw raise({ kind: 'BadMessage', field: 'history', detail: 'must be a list of messages' })
+}
+
 /** The id that a host knows a message by. */
 const hostsId = (message: Pick<LiveMessage, 'messageId' | 'givenId'>): string => message.givenId ?? message.messageId
 
@@ -331,12 +350,13 @@ export function createCompress(deps: CompressDependencies) {
     }
   }
 
-  return async function compress<Message extends MessageInput>(history: readonly Message[], conversationId: string): Promise<Compressed<Message>> {
+  return async function compress<Message extends MessageInput>(given: readonly Message[], conversationId: string): Promise<Compressed<Message>> {
     let before = 0
     try {
       deps.open()
       const id = checkId('conversationId', conversationId)
       if (E.isLeft(id)) throw raise(id.left)
+      const history = copied(given, raise)
       const parsed = parseAll(history, raise)
       before = parsed.reduce((sum, message) => sum + messageTokens(message, defaultEstimator), 0)
       const { aligned, recorded } = await record(parsed, conversationId)
@@ -351,7 +371,7 @@ export function createCompress(deps: CompressDependencies) {
       const live = new Map(liveOf(state).map((message) => [message.messageId, message]))
       const unchanged = context.messages.length === history.length && context.messageIds.every((shownId, at) => placed[at]?.messageId === shownId) && context.shortened === undefined
       return {
-        history: unchanged ? hostsOwn(history) : asHostsOwn(history, placed, context, live),
+        history: unchanged ? hostsOwn(given) : asHostsOwn(history, placed, context, live),
         batchesCreated: state.shown.filter(({ batchId }) => !aligned.batches.has(batchId)).length,
         messagesCompressed: placed.filter(({ messageId }) => messageId !== undefined && !live.has(messageId)).length,
         tokensEstimateBefore: before,
@@ -360,7 +380,7 @@ export function createCompress(deps: CompressDependencies) {
       }
     } catch (problem) {
       deps.onProblem(problem)
-      return { history: hostsOwn(history), batchesCreated: 0, messagesCompressed: 0, tokensEstimateBefore: before, tokensEstimateAfter: before, error: deps.describe(problem) }
+      return { history: givenBack(given), batchesCreated: 0, messagesCompressed: 0, tokensEstimateBefore: before, tokensEstimateAfter: before, error: deps.describe(problem) }
     }
   }
 }

@@ -1,6 +1,6 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /** `createCompactor`: compaction as one function over a host's own message list, for who wants no more than that. */
-import { hostsOwn, type Compressed } from '../application/compress.js'
+import { givenBack, type Compressed } from '../application/compress.js'
 import type { MessageInput } from '../domain/message.js'
 import { checkedOptions, openLedger } from './compose.js'
 import type { Ledger, LedgerOptions } from './ledger.js'
@@ -61,7 +61,7 @@ export function createCompactor(options: CompactorOptions): Compactor {
         return await (await open()).compress(history, conversationId)
       } catch (error) {
         tell(error)
-        return { history: hostsOwn(history), batchesCreated: 0, messagesCompressed: 0, tokensEstimateBefore: 0, tokensEstimateAfter: 0, error: dataOfProblem(error) }
+        return { history: givenBack(history), batchesCreated: 0, messagesCompressed: 0, tokensEstimateBefore: 0, tokensEstimateAfter: 0, error: dataOfProblem(error) }
       }
     },
     close,

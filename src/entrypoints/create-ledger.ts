@@ -49,9 +49,9 @@ import type { Spending } from '../ports/spending.js'
 import type { WorkQueue } from '../ports/work-queue.js'
 import { checkRequest } from '../summarizers/check-request.js'
 import { createAgentTools, MEMORY_READ } from './agent-tools.js'
-import { conversationsGiven, createEditions, hooksGiven, namedOrAll, nameGiven, textGiven } from './editions.js'
+import { conversationsGiven, createEditions, namedOrAll, nameGiven, signalGiven, textGiven } from './editions.js'
 import type { AppendOptions, AsOfOptions, At, Behind, CompareEditionsOptions, ContextOptions, DiffOptions, EditionsCompared, ExplainOptions, Ledger, LedgerSearchOptions, ListOptions, LogOptions, RebuildOptions, SearchResult, StatsOptions, Undone, VerifyOptions, WaitOptions, WhatIfOptions } from './ledger.js'
-import { looked, optionsGiven, type Names } from './options.js'
+import { listenerGiven, looked, optionsGiven, type Names } from './options.js'
 import { dataOfProblem, isRowsFailure, problem, valueOf, type Failure } from './problem.js'
 
 export interface LedgerParts {
@@ -126,7 +126,8 @@ const bad = (field: string, detail: string): Error => problem({ kind: 'BadInput'
 const fail = (failure: Failure): Error => problem(failure)
 
 const isList = (messages: MessageInput | readonly MessageInput[]): messages is readonly MessageInput[] => Array.isArray(messages)
-const asList = (messages: MessageInput | readonly MessageInput[]): readonly MessageInput[] => (isList(messages) ? messages : [messages])
+/** A copy, which whoever gave it cannot change, and which has its holes as what is no message. */
+const asList = (messages: MessageInput | readonly MessageInput[]): readonly MessageInput[] => looked('messages', () => (isList(messages) ? Array.from(messages) : [messages]))
 
 function parseMessages(inputs: readonly MessageInput[]): NewMessage[] {
   return inputs.map((input, at) =>
@@ -156,7 +157,10 @@ export const nameOf = (field: string, given: unknown): string => valueOf(checkId
 function timeOf(field: string, given: Date | string): string {
   const moment = valueOf(parseMoment(field, given), problem)
   if (!('time' in moment)) throw bad(field, 'must be a time such as 2026-03-01T12:30:00Z')
-  return new Date(moment.time).toISOString()
+  const time = new Date(moment.time).toISOString()
+  // Rows are compared as texts, and a year of six digits begins with a sign.
+  if (!/^\d/u.test(time)) throw bad(field, 'is no time between the years 0 and 9999')
+  return time
 }
 
 /** Which conversations to list, checked. */
@@ -481,6 +485,7 @@ export function createLedger(parts: LedgerParts): Ledger {
   const { editions, prompts, editionNamed } = createEditions({
     log, db, caughtUp: caughtUpToHead, clock, conversations, summarizer: parts.editionSummarizer, persona: parts.persona, registerPrompt, actor, claims: parts.claims, spending: parts.spending, open, existing,
     provenance: () => provenance(),
+    onProblem,
     onRecorded: ({ position }) => {
       if (position !== undefined && position > ownPosition) ownPosition = position
       follow()
@@ -489,12 +494,13 @@ export function createLedger(parts: LedgerParts): Ledger {
 
   const compareEditions: EditionsCompared['compare'] = async (conversationIds, editionId, options) => {
     open()
-    const { waitFor, timeout, ...given } = optionsGiven('editions.compare', options, COMPARE)
+    const { waitFor, timeout, onConversation, ...given } = optionsGiven('editions.compare', options, COMPARE)
+    const heard = listenerGiven('onConversation', onConversation, onProblem)
     const asked = conversationsGiven('conversationIds', conversationIds)
     // Messages are searched for evidence alone.
     if (given.questions !== undefined) await caughtUp({ ...(waitFor === undefined ? {} : { waitFor }), ...(timeout === undefined ? {} : { timeout }) })
     const against = given.against === undefined || given.against === IN_FORCE ? {} : { against: await editionNamed(given.against) }
-    return valueOf(await compare({ conversationIds: asked === 'all' ? undefined : asked, editionId: await editionNamed(editionId), ...given, ...against }), fail)
+    return valueOf(await compare({ conversationIds: asked === 'all' ? undefined : asked, editionId: await editionNamed(editionId), ...given, onConversation: heard, ...against }), fail)
   }
 
   return {
@@ -565,11 +571,15 @@ export function createLedger(parts: LedgerParts): Ledger {
     },
     async verify(conversationId, options) {
       open()
-      const given = optionsGiven('verify', options, VERIFY)
+      const { onProgress, ...given } = optionsGiven('verify', options, VERIFY)
+      const heard = listenerGiven('onProgress', onProgress, onProblem)
+      if (given.onStream !== undefined && typeof given.onStream !== 'function') throw bad('onStream', 'must be a function')
+      const { against } = given
+      if (against !== undefined && looked('against', () => typeof against?.heads !== 'function' || typeof against.header?.origin !== 'object')) throw bad('against', 'must be a manifest: an object with `header` and `heads`')
       // A conversation of which a manifest says that it was is proved to be gone.
       const wasThere = conversationId !== undefined && given.against !== undefined && (await isNamed(given.against, conversationId))
       if (conversationId !== undefined && !wasThere) await isThere(conversationId)
-      return verify(conversationId, given)
+      return verify(conversationId, { ...given, ...(heard === undefined ? {} : { onProgress: heard }) })
     },
     async explain(conversationId, options) {
       open()
@@ -582,6 +592,7 @@ export function createLedger(parts: LedgerParts): Ledger {
     async stats(conversationId, options) {
       open()
       const { prices, onConversation } = optionsGiven('stats', options, STATS)
+      if (onConversation !== undefined && typeof onConversation !== 'function') throw bad('onConversation', 'must be a function')
       const conversationIds = conversationId === undefined ? conversationsOfLog(log) : one(conversationId)
       return await stats(log, { conversationIds, prices: prices === undefined ? parts.prices : pricesOf(prices), onConversation })
     },
@@ -598,9 +609,11 @@ export function createLedger(parts: LedgerParts): Ledger {
       },
       async rebuild(names, given) {
         open()
-        const read = optionsGiven('projections.rebuild', given, REBUILD)
-        hooksGiven(read)
-        await runner.rebuild(namedOrAll('names', names, 'names', 'read models'), read)
+        const { onProgress, ...how } = optionsGiven('projections.rebuild', given, REBUILD)
+        signalGiven(how.signal)
+        const heard = listenerGiven('onProgress', onProgress, onProblem)
+        if (how.batchSize !== undefined && !(Number.isSafeInteger(how.batchSize) && how.batchSize > 0)) throw bad('batchSize', 'must be a whole number above 0')
+        await runner.rebuild(namedOrAll('names', names, 'names', 'read models'), { ...how, ...(heard === undefined ? {} : { onProgress: heard }) })
       },
       async catchUp() {
         open()
@@ -608,16 +621,19 @@ export function createLedger(parts: LedgerParts): Ledger {
       },
       async fillVectors(options) {
         open()
-        const given = optionsGiven('projections.fillVectors', options, FILL)
-        hooksGiven(given)
+        const { onProgress, ...given } = optionsGiven('projections.fillVectors', options, FILL)
+        signalGiven(given.signal)
+        const heard = listenerGiven('onProgress', onProgress, onProblem)
+        if (given.limit !== undefined && !(Number.isSafeInteger(given.limit) && given.limit >= 0)) throw bad('limit', 'must be a whole number, 0 or more')
         if (filler === undefined) throw bad('embedding', embedding === undefined ? 'is missing: no embedding model is configured' : `cannot be used: ${db.name} has no pgvector`)
         await caughtUpToHead()
-        return valueOf(await filler.make(given), fail)
+        return valueOf(await filler.make({ ...given, ...(heard === undefined ? {} : { onProgress: heard }) }), fail)
       },
     },
     async whatIf(conversationIds, options) {
       open()
-      const { policies, ...given } = optionsGiven('whatIf', options, WHAT_IF)
+      const { policies, onConversation, ...given } = optionsGiven('whatIf', options, WHAT_IF)
+      const heard = listenerGiven('onConversation', onConversation, onProblem)
       if (!Array.isArray(policies) || policies.length === 0) throw bad('policies', 'are missing: name at least one')
       // A list with holes passes them over, and a hole is no policy.
       const tried = Array.from(policies, (each: (typeof policies)[number], at) => {
@@ -630,7 +646,7 @@ export function createLedger(parts: LedgerParts): Ledger {
       const asked = conversationsGiven('conversationIds', conversationIds)
       const ids = asked === 'all' ? await allConversations() : asked
       if (ids.length === 0) throw bad('conversationIds', 'are missing: there is no conversation')
-      return valueOf(await whatIf({ conversationIds: ids, policies: tried, ...given }), fail)
+      return valueOf(await whatIf({ conversationIds: ids, policies: tried, ...given, onConversation: heard }), fail)
     },
     tools: (conversationId) =>
       createAgentTools({

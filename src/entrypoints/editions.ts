@@ -20,7 +20,7 @@ import { parsePrices, type Price, type TokenUsage } from '../domain/prices.js'
 import type { Conversations } from '../application/handle-command.js'
 import type { SpendingBound } from '../ports/spending.js'
 import type { Sql } from '../ports/sql.js'
-import { looked, optionsGiven, type Names } from './options.js'
+import { listenerGiven, looked, optionsGiven, type Names } from './options.js'
 import { LedgerError, problem, valueOf } from './problem.js'
 
 export type { ReplayedConversation } from '../application/replay.js'
@@ -157,6 +157,7 @@ export interface EditionsParts extends Omit<AdoptDependencies, 'conversations'> 
   /** A conversation that is there; throws where there is none. */
   readonly existing: (conversationId: string) => Promise<Conversation>
   readonly provenance: () => Provenance
+  readonly onProblem: (problem: unknown) => void
   /** Hears of what was recorded in a conversation's own stream. */
   readonly onRecorded: (handled: Handled) => void
 }
@@ -191,10 +192,9 @@ export function nameGiven(field: string, given: unknown): string {
   return name
 }
 
-/** A signal and a function that somebody gave with a call: what is neither would be called in the middle of the work. */
-export function hooksGiven({ signal, onProgress }: { readonly signal?: unknown; readonly onProgress?: unknown }): void {
+/** A signal that somebody gave with a call: what is none would be asked in the middle of the work. */
+export function signalGiven(signal: unknown): void {
   if (signal !== undefined && !(typeof signal === 'object' && signal !== null && 'aborted' in signal)) throw bad('signal', 'must be an AbortSignal')
-  if (onProgress !== undefined && typeof onProgress !== 'function') throw bad('onProgress', 'must be a function')
 }
 
 const BOUND: Names<EditionBound> = { maxTokens: true, maxCost: true }
@@ -223,7 +223,7 @@ function handedOut(state: Conversation): Pick<Context, 'tokens' | 'overBudget' |
 
 /** Builds the two parts of the ledger that are about editions. */
 export function createEditions(parts: EditionsParts): { readonly editions: Editions; readonly prompts: Prompts; readonly editionNamed: (given: string) => Promise<string> } {
-  const { log, db, conversations, spending, open } = parts
+  const { log, db, conversations, spending, open, onProblem } = parts
   const settingsOf = (policy: PolicySettings | undefined): PolicySettings | undefined => (policy === undefined ? undefined : valueOf(parsePolicySettings(policy), problem))
 
   /** A conversation that is there; a misspelt id is told with the one that may have been meant. */
@@ -309,7 +309,7 @@ export function createEditions(parts: EditionsParts): { readonly editions: Editi
       async estimate(given) {
         open()
         const { conversations: asked, policy, signal, editionId: name, ...rest } = optionsGiven('editions.estimate', given, ESTIMATE)
-        hooksGiven({ signal })
+        signalGiven(signal)
         const price = priceGiven(rest.price)
         const editionId = name === undefined ? undefined : await editionNamed(name)
         const conversationIds = editionId !== undefined && conversationsGiven('conversations', asked) === 'all' ? await adoptable(editionId) : await idsOf(asked)
@@ -318,17 +318,18 @@ export function createEditions(parts: EditionsParts): { readonly editions: Editi
       async replay(given) {
         open()
         const { conversations: asked, policy, concurrency, signal, onProgress, ...rest } = optionsGiven('editions.replay', given, REPLAY)
-        hooksGiven({ signal, onProgress })
+        signalGiven(signal)
+        const heard = listenerGiven('onProgress', onProgress, onProblem)
         const price = priceGiven(rest.price)
         const bound = boundOf(rest, price)
         if (concurrency !== undefined && !(Number.isSafeInteger(concurrency) && concurrency > 0)) throw bad('concurrency', 'must be a whole number above 0')
-        return await replay(parts, { conversationIds: await idsOf(asked), settings: settingsOf(policy), bound, price, concurrency, signal, onProgress })
+        return await replay(parts, { conversationIds: await idsOf(asked), settings: settingsOf(policy), bound, price, concurrency, signal, onProgress: heard })
       },
       list: () => list(),
       show,
       async adopt(conversationId, given, options) {
         const { policy, signal, ...rest } = optionsGiven('editions.adopt', options, ADOPT)
-        hooksGiven({ signal })
+        signalGiven(signal)
         const bound = boundOf(rest, priceGiven(rest.price))
         await known(conversationId)
         const editionId = await idNamed(given, conversationId)

@@ -87,3 +87,23 @@ it('a listener that throws or rejects breaks nothing, and where nobody listens t
     warn.mockRestore()
   }
 })
+
+it.each([['nothing', undefined], ['null', null], ['a text', 'hello'], ['an object', { length: 1 }], ['a hole', Object.assign([], { 1: { role: 'user', content: 'x' } })]])('%s in the place of a list is a named failure', async (_what, given) => {
+  const opened = await ledger(createScriptedSummarizer(), () => undefined)
+  const compacted = await opened.compress(passedOff<MessageInput[]>(given), 'c')
+  expect(compacted).toMatchObject({ history: Array.isArray(given) ? given : [], error: { kind: 'BadMessage' } })
+}, TIMEOUT_MS)
+
+it('a list that its host changes meanwhile is taken as it was given', async () => {
+  const opened = await ledger(createScriptedSummarizer())
+  const first = await opened.compress(talk(60), 'c')
+  const given: MessageInput[] = [...first.history, { role: 'user', content: 'the last one' }]
+  const texts = given.map(({ content }) => content)
+  const running = opened.compress(given, 'c')
+  given.splice(1, 2)
+  given.push({ role: 'user', content: 'one that came meanwhile' })
+  const { history, error } = await running
+  expect(error).toBeUndefined()
+  expect(history === given || history.map(({ content }) => content).join('|') === texts.join('|')).toBe(true)
+  expect((await opened.context('c')).messages.map(({ content }) => content)).toEqual(texts)
+}, TIMEOUT_MS)
