@@ -104,6 +104,6 @@ it('a list that its host changes meanwhile is taken as it was given', async () =
   given.push({ role: 'user', content: 'one that came meanwhile' })
   const { history, error } = await running
   expect(error).toBeUndefined()
-  if (history !== given) expect(history.map(({ content }) => content)).toEqual(texts)
+  expect(history === given ? texts : history.map(({ content }) => content)).toEqual(texts)
   expect((await opened.context('c')).messages.map(({ content }) => content)).toEqual(texts)
 }, TIMEOUT_MS)
