@@ -16,7 +16,7 @@ export async function tellingCatchUp<T>(projections: Pick<Ledger['projections'],
     const head = status[0]?.head
     if (ended || position === undefined || head === undefined || position >= head) return
     from ??= position
-    progress ??= startProgress('bringing read models up to date', Number(head - from))
+    progress ??= startProgress('read models', Number(head - from))
     const shown = await progress
     if (!ended) shown.update(Number(position - from), '')
   }

@@ -55,8 +55,9 @@ export async function startProgress(label: string, total: number): Promise<Progr
       update: (done, text, secondsLeft) => {
         const told = left(done, secondsLeft)
         // The time left comes first and stays; of the rest there is as much as the line has room for, and it is one line.
-        const room = process.stderr.columns - label.length - BAR - ' '.length * 2 - ' 100%'.length - told.length
-        bar.update(Math.min(done, Math.max(1, total)), { text: shortened(`, ${text}`, room), left: told })
+        // The bar's library counts the colours as columns when it cuts the line.
+        const room = process.stderr.columns - label.length - BAR - noteColours.cyan('').length - ' '.length * 2 - ' 100%'.length - told.length
+        bar.update(Math.min(done, Math.max(1, total)), { text: text === '' ? '' : shortened(`, ${text}`, room), left: told })
       },
       stop: () => { bar.stop() },
     }
