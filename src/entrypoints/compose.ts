@@ -9,12 +9,12 @@ import { createMemoryClaims } from '../adapters/memory/claims.js'
 import { createMemoryWorkQueue } from '../adapters/memory/work-queue.js'
 import { createOpenAiEmbeddingModel } from '../adapters/openai/embedding-model.js'
 import { createOpenAiLanguageModel } from '../adapters/openai/language-model.js'
-import { openFolder, openMemory } from '../adapters/pglite/sql.js'
+import { openFolder, openFolderToRead, openMemory, type FolderToRead } from '../adapters/pglite/sql.js'
 import { createPostgresBulkTarget } from '../adapters/postgres/bulk-append.js'
 import { createPostgresBodyStore } from '../adapters/postgres/body-store.js'
 import { createPostgresClaims } from '../adapters/postgres/claims.js'
 import { createPostgresEventStore } from '../adapters/postgres/event-store.js'
-import { migrateLog } from '../adapters/postgres/schema.js'
+import { checkLogVersion, migrateLog } from '../adapters/postgres/schema.js'
 import { lookAtPostgres, openPostgres } from '../adapters/postgres/sql.js'
 import { createPostgresSpending } from '../adapters/postgres/spending.js'
 import { createPostgresTokenBudget } from '../adapters/postgres/token-budget.js'
@@ -45,7 +45,7 @@ import { createRowThread, type RowThreadPlace } from './row-thread.js'
 import { heardBy, tellProblems } from './tell-problem.js'
 
 const OPEN: Names<LedgerOptions> = {
-  store: true, database: true, summarizer: true, policy: true, estimator: true, persona: true, embedding: true, workers: true, prices: true, ahead: true, actor: true, clock: true, summarizerTimeoutMs: true, onProblem: true, onOpening: true,
+  store: true, database: true, summarizer: true, policy: true, estimator: true, persona: true, embedding: true, workers: true, prices: true, ahead: true, actor: true, clock: true, summarizerTimeoutMs: true, onProblem: true, onOpening: true, readOnly: true,
 }
 const EMBEDDING: Names<EmbeddingConfig> = { model: true, baseUrl: true, apiKey: true }
 
@@ -72,16 +72,30 @@ function summarizerOf(given: LedgerOptions['summarizer'], retries: { readonly ma
   return createSummarizer(config, model)
 }
 
+interface Opening {
+  readonly onOpening?: OnOpening | undefined
+  /** Nothing is to be written: then a folder may be one that another process has open. */
+  readonly readOnly?: boolean | undefined
+  /** Hears that another process begins to read the folder by way of this one. */
+  readonly onReader?: () => void
+}
+
 /** Opens a database and brings its tables up to date: a server by its address, a folder by its path. */
-async function openDatabase(address: string, field: 'store' | 'database', onOpening?: OnOpening): Promise<Database> {
+async function openDatabase(address: string, field: 'store' | 'database', { onOpening, readOnly = false, onReader }: Opening): Promise<FolderToRead> {
   const kinds = field === 'store' ? 'a folder, postgres://… or esdb://…' : 'a folder, or postgres://…'
   if (address.trim() === '') throw bad(field, `is empty: give ${kinds}`)
   const scheme = schemeOf(address)
   if (scheme !== undefined && !isPostgres(address)) throw bad(field, `"${scheme}" is no kind of ${field}: give ${kinds}`)
-  const db = address === 'memory' ? await openMemory() : isPostgres(address) ? await openPostgres(address) : await openFolder(address, onOpening === undefined ? {} : { onWait: onOpening })
+  const waiting = { ...(onOpening === undefined ? {} : { onWait: onOpening }), ...(onReader === undefined ? {} : { onReader }) }
+  const owned = async (opened: Promise<Database>): Promise<FolderToRead> => ({ db: await opened, readBy: undefined })
+  const { db, readBy } =
+    address === 'memory' ? await owned(openMemory())
+    : isPostgres(address) ? await owned(openPostgres(address))
+    : readOnly ? await openFolderToRead(address, waiting)
+    : await owned(openFolder(address, waiting))
   try {
-    await migrateLog(db)
-    return db
+    await (readBy === undefined ? migrateLog(db) : checkLogVersion(db))
+    return { db, readBy }
   } catch (error) {
     await db.close()
     throw error
@@ -111,25 +125,27 @@ interface Stores {
   readonly isLogShared: boolean
   /** False where the database does. */
   readonly isDatabaseShared: boolean
+  /** The process that has the folder open, where it is read by way of that one. */
+  readonly readBy: string | undefined
   readonly close: () => Promise<void>
 }
 
-async function openStores(store: string, database: string | undefined, onOpening?: OnOpening): Promise<Stores> {
-  if (isKurrentDb(store)) return await openKurrentDb(store, database, onOpening)
+async function openStores(store: string, database: string | undefined, opening: Opening = {}): Promise<Stores> {
+  if (isKurrentDb(store)) return await openKurrentDb(store, database, opening)
   if (database !== undefined) throw bad('database', 'is for a log in KurrentDB: this one keeps its read models beside it')
-  const db = await openDatabase(store, 'store', onOpening)
+  const { db, readBy } = await openDatabase(store, 'store', opening)
   const isShared = isPostgres(store)
   const log = { store: createPostgresEventStore(db), bodies: createPostgresBodyStore(db) }
-  return { log, name: db.name, db, projections: projectionsFor(log.store), isLogShared: isShared, isDatabaseShared: isShared, close: () => db.close() }
+  return { log, name: db.name, db, projections: projectionsFor(log.store), isLogShared: isShared || readBy !== undefined, isDatabaseShared: isShared, readBy, close: () => db.close() }
 }
 
-async function openKurrentDb(store: string, database: string | undefined, onOpening?: OnOpening): Promise<Stores> {
+async function openKurrentDb(store: string, database: string | undefined, opening: Opening): Promise<Stores> {
   if (database === undefined) throw bad('database', 'is missing: a log in KurrentDB keeps its read models, large bodies and claims in a Postgres, which --database or CONTEXT_LEDGER_DATABASE names')
   // Loaded where it is wanted: the client takes longer to load than a command on another store takes in all.
   const [{ openKurrentDbEventStore }, { parseAddress }] = await Promise.all([import('../adapters/kurrentdb/event-store.js'), import('../adapters/kurrentdb/connection.js')])
   // A wrong address is told before a database is opened for it.
   parseAddress(store)
-  const db = await openDatabase(database, 'database', onOpening)
+  const { db, readBy } = await openDatabase(database, 'database', opening)
   const bodies = createPostgresBodyStore(db)
   try {
     const log = await openKurrentDbEventStore(store, { bodies, eventIds: createEventIdIndex(db), laterTypes })
@@ -140,6 +156,7 @@ async function openKurrentDb(store: string, database: string | undefined, onOpen
       projections: projectionsFor(log),
       isLogShared: true,
       isDatabaseShared: isPostgres(database),
+      readBy,
       async close() {
         await log.close()
         await db.close()
@@ -164,12 +181,13 @@ const WORKERS: ReadonlySet<unknown> = new Set<LedgerOptions['workers']>(['inside
 
 /** The options of a ledger, checked, and what is made of them without opening anything; throws where one is wrong. */
 export function checkedOptions(options: LedgerOptions) {
-  const { store, database, clock = systemClock, actor = 'library', onProblem, onOpening = () => undefined, persona = '', workers = 'inside', ahead = true, embedding, ...given } = optionsGiven('openLedger', options, OPEN)
+  const { store, database, clock = systemClock, actor = 'library', onProblem, onOpening = () => undefined, persona = '', workers = 'inside', ahead = true, embedding, readOnly = false, ...given } = optionsGiven('openLedger', options, OPEN)
   if (embedding !== undefined && (typeof embedding !== 'object' || embedding === null)) throw bad('embedding', 'must be an object')
   const wrong = embedding === undefined ? undefined : looked('embedding', () => unknownName(embedding, Object.keys(EMBEDDING), 'setting of an embedding model'))
   if (wrong !== undefined) throw bad(`embedding.${wrong.field}`, wrong.detail)
   if (!WORKERS.has(workers)) throw bad('workers', 'must be inside or elsewhere')
   if (typeof ahead !== 'boolean') throw bad('ahead', 'must be true or false')
+  if (typeof readOnly !== 'boolean') throw bad('readOnly', 'must be true or false')
   if (typeof persona !== 'string') throw bad('persona', 'must be a text')
   if (!persona.isWellFormed()) throw bad('persona', 'has a lone surrogate')
   if (!looked('clock', () => typeof clock?.now === 'function' && typeof clock.newId === 'function')) throw bad('clock', 'must have the functions now and newId')
@@ -178,7 +196,7 @@ export function checkedOptions(options: LedgerOptions) {
   const longestMs = timeoutOf(given.summarizerTimeoutMs)
   const tell = tellProblems(onProblem)
   return {
-    store: textGiven('store', store), database: database === undefined ? undefined : textGiven('database', database), clock, actor: nameOf('actor', actor), onProblem: tell, onOpening: heardBy(onOpening, tell), persona, workers, ahead,
+    store: textGiven('store', store), database: database === undefined ? undefined : textGiven('database', database), clock, actor: nameOf('actor', actor), onProblem: tell, onOpening: heardBy(onOpening, tell), persona, workers, ahead, readOnly,
     policy: settingsOf(given.policy),
     estimator: estimatorOf(given.estimator),
     prices: pricesOf(given.prices),
@@ -191,17 +209,23 @@ export function checkedOptions(options: LedgerOptions) {
 /** Opens a ledger. Throws where the store cannot be opened or a setting is wrong, before anything is written. */
 export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   const { store, database, ...given } = checkedOptions(options)
-  const { clock, workers, embedding } = given
-  const stores = await openStores(store, database, given.onOpening)
+  const { clock, workers, embedding, readOnly } = given
+  let readerBegun = (): void => undefined
+  const stores = await openStores(store, database, { ...given, onReader: () => { readerBegun() } })
+  const isReadBeside = stores.readBy !== undefined
   try {
     if (workers === 'elsewhere' && !stores.isDatabaseShared) throw bad('workers', 'cannot be elsewhere: a folder belongs to the one process that has it open')
-    if (embedding !== undefined) await createVectorTable(stores.db)
+    if (embedding !== undefined && !isReadBeside) await createVectorTable(stores.db)
   } catch (error) {
     await stores.close()
     throw error
   }
   return createLedger({
     ...given,
+    // Rows and vectors are the other process's to keep.
+    ...(isReadBeside ? { workers: 'elsewhere', ahead: false } as const : {}),
+    readOnly: readOnly ? { keptBy: stores.readBy } : undefined,
+    onReader: (begun) => { readerBegun = begun },
     log: stores.log,
     name: stores.name,
     db: stores.db,

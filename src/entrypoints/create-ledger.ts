@@ -90,6 +90,10 @@ export interface LedgerParts {
   readonly actor: string
   readonly clock: Clock
   readonly onProblem: (problem: unknown) => void
+  /** Where nothing is to be recorded; `keptBy` is the process that has the folder open and keeps the rows, where it is another one. */
+  readonly readOnly: { readonly keptBy: string | undefined } | undefined
+  /** Calls back whenever another process begins to read by way of this one. */
+  readonly onReader: (begun: () => void) => void
   /** Lets go of the log and the database. */
   readonly close: () => Promise<void>
 }
@@ -194,7 +198,7 @@ export function rowCheckOf({ log, db, projections }: Pick<LedgerParts, 'log' | '
 
 /** Builds the ledger. Nothing runs until it is used. */
 export function createLedger(parts: LedgerParts): Ledger {
-  const { log, db, projections, workers, clock, actor, summarizer, embedding, onProblem } = parts
+  const { log, db, projections, workers, clock, actor, summarizer, embedding, onProblem, readOnly } = parts
   const conversations = createConversations({ log, clock, alone: parts.alone })
   const decode = (stored: Parameters<typeof decodeFact>[0]): ReturnType<typeof decodeFact> => decodeFact(stored, log.bodies)
   /** Conversations of which was told that their rows do not go on. */
@@ -232,7 +236,7 @@ export function createLedger(parts: LedgerParts): Ledger {
     onProblem: (failure) => { onProblem(failure) },
   })
   const appendMessages = createAppendMessages({ conversations, clock, summarizerWindowTokens: summarizer.windowTokens, estimator: parts.estimator })
-  const filler = embedding === undefined || !db.hasVector ? undefined : createVectorFiller({ db, store: log.store, embedding, claims: parts.claims, owner: clock.newId(), onProblem })
+  const filler = embedding === undefined || !db.hasVector || readOnly?.keptBy !== undefined ? undefined : createVectorFiller({ db, store: log.store, embedding, claims: parts.claims, owner: clock.newId(), onProblem })
   let closing: Promise<void> | undefined
   let following = false
   /** Position of the last fact that was recorded through this ledger. */
@@ -241,8 +245,13 @@ export function createLedger(parts: LedgerParts): Ledger {
   function open(): void {
     if (closing !== undefined) throw fail({ kind: 'LedgerClosed' })
   }
+  /** Throws where the call may not record anything. */
+  function writes(call: string): void {
+    open()
+    if (readOnly !== undefined) throw fail({ kind: 'LedgerReadOnly', call, name: parts.name, ...(readOnly.keptBy === undefined ? {} : { keptBy: readOnly.keptBy }) })
+  }
   function follow(): void {
-    if (following || workers === 'elsewhere') return
+    if (closing !== undefined || following || workers === 'elsewhere') return
     following = true
     runner.start()
   }
@@ -257,7 +266,7 @@ export function createLedger(parts: LedgerParts): Ledger {
   }
 
   async function append(conversationId: string, messages: readonly NewMessage[], settings: PolicySettings | undefined, scope: string | undefined, by: Provenance) {
-    open()
+    writes('append')
     follow()
     const merged = settings === undefined && parts.policy === undefined ? undefined : { ...parts.policy, ...settings }
     const appended = valueOf(await appendMessages({ conversationId, messages, settings: merged, scope, provenance: by }), fail)
@@ -301,11 +310,13 @@ export function createLedger(parts: LedgerParts): Ledger {
   }
 
   async function pin(type: 'PinMessage' | 'UnpinMessage', conversationId: string, messageId: string): Promise<void> {
+    writes(type === 'PinMessage' ? 'pin' : 'unpin')
     await existing(conversationId)
     await handle(conversationId, { type, messageId: nameGiven('messageId', messageId) })
   }
 
   async function undo(conversationId: string, cycle: number | undefined): Promise<Undone> {
+    writes('undo')
     const { messagesAppended } = await existing(conversationId)
     if (cycle === undefined || !Number.isSafeInteger(cycle) || cycle < 1) throw bad('cycle', 'must be the number of a cycle, from 1')
     const { facts, position } = valueOf(await undoCycles({ log, conversations }, conversationId, cycle, provenance()), fail)
@@ -320,6 +331,7 @@ export function createLedger(parts: LedgerParts): Ledger {
   }
 
   async function compactNow(conversationId: string, force: boolean): Promise<Compaction> {
+    writes('compact')
     await existing(conversationId)
     follow()
     if (parts.policy !== undefined || parts.estimator !== undefined) await handle(conversationId, { type: 'Configure', settings: parts.policy, scope: undefined, summarizerWindowTokens: summarizer.windowTokens, estimator: parts.estimator })
@@ -333,7 +345,7 @@ export function createLedger(parts: LedgerParts): Ledger {
   /** Waits until the rows show `position`, those of one conversation where it is named; throws where they do not in time. */
   async function shown(position: bigint, timeoutMs: number, conversationId: string | undefined): Promise<void> {
     if (await runner.waitFor(position, timeoutMs, conversationId === undefined ? {} : { conversationId })) return
-    const hint = workers === 'elsewhere' ? '; is `context-ledger projections run` running?' : ''
+    const hint = readOnly?.keptBy !== undefined ? `; ${readOnly.keptBy} keeps them` : workers === 'elsewhere' ? '; is `context-ledger projections run` running?' : ''
     const missing = position < 0n ? 'there are no read models yet, and none came' : `the read models have not come to position ${String(position)}`
     throw fail({ kind: 'ProjectionsBehind', detail: `${missing} within ${String(timeoutMs)} ms${hint}` })
   }
@@ -483,7 +495,7 @@ export function createLedger(parts: LedgerParts): Ledger {
   })
 
   const { editions, prompts, editionNamed } = createEditions({
-    log, db, caughtUp: caughtUpToHead, clock, conversations, summarizer: parts.editionSummarizer, persona: parts.persona, registerPrompt, actor, claims: parts.claims, spending: parts.spending, open, existing,
+    log, db, caughtUp: caughtUpToHead, clock, conversations, summarizer: parts.editionSummarizer, persona: parts.persona, registerPrompt, actor, claims: parts.claims, spending: parts.spending, open, writes, existing,
     provenance: () => provenance(),
     onProblem,
     onRecorded: ({ position }) => {
@@ -493,7 +505,7 @@ export function createLedger(parts: LedgerParts): Ledger {
   })
 
   const compareEditions: EditionsCompared['compare'] = async (conversationIds, editionId, options) => {
-    open()
+    writes('editions.compare')
     const { waitFor, timeout, onConversation, ...given } = optionsGiven('editions.compare', options, COMPARE)
     const heard = listenerGiven('onConversation', onConversation, onProblem)
     const asked = conversationsGiven('conversationIds', conversationIds)
@@ -502,6 +514,9 @@ export function createLedger(parts: LedgerParts): Ledger {
     const against = given.against === undefined || given.against === IN_FORCE ? {} : { against: await editionNamed(given.against) }
     return valueOf(await compare({ conversationIds: asked === 'all' ? undefined : asked, editionId: await editionNamed(editionId), ...given, onConversation: heard, ...against }), fail)
   }
+
+  // Who reads beside keeps no rows.
+  parts.onReader(follow)
 
   return {
     editions: { ...editions, compare: compareEditions },
@@ -576,6 +591,8 @@ export function createLedger(parts: LedgerParts): Ledger {
       if (given.onStream !== undefined && typeof given.onStream !== 'function') throw bad('onStream', 'must be a function')
       const { against } = given
       if (against !== undefined && looked('against', () => typeof against?.heads !== 'function' || typeof against.header?.origin !== 'object')) throw bad('against', 'must be a manifest: an object with `header` and `heads`')
+      // Between its facts and its rows the other process would have gone on, and a proof must not find fault with that.
+      if (readOnly?.keptBy !== undefined) throw fail({ kind: 'LedgerBeingWritten', name: parts.name, keptBy: readOnly.keptBy })
       // A conversation of which a manifest says that it was is proved to be gone.
       const wasThere = conversationId !== undefined && given.against !== undefined && (await isNamed(given.against, conversationId))
       if (conversationId !== undefined && !wasThere) await isThere(conversationId)
@@ -608,7 +625,7 @@ export function createLedger(parts: LedgerParts): Ledger {
         return await runner.status()
       },
       async rebuild(names, given) {
-        open()
+        writes('projections.rebuild')
         const { onProgress, ...how } = optionsGiven('projections.rebuild', given, REBUILD)
         signalGiven(how.signal)
         const heard = listenerGiven('onProgress', onProgress, onProblem)
@@ -616,11 +633,11 @@ export function createLedger(parts: LedgerParts): Ledger {
         await runner.rebuild(namedOrAll('names', names, 'names', 'read models'), { ...how, ...(heard === undefined ? {} : { onProgress: heard }) })
       },
       async catchUp() {
-        open()
+        writes('projections.catchUp')
         return await runner.catchUp()
       },
       async fillVectors(options) {
-        open()
+        writes('projections.fillVectors')
         const { onProgress, ...given } = optionsGiven('projections.fillVectors', options, FILL)
         signalGiven(given.signal)
         const heard = listenerGiven('onProgress', onProgress, onProblem)
@@ -660,7 +677,7 @@ export function createLedger(parts: LedgerParts): Ledger {
       provenance: () => provenance(),
       now: () => clock.now(),
       open() {
-        open()
+        writes('compress')
         follow()
       },
       onRecorded: ({ state, position }) => {

@@ -154,6 +154,8 @@ export interface EditionsParts extends Omit<AdoptDependencies, 'conversations'> 
   readonly conversations: Conversations
   /** Throws where the ledger is closed. */
   readonly open: () => void
+  /** Throws where it is closed, or opened to read alone. */
+  readonly writes: (call: string) => void
   /** A conversation that is there; throws where there is none. */
   readonly existing: (conversationId: string) => Promise<Conversation>
   readonly provenance: () => Provenance
@@ -223,7 +225,7 @@ function handedOut(state: Conversation): Pick<Context, 'tokens' | 'overBudget' |
 
 /** Builds the two parts of the ledger that are about editions. */
 export function createEditions(parts: EditionsParts): { readonly editions: Editions; readonly prompts: Prompts; readonly editionNamed: (given: string) => Promise<string> } {
-  const { log, db, conversations, spending, open, onProblem } = parts
+  const { log, db, conversations, spending, open, writes, onProblem } = parts
   const settingsOf = (policy: PolicySettings | undefined): PolicySettings | undefined => (policy === undefined ? undefined : valueOf(parsePolicySettings(policy), problem))
 
   /** A conversation that is there; a misspelt id is told with the one that may have been meant. */
@@ -316,7 +318,7 @@ export function createEditions(parts: EditionsParts): { readonly editions: Editi
         return await estimateReplay(parts, { conversationIds, settings: settingsOf(policy), price, signal, editionId })
       },
       async replay(given) {
-        open()
+        writes('editions.replay')
         const { conversations: asked, policy, concurrency, signal, onProgress, ...rest } = optionsGiven('editions.replay', given, REPLAY)
         signalGiven(signal)
         const heard = listenerGiven('onProgress', onProgress, onProblem)
@@ -328,6 +330,7 @@ export function createEditions(parts: EditionsParts): { readonly editions: Editi
       list: () => list(),
       show,
       async adopt(conversationId, given, options) {
+        writes('editions.adopt')
         const { policy, signal, ...rest } = optionsGiven('editions.adopt', options, ADOPT)
         signalGiven(signal)
         const bound = boundOf(rest, priceGiven(rest.price))
@@ -337,6 +340,7 @@ export function createEditions(parts: EditionsParts): { readonly editions: Editi
         return await putIntoForce(valueOf(await adoptEdition(parts, request), problem), editionId)
       },
       async revert(conversationId, given) {
+        writes('editions.revert')
         const { line } = await known(conversationId)
         const inForce = line?.edition?.editionId
         const wanted = given === undefined ? inForce : await idNamed(given, conversationId)
@@ -344,6 +348,7 @@ export function createEditions(parts: EditionsParts): { readonly editions: Editi
         return await putIntoForce(valueOf(await revertEdition({ log, conversations }, conversationId, parts.provenance()), problem), wanted ?? '')
       },
       async drop(conversationId, given) {
+        writes('editions.drop')
         await known(conversationId)
         const editionId = await idNamed(given, conversationId)
         const { facts } = valueOf(await dropEdition(parts, { conversationId, editionId, provenance: parts.provenance() }), problem)

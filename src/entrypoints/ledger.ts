@@ -47,8 +47,14 @@ export interface EmbeddingConfig {
 
 /** How to open a ledger; only `store` has to be given. */
 export interface LedgerOptions {
-  /** Where the log is: a folder (the embedded Postgres; one process at a time), `memory`, `postgres://…`, or a KurrentDB by `esdb://…` or `kurrentdb://…`. */
+  /** Where the log is: a folder (the embedded Postgres; one process at a time has it, others read beside it with `readOnly`), `memory`, `postgres://…`, or a KurrentDB by `esdb://…` or `kurrentdb://…`. */
   readonly store: string
+  /**
+   * True where nothing is to be recorded: what would (`append`, `compact`, `editions.adopt`, …) throws `LedgerReadOnly`. A folder that another process has
+   * open is then read by way of that process (the same machine and user), between its transactions: it sees what was appended up to now, and lists and
+   * searches say in `behind` what the rows do not show yet; `verify` alone is refused there (`LedgerBeingWritten`). A folder that nobody has open is opened as without it, and is this process's until it is closed.
+   */
+  readonly readOnly?: boolean
   /** Where the read models, large bodies and claims are, for a log in KurrentDB: `postgres://…`, or a folder. A Postgres log keeps them beside it. */
   readonly database?: string
   /** Who summarizes: `extractive` (no model, no key), the configuration of a model, a function `async (messages) => text`, or a whole summarizer of your own. */

@@ -52,6 +52,8 @@ export type Failure =
   | { readonly kind: 'NoSuchConversation'; readonly conversationId: string; readonly nearest?: string }
   | { readonly kind: 'ProjectionsBehind'; readonly detail: string }
   | { readonly kind: 'LedgerClosed' }
+  | { readonly kind: 'LedgerReadOnly'; readonly call: string; readonly name: string; readonly keptBy?: string }
+  | { readonly kind: 'LedgerBeingWritten'; readonly name: string; readonly keptBy: string }
   /** Told, and not thrown. */
   | { readonly kind: 'UnknownModelWindow'; readonly model: string; readonly assumed: number }
 
@@ -189,6 +191,10 @@ function describe(failure: Failure): readonly [Fault, string] {
       return ['input', `the window of the model "${failure.model}" is not known: ${count(failure.assumed)} tokens are assumed; modelMaxTokens (--model-max-tokens) sets it`]
     case 'LedgerClosed':
       return ['input', 'the ledger is closed']
+    case 'LedgerBeingWritten':
+      return ['world', `verify holds every row against the facts, and ${failure.name} is open in ${failure.keptBy}, which goes on writing both: verify in that process, or when it has ended`]
+    case 'LedgerReadOnly':
+      return ['input', `${failure.call} writes, and ${failure.name} was opened with readOnly${failure.keptBy === undefined ? '' : ` while it is open in ${failure.keptBy}: write by way of that process, or when it has ended`}`]
   }
 }
 

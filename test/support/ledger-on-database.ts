@@ -42,6 +42,8 @@ export async function ledgerOn(db: Database, options: { readonly policy?: Policy
     actor: 'test',
     clock: systemClock,
     onProblem: options.onProblem ?? ((problem) => { throw problem instanceof Error ? problem : new Error(JSON.stringify(problem)) }),
+    readOnly: undefined,
+    onReader: () => undefined,
     close: () => Promise.resolve(),
   })
 }

@@ -11,11 +11,13 @@
  * a whole query. Who wants the folder watches the file by a clock of its own, and succeeds an owner that was quiet all the while.
  * That owner may be suspended and come back, so its successor leaves `<number>.doubt` and works on a copy of the data that the old one does not know
  * (`sql.ts`); the old one looks for a successor behind each statement, before it says that anything was written.
+ *
+ * The record also says at which socket the owner serves those who only read (`serve-readers.ts`).
  */
-import { randomUUID } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { existsSync, utimesSync } from 'node:fs'
 import { link, mkdir, open, readdir, readFile, readlink, rm, stat, writeFile } from 'node:fs/promises'
-import { hostname } from 'node:os'
+import { hostname, tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
@@ -27,6 +29,8 @@ export interface FolderLock {
   readonly number: number
   /** True where somebody who had the folder before may come back and write into the files that it has open. */
   readonly isDoubtful: boolean
+  /** Where others are told that this owner serves readers. */
+  readonly socket: string
   /** Says that nobody before us can reach the data any more. */
   settle(): Promise<void>
   /** Throws where another process has taken the folder meanwhile, because this one stood still or could not write. */
@@ -67,7 +71,8 @@ export async function lockFolder(folder: string, options: LockOptions = {}): Pro
         if (owner === 'quiet') await writeFile(doubtOf(locks, highest), '')
       }
       const number = highest + 1
-      if (!(await createLock(locks, number, mine))) continue
+      const socket = socketFor(folder, locks, number)
+      if (!(await createLock(locks, number, { ...mine, socket }))) continue
       // A number is swept away only when several higher ones are there. A process that stood still so long, between looking and creating,
       // that its number was free once more sees them now.
       if ((await highestLock(locks)) > number) {
@@ -75,11 +80,30 @@ export async function lockFolder(folder: string, options: LockOptions = {}): Pro
         continue
       }
       await sweep(locks, number)
-      return await held(folder, locks, number, { beatMs, quietMs })
+      return await held(folder, locks, number, socket, { beatMs, quietMs })
     }
   } catch (error) {
     throw error instanceof StoreError ? error : unusable(folder, error)
   }
+}
+
+/** Who has the folder by what its lock says, dead or alive, and where it serves readers. */
+export interface FolderOwner {
+  readonly name: string
+  readonly socket: string | undefined
+}
+
+/** The owner that the newest lock names; undefined where it was given back, or where there is none. */
+export async function findOwner(folder: string): Promise<FolderOwner | undefined> {
+  const locks = join(folder, LOCK_NAME)
+  const number = await highestLock(locks).catch(() => 0)
+  if (number === 0 || (await isFree(locks, number))) return undefined
+  const file = join(locks, String(number))
+  const [owner, { uid }] = await Promise.all([readRecord(file), stat(file)]).catch(() => [undefined, { uid: -1 }] as const)
+  if (owner === undefined || owner === 'gone') return undefined
+  // In the folder for temporary files anybody may have put a socket of that name.
+  const isOwners = owner.socket !== undefined && (isPipe(owner.socket) || (await stat(owner.socket).then((found) => found.isSocket() && found.uid === uid, () => false)))
+  return { name: nameOf(owner), socket: isOwners ? owner.socket : undefined }
 }
 
 /** What a failure of the file system means for who wanted to open `folder`. */
@@ -89,6 +113,30 @@ export function unusable(folder: string, error: unknown): StoreError {
   if (['ENOTDIR', 'EEXIST'].includes(code)) return new StoreError('FolderUnusable', `${folder} is no folder`, error)
   if (['EACCES', 'EPERM', 'EROFS'].includes(code)) return new StoreError('FolderUnusable', `${folder} may not be written by this process, and a ledger is written to even where it is only read: give its user the right to, or name another folder`, error)
   return new StoreError('FolderUnusable', `${folder} cannot be used: ${sentenceOf(error)}`, error)
+}
+
+/** Systems take no longer address of a socket: 108 bytes on Linux, 104 elsewhere. */
+const LONGEST_SOCKET = 100
+const SOCKET_FILE = /^(\d{1,15})\.sock$/
+const isPipe = (socket: string): boolean => socket.startsWith('\\\\.\\pipe\\')
+
+/** The address for an owner's socket: beside its lock where that is short enough, else a name in the system's folder for temporary files. */
+function socketFor(folder: string, locks: string, number: number): string {
+  const beside = join(locks, `${String(number)}.sock`)
+  if (process.platform !== 'win32' && Buffer.byteLength(beside) <= LONGEST_SOCKET) return beside
+  const name = `${temporaryName(folder)}${String(number)}.sock`
+  return process.platform === 'win32' ? `\\\\.\\pipe\\${name}` : join(tmpdir(), name)
+}
+
+const temporaryName = (folder: string): string => `context-ledger-${createHash('sha256').update(folder).digest('hex').slice(0, 16)}-`
+
+/** Takes away the sockets that owners up to `number`, which is ours, left. */
+export async function sweepSockets(folder: string, number: number): Promise<void> {
+  const old = (name: string): boolean => Number(SOCKET_FILE.exec(name)?.[1] ?? Infinity) <= number
+  for (const [where, prefix] of [[join(folder, LOCK_NAME), ''], [tmpdir(), temporaryName(folder)]] as const) {
+    const names = await readdir(where).catch(() => [])
+    for (const name of names) if (name.startsWith(prefix) && old(name.slice(prefix.length))) await rm(join(where, name), { force: true }).catch(none)
+  }
 }
 
 const LOCK_FILE = /^(\d{1,15})(?:\.free)?$/
@@ -108,6 +156,8 @@ const Record = z.object({
   /** Which run of the machine, and whose pids: a container counts its own. Linux alone tells. */
   bootId: z.string().optional(),
   pidNamespace: z.string().optional(),
+  /** Where it serves readers; a program of an earlier version does not. */
+  socket: z.string().optional(),
 })
 type Record = z.infer<typeof Record>
 
@@ -190,7 +240,7 @@ async function ownerOf(folder: string, locks: string, number: number, { quietMs,
   if (owner === 'gone') return 'gone'
   const whereabouts = owner === undefined ? 'unknown' : await whereIs(owner)
   if (whereabouts === 'dead') return 'dead'
-  const isOpen = (who: string): StoreError => new StoreError('FolderLocked', `${folder} is open in ${who}; one process at a time has a folder open`)
+  const isOpen = (who: string): StoreError => new StoreError('FolderLocked', `${folder} is open in ${who}; one process at a time writes into a folder`)
   if (whereabouts === 'runs' && owner !== undefined) throw isOpen(isThisProcess(owner) ? 'this very process' : nameOf(owner))
 
   const who = owner === undefined ? `a process that ${file} does not name` : nameOf(owner)
@@ -293,7 +343,7 @@ async function doubtsBelow(locks: string, number: number): Promise<string[]> {
 }
 
 /** Beats for the lock `number`, which this process has just taken. */
-async function held(folder: string, locks: string, number: number, { beatMs, quietMs }: { readonly beatMs: number; readonly quietMs: number }): Promise<FolderLock> {
+async function held(folder: string, locks: string, number: number, socket: string, { beatMs, quietMs }: { readonly beatMs: number; readonly quietMs: number }): Promise<FolderLock> {
   const file = join(locks, String(number))
   const successor = join(locks, String(number + 1))
   const heart = startHeart(file, beatMs)
@@ -315,6 +365,7 @@ async function held(folder: string, locks: string, number: number, { beatMs, qui
   return {
     number,
     isDoubtful: doubts.length > 0,
+    socket,
     settle: async () => {
       for (const doubt of doubts) await rm(doubt, { force: true })
     },

@@ -10,19 +10,26 @@ import { vector } from '@electric-sql/pglite-pgvector'
 import { constants } from 'node:fs'
 import { cp, link, readdir, readFile, rename, rm, statfs, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
 import type { Database, Sql } from '../../ports/sql.js'
 import { codeOf, sentenceOf, StoreError } from '../store-error.js'
-import { LOCK_NAME, lockFolder, unusable, type FolderLock, type LockOptions } from './folder-lock.js'
+import { findOwner, LOCK_NAME, lockFolder, sweepSockets, unusable, type FolderLock, type LockOptions } from './folder-lock.js'
+import { readBeside } from './read-beside.js'
+import { serveReaders, type Reading } from './serve-readers.js'
 import { readTemplate } from './template.js'
 
-/** `template`: the file of the template, for tests. */
-export type OpenOptions = LockOptions & { readonly template?: string }
+export interface OpenOptions extends LockOptions {
+  /** The file of the template, for tests. */
+  readonly template?: string
+  /** Hears that another process begins to read by way of this one. */
+  readonly onReader?: () => void
+}
 
 /**
  * Opens the ledger in a folder, which is made where it is missing: some 2 s the first time from the template of an empty one, 3 to 6 s where the engine has to create it,
  * about 0.6 s from then on.
- * One process at a time has it open. A folder that holds something else is refused and left as it is.
+ * One process at a time has it open; others may read by way of it (`openFolderToRead`). A folder that holds something else is refused and left as it is.
  */
 export async function openFolder(path: string, options: OpenOptions = {}): Promise<Database> {
   const folder = resolve(path)
@@ -41,7 +48,7 @@ export async function openFolder(path: string, options: OpenOptions = {}): Promi
     if (!isReady) await writeMarker(folder, lock, true)
     await removeData(folder, lock, data)
     await lock.settle()
-    return databaseOn(db, folder, lock)
+    return databaseOn(db, folder, lock, await readersOf(db, folder, lock, options))
   } catch (error) {
     const failure = await reasonOf(folder, error)
     // What was begun holds nothing yet, and its space may be all that is left.
@@ -50,6 +57,68 @@ export async function openFolder(path: string, options: OpenOptions = {}): Promi
     throw failure
   }
 }
+
+/** A database of a folder that another process may have open: then it is read by way of that process, and cannot be written. */
+export interface FolderToRead {
+  readonly db: Database
+  /** Who has it open and keeps it; undefined where this process does. */
+  readonly readBy: string | undefined
+}
+
+/**
+ * Opens the ledger in a folder for who only reads: by way of the process that has it open, and where none has, as `openFolder` does.
+ * An owner that does not answer (it stands still, or is a program of an earlier version) is told as it would be to anybody else.
+ */
+export async function openFolderToRead(path: string, options: OpenOptions = {}): Promise<FolderToRead> {
+  const folder = resolve(path)
+  await refuseForeign(folder)
+  const until = performance.now() + OPENING_MS
+  for (;;) {
+    const beside = await besideOwner(folder)
+    if (beside !== undefined) return beside
+    try {
+      return { db: await openFolder(folder, options), readBy: undefined }
+    } catch (error) {
+      if (!(error instanceof StoreError && error.kind === 'FolderLocked')) throw error
+      // It may be about to open the folder itself, and serve from then on.
+      if (performance.now() >= until) throw new StoreError('FolderLocked', `${error.message}, and readers go by way of it, but this one does not answer them`, error)
+      await delay(LOOK_MS)
+    }
+  }
+}
+
+const OPENING_MS = 2_000
+const LOOK_MS = 100
+
+async function besideOwner(folder: string): Promise<FolderToRead | undefined> {
+  const owner = await findOwner(folder)
+  if (owner === undefined) return undefined
+  const db = await readBeside(folder, owner)
+  return db === undefined ? undefined : { db, readBy: owner.name }
+}
+
+/** Serves those who read the folder beside this process; does nothing where the system offers no sockets there, and then nobody reads beside. */
+async function readersOf(db: PGlite, folder: string, lock: FolderLock, { onReader = ignore }: OpenOptions): Promise<Stops> {
+  const reading: Reading = async (work) => {
+    lock.check()
+    try {
+      return await db.transaction(async (tx) => {
+        // Once a statement has read, nothing makes the transaction one that writes.
+        await tx.exec('set transaction read only; select 1')
+        const done = await work((text, values) => run(tx, text, values))
+        await tx.rollback()
+        return done
+      })
+    } catch (error) {
+      throw clearer(error, folder)
+    }
+  }
+  await sweepSockets(folder, lock.number)
+  return await serveReaders(lock.socket, reading, { name: folder, hasVector: true, onReader }).catch(() => NO_READERS)
+}
+
+interface Stops { stop(): Promise<void> }
+const NO_READERS: Stops = { stop: () => Promise.resolve() }
 
 /** Less than this, and the engine cannot work; it does not always say that this is why it gave up. */
 const LEAST_SPACE = 2 ** 21
@@ -72,7 +141,7 @@ const isOutOfSpace = (error: unknown): boolean => codeOf(error) === '53100' || (
 export async function openMemory(): Promise<Database> {
   const template = await readTemplate()
   const db = await start('the database in memory', template === undefined ? {} : { loadDataDir: template })
-  return databaseOn(db, 'the database in memory', { check: ignore, release: () => Promise.resolve() })
+  return databaseOn(db, 'the database in memory', { check: ignore, release: () => Promise.resolve() }, NO_READERS)
 }
 
 const SCHEMA = 'context_ledger'
@@ -160,8 +229,9 @@ function freeTimers(db: PGlite): void {
   db.execProtocolRawSync = (message) => freely(() => statement(message))
 }
 
-function databaseOn(db: PGlite, name: string, lock: Pick<FolderLock, 'check' | 'release'>): Database {
+function databaseOn(db: PGlite, name: string, lock: Pick<FolderLock, 'check' | 'release'>, readers: Stops): Database {
   const running = new Set<Promise<unknown>>()
+  const turn = createTurns()
   let closing: Promise<void> | undefined
 
   async function open<T>(work: () => Promise<T>): Promise<T> {
@@ -171,6 +241,7 @@ function databaseOn(db: PGlite, name: string, lock: Pick<FolderLock, 'check' | '
     running.add(done)
     try {
       const result = await done
+      await turn()
       // Behind the commit and before anybody hears of it: what was written after somebody else took the folder is in files that nobody reads.
       lock.check()
       return result
@@ -182,6 +253,7 @@ function databaseOn(db: PGlite, name: string, lock: Pick<FolderLock, 'check' | '
   }
 
   async function close(): Promise<void> {
+    await readers.stop()
     // Closing under a transaction would leave whoever runs it waiting for ever.
     await Promise.allSettled(running)
     try {
@@ -213,6 +285,28 @@ function databaseOn(db: PGlite, name: string, lock: Pick<FolderLock, 'check' | '
       closing ??= close()
       await closing
     },
+  }
+}
+
+/** Work that the engine does without a break lets nothing else in for no longer than this. */
+const TURN_MS = 20
+
+/**
+ * Waits for a turn of the event loop, where the last one is a while ago. The engine answers without ever leaving the queue of promises, so who appends
+ * again and again would keep everybody from being heard: timers, signals, and readers at the socket. All who ask meanwhile share a turn, and go on in their order.
+ */
+function createTurns(): () => Promise<void> {
+  let last = performance.now()
+  let taking: Promise<void> | undefined
+  const take = async (): Promise<void> => {
+    await new Promise(setImmediate)
+    last = performance.now()
+    taking = undefined
+  }
+  return async () => {
+    if (taking === undefined && performance.now() - last < TURN_MS) return
+    taking ??= take()
+    await taking
   }
 }
 

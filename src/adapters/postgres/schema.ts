@@ -26,6 +26,12 @@ export async function migrateLog(db: Sql): Promise<void> {
   }, { isPatient: true })
 }
 
+/** Throws where the log's tables are not of the version that this program knows: who only reads does not bring them there. */
+export async function checkLogVersion(db: Sql): Promise<void> {
+  const version = await recordedVersion(db)
+  if (version < MIGRATIONS.length) throw new StoreError('StoreUnavailable', `the log is kept by an earlier version of this program (its tables are version ${String(version)}, this program knows ${String(MIGRATIONS.length)}): read it by that version, or when that process has ended`)
+}
+
 async function recordedVersion(db: Sql): Promise<number> {
   const [row] = await db.query<{ version: number }>('select version from log_version')
   const version = row?.version ?? 0

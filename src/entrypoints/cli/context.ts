@@ -105,7 +105,7 @@ async function showLive(live: LiveMessages, format: ContextFormat): Promise<void
 export async function runContext(flags: Flags, { conversationId, at, view, live, format, wait }: ContextCommand): Promise<void> {
   if (live && view !== undefined) throw new InputError('Usage', '--view goes without --live: live messages are behind every view')
   const moment = at === undefined ? wait : { at, ...wait }
-  await withLedger(flags, {}, async ({ ledger }) => {
+  await withLedger(flags, { reads: true }, async ({ ledger }) => {
     if (live) await showLive(await ledger.messages(conversationId, moment), format)
     else await showContext(await ledger.context(conversationId, view === undefined ? moment : { view, ...moment }), format)
   })

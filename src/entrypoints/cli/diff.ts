@@ -111,7 +111,7 @@ function optionsOf({ from, to, cycle, wait }: DiffCommand): DiffOptions {
 /** Runs the command. */
 export async function runDiff(flags: Flags, command: DiffCommand): Promise<void> {
   const options = optionsOf(command)
-  await withLedger(flags, {}, async ({ ledger }) => {
+  await withLedger(flags, { reads: true }, async ({ ledger }) => {
     const difference = await ledger.diff(command.conversationId, options)
     if (command.json) await line(toJson(difference))
     else await show(ledger, difference)

@@ -17,7 +17,7 @@ const madeBy = ({ summarizer: { strategy, provider, model }, prompt }: Pick<Edit
 
 /** `editions list`. */
 export async function runEditionsList(flags: Flags, json: boolean): Promise<void> {
-  await withLedger(flags, {}, async ({ ledger }) => {
+  await withLedger(flags, { reads: true }, async ({ ledger }) => {
     const editions = await ledger.editions.list()
     if (json) {
       await line(toJson({ editions }))
@@ -44,7 +44,7 @@ function stateOf({ state, seenRevision, conversationHead }: EditionOfConversatio
 
 /** `editions show EDITION`. */
 export async function runEditionsShow(flags: Flags, given: string, json: boolean): Promise<void> {
-  await withLedger(flags, {}, async ({ ledger }) => {
+  await withLedger(flags, { reads: true }, async ({ ledger }) => {
     const edition = await ledger.editions.show(given)
     if (json) {
       await line(toJson(edition))

@@ -38,7 +38,7 @@ const exitOf: Readonly<Record<Fault | 'bug', number>> = {
 const hints: Partial<Record<string, string>> = {
   NoSuchConversation: '; `context-ledger list` shows those that are there',
   NoSuchBatch: '; `context-ledger explain CONV` shows those that are there',
-  FolderLocked: '; ask that process, or end it: `context-ledger migrate-log --from FOLDER --to postgres://…` then moves the ledger to a server, which takes many',
+  FolderLocked: '; what only reads (`list`, `context`, `search`, `log`, …) goes beside that process. To write, do it there or end it; `context-ledger migrate-log --from FOLDER --to postgres://…` moves the ledger to a server, where many write',
 }
 
 /** What to tell of an error. `problem.ts` knows whose fault it is, and is loaded only now. */

@@ -188,7 +188,7 @@ async function show(explanation: Explanation, open: boolean): Promise<void> {
 export async function runExplain(flags: Flags, command: ExplainCommand): Promise<void> {
   const { conversationId, batch, line: text, open, json } = command
   if (batch !== undefined && text !== undefined) throw new InputError('Usage', 'give --batch or --line, not both')
-  await withLedger(flags, {}, async ({ ledger }) => {
+  await withLedger(flags, { reads: true }, async ({ ledger }) => {
     const explanation = await ledger.explain(conversationId, { open, ...(batch === undefined ? {} : { batchId: batch }), ...(text === undefined ? {} : { line: text }) })
     if (json) await line(toJson(explanation))
     else await show(explanation, open)

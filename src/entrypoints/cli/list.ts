@@ -8,7 +8,7 @@ import { withLedger } from './session.js'
 
 /** Runs the command. One more than is wanted is asked for, to tell whether there are more. */
 export async function runList(flags: Flags, { limit, ...options }: ListOptions, json: boolean): Promise<void> {
-  await withLedger(flags, {}, async ({ ledger }) => {
+  await withLedger(flags, { reads: true }, async ({ ledger }) => {
     const { conversations: found, behind } = await tellingCatchUp(ledger.projections, () => ledger.list({ ...options, ...(limit === undefined ? {} : { limit: limit + 1 }) }))
     const conversations = found.slice(0, limit)
     const more = found.length > conversations.length

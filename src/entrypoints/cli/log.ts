@@ -29,7 +29,7 @@ const asLine = (fact: RecordedFact): string =>
 
 /** Runs the command. The document is written as it is read, because a log may be longer than memory. Positions are a store's own and stay out, so that the document is the same wherever the log lies. */
 export async function runLog(flags: Flags, { conversationId, from, limit, json }: LogCommand): Promise<void> {
-  await withLedger(flags, {}, async ({ ledger }) => {
+  await withLedger(flags, { reads: true }, async ({ ledger }) => {
     const facts = ledger.log(conversationId, { ...(from === undefined ? {} : { from }), ...(limit === undefined ? {} : { limit }) })
     if (!json) {
       for await (const fact of facts) await line(asLine(fact))

@@ -10,7 +10,7 @@ import { withLedger } from './session.js'
 
 /** Runs `projections status`. */
 export async function runStatus(flags: Flags, json: boolean): Promise<void> {
-  await withLedger(flags, {}, async ({ ledger }) => {
+  await withLedger(flags, { reads: true }, async ({ ledger }) => {
     const projections = await ledger.projections.status()
     if (json) {
       await line(toJson({ projections }))

@@ -8,7 +8,7 @@ import { withLedger } from './session.js'
 const HASH_DIGITS = 12
 
 async function list(flags: Flags, json: boolean): Promise<void> {
-  await withLedger(flags, {}, async ({ ledger }) => {
+  await withLedger(flags, { reads: true }, async ({ ledger }) => {
     const prompts = await ledger.prompts.list()
     if (json) {
       await line(toJson({ prompts }))
@@ -25,7 +25,7 @@ async function list(flags: Flags, json: boolean): Promise<void> {
 }
 
 async function show(flags: Flags, which: string, json: boolean): Promise<void> {
-  await withLedger(flags, {}, async ({ ledger }) => {
+  await withLedger(flags, { reads: true }, async ({ ledger }) => {
     const prompt = await ledger.prompts.show(which)
     await line(json ? toJson(prompt) : shown(prompt.text).replace(/\n$/u, ''))
   })

@@ -92,7 +92,7 @@ export async function runSearch(flags: Flags, command: SearchCommand): Promise<v
   if (command.query !== undefined && command.queries !== undefined) throw new InputError('Usage', 'give a query or --queries, not both')
   if (command.limit !== undefined && !limitSchema.safeParse(command.limit).success) throw new InputError('Usage', '--limit must be a whole number from 1 to 10000')
   // Nothing is made behind a command that ends right away: a small rest of vectors is made first, and of a large one it is said what makes it.
-  await withLedger(flags, { searches: true, ahead: false }, async ({ ledger, config }) => {
+  await withLedger(flags, { reads: true, searches: true, ahead: false }, async ({ ledger, config }) => {
     if (config.embeddingModel !== undefined) await ledger.projections.fillVectors({ limit: VECTORS_AT_ONCE }).catch((failure: unknown) => failure)
     if (command.queries !== undefined) {
       await answerFile(ledger, command, command.queries)

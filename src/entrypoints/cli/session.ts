@@ -8,6 +8,8 @@ import { note, noteColours } from './output.js'
 export interface SessionNeeds {
   /** Makes the store where there is none; everybody else is told how to make one. */
   readonly creates?: boolean
+  /** Records nothing: goes beside a process that has the folder open. */
+  readonly reads?: true
   /** Goes by the policy and the summarizer that are configured: `import`, `append`, `compact`, `replay`, `editions adopt`. */
   readonly writes?: boolean
   /** False where nothing is to be summarized before a limit asks for it: the command would wait for it alone. */
@@ -63,6 +65,7 @@ export async function withLedger<T>(flags: Flags, needs: SessionNeeds, work: (se
   const ledger = await openLedger({
     store: config.store,
     workers: config.workers,
+    ...(needs.reads === true ? { readOnly: true } : {}),
     ahead: needs.ahead !== false,
     ...(config.database === undefined ? {} : { database: config.database }),
     ...(summarizer !== undefined ? { summarizer, persona: await personaOf(config) } : {}),

@@ -79,7 +79,7 @@ const conversationsOf = async (ledger: Ledger): Promise<number> => (await tellin
 
 /** Runs the command: the total first, and below it the conversations that took the most. */
 export async function runStats(flags: Flags, conversationId: string | undefined, limit: number | undefined, json: boolean): Promise<void> {
-  await withLedger(flags, {}, async ({ ledger, config }) => {
+  await withLedger(flags, { reads: true }, async ({ ledger, config }) => {
     const { pricesOf } = await import('../config.js')
     const prices = await pricesOf(config)
     // A whole document is written as it is counted: there may be more conversations than memory has room for.

@@ -111,7 +111,7 @@ export async function runVerify(flags: Flags, command: VerifyCommand, files: Man
   const key = exportTo === undefined ? undefined : await signingKey(command.key, files)
   const signedBy = command.publicKey === undefined ? undefined : await files.fingerprintMeant(command.publicKey)
   const against = command.against === undefined ? undefined : await files.openManifestFile(command.against, signedBy)
-  await withLedger(flags, {}, async ({ ledger }) => {
+  await withLedger(flags, { reads: true }, async ({ ledger }) => {
     const { name, origin } = await ledger.identity()
     if (exportTo !== undefined && origin === undefined) throw new InputError('NoLedger', 'the ledger is empty, so there is nothing to sign')
     const draft = exportTo === undefined || key === undefined || origin === undefined ? undefined : await files.createManifestFile(exportTo, { ledger: name, origin, takenAt: new Date().toISOString() }, key)

@@ -96,7 +96,7 @@ export async function whatIfCommand(given: Given): Promise<void> {
   const settings = await policiesOf({ flags: given.flags, env: process.env, cwd: process.cwd() }, files)
   if (settings.length === 0) throw new InputError('Usage', '--dry-run needs settings to try, over those that are recorded: --policy FILE, or flags such as --keep-recent')
   const policies = settings.map((each, at): TriedPolicy => ({ name: names[at] ?? '', settings: each }))
-  await withLedger(given.flags, {}, async ({ ledger }) => {
+  await withLedger(given.flags, { reads: true }, async ({ ledger }) => {
     const progress = await startProgress('trying', named.length)
     const tried = await ledger
       .whatIf(all ? 'all' : named, {

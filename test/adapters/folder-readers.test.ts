@@ -1,0 +1,156 @@
+/** What other processes get of a folder that one has open: they read by way of it, and nothing that they do holds it up. */
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { openFolder, openFolderToRead } from '../../src/adapters/pglite/sql.js'
+import { createPostgresEventStore } from '../../src/adapters/postgres/event-store.js'
+import { startChild, type Child } from '../support/child.js'
+import { collect } from '../support/events.js'
+
+let home: string
+let folder: string
+let children: Child[] = []
+// Making a ledger takes seconds, and being taken over costs it nothing.
+beforeAll(async () => {
+  home = await mkdtemp(join(tmpdir(), 'ledger-'))
+  folder = join(home, 'ledger')
+  await (await openFolder(folder)).close()
+}, 60_000)
+afterEach(async () => {
+  for (const child of children) await child.kill()
+  children = []
+})
+afterAll(async () => {
+  await rm(home, { recursive: true, force: true })
+})
+/** The newest lock, which is the owner's. */
+const newestLock = async (): Promise<number> => Math.max(...(await readdir(join(folder, 'lock'))).map((name) => Number.parseInt(name, 10)))
+
+function start(...words: Parameters<typeof startChild>): Child {
+  const child = startChild(...words)
+  children.push(child)
+  return child
+}
+
+/** A process that appends to the folder, and has begun to. */
+async function agent(): Promise<Child> {
+  const child = start('append-until-killed', [folder])
+  await child.said(1)
+  return child
+}
+
+/** A process that reads it. */
+async function reader(): Promise<Child> {
+  const child = start('read-folder', [folder])
+  await child.said(1)
+  return child
+}
+
+/** What a reader says to a line. */
+async function asked(child: Child, line: string): Promise<Readonly<Record<string, unknown>>> {
+  const before = child.lines.length
+  child.say(line)
+  const answer: unknown = JSON.parse((await child.said(before + 1))[before] ?? '')
+  return Object.assign({}, answer)
+}
+
+/** Resolves when the agent has appended some more. */
+const goesOn = async (owner: Child): Promise<unknown> => await owner.said(owner.lines.length + 20)
+
+describe('a folder that a process has open', () => {
+  test('is read by two others, who see all that was acknowledged, while it goes on appending', async () => {
+    const owner = await agent()
+    const readers = await Promise.all([reader(), reader()])
+    for (const each of readers) expect(each.lines[0]).toMatch(new RegExp(`process ${String(owner.pid)} on .*append-until-killed`))
+    for (let round = 0; round < 5; round++) {
+      const acknowledged = owner.lines.length
+      for (const { events } of await Promise.all(readers.map((each) => asked(each, 'events')))) expect(events).toBeGreaterThanOrEqual(acknowledged)
+      await goesOn(owner)
+    }
+    await Promise.all(children.map((child) => child.kill()))
+    const db = await openFolder(folder)
+    const events = await collect(createPostgresEventStore(db).readAll())
+    await db.close()
+    expect([0, 1]).toContain(events.length - owner.lines.length)
+  }, 60_000)
+
+  test('cannot be written by a reader, in whatever words, and Postgres itself says so', async () => {
+    await agent()
+    const one = await reader()
+    for (const statement of [
+      `insert into streams values ('mine', 0)`, 'delete from log_version', 'create table mine (a int)', 'drop schema context_ledger cascade', `select nextval('claim_fences')`,
+      `select append_events('a', -2, array['5a6a3a38-1111-4111-8111-111111111111']::uuid[], array['x'], array['{}'], array['{}'])`, 'with gone as (delete from log_version returning 1) select 1',
+    ]) {
+      expect([statement, await asked(one, statement)]).toEqual([statement, { failure: expect.stringContaining('in a read-only transaction'), code: '25006' }])
+    }
+    for (const statement of ['commit', '/* */ rollback', 'set transaction_read_only = off', 'do $$ begin commit; end $$', 'listen context_ledger']) {
+      expect([statement, await asked(one, statement)]).toEqual([statement, { failure: expect.stringContaining('for a reader'), code: '25006' }])
+    }
+    for (const statement of ['set local transaction_read_only = off', `select set_config('transaction_read_only', 'off', false)`]) {
+      expect([statement, await asked(one, statement)]).toEqual([statement, { failure: expect.stringContaining('before any query'), code: '25001' }])
+    }
+    expect(await asked(one, `select to_regclass('mine') as mine, version from log_version`)).toEqual({ rows: [{ mine: null, version: expect.any(Number) }] })
+  }, 60_000)
+
+  test('is not held up by a reader that is stopped or killed inside a transaction', async () => {
+    const owner = await agent()
+    const [stopped, killed] = [await reader(), await reader()]
+    expect(await asked(stopped, 'hold')).toHaveProperty('held')
+    process.kill(stopped.pid, 'SIGSTOP')
+    await goesOn(owner)
+    expect(await asked(killed, 'hold')).toHaveProperty('held')
+    await killed.kill()
+    await goesOn(owner)
+    process.kill(stopped.pid, 'SIGCONT')
+    expect(await asked(stopped, 'on')).toEqual({ failure: expect.stringMatching(/waited 2000 ms for this reader inside a transaction, and ended it/) })
+    expect(await asked(stopped, 'events')).toHaveProperty('events')
+    await goesOn(owner)
+  }, 60_000)
+
+  test('whose owner is killed says so to its readers, and is taken over as it always was', async () => {
+    const owner = await agent()
+    const one = await reader()
+    await owner.kill()
+    expect(await asked(one, 'events')).toEqual({ failure: expect.stringMatching(new RegExp(`process ${String(owner.pid)} on .*, by way of which .*ledger was read, has ended.*open the ledger again`)) })
+    const number = await newestLock()
+    const sockets = async (): Promise<string[]> => (await readdir(join(folder, 'lock'))).filter((name) => name.endsWith('.sock'))
+    expect(await sockets()).toEqual([`${String(number)}.sock`])
+    const { db, readBy } = await openFolderToRead(folder)
+    expect(readBy).toBeUndefined()
+    expect(await sockets()).toEqual([`${String(number + 1)}.sock`])
+    expect((await stat(join(folder, 'lock', `${String(number + 1)}.sock`))).mode & 0o777).toBe(0o600)
+    await db.close()
+    expect(await sockets()).toEqual([])
+  }, 60_000)
+
+  test('with a path that is too long for a socket is read as well, and nothing is left of that', async () => {
+    const long = join(home, 'long '.repeat(30), 'ledger')
+    await mkdir(dirname(long))
+    await rename(folder, long)
+    const db = await openFolder(long)
+    const record: unknown = JSON.parse(await readFile(join(long, 'lock', String(Math.max(...(await readdir(join(long, 'lock'))).map((name) => Number.parseInt(name, 10))))), 'utf8'))
+    const { socket } = Object.assign({ socket: '' }, record)
+    expect(socket.startsWith(join(tmpdir(), 'context-ledger-'))).toBe(true)
+    const beside = await openFolderToRead(long)
+    expect([beside.readBy, await beside.db.query('select 1 as one')]).toEqual([expect.stringContaining(String(process.pid)), [{ one: 1 }]])
+    await beside.db.close()
+    await db.close()
+    await rename(long, folder)
+    await expect(stat(socket)).rejects.toMatchObject({ code: 'ENOENT' })
+  }, 60_000)
+
+  test('by a program that serves no readers is refused to them as to everybody else', async () => {
+    const owner = await agent()
+    const file = join(folder, 'lock', String(await newestLock()))
+    const record: unknown = JSON.parse(await readFile(file, 'utf8'))
+    await writeFile(file, JSON.stringify(Object.assign({}, record, { socket: undefined })))
+    await expect(openFolderToRead(folder)).rejects.toMatchObject({ kind: 'FolderLocked', message: expect.stringMatching(new RegExp(`is open in process ${String(owner.pid)} .*readers go by way of it, but this one does not answer them`)) })
+  }, 60_000)
+
+  test('by one that stands still is refused to them within a moment', async () => {
+    const owner = await agent()
+    process.kill(owner.pid, 'SIGSTOP')
+    await expect(openFolderToRead(folder)).rejects.toMatchObject({ kind: 'FolderLocked', message: expect.stringContaining('does not answer') })
+  }, 60_000)
+})

@@ -1,0 +1,40 @@
+/**
+ * Reads the folder that it is given beside whoever has it open. At each line on its input it says, as one line of JSON: `events`, how many there are;
+ * `hold`, that it is inside a transaction, and stays there until the next line; anything else is a statement, and its rows. A failure is `{ failure, code? }`.
+ */
+import { writeSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { openFolderToRead } from '../../src/adapters/pglite/sql.js'
+import { codeOf, sentenceOf } from '../../src/adapters/store-error.js'
+import { createPostgresEventStore } from '../../src/adapters/postgres/event-store.js'
+
+const say = (said: unknown): void => { writeSync(1, `${JSON.stringify(said)}\n`) }
+
+async function run(): Promise<void> {
+  const { db, readBy } = await openFolderToRead(process.argv[2] ?? '')
+  const store = createPostgresEventStore(db)
+  const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]()
+  say({ readBy })
+  for (let line = await lines.next(); line.done !== true; line = await lines.next()) {
+    try {
+      if (line.value === 'events') {
+        let events = 0
+        for await (const { position } of store.readAll()) if (position === BigInt(events)) events += 1
+        say({ events })
+      } else if (line.value === 'hold') {
+        await db.snapshot([], async (sql) => {
+          const count = async (): Promise<unknown> => (await sql.query('select count(*)::int as count from events'))[0]
+          say({ held: await count() })
+          await lines.next()
+          say({ heldStill: await count() })
+        })
+      } else say({ rows: await db.query(line.value) })
+    } catch (error) {
+      const code = codeOf(error)
+      say({ failure: sentenceOf(error), ...(code === undefined ? {} : { code }) })
+    }
+  }
+  await db.close()
+}
+
+await run()
