@@ -8,7 +8,8 @@ import fc from 'fast-check'
 import { createSaidLists } from '../../src/application/said-list.js'
 import { createVerify } from '../../src/application/verify.js'
 import { callGroups } from '../../src/domain/call-groups.js'
-import { messageHash, type MessageInput, type NewMessage } from '../../src/domain/message.js'
+import type { Conversation } from '../../src/domain/conversation.js'
+import { contentText, messageHash, type MessageInput, type NewMessage } from '../../src/domain/message.js'
 import { placeholderFor } from '../../src/domain/shown.js'
 import { chatProblems } from '../support/chat-validity.js'
 import { CONVERSATION, createHarness, messageOf, type Harness } from '../support/harness.js'
@@ -21,7 +22,7 @@ const EDITS_A_LIST = 12
 
 type List = MessageInput[]
 
-const kinds = ['append', 'append', 'append', 'call', 'edit', 'drop', 'insert', 'swap', 'cut', 'prompt', 'unprompt', 'older', 'json', 'restart', 'forget-ids', 'drop-view', 'edit-view', 'shorten-front'] as const
+const kinds = ['append', 'append', 'append', 'call', 'edit', 'drop', 'insert', 'swap', 'cut', 'prompt', 'unprompt', 'older', 'json', 'restart', 'forget-ids', 'drop-view', 'edit-view', 'shorten-front', 'pin'] as const
 
 interface Edit {
   readonly kind: (typeof kinds)[number]
@@ -107,6 +108,7 @@ class Host {
         this.list = this.list.slice(count)
         return
       case 'restart':
+      case 'pin':
     }
   }
 }
@@ -122,12 +124,31 @@ function inOrder(messages: readonly NewMessage[]): NewMessage[] {
 const hashes = (messages: readonly NewMessage[]): string[] => inOrder(messages).map(messageHash)
 const instructions = (messages: readonly NewMessage[]): number => { const end = messages.findIndex(({ role }) => role !== 'system'); return end === -1 ? messages.length : end }
 
+/** Pinned messages that nothing else in the list says word for word. */
+const pinnedIn = ({ kept, window }: Conversation): string[] =>
+  [...kept, ...window].filter(({ pinned, content, toolCalls }) => pinned && (toolCalls !== undefined || !contentText(content).startsWith('Go on'))).map(messageHash)
+/** What is left of a list where some of it is taken out. */
+function isPartOf(part: readonly string[], whole: readonly string[]): boolean {
+  let at = 0
+  for (const each of whole) if (each === part[at]) at += 1
+  return at === part.length
+}
+
+/** Pins a live message, or takes its pin away; a pin that is too large is refused. */
+async function pin(harness: Harness, { at, count }: Edit): Promise<void> {
+  const { kept, window } = await harness.conversations.load(CONVERSATION)
+  const live = [...kept, ...window]
+  const message = live[at % Math.max(1, live.length)]
+  if (message !== undefined) await harness.pin(message.messageId, count > 2)
+}
+
 /** What a host may have handed in that no conversation can be. */
 const NAMED = ['ToolResultWithoutCall', 'BadMessage']
 
 async function check(harness: Harness, host: Host, keepsWhole: boolean): Promise<void> {
   const given = host.list
   const before = (await harness.facts()).length
+  const stateBefore = await harness.conversations.load(CONVERSATION)
   const done = await harness.compress(given)
   if (done.error !== undefined) {
     expect(NAMED).toContain(done.error.kind)
@@ -146,7 +167,11 @@ async function check(harness: Harness, host: Host, keepsWhole: boolean): Promise
   // Those of the list that are compacted are its first ones. What a view of an older list stands for may be live again, since its cycle was undone.
   const shared = first === -1 ? liveRest.length : Math.min(liveRest.length, rest.length)
   expect(live.slice(0, leads)).toEqual(hashes(said.slice(0, leads)))
-  expect(liveRest.slice(liveRest.length - shared)).toEqual(rest.slice(rest.length - shared))
+  if (![...stateBefore.kept, ...stateBefore.window].some(({ pinned }) => pinned)) expect(liveRest.slice(liveRest.length - shared)).toEqual(rest.slice(rest.length - shared))
+  else expect(isPartOf(liveRest.slice(liveRest.length - shared), rest)).toBe(true)
+  // What was pinned and is said still is pinned still, and live.
+  const pinned = pinnedIn(state)
+  for (const hash of pinnedIn(stateBefore)) if (rest.includes(hash)) expect(pinned).toContain(hash)
   expect(done.messagesCompressed).toBe(rest.length - shared)
   // What is said in all ends with the list: nothing of it twice, nothing between.
   const list = await createSaidLists(harness.log)(CONVERSATION, state.revision)
@@ -156,8 +181,11 @@ async function check(harness: Harness, host: Host, keepsWhole: boolean): Promise
   expect((await harness.folded()).tokens).toBe(state.tokens)
   // And that is what comes back.
   const back = done.history.map((message) => messageOf(message))
-  expect(hashes(back.filter((message, at) => !isView(done.history[at] ?? { role: 'user' }) && !isPlaceholder(message)))).toEqual(live)
-  expect(chatProblems((await harness.context()).messages)).toEqual([])
+  const context = await harness.context()
+  // Where views that were edited into instructions take the room, the context leaves messages out, and says so.
+  const isWhole = context.shortened?.some(({ how }) => how === 'left-out') !== true
+  if (isWhole) expect(hashes(back.filter((message, at) => !isView(done.history[at] ?? { role: 'user' }) && !isPlaceholder(message)))).toEqual(live)
+  expect(chatProblems(context.messages)).toEqual([])
   host.kept.push(jsonAs<List>(JSON.stringify(done.history)))
   if (!keepsWhole) host.list = [...done.history]
 }
@@ -174,6 +202,7 @@ it.each([[false, false], [false, true], [true, false], [true, true]])('what the 
         if (edit.kind === 'restart') harness = harness.restart()
         if (keepsWhole && ['older', 'drop-view', 'edit-view', 'shorten-front'].includes(edit.kind)) host.edit({ ...edit, kind: 'append' })
         else host.edit(edit)
+        if (edit.kind === 'pin') await pin(harness, edit)
         await check(harness, host, keepsWhole)
       }
       expect((await createVerify({ log: harness.log, checkRequest: checkScripted, rowCheck: () => noRows })()).problems).toEqual([])
