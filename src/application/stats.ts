@@ -7,7 +7,7 @@ import { conversationStream } from '../domain/ids.js'
 import { costOf, totalOf, type Charge, type Cost, type PriceTable } from '../domain/prices.js'
 import { addTallies, EMPTY_TALLY, isUnreported, TallyFold, type ModelUse, type Tally } from '../domain/tally.js'
 import { editionStreams, streamsOf, type EditionStreams } from './conversation-streams.js'
-import { decodeFact, isOfType } from './facts.js'
+import { decodeFact, isOfType, UnreadableEventError } from './facts.js'
 import type { Log } from './load-conversation.js'
 
 /** What conversations came to: tokens by their estimators, usage as models reported it (estimated where they did not), times in milliseconds. */
@@ -26,8 +26,22 @@ export interface ConversationStats extends Stats {
   readonly conversationId: string
 }
 
+/** A conversation that is in no sum, because one of its events cannot be read. */
+export interface UncountedConversation {
+  readonly conversationId: string
+  /** Which event cannot be read, and why. */
+  readonly reason: string
+}
+
+/** What conversations came to together. */
+export interface TotalStats extends Stats {
+  readonly uncounted: readonly UncountedConversation[]
+}
+
 export interface StatsRequest {
   readonly conversationIds: AsyncIterable<string>
+  /** Goes on without a conversation that cannot be read, and names it; otherwise that is an error. */
+  readonly goesOn: boolean
   readonly prices: PriceTable
   /** Hears of each conversation as soon as it is counted. */
   readonly onConversation?: ((stats: ConversationStats) => void | Promise<void>) | undefined
@@ -67,13 +81,22 @@ async function tallyOf(log: Log, conversationId: string, editions: EditionStream
 }
 
 /** Counts conversations one after the other, what their editions took included; gives what they come to together. */
-export async function stats(log: Log, { conversationIds, prices, onConversation }: StatsRequest): Promise<Stats> {
+export async function stats(log: Log, { conversationIds, goesOn, prices, onConversation }: StatsRequest): Promise<TotalStats> {
   const editions = await editionStreams(log)
+  const uncounted: UncountedConversation[] = []
   let total = EMPTY_TALLY
   for await (const conversationId of conversationIds) {
-    const tally = await tallyOf(log, conversationId, editions)
+    let tally: Tally
+    try {
+      tally = await tallyOf(log, conversationId, editions)
+    } catch (error) {
+      // What one conversation has stops no other one.
+      if (!goesOn || !(error instanceof UnreadableEventError)) throw error
+      uncounted.push({ conversationId, reason: error.message })
+      continue
+    }
     total = addTallies(total, tally)
     await onConversation?.({ conversationId, ...priced(tally, prices) })
   }
-  return priced(total, prices)
+  return { ...priced(total, prices), uncounted }
 }

@@ -611,7 +611,7 @@ export function createLedger(parts: LedgerParts): Ledger {
       const { prices, onConversation } = optionsGiven('stats', options, STATS)
       if (onConversation !== undefined && typeof onConversation !== 'function') throw bad('onConversation', 'must be a function')
       const conversationIds = conversationId === undefined ? conversationsOfLog(log) : one(conversationId)
-      return await stats(log, { conversationIds, prices: prices === undefined ? parts.prices : pricesOf(prices), onConversation })
+      return await stats(log, { conversationIds, goesOn: conversationId === undefined, prices: prices === undefined ? parts.prices : pricesOf(prices), onConversation })
     },
     async identity() {
       open()

@@ -13,7 +13,7 @@ import type { Difference } from '../application/difference.js'
 import type { BatchOrigin, ChunkOrigin, CycleOrigin, ExplainOptions, Explanation, OriginalMessage, PromptText, RecordedAt, TakeoverOrigin } from '../application/explain.js'
 import type { ConversationOrder, ConversationSummary } from '../../projections/live-messages/queries.js'
 import type { SearchHit } from '../application/search.js'
-import type { ConversationStats, Stats } from '../application/stats.js'
+import type { ConversationStats, Stats, TotalStats, UncountedConversation } from '../application/stats.js'
 import type { LineSource, Withdrawn } from '../application/trace-line.js'
 import type { ContextAsOf, LiveMessages } from '../application/time-travel.js'
 import type { Problem, Verification, VerifyOptions, VerifyProgress } from '../application/verify.js'
@@ -294,8 +294,11 @@ export interface Ledger {
    * summary with its prompt, model, parameters, usage and cycle. Read from the log.
    */
   explain(conversationId: string, options?: ExplainOptions): Promise<Explanation>
-  /** What a conversation, or all of them together, came to: tokens bought and saved, cost by model, failures, time. Folded from the log. */
-  stats(conversationId?: string, options?: StatsOptions): Promise<Stats>
+  /**
+   * What a conversation, or all of them together, came to: tokens bought and saved, cost by model, failures, time. Folded from the log. Of all of them,
+   * those that cannot be read are named in `uncounted` and are in no sum; one that is asked for by its id and cannot be read is an error.
+   */
+  stats(conversationId?: string, options?: StatsOptions): Promise<TotalStats>
   /** The conversations, the one that something happened in last first; filtered, in another order, and the first so many, where that is asked for. */
   list(options?: ListOptions): Promise<ConversationList>
   /** Proves that nothing was lost, of one conversation or of all. */
@@ -338,7 +341,7 @@ export interface Ledger {
 
 export type { AdoptOptions, Edition, EditionBound, EditionInFull, EditionOfConversation, EditionRequest, Editions, EditionSpending, EstimateOptions, Paid, Price, Prompts, PutIntoForce, RegisteredPrompt, Replay, ReplayedConversation, ReplayEstimate, ReplayOptions, ReplayProgress }
 export type { BatchOrigin, ChunkOrigin, CycleOrigin, Explanation, ExplainOptions, LineSource, OriginalMessage, PromptText, RecordedAt, TakeoverOrigin, Withdrawn }
-export type { Charge, ConversationStats, Cost, ModelUse, PriceTable, Stats }
+export type { Charge, ConversationStats, Cost, ModelUse, PriceTable, Stats, TotalStats, UncountedConversation }
 export type { AgentTool, ChatMessage, Compaction, Compressed, Context, ContextAsOf, ConversationOrder, ConversationSummary, Difference, LiveMessages, LogOrigin, Manifest, MessageInput, Problem, SearchHit, StreamHead, Verification, VerifyOptions, VerifyProgress, ViewName }
 export type { AssistantMessage, AudioPart, ChatPart, CustomCall, FilePart, FunctionCall, ImagePart, InstructionMessage, MessageCall, MessagePart, RefusalPart, TextPart, ToolMessage, UserMessage }
 export type { SummarizeMessages }

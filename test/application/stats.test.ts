@@ -4,7 +4,7 @@ import { either as E } from 'fp-ts'
 import { evolve, initialState } from '../../src/domain/conversation.js'
 import { loadConversation } from '../../src/application/load-conversation.js'
 import type { Fact } from '../../src/domain/events.js'
-import { conversationStream } from '../../src/domain/ids.js'
+import { conversationStream, editionStream } from '../../src/domain/ids.js'
 import type { MessageInput } from '../../src/domain/message.js'
 import type { PriceTable } from '../../src/domain/prices.js'
 import { defaultEstimator } from '../../src/domain/tokens.js'
@@ -12,6 +12,7 @@ import { appended, archived, compactionCouldNotHelp, compactionFailed, configure
 import { answering, calling, say, SMALL, talk } from '../support/conversations.js'
 import { statsLines } from '../../src/entrypoints/cli/stats.js'
 import { undo } from '../support/edition-history.js'
+import { appended as recordEvents, eventNamed } from '../support/events.js'
 import { CONVERSATION, contextIn, createHarness, createScriptedSummarizer, type Harness } from '../support/harness.js'
 import { counted, makeEdition } from '../support/why.js'
 
@@ -44,6 +45,19 @@ const story: readonly Fact[] = [
 ]
 
 describe('stats', () => {
+  it('count the others where an event of one, or of its edition, cannot be read, and name that one', async () => {
+    const harness = await withFacts(story)
+    await withFacts(story, 'bad', harness)
+    await withFacts(story, 'neighbour', harness)
+    const { total: before } = await counted(harness, [CONVERSATION, 'neighbour'])
+    await recordEvents(harness.log.store, conversationStream('bad'), [eventNamed('odd')])
+    const { total, each } = await counted(harness, [CONVERSATION, 'bad', 'neighbour'])
+    expect(each.map(({ conversationId }) => conversationId)).toEqual([CONVERSATION, 'neighbour'])
+    expect(total).toEqual({ ...before, uncounted: [{ conversationId: 'bad', reason: expect.stringMatching(/^conversation-bad revision 8 \(Noted\): /u) }] })
+    await recordEvents(harness.log.store, editionStream('e1', 'neighbour'), [eventNamed('odd too')])
+    expect((await counted(harness, [CONVERSATION, 'bad', 'neighbour'])).total).toMatchObject({ conversations: 1, uncounted: [{ conversationId: 'bad' }, { conversationId: 'neighbour', reason: expect.stringContaining('e1') }] })
+  })
+
   it('count messages, cycles, and what was sent with and without compaction', async () => {
     const harness = await withFacts(story)
     const { total } = await counted(harness)

@@ -1,6 +1,6 @@
 /** What the tests of `explain` and `stats` share: the use cases over a harness, and what a tree ends at. */
 import { createExplain, type BatchOrigin, type ExplainOptions, type Explanation, type ExplainFailure, type OriginalMessage } from '../../src/application/explain.js'
-import { stats, type ConversationStats, type Stats } from '../../src/application/stats.js'
+import { stats, type ConversationStats, type TotalStats } from '../../src/application/stats.js'
 import type { PriceTable } from '../../src/domain/prices.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { either as E } from 'fp-ts'
@@ -34,7 +34,7 @@ export const leaves = ({ chunk, sources }: BatchOrigin): OriginalMessage[] => [.
 export const batchesOf = (batch: BatchOrigin): BatchOrigin[] => [batch, ...batch.sources.flatMap(batchesOf)]
 
 export interface Counted {
-  readonly total: Stats
+  readonly total: TotalStats
   readonly each: readonly ConversationStats[]
 }
 
@@ -44,7 +44,7 @@ export async function counted(harness: Harness, ids: readonly string[] = [CONVER
     yield* await Promise.resolve(ids)
   }
   const each: ConversationStats[] = []
-  const total = await stats(harness.log, { conversationIds: conversationIds(), prices, onConversation: (one) => { each.push(one) } })
+  const total = await stats(harness.log, { conversationIds: conversationIds(), goesOn: true, prices, onConversation: (one) => { each.push(one) } })
   return { total, each }
 }
 

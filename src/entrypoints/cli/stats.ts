@@ -1,9 +1,10 @@
 /** `stats`: what conversations came to: tokens bought and saved, cost by model, failures, time. */
-import type { Cost, ConversationStats, Ledger, ModelUse, Stats } from '../ledger.js'
+import type { Cost, ConversationStats, Ledger, ModelUse, Stats, TotalStats } from '../ledger.js'
 import { tellingCatchUp } from './catching-up.js'
+import { Ended, EXIT } from './errors.js'
 import type { Flags } from './flags.js'
 import { table } from './layout.js'
-import { colours, count, line, many, shown, toJson, write } from './output.js'
+import { colours, count, line, many, note, noteColours, shown, toJson, write } from './output.js'
 import { startProgress } from './progress.js'
 import { withLedger } from './session.js'
 
@@ -89,7 +90,7 @@ export async function runStats(flags: Flags, conversationId: string | undefined,
     const progress = await startProgress('counting', of)
     let counted = 0
     let separator = '{"conversations":['
-    let total: Stats
+    let total: TotalStats
     try {
       total = await ledger.stats(conversationId, {
         prices,
@@ -108,6 +109,7 @@ export async function runStats(flags: Flags, conversationId: string | undefined,
     }
     if (json) {
       await line(streams ? `${separator === ',' ? '' : separator}],"total":${toJson(total)}}` : toJson({ conversations: foremost.all(), total }))
+      if (total.uncounted.length > 0) throw new Ended(EXIT.untrusted)
       return
     }
     if (conversationId === undefined) await line(colours.bold(many(total.conversations, 'conversation')))
@@ -116,5 +118,7 @@ export async function runStats(flags: Flags, conversationId: string | undefined,
     if (told.length > 0) await line()
     for (const stats of told) await line(conversationLine(stats))
     if (conversationId === undefined && total.conversations > told.length) await line(colours.dim(`${told.length === 0 ? '' : `those ${count(told.length)} that took the most; `}${many(total.conversations - told.length, 'further conversation')}: a higher --limit shows them, --json all`))
+    for (const { conversationId: uncounted, reason } of total.uncounted) note(`${noteColours.yellow('not counted:')} ${shown(uncounted)}: ${shown(reason)}`)
+    if (total.uncounted.length > 0) throw new Ended(EXIT.untrusted)
   })
 }
