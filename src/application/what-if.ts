@@ -13,11 +13,11 @@ import { evolve, initialState, type Conversation } from '../domain/conversation.
 import { hashOf, sha256 } from '../domain/hash.js'
 import { conversationStream } from '../domain/ids.js'
 import { hardLimit, resolvePolicy, type BadPolicy, type PolicySettings } from '../domain/policy.js'
-import { defaultEstimator, estimatorNamed } from '../domain/tokens.js'
+import { defaultEstimator, estimatorNamed, EstimatorNotRegistered } from '../domain/tokens.js'
 import type { Clock } from '../ports/clock.js'
 import type { PreparedSummary, Summarizer, SummaryJob } from '../ports/summarizer.js'
 import type { CompactFailure } from './buy-summaries.js'
-import { decodeFact, isOfType } from './facts.js'
+import { decodeFact, isOfType, UnreadableEventError } from './facts.js'
 import type { CommandFailure } from './handle-command.js'
 import { loadConversation, type Log } from './load-conversation.js'
 import { openReplay } from './replay-conversation.js'
@@ -32,6 +32,8 @@ export interface TriedPolicy {
 
 export interface WhatIfRequest {
   readonly conversationIds: readonly string[]
+  /** Goes on without a conversation that cannot be read here, and names it; otherwise that is an error. */
+  readonly goesOn?: boolean | undefined
   readonly policies: readonly TriedPolicy[]
   /**
    * `recorded` (the default): summaries as long as the recorded ones were; `extractive`: the strategy without a model writes them, which takes
@@ -75,6 +77,8 @@ export interface WhatIfRow {
 export interface WhatIf {
   /** The conversations that it was tried on. */
   readonly conversationIds: readonly string[]
+  /** Conversations that were to be tried and cannot be read here: which event, or which estimator, and why. */
+  readonly untried: readonly { readonly conversationId: string; readonly reason: string }[]
   /** A row for each policy. */
   readonly rows: readonly WhatIfRow[]
 }
@@ -204,30 +208,48 @@ export function createWhatIf({ log, clock, extractive }: WhatIfDependencies): (r
     return E.right(course.result({ cycles, calls: summaries - reused, stopped: reached.kind === 'stopped' ? reached.failure : undefined, window: hardLimit(policy.right) }))
   }
 
-  return async ({ conversationIds, policies, summaries = 'recorded', onConversation }) => {
+  /** How one conversation went, and how it would have gone by each policy. */
+  async function one(conversationId: string, { policies, summaries = 'recorded' }: WhatIfRequest): Promise<E.Either<WhatIfFailure, AsItWent & { readonly tried: readonly Course[] }>> {
+    const conversation = await loadConversation(log, conversationId)
+    if (conversation.revision < 0n) return E.left({ kind: 'NoSuchConversation', conversationId })
+    const went = await asItWent(log, conversationId)
+    const summarizer = summaries === 'extractive' || went.summaryTokens === undefined ? extractive : fillerSummarizer(went.summaryTokens, extractive.windowTokens)
+    const courses: Course[] = []
+    for (const policy of policies) {
+      const course = await tried(conversation, policy, summarizer)
+      if (E.isLeft(course)) return course
+      courses.push(course.right)
+    }
+    return E.right({ ...went, tried: courses })
+  }
+
+  return async (request) => {
+    const { conversationIds, goesOn = false, policies, onConversation } = request
     const recorded: Course[] = []
     const none: Course[] = []
     const courses: Course[][] = policies.map(() => [])
+    const untried: { conversationId: string; reason: string }[] = []
     for (const conversationId of conversationIds) {
-      const conversation = await loadConversation(log, conversationId)
-      if (conversation.revision < 0n) return E.left({ kind: 'NoSuchConversation', conversationId })
-      const went = await asItWent(log, conversationId)
-      recorded.push(went.recorded)
-      none.push(went.none)
-      const summarizer = summaries === 'extractive' || went.summaryTokens === undefined ? extractive : fillerSummarizer(went.summaryTokens, extractive.windowTokens)
-      for (const [at, policy] of policies.entries()) {
-        const course = await tried(conversation, policy, summarizer)
-        if (E.isLeft(course)) return course
-        courses[at]?.push(course.right)
+      try {
+        const done = await one(conversationId, request)
+        if (E.isLeft(done)) return done
+        recorded.push(done.right.recorded)
+        none.push(done.right.none)
+        for (const [at, course] of done.right.tried.entries()) courses[at]?.push(course)
+      } catch (error) {
+        // What one conversation has stops no other one.
+        if (!goesOn || !(error instanceof UnreadableEventError || error instanceof EstimatorNotRegistered)) throw error
+        untried.push({ conversationId, reason: error.message })
       }
-      onConversation?.(recorded.length, conversationIds.length)
+      onConversation?.(recorded.length + untried.length, conversationIds.length)
     }
     const rows: WhatIfRow[] = [
       { name: 'as recorded', kind: 'recorded', courses: recorded },
       { name: 'no compaction', kind: 'none', courses: none },
       ...policies.map(({ name }, at): WhatIfRow => ({ name, kind: 'tried', courses: courses[at] ?? [] })),
     ]
-    return E.right({ conversationIds, rows })
+    const without = new Set(untried.map(({ conversationId }) => conversationId))
+    return E.right({ conversationIds: conversationIds.filter((id) => !without.has(id)), untried, rows })
   }
 }
 

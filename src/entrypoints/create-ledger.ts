@@ -663,7 +663,7 @@ export function createLedger(parts: LedgerParts): Ledger {
       const asked = conversationsGiven('conversationIds', conversationIds)
       const ids = asked === 'all' ? await allConversations() : asked
       if (ids.length === 0) throw bad('conversationIds', 'are missing: there is no conversation')
-      return valueOf(await whatIf({ conversationIds: ids, policies: tried, ...given, onConversation: heard }), fail)
+      return valueOf(await whatIf({ conversationIds: ids, goesOn: asked === 'all', policies: tried, ...given, onConversation: heard }), fail)
     },
     tools: (conversationId) =>
       createAgentTools({

@@ -2,8 +2,10 @@
 import { describe, expect, it } from '@jest/globals'
 import { either as E } from 'fp-ts'
 import { createWhatIf, totalOf, type WhatIf, type WhatIfRequest } from '../../src/application/what-if.js'
+import { conversationStream } from '../../src/domain/ids.js'
 import { createExtractiveSummarizer } from '../../src/summarizers/index.js'
 import { SMALL, talk } from '../support/conversations.js'
+import { appended as recordEvents, eventNamed } from '../support/events.js'
 import { CONVERSATION, contextIn, createHarness, type Harness } from '../support/harness.js'
 
 async function tried(harness: Harness, policies: WhatIfRequest['policies'], more: Partial<WhatIfRequest> = {}): Promise<WhatIf> {
@@ -34,6 +36,16 @@ async function told(): Promise<{ readonly harness: Harness; readonly sent: reado
 const sum = (numbers: readonly number[]): number => numbers.reduce((one, other) => one + other, 0)
 
 describe('what if', () => {
+  it('goes on with the others where an event of one cannot be read, and names that one; asked for alone it is an error', async () => {
+    const { harness } = await told()
+    await harness.appended(talk(4), 'bad')
+    await recordEvents(harness.log.store, conversationStream('bad'), [eventNamed('odd')])
+    const policies = [{ name: 'same', settings: {} }]
+    const alone = await tried(harness, policies)
+    expect(await tried(harness, policies, { conversationIds: ['bad', CONVERSATION], goesOn: true })).toEqual({ ...alone, untried: [{ conversationId: 'bad', reason: expect.stringMatching(/^conversation-bad revision \d+ \(Noted\): /u) }] })
+    await expect(tried(harness, policies, { conversationIds: ['bad'] })).rejects.toThrow('conversation-bad')
+  })
+
   it('tells how it went: the contexts that were sent, cycles and calls; and how it would have gone without compaction', async () => {
     const { harness, sent, all } = await told()
     const { rows } = await tried(harness, [{ name: 'same', settings: {} }])
