@@ -7,7 +7,7 @@
  */
 import type { MessageRef, Within } from '../../src/ports/archive-index.js'
 import type { Database, Sql } from '../../src/ports/sql.js'
-import { isSmall, messagesWithin, withinCondition } from './within.js'
+import { FEW, isSmall, messagesWithin, withinCondition } from './within.js'
 
 /** pgvector's HNSW takes no vector longer than this; longer ones are compared one by one. */
 const MAX_INDEXED_DIMENSIONS = 2_000
@@ -50,8 +50,11 @@ async function versionOf(sql: Sql): Promise<readonly [number, number] | undefine
   return [major, minor]
 }
 
-/** The messages whose vectors are nearest, nearest first; undefined where the database has no vectors. In a transaction. */
-export async function nearestMessages(sql: Sql, within: Within, model: string, vector: readonly number[], limit: number): Promise<readonly MessageRef[] | undefined> {
+/**
+ * The messages whose vectors are nearest, nearest first; undefined where the database has no vectors. In a transaction.
+ * @param few within so many messages all vectors are compared, beyond it the index is asked
+ */
+export async function nearestMessages(sql: Sql, within: Within, model: string, vector: readonly number[], limit: number, few = FEW): Promise<readonly MessageRef[] | undefined> {
   if (vector.length === 0 || !vector.every(Number.isFinite)) return undefined
   const version = await versionOf(sql)
   if (version === undefined) return undefined
@@ -62,7 +65,7 @@ export async function nearestMessages(sql: Sql, within: Within, model: string, v
     const rows = await sql.query<{ conversationId: string; revision: string }>(statement, [value, asText(vector), model, limit])
     return rows.map(({ conversationId, revision }) => ({ conversationId, revision: Number(revision) }))
   }
-  if (await isSmall(sql, within)) {
+  if (await isSmall(sql, within, few)) {
     const { source, value } = messagesWithin(within, 1)
     // By the key, one look a message: it costs what the bounds hold, whatever else there is.
     return await found(

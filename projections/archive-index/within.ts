@@ -42,14 +42,14 @@ export function rowsWithin(table: 'archive_messages' | 'archive_batches', within
 export const messagesWithin = (within: Within, at: number): ReturnType<typeof rowsWithin> => rowsWithin('archive_messages', within, at)
 
 /** Whether so few messages are within the bounds that each may be looked at. */
-export async function isSmall(sql: Sql, within: Within): Promise<boolean> {
+export async function isSmall(sql: Sql, within: Within, few = FEW): Promise<boolean> {
   if ('everywhere' in within) return false
   const [counted] = await sql.query<{ messages: number }>(
     `select count(*)::int4 as messages from (
        select 1 from ${conversationsWithin(within, '$1::text')} as mine
-       cross join lateral (select 1 from archive_messages t where t.conversation_id = mine.id limit ${String(FEW + 1)}) m limit ${String(FEW + 1)}
+       cross join lateral (select 1 from archive_messages t where t.conversation_id = mine.id limit ${String(few + 1)}) m limit ${String(few + 1)}
      ) as found`,
     [valueOf(within)],
   )
-  return (counted?.messages ?? 0) <= FEW
+  return (counted?.messages ?? 0) <= few
 }

@@ -8,6 +8,7 @@ import { systemClock } from '../../src/ports/clock.js'
 import type { EmbeddingModel } from '../../src/ports/embedding-model.js'
 import type { Database } from '../../src/ports/sql.js'
 import { createVectorFiller, type VectorFiller } from '../../projections/archive-index/vector-filler.js'
+import { createVectorIndex, createVectorTable, nearestMessages } from '../../projections/archive-index/vectors.js'
 import { createArchiveIndex } from '../../projections/archive-index/queries.js'
 import { search } from '../../src/application/search.js'
 import { latch } from '../support/latch.js'
@@ -183,6 +184,23 @@ describe('a small tenant beside others', () => {
     const { hits } = await search({ index: createArchiveIndex(db), embedding: model }, 'animal', { within: { scope: 'small' } })
     expect(hits.map(({ conversationId }) => conversationId)).toEqual(['mine', 'mine'])
     expect(hits[0]?.text).toContain('zebra')
+  })
+
+  it('finds its own by way of the index too, where more of the others’ are nearer than the index gives at a time', async () => {
+    const ledger = await open()
+    await ledger.append('theirs', Array.from({ length: 600 }, (_, at) => ({ role: 'user' as const, content: `walrus ${String(at)}` })), { scope: 'large' })
+    await ledger.append('mine', [{ role: 'user', content: 'the zebra' }, { role: 'assistant', content: 'a stone' }], { scope: 'small' })
+    await ledger.projections.catchUp()
+    await createVectorTable(db)
+    await createVectorIndex(db, 3)
+    // All of theirs lie nearer to the question than ours, each at a place of its own: an index keeps equal vectors in one.
+    await db.query(`insert into archive_vectors select 'axes', text_hash, 3, case when conversation_id = 'mine' then '[0.1,1,' || revision || ']' else '[1,0,' || revision / 10000.0 || ']' end::vector from archive_messages`)
+    const asked = await db.transaction(async (sql) => {
+      // So few vectors a planner would rather read one by one.
+      await sql.script('set local enable_seqscan = off; set local enable_bitmapscan = off; set local enable_sort = off')
+      return await nearestMessages(sql, { scope: 'small' }, 'axes', [1, 0, 0], 2, 0)
+    })
+    expect(asked?.map(({ conversationId }) => conversationId)).toEqual(['mine', 'mine'])
   })
 
   it('the query’s own vector may fail, and then it is words alone', async () => {
