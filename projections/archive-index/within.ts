@@ -6,7 +6,7 @@ import type { Sql } from '../../src/ports/sql.js'
  * Within so many messages each of them is looked at: that costs what the bounds hold, and nothing of what others have. Beyond it the indexes over all
  * messages are quicker: then the bounds hold a share of all that is worth it.
  */
-const FEW = 10_000
+export const FEW = 10_000
 
 /**
  * The condition that keeps a query within its bounds, for the parameter `$<at>`. A conversation that names no scope has a row without one.

@@ -28,6 +28,7 @@ export interface ConversationStats extends Stats {
 
 /** A conversation that is in no sum, because one of its events cannot be read. */
 export interface UncountedConversation {
+  /** Its id. */
   readonly conversationId: string
   /** Which event cannot be read, and why. */
   readonly reason: string
@@ -35,6 +36,7 @@ export interface UncountedConversation {
 
 /** What conversations came to together. */
 export interface TotalStats extends Stats {
+  /** Those that were to be counted and cannot be read. */
   readonly uncounted: readonly UncountedConversation[]
 }
 
