@@ -14,6 +14,8 @@ import type { EmbeddingFailure, EmbeddingModel } from '../ports/embedding-model.
 export interface SearchPorts {
   readonly index: ArchiveIndex
   readonly embedding?: EmbeddingModel
+  /** How long the vector of the question may take, in milliseconds. Default 5,000: an agent waits for the answer, and there are words to go by. */
+  readonly questionTimeoutMs?: number
 }
 
 export interface SearchOptions {
@@ -52,6 +54,8 @@ export interface SearchHit {
 type Ranked = { readonly score: number } & (({ readonly kind: 'message' } & MessageRef) | ({ readonly kind: 'batch' } & BatchRef))
 
 const DEFAULT_LIMIT = 10
+/** How long a search waits for the vector of its question. */
+const QUESTION_MS = 5_000
 /** How far down the list by meaning counts, and the constant of reciprocal rank fusion (Cormack and others, 2009). */
 const NEAREST = 50
 const FUSION = 60
@@ -67,10 +71,10 @@ export interface Found {
 }
 
 /** The best hits for a query, best first. */
-export async function search({ index, embedding }: SearchPorts, query: string, options: SearchOptions): Promise<Found> {
+export async function search({ index, embedding, questionTimeoutMs = QUESTION_MS }: SearchPorts, query: string, options: SearchOptions): Promise<Found> {
   const { within, limit = DEFAULT_LIMIT, include = 'all' } = options
   if (limit <= 0) return { hits: [] }
-  const asked = embedding === undefined || include === 'batches' || query.trim() === '' ? undefined : await embedding.embed([query])()
+  const asked = embedding === undefined || include === 'batches' || query.trim() === '' ? undefined : await vectorsInTime(embedding, query, questionTimeoutMs)
   const vector = asked === undefined || E.isLeft(asked) ? undefined : asked.right[0]
   const hits = await index.read(async (reads) => {
     const byText = await foundByText(reads, query, options)
@@ -78,6 +82,23 @@ export async function search({ index, embedding }: SearchPorts, query: string, o
     return await hitsOf(reads, byMeaning.length === 0 ? byText : fused(byText, byMeaning), limit)
   })
   return { hits, ...(asked !== undefined && E.isLeft(asked) ? { failure: asked.left } : {}) }
+}
+
+/** The question's vector, or why there is none in time: a server that never answers must hold up nobody's search, whether or not its client heeds the signal. */
+async function vectorsInTime(embedding: EmbeddingModel, query: string, ms: number): Promise<E.Either<EmbeddingFailure, readonly (readonly number[])[]>> {
+  const giveUp = new AbortController()
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<E.Either<EmbeddingFailure, never>>((resolve) => {
+    timer = setTimeout(() => {
+      resolve(E.left({ kind: 'EmbeddingFailed', detail: `the model gave the question no vector within ${String(ms)} ms` }))
+      giveUp.abort()
+    }, ms)
+  })
+  try {
+    return await Promise.race([embedding.embed([query], giveUp.signal)(), late])
+  } finally {
+    clearTimeout(timer)
+  }
 }
 
 async function foundByText(reads: ArchiveReads, query: string, { within, include = 'all', limit = DEFAULT_LIMIT }: SearchOptions): Promise<readonly Ranked[]> {

@@ -84,6 +84,8 @@ interface Opening {
 async function openDatabase(address: string, field: 'store' | 'database', { onOpening, readOnly = false, onReader }: Opening): Promise<FolderToRead> {
   const kinds = field === 'store' ? 'a folder, postgres://… or esdb://…' : 'a folder, or postgres://…'
   if (address.trim() === '') throw bad(field, `is empty: give ${kinds}`)
+  // Whoever writes it as other programs do would get a folder of that name, and find it there afterwards.
+  if (address !== 'memory' && /^[\s:]*memory[\s:]*$/iu.test(address)) throw bad(field, `"${address}" is not "memory": did you mean memory? (a folder of that name is ./${address.trim()})`)
   const scheme = schemeOf(address)
   if (scheme !== undefined && !isPostgres(address)) throw bad(field, `"${scheme}" is no kind of ${field}: give ${kinds}`)
   const waiting = { ...(onOpening === undefined ? {} : { onWait: onOpening }), ...(onReader === undefined ? {} : { onReader }) }

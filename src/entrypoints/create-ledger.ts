@@ -232,7 +232,11 @@ export function createLedger(parts: LedgerParts): Ledger {
     concurrency: CONVERSATIONS_AT_ONCE,
     restsByTime: false,
     ahead: parts.ahead,
-    onCompaction: (_conversationId, run) => { if (run.failure !== undefined) onProblem(run.failure) },
+    // A summarizer that is down is told of as well where the fallback did its work: else it is down for days, and only the log knows.
+    onCompaction: (_conversationId, run) => {
+      const failure = run.failure ?? run.stoodInFor
+      if (failure !== undefined) onProblem(failure)
+    },
     onProblem: (failure) => { onProblem(failure) },
   })
   const appendMessages = createAppendMessages({ conversations, clock, summarizerWindowTokens: summarizer.windowTokens, estimator: parts.estimator })

@@ -59,6 +59,8 @@ it.each([
   [{ workers: 'outside' }, 'workers must be inside or elsewhere'],
   [{ store: undefined }, 'store is missing'],
   [{ store: 5 }, 'store must be a text'],
+  [{ store: ':memory:' }, 'store ":memory:" is not "memory": did you mean memory?'],
+  [{ store: 'Memory' }, 'did you mean memory?'],
   [{ onProblem: 'log' }, 'onProblem must be a function'],
 ])('openLedger %j', async (given, said) => {
   await expect(openLedger(untyped({ store: 'memory', ...given }))).rejects.toThrow(said)

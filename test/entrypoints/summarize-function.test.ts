@@ -25,6 +25,17 @@ it('summarizes, and is recorded by its name', async () => {
   expect(await ledger.verify()).toMatchObject({ ok: true })
 })
 
+it('that is down is told of though the fallback does its work', async () => {
+  const problems: unknown[] = []
+  ledger = await openLedger({ store: 'memory', summarizer: () => Promise.reject(new Error('no credit')), ahead: false, policy: { modelMaxTokens: 2_000, chunkMinTokens: 0 }, onProblem: (problem) => problems.push(problem) })
+  await ledger.append('c', Array.from({ length: 120 }, (_, at) => ({ role: 'user' as const, content: `Message ${String(at)} about the berths of the harbour, and who booked which of them.` })))
+  await ledger.settled('c')
+  let standsIn = false
+  for await (const fact of ledger.log('c')) if (fact.type === 'ChunkSummarized') standsIn ||= fact.data.summarizer.standIn === true
+  expect(standsIn).toBe(true)
+  expect(problems).toContainEqual(expect.objectContaining({ kind: 'SummarizerFailed', failure: 'threw' }))
+})
+
 it.each([
   ['throws', () => Promise.reject(new Error('no credit')), 'threw'],
   ['answers nothing', () => Promise.resolve(' '), 'empty'],

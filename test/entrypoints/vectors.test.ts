@@ -84,6 +84,15 @@ describe('a search while vectors are missing', () => {
     await expect(ledger.projections.fillVectors()).rejects.toMatchObject({ failure: { kind: 'EmbeddingFailed' } })
   })
 
+  it('goes by words where the model never answers, whether or not it heeds the signal', async () => {
+    const { model } = axes((asked) => (asked.length > 1 ? Promise.resolve() : new Promise(() => undefined)))
+    const ledger = await open()
+    await ledger.append('a', texts(60))
+    await ledger.search('zebra', { conversationId: 'a' })
+    const found = await search({ index: createArchiveIndex(db), embedding: model, questionTimeoutMs: 5 }, 'zebra', { within: { conversationId: 'a' }, limit: 1 })
+    expect(found).toMatchObject({ hits: [{ text: expect.stringContaining('zebra') }], failure: { kind: 'EmbeddingFailed', detail: expect.stringContaining('within 5 ms') } })
+  })
+
   it('ends behind with the ledger, also in the middle of a request', async () => {
     const begun = latch()
     const { model, asked } = axes(async (given) => {
