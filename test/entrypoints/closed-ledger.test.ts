@@ -35,6 +35,7 @@ const ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
   'projections.status': [],
   'projections.rebuild': ['all'],
   'projections.catchUp': [],
+  'projections.fillVectors': [],
   'editions.estimate': [{ conversations: 'all' }],
   'editions.replay': [{ conversations: 'all' }],
   'editions.list': [],
