@@ -222,13 +222,14 @@ async function importFile(ledger: Ledger, file: string, options: ImportOptions, 
 
 async function sizeOf(file: string): Promise<number> {
   if (file === '-') return 0
+  if (file.trim() === '') throw new InputError('Usage', `a name of a file is empty: "${file}"`)
   try {
     const found = await stat(file)
     if (found.isDirectory()) throw new InputError('Usage', `${file} is a folder: name its files`)
     return found.size
   } catch (error) {
     if (error instanceof InputError) throw error
-    throw new InputError('Usage', error instanceof Error && 'code' in error && error.code === 'ENOENT' ? `there is no file ${file}${await neighbour(file)}` : `${file} cannot be read: ${String(error)}`)
+    throw new InputError('Usage', error instanceof Error && 'code' in error && error.code === 'ENOENT' ? `there is no file ${file}${await neighbour(file)}` : `${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`)
   }
 }
 

@@ -6,6 +6,7 @@ import { access, realpath, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { copyLog, storeSource, storeTarget, type Copied, type CopyProgress, type OpenedLog } from '../../application/migrate-log.js'
 import type { LogSource, LogTarget } from '../../ports/log-copy.js'
+import { isPostgres, schemeOf } from '../addresses.js'
 import { neighbour } from '../config.js'
 import { Ended, EXIT, InputError } from './errors.js'
 import { colours, count, line, many, note, noteColours, shown, toJson } from './output.js'
@@ -69,6 +70,7 @@ async function placeOf(address: string | undefined, flag: '--from' | '--to'): Pr
 
 function refuseIdle(place: Place, flag: string, given: string | undefined): void {
   if (given !== undefined && place.kind === 'file') throw new InputError('Usage', `${flag} goes with a store: a file has everything in it`)
+  if (given !== undefined && (schemeOf(place.address) === undefined || isPostgres(place.address))) throw new InputError('Usage', `${flag} is for a log in KurrentDB: this one keeps its read models beside it`)
 }
 
 class Interrupted extends Error {}

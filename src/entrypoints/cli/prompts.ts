@@ -36,5 +36,5 @@ export async function runPrompts(flags: Flags, words: readonly string[], json: b
   const [action, which, ...more] = words
   if (action === undefined || (action === 'list' && which === undefined)) await list(flags, json)
   else if (action === 'show' && which !== undefined && more.length === 0) await show(flags, which, json)
-  else throw new InputError('Usage', 'type `prompts`, or `prompts show` with NAME, NAME@VERSION or a hash')
+  else throw new InputError('Usage', `prompts does not know "${words.join(' ')}": type \`prompts\`, or \`prompts show\` with NAME, NAME@VERSION or a hash`)
 }
