@@ -46,8 +46,8 @@ export interface ConversationsOptions {
   readonly alone?: boolean
 }
 
-/** How often a command is decided anew after a conflict. */
-const CONFLICT_ATTEMPTS = 50
+/** How often a command is decided anew after a conflict. Each time another writer came through, so that a hundred of them may be in front of this one. */
+const CONFLICT_ATTEMPTS = 200
 
 /** Places that are looked at together for one whose id is free; twice as many each time. */
 const PLACES_TOGETHER = 64

@@ -48,7 +48,7 @@ const sum = (bills: readonly Bill[]): Bill =>
 
 /** The answers that are recorded: a set, so that one that were recorded twice is paid for once. */
 async function recordedAnswers(harness: Harness): Promise<Set<string>> {
-  const facts = [...(await harness.factsOf('ChunkSummarized')), ...(await harness.factsOf('BatchesResummarized'))]
+  const facts = [...(await harness.factsOf('ChunkSummarized')), ...(await harness.factsOf('BatchesResummarized')), ...(await harness.factsOf('SummarySetAside'))]
   return new Set(facts.flatMap(({ data }) => data.summarizer.responseId ?? []))
 }
 

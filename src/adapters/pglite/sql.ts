@@ -246,6 +246,8 @@ function databaseOn(db: PGlite, name: string, lock: Pick<FolderLock, 'check' | '
       lock.check()
       return result
     } catch (error) {
+      // A later owner takes the files of this one away: whatever the engine says of that, this is why.
+      lock.check()
       throw clearer(error, name)
     } finally {
       running.delete(done)

@@ -87,16 +87,15 @@ export async function runReplay(flags: Flags, command: ReplayCommand): Promise<v
   const bounds = boundsOf(command)
   await withLedger(flags, { writes: true, promptName }, async ({ ledger, config }) => {
     const price = await priceOf(config, maxCost)
-    const request: ReplayOptions = {
+    const asked = {
       conversations,
       ...(config.policy === undefined ? {} : { policy: config.policy }),
       ...(price === undefined ? {} : { price }),
-      ...(concurrency === undefined ? {} : { concurrency }),
-      ...bounds,
     }
+    const request: ReplayOptions = { ...asked, ...(concurrency === undefined ? {} : { concurrency }), ...bounds }
     // To estimate takes as long as the work where no model is asked, and says that it costs nothing.
     const estimates = !yes || config.summarizer !== 'extractive'
-    const made = await onceApproved({ estimate: estimates ? (signal) => ledger.editions.estimate({ ...request, signal }) : undefined, quietWhenFree: false, yes, json }, (signal) => work(ledger, request, signal))
+    const made = await onceApproved({ estimate: estimates ? (signal) => ledger.editions.estimate({ ...asked, signal }) : undefined, quietWhenFree: false, yes, json }, (signal) => work(ledger, request, signal))
     if (made === undefined) return
     const { done: replayed, estimate } = made
     if (json) await line(toJson(documentOf(replayed, estimate)))
