@@ -61,7 +61,7 @@ describe('a moment', () => {
     ['100000', /no revision 100000 /u],
     [new Date(0), /was not there at 1970-01-01T00:00:00\.000Z: its first fact was recorded at /u],
     [new Date(Number.NaN), /^at is no valid time$/u],
-    ['noon', /^at must be a revision or a time/u],
+    ['noon', /^there is no message "noon" in conversation "as of".* neither a revision nor a time/u],
     [passedOff<At>(12), /^at must be a revision \(a bigint\).* and is a number$/u],
   ])('%p is refused in a sentence', async (at, sentence) => {
     expect(await refusal(ledger.context(ID, { at }))).toEqual(['input', expect.stringMatching(sentence)])

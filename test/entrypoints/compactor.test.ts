@@ -80,8 +80,11 @@ it('what was compacted is told whoever did it: the worker behind an append may c
 it('a listener that throws or rejects breaks nothing, and where nobody listens the process is warned once', async () => {
   const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
   try {
-    for (const listener of [() => { throw new Error('deaf') }, passedOff<() => void>(() => Promise.reject(new Error('deaf'))), undefined, undefined]) tellProblems(listener)({ kind: 'LedgerClosed' })
-    await new Promise(setImmediate)
+    for (const listener of [() => { throw new Error('deaf') }, passedOff<() => void>(() => Promise.reject(new Error('deaf'))), undefined, undefined]) {
+      tellProblems(listener)({ kind: 'LedgerClosed' })
+      // What a listener throws is told behind it.
+      await new Promise(setImmediate)
+    }
     expect(warn.mock.calls).toEqual([[expect.stringContaining('deaf'), { code: 'CONTEXT_LEDGER_PROBLEM' }]])
   } finally {
     warn.mockRestore()

@@ -167,12 +167,15 @@ async function check(harness: Harness, host: Host, keepsWhole: boolean): Promise
   // Those of the list that are compacted are its first ones. What a view of an older list stands for may be live again, since its cycle was undone.
   const shared = first === -1 ? liveRest.length : Math.min(liveRest.length, rest.length)
   expect(live.slice(0, leads)).toEqual(hashes(said.slice(0, leads)))
-  if (![...stateBefore.kept, ...stateBefore.window].some(({ pinned }) => pinned)) expect(liveRest.slice(liveRest.length - shared)).toEqual(rest.slice(rest.length - shared))
+  // What is pinned, or was and is not folded yet, stays live in front of what was compacted.
+  const staysBehind = [stateBefore, state].some(({ kept, window }) => kept.length > 0 || window.some(({ pinned }) => pinned))
+  if (!staysBehind) expect(liveRest.slice(liveRest.length - shared)).toEqual(rest.slice(rest.length - shared))
   else expect(isPartOf(liveRest.slice(liveRest.length - shared), rest)).toBe(true)
   // What was pinned and is said still is pinned still, and live.
   const pinned = pinnedIn(state)
   for (const hash of pinnedIn(stateBefore)) if (rest.includes(hash)) expect(pinned).toContain(hash)
-  expect(done.messagesCompressed).toBe(rest.length - shared)
+  // A view that the host has rewritten is text of its own, and stands for messages all the same: what it says cannot be counted.
+  if (!given.some(({ content }) => typeof content === 'string' && content.startsWith('Notes of mine'))) expect(done.messagesCompressed).toBe(rest.length - shared)
   // What is said in all ends with the list: nothing of it twice, nothing between.
   const list = await createSaidLists(harness.log)(CONVERSATION, state.revision)
   const all = list.rest.map((each) => each.messageHash)
