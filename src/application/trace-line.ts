@@ -20,9 +20,13 @@ import type { Log } from './load-conversation.js'
 
 /** The fact that withdrew a message: its host's list has it no more. */
 export interface Withdrawn {
+  /** Revision of the fact that withdrew it. */
   readonly revision: bigint
+  /** When that was recorded, ISO 8601. */
   readonly recordedAt: string
+  /** Who asked for it. */
   readonly actor: string
+  /** Why: what the host's list said of it. */
   readonly why: FactData<'MessagesWithdrawn'>['why']
 }
 
