@@ -8,8 +8,10 @@ import { either as E } from 'fp-ts'
 import { placeBatches, rankBatches, type BatchInCorpus } from '../domain/text-search/place-batches.js'
 import { namesIn, rank, weightedTerms } from '../domain/text-search/rank.js'
 import { queryTerms } from '../domain/text-search/terms.js'
+import { thrownSentence } from '../domain/thrown.js'
 import type { ArchiveIndex, ArchiveReads, BatchCandidate, BatchRef, MessageRef, RevisionedCorpus, Within } from '../ports/archive-index.js'
 import type { EmbeddingFailure, EmbeddingModel } from '../ports/embedding-model.js'
+import { withinTime } from '../ports/within-time.js'
 
 export interface SearchPorts {
   readonly index: ArchiveIndex
@@ -84,20 +86,12 @@ export async function search({ index, embedding, questionTimeoutMs = QUESTION_MS
   return { hits, ...(asked !== undefined && E.isLeft(asked) ? { failure: asked.left } : {}) }
 }
 
-/** The question's vector, or why there is none in time: a server that never answers must hold up nobody's search, whether or not its client heeds the signal. */
+/** The question's vector, or why there is none in time: whatever the model does, there are words to go by. */
 async function vectorsInTime(embedding: EmbeddingModel, query: string, ms: number): Promise<E.Either<EmbeddingFailure, readonly (readonly number[])[]>> {
-  const giveUp = new AbortController()
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<E.Either<EmbeddingFailure, never>>((resolve) => {
-    timer = setTimeout(() => {
-      resolve(E.left({ kind: 'EmbeddingFailed', detail: `the model gave the question no vector within ${String(ms)} ms` }))
-      giveUp.abort()
-    }, ms)
-  })
   try {
-    return await Promise.race([embedding.embed([query], giveUp.signal)(), late])
-  } finally {
-    clearTimeout(timer)
+    return await withinTime((signal) => embedding.embed([query], signal)(), ms)
+  } catch (error) {
+    return E.left({ kind: 'EmbeddingFailed', detail: thrownSentence(error) })
   }
 }
 

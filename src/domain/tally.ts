@@ -207,10 +207,7 @@ export class TallyFold {
 
   /** Takes what a fact says of what was made and of failures alone: all that counts of a stream beside the conversation's own. */
   takeMade(fact: RecordedFact, chunkTokens = 0): void {
-    if (fact.type === 'ChunkSummarized') {
-      const { summarizer, summary } = fact.data
-      this.add(purchase(summarizer, () => ({ promptTokens: chunkTokens, completionTokens: defaultEstimator.text(summary) })))
-    } else if (fact.type === 'SummarySetAside') {
+    if (fact.type === 'ChunkSummarized' || fact.type === 'SummarySetAside') {
       const { summarizer, summary } = fact.data
       this.add(purchase(summarizer, () => ({ promptTokens: chunkTokens, completionTokens: defaultEstimator.text(summary) })))
     } else if (fact.type === 'BatchArchived') {

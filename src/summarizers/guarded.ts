@@ -11,6 +11,7 @@ import { isTooDeep, MOST_LEVELS } from '../domain/nesting.js'
 import { thrownSentence } from '../domain/thrown.js'
 import { defaultEstimator, MAX_TOKENS } from '../domain/tokens.js'
 import { summarizerFailureKinds, type PreparedSummary, type Summarizer, type SummarizerFailure, type SummarizerFailureKind, type Summary, type SummaryJob } from '../ports/summarizer.js'
+import { LateError, withinTime } from '../ports/within-time.js'
 
 /** Longer than any retry of a model's client; a summarizer that takes longer is taken to hang, where nobody says another limit. */
 export const LONGEST_MS = 10 * 60_000
@@ -86,31 +87,6 @@ function prepared(summarizer: Summarizer, job: SummaryJob): PreparedSummary {
   if (wrong !== undefined) throw new Error(`what the summarizer prepares cannot be recorded: ${wrong}`)
   return made
 }
-
-/**
- * Runs work that gets a signal; ends at the limit, or where the caller aborts, also when the work ignores the signal. The two signals are joined by hand
- * and not by `AbortSignal.any`: Node 20 lets a joined signal be collected while nobody holds it, and then nobody hears of the end.
- */
-async function withinTime<A>(work: (signal: AbortSignal) => Promise<A>, ms: number, given: AbortSignal | undefined): Promise<A> {
-  given?.throwIfAborted()
-  const limit = new AbortController()
-  const stop = (): void => { limit.abort(given?.reason) }
-  const timer = setTimeout(() => { limit.abort(new LateError(`no answer within ${String(ms)} ms`)) }, ms)
-  given?.addEventListener('abort', stop, { once: true })
-  try {
-    return await new Promise<A>((resolve, reject) => {
-      // oxlint-disable-next-line typescript/prefer-promise-reject-errors -- the reason is what the caller aborted with
-      limit.signal.addEventListener('abort', () => { reject(limit.signal.reason) }, { once: true })
-      // It may throw at once, or answer without a promise.
-      void (async () => await work(limit.signal))().then(resolve, reject)
-    })
-  } finally {
-    clearTimeout(timer)
-    given?.removeEventListener('abort', stop)
-  }
-}
-
-class LateError extends Error {}
 
 /** The summarizer, with its promises kept for it. */
 export function guarded(summarizer: Summarizer, longestMs = LONGEST_MS): Summarizer {

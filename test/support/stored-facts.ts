@@ -119,7 +119,8 @@ export const storedFacts: Readonly<Record<`${Fact['type']}-v${number}`, Fact>> =
       viewHash: hash('f'),
       previous: 26n,
     },
-  },  'MessagesPruned-v2': {
+  },
+  'MessagesPruned-v2': {
     type: 'MessagesPruned',
     data: {
       cycle: 2,
