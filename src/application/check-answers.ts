@@ -11,15 +11,15 @@ import { isOfType } from './facts.js'
 import { loadConversation, type Log } from './load-conversation.js'
 import { contextIn } from './time-travel.js'
 
-/** The hashes of the contexts that were handed out of a state; none where there was no context. */
-const hashesOf = (state: Conversation): string[] => VIEWS.flatMap((view) => E.foldW(() => [], ({ hash }: { readonly hash: string }) => [hash])(contextIn(state, view)))
+/** Whether a context of this state was handed out under a hash. The other view is made only where the first is not the one: a context is most of what an append costs. */
+const hasContext = (state: Conversation, wanted: string): boolean => VIEWS.some((view) => E.exists(({ hash }: { readonly hash: string }) => hash === wanted)(contextIn(state, view)))
 
 /**
  * The first of the facts that says it answers what was no context, as a refusal; undefined where there is none.
  * @param state the conversation before these facts. A context of it costs no read, one of an older revision a load as of that one
  */
 export async function wrongAnswer(log: Log, state: Conversation, facts: readonly RecordedFact[]): Promise<BadMessage | undefined> {
-  const known = new Map<bigint, readonly string[]>()
+  const known = new Map<bigint, Conversation>([[state.revision, state]])
   for (const fact of facts) {
     if (!isOfType(fact, 'MessageAppended') || fact.data.answers === undefined) continue
     const { messageId, answers: { revision: given, hash } } = fact.data
@@ -30,9 +30,9 @@ export async function wrongAnswer(log: Log, state: Conversation, facts: readonly
       const there = state.revision < 0n ? 'there is none yet' : `they go up to ${String(state.revision)}`
       return { kind: 'BadMessage', field: 'answers.revision', detail: `of message "${messageId}" is ${given}, and the conversation has no such revision: ${there}` }
     }
-    const hashes = known.get(revision) ?? hashesOf(revision === state.revision ? state : await loadConversation(log, state.conversationId, revision))
-    known.set(revision, hashes)
-    if (!hashes.includes(hash)) return { kind: 'BadMessage', field: 'answers.hash', detail: `of message "${messageId}" is not that of the context at revision ${given}` }
+    const then = known.get(revision) ?? (await loadConversation(log, state.conversationId, revision))
+    known.set(revision, then)
+    if (!hasContext(then, hash)) return { kind: 'BadMessage', field: 'answers.hash', detail: `of message "${messageId}" is not that of the context at revision ${given}` }
   }
   return undefined
 }
