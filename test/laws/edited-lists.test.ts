@@ -22,7 +22,7 @@ const EDITS_A_LIST = 12
 
 type List = MessageInput[]
 
-const kinds = ['append', 'append', 'append', 'call', 'edit', 'drop', 'insert', 'swap', 'cut', 'prompt', 'unprompt', 'older', 'json', 'restart', 'forget-ids', 'drop-view', 'shorten-front', 'pin'] as const
+const kinds = ['append', 'append', 'append', 'call', 'edit', 'drop', 'insert', 'swap', 'cut', 'prompt', 'unprompt', 'older', 'json', 'restart', 'forget-ids', 'drop-view', 'shorten-front', 'pin', 'edit-view'] as const
 
 interface Edit {
   readonly kind: (typeof kinds)[number]
@@ -33,6 +33,10 @@ interface Edit {
 const edits: fc.Arbitrary<Edit[]> = fc.array(fc.record({ kind: fc.constantFrom(...kinds), at: fc.nat(1_000), count: fc.integer({ min: 1, max: 8 }) }), { minLength: EDITS_A_LIST, maxLength: EDITS_A_LIST })
 
 const isView = (message: MessageInput): boolean => message.role === 'system' && typeof message.content === 'string' && message.content.startsWith('[Context Summary')
+
+/** What a context says in the place of messages that it has no room for. */
+const isNote = (message: MessageInput): boolean => message.role === 'system' && typeof message.content === 'string' && message.content.startsWith('[... ') && message.content.endsWith(' ...]')
+const isOurs = (message: MessageInput): boolean => isView(message) || isNote(message)
 
 class Host {
   list: List = []
@@ -77,7 +81,7 @@ class Host {
         return
       case 'swap': {
         const other = this.list[(place + 1) % Math.max(1, length)]
-        if (here !== undefined && other !== undefined && place + 1 < length && !isView(here) && !isView(other)) this.list = this.list.with(place, other).with(place + 1, here)
+        if (here !== undefined && other !== undefined && place + 1 < length && !isOurs(here) && !isOurs(other)) this.list = this.list.with(place, other).with(place + 1, here)
         return
       }
       case 'cut':
@@ -100,6 +104,9 @@ class Host {
         return
       case 'drop-view':
         this.list = this.list.filter((message) => !isView(message))
+        return
+      case 'edit-view':
+        this.list = this.list.map((message) => (isView(message) ? { ...message, content: `Notes of mine: ${JSON.stringify(message.content)}` } : message))
         return
       case 'shorten-front':
         this.list = this.list.slice(count)
@@ -155,7 +162,7 @@ async function check(harness: Harness, host: Host, keepsWhole: boolean): Promise
   }
   if (given.length === 0) return
   const state = await harness.conversations.load(CONVERSATION)
-  const said = given.map(messageOf).filter((message, at) => !isView(given[at] ?? { role: 'user' }) && !isPlaceholder(message))
+  const said = given.map(messageOf).filter((message, at) => !isOurs(given[at] ?? { role: 'user' }) && !isPlaceholder(message))
   const first = given.findIndex(isView)
   const leads = instructions(first === -1 ? said : said.slice(0, first))
   const live = hashes([...state.leading, ...state.kept, ...state.window])
@@ -183,7 +190,7 @@ async function check(harness: Harness, host: Host, keepsWhole: boolean): Promise
   const context = await harness.context()
   // Where there is no room for all, the context leaves messages out, and says so.
   const isWhole = context.shortened?.some(({ how }) => how === 'left-out') !== true
-  if (isWhole) expect(hashes(back.filter((message, at) => !isView(done.history[at] ?? { role: 'user' }) && !isPlaceholder(message)))).toEqual(live)
+  if (isWhole) expect(hashes(back.filter((message, at) => !isOurs(done.history[at] ?? { role: 'user' }) && !isPlaceholder(message)))).toEqual(live)
   expect(chatProblems(context.messages)).toEqual([])
   host.kept.push(jsonAs<List>(JSON.stringify(done.history)))
   if (!keepsWhole) host.list = [...done.history]
