@@ -102,6 +102,26 @@ const summaryOf = ({ stopped, ...row }: ConversationRow): ConversationSummary =>
   ...(stopped === null ? {} : { stopped }),
 })
 
+/** A conversation whose first events could not be applied: it has no row. */
+export interface UnlistedConversation {
+  /** The conversation. */
+  readonly conversationId: string
+  /** Why it has no row. */
+  readonly reason: string
+}
+
+/** Those that have no row at all, since already their first event could not be applied; `match` as for a list. */
+export async function unlistedConversations(sql: Sql, { match }: Pick<ConversationsAsked, 'match'> = {}): Promise<UnlistedConversation[]> {
+  return await sql.query<{ conversationId: string; reason: string }>(
+    `select s.conversation_id as "conversationId", s.stop::json ->> 'reason' as reason from projection_stops s
+     join projection_checkpoints p on p.name = s.name and p.generation = s.generation and p.partition = 0 and p.state = 'live'
+     where s.name = 'live-messages' and not exists (select from conversations c where c.conversation_id = s.conversation_id)
+       and ($1::text is null or strpos(lower(s.conversation_id), lower($1)) > 0)
+     order by s.conversation_id collate "C"`,
+    [match ?? null],
+  )
+}
+
 /** One conversation, or undefined where its stream has no fact that the rows show. */
 export async function conversation(sql: Sql, conversationId: string): Promise<ConversationSummary | undefined> {
   const [row] = await sql.query<ConversationRow>(`${SUMMARY} where c.conversation_id = $1`, [conversationId])

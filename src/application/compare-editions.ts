@@ -16,7 +16,7 @@ import { textChanges, type TextChange } from './difference.js'
 import { holdEdition } from './edition-claim.js'
 import { createEditionConversation } from './edition-conversations.js'
 import { evidenceReach, type EvidenceMessage, type LabelledQuestion } from './evidence-reach.js'
-import { decodeFact, isOfType } from './facts.js'
+import { decodeFact, isOfType, UnreadableEventError } from './facts.js'
 import type { CommandFailure } from './handle-command.js'
 import { loadConversation, loadEdition, seeUntil, type Log } from './load-conversation.js'
 import { isDropped } from './replay-conversation.js'
@@ -55,15 +55,23 @@ export interface ComparisonTotals {
   readonly evidence?: { readonly questions: number; readonly total: number; readonly lost: number; readonly gained: number } & BothSides<number>
 }
 
-/** Why a conversation that has the edition was left out where all were meant: it was dropped there, or the other edition is none of it. */
-export interface SkippedConversation {
+/** Why a conversation that has the edition was left out where all were meant: it was dropped there, the other edition is none of it, or an event cannot be read. */
+export type SkippedConversation = {
   /** The conversation. */
   readonly conversationId: string
-  /** Why it is left out. */
-  readonly kind: 'EditionIsDropped' | 'NoSuchEdition'
-  /** The edition that is missing or dropped. */
-  readonly editionId: string
-}
+} & (
+  | {
+      /** Why it is left out. */
+      readonly kind: 'EditionIsDropped' | 'NoSuchEdition'
+      /** The edition that is missing or dropped. */
+      readonly editionId: string
+    }
+  | {
+      readonly kind: 'UnreadableLog'
+      /** Which event, and why. */
+      readonly detail: string
+    }
+)
 
 /** An edition beside another one, or beside what was in force, conversation by conversation and in sum. */
 export interface EditionComparisons {
@@ -178,9 +186,19 @@ async function conversationsOfEdition(log: Log, editionId: string): Promise<stri
   return ids
 }
 
-const isSkipped = (failure: CompareFailure): failure is SkippedConversation => failure.kind === 'EditionIsDropped' || (failure.kind === 'NoSuchEdition' && failure.conversationId !== undefined)
+const isSkipped = (failure: CompareFailure): failure is SkippedConversation => failure.kind === 'EditionIsDropped' || failure.kind === 'UnreadableLog' || (failure.kind === 'NoSuchEdition' && failure.conversationId !== undefined)
 
 const pinnedIn = ({ kept, window }: Conversation): string[] => [...kept, ...window].flatMap(({ messageId, pinned }) => (pinned ? [messageId] : []))
+
+/** A conversation whose events cannot be read has no comparison; the others have theirs. */
+async function readable<A>(conversationId: string, work: Promise<E.Either<CompareFailure, A>>): Promise<E.Either<CompareFailure, A>> {
+  try {
+    return await work
+  } catch (error) {
+    if (!(error instanceof UnreadableEventError)) throw error
+    return E.left({ kind: 'UnreadableLog', conversationId, detail: error.message })
+  }
+}
 
 /** How often a comparison is made anew because the edition went on meanwhile. */
 const ATTEMPTS = 5
@@ -279,7 +297,7 @@ export function createCompareEditions({ log, clock, claims, search, actor }: Com
     const conversations: EditionComparison[] = []
     const skipped: SkippedConversation[] = []
     for (const conversationId of conversationIds) {
-      const compared = await compareAndRecord(conversationId, request)
+      const compared = await readable(conversationId, compareAndRecord(conversationId, request))
       if (E.isRight(compared)) conversations.push(compared.right)
       else if (request.conversationIds === undefined && isSkipped(compared.left)) skipped.push(compared.left)
       else return compared

@@ -1,6 +1,7 @@
 /** The registry of prompts: every template and persona that was used, by name, version and hash. */
+import type { RecordedFact } from '../domain/events.js'
 import { PROMPT_PREFIX } from '../domain/ids.js'
-import { decodeFact, isOfType } from './facts.js'
+import { decodeFact, isOfType, UnreadableEventError } from './facts.js'
 import type { Log } from './load-conversation.js'
 
 /** A template or persona that was used. */
@@ -21,21 +22,37 @@ export interface RegisteredPrompt {
   readonly actor: string
 }
 
-/** Every prompt, in the order in which they were registered. */
-export async function listPrompts(log: Log): Promise<readonly RegisteredPrompt[]> {
-  const found: RegisteredPrompt[] = []
+/** The prompts that were registered, and those of which that cannot be read any more. */
+export interface PromptRegistry {
+  /** In the order in which they were registered. */
+  readonly prompts: readonly RegisteredPrompt[]
+  /** Prompts whose event cannot be read, by the hash that names their stream. Versions of the same name behind one count one less. */
+  readonly unreadable: readonly { readonly sha256: string; readonly reason: string }[]
+}
+
+/** Every prompt. One that cannot be read is named and stops no other. */
+export async function listPrompts(log: Log): Promise<PromptRegistry> {
+  const prompts: RegisteredPrompt[] = []
+  const unreadable: { sha256: string; reason: string }[] = []
   const versions = new Map<string, number>()
   for await (const stored of log.store.readAll({ prefix: PROMPT_PREFIX })) {
     if (stored.type !== 'PromptRegistered') continue
-    const fact = await decodeFact(stored, log.bodies)
+    let fact: RecordedFact
+    try {
+      fact = await decodeFact(stored, log.bodies)
+    } catch (error) {
+      if (!(error instanceof UnreadableEventError)) throw error
+      unreadable.push({ sha256: stored.stream.slice(PROMPT_PREFIX.length), reason: error.message })
+      continue
+    }
     if (!isOfType(fact, 'PromptRegistered')) continue
     const { name, kind, sha256, text } = fact.data
     const key = `${kind} ${name}`
     const version = (versions.get(key) ?? 0) + 1
     versions.set(key, version)
-    found.push({ name, kind, version, sha256, text, firstUsedAt: fact.metadata.recordedAt, actor: fact.metadata.actor })
+    prompts.push({ name, kind, version, sha256, text, firstUsedAt: fact.metadata.recordedAt, actor: fact.metadata.actor })
   }
-  return found
+  return { prompts, unreadable }
 }
 
 const HASH = /^[0-9a-f]{6,64}$/u

@@ -4,7 +4,7 @@ import { createArchiveIndex } from '../../projections/archive-index/queries.js'
 import { findBatches } from '../../projections/clip-archive/queries.js'
 import { createVectorFiller, type FillOptions } from '../../projections/archive-index/vector-filler.js'
 import type { Projection } from '../../projections/projection.js'
-import { CONVERSATION_ORDERS, listConversations, type ConversationsAsked } from '../../projections/live-messages/queries.js'
+import { CONVERSATION_ORDERS, listConversations, unlistedConversations, type ConversationsAsked } from '../../projections/live-messages/queries.js'
 import { createProjectionRunner, ProjectionStopped } from '../../projections/runner.js'
 import { isNamed, originOf } from '../application/against-manifest.js'
 import { createAppendMessages } from '../application/append-messages.js'
@@ -586,7 +586,9 @@ export function createLedger(parts: LedgerParts): Ledger {
       const { waitFor, timeout, ...given } = optionsGiven('list', options, LIST)
       const asked = listAsked(given)
       await caughtUp({ ...(waitFor === undefined ? {} : { waitFor }), ...(timeout === undefined ? {} : { timeout }) })
-      return { conversations: await listConversations(db, asked), ...(await behindOf()) }
+      const { scope, since, until } = asked
+      const unlisted = scope === undefined && since === undefined && until === undefined ? await unlistedConversations(db, asked) : []
+      return { conversations: await listConversations(db, asked), ...(unlisted.length === 0 ? {} : { unlisted }), ...(await behindOf()) }
     },
     async verify(conversationId, options) {
       open()

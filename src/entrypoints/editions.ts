@@ -4,7 +4,7 @@ import { editionById, editionIds, listEditions, type EditionOfConversation as Ed
 import { adoptEdition, dropEdition, type AdoptDependencies } from '../application/adopt-edition.js'
 import { estimateReplay, type ReplayEstimate } from '../application/estimate-replay.js'
 import type { Handled } from '../application/handle-command.js'
-import { listPrompts, promptMeant, promptsBegunWith, type RegisteredPrompt } from '../application/list-prompts.js'
+import { listPrompts, promptMeant, promptsBegunWith, type PromptRegistry, type RegisteredPrompt } from '../application/list-prompts.js'
 import { loadConversation } from '../application/load-conversation.js'
 import type { EditionSpending, Paid } from '../application/paid-answers.js'
 import { revertEdition } from '../application/put-back.js'
@@ -24,7 +24,7 @@ import { listenerGiven, looked, optionsGiven, type Names } from './options.js'
 import { LedgerError, problem, valueOf } from './problem.js'
 
 export type { ReplayedConversation } from '../application/replay.js'
-export type { EditionSpending, Paid, Price, RegisteredPrompt, Replay, ReplayEstimate, ReplayProgress }
+export type { EditionSpending, Paid, Price, PromptRegistry, RegisteredPrompt, Replay, ReplayEstimate, ReplayProgress }
 
 /** An edition over all its conversations: what made it, how many of them are in which state, what it came to. */
 export interface Edition extends EditionSummary {
@@ -140,8 +140,8 @@ export interface Editions {
 
 /** The registry of what summaries were made with. */
 export interface Prompts {
-  /** Every template and persona that was used, in the order in which they were registered. */
-  list(): Promise<readonly RegisteredPrompt[]>
+  /** Every template and persona that was used. One that cannot be read is named in `unreadable` and stops no other. */
+  list(): Promise<PromptRegistry>
   /** The one that `NAME`, `NAME@VERSION` or the beginning of its hash names. */
   show(which: string): Promise<RegisteredPrompt>
 }
@@ -363,11 +363,13 @@ export function createEditions(parts: EditionsParts): { readonly editions: Editi
       async show(given) {
         open()
         const which = nameGiven('which', given)
-        const prompts = await listPrompts(log)
+        const { prompts, unreadable } = await listPrompts(log)
         const found = promptMeant(prompts, which)
         if (found !== undefined) return found
         const begun = promptsBegunWith(prompts, which)
         if (begun.length > 1) throw bad('which', `"${which}" is the beginning of several hashes: ${begun.map(({ name, version, sha256 }) => `${sha256.slice(0, which.length + 4)} (${name}@${String(version)})`).join(', ')}`)
+        const [lost] = which.length >= 6 ? unreadable.filter(({ sha256 }) => sha256.startsWith(which)) : []
+        if (lost !== undefined) throw problem({ kind: 'UnreadableLog', detail: lost.reason })
         const near = nearest(which, [...new Set(prompts.map(({ name }) => name)), ...prompts.map(({ name, version }) => `${name}@${String(version)}`)])
         throw problem({ kind: 'NoSuchPrompt', which, ...(near === undefined ? {} : { nearest: near }) })
       },

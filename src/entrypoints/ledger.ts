@@ -11,7 +11,7 @@ import type { ComparisonTotals, EditionComparison, EditionComparisons, EditionRe
 import type { Compressed } from '../application/compress.js'
 import type { Difference } from '../application/difference.js'
 import type { BatchOrigin, ChunkOrigin, CycleOrigin, ExplainOptions, Explanation, OriginalMessage, PromptText, RecordedAt, TakeoverOrigin } from '../application/explain.js'
-import type { ConversationOrder, ConversationSummary } from '../../projections/live-messages/queries.js'
+import type { ConversationOrder, ConversationSummary, UnlistedConversation } from '../../projections/live-messages/queries.js'
 import type { SearchHit } from '../application/search.js'
 import type { ConversationStats, Stats, TotalStats, UncountedConversation } from '../application/stats.js'
 import type { LineSource, Withdrawn } from '../application/trace-line.js'
@@ -33,7 +33,7 @@ import type { Summarizer } from '../ports/summarizer.js'
 import type { SummarizerConfig } from '../summarizers/index.js'
 import type { SummarizeMessages } from '../summarizers/from-function.js'
 import type { AgentTool } from './agent-tools.js'
-import type { AdoptOptions, Edition, EditionBound, EditionInFull, EditionOfConversation, EditionRequest, Editions, EditionSpending, EstimateOptions, Paid, Price, Prompts, PutIntoForce, RegisteredPrompt, Replay, ReplayedConversation, ReplayEstimate, ReplayOptions, ReplayProgress } from './editions.js'
+import type { AdoptOptions, Edition, EditionBound, EditionInFull, EditionOfConversation, EditionRequest, Editions, EditionSpending, EstimateOptions, Paid, Price, PromptRegistry, Prompts, PutIntoForce, RegisteredPrompt, Replay, ReplayedConversation, ReplayEstimate, ReplayOptions, ReplayProgress } from './editions.js'
 
 /** A model behind the OpenAI embeddings API. */
 export interface EmbeddingConfig {
@@ -179,6 +179,8 @@ export interface SearchResult {
 export interface ConversationList {
   /** The one that something happened in last first. */
   readonly conversations: readonly ConversationSummary[]
+  /** Those that have no row, since already their first event could not be applied. They are named where the list is of no scope and no time; left out where there is none. */
+  readonly unlisted?: readonly UnlistedConversation[]
   /** What the read models do not show yet, where other processes keep them. Left out where they show all. */
   readonly behind?: Behind
 }
@@ -339,10 +341,10 @@ export interface Ledger {
   [Symbol.asyncDispose](): Promise<void>
 }
 
-export type { AdoptOptions, Edition, EditionBound, EditionInFull, EditionOfConversation, EditionRequest, Editions, EditionSpending, EstimateOptions, Paid, Price, Prompts, PutIntoForce, RegisteredPrompt, Replay, ReplayedConversation, ReplayEstimate, ReplayOptions, ReplayProgress }
+export type { AdoptOptions, Edition, EditionBound, EditionInFull, EditionOfConversation, EditionRequest, Editions, EditionSpending, EstimateOptions, Paid, Price, PromptRegistry, Prompts, PutIntoForce, RegisteredPrompt, Replay, ReplayedConversation, ReplayEstimate, ReplayOptions, ReplayProgress }
 export type { BatchOrigin, ChunkOrigin, CycleOrigin, Explanation, ExplainOptions, LineSource, OriginalMessage, PromptText, RecordedAt, TakeoverOrigin, Withdrawn }
 export type { Charge, ConversationStats, Cost, ModelUse, PriceTable, Stats, TotalStats, UncountedConversation }
-export type { AgentTool, ChatMessage, Compaction, Compressed, Context, ContextAsOf, ConversationOrder, ConversationSummary, Difference, LiveMessages, LogOrigin, Manifest, MessageInput, Problem, SearchHit, StreamHead, Verification, VerifyOptions, VerifyProgress, ViewName }
+export type { AgentTool, ChatMessage, Compaction, Compressed, Context, ContextAsOf, ConversationOrder, ConversationSummary, Difference, LiveMessages, LogOrigin, Manifest, MessageInput, Problem, SearchHit, StreamHead, UnlistedConversation, Verification, VerifyOptions, VerifyProgress, ViewName }
 export type { AssistantMessage, AudioPart, ChatPart, CustomCall, FilePart, FunctionCall, ImagePart, InstructionMessage, MessageCall, MessagePart, RefusalPart, TextPart, ToolMessage, UserMessage }
 export type { SummarizeMessages }
 export type { ComparisonTotals, EditionComparison, EditionComparisons, EditionReport, LabelledQuestion, SkippedConversation }

@@ -11,11 +11,13 @@ import { createEditionConversation } from '../../src/application/edition-convers
 import { loadEdition } from '../../src/application/load-conversation.js'
 import type { ConversationReplay } from '../../src/application/replay-conversation.js'
 import { contextOf } from '../../src/domain/context.js'
+import { editionStream } from '../../src/domain/ids.js'
 import type { PolicySettings } from '../../src/domain/policy.js'
 import type { ArchiveIndex } from '../../src/ports/archive-index.js'
 import type { Database } from '../../src/ports/sql.js'
 import { SMALL, talk } from '../support/conversations.js'
 import { editionOf } from '../support/editions.js'
+import { appended as recordEvents, eventNamed } from '../support/events.js'
 import { CONVERSATION, createHarness, createScriptedSummarizer, type Harness, type ScriptedSummarizer } from '../support/harness.js'
 import { openTestDatabase } from '../support/memory-database.js'
 
@@ -97,6 +99,15 @@ describe('a comparison', () => {
     expect(report?.figures.against).toMatchObject({ contextTokens: E.isRight(context) ? context.right.tokens : -1, batches: state.batches.length, cycles: state.cycles, messagesCompressed: state.messagesCompressed })
     expect(view.filter(({ kind }) => kind !== 'added').map(({ text }) => text).join('').trimEnd()).toBe(state.view?.text.trimEnd())
     expect(totals.figures.edition).toEqual(report?.figures.edition)
+  })
+
+  it('of all leaves out a conversation whose events cannot be read, and names it; the others are compared', async () => {
+    const harness = await told()
+    const alone = await compared(harness, { editionId: 'e1' })
+    await recordEvents(harness.log.store, editionStream('e1', 'bad'), [eventNamed('odd')])
+    const { conversations, skipped } = await compared(harness, { editionId: 'e1' })
+    expect(conversations.map(({ report }) => report)).toEqual(alone.conversations.map(({ report }) => report))
+    expect(skipped).toEqual([{ kind: 'UnreadableLog', conversationId: 'bad', detail: expect.stringContaining('(Noted)') }])
   })
 
   it('is recorded with the edition once, changes nothing of what it compares, and again when something changed', async () => {

@@ -4,13 +4,21 @@
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { either as E, taskEither as TE } from 'fp-ts'
+import { createPostgresBodyStore } from '../../src/adapters/postgres/body-store.js'
+import { createPostgresEventStore } from '../../src/adapters/postgres/event-store.js'
+import { createScriptedLanguageModel } from '../../src/adapters/scripted/language-model.js'
+import { createRegisterPrompt } from '../../src/application/register-prompt.js'
 import { openLedger, registerEstimator, type Ledger, type Summarizer, type Summary } from '../../src/index.js'
+import { systemClock } from '../../src/ports/clock.js'
 import type { Database } from '../../src/ports/sql.js'
-import { createExtractiveSummarizer } from '../../src/summarizers/index.js'
+import { createExtractiveSummarizer, createFoldInSummarizer } from '../../src/summarizers/index.js'
 import { guarded } from '../../src/summarizers/guarded.js'
+import { createPrompt } from '../../src/summarizers/prompts.js'
 import { say, SMALL, talk } from '../support/conversations.js'
+import { appended as recordEvents, eventNamed } from '../support/events.js'
 import { attack, ledgerOn } from '../support/ledger-on-database.js'
 import { openTestDatabase } from '../support/memory-database.js'
+import { chunkJob } from '../support/summary-jobs.js'
 
 let db: Database
 beforeAll(async () => { db = await openTestDatabase() })
@@ -155,6 +163,22 @@ describe('an event that cannot be applied', () => {
       expect((await ledger.verify('good')).problems).toEqual([])
       expect(new Set((await ledger.verify()).problems.map(({ stream }) => stream))).toEqual(new Set(['conversation-odd']))
       expect((await ledger.list()).conversations.map(({ conversationId }) => conversationId)).toEqual(['good', 'odd'])
+    })
+  })
+
+  it('and is the first of its conversation, or a prompt: a list names what it cannot show', async () => {
+    await withLedger({}, async (ledger) => { await ledger.append('good', say(1)) })
+    const store = createPostgresEventStore(db)
+    for (const stream of ['conversation-odd', `prompt-${'a'.repeat(64)}`]) await recordEvents(store, stream, [{ ...eventNamed(stream), type: 'PromptRegistered' }])
+    const summarizer = createFoldInSummarizer({ model: createScriptedLanguageModel(['A summary.']), prompt: createPrompt('good', 'Sum it up: {messages}') })
+    await createRegisterPrompt({ store, bodies: createPostgresBodyStore(db) }, systemClock, 'test')(summarizer.prepare(chunkJob()))
+    await withLedger({ onProblem: () => undefined }, async (ledger) => {
+      const list = await ledger.list()
+      expect(list).toMatchObject({ conversations: [{ conversationId: 'good' }], unlisted: [{ conversationId: 'odd', reason: expect.stringContaining('PromptRegistered') }] })
+      expect(await ledger.list({ match: 'good' })).not.toHaveProperty('unlisted')
+      expect(await ledger.prompts.list()).toMatchObject({ prompts: [{ name: 'good', version: 1 }], unreadable: [{ sha256: 'a'.repeat(64), reason: expect.stringContaining('PromptRegistered') }] })
+      expect(await ledger.prompts.show('good')).toMatchObject({ text: 'Sum it up: {messages}' })
+      await expect(ledger.prompts.show('a'.repeat(12))).rejects.toThrow('PromptRegistered')
     })
   })
 })

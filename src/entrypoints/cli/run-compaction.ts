@@ -80,7 +80,7 @@ export async function runCompaction(flags: Flags, options: RunCompactionOptions,
   const noteFailure = failureNotes()
   const tell = (happening: Happening): void => { (happening.kind === 'problem' ? noteFailure : note)(json ? toJson(happening) : sentenceOf(happening)) }
   const summarizerFor = async (log: Log): Promise<'extractive' | SummarizerConfig> => {
-    const summarizer = await summarizerOf(config, { registered: async (which) => templateMeant(await listPrompts(log), which) })
+    const summarizer = await summarizerOf(config, { registered: async (which) => templateMeant((await listPrompts(log)).prompts, which) })
     const detail = blindPrompt(summarizer)
     if (detail !== undefined) tell({ kind: 'warning', detail })
     return summarizer

@@ -53,7 +53,7 @@ export async function withLedger<T>(flags: Flags, needs: SessionNeeds, work: (se
     const { templateMeant } = await import('../../application/list-prompts.js')
     const reading = await openLedger({ store: config.store, ...(config.database === undefined ? {} : { database: config.database }) })
     try {
-      return templateMeant(await reading.prompts.list(), which)
+      return templateMeant((await reading.prompts.list()).prompts, which)
     } finally {
       await reading.close()
     }
