@@ -3,7 +3,7 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { z } from 'zod'
-import { factSchemas, isFactType, metadataSchema, type FactType } from '../src/domain/events.js'
+import { factSchemas, isFactType, metadataSchema, type FactType } from '../src/domain/events/index.js'
 
 const SAYS: Readonly<Record<FactType, string>> = {
   ConversationConfigured: 'the conversation goes by these settings from here on; first in every stream, and again when something changes',
@@ -62,7 +62,7 @@ function table(schema: z.ZodType): string {
 const page = [
   '# The facts',
   '',
-  'Written by `npm run catalogue` from `src/domain/events.ts`; do not edit. Streams: `conversation-<conversationId>`, `edition-<editionId>-<conversationId>` for a history that is compacted again, and `prompt-<SHA-256>` for prompts.',
+  'Written by `npm run catalogue` from `src/domain/events/index.ts`; do not edit. Streams: `conversation-<conversationId>`, `edition-<editionId>-<conversationId>` for a history that is compacted again, and `prompt-<SHA-256>` for prompts.',
   'Data above 64 KiB lies beside the log under its SHA-256; the event then carries `{ claimCheck: { sha256, bytes, preview } }`.',
   '',
   '## Metadata of every fact',

@@ -2,7 +2,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { readdirSync, readFileSync } from 'node:fs'
 import { openLedger, type MessageInput } from '../src/index.js'
-import { parserOf } from '../src/entrypoints/cli/parser.js'
+import { parserOf } from '../src/cli/parser.js'
 
 /** The words of a line as a shell has them: quotes kept together, a comment left out, variables by their names. */
 function wordsOf(line: string): string[] {

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
 // Built beside this file, from the same sources as the package's own.
-export const CLI = fileURLToPath(new URL('../../src/entrypoints/cli.js', import.meta.url))
+export const CLI = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))
 
 /** What the environment of whoever runs the benchmarks must not decide. */
 const environment = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(CONTEXT_LEDGER_(?!TEST_)|OPENAI_)/u.test(name)))

@@ -1,7 +1,7 @@
 /** Messages' facts as the ledger would record them, for streams of a benchmark's own. */
-import { encode, encodeData, GENESIS_HASH } from '../../src/domain/codec.js'
-import type { Fact } from '../../src/domain/events.js'
-import { messageEventId } from '../../src/domain/ids.js'
+import { encode, encodeData, GENESIS_HASH } from '../../src/domain/events/codec.js'
+import type { Fact } from '../../src/domain/events/index.js'
+import { messageEventId } from '../../src/domain/values/ids.js'
 import type { EventToAppend } from '../../src/ports/event-store.js'
 import { messageAt } from './bulk-log.js'
 import { randomOf } from './text.js'

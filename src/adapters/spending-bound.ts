@@ -1,5 +1,5 @@
 /** The bound on an edition's spending, as every adapter reckons it. */
-import { costMicros, tokensOf, type TokenUsage } from '../domain/prices.js'
+import { costMicros, tokensOf, type TokenUsage } from '../domain/reports/prices.js'
 import type { NoRoom, SpendingBound } from '../ports/spending.js'
 
 /** Why a call has no room beside what is spent; undefined where it has. */

@@ -1,5 +1,5 @@
 /**
- * What search needs from its read model. `projections/archive-index/queries.ts` fills it from Postgres.
+ * What search needs from its read model. `projections/read-models/archive-index/queries.ts` fills it from Postgres.
  *
  * Promises: a search asks several questions, and what one `read` answers is all of one moment: an adoption that comes between two of them is not seen.
  * `conversation` gives every message that the read model holds then, and maybe some that came since, in the order of the conversation; what it returns

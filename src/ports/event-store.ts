@@ -5,9 +5,9 @@
  * They are made with `JSON.stringify`, so NUL and lone surrogates arrive as escapes.
  */
 import type { taskEither as TE } from 'fp-ts'
-import type { EventToAppend, StoredEvent } from '../domain/stored-event.js'
+import type { EventToAppend, StoredEvent } from '../domain/events/stored-event.js'
 
-export type { EventToAppend, StoredEvent } from '../domain/stored-event.js'
+export type { EventToAppend, StoredEvent } from '../domain/events/stored-event.js'
 
 /** Where a stream is expected to stand: at a revision (the first event has 0n), not yet there, or anywhere. */
 export type ExpectedRevision = bigint | 'no_stream' | 'any'

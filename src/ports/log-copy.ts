@@ -2,7 +2,7 @@
  * What copying a log needs of its two ends, whether they are stores or files: events in the order of the log, each body with the first event
  * that names it.
  */
-import type { StoredEvent } from '../domain/stored-event.js'
+import type { StoredEvent } from '../domain/events/stored-event.js'
 
 export interface LogEntry {
   readonly event: StoredEvent

@@ -2,7 +2,7 @@
  * What we need to prove where a summary came from: whether its recorded request hash is the one of the request that its recorded facts lead to.
  * It is pure, and never guesses: what it cannot make again, it says it does not know.
  */
-import type { SummarizerFacts } from '../domain/events.js'
+import type { SummarizerFacts } from '../domain/events/index.js'
 import type { SummaryJob } from './summarizer.js'
 
 type Without<Job, Key extends PropertyKey> = Job extends unknown ? Omit<Job, Key> : never

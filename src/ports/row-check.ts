@@ -2,7 +2,7 @@
  * What we need to prove that projected rows are what the facts make them, in memory that does not grow with a conversation: it is given the facts
  * one by one, keeps what it cannot compare yet, and says when it wants to.
  */
-import type { RecordedFact } from '../domain/events.js'
+import type { RecordedFact } from '../domain/events/index.js'
 
 export interface RowDifference {
   readonly conversationId: string

@@ -3,7 +3,7 @@
  * cost is reckoned by the price of whoever asks, so a bound in money holds for runs that had no price, or another one. A call is set aside
  * before it is made, so what is spent never passes the bound by more than the reckoning of a single call errs.
  */
-import type { Price, TokenUsage } from '../domain/prices.js'
+import type { Price, TokenUsage } from '../domain/reports/prices.js'
 
 /** What may be spent in all; a side that is left out has no bound. */
 export interface SpendingBound {

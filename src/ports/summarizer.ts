@@ -5,8 +5,8 @@
  * recorded is found again by it, and one that was made by another prompt or model is never taken for it.
  */
 import type { taskEither as TE } from 'fp-ts'
-import type { Sections } from '../domain/events.js'
-import type { MessageBody } from '../domain/message.js'
+import type { Sections } from '../domain/events/index.js'
+import type { MessageBody } from '../domain/values/message.js'
 
 /** A message to summarize, with what a prompt may say of it. */
 export interface MessageToSummarize extends MessageBody {

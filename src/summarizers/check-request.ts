@@ -2,8 +2,8 @@
  * Makes the request of a recorded summary again, and compares its hash with the recorded one. Only for what this program knows to make: its own
  * strategies, by the formatter version that is recorded. Their names are reserved; a summarizer of somebody's own goes by another.
  */
-import type { SummarizerFacts } from '../domain/events.js'
-import { modelWindow } from '../domain/policy.js'
+import type { SummarizerFacts } from '../domain/events/index.js'
+import { modelWindow } from '../domain/values/policy.js'
 import type { CheckRequest, RecordedJob, RequestVerdict } from '../ports/request-check.js'
 import type { SummaryJob } from '../ports/summarizer.js'
 import { EXTRACTIVE_MODELS, name as extractiveName, prepareExtract } from './extractive.js'

@@ -3,10 +3,10 @@
  * The embedded default, and what stands in at the hard limit when a model fails. The same input gives the same summary on any machine.
  */
 import { either as E, taskEither as TE } from 'fp-ts'
-import { hashOf, sha256 } from '../domain/hash.js'
-import type { Sections } from '../domain/events.js'
-import { collectIdentifiers } from '../domain/identifiers.js'
-import { defaultEstimator } from '../domain/tokens.js'
+import { hashOf, sha256 } from '../domain/values/hash.js'
+import type { Sections } from '../domain/events/index.js'
+import { collectIdentifiers } from '../domain/text/identifiers.js'
+import { defaultEstimator } from '../domain/values/tokens.js'
 import type { MessageToSummarize, PreparedSummary, Summarizer, Summary, SummarizerFailure, SummaryJob, SummaryToFold } from '../ports/summarizer.js'
 import { clipToTokens, FORMATTER_VERSION, textOf } from './format-messages.js'
 import { sectionsOfChunk, mergedSections } from './heuristic-sections.js'

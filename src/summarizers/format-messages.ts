@@ -5,10 +5,10 @@
  * whole stands in a fence whose tag is derived from its own hash, so that no content can close it.
  * Deterministic: the same messages give the same text under the same FORMATTER_VERSION.
  */
-import { cleanText, headOf, LINE_BREAK, tailOf } from '../domain/clean-text.js'
-import { sha256 } from '../domain/hash.js'
-import type { ContentPart, MessageBody, ToolCall } from '../domain/message.js'
-import { defaultEstimator } from '../domain/tokens.js'
+import { cleanText, headOf, LINE_BREAK, tailOf } from '../domain/text/clean-text.js'
+import { sha256 } from '../domain/values/hash.js'
+import type { ContentPart, MessageBody, ToolCall } from '../domain/values/message.js'
+import { defaultEstimator } from '../domain/values/tokens.js'
 import type { MessageToSummarize, SummaryToFold } from '../ports/summarizer.js'
 
 /** Part of every request hash: a changed format makes another request. */

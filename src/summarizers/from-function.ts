@@ -1,9 +1,9 @@
 /** A summarizer that is one function of somebody's own: messages in, a text out. */
 import { taskEither as TE } from 'fp-ts'
-import type { ChatMessage } from '../domain/chat-message.js'
-import { hashOf, sha256 } from '../domain/hash.js'
-import { toChatMessage } from '../domain/message.js'
-import { DEFAULT_WINDOW_TOKENS } from '../domain/policy.js'
+import type { ChatMessage } from '../domain/values/chat-message.js'
+import { hashOf, sha256 } from '../domain/values/hash.js'
+import { toChatMessage } from '../domain/values/message.js'
+import { DEFAULT_WINDOW_TOKENS } from '../domain/values/policy.js'
 import type { Summarizer, SummaryJob } from '../ports/summarizer.js'
 
 /**

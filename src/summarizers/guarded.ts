@@ -4,12 +4,12 @@
  */
 import { either as E } from 'fp-ts'
 import { z } from 'zod'
-import { sectionsSchema, summarizerFactsSchema } from '../domain/events.js'
-import { sha256 } from '../domain/hash.js'
-import { checkId } from '../domain/ids.js'
-import { isTooDeep, MOST_LEVELS } from '../domain/nesting.js'
-import { thrownSentence } from '../domain/thrown.js'
-import { defaultEstimator, MAX_TOKENS } from '../domain/tokens.js'
+import { sectionsSchema, summarizerFactsSchema } from '../domain/events/index.js'
+import { sha256 } from '../domain/values/hash.js'
+import { checkId } from '../domain/values/ids.js'
+import { isTooDeep, MOST_LEVELS } from '../domain/values/nesting.js'
+import { thrownSentence } from '../domain/values/thrown.js'
+import { defaultEstimator, MAX_TOKENS } from '../domain/values/tokens.js'
 import { summarizerFailureKinds, type PreparedSummary, type Summarizer, type SummarizerFailure, type SummarizerFailureKind, type Summary, type SummaryJob } from '../ports/summarizer.js'
 import { LateError, withinTime } from '../ports/within-time.js'
 

@@ -1,10 +1,10 @@
 /**
  * The named sections of a summary without a model: completed work from the tool calls that write files, the rest from what sentences seem to be.
  */
-import type { Sections } from '../domain/events.js'
-import { defaultEstimator } from '../domain/tokens.js'
+import type { Sections } from '../domain/events/index.js'
+import { defaultEstimator } from '../domain/values/tokens.js'
 import type { SummaryToFold } from '../ports/summarizer.js'
-import { headOf } from '../domain/clean-text.js'
+import { headOf } from '../domain/text/clean-text.js'
 import { actionText, type ToolAction } from './tool-actions.js'
 import type { Unit } from './units.js'
 

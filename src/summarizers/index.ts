@@ -1,7 +1,7 @@
 /** The strategies, and the one way to make a summarizer from a configuration. */
 import { either as E } from 'fp-ts'
 import { z } from 'zod'
-import { notKnown } from '../domain/known-names.js'
+import { notKnown } from '../domain/text/known-names.js'
 import type { LanguageModel } from '../ports/language-model.js'
 import type { Summarizer } from '../ports/summarizer.js'
 import { createExtractiveSummarizer } from './extractive.js'

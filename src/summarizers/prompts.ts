@@ -4,7 +4,7 @@
  * A template is registered as it stands here, with its placeholders, so its SHA-256 is the same for every conversation; what it was filled
  * with is in the request, which the request hash covers.
  */
-import { sha256 } from '../domain/hash.js'
+import { sha256 } from '../domain/values/hash.js'
 
 export interface Prompt {
   readonly name: string

@@ -1,7 +1,7 @@
 /** The strategy that asks for named sections as JSON. The summary is their rendering, so text and sections never disagree. */
 import { either as E } from 'fp-ts'
 import { z } from 'zod'
-import { sectionsSchema, type Sections } from '../domain/events.js'
+import { sectionsSchema, type Sections } from '../domain/events/index.js'
 import type { Summarizer, SummarizerFailure } from '../ports/summarizer.js'
 import { createModelSummarizer, failed, type ModelStrategy, type ModelStrategyOptions, type ReadAnswer } from './model-strategy.js'
 import { STRUCTURED_FORM, structuredPrompt } from './prompts.js'

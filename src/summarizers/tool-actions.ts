@@ -1,7 +1,7 @@
 /** Tool calls with their results as one line each: what was called, on what, and how it ended. */
-import { cleanText, headOf } from '../domain/clean-text.js'
-import type { ToolCall } from '../domain/message.js'
-import { digestOutput, type OutputDigest } from '../domain/sentences.js'
+import { cleanText, headOf } from '../domain/text/clean-text.js'
+import type { ToolCall } from '../domain/values/message.js'
+import { digestOutput, type OutputDigest } from '../domain/text/sentences.js'
 import type { MessageToSummarize } from '../ports/summarizer.js'
 import { textOf } from './format-messages.js'
 

@@ -1,12 +1,12 @@
 /**
  * What may stand in an extract: the sentences of a chunk's messages and its tool calls, each with what it seems to be and what it is worth.
  */
-import { cleanText, headOf } from '../domain/clean-text.js'
-import { cuesOf, isConstraint, type Cues } from '../domain/cues.js'
-import { hasIdentifier } from '../domain/identifiers.js'
-import { sentencesOf } from '../domain/sentences.js'
+import { cleanText, headOf } from '../domain/text/clean-text.js'
+import { cuesOf, isConstraint, type Cues } from '../domain/text/cues.js'
+import { hasIdentifier } from '../domain/text/identifiers.js'
+import { sentencesOf } from '../domain/text/sentences.js'
 import { termCounts, isSingleLetter } from '../domain/text-search/terms.js'
-import { defaultEstimator } from '../domain/tokens.js'
+import { defaultEstimator } from '../domain/values/tokens.js'
 import type { MessageToSummarize, SummaryToFold } from '../ports/summarizer.js'
 import { textOf } from './format-messages.js'
 import type { Candidate } from './select-sentences.js'

@@ -13,7 +13,7 @@ import { openKurrentDbEventStore, type KurrentDbEventStore, type KurrentDbOption
 import { follow } from '../../src/adapters/kurrentdb/follow.js'
 import { createSession } from '../../src/adapters/kurrentdb/session.js'
 import { createMemoryBodyStore } from '../../src/adapters/memory/body-store.js'
-import { uuidOf } from '../../src/domain/hash.js'
+import { uuidOf } from '../../src/domain/values/hash.js'
 import type { SubscriptionItem } from '../../src/ports/event-store.js'
 import { appended, collect, eventNamed, eventsNamed } from '../support/events.js'
 import { noIndex } from '../support/event-ids.js'

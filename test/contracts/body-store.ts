@@ -1,6 +1,6 @@
 /** What users rely on in a store of large bodies, asked of every adapter. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { sha256 } from '../../src/domain/hash.js'
+import { sha256 } from '../../src/domain/values/hash.js'
 import type { BodyStore } from '../../src/ports/body-store.js'
 
 export function describeBodyStore(name: string, open: () => Promise<{ readonly store: BodyStore; close(): Promise<void> }>): void {

@@ -1,6 +1,6 @@
 /** What a replay relies on in the bound on its spending, asked of every adapter. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { costMicros, type Price, type TokenUsage } from '../../src/domain/prices.js'
+import { costMicros, type Price, type TokenUsage } from '../../src/domain/reports/prices.js'
 import type { SetAside, Spending, SpendingBound } from '../../src/ports/spending.js'
 
 export interface OpenedSpending {

@@ -1,8 +1,8 @@
 /** What the rest of the program relies on in a summarizer, asked of every strategy. */
 import { describe, expect, test } from '@jest/globals'
 import { either as E } from 'fp-ts'
-import { canonicalJson } from '../../src/domain/hash.js'
-import { defaultEstimator } from '../../src/domain/tokens.js'
+import { canonicalJson } from '../../src/domain/values/hash.js'
+import { defaultEstimator } from '../../src/domain/values/tokens.js'
 import type { LanguageModelFailure } from '../../src/ports/language-model.js'
 import type { Summarizer, Summary, SummaryJob } from '../../src/ports/summarizer.js'
 import { chunkJob, resummarizeJob, said, session, summaryOf } from '../support/summary-jobs.js'

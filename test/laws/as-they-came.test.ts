@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { openLedger, type MessageInput } from '../../src/index.js'
-import type { ChatMessage } from '../../src/domain/message.js'
+import type { ChatMessage } from '../../src/domain/values/message.js'
 import { createHarness } from '../support/harness.js'
 import { jsonAs } from '../support/json.js'
 

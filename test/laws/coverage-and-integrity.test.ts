@@ -4,11 +4,11 @@
  */
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
-import { createVerify } from '../../src/application/verify.js'
-import type { Context } from '../../src/domain/context.js'
-import type { MessageInput } from '../../src/domain/message.js'
-import { hardLimit, softLimit } from '../../src/domain/policy.js'
-import { defaultEstimator, messageTokens } from '../../src/domain/tokens.js'
+import { createVerify } from '../../src/audit/verify.js'
+import type { Context } from '../../src/domain/compaction/context.js'
+import type { MessageInput } from '../../src/domain/values/message.js'
+import { hardLimit, softLimit } from '../../src/domain/values/policy.js'
+import { defaultEstimator, messageTokens } from '../../src/domain/values/tokens.js'
 import { busyPolicies, interleavings, namedHistories, policies } from '../support/arbitraries.js'
 import { chatProblems, isJson } from '../support/chat-validity.js'
 import { checkScripted } from '../support/check-scripted.js'
@@ -252,7 +252,7 @@ describe('laws of what is kept and shown', () => {
         fc.asyncProperty(busyPolicies, namedHistories(40), interleavings(20), async (policy, history, steps) => {
           const { harness } = await interleave(policy, history, steps)
           const facts = await harness.facts()
-          const { evolve, initialState } = await import('../../src/domain/conversation.js')
+          const { evolve, initialState } = await import('../../src/domain/conversation/conversation.js')
           let folded = initialState(CONVERSATION)
           for (const fact of facts) {
             folded = evolve(folded, fact)

@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
-import type { MessageInput } from '../../src/domain/message.js'
+import type { MessageInput } from '../../src/domain/values/message.js'
 import { busyPolicies, interleavings, namedHistories } from '../support/arbitraries.js'
 import { calling, say, SMALL, talk } from '../support/conversations.js'
 import { coverageProblems } from '../support/coverage.js'

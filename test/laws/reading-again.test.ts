@@ -3,8 +3,8 @@
  */
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
-import { contextOf, type Context } from '../../src/domain/context.js'
-import type { Conversation } from '../../src/domain/conversation.js'
+import { contextOf, type Context } from '../../src/domain/compaction/context.js'
+import type { Conversation } from '../../src/domain/conversation/conversation.js'
 import { busyPolicies, histories, interleavings, namedHistories } from '../support/arbitraries.js'
 import { answering, calling, say, SMALL, talk } from '../support/conversations.js'
 import { CONVERSATION, createHarness, type Harness } from '../support/harness.js'

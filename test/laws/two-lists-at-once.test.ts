@@ -1,8 +1,8 @@
 /** Two lists of one conversation through `compress` at once: one of them is what is recorded in the end, with nothing twice, whoever came first. */
 import { afterEach, describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
-import { createSaidLists } from '../../src/application/said-list.js'
-import { messageHash, type MessageInput } from '../../src/domain/message.js'
+import { createSaidLists } from '../../src/compaction/said-list.js'
+import { messageHash, type MessageInput } from '../../src/domain/values/message.js'
 import { openLedger } from '../../src/index.js'
 import { nameless, say, SMALL, talk } from '../support/conversations.js'
 import { collect } from '../support/events.js'

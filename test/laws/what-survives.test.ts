@@ -5,12 +5,12 @@
  */
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
-import type { Context } from '../../src/domain/context.js'
-import type { Conversation, LiveMessage } from '../../src/domain/conversation.js'
-import { callGroups } from '../../src/domain/call-groups.js'
-import { contentText, toChatMessage, type ChatMessage, type MessageInput } from '../../src/domain/message.js'
-import { hardLimit } from '../../src/domain/policy.js'
-import { defaultEstimator, messageTokens } from '../../src/domain/tokens.js'
+import type { Context } from '../../src/domain/compaction/context.js'
+import type { Conversation, LiveMessage } from '../../src/domain/conversation/conversation.js'
+import { callGroups } from '../../src/domain/conversation/call-groups.js'
+import { contentText, toChatMessage, type ChatMessage, type MessageInput } from '../../src/domain/values/message.js'
+import { hardLimit } from '../../src/domain/values/policy.js'
+import { defaultEstimator, messageTokens } from '../../src/domain/values/tokens.js'
 import { chatProblems } from '../support/chat-validity.js'
 import { contextIn, createHarness, createScriptedSummarizer, messageOf } from '../support/harness.js'
 

@@ -3,7 +3,7 @@
  * below the hard limit. The sample of the repository, or with CONTEXT_LEDGER_DATA every conversation of that folder.
  */
 import { afterAll, expect, it } from '@jest/globals'
-import { contentText, toChatMessage } from '../../src/domain/message.js'
+import { contentText, toChatMessage } from '../../src/domain/values/message.js'
 import { chatProblems, isJson } from '../support/chat-validity.js'
 import { CONVERSATION, contextIn, createHarness, createScriptedSummarizer } from '../support/harness.js'
 import { hasAll, realConversations } from '../support/real-conversations.js'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import { createScriptedLanguageModel, scriptedFailure, type ScriptedAnswer } from '../../src/adapters/scripted/language-model.js'
-import { defaultEstimator } from '../../src/domain/tokens.js'
+import { defaultEstimator } from '../../src/domain/values/tokens.js'
 import type { Summarizer } from '../../src/ports/summarizer.js'
 import { createSummarizer, parseSummarizerConfig } from '../../src/summarizers/index.js'
 import { createFoldInSummarizer } from '../../src/summarizers/fold-in.js'

@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { defaultEstimator } from '../../src/domain/tokens.js'
+import { defaultEstimator } from '../../src/domain/values/tokens.js'
 import { clipToTokens, fence, formatMessages, formatSummaries, shortenMiddle, shortenToTokens } from '../../src/summarizers/format-messages.js'
-import { collectIdentifiers } from '../../src/domain/identifiers.js'
+import { collectIdentifiers } from '../../src/domain/text/identifiers.js'
 import { calledTool, said, session, summaryOf } from '../support/summary-jobs.js'
 
 const lines = (...messages: Parameters<typeof formatMessages>[0]): string => formatMessages(messages, 10_000).replace('-- 2026-01-05 --\n', '')

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { sha256 } from '../../src/domain/hash.js'
+import { sha256 } from '../../src/domain/values/hash.js'
 import { foldInPrompt, interpolatePrompt, resummarizePrompt, structuredPrompt } from '../../src/summarizers/prompts.js'
 
 const NAMES = ['persona', 'existing_summary', 'messages'] as const

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import { createScriptedLanguageModel, scriptedFailure } from '../../src/adapters/scripted/language-model.js'
-import type { Sections } from '../../src/domain/events.js'
+import type { Sections } from '../../src/domain/events/index.js'
 import type { Summarizer } from '../../src/ports/summarizer.js'
 import { createPrompt } from '../../src/summarizers/prompts.js'
 import { createStructuredSummarizer, renderSections } from '../../src/summarizers/structured.js'

@@ -3,8 +3,8 @@
  * were made, at once or late or never; everything else as odd as it can be.
  */
 import fc from 'fast-check'
-import type { MessageInput } from '../../src/domain/message.js'
-import type { PolicySettings } from '../../src/domain/policy.js'
+import type { MessageInput } from '../../src/domain/values/message.js'
+import type { PolicySettings } from '../../src/domain/values/policy.js'
 import type { SummarizerFailureKind } from '../../src/ports/summarizer.js'
 import type { Fault } from './harness.js'
 

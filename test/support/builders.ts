@@ -2,11 +2,11 @@
  * Facts for tests, one builder a type: what a test does not say has a plain default. `recorded` puts them into a stream, `storedEvents` makes them what a store keeps.
  */
 import { either as E } from 'fp-ts'
-import { RENDERER_VERSION } from '../../src/domain/clip-archive.js'
-import { decode, encode, encodeData, GENESIS_HASH } from '../../src/domain/codec.js'
-import type { Configuration, Fact, FactData, FactType, RecordedFact, SummarizerFacts } from '../../src/domain/events.js'
-import { conversationStream, factEventId, messageEventId } from '../../src/domain/ids.js'
-import { resolvePolicy } from '../../src/domain/policy.js'
+import { RENDERER_VERSION } from '../../src/domain/conversation/clip-archive.js'
+import { decode, encode, encodeData, GENESIS_HASH } from '../../src/domain/events/codec.js'
+import type { Configuration, Fact, FactData, FactType, RecordedFact, SummarizerFacts } from '../../src/domain/events/index.js'
+import { conversationStream, factEventId, messageEventId } from '../../src/domain/values/ids.js'
+import { resolvePolicy } from '../../src/domain/values/policy.js'
 import type { EventToAppend, StoredEvent } from '../../src/ports/event-store.js'
 
 type Of<Type extends FactType> = Extract<Fact, { type: Type }>

@@ -1,5 +1,5 @@
 /** Makes the requests of the scripted summarizer again, so that `verify` proves in tests what it proves of real strategies. */
-import { hashOf } from '../../src/domain/hash.js'
+import { hashOf } from '../../src/domain/values/hash.js'
 import type { CheckRequest } from '../../src/ports/request-check.js'
 import { checkRequest } from '../../src/summarizers/check-request.js'
 

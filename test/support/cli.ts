@@ -17,7 +17,7 @@ export interface CliOptions {
   readonly env?: Readonly<Record<string, string>>
 }
 
-const PROGRAM = fileURLToPath(new URL('../../dist/src/entrypoints/cli.js', import.meta.url))
+const PROGRAM = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url))
 
 /** The environment of this process without what the command line listens to, and with what is given. */
 function environment(env: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {

@@ -1,5 +1,5 @@
 /** One conversation that meets every type of fact: appended, pinned, folded twice, and made one batch of two; and an edition of it, adopted and put back. */
-import type { Fact, FactData, TakeoverType } from '../../src/domain/events.js'
+import type { Fact, FactData, TakeoverType } from '../../src/domain/events/index.js'
 import { appended, archived, at, compactionCouldNotHelp, compactionFailed, configuration, configured, pinned, prunedBy, resummarized, summarized, summarizer, unpinned } from './builders.js'
 import type { Part } from './projections.js'
 

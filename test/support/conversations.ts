@@ -1,6 +1,6 @@
 /** Conversations for tests, told by what is in them: talk, calls with results, and what a host keeps of it. */
-import type { MessageInput } from '../../src/domain/message.js'
-import type { PolicySettings } from '../../src/domain/policy.js'
+import type { MessageInput } from '../../src/domain/values/message.js'
+import type { PolicySettings } from '../../src/domain/values/policy.js'
 
 /** A small window, so that a few messages make a cycle: the soft limit is 800 tokens. */
 export const SMALL: PolicySettings = { modelMaxTokens: 1_000, chunkSize: 3, chunkMinTokens: 0, keepRecent: 2, maxSummaryTokens: 16 }

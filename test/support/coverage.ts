@@ -2,7 +2,7 @@
  * Coverage, read from the facts alone and without our own fold: each message is live, or pruned and covered by exactly one active batch
  * chain. Gives one sentence for each message or prune that breaks it.
  */
-import type { RecordedFact } from '../../src/domain/events.js'
+import type { RecordedFact } from '../../src/domain/events/index.js'
 
 export interface CoverageOptions {
   /** What an edition recorded that the conversation adopted. */

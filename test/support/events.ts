@@ -1,6 +1,6 @@
 /** Events to append in tests, and what an append gave. */
 import { either as E } from 'fp-ts'
-import { uuidOf } from '../../src/domain/hash.js'
+import { uuidOf } from '../../src/domain/values/hash.js'
 import type { Appended, EventStore, EventToAppend, ExpectedRevision } from '../../src/ports/event-store.js'
 
 /** An event whose id comes from its name, so that the same name is the same event. */

@@ -4,11 +4,11 @@
  */
 import { expect } from '@jest/globals'
 import { either as E } from 'fp-ts'
-import { evolve, initialState, type Conversation } from '../../src/domain/conversation.js'
-import { decide, type Command } from '../../src/domain/decide.js'
-import type { Fact } from '../../src/domain/events.js'
-import { resolvePolicy, type PolicySettings } from '../../src/domain/policy.js'
-import { defaultEstimator } from '../../src/domain/tokens.js'
+import { evolve, initialState, type Conversation } from '../../src/domain/conversation/conversation.js'
+import { decide, type Command } from '../../src/domain/decide/index.js'
+import type { Fact } from '../../src/domain/events/index.js'
+import { resolvePolicy, type PolicySettings } from '../../src/domain/values/policy.js'
+import { defaultEstimator } from '../../src/domain/values/tokens.js'
 import { at, configured } from './builders.js'
 
 export const CONVERSATION_ID = 'c1'

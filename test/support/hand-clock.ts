@@ -1,5 +1,5 @@
 /** A clock that stands until a test sets it on, and a way to wait for what other tasks do. */
-import { uuidOf } from '../../src/domain/hash.js'
+import { uuidOf } from '../../src/domain/values/hash.js'
 import type { Clock } from '../../src/ports/clock.js'
 
 export interface HandClock extends Clock {

@@ -3,7 +3,7 @@ import { createPostgresClaims } from '../../src/adapters/postgres/claims.js'
 import { createPostgresEventStore } from '../../src/adapters/postgres/event-store.js'
 import { openPostgres } from '../../src/adapters/postgres/sql.js'
 import { projections } from '../../projections/index.js'
-import { startProjectionWorker } from '../../projections/worker.js'
+import { startProjectionWorker } from '../../projections/engine/worker.js'
 import { decodeStored } from './builders.js'
 import { testServer } from './postgres.js'
 

@@ -1,6 +1,6 @@
 /** Runs `migrate-log --from A --to B` in a process of its own, which somebody kills; says `started`, and what the command says. */
 import { writeSync } from 'node:fs'
-import { runMigrateLog } from '../../src/entrypoints/cli/migrate-log.js'
+import { runMigrateLog } from '../../src/cli/commands/migrate-log.js'
 import { logPlaces } from './log-places.js'
 
 async function run(): Promise<void> {

@@ -3,7 +3,7 @@
  * and the last answer for ever, counts its calls and keeps what it was asked.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { sha256 } from '../../src/domain/hash.js'
+import { sha256 } from '../../src/domain/values/hash.js'
 
 export interface StubCall {
   readonly path: string

@@ -5,7 +5,7 @@
 import { writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { openFolderToRead } from '../../src/adapters/pglite/sql.js'
-import { codeOf, sentenceOf } from '../../src/adapters/store-error.js'
+import { codeOf, sentenceOf } from '../../src/ports/store-error.js'
 import { createPostgresEventStore } from '../../src/adapters/postgres/event-store.js'
 
 const say = (said: unknown): void => { writeSync(1, `${JSON.stringify(said)}\n`) }

@@ -1,17 +1,17 @@
 /** Readers of the read models that never rest, and what they have to see as of each revision of a conversation: what was or what is, and never some of both. */
 import { setImmediate, setTimeout } from 'node:timers/promises'
-import { decodeFact } from '../../src/application/facts.js'
-import type { Log } from '../../src/application/load-conversation.js'
-import { conversationStream } from '../../src/domain/ids.js'
-import type { RecordedFact } from '../../src/domain/events.js'
+import { decodeFact } from '../../src/recording/read-event.js'
+import type { Log } from '../../src/recording/load-conversation.js'
+import { conversationStream } from '../../src/domain/values/ids.js'
+import type { RecordedFact } from '../../src/domain/events/index.js'
 import type { Database, Sql } from '../../src/ports/sql.js'
-import { archiveIndex } from '../../projections/archive-index/projection.js'
-import { clipArchive } from '../../projections/clip-archive/projection.js'
-import { editionsProjection } from '../../projections/editions/projection.js'
-import { createFold } from '../../projections/fold.js'
-import { liveMessages } from '../../projections/live-messages/projection.js'
-import { changesOf, type Cell } from '../../projections/projection.js'
-import { PROJECTED_PREFIXES, subjectOf } from '../../projections/streams.js'
+import { archiveIndex } from '../../projections/read-models/archive-index/projection.js'
+import { clipArchive } from '../../projections/read-models/clip-archive/projection.js'
+import { editionsProjection } from '../../projections/read-models/editions/projection.js'
+import { createFold } from '../../projections/engine/fold.js'
+import { liveMessages } from '../../projections/read-models/live-messages/projection.js'
+import { changesOf, type Cell } from '../../projections/engine/projection.js'
+import { PROJECTED_PREFIXES, subjectOf } from '../../projections/engine/streams.js'
 
 /** What a reader sees of a conversation in the read models, each with its own word for it. */
 export interface Seen {

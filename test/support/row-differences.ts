@@ -1,10 +1,10 @@
 /** What differs between rows and facts, as far as the rows have come; and a check of rows for tests that have none. */
-import type { RecordedFact } from '../../src/domain/events.js'
+import type { RecordedFact } from '../../src/domain/events/index.js'
 import type { RowCheck } from '../../src/ports/row-check.js'
 import type { Database } from '../../src/ports/sql.js'
-import { hasCheckpoints } from '../../projections/checkpoints.js'
-import { createRowCheck } from '../../projections/compare.js'
-import type { Projection } from '../../projections/projection.js'
+import { hasCheckpoints } from '../../projections/engine/checkpoints.js'
+import { createRowCheck } from '../../projections/engine/compare.js'
+import type { Projection } from '../../projections/engine/projection.js'
 
 /** One sentence for each row that differs; facts behind a projection's checkpoint are not held against it. */
 export async function rowDifferences(db: Database, projections: readonly Projection[], conversationId: string, facts: readonly RecordedFact[]): Promise<string[]> {

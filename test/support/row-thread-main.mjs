@@ -2,4 +2,4 @@
 import { register } from 'tsx/esm/api'
 
 register()
-await import('../../src/entrypoints/row-thread-main.ts')
+await import('../../src/library/row-thread-main.ts')

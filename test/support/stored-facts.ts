@@ -2,7 +2,7 @@
  * What the fixtures under `test/fixtures/stored-events/` say, by the name of the file: every field that the version knows. A file stays as it
  * was stored; when a shape changes, its fact here says what the upcaster makes of it, and a new file stands beside it.
  */
-import type { Configuration, Fact, FactData, SummarizerFacts } from '../../src/domain/events.js'
+import type { Configuration, Fact, FactData, SummarizerFacts } from '../../src/domain/events/index.js'
 
 const hash = (digit: string): string => digit.repeat(64)
 const START = '2026-03-10T07:51:03.205Z'

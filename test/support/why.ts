@@ -1,10 +1,10 @@
 /** What the tests of `explain` and `stats` share: the use cases over a harness, and what a tree ends at. */
-import { createExplain, type BatchOrigin, type ExplainOptions, type Explanation, type ExplainFailure, type OriginalMessage } from '../../src/application/explain.js'
-import { stats, type ConversationStats, type TotalStats } from '../../src/application/stats.js'
-import type { PriceTable } from '../../src/domain/prices.js'
+import { createExplain, type BatchOrigin, type ExplainOptions, type Explanation, type ExplainFailure, type OriginalMessage } from '../../src/history/explain.js'
+import { stats, type ConversationStats, type TotalStats } from '../../src/history/stats.js'
+import type { PriceTable } from '../../src/domain/reports/prices.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { either as E } from 'fp-ts'
-import type { PolicySettings } from '../../src/domain/policy.js'
+import type { PolicySettings } from '../../src/domain/values/policy.js'
 import { editionOf } from './editions.js'
 import { CONVERSATION, type Harness, type ScriptedSummarizer } from './harness.js'
 

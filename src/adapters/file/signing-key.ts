@@ -2,7 +2,7 @@
 import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { open, readFile } from 'node:fs/promises'
 import { ManifestError } from '../../ports/manifest.js'
-import { codeOf, sentenceOf } from '../store-error.js'
+import { codeOf, sentenceOf } from '../../ports/store-error.js'
 
 /** The public key as it stands in a manifest: SPKI in DER, base64. */
 export const publicText = (key: KeyObject): string => (key.type === 'public' ? key : createPublicKey(key)).export({ type: 'spki', format: 'der' }).toString('base64')

@@ -2,7 +2,7 @@
 import { NO_STREAM } from '@eventstore/db-client'
 import type { EventData } from '@eventstore/db-client'
 import { either as E } from 'fp-ts'
-import { StoreError } from '../store-error.js'
+import { StoreError } from '../../ports/store-error.js'
 import { sleep } from '../../ports/clock.js'
 import { meaningOf, storeErrorOf, wordsOf } from './client-errors.js'
 import type { Session } from './session.js'

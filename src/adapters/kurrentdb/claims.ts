@@ -2,10 +2,10 @@
  * The server takes 1,048,576 bytes of data in one append, all events together, and does not count metadata. Where an append has more, its
  * largest texts go to the body store, and the events carry hash, size and the beginning of the text.
  */
-import { sha256 } from '../../domain/hash.js'
-import type { EventToAppend, StoredEvent } from '../../domain/stored-event.js'
+import { sha256 } from '../../domain/values/hash.js'
+import type { EventToAppend, StoredEvent } from '../../domain/events/stored-event.js'
 import type { BodyStore } from '../../ports/body-store.js'
-import { StoreError } from '../store-error.js'
+import { StoreError } from '../../ports/store-error.js'
 import { type ClaimedData, dataOfClaim } from './recorded-event.js'
 
 /** What one append may weigh: below the server's limit by what the counting of another version might differ. */

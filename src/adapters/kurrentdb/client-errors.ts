@@ -3,7 +3,7 @@
  *
  * Whatever is not known to be a refusal counts as "the outcome is not known": the same append at the same revision may always be sent again.
  */
-import { sentenceOf, StoreError } from '../store-error.js'
+import { sentenceOf, StoreError } from '../../ports/store-error.js'
 
 export type Meaning =
   /** Nobody knows whether it happened: the server is away, busy, elects a leader, or did not answer in time. */

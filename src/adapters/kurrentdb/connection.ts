@@ -8,7 +8,7 @@ import { connectivityState, credentials as channelCredentials, type Channel } fr
 import { EventStoreDBClient } from '@eventstore/db-client'
 import type { ChannelCredentialOptions, Credentials, DNSClusterOptions, EndPoint, GossipClusterOptions, SingleNodeOptions } from '@eventstore/db-client'
 import { readFileSync } from 'node:fs'
-import { sentenceOf, StoreError } from '../store-error.js'
+import { sentenceOf, StoreError } from '../../ports/store-error.js'
 
 type NodePreference = NonNullable<GossipClusterOptions['nodePreference']>
 

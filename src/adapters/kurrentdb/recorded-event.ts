@@ -8,8 +8,8 @@
  */
 import { binaryEvent, jsonEvent } from '@eventstore/db-client'
 import type { EventData, RecordedEvent } from '@eventstore/db-client'
-import { uuidOf } from '../../domain/hash.js'
-import type { EventToAppend, StoredEvent } from '../../domain/stored-event.js'
+import { uuidOf } from '../../domain/values/hash.js'
+import type { EventToAppend, StoredEvent } from '../../domain/events/stored-event.js'
 
 /** What the data on the wire stands for: the text under this hash beside the log. */
 export interface Claim {

@@ -1,6 +1,6 @@
 /** What the parts of the store share: the client, how long to wait for it, whether the store is closed, and how far this process has seen the log. */
 import { setMaxListeners } from 'node:events'
-import { StoreError } from '../store-error.js'
+import { StoreError } from '../../ports/store-error.js'
 import { createClient, type KurrentDbAddress, type LedgerClient, wantsLeader } from './connection.js'
 
 export interface Session {

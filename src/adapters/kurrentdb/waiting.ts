@@ -1,5 +1,5 @@
 /** Waiting that ends: each with a limit, and at once where the store is closed. */
-import { StoreError } from '../store-error.js'
+import { StoreError } from '../../ports/store-error.js'
 
 /** A bell like that of `wake-up.ts`, for one who waits thousands of times in a read: it listens to the signal once, and not at every wait. */
 export interface Alarm {

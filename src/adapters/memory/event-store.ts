@@ -6,7 +6,7 @@ import { either as E, taskEither as TE } from 'fp-ts'
 import { prefixesOf, recordedAtOf, type Appended, type AppendFailure, type EventStore, type EventToAppend, type ExpectedRevision, type ReadAllOptions, type StoredEvent, type SubscriptionItem } from '../../ports/event-store.js'
 import { checkAppend, repetition } from '../append-checks.js'
 import { inByteOrder } from '../byte-order.js'
-import { StoreError } from '../store-error.js'
+import { StoreError } from '../../ports/store-error.js'
 import { createBell, type Bell } from '../wake-up.js'
 
 export interface MemoryEventStore extends EventStore {

@@ -1,5 +1,5 @@
 /** What editions have taken, in memory: for tests, and for one process. */
-import type { TokenUsage } from '../../domain/prices.js'
+import type { TokenUsage } from '../../domain/reports/prices.js'
 import type { Spending } from '../../ports/spending.js'
 import { noRoomFor } from '../spending-bound.js'
 

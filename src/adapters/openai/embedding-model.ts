@@ -1,7 +1,7 @@
 /** An embedding model behind the OpenAI embeddings API, at OpenAI or at any server that speaks it. */
 import { either as E, type taskEither as TE } from 'fp-ts'
 import { z } from 'zod'
-import { defaultEstimator } from '../../domain/tokens.js'
+import { defaultEstimator } from '../../domain/values/tokens.js'
 import type { EmbeddingFailure, EmbeddingModel } from '../../ports/embedding-model.js'
 import { createOpenAiCaller, type BadModelConfig, type OpenAiCaller, type OpenAiOptions } from './client.js'
 

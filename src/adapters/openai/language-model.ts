@@ -2,7 +2,7 @@
 import { either as E, type taskEither as TE } from 'fp-ts'
 import type OpenAI from 'openai'
 import { z } from 'zod'
-import { modelWindow } from '../../domain/policy.js'
+import { modelWindow } from '../../domain/values/policy.js'
 import type { LanguageModel, LanguageModelAnswer, LanguageModelFailure, LanguageModelRequest } from '../../ports/language-model.js'
 import { createOpenAiCaller, type BadModelConfig, type CallFailure, type OpenAiCaller, type OpenAiOptions } from './client.js'
 

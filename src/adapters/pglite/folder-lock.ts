@@ -22,7 +22,7 @@ import { basename, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import { z } from 'zod'
-import { codeOf, sentenceOf, StoreError } from '../store-error.js'
+import { codeOf, sentenceOf, StoreError } from '../../ports/store-error.js'
 
 export interface FolderLock {
   /** Counts up with each owner of the folder. */

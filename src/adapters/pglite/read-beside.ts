@@ -1,7 +1,7 @@
 /** A folder that another process has open, read by way of that process: see `serve-readers.ts`, which is its other end. */
 import { connect as connectTo, type Socket } from 'node:net'
 import type { Database, Sql } from '../../ports/sql.js'
-import { StoreError } from '../store-error.js'
+import { StoreError } from '../../ports/store-error.js'
 import type { FolderOwner } from './folder-lock.js'
 import { Answer, errorOf, Greeting, messagesOf, send, type Request } from './reading-protocol.js'
 

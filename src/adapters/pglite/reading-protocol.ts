@@ -5,7 +5,7 @@
 import type { Socket } from 'node:net'
 import { deserialize, serialize } from 'node:v8'
 import { z } from 'zod'
-import { codeOf, sentenceOf, StoreError, type StoreErrorKind } from '../store-error.js'
+import { codeOf, sentenceOf, StoreError, type StoreErrorKind } from '../../ports/store-error.js'
 
 /** Goes up with each change of what is said; readers and owners of different numbers do not speak. */
 export const PROTOCOL_VERSION = 1

@@ -7,7 +7,7 @@
  */
 import { chmod, rm } from 'node:fs/promises'
 import { createServer, type Socket } from 'node:net'
-import { StoreError } from '../store-error.js'
+import { StoreError } from '../../ports/store-error.js'
 import { failureOf, messagesOf, PROTOCOL_VERSION, Request, send, type Answer } from './reading-protocol.js'
 
 /** Runs statements in one transaction that reads. */

@@ -6,7 +6,7 @@
  */
 import type { EventToAppend, ExpectedRevision } from '../../ports/event-store.js'
 import type { Sql } from '../../ports/sql.js'
-import { codeOf } from '../store-error.js'
+import { codeOf } from '../../ports/store-error.js'
 
 /** What `append_events` says of one append. */
 export interface AppendRow {

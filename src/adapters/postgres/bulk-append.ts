@@ -4,11 +4,11 @@
  * until the commit, so positions have no gaps and become visible in their order.
  */
 import { either as E } from 'fp-ts'
-import type { StoredEvent } from '../../domain/stored-event.js'
+import type { StoredEvent } from '../../domain/events/stored-event.js'
 import { LogCopyError, type BulkTarget, type CopiedEvent } from '../../ports/log-copy.js'
 import type { Sql } from '../../ports/sql.js'
 import { checkAppend } from '../append-checks.js'
-import { codeOf, sentenceOf, StoreError } from '../store-error.js'
+import { codeOf, sentenceOf, StoreError } from '../../ports/store-error.js'
 import { refusesData } from './append-queue.js'
 import { LOG_CHANNEL } from './schema.js'
 

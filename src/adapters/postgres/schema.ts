@@ -5,7 +5,7 @@
  * (a store of that kind, measured with 16 writers, lost 18 to 22 % of the events).
  */
 import type { Sql } from '../../ports/sql.js'
-import { StoreError } from '../store-error.js'
+import { StoreError } from '../../ports/store-error.js'
 
 /** Every append says NOTIFY on this channel. Channels belong to the whole database, so a log in another schema wakes us too, for nothing. */
 export const LOG_CHANNEL = 'context_ledger'

@@ -1,5 +1,5 @@
 /** What editions have taken, in a table beside the log: a row for each edition, shared by all who make it. */
-import type { TokenUsage } from '../../domain/prices.js'
+import type { TokenUsage } from '../../domain/reports/prices.js'
 import type { Sql } from '../../ports/sql.js'
 import type { Spending } from '../../ports/spending.js'
 import { noRoomFor } from '../spending-bound.js'

@@ -5,7 +5,7 @@
  */
 import pg from 'pg'
 import type { Database, Sql, TransactionOptions } from '../../ports/sql.js'
-import { codeOf, sentenceOf, StoreError } from '../store-error.js'
+import { codeOf, sentenceOf, StoreError } from '../../ports/store-error.js'
 
 export interface PostgresOptions {
   /** The schema that holds the tables; created where it is missing. Default `context_ledger`. */

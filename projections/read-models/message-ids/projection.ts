@@ -1,0 +1,45 @@
+/**
+ * Where in its conversation each message was appended, by the id of its event. It is kept for stores that do not notice by themselves an id that comes back
+ * (see `recognizes` in the port of the event store). The ids of other facts derive from their own place and come back nowhere else.
+ */
+import { conversationOf } from '../../../src/domain/values/ids.js'
+import type { Projection, Table } from '../../engine/projection.js'
+
+const messageIds: Table = {
+  name: 'message_ids',
+  columns: { conversation_id: 'text', event_id: 'text', revision: 'int8' },
+  key: ['conversation_id', 'event_id'],
+  indexes: [],
+}
+
+export const messageIdsProjection: Projection = {
+  name: 'message-ids',
+  version: 1,
+  tables: [messageIds],
+  handlers: {
+    MessageAppended: (fact) => {
+      const conversation_id = conversationOf(fact.stream)
+      if (conversation_id === undefined) throw new Error(`${fact.stream} is no conversation's stream.`)
+      return [{ op: 'put', table: messageIds.name, row: { conversation_id, event_id: fact.id, revision: fact.revision } }]
+    },
+    ConversationConfigured: 'ignore',
+    MessagesWithdrawn: 'ignore',
+    MessagePinned: 'ignore',
+    MessageUnpinned: 'ignore',
+    ChunkSummarized: 'ignore',
+    BatchArchived: 'ignore',
+    BatchesResummarized: 'ignore',
+    MessagesPruned: 'ignore',
+    CompactionFailed: 'ignore',
+    CompactionCouldNotHelp: 'ignore',
+    SummarySetAside: 'ignore',
+    EditionStarted: 'ignore',
+    EditionAdvanced: 'ignore',
+    EditionDropped: 'ignore',
+    EditionCompared: 'ignore',
+    EditionAdopted: 'ignore',
+    EditionReverted: 'ignore',
+    CycleUndone: 'ignore',
+    PromptRegistered: 'ignore',
+  },
+}

@@ -1,0 +1,157 @@
+/**
+ * One conversation, fact by fact, in memory that does not grow with its length: the state that the decider has, the facts that a load would read by
+ * revision, and nothing of what has left the live window.
+ *
+ * Coverage is proved step by step. After every append the live messages and those that left are together all that were appended. A message leaves
+ * once, because only a live one can, and only with the batch that was archived for it right before. Batches become part of one that takes their
+ * place, and the fact that closes the books carries just the active ones, which cover as many messages as have left. So each message that left is
+ * covered by exactly one chain of batches, though no list of all messages is ever held. A fact that puts other batches into force holds them and the
+ * messages that come back whole: these are held against the facts that recorded them, and both are counted in the same way.
+ */
+import { evolve, initialState, messagesInForce, revisionsCarried, type Conversation } from '../domain/conversation/conversation.js'
+import type { RecordedFact, TakeoverType } from '../domain/events/index.js'
+import { isRegisteredEstimator } from '../domain/values/tokens.js'
+import { conversationStream, editionStream } from '../domain/values/ids.js'
+import { isSummarized, type RequestWatch } from './check-requests.js'
+import type { StreamCheck } from './check-stream.js'
+import { closesBooks, closingLaws, originLaws, type ArchivedFact, type ClosingFact } from './closing-laws.js'
+import { ContextWatch } from './context-laws.js'
+import { factLaws, type Finding } from './event-laws.js'
+import { decodeFact, isOfType, takesOver, UnreadableEventError } from '../recording/read-event.js'
+import type { Log } from '../recording/load-conversation.js'
+import type { SeenIds } from './seen-ids.js'
+
+/** What a load may read by revision. */
+const isHeld = (fact: RecordedFact): boolean => isOfType(fact, 'MessageAppended', 'BatchArchived', 'BatchesResummarized', 'ChunkSummarized') || takesOver(fact)
+
+export class ConversationCheck {
+  private state: Conversation
+  private readonly context = new ContextWatch()
+  /** By revision: the facts of live messages, of batches and chunks since the books were closed, and what was carried then. */
+  private held = new Map<bigint, RecordedFact>()
+  /** The batches that were archived right before, whose prune has to follow. */
+  private archived: ArchivedFact[] = []
+  /** Event ids that may have come before. */
+  private readonly suspects = new Set<string>()
+  private stopped = false
+
+  constructor(
+    private readonly conversationId: string,
+    private readonly stream: StreamCheck,
+    private readonly requests: RequestWatch,
+    private readonly seen: SeenIds,
+    private readonly log: Log,
+  ) {
+    this.state = initialState(conversationId)
+    seen.begin()
+  }
+
+  private appendLaws(fact: RecordedFact): Finding[] {
+    const { leading, kept, window, messagesCompressed } = this.state
+    const inForce = messagesInForce(this.state)
+    const accounted = leading.length + kept.length + window.length + messagesCompressed
+    if (accounted === inForce) return []
+    return [{ rule: 'coverage', detail: `after this ${fact.type} ${String(inForce)} messages are recorded and not withdrawn, and ${String(accounted)} are live or have left` }]
+  }
+
+  private archiveOrder(fact: RecordedFact): Finding[] {
+    if (this.archived.length === 0 && isOfType(fact, 'MessagesPruned')) return [{ rule: 'archive-before-prune', detail: 'prunes, and no batch was archived right before it' }]
+    const follows = isOfType(fact, 'BatchArchived', 'MessagesPruned')
+    return this.archived.length === 0 || follows ? [] : [{ rule: 'archive-before-prune', detail: 'stands between archived batches and the prune that belongs to them' }]
+  }
+
+  private closing(before: Conversation, fact: ClosingFact): Finding[] {
+    const findings = [...closingLaws(before, fact, this.state, this.archived, { messages: this.held, made: this.held }), ...this.context.closed(before, this.state)]
+    const { messages, made } = revisionsCarried(fact)
+    const carried = new Set([...messages, ...made])
+    const held = [...this.held].filter(([revision, each]) => carried.has(revision) || (isOfType(each, 'MessageAppended') && revision >= fact.data.windowStart))
+    this.held = new Map(held)
+    if (isHeld(fact)) this.held.set(fact.revision, fact)
+    return findings
+  }
+
+  private laws(before: Conversation, fact: RecordedFact): Finding[] {
+    const findings = [...factLaws(before, fact), ...this.archiveOrder(fact)]
+    if (closesBooks(fact)) {
+      findings.push(...this.closing(before, fact))
+      this.archived = []
+    } else {
+      findings.push(...this.context.follow(before, this.state, fact))
+      if (isOfType(fact, 'BatchArchived')) this.archived.push(fact)
+      else this.archived = []
+      if (isHeld(fact)) this.held.set(fact.revision, fact)
+      if (isOfType(fact, 'MessagesWithdrawn')) for (const { revision } of fact.data.messages) this.held.delete(revision)
+    }
+    findings.push(...this.appendLaws(fact))
+    return findings
+  }
+
+  /** Takes the next fact. Only a summary, whose prompt may have to be read, and what puts other batches into force are waited for. */
+  take(fact: RecordedFact): Promise<void> | undefined {
+    if (this.stopped) return undefined
+    if (isOfType(fact, 'ConversationConfigured') && !isRegisteredEstimator(fact.data.estimator)) {
+      this.stopped = true
+      this.stream.report('readable', `goes by the token estimator "${fact.data.estimator}", which is not registered here, so nothing from here on can be proved`, fact.revision)
+      return undefined
+    }
+    if (isOfType(fact, 'MessageAppended') && this.seen.add(fact.id)) this.suspects.add(fact.id)
+    const before = this.state
+    this.state = evolve(before, fact)
+    if (closesBooks(fact) || isOfType(fact, 'ConversationConfigured')) this.requests.follow(this.state)
+    if (takesOver(fact)) return this.takeover(before, fact)
+    this.stream.found(this.laws(before, fact), fact.revision)
+    return isSummarized(fact) ? this.summary(before, fact) : undefined
+  }
+
+  /** What comes back is read where it was recorded, because nothing of it is held any more. */
+  private async takeover(before: Conversation, fact: RecordedFact<TakeoverType>): Promise<void> {
+    const { findings, restored } = await originLaws(fact, async (editionId, revisions) => {
+      const stream = editionId === undefined ? conversationStream(this.conversationId) : editionStream(editionId, this.conversationId)
+      const facts: RecordedFact[] = []
+      for (const stored of await this.log.store.readRevisions(stream, revisions)) {
+        const read = await decodeFact(stored, this.log.bodies).catch((error: unknown) => {
+          // Its own stream says what is wrong with it; here it is not what it should be.
+          if (error instanceof UnreadableEventError) return undefined
+          throw error
+        })
+        if (read !== undefined) facts.push(read)
+      }
+      return facts
+    })
+    for (const each of restored) this.held.set(each.revision, each)
+    this.stream.found([...findings, ...this.laws(before, fact)], fact.revision)
+  }
+
+  private async summary(before: Conversation, fact: Parameters<RequestWatch['summarized']>[1]): Promise<void> {
+    this.stream.found(await this.requests.summarized(before, fact), fact.revision)
+  }
+
+  /** The suspects, looked at again: the same message id twice, wherever. */
+  private async twice(): Promise<void> {
+    if (this.suspects.size === 0) return
+    const first = new Map<string, bigint>()
+    for await (const stored of this.log.store.readStream(conversationStream(this.conversationId))) {
+      if (!this.suspects.has(stored.id)) continue
+      const before = first.get(stored.id)
+      if (before === undefined) first.set(stored.id, stored.revision)
+      else {
+        const fact = await decodeFact(stored, this.log.bodies)
+        this.stream.report('messages', `records message ${isOfType(fact, 'MessageAppended') ? fact.data.messageId : stored.id} again, which revision ${before.toString()} records`, stored.revision)
+      }
+    }
+  }
+
+  /** At the end of the stream. */
+  async end(): Promise<void> {
+    const last = this.stream.count - 1n
+    if (this.stopped) return
+    if (this.archived.length > 0) this.stream.report('archive-before-prune', 'archives batches, and no prune follows', last)
+    this.stream.found(this.context.end(this.state), last)
+    await this.twice()
+  }
+
+  /** The state at the end, for whoever compares it with a load. */
+  get folded(): Conversation {
+    return this.state
+  }
+}

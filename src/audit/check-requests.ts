@@ -1,0 +1,151 @@
+/**
+ * Where summaries came from: each one's request is made again from the messages that it covers, the background, the recorded prompt and parameters,
+ * and must have the recorded hash. What cannot be made again is counted, and neither passed nor blamed.
+ */
+import { either as E } from 'fp-ts'
+import { summaryOf, type Batch } from '../domain/conversation/batch.js'
+import type { Conversation, LiveMessage } from '../domain/conversation/conversation.js'
+import type { RecordedFact, SummarizerFacts } from '../domain/events/index.js'
+import { sha256 } from '../domain/values/hash.js'
+import { promptStream } from '../domain/values/ids.js'
+import type { CheckRequest, RecordedJob, RequestVerdict } from '../ports/request-check.js'
+import { decodeFact, isOfType, UnreadableEventError } from '../recording/read-event.js'
+import { sourcesOf, type Finding } from './event-laws.js'
+import type { Log } from '../recording/load-conversation.js'
+
+/** Summaries of one verification. */
+export interface Requests {
+  recomputed: number
+  notRecomputed: number
+}
+
+/** A prompt as its stream has it, or what is wrong with it. */
+export type PromptText = E.Either<string, string>
+
+/** Prompts that are kept in memory; a ledger has a handful. */
+const PROMPTS_KEPT = 200
+/** Chunks that a later one may continue: those of its own run, of which there are never so many. */
+const CHUNKS_KEPT = 1_000
+/** Backgrounds and temperatures of before. While a summary is made other batches may be put into force, or another temperature; what it was asked with is older then. */
+const KEPT_OF_BEFORE = 8
+
+/** What is wrong with the first fact of a prompt's stream; undefined where it is what the stream's name says. */
+export function promptProblem(fact: RecordedFact): string | undefined {
+  if (!isOfType(fact, 'PromptRegistered')) return 'does not begin with a registered prompt'
+  if (promptStream(fact.data.sha256) !== fact.stream) return `registers the prompt ${fact.data.sha256}, which its stream is not named after`
+  return sha256(fact.data.text) === fact.data.sha256 ? undefined : 'holds another text than the one whose SHA-256 it names'
+}
+
+/** The registered prompts, each read once. */
+export function createPromptTexts(log: Log): (promptSha256: string) => Promise<PromptText> {
+  const known = new Map<string, PromptText>()
+  async function read(promptSha256: string): Promise<PromptText> {
+    for await (const stored of log.store.readStream(promptStream(promptSha256), { limit: 1 })) {
+      try {
+        const fact = await decodeFact(stored, log.bodies)
+        const problem = promptProblem(fact)
+        return problem === undefined && isOfType(fact, 'PromptRegistered') ? E.right(fact.data.text) : E.left(problem ?? 'is no prompt')
+      } catch (error) {
+        if (error instanceof UnreadableEventError) return E.left(error.event.detail)
+        throw error
+      }
+    }
+    return E.left('is not registered')
+  }
+  return async (promptSha256) => {
+    const before = known.get(promptSha256)
+    if (before !== undefined) return before
+    const text = await read(promptSha256)
+    if (known.size >= PROMPTS_KEPT) known.clear()
+    known.set(promptSha256, text)
+    return text
+  }
+}
+
+type SummarizedFact = RecordedFact<'ChunkSummarized' | 'BatchesResummarized'>
+
+export const isSummarized = (fact: RecordedFact): fact is SummarizedFact => isOfType(fact, 'ChunkSummarized', 'BatchesResummarized')
+
+const VERDICTS: readonly RequestVerdict[] = ['same', 'unknown', 'other']
+const kindest = (verdicts: readonly RequestVerdict[]): RequestVerdict => VERDICTS.find((verdict) => verdicts.includes(verdict)) ?? 'unknown'
+
+/** The summaries of one conversation, in their order. */
+export class RequestWatch {
+  private readonly chunks = new Map<string, string>()
+  private readonly backgrounds: (string | undefined)[] = [undefined]
+  private readonly temperatures: number[] = []
+  private shown: Batch | undefined
+
+  constructor(private readonly check: CheckRequest, private readonly prompts: (promptSha256: string) => Promise<PromptText>, private readonly requests: Requests) {}
+
+  /** Notes what summaries are asked with from here on; to be called after each fact that may change it. */
+  follow(state: Conversation): void {
+    const temperature = state.configuration?.policy.temperature
+    if (temperature !== undefined && temperature !== this.temperatures[0]) {
+      this.temperatures.unshift(temperature)
+      this.temperatures.length = Math.min(this.temperatures.length, KEPT_OF_BEFORE)
+    }
+    const last = state.shown.at(-1)
+    if (last === this.shown) return
+    this.shown = last
+    this.backgrounds.unshift(last === undefined ? undefined : summaryOf(last))
+    this.backgrounds.length = Math.min(this.backgrounds.length, KEPT_OF_BEFORE)
+  }
+
+  private noteChunk(fact: SummarizedFact): void {
+    if (!isOfType(fact, 'ChunkSummarized')) return
+    this.chunks.set(fact.data.chunkId, fact.data.summary)
+    const oldest = this.chunks.size > CHUNKS_KEPT ? this.chunks.keys().next().value : undefined
+    if (oldest !== undefined) this.chunks.delete(oldest)
+  }
+
+  /** What may have been asked, each a job: with each temperature and, for a first chunk, each background that it may have had. Undefined where it names what is not there. */
+  private jobs(state: Conversation, fact: SummarizedFact, persona: string): readonly RecordedJob[] | undefined {
+    if (isOfType(fact, 'BatchesResummarized')) {
+      const summaries = sourcesOf(state, fact.data.sourceBatchIds)?.map((batch) => ({ text: summaryOf(batch), startTime: batch.startTime, endTime: batch.endTime, messageCount: batch.messageCount, depth: batch.depth, sections: batch.sections }))
+      return summaries === undefined ? undefined : this.temperatures.map((temperature) => ({ persona, temperature, kind: 'resummarize', summaries }))
+    }
+    const live = new Map([...state.kept, ...state.window].map((message) => [message.messageId, message]))
+    const messages: LiveMessage[] = fact.data.messageIds.flatMap((id) => live.get(id) ?? [])
+    if (messages.length !== fact.data.messageIds.length) return undefined
+    const { continues } = fact.data
+    if (continues !== undefined && !this.chunks.has(continues)) return undefined
+    const backgrounds = continues === undefined ? this.backgrounds : [this.chunks.get(continues)]
+    return this.temperatures.flatMap((temperature) => backgrounds.map((existingSummary) => ({ persona, temperature, kind: 'chunk', messages, existingSummary })))
+  }
+
+  /** The text behind a hash; a finding where there is none. */
+  private async text(what: string, promptSha256: string, findings: Finding[]): Promise<string | undefined> {
+    const text = await this.prompts(promptSha256)
+    if (E.isRight(text)) return text.right
+    findings.push({ rule: 'prompt', detail: `its ${what} ${promptSha256} ${text.left}` })
+    return undefined
+  }
+
+  /** What is wrong with the origin of a summary. */
+  async summarized(state: Conversation, fact: SummarizedFact): Promise<Finding[]> {
+    const { summarizer }: { readonly summarizer: SummarizerFacts } = fact.data
+    const findings: Finding[] = []
+    const template = await this.text('prompt', summarizer.prompt.sha256, findings)
+    const persona = summarizer.persona === undefined ? '' : await this.text('persona', summarizer.persona.sha256, findings)
+    // What was taken over from another line was made upon that line's background, and proved where it was made.
+    const reused = summarizer.reused === true
+    const unknown = !reused && isOfType(fact, 'ChunkSummarized') && fact.data.continues !== undefined && !this.chunks.has(fact.data.continues)
+    if (unknown) findings.push({ rule: 'request', detail: `continues the chunk ${fact.data.continues ?? ''}, which is none of those before it` })
+    const jobs = persona === undefined || unknown ? undefined : this.jobs(state, fact, persona)
+    this.noteChunk(fact)
+    if (reused && jobs === undefined) this.requests.notRecomputed += 1
+    if (template === undefined || jobs === undefined) return findings
+    const verdicts: RequestVerdict[] = []
+    for (const job of jobs) {
+      verdicts.push(this.check(summarizer, job, template))
+      if (verdicts.at(-1) === 'same') break
+    }
+    const found = kindest(verdicts)
+    const verdict = reused && found === 'other' ? 'unknown' : found
+    if (verdict === 'unknown') this.requests.notRecomputed += 1
+    else this.requests.recomputed += 1
+    if (verdict === 'other') findings.push({ rule: 'request', detail: `its requestHash is not the one of the request that its messages, background, prompt and parameters make` })
+    return findings
+  }
+}

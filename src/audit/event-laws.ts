@@ -1,0 +1,164 @@
+/**
+ * What must be true of a fact on the state that it was recorded upon, whoever recorded it: its numbers, times, ids and texts follow from what
+ * stands before it. Nothing here asks whether the decider would decide the same today: a fact is right where the laws hold.
+ */
+import { isDeepStrictEqual } from 'node:util'
+import { archivedContent, batchLabel, headerLine, summaryOf, type Batch } from '../domain/conversation/batch.js'
+import type { Conversation, LiveMessage } from '../domain/conversation/conversation.js'
+import { lineOf } from '../domain/decide/index.js'
+import type { FactData, RecordedFact } from '../domain/events/index.js'
+import { batchIdOf, chunkIdOf, resummarizedBatchIdOf } from '../domain/values/ids.js'
+import { estimatorNamed, messageTokens } from '../domain/values/tokens.js'
+
+export type Rule =
+  | 'order' | 'hash' | 'readable' | 'time' | 'id' | 'cause'
+  | 'coverage' | 'archive-before-prune' | 'messages' | 'figures' | 'carried'
+  | 'context' | 'hard-limit' | 'prefix' | 'request' | 'prompt' | 'load' | 'rows' | 'manifest'
+
+/** What is wrong with a fact, in words that go on from "this fact". */
+export interface Finding {
+  readonly rule: Rule
+  readonly detail: string
+}
+
+const finding = (rule: Rule, detail: string): Finding => ({ rule, detail })
+
+/** One finding where two values differ, naming both where they are short. */
+function unequal(rule: Rule, what: string, recorded: unknown, follows: unknown): Finding[] {
+  if (Object.is(recorded, follows) || isDeepStrictEqual(recorded, follows)) return []
+  const short = (value: unknown): string => (typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint' ? String(value).slice(0, 80) : '')
+  const said = short(recorded) === '' || short(follows) === '' ? 'is not what follows from the facts before it' : `is ${short(recorded)}, and ${short(follows)} follows from the facts before it`
+  return [finding(rule, `its ${what} ${said}`)]
+}
+
+/** The live messages that a compaction may fold, by id. */
+const foldable = (state: Conversation): Map<string, LiveMessage> => new Map([...state.kept, ...state.window].map((message) => [message.messageId, message]))
+
+const least = (times: readonly string[]): string => times.reduce((a, b) => (a <= b ? a : b))
+const most = (times: readonly string[]): string => times.reduce((a, b) => (a >= b ? a : b))
+
+function messageLaws(state: Conversation, { data }: RecordedFact<'MessageAppended'>): Finding[] {
+  const tokens = state.configuration === undefined ? data.tokens : messageTokens(data, estimatorNamed(state.configuration.estimator))
+  return tokens === data.tokens ? [] : unequal('figures', 'number of tokens', data.tokens, tokens)
+}
+
+function chunkLaws(state: Conversation, { data }: RecordedFact<'ChunkSummarized'>): Finding[] {
+  const live = foldable(state)
+  const missing = data.messageIds.find((id) => !live.has(id))
+  if (missing !== undefined) return [finding('coverage', `summarizes message ${missing}, which is not live`)]
+  const messages = data.messageIds.flatMap((id) => live.get(id) ?? [])
+  const revisions = messages.map((message) => message.revision).toSorted((a, b) => (a < b ? -1 : 1))
+  const times = messages.map((message) => message.createdAt)
+  return [
+    ...(new Set(data.messageIds).size === data.messageIds.length ? [] : [finding('coverage', 'names a message twice')]),
+    // One that was taken over keeps the id of the line that it was made in.
+    ...(data.summarizer.reused === true ? [] : unequal('id', 'chunkId', data.chunkId, chunkIdOf(lineOf(state), data.messageIds, data.summarizer.requestHash))),
+    ...unequal('figures', 'firstRevision', data.firstRevision, revisions[0]),
+    ...unequal('figures', 'lastRevision', data.lastRevision, revisions.at(-1)),
+    ...unequal('figures', 'startTime', data.startTime, least(times)),
+    ...unequal('figures', 'endTime', data.endTime, most(times)),
+    ...unequal('figures', 'messageCount', data.messageCount, messages.length),
+  ]
+}
+
+const textTokens = (state: Conversation, text: string): number | undefined => (state.configuration === undefined ? undefined : estimatorNamed(state.configuration.estimator).text(text))
+
+function archiveLaws(state: Conversation, { data }: RecordedFact<'BatchArchived'>): Finding[] {
+  const chunk = state.chunks.find((each) => each.chunkId === data.chunkId)
+  if (chunk === undefined) return [finding('coverage', `archives chunk ${data.chunkId}, which has no summary that waits to be archived`)]
+  const { startTime, endTime, messageCount, firstRevision, lastRevision, messageIds, summary, sections } = chunk
+  const span = { depth: 0, startTime, endTime, messageCount }
+  return [
+    ...unequal('id', 'batchId', data.batchId, batchIdOf(lineOf(state), chunk.chunkId)),
+    ...unequal('id', 'label', data.label, batchLabel(state.conversationId, endTime)),
+    ...unequal('coverage', 'list of messages', data.messageIds, messageIds),
+    ...unequal('figures', 'span', { startTime: data.startTime, endTime: data.endTime, messageCount: data.messageCount, firstRevision: data.firstRevision, lastRevision: data.lastRevision }, { startTime, endTime, messageCount, firstRevision, lastRevision }),
+    ...unequal('figures', 'content', data.content, archivedContent(span, summary)),
+    ...unequal('figures', 'sections', data.sections, sections),
+    ...unequal('figures', 'number of tokens', data.tokens, textTokens(state, summary)),
+  ]
+}
+
+/** The active batches that a fact condenses; undefined where they are not a run of them. */
+export function sourcesOf(state: Conversation, sourceBatchIds: readonly string[]): readonly Batch[] | undefined {
+  const first = state.batches.findIndex((batch) => batch.batchId === sourceBatchIds[0])
+  const sources = first < 0 ? [] : state.batches.slice(first, first + sourceBatchIds.length)
+  return sources.length === sourceBatchIds.length && sources.every((batch, at) => batch.batchId === sourceBatchIds[at]) ? sources : undefined
+}
+
+function resummarizedLaws(state: Conversation, { data }: RecordedFact<'BatchesResummarized'>): Finding[] {
+  const sources = sourcesOf(state, data.sourceBatchIds)
+  if (sources === undefined) return [finding('coverage', `condenses the batches ${data.sourceBatchIds.join(', ')}, which are not active one behind the other`)]
+  const revisions = sources.flatMap((batch) => [batch.firstRevision, batch.lastRevision]).toSorted((a, b) => (a < b ? -1 : 1))
+  const span = {
+    depth: 1 + Math.max(...sources.map((batch) => batch.depth)),
+    startTime: least(sources.map((batch) => batch.startTime)),
+    endTime: most(sources.map((batch) => batch.endTime)),
+    messageCount: sources.reduce((sum, batch) => sum + batch.messageCount, 0),
+  }
+  return [
+    ...unequal('id', 'batchId', data.batchId, resummarizedBatchIdOf(lineOf(state), data.sourceBatchIds, data.summarizer.requestHash)),
+    ...unequal('id', 'label', data.label, batchLabel(state.conversationId, span.endTime)),
+    ...unequal('figures', 'depth', data.depth, span.depth),
+    ...unequal('figures', 'startTime', data.startTime, span.startTime),
+    ...unequal('figures', 'endTime', data.endTime, span.endTime),
+    ...unequal('figures', 'messageCount', data.messageCount, span.messageCount),
+    ...unequal('figures', 'firstRevision', data.firstRevision, revisions[0]),
+    ...unequal('figures', 'lastRevision', data.lastRevision, revisions.at(-1)),
+    ...(data.content.startsWith(`${headerLine(span)}\n`) ? [] : [finding('figures', 'its content does not begin with the header line that its fields make')]),
+    ...unequal('figures', 'number of tokens', data.tokens, textTokens(state, summaryOf(data))),
+  ]
+}
+
+function pinLaws(state: Conversation, { messageId, revision }: FactData<'MessagePinned'>): Finding[] {
+  const message = foldable(state).get(messageId)
+  if (message === undefined) return [finding('messages', `names message ${messageId}, which is not live`)]
+  return unequal('messages', `revision of message ${messageId}`, revision, message.revision)
+}
+
+function withdrawalLaws(state: Conversation, { data }: RecordedFact<'MessagesWithdrawn'>): Finding[] {
+  const live = new Map([...state.leading, ...state.kept, ...state.window].map((message) => [message.messageId, message.revision]))
+  const missing = data.messages.find(({ messageId, revision }) => live.get(messageId) !== revision)
+  const twice = new Set(data.messages.map(({ messageId }) => messageId)).size !== data.messages.length
+  return [
+    ...(missing === undefined ? [] : [finding('coverage', `withdraws message ${missing.messageId} of revision ${missing.revision.toString()}, which is not live`)]),
+    ...(twice ? [finding('coverage', 'withdraws a message twice')] : []),
+  ]
+}
+
+/** What is wrong with a fact on the state before it, apart from what it leaves of the context and, where it closes the books, of what it carries. */
+export function factLaws(state: Conversation, fact: RecordedFact): Finding[] {
+  if (state.configuration === undefined && fact.type !== 'ConversationConfigured') return [finding('order', 'stands before any configuration')]
+  switch (fact.type) {
+    case 'ConversationConfigured':
+      return state.configuration === undefined ? [] : unequal('messages', 'scope', fact.data.scope, state.configuration.scope)
+    case 'MessageAppended':
+      return messageLaws(state, fact)
+    case 'ChunkSummarized':
+      return chunkLaws(state, fact)
+    case 'BatchArchived':
+      return archiveLaws(state, fact)
+    case 'BatchesResummarized':
+      return resummarizedLaws(state, fact)
+    case 'MessagesWithdrawn':
+      return withdrawalLaws(state, fact)
+    case 'MessagePinned':
+    case 'MessageUnpinned':
+      return pinLaws(state, fact.data)
+    case 'PromptRegistered':
+    case 'EditionStarted':
+    case 'EditionAdvanced':
+    case 'EditionDropped':
+    case 'EditionCompared':
+      return [finding('order', 'does not belong into a conversation')]
+    // What closes the books has a file of its own; a failure, and a summary that came too late, say nothing of the conversation.
+    case 'MessagesPruned':
+    case 'EditionAdopted':
+    case 'EditionReverted':
+    case 'CycleUndone':
+    case 'CompactionFailed':
+    case 'CompactionCouldNotHelp':
+    case 'SummarySetAside':
+      return []
+  }
+}

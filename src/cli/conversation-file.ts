@@ -1,0 +1,144 @@
+/**
+ * Reading what `import` takes, message by message, each with the place that a complaint names: JSON Lines with a header or without, chat
+ * arrays of the OpenAI API in a `.json` file, one message per line on standard input. No message is judged here; the ledger does that.
+ */
+import { createReadStream } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { basename, extname } from 'node:path'
+import { foreignMessage } from '../domain/values/foreign-messages.js'
+import { InputError } from './errors.js'
+
+/** What a file turned out to hold. */
+export type Item =
+  | { readonly kind: 'header'; readonly id: string | undefined }
+  | { readonly kind: 'message'; readonly value: unknown; readonly where: string; readonly bytes: number }
+  /** The questions, sessions or summaries beside a conversation; their own first line tells that they are no messages. */
+  | { readonly kind: 'side-file' }
+
+/** What comes beside a conversation in folders like ours. */
+const SIDE_FILE = /(?:\.(?:questions|sessions|compactions)\.jsonl|^manifest\.jsonl)$/u
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value)
+const isHeader = (value: unknown): value is Record<string, unknown> => isObject(value) && value['type'] === 'conversation' && !('role' in value)
+
+const bad = (where: string, detail: string): InputError => new InputError('MalformedInput', `${where}: ${detail}`)
+
+interface Line {
+  readonly text: string
+  readonly number: number
+  readonly bytes: number
+}
+
+/** Lines by bytes, so that a text that is no UTF-8 is named by its line and not recorded with replacement characters. */
+async function* linesOf(chunks: AsyncIterable<Buffer>, name: string): AsyncIterable<Line> {
+  const decoder = new TextDecoder('utf-8', { fatal: true })
+  let number = 0
+  const lineOf = (parts: readonly Buffer[]): Line => {
+    number += 1
+    const bytes = Buffer.concat(parts)
+    try {
+      return { text: decoder.decode(bytes).replace(/\r$/u, ''), number, bytes: bytes.length + 1 }
+    } catch {
+      throw bad(`${name}:${String(number)}`, 'is no valid UTF-8')
+    }
+  }
+  let rest: Buffer[] = []
+  for await (const chunk of chunks) {
+    let from = 0
+    for (let at = chunk.indexOf(10); at !== -1; at = chunk.indexOf(10, from)) {
+      rest.push(chunk.subarray(from, at))
+      yield lineOf(rest)
+      rest = []
+      from = at + 1
+    }
+    if (from < chunk.length) rest.push(chunk.subarray(from))
+  }
+  if (rest.length > 0) yield lineOf(rest)
+}
+
+function parseLine({ text, number }: Line, name: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw bad(`${name}:${String(number)}`, `is no JSON: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}
+
+function headerOf(value: Record<string, unknown>, where: string): Item {
+  const { id } = value
+  if (id !== undefined && (typeof id !== 'string' || id === '')) throw bad(where, 'id must be a text, and names the conversation')
+  return { kind: 'header', id }
+}
+
+async function* jsonLines(chunks: AsyncIterable<Buffer>, name: string, fileName: string): AsyncIterable<Item> {
+  let first = true
+  let skipped = 0
+  for await (const line of linesOf(chunks, name)) {
+    if (line.text.trim() === '') {
+      skipped += line.bytes
+      continue
+    }
+    const where = `${name}:${String(line.number)}`
+    const value = parseLine(line, name)
+    if (first) {
+      first = false
+      if (isHeader(value)) {
+        skipped += line.bytes
+        yield headerOf(value, where)
+        continue
+      }
+      if (isObject(value) && !('role' in value) && SIDE_FILE.test(fileName)) {
+        yield { kind: 'side-file' }
+        return
+      }
+    } else if (isHeader(value)) throw bad(where, 'a second conversation begins: one file holds one')
+    if (Array.isArray(value)) throw bad(where, 'is an array: a line holds one message, and a chat array goes in a .json file')
+    if (isObject(value) && !('role' in value)) {
+      const foreign = foreignMessage(value)
+      throw bad(where, foreign === undefined ? 'role is missing: neither a message nor the header of a conversation' : `${foreign.field} ${foreign.detail}`)
+    }
+    yield { kind: 'message', value, where, bytes: line.bytes + skipped }
+    skipped = 0
+  }
+}
+
+/** `[{"role": …}]`, or an object that holds such a list in `messages`. */
+async function* chatArray(path: string): AsyncIterable<Item> {
+  const bytes = await readFile(path)
+  const fail = (error: unknown): InputError => {
+    const said = error instanceof Error ? error.message : String(error)
+    const position = /position (\d+)/u.exec(said)?.[1]
+    const line = position === undefined ? '' : `:${String(bytes.toString('utf8').slice(0, Number(position)).split('\n').length)}`
+    return bad(`${path}${line}`, `is no JSON: ${said}`)
+  }
+  const parse = (): unknown => {
+    let text: string
+    try {
+      text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    } catch {
+      throw bad(path, 'is no valid UTF-8')
+    }
+    try {
+      return JSON.parse(text)
+    } catch (error) {
+      throw fail(error)
+    }
+  }
+  const value = parse()
+  const messages = isObject(value) ? value['messages'] : value
+  if (!Array.isArray(messages)) throw bad(path, 'is neither a list of messages nor an object with one in "messages"')
+  if (isHeader(value)) yield headerOf(value, path)
+  const prefix = isObject(value) ? 'messages' : ''
+  for (const [at, message] of messages.entries()) {
+    yield { kind: 'message', value: message, where: `${path}: ${prefix}[${String(at)}]`, bytes: bytes.length / messages.length }
+  }
+}
+
+/** What a file holds, or standard input where the path is `-`. */
+export function readConversationFile(path: string): AsyncIterable<Item> {
+  if (path === '-') return jsonLines(process.stdin, 'standard input', '-')
+  return extname(path).toLowerCase() === '.json' ? chatArray(path) : jsonLines(createReadStream(path), path, basename(path))
+}
+
+/** The id that a file without a header gives its conversation. */
+export const idFromName = (path: string): string => basename(path, extname(path))

@@ -1,0 +1,105 @@
+/**
+ * `npm start`: the main job on the sample conversation, in a ledger that stays: import with compaction, the context that a model would get,
+ * what was saved, one search hit with its provenance, and what to type next. Needs no key and no server. A second time it finds everything
+ * recorded already, and shows the same.
+ */
+import { join } from 'node:path'
+import type { Context, Ledger, SearchHit } from '../library/ledger.js'
+import { contentText } from '../domain/values/message.js'
+import { tell } from './errors.js'
+import { DEFAULT_STORE, type Flags } from './flags.js'
+import { runImport } from './commands/import.js'
+import { allWritten, brief, colours, count, line, many, note, shown, watchOutput } from './output.js'
+import { provenance } from './commands/search.js'
+import { withLedger } from './session.js'
+
+const SAMPLE = join('examples', 'sample-conversation.jsonl')
+const CONVERSATION = 'sample-harbour'
+const QUERY = 'why is the total of invoice INV-2026-00317 wrong'
+
+// A window so small that 201 messages need many cycles, and so few batches that they are summarized again.
+const POLICY = { 'model-max-tokens': '2400', buffer: '4' } as const
+const flags: Flags = { store: DEFAULT_STORE, summarizer: 'extractive', ...POLICY }
+
+const VIEW_LINES = 14
+const LINE_CHARACTERS = 150
+
+const heading = (text: string): Promise<void> => line(`\n${colours.bold(colours.cyan(text))}`)
+
+async function showContext(context: Context): Promise<void> {
+  for (const [at, message] of context.messages.entries()) {
+    const text = contentText(message.content)
+    if (at === context.viewAt) {
+      const lines = shown(text).split('\n').filter((part) => part.trim() !== '')
+      await line(`${colours.bold(message.role)} ${colours.dim('(what was compacted)')}`)
+      for (const part of lines.slice(0, VIEW_LINES)) await line(`    ${brief(part, LINE_CHARACTERS)}`)
+      if (lines.length > VIEW_LINES) await line(colours.dim(`    … ${many(lines.length - VIEW_LINES, 'further line')} of summaries`))
+    } else {
+      const calls = (message.tool_calls ?? []).map((call) => `→ ${call.function?.name ?? call.type}(${call.function?.arguments ?? ''})`)
+      await line(`${colours.bold(message.role)} ${brief([text, ...calls].filter((part) => part !== '').join(' '), LINE_CHARACTERS)}`)
+    }
+  }
+}
+
+async function showSavings(ledger: Ledger, context: Context): Promise<void> {
+  const seen = { messages: 0, tokens: 0, cycles: 0, batches: 0, again: 0 }
+  for await (const fact of ledger.log(CONVERSATION)) {
+    if (fact.type === 'MessageAppended') {
+      seen.messages += 1
+      seen.tokens += fact.data.tokens
+    } else if (fact.type === 'MessagesPruned') seen.cycles += 1
+    else if (fact.type === 'BatchArchived') seen.batches += 1
+    else if (fact.type === 'BatchesResummarized') seen.again += 1
+  }
+  const { ok, events } = await ledger.verify(CONVERSATION)
+  const share = Math.round((100 * context.tokens) / Math.max(1, seen.tokens))
+  await line(`${many(seen.messages, 'message')} with ${count(seen.tokens)} tokens → a context of ${count(context.tokens)} tokens (${String(share)} %)`)
+  await line(`${many(seen.cycles, 'compaction cycle')}, ${many(seen.batches, 'batch', 'batches')}, ${many(seen.again, 're-summarization')}, each recorded with who made it from what`)
+  await line(ok ? `verified over ${many(events, 'event')}: every message is live, or covered by exactly one batch` : colours.red('verification found problems: see `verify` below'))
+}
+
+async function showHit(hit: SearchHit | undefined): Promise<void> {
+  if (hit === undefined) {
+    await line('nothing found')
+    return
+  }
+  await line(brief(hit.text, 300))
+  await line(colours.dim(provenance(hit)))
+}
+
+/** What to type next; with the store named where the environment would lead elsewhere. */
+function nextCommands(hit: SearchHit | undefined): string[] {
+  const elsewhere = (process.env['CONTEXT_LEDGER_STORE'] ?? '') === '' ? '' : ` --store ${DEFAULT_STORE}`
+  const from = hit === undefined ? '' : ` --from ${hit.firstRevision.toString()} --limit 5`
+  return [`context ${CONVERSATION}`, `log ${CONVERSATION}${from}`, `search "double booking" --conversation ${CONVERSATION}`, 'list', 'verify', '--help'].map((words) =>
+    words === '--help' ? 'npx context-ledger --help' : `npx context-ledger ${words}${elsewhere}`,
+  )
+}
+
+async function play(): Promise<void> {
+  await heading(`1. Import ${SAMPLE}: a day of a coding agent, one message at a time, for a model of ${count(Number(POLICY['model-max-tokens']))} tokens`)
+  await runImport(flags, { files: [SAMPLE], conversation: undefined, scope: undefined, json: false })
+  await withLedger({ store: DEFAULT_STORE }, {}, async ({ ledger }) => {
+    const context = await ledger.context(CONVERSATION)
+    await heading('2. What the model would get now (shortened for the screen)')
+    await showContext(context)
+    await heading('3. What was saved')
+    await showSavings(ledger, context)
+    await heading(`4. What left the context is found again: "${QUERY}"`)
+    const { hits } = await ledger.search(QUERY, { conversationId: CONVERSATION })
+    const hit = hits.find(({ batchId }) => batchId !== null) ?? hits[0]
+    await showHit(hit)
+    await heading('5. Go on with this ledger')
+    for (const command of nextCommands(hit)) await line(`  ${command}`)
+  })
+}
+
+await watchOutput()
+try {
+  await play()
+  await allWritten()
+} catch (error) {
+  const { exitCode, message } = await tell(error)
+  note(message)
+  process.exitCode = exitCode
+}

@@ -1,0 +1,35 @@
+/** What compaction did to a conversation since a revision, whoever did it: read from the facts, which are the same for everybody. */
+import { conversationStream } from '../domain/values/ids.js'
+import type { SummarizerFailure, SummarizerFailureKind } from '../ports/summarizer.js'
+import { decodeFact, isOfType } from '../recording/read-event.js'
+import type { Log } from '../recording/load-conversation.js'
+
+export interface CompactedSince {
+  /** Batches that came into force. */
+  readonly batchesCreated: number
+  /** Messages that left the window for them. */
+  readonly messagesCompressed: number
+  /** The last failure, where nothing was compacted behind it. */
+  readonly failure?: SummarizerFailure
+}
+
+/** Reads what was recorded behind a revision. */
+export async function compactedSince(log: Log, conversationId: string, revision: bigint): Promise<CompactedSince> {
+  let batchesCreated = 0
+  let messagesCompressed = 0
+  let failure: SummarizerFailure | undefined
+  for await (const stored of log.store.readStream(conversationStream(conversationId), { from: revision + 1n })) {
+    if (stored.type !== 'MessagesPruned' && stored.type !== 'CompactionFailed') continue
+    const fact = await decodeFact(stored, log.bodies)
+    // What fails ahead of need keeps nobody from anything.
+    if (isOfType(fact, 'CompactionFailed') && fact.data.trigger !== 'ahead') {
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- recorded from a failure of this type
+      failure = { kind: 'SummarizerFailed', failure: fact.data.failure as SummarizerFailureKind, detail: fact.data.detail }
+    }
+    if (!isOfType(fact, 'MessagesPruned')) continue
+    failure = undefined
+    batchesCreated += fact.data.pruned.length
+    messagesCompressed += fact.data.pruned.reduce((sum, { messageIds }) => sum + messageIds.length, 0)
+  }
+  return { batchesCreated, messagesCompressed, ...(failure === undefined ? {} : { failure }) }
+}

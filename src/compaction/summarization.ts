@@ -1,0 +1,182 @@
+/**
+ * What one run of compaction buys, and from whom: a summary for a chunk or for batches, from the summarizer, or from the stand-in where the hard
+ * limit leaves no choice. Each is recorded as soon as it is there, and so is each failure.
+ */
+import { either as E } from 'fp-ts'
+import { summaryOf, type Batch } from '../domain/conversation/batch.js'
+import type { Chunk, Conversation, LiveMessage } from '../domain/conversation/conversation.js'
+import { lineOf, type Command, type SummaryResult } from '../domain/decide/index.js'
+import type { FactData } from '../domain/events/index.js'
+import { chunkIdOf } from '../domain/values/ids.js'
+import { splitChunk, type PlannedChunk } from '../domain/compaction/plan.js'
+import type { Policy } from '../domain/values/policy.js'
+import { isWithoutModel } from '../domain/reports/prices.js'
+import type { Summarizer, SummarizerFailure, SummaryJob } from '../ports/summarizer.js'
+import type { CommandFailure } from '../recording/handle-command.js'
+import { prepare, summarizeStep, type Spent, type StepDependencies } from './summarize-step.js'
+
+export type CompactFailure = SummarizerFailure | CommandFailure
+
+/** A step's end that ends the whole run. */
+export class Stop extends Error {
+  constructor(readonly failure: CompactFailure) {
+    super(failure.kind)
+  }
+}
+
+/** The run ends early, and nothing went wrong; there is more to do in so many milliseconds. */
+export class Later extends Error {
+  constructor(readonly ms: number) {
+    super('later')
+  }
+}
+
+/** What asks for a summary. */
+type Asking = FactData<'CompactionFailed'>['trigger']
+
+/** What a chunk's request refers to: the summary of the chunk before it, or of the last batch that the last prune carried. */
+export interface Background {
+  readonly summary: string | undefined
+  readonly chunkId: string | undefined
+}
+
+/** The background of a chunk behind `chunk`, or of the first one where there is none. */
+export function backgroundOf(state: Conversation, chunk: Chunk | undefined): Background {
+  if (chunk !== undefined) return { summary: chunk.summary, chunkId: chunk.chunkId }
+  const lastShown = state.shown.at(-1)
+  return { summary: lastShown === undefined ? undefined : summaryOf(lastShown), chunkId: undefined }
+}
+
+export function policyOf(state: Conversation): Policy {
+  if (state.configuration === undefined) throw new Error(`conversation ${state.conversationId} has no configuration yet`)
+  return state.configuration.policy
+}
+
+export interface BuyerDependencies extends StepDependencies {
+  readonly summarizer: Summarizer
+  /** Stands in at the hard limit, where the policy allows it; without one, nobody does. */
+  readonly standIn?: Summarizer | undefined
+  readonly persona: string
+}
+
+export interface BuyerOptions {
+  readonly conversationId: string
+  /** Records what a command leads to; throws a `Stop` where it is refused. */
+  readonly record: (command: Command) => Promise<Conversation>
+  readonly signal: AbortSignal | undefined
+  /** Asked before each call; false ends the run. */
+  readonly goOn: () => boolean
+}
+
+/** The purchases of one run. */
+export class Buyer {
+  /** Once the summarizer failed in this run at the hard limit, the stand-in does the rest: no second call for the same no. */
+  standingIn = false
+  /** The failure for which it does. */
+  stoodInFor: SummarizerFailure | undefined
+  /** Summaries that were recorded. */
+  summaries = 0
+  readonly spent: Spent = { calls: 0, tokens: 0 }
+
+  constructor(private readonly deps: BuyerDependencies, private readonly options: BuyerOptions) {}
+
+  private jobBase(state: Conversation): Pick<SummaryJob, 'maxSummaryTokens' | 'temperature' | 'persona'> {
+    const { maxSummaryTokens, temperature } = policyOf(state)
+    return { maxSummaryTokens, temperature, persona: this.deps.persona }
+  }
+
+  /** Asks the summarizer, or the stand-in where the hard limit leaves no choice; records a failure before it is thrown. */
+  private async summarize(state: Conversation, job: SummaryJob, trigger: Asking, step: 'chunk' | 'resummarize'): Promise<SummaryResult> {
+    if (!this.options.goOn()) throw new Later(0)
+    const { spent, options: { signal } } = this
+    if (!this.standingIn) {
+      const answer = await summarizeStep(this.deps, this.deps.summarizer, job, { standIn: false, spent, signal })
+      if (E.isRight(answer)) return answer.right
+      const { left } = answer
+      if (left.kind === 'NoRoomYet') throw new Later(left.opensInMs)
+      if (signal?.aborted === true) throw new Later(0)
+      if (left.failure === 'request-too-large' && step === 'chunk' && job.kind === 'chunk' && job.messages.length > 1) throw new Stop(left)
+      await this.recordFailure(job, left, trigger, step)
+      if (step !== 'chunk' || !this.mayStandIn(state, trigger)) throw new Stop(left)
+      this.standingIn = true
+      this.stoodInFor = left
+    }
+    const { standIn = this.deps.summarizer } = this.deps
+    const answer = await summarizeStep(this.deps, standIn, job, { standIn: true, spent, signal })
+    if (E.isRight(answer)) return answer.right
+    throw answer.left.kind === 'NoRoomYet' ? new Later(answer.left.opensInMs) : new Stop(answer.left)
+  }
+
+  private mayStandIn(state: Conversation, trigger: Asking): boolean {
+    return trigger === 'hard' && this.deps.standIn !== undefined && policyOf(state).standIn === 'extractive'
+  }
+
+  private recordFailure(job: SummaryJob, failure: SummarizerFailure, trigger: Asking, step: 'chunk' | 'resummarize'): Promise<Conversation> {
+    const { strategy, provider, model } = this.deps.summarizer
+    const prepared = prepare(this.deps.summarizer, job)
+    const request = E.isRight(prepared) ? { requestHash: prepared.right.requestHash } : {}
+    return this.options.record({ type: 'RecordFailure', step, failure: failure.failure, detail: failure.detail, trigger, strategy, provider, model, ...request })
+  }
+
+  private async chunk(state: Conversation, messages: readonly LiveMessage[], background: Background, trigger: Asking): Promise<SummaryResult> {
+    return this.summarize(state, { ...this.jobBase(state), kind: 'chunk', messages, existingSummary: background.summary }, trigger, 'chunk')
+  }
+
+  /** Records a summary. One that was paid for, and came too late for what it is of, is recorded as that: it is found again, and not bought twice. */
+  private async recordSummary(command: Extract<Command, { type: 'RecordChunk' | 'RecordResummarization' }>): Promise<Conversation> {
+    try {
+      return await this.options.record(command)
+    } catch (stop) {
+      const { summary, sections, summarizer } = command
+      const isPaid = !isWithoutModel(summarizer) && summarizer.reused !== true
+      if (!isPaid || !(stop instanceof Stop) || (stop.failure.kind !== 'MessageNotLive' && stop.failure.kind !== 'BatchesNotActive')) throw stop
+      const of = command.type === 'RecordChunk' ? { messageIds: command.messageIds, continues: command.continues } : { sourceBatchIds: command.sourceBatchIds }
+      await this.options.record({ type: 'SetSummaryAside', of, summary, sections, summarizer })
+      throw stop
+    }
+  }
+
+  /** Summarizes one chunk and records it; a request that does not fit is tried once more, as two. */
+  async fold(state: Conversation, messages: readonly LiveMessage[], background: Background, trigger: Asking, halves = true): Promise<Background> {
+    let result: SummaryResult
+    try {
+      result = await this.chunk(state, messages, background, trigger)
+    } catch (stop) {
+      if (!(stop instanceof Stop) || stop.failure.kind !== 'SummarizerFailed' || stop.failure.failure !== 'request-too-large') throw stop
+      const parts = halves ? splitChunk([...state.kept, ...state.window], messages, policyOf(state).chunkSize) : [messages]
+      if (parts.length > 1) {
+        let last = background
+        for (const part of parts) last = await this.fold(state, part, last, trigger, false)
+        return last
+      }
+      const job: SummaryJob = { ...this.jobBase(state), kind: 'chunk', messages, existingSummary: background.summary }
+      await this.recordFailure(job, stop.failure, trigger, 'chunk')
+      if (!this.mayStandIn(state, trigger)) throw stop
+      this.standingIn = true
+      this.stoodInFor = stop.failure
+      result = await this.chunk(state, messages, background, trigger)
+    }
+    const messageIds = messages.map((message) => message.messageId)
+    const after = await this.recordSummary({ type: 'RecordChunk', messageIds, continues: background.chunkId, ...result })
+    this.summaries += 1
+    // Of the line that it was recorded in: other batches may have been put into force while it was made.
+    return { summary: result.summary, chunkId: chunkIdOf(lineOf(after), messageIds, result.summarizer.requestHash) }
+  }
+
+  /** Whether the recorded chunk is what this summarizer would be asked for today; a stand-in's summary is good as well, once bought. */
+  reusable(state: Conversation, planned: Extract<PlannedChunk, { kind: 'recorded' }>, background: Background): boolean {
+    const job: SummaryJob = { ...this.jobBase(state), kind: 'chunk', messages: planned.messages, existingSummary: background.summary }
+    const { requestHash, standIn } = planned.chunk.summarizer
+    const asked = (summarizer: Summarizer): boolean => { const prepared = prepare(summarizer, job); return E.isRight(prepared) && prepared.right.requestHash === requestHash }
+    return asked(this.deps.summarizer) || (standIn === true && this.deps.standIn !== undefined && asked(this.deps.standIn))
+  }
+
+  /** Summarizes batches as one and records it. */
+  async resummarize(state: Conversation, sources: readonly Batch[], trigger: Asking): Promise<Conversation> {
+    const summaries = sources.map((batch) => ({ text: summaryOf(batch), startTime: batch.startTime, endTime: batch.endTime, messageCount: batch.messageCount, depth: batch.depth, sections: batch.sections }))
+    const result = await this.summarize(state, { ...this.jobBase(state), kind: 'resummarize', summaries }, trigger, 'resummarize')
+    const after = await this.recordSummary({ type: 'RecordResummarization', sourceBatchIds: sources.map((batch) => batch.batchId), ...result })
+    this.summaries += 1
+    return after
+  }
+}

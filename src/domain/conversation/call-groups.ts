@@ -1,0 +1,46 @@
+/**
+ * Tool calls and their results. A group is an assistant's message with calls, and the results that belong to it, wherever they came:
+ * a result belongs to the last call before it that has its id and no result yet.
+ */
+import type { MessageBody, ToolCall } from '../values/message.js'
+
+export interface CallGroup {
+  /** Index of the message that calls. */
+  readonly call: number
+  /** Indexes of its results, in the order in which they came. */
+  readonly results: number[]
+  /** Calls without a result so far. */
+  readonly open: ToolCall[]
+}
+
+export interface CallGroups {
+  readonly groups: readonly CallGroup[]
+  /** Indexes of results whose call is not among these messages. */
+  readonly strays: ReadonlySet<number>
+}
+
+/** Finds the groups of a run of messages, in order of their calls. */
+export function callGroups(messages: readonly MessageBody[]): CallGroups {
+  const groups: CallGroup[] = []
+  const strays = new Set<number>()
+  const waiting = new Map<string, CallGroup>()
+  for (const [at, message] of messages.entries()) {
+    if (message.toolCalls !== undefined && message.toolCalls.length > 0) {
+      const group: CallGroup = { call: at, results: [], open: [...message.toolCalls] }
+      groups.push(group)
+      for (const call of message.toolCalls) waiting.set(call.id, group)
+    } else if (message.role === 'tool' && message.toolCallId !== undefined) {
+      const group = waiting.get(message.toolCallId)
+      if (group === undefined) strays.add(at)
+      else {
+        group.results.push(at)
+        group.open.splice(group.open.findIndex((call) => call.id === message.toolCallId), 1)
+        waiting.delete(message.toolCallId)
+      }
+    }
+  }
+  return { groups, strays }
+}
+
+/** The name that a call goes by, for people. */
+export const callName = (call: ToolCall): string => call.function?.name ?? call.type

@@ -1,0 +1,221 @@
+/**
+ * What the facts of a conversation add up to: messages, cycles, what summaries took, what compaction saved, and what failed. A fold over
+ * the stream, so it knows what was pruned long ago and what was undone; beside the sums it keeps the state that any load of the conversation
+ * makes, so that what stands is what every other answer says, and a context that was sent has the tokens that it had.
+ */
+import { summaryOf } from '../conversation/batch.js'
+import { contextTokens } from '../compaction/context.js'
+import { evolve, initialState, type Conversation } from '../conversation/conversation.js'
+import { closingTypes, type Configuration, type FactData, type RecordedFact, type SummarizerFacts, type TakeoverType } from '../events/index.js'
+import { isWithoutModel, type TokenUsage } from './prices.js'
+import { defaultEstimator, isRegisteredEstimator } from '../values/tokens.js'
+
+/** What one model, or one strategy without a model, made. */
+export interface ModelUse extends TokenUsage {
+  /** Who runs the model. */
+  readonly provider: string
+  /** Its name. */
+  readonly model: string
+  /** Summaries that were bought, or made without a model. */
+  readonly summaries: number
+  /** Of these, summaries whose usage was not reported: their tokens are our estimate of what was sent and answered, the prompt's own text left out. */
+  readonly estimated: number
+  /** Time that its answers took together, in milliseconds. */
+  readonly durationMs: number
+}
+
+export interface Tally {
+  readonly conversations: number
+  readonly messages: number
+  /** Tokens of messages that the assistant did not write, and of those that it did. */
+  readonly tokensIn: number
+  readonly tokensOut: number
+  /** What stands now: the cycles that made it, the messages that it covers, and the active batches. */
+  readonly cycles: number
+  readonly messagesCompressed: number
+  readonly batches: number
+  /** All that was ever made, and paid for where a model was asked: what was undone or replaced since, and what editions have, included. */
+  readonly made: { readonly cycles: number; readonly batches: number; readonly resummarizations: number }
+  /** Cycles that were undone, editions that were adopted, and adoptions that were reverted. */
+  readonly undone: number
+  readonly adopted: number
+  readonly reverted: number
+  /** What the contexts that are handed out lost at all cycles together; what an undone cycle or another edition brought back is taken off. */
+  readonly tokensSaved: number
+  /** Messages of the assistant; each answered a context. */
+  readonly answers: number
+  /** Tokens of these contexts together, and what they would have had if nothing had ever been compacted. */
+  readonly tokensSent: number
+  readonly tokensSentUncompacted: number
+  /** Summaries of the extractive strategy in place of a summarizer that failed, at the hard limit. */
+  readonly standIns: number
+  /** Summaries that were taken over as they were recorded, and cost nothing. */
+  readonly reused: number
+  readonly failures: Readonly<Record<string, number>>
+  readonly couldNotHelp: Readonly<Record<string, number>>
+  readonly summarizingMs: number
+  readonly models: readonly ModelUse[]
+}
+
+/** The tally of nothing. */
+export const EMPTY_TALLY: Tally = {
+  conversations: 0, messages: 0, tokensIn: 0, tokensOut: 0, cycles: 0, messagesCompressed: 0, batches: 0,
+  made: { cycles: 0, batches: 0, resummarizations: 0 }, undone: 0, adopted: 0, reverted: 0, tokensSaved: 0,
+  answers: 0, tokensSent: 0, tokensSentUncompacted: 0, standIns: 0, reused: 0, failures: {}, couldNotHelp: {}, summarizingMs: 0, models: [],
+}
+
+function addCounts(a: Readonly<Record<string, number>>, b: Readonly<Record<string, number>>): Record<string, number> {
+  const sums = new Map(Object.entries(a))
+  for (const [kind, count] of Object.entries(b)) sums.set(kind, (sums.get(kind) ?? 0) + count)
+  return Object.fromEntries(sums)
+}
+
+function addModels(a: readonly ModelUse[], b: readonly ModelUse[]): readonly ModelUse[] {
+  if (b.length === 0) return a
+  const models = new Map(a.map((use) => [JSON.stringify([use.provider, use.model]), use]))
+  for (const use of b) {
+    const key = JSON.stringify([use.provider, use.model])
+    const before = models.get(key)
+    models.set(key, before === undefined ? use : {
+      ...before,
+      summaries: before.summaries + use.summaries,
+      estimated: before.estimated + use.estimated,
+      promptTokens: before.promptTokens + use.promptTokens,
+      completionTokens: before.completionTokens + use.completionTokens,
+      durationMs: before.durationMs + use.durationMs,
+    })
+  }
+  return [...models.values()]
+}
+
+/** Two tallies together. */
+export function addTallies(a: Tally, b: Partial<Tally>): Tally {
+  return {
+    conversations: a.conversations + (b.conversations ?? 0),
+    messages: a.messages + (b.messages ?? 0),
+    tokensIn: a.tokensIn + (b.tokensIn ?? 0),
+    tokensOut: a.tokensOut + (b.tokensOut ?? 0),
+    cycles: a.cycles + (b.cycles ?? 0),
+    messagesCompressed: a.messagesCompressed + (b.messagesCompressed ?? 0),
+    batches: a.batches + (b.batches ?? 0),
+    made: b.made === undefined ? a.made : { cycles: a.made.cycles + b.made.cycles, batches: a.made.batches + b.made.batches, resummarizations: a.made.resummarizations + b.made.resummarizations },
+    undone: a.undone + (b.undone ?? 0),
+    adopted: a.adopted + (b.adopted ?? 0),
+    reverted: a.reverted + (b.reverted ?? 0),
+    tokensSaved: a.tokensSaved + (b.tokensSaved ?? 0),
+    answers: a.answers + (b.answers ?? 0),
+    tokensSent: a.tokensSent + (b.tokensSent ?? 0),
+    tokensSentUncompacted: a.tokensSentUncompacted + (b.tokensSentUncompacted ?? 0),
+    standIns: a.standIns + (b.standIns ?? 0),
+    reused: a.reused + (b.reused ?? 0),
+    failures: b.failures === undefined ? a.failures : addCounts(a.failures, b.failures),
+    couldNotHelp: b.couldNotHelp === undefined ? a.couldNotHelp : addCounts(a.couldNotHelp, b.couldNotHelp),
+    summarizingMs: a.summarizingMs + (b.summarizingMs ?? 0),
+    models: b.models === undefined ? a.models : addModels(a.models, b.models),
+  }
+}
+
+// A summary that was bought elsewhere, and is recorded again where it is used.
+const isReused = ({ reused }: SummarizerFacts): boolean => reused === true
+
+/** Whether nobody reported what a summary took, though a model was asked for it. */
+export const isUnreported = (summarizer: SummarizerFacts): boolean => summarizer.usage === undefined && !isWithoutModel(summarizer) && !isReused(summarizer)
+
+/** What a summary cost. @param estimate what it may have taken, used where nobody reported it */
+function purchase(summarizer: SummarizerFacts, estimate: () => TokenUsage): Partial<Tally> {
+  if (isReused(summarizer)) return { reused: 1 }
+  const { provider, model, durationMs, standIn } = summarizer
+  const usage = summarizer.usage ?? (isWithoutModel(summarizer) ? { promptTokens: 0, completionTokens: 0 } : estimate())
+  const use: ModelUse = { provider, model, summaries: 1, estimated: isUnreported(summarizer) ? 1 : 0, promptTokens: usage.promptTokens, completionTokens: usage.completionTokens, durationMs }
+  return { models: [use], summarizingMs: durationMs, standIns: standIn === true ? 1 : 0 }
+}
+
+/** A configuration whose estimator is known. One that nobody registered here counts as ours does: what it counted is recorded with each message. */
+const countable = <Of extends Configuration>(configuration: Of): Of => (isRegisteredEstimator(configuration.estimator) ? configuration : { ...configuration, estimator: defaultEstimator.name })
+
+const countableTakeover = <Data extends FactData<TakeoverType>>(data: Data): Data => ({ ...data, carried: { ...data.carried, configuration: countable(data.carried.configuration) } })
+
+/** A fact by which the state can be told with what is registered here. */
+function countableFact(fact: RecordedFact): RecordedFact {
+  if (fact.type === 'ConversationConfigured') return { ...fact, data: countable(fact.data) }
+  if (fact.type === 'EditionAdopted') return { ...fact, data: countableTakeover(fact.data) }
+  if (fact.type === 'EditionReverted') return { ...fact, data: countableTakeover(fact.data) }
+  if (fact.type === 'CycleUndone') return { ...fact, data: countableTakeover(fact.data) }
+  return fact
+}
+
+const NOTHING_MADE = EMPTY_TALLY.made
+
+/** Adds up one conversation, fact by fact, from the first. */
+export class TallyFold {
+  private sums: Tally = { ...EMPTY_TALLY, conversations: 1 }
+  private state: Conversation
+  /** Tokens of all messages. */
+  private allTokens = 0
+  /** Tokens of the batches that may still become part of another, by their ids. */
+  private readonly batchTokens = new Map<string, number>()
+
+  constructor(conversationId: string) {
+    this.state = initialState(conversationId)
+  }
+
+  get tally(): Tally {
+    const { cycles, messagesCompressed, batches } = this.state
+    return { ...this.sums, cycles, messagesCompressed, batches: batches.length }
+  }
+
+  private add(some: Partial<Tally>): void {
+    this.sums = addTallies(this.sums, some)
+  }
+
+  private message({ role, tokens }: FactData<'MessageAppended'>): void {
+    const answer = (): Partial<Tally> => ({ tokensOut: tokens, answers: 1, tokensSent: contextTokens(this.state), tokensSentUncompacted: this.allTokens })
+    this.add({ messages: 1, ...(role === 'assistant' ? answer() : { tokensIn: tokens }) })
+    this.allTokens += tokens
+  }
+
+  /** Other batches and another window were put into force. */
+  private takenOver({ batches }: FactData<TakeoverType>): void {
+    this.batchTokens.clear()
+    for (const { batchId, tokens } of batches) this.batchTokens.set(batchId, tokens)
+  }
+
+  private resummarized(data: FactData<'BatchesResummarized'>): void {
+    const promptTokens = data.sourceBatchIds.reduce((sum, id) => sum + (this.batchTokens.get(id) ?? 0), 0)
+    for (const id of data.sourceBatchIds) this.batchTokens.delete(id)
+    this.batchTokens.set(data.batchId, data.tokens)
+    this.add({ made: { ...NOTHING_MADE, resummarizations: 1 }, ...purchase(data.summarizer, () => ({ promptTokens, completionTokens: defaultEstimator.text(summaryOf(data)) })) })
+  }
+
+  /**
+   * Takes the next fact of the conversation's own stream.
+   * @param chunkTokens tokens of the messages of a chunk whose usage nobody reported
+   */
+  take(fact: RecordedFact, chunkTokens = 0): void {
+    // The fact counts all that is in force. An agent never gets more than fits, and what its contexts lost is what is saved.
+    const closes = closingTypes.some((type) => type === fact.type)
+    const tokensBefore = closes ? contextTokens(this.state) : 0
+    if (fact.type === 'MessageAppended') this.message(fact.data)
+    else if (fact.type === 'EditionAdopted' || fact.type === 'EditionReverted' || fact.type === 'CycleUndone') {
+      this.takenOver(fact.data)
+      this.add(fact.type === 'CycleUndone' ? { undone: fact.data.undone.length } : fact.type === 'EditionAdopted' ? { adopted: 1 } : { reverted: 1 })
+    }
+    this.state = evolve(this.state, countableFact(fact))
+    if (closes) this.add({ tokensSaved: tokensBefore - contextTokens(this.state) })
+    this.takeMade(fact, chunkTokens)
+  }
+
+  /** Takes what a fact says of what was made and of failures alone: all that counts of a stream beside the conversation's own. */
+  takeMade(fact: RecordedFact, chunkTokens = 0): void {
+    if (fact.type === 'ChunkSummarized' || fact.type === 'SummarySetAside') {
+      const { summarizer, summary } = fact.data
+      this.add(purchase(summarizer, () => ({ promptTokens: chunkTokens, completionTokens: defaultEstimator.text(summary) })))
+    } else if (fact.type === 'BatchArchived') {
+      this.batchTokens.set(fact.data.batchId, fact.data.tokens)
+      this.add({ made: { ...NOTHING_MADE, batches: 1 } })
+    } else if (fact.type === 'BatchesResummarized') this.resummarized(fact.data)
+    else if (fact.type === 'MessagesPruned') this.add({ made: { ...NOTHING_MADE, cycles: 1 } })
+    else if (fact.type === 'CompactionFailed') this.add({ failures: { [fact.data.failure]: 1 } })
+    else if (fact.type === 'CompactionCouldNotHelp') this.add({ couldNotHelp: { [fact.data.reason]: 1 } })
+  }
+}

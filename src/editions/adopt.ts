@@ -1,0 +1,170 @@
+/**
+ * An edition put into force, and an edition given up. What was appended since the replay is caught up first, as often as it takes: a
+ * conversation that goes on meanwhile loses nothing, and the agent waits for nobody.
+ */
+import { either as E } from 'fp-ts'
+import type { Provenance } from '../domain/events/codec.js'
+import type { Conversation } from '../domain/conversation/conversation.js'
+import type { FactData } from '../domain/events/index.js'
+import { editionStream } from '../domain/values/ids.js'
+import type { PolicySettings } from '../domain/values/policy.js'
+import { sleep } from '../ports/clock.js'
+import type { SpendingBound } from '../ports/spending.js'
+import { editionStreams } from '../recording/conversation-streams.js'
+import { createConfiguredSince } from '../recording/configured-since.js'
+import { createEditionConversation } from './edition-conversations.js'
+import { EDITION_PATIENCE_MS, holdEdition, type HeldEdition } from './edition-claim.js'
+import { editionIdOf, planEdition } from './edition-plan.js'
+import { decodeFact, isOfType } from '../recording/read-event.js'
+import type { CommandFailure, Conversations, Handled } from '../recording/handle-command.js'
+import { loadEdition, type Log } from '../recording/load-conversation.js'
+import { createPayer } from './metered.js'
+import { recallSummaries } from './recall-summaries.js'
+import { isDropped, openReplay, type ConversationReplay, type ReplayDependencies } from './replay-conversation.js'
+import type { ReplayAllDependencies } from './replay.js'
+import type { BadPolicy } from '../domain/values/policy.js'
+import type { CompactFailure } from '../compaction/compact.js'
+
+export type EditionFailure =
+  | { readonly kind: 'NoSuchEdition'; readonly editionId: string; readonly conversationId: string }
+  | { readonly kind: 'EditionIsDropped'; readonly editionId: string; readonly conversationId: string }
+  | { readonly kind: 'EditionInForce'; readonly editionId: string; readonly conversationId: string }
+  | { readonly kind: 'EditionNotInForce'; readonly editionId: string; readonly conversationId: string; readonly inForce: string | undefined }
+  /** Another process makes it. */
+  | { readonly kind: 'EditionBusy'; readonly editionId: string; readonly conversationId: string }
+  /** Catching up needs summaries, and what would write them now is not what wrote the edition. */
+  | { readonly kind: 'EditionOfAnother'; readonly editionId: string; readonly conversationId: string; readonly wouldBe: string; readonly made: EditionMade }
+  /** The rest of the replay failed; without a failure there was no room in the bound, or somebody asked to stop. */
+  | { readonly kind: 'EditionUnfinished'; readonly editionId: string; readonly conversationId: string; readonly failure: CompactFailure | undefined; readonly asked?: true }
+
+/** What an edition was made with, as far as its facts tell. */
+export interface EditionMade extends Readonly<FactData<'EditionStarted'>['summarizer']> {
+  /** The template of its summaries; undefined while there is none. */
+  readonly prompt: { readonly name: string; readonly sha256: string } | undefined
+}
+
+export interface AdoptDependencies extends Omit<ReplayAllDependencies, 'conversations'> {
+  readonly conversations: Pick<Conversations, 'load' | 'handle'>
+}
+
+export interface AdoptRequest {
+  readonly conversationId: string
+  readonly editionId: string
+  /** The settings that the replay was given, where something has still to be bought. */
+  readonly settings?: PolicySettings | undefined
+  readonly bound?: SpendingBound | undefined
+  /** Ends the catching up: calls that are under way may end and are recorded, and no other is made. */
+  readonly signal?: AbortSignal | undefined
+  readonly provenance: Provenance
+}
+
+/** How often it catches up because the conversation went on meanwhile. */
+const ATTEMPTS = 200
+
+type Held<T> = (held: HeldEdition) => Promise<T>
+
+async function holding<T>(deps: Pick<AdoptDependencies, 'claims' | 'clock' | 'wait'>, editionId: string, conversationId: string, work: Held<E.Either<EditionFailure | CommandFailure, T>>): Promise<E.Either<EditionFailure | CommandFailure, T>> {
+  const owner = deps.clock.newId()
+  const held = await holdEdition(deps.claims, editionId, conversationId, owner, { ms: EDITION_PATIENCE_MS, signal: new AbortController().signal, wait: deps.wait })
+  if (held === undefined) return E.left({ kind: 'EditionBusy', editionId, conversationId })
+  try {
+    return await work(held)
+  } finally {
+    await held.release().catch(() => undefined)
+  }
+}
+
+/** What an edition was made with: from its start and its first summary. */
+async function madeWith(log: Log, conversationId: string, editionId: string): Promise<EditionMade | undefined> {
+  let summarizer: FactData<'EditionStarted'>['summarizer'] | undefined
+  for await (const stored of log.store.readStream(editionStream(editionId, conversationId))) {
+    if (stored.type !== 'EditionStarted' && stored.type !== 'ChunkSummarized') continue
+    const fact = await decodeFact(stored, log.bodies)
+    if (isOfType(fact, 'EditionStarted')) summarizer ??= fact.data.summarizer
+    if (isOfType(fact, 'ChunkSummarized') && summarizer !== undefined) return { ...summarizer, prompt: fact.data.summarizer.prompt }
+  }
+  return summarizer === undefined ? undefined : { ...summarizer, prompt: undefined }
+}
+
+/** The conversation's revision whose configuration an edition was begun on. */
+async function begunAt(log: Log, conversationId: string, editionId: string): Promise<bigint> {
+  const [stored] = await log.store.readRevisions(editionStream(editionId, conversationId), [0n])
+  const started = stored === undefined ? undefined : await decodeFact(stored, log.bodies)
+  if (started === undefined || !isOfType(started, 'EditionStarted')) throw new Error(`the stream of edition ${editionId} of ${conversationId} does not begin with its start`)
+  return started.data.conversationRevision
+}
+
+/** An edition as it is recorded, or why it cannot be used. */
+async function usable(log: Log, conversationId: string, editionId: string): Promise<E.Either<EditionFailure, Conversation>> {
+  const edition = await loadEdition(log, conversationId, editionId)
+  if (edition.configuration === undefined) return E.left({ kind: 'NoSuchEdition', editionId, conversationId })
+  if (await isDropped(log, conversationId, editionId)) return E.left({ kind: 'EditionIsDropped', editionId, conversationId })
+  return E.right(edition)
+}
+
+/** Why an edition cannot be adopted in a conversation, as far as its own facts tell. */
+export async function whyNotAdopted(log: Log, conversationId: string, editionId: string): Promise<EditionFailure | undefined> {
+  const found = await usable(log, conversationId, editionId)
+  return E.isLeft(found) ? found.left : undefined
+}
+
+/** The edition's replay, by its own summarizer; by another one it goes on as long as nothing is to be bought. */
+async function catchUpReplay(deps: AdoptDependencies, { conversationId, editionId, settings, bound, signal }: AdoptRequest, held: HeldEdition): Promise<E.Either<EditionFailure | CommandFailure | BadPolicy, { readonly replay: ConversationReplay; readonly isOwn: boolean; readonly wouldBe: string }>> {
+  const wouldBe = editionIdOf({ ...deps, settings })
+  const isOwn = wouldBe === editionId
+  const plan = planEdition(editionId, await deps.conversations.load(conversationId), { ...deps, settings })
+  if (E.isLeft(plan)) return plan
+  const stop = new AbortController()
+  const goOn = (): boolean => !held.isLost() && !stop.signal.aborted && signal?.aborted !== true
+  const payer = createPayer({
+    editionId, spending: deps.spending, bound: bound ?? {},
+    onNoRoom: () => { stop.abort() },
+    goOn,
+    wait: (ms) => (deps.wait ?? sleep)(ms, signal === undefined ? stop.signal : AbortSignal.any([stop.signal, signal])),
+  })
+  const recall = recallSummaries(deps.log, conversationId, () => editionStreams(deps.log))
+  const replayDeps: ReplayDependencies = { ...deps, recall, summarizer: payer.paying(deps.summarizer) }
+  const opened = await openReplay(replayDeps, plan.right, { recording: true, signal: stop.signal, mayBuy: isOwn, goOn })
+  return E.map((replay: ConversationReplay) => ({ replay, isOwn, wouldBe }))(opened)
+}
+
+/** Puts an edition into force, as of the conversation's last fact. Asked for again it records nothing. */
+export function adoptEdition(deps: AdoptDependencies, request: AdoptRequest): Promise<E.Either<EditionFailure | CommandFailure, Handled>> {
+  const { conversationId, editionId, provenance } = request
+  return holding(deps, editionId, conversationId, async (held): Promise<E.Either<EditionFailure | CommandFailure, Handled>> => {
+    const state = await deps.conversations.load(conversationId)
+    // Also where it was dropped: a revert puts back what was in force, whatever became of that meanwhile.
+    if (state.line?.edition?.editionId === editionId) return E.right({ state, facts: [], position: undefined })
+    const found = await usable(deps.log, conversationId, editionId)
+    if (E.isLeft(found)) return found
+    const opened = await catchUpReplay(deps, request, held)
+    if (E.isLeft(opened)) return opened
+    const { replay, isOwn, wouldBe } = opened.right
+    const configured = createConfiguredSince(deps.log, conversationId, await begunAt(deps.log, conversationId, editionId))
+    for (let tries = 1; ; tries += 1) {
+      const reached = await replay.advance()
+      if (reached.kind === 'stopped') return E.left({ kind: 'EditionUnfinished', editionId, conversationId, failure: reached.failure })
+      if (reached.kind === 'postponed' && request.signal?.aborted === true) return E.left({ kind: 'EditionUnfinished', editionId, conversationId, failure: undefined, asked: true })
+      if (reached.kind === 'postponed') {
+        const made = isOwn ? undefined : await madeWith(deps.log, conversationId, editionId)
+        return E.left(made === undefined ? { kind: 'EditionUnfinished', editionId, conversationId, failure: undefined } : { kind: 'EditionOfAnother', editionId, conversationId, wouldBe, made })
+      }
+      const edition = replay.state()
+      const adopted = await deps.conversations.handle(conversationId, [{ type: 'AdoptEdition', edition, configured: await configured(edition.horizon) }], provenance)
+      if (E.isRight(adopted) || adopted.left.kind !== 'ConversationMoved' || tries === ATTEMPTS) return adopted
+    }
+  })
+}
+
+/** Gives an edition of a conversation up; what it recorded stays. Refused while it is in force; a second time it records nothing. */
+export function dropEdition(deps: AdoptDependencies, { conversationId, editionId, provenance }: Pick<AdoptRequest, 'conversationId' | 'editionId' | 'provenance'>): Promise<E.Either<EditionFailure | CommandFailure, Handled>> {
+  return holding(deps, editionId, conversationId, async (): Promise<E.Either<EditionFailure | CommandFailure, Handled>> => {
+    const { log, clock } = deps
+    const { line } = await deps.conversations.load(conversationId)
+    if (line?.edition?.editionId === editionId) return E.left({ kind: 'EditionInForce', editionId, conversationId })
+    const found = await usable(log, conversationId, editionId)
+    if (E.isLeft(found)) return found.left.kind === 'EditionIsDropped' ? E.right({ state: await loadEdition(log, conversationId, editionId), facts: [], position: undefined }) : found
+    const edition = createEditionConversation({ log, clock, recording: true }, found.right, found.right.horizon)
+    return await edition.handle(conversationId, [{ type: 'DropEdition' }], provenance)
+  })
+}

@@ -1,0 +1,350 @@
+/**
+ * An edition beside what was in force, or beside another edition: the same messages, both as of the last fact of the conversation that the
+ * edition has seen. What it comes to is recorded in the edition's stream, once for each state of it.
+ */
+import { either as E } from 'fp-ts'
+import { encodeData, type Provenance } from '../domain/events/codec.js'
+import { contextOf } from '../domain/compaction/context.js'
+import type { Conversation } from '../domain/conversation/conversation.js'
+import { lossKinds, type FactData, type RecordedFact } from '../domain/events/index.js'
+import { canonicalJson } from '../domain/values/hash.js'
+import { conversationStream, EDITION_PREFIX, editionOf, editionStream } from '../domain/values/ids.js'
+import { createLossReport, sideOf, textOf } from '../domain/reports/loss-report.js'
+import type { Claims } from '../ports/claims.js'
+import type { Clock } from '../ports/clock.js'
+import { textChanges, type TextChange } from '../history/difference.js'
+import { holdEdition } from './edition-claim.js'
+import { createEditionConversation } from './edition-conversations.js'
+import { evidenceReach, type EvidenceMessage, type LabelledQuestion } from './evidence-reach.js'
+import { decodeFact, isOfType, UnreadableEventError } from '../recording/read-event.js'
+import type { CommandFailure } from '../recording/handle-command.js'
+import { loadConversation, loadEdition, seeUntil, type Log } from '../recording/load-conversation.js'
+import { isDropped } from './replay-conversation.js'
+import type { SearchPorts } from '../search/search.js'
+
+export type { LabelledQuestion } from './evidence-reach.js'
+
+/** A comparison as it is recorded. */
+export type EditionReport = FactData<'EditionCompared'>
+type Figures = EditionReport['figures']['edition']
+type BothSides<T> = { readonly against: T; readonly edition: T }
+
+/** One conversation's comparison. */
+export interface EditionComparison {
+  /** The conversation. */
+  readonly conversationId: string
+  /** What the edition keeps, shows and loses in it. */
+  readonly report: EditionReport
+  /** From the view of the side that is compared with to the edition's. */
+  readonly view: readonly TextChange[]
+  /** False where the same comparison was recorded before. */
+  readonly recorded: boolean
+}
+
+type LevelCounts = EditionReport['losses'][number]['edition']
+
+/** All conversations together. */
+export interface ComparisonTotals {
+  /** Conversations that were compared. */
+  readonly conversations: number
+  /** Sums, but for `depth`, which is the greatest. */
+  readonly figures: BothSides<Figures>
+  /** What is kept, shown, lost and gained, by kind. */
+  readonly losses: readonly ({ readonly kind: EditionReport['losses'][number]['kind']; readonly total: number; readonly lost: LevelCounts; readonly gained: LevelCounts } & BothSides<LevelCounts>)[]
+  /** The same for the messages that labelled questions ask for; absent without questions. */
+  readonly evidence?: { readonly questions: number; readonly total: number; readonly lost: number; readonly gained: number } & BothSides<number>
+}
+
+/** Why a conversation that has the edition was left out where all were meant: it was dropped there, the other edition is none of it, or an event cannot be read. */
+export type SkippedConversation = {
+  /** The conversation. */
+  readonly conversationId: string
+} & (
+  | {
+      /** Why it is left out. */
+      readonly kind: 'EditionIsDropped' | 'NoSuchEdition'
+      /** The edition that is missing or dropped. */
+      readonly editionId: string
+    }
+  | {
+      readonly kind: 'UnreadableLog'
+      /** Which event, and why. */
+      readonly detail: string
+    }
+)
+
+/** An edition beside another one, or beside what was in force, conversation by conversation and in sum. */
+export interface EditionComparisons {
+  /** The edition. */
+  readonly editionId: string
+  /** What it is compared with: an edition's id, or what was in force. */
+  readonly against: string
+  /** Each conversation by itself. */
+  readonly conversations: readonly EditionComparison[]
+  /** Where all were meant; one that is named is compared or refused. */
+  readonly skipped: readonly SkippedConversation[]
+  /** All of them together. */
+  readonly totals: ComparisonTotals
+}
+
+export type CompareFailure =
+  | CommandFailure
+  /** Of any conversation. */
+  | { readonly kind: 'NoSuchEdition'; readonly editionId: string; readonly conversationId?: undefined }
+  | SkippedConversation
+  /** Another process is making it. */
+  | { readonly kind: 'EditionBusy'; readonly editionId: string; readonly conversationId: string }
+
+export interface CompareDependencies {
+  readonly log: Log
+  readonly clock: Clock
+  readonly claims: Claims
+  readonly search: SearchPorts
+  readonly actor: string
+}
+
+/** The other side where no edition is named. */
+export const IN_FORCE = 'in-force'
+
+export interface CompareRequest {
+  /** Default: every conversation that has the edition, but for those that it was dropped in or that the other edition is none of. */
+  readonly conversationIds?: readonly string[] | undefined
+  readonly editionId: string
+  /** Another edition, or (the default) what was in force at the last fact of the conversation that the edition has seen. */
+  readonly against?: string | undefined
+  /** Those whose evidence lies in none of the conversations count for nothing. */
+  readonly questions?: readonly LabelledQuestion[] | undefined
+  readonly onConversation?: ((done: number, of: number) => void) | undefined
+}
+
+interface Bought {
+  calls: number
+  tokens: number
+}
+
+/** Adds what a summary cost whoever recorded it; one that was taken over cost nothing. */
+function addBought(bought: Bought, fact: RecordedFact): void {
+  if (!isOfType(fact, 'ChunkSummarized', 'BatchesResummarized') || fact.data.summarizer.reused === true) return
+  const { usage } = fact.data.summarizer
+  bought.calls += 1
+  bought.tokens += (usage?.promptTokens ?? 0) + (usage?.completionTokens ?? 0)
+}
+
+function figuresOf(state: Conversation, { calls, tokens }: Bought): Figures {
+  const context = contextOf(state)
+  return {
+    contextTokens: E.isRight(context) ? context.right.tokens : state.tokens,
+    viewTokens: state.view?.tokens ?? 0,
+    batches: state.batches.length,
+    depth: state.batches.reduce((deepest, { depth }) => Math.max(deepest, depth), 0),
+    cycles: state.cycles,
+    messagesCompressed: state.messagesCompressed,
+    calls,
+    tokensBought: tokens,
+  }
+}
+
+const linesOf = (view: readonly TextChange[], kind: TextChange['kind']): number =>
+  view.filter((change) => change.kind === kind).reduce((sum, { text }) => sum + text.replace(/\n$/u, '').split('\n').length, 0)
+
+/** An edition as its stream has it. */
+interface StoredEdition {
+  readonly state: Conversation
+  /** Its last fact that is no comparison. */
+  readonly revision: bigint
+  readonly bought: Bought
+  readonly dropped: boolean
+  /** The comparisons that were made of it as it is. */
+  readonly compared: readonly EditionReport[]
+}
+
+async function storedEdition(log: Log, conversationId: string, editionId: string): Promise<StoredEdition | undefined> {
+  const state = await loadEdition(log, conversationId, editionId)
+  if (state.configuration === undefined) return undefined
+  const bought: Bought = { calls: 0, tokens: 0 }
+  let compared: EditionReport[] = []
+  let last: RecordedFact | undefined
+  for await (const stored of log.store.readStream(editionStream(editionId, conversationId), { limit: Number(state.revision + 1n) })) {
+    const fact = await decodeFact(stored, log.bodies)
+    addBought(bought, fact)
+    if (isOfType(fact, 'EditionCompared')) compared.push(fact.data)
+    else {
+      compared = []
+      last = fact
+    }
+  }
+  return { state, revision: last?.revision ?? state.revision, bought, dropped: last?.type === 'EditionDropped', compared }
+}
+
+/** The ids of the conversations that have an edition. */
+async function conversationsOfEdition(log: Log, editionId: string): Promise<string[]> {
+  const ids: string[] = []
+  for await (const stream of log.store.streams(`${EDITION_PREFIX}${editionId}-`)) {
+    const edition = editionOf(stream)
+    if (edition !== undefined) ids.push(edition.conversationId)
+  }
+  return ids
+}
+
+const isSkipped = (failure: CompareFailure): failure is SkippedConversation => failure.kind === 'EditionIsDropped' || failure.kind === 'UnreadableLog' || (failure.kind === 'NoSuchEdition' && failure.conversationId !== undefined)
+
+const pinnedIn = ({ kept, window }: Conversation): string[] => [...kept, ...window].flatMap(({ messageId, pinned }) => (pinned ? [messageId] : []))
+
+/** A conversation whose events cannot be read has no comparison; the others have theirs. */
+async function readable<A>(conversationId: string, work: Promise<E.Either<CompareFailure, A>>): Promise<E.Either<CompareFailure, A>> {
+  try {
+    return await work
+  } catch (error) {
+    if (!(error instanceof UnreadableEventError)) throw error
+    return E.left({ kind: 'UnreadableLog', conversationId, detail: error.message })
+  }
+}
+
+/** How often a comparison is made anew because the edition went on meanwhile. */
+const ATTEMPTS = 5
+
+/** Builds the use case. */
+export function createCompareEditions({ log, clock, claims, search, actor }: CompareDependencies): (request: CompareRequest) => Promise<E.Either<CompareFailure, EditionComparisons>> {
+  /** Why a conversation cannot be compared, told without comparing it. */
+  async function refusalOf(conversationId: string, { editionId, against = IN_FORCE }: CompareRequest): Promise<SkippedConversation | undefined> {
+    for (const wanted of against === IN_FORCE ? [editionId] : [editionId, against]) {
+      if ((await log.store.streamRevision(editionStream(wanted, conversationId))) < 0n) return { kind: 'NoSuchEdition', editionId: wanted, conversationId }
+    }
+    return (await isDropped(log, conversationId, editionId)) ? { kind: 'EditionIsDropped', editionId, conversationId } : undefined
+  }
+
+  /** The side that is compared with, as of the edition's horizon, and what its own facts say it cost. */
+  async function otherSide(conversationId: string, against: string, edition: Conversation): Promise<E.Either<CompareFailure, { state: Conversation; bought: Bought; editionRevision: bigint | undefined }>> {
+    if (against !== IN_FORCE) {
+      const other = await storedEdition(log, conversationId, against)
+      if (other === undefined) return E.left({ kind: 'NoSuchEdition', editionId: against, conversationId })
+      // What it has not seen yet is live in it, as it is in the context of whoever goes by it.
+      return E.right({ state: await seeUntil(log, other.state, edition.horizon), bought: other.bought, editionRevision: other.revision })
+    }
+    const state = await loadConversation(log, conversationId, edition.horizon)
+    const adopted = state.line?.edition === undefined ? undefined : await storedEdition(log, conversationId, state.line.edition.editionId)
+    return E.right({ state, bought: { ...(adopted?.bought ?? { calls: 0, tokens: 0 }) }, editionRevision: undefined })
+  }
+
+  async function compareOne(conversationId: string, { editionId, against = IN_FORCE, questions }: CompareRequest): Promise<E.Either<CompareFailure, EditionComparison & { readonly seen: StoredEdition }>> {
+    const seen = await storedEdition(log, conversationId, editionId)
+    if (seen === undefined) return E.left({ kind: 'NoSuchEdition', editionId, conversationId })
+    if (seen.dropped) return E.left({ kind: 'EditionIsDropped', editionId, conversationId })
+    const found = await otherSide(conversationId, against, seen.state)
+    if (E.isLeft(found)) return found
+    const { state: other, bought, editionRevision } = found.right
+    // Of two editions the one that is behind sees what the other has seen.
+    const edition = await seeUntil(log, seen.state, other.horizon)
+    const sides = { against: sideOf(other), edition: sideOf(edition) }
+    const losses = createLossReport(sides.against, sides.edition, new Set([...pinnedIn(other), ...pinnedIn(edition)]))
+    const messages: EvidenceMessage[] = []
+    for await (const stored of log.store.readStream(conversationStream(conversationId), { limit: Number(edition.horizon + 1n) })) {
+      const fact = await decodeFact(stored, log.bodies)
+      if (against === IN_FORCE) addBought(bought, fact)
+      if (!isOfType(fact, 'MessageAppended')) continue
+      losses.add(fact.data)
+      if (questions !== undefined) messages.push({ messageId: fact.data.messageId, revision: fact.revision, text: textOf(fact.data) })
+    }
+    const evidence = questions === undefined ? undefined : await evidenceReach(search, { against: { state: other, side: sides.against }, edition: { state: edition, side: sides.edition } }, questions, messages)
+    const view = textChanges(other.view?.text, edition.view?.text)
+    const report: EditionReport = {
+      editionId,
+      editionRevision: seen.revision,
+      ...(editionRevision === undefined ? {} : { against: { editionId: against, editionRevision } }),
+      conversationRevision: edition.horizon,
+      figures: { against: figuresOf(other, bought), edition: figuresOf(edition, seen.bought) },
+      viewLines: { same: linesOf(view, 'same'), removed: linesOf(view, 'removed'), added: linesOf(view, 'added') },
+      losses: losses.result(),
+      ...(evidence === undefined ? {} : { evidence }),
+    }
+    return E.right({ conversationId, report, view, recorded: false, seen })
+  }
+
+  /** Compares and records, and does both anew where the edition went on meanwhile. */
+  async function compareAndRecord(conversationId: string, request: CompareRequest): Promise<E.Either<CompareFailure, EditionComparison>> {
+    const { editionId } = request
+    const correlationId = clock.newId()
+    const provenance: Provenance = { actor, correlationId, causationId: correlationId }
+    for (let tries = 1; ; tries += 1) {
+      const compared = await compareOne(conversationId, request)
+      if (E.isLeft(compared)) return compared
+      const { seen, ...comparison } = compared.right
+      const known = (report: EditionReport): string => canonicalJson(JSON.parse(encodeData({ type: 'EditionCompared', data: report })))
+      if (seen.compared.some((before) => known(before) === known(comparison.report))) return E.right(comparison)
+      // Who makes an edition holds its stream: a fact of ours in between would stop it.
+      const held = await holdEdition(claims, editionId, conversationId, correlationId)
+      if (held === undefined) return E.left({ kind: 'EditionBusy', editionId, conversationId })
+      try {
+        const stream = createEditionConversation({ log, clock, recording: true }, seen.state, seen.state.horizon)
+        const recorded = await stream.handle(conversationId, [{ type: 'RecordComparison', report: comparison.report }], provenance)
+        if (E.isRight(recorded)) return E.right({ ...comparison, recorded: true })
+        if (recorded.left.kind !== 'RevisionConflict' || tries === ATTEMPTS) return recorded
+      } finally {
+        await held.release()
+      }
+    }
+  }
+
+  return async (request) => {
+    const { editionId, against = IN_FORCE } = request
+    const conversationIds = request.conversationIds ?? (await conversationsOfEdition(log, editionId))
+    if (conversationIds.length === 0) return E.left({ kind: 'NoSuchEdition', editionId })
+    // One that is named and cannot be compared is told before anything is recorded of the others.
+    for (const conversationId of request.conversationIds ?? []) {
+      const refusal = await refusalOf(conversationId, request)
+      if (refusal !== undefined) return E.left(refusal)
+    }
+    const conversations: EditionComparison[] = []
+    const skipped: SkippedConversation[] = []
+    for (const conversationId of conversationIds) {
+      const compared = await readable(conversationId, compareAndRecord(conversationId, request))
+      if (E.isRight(compared)) conversations.push(compared.right)
+      else if (request.conversationIds === undefined && isSkipped(compared.left)) skipped.push(compared.left)
+      else return compared
+      request.onConversation?.(conversations.length + skipped.length, conversationIds.length)
+    }
+    const [first] = skipped
+    if (conversations.length === 0 && first !== undefined) return E.left(first)
+    return E.right({ editionId, against, conversations, skipped, totals: totalsOf(conversations.map(({ report }) => report)) })
+  }
+}
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0)
+
+/** All reports together. */
+export function totalsOf(reports: readonly EditionReport[]): ComparisonTotals {
+  const figures = (side: 'against' | 'edition'): Figures => {
+    const each = reports.map((report) => report.figures[side])
+    const of = (key: keyof Figures): number => sum(each.map((one) => one[key]))
+    return {
+      contextTokens: of('contextTokens'), viewTokens: of('viewTokens'), batches: of('batches'), depth: Math.max(0, ...each.map(({ depth }) => depth)),
+      cycles: of('cycles'), messagesCompressed: of('messagesCompressed'), calls: of('calls'), tokensBought: of('tokensBought'),
+    }
+  }
+  const losses = lossKinds.map((kind) => {
+    const each = reports.flatMap((report) => report.losses.filter((one) => one.kind === kind))
+    const levels = (of: (one: EditionReport['losses'][number]) => LevelCounts): LevelCounts => ({ kept: sum(each.map((one) => of(one).kept)), shown: sum(each.map((one) => of(one).shown)) })
+    return {
+      kind,
+      total: sum(each.map(({ total }) => total)),
+      against: levels((one) => one.against),
+      edition: levels((one) => one.edition),
+      lost: levels(({ lost }) => ({ kept: lost.kept.count, shown: lost.shown.count })),
+      gained: levels(({ gained }) => ({ kept: gained.kept.count, shown: gained.shown.count })),
+    }
+  })
+  const evidence = reports.flatMap((report) => report.evidence ?? [])
+  return {
+    conversations: reports.length,
+    figures: { against: figures('against'), edition: figures('edition') },
+    losses,
+    ...(evidence.length === 0
+      ? {}
+      : {
+          evidence: {
+            questions: sum(evidence.map(({ questions }) => questions)), total: sum(evidence.map(({ total }) => total)), against: sum(evidence.map(({ against }) => against)),
+            edition: sum(evidence.map(({ edition }) => edition)), lost: sum(evidence.map(({ lost }) => lost.count)), gained: sum(evidence.map(({ gained }) => gained.count)),
+          },
+        }),
+  }
+}

@@ -1,0 +1,285 @@
+/** The only file that knows every adapter: it opens stores, databases and models, and makes a ledger of them. */
+import { access } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createVectorTable } from '../../projections/read-models/archive-index/vectors.js'
+import { projectionsFor } from '../../projections/index.js'
+import { createEventIdIndex } from '../../projections/read-models/message-ids/queries.js'
+import type { Projection } from '../../projections/engine/projection.js'
+import { createMemoryClaims } from '../adapters/memory/claims.js'
+import { createMemoryWorkQueue } from '../adapters/memory/work-queue.js'
+import { createOpenAiEmbeddingModel } from '../adapters/openai/embedding-model.js'
+import { createOpenAiLanguageModel } from '../adapters/openai/language-model.js'
+import { openFolder, openFolderToRead, openMemory, type FolderToRead } from '../adapters/pglite/sql.js'
+import { createPostgresBulkTarget } from '../adapters/postgres/bulk-append.js'
+import { createPostgresBodyStore } from '../adapters/postgres/body-store.js'
+import { createPostgresClaims } from '../adapters/postgres/claims.js'
+import { createPostgresEventStore } from '../adapters/postgres/event-store.js'
+import { checkLogVersion, migrateLog } from '../adapters/postgres/schema.js'
+import { lookAtPostgres, openPostgres } from '../adapters/postgres/sql.js'
+import { createPostgresSpending } from '../adapters/postgres/spending.js'
+import { createPostgresTokenBudget } from '../adapters/postgres/token-budget.js'
+import { createPostgresWorkQueue } from '../adapters/postgres/work-queue.js'
+import { createCheckRows } from '../audit/check-rows.js'
+import { decodeFact } from '../recording/read-event.js'
+import type { Log } from '../recording/load-conversation.js'
+import type { OpenedLog } from '../backup/migrate-log.js'
+import { laterTypes } from '../domain/events/index.js'
+import { unknownName } from '../domain/text/known-names.js'
+import type { Claims } from '../ports/claims.js'
+import { systemClock, type Clock } from '../ports/clock.js'
+import type { CheckRows } from '../ports/row-check.js'
+import type { Database } from '../ports/sql.js'
+import type { Summarizer } from '../ports/summarizer.js'
+import { createSummarizerFrom } from '../summarizers/from-function.js'
+import { guarded, LONGEST_MS } from '../summarizers/guarded.js'
+import { createExtractiveSummarizer, createSummarizer, parseSummarizerConfig } from '../summarizers/index.js'
+import { isKurrentDb, isPostgres, schemeOf } from './addresses.js'
+import type { OpenCompactionProcess, ProjectionProcess } from './processes.js'
+import { createLedger, estimatorOf, nameOf, pricesOf, rowCheckOf, settingsOf } from './create-ledger.js'
+import { textGiven } from './editions.js'
+import type { EmbeddingConfig, Ledger, LedgerOptions } from './ledger.js'
+import { looked, optionsGiven, type Names } from './options.js'
+import { problem, valueOf } from './problem.js'
+import { createRowThread, type RowThreadPlace } from './row-thread.js'
+import { heardBy, tellProblems } from './tell-problem.js'
+
+const OPEN: Names<LedgerOptions> = {
+  store: true, database: true, summarizer: true, policy: true, estimator: true, persona: true, embedding: true, workers: true, prices: true, ahead: true, actor: true, clock: true, summarizerTimeoutMs: true, onProblem: true, onOpening: true, readOnly: true,
+}
+const EMBEDDING: Names<EmbeddingConfig> = { model: true, baseUrl: true, apiKey: true }
+
+type OnOpening = NonNullable<LedgerOptions['onOpening']>
+
+const bad = (field: string, detail: string): Error => problem({ kind: 'BadInput', field, detail })
+
+/** A summarizer of somebody's own: what it says of itself is recorded with all that it says. */
+function ownSummarizer(given: Summarizer): Summarizer {
+  for (const field of ['strategy', 'provider', 'model'] as const) nameOf(`summarizer.${field}`, given[field])
+  for (const field of ['prepare', 'summarize'] as const) if (typeof given[field] !== 'function') throw bad(`summarizer.${field}`, 'must be a function')
+  if (!(Number.isSafeInteger(given.windowTokens) && given.windowTokens > 0)) throw bad('summarizer.windowTokens', 'must be a whole number above 0')
+  return given
+}
+
+/** `retries` takes the place of what is configured for the client of a model; a summarizer of somebody's own has its own way. */
+function summarizerOf(given: LedgerOptions['summarizer'], retries: { readonly maxRetries?: 0 } = {}, longestMs: number = LONGEST_MS): Summarizer {
+  if (given === undefined || given === 'extractive') return createExtractiveSummarizer()
+  if (typeof given === 'function') return guarded(createSummarizerFrom(given), longestMs)
+  if (typeof given === 'object' && given !== null && 'prepare' in given) return guarded(ownSummarizer(given), longestMs)
+  const config = valueOf(parseSummarizerConfig(given), (left) => bad(`summarizer.${left.field}`, left.detail))
+  if (config.kind === 'extractive') return createSummarizer(config)
+  const model = valueOf(createOpenAiLanguageModel({ ...config, ...retries }), (left) => bad(left.field, left.detail))
+  return createSummarizer(config, model)
+}
+
+interface Opening {
+  readonly onOpening?: OnOpening | undefined
+  /** Nothing is to be written: then a folder may be one that another process has open. */
+  readonly readOnly?: boolean | undefined
+  /** Hears that another process begins to read the folder by way of this one. */
+  readonly onReader?: () => void
+}
+
+/** Opens a database and brings its tables up to date: a server by its address, a folder by its path. */
+async function openDatabase(address: string, field: 'store' | 'database', { onOpening, readOnly = false, onReader }: Opening): Promise<FolderToRead> {
+  const kinds = field === 'store' ? 'a folder, postgres://… or esdb://…' : 'a folder, or postgres://…'
+  if (address.trim() === '') throw bad(field, `is empty: give ${kinds}`)
+  // Whoever writes it as other programs do would get a folder of that name, and find it there afterwards.
+  if (address !== 'memory' && /^[\s:]*memory[\s:]*$/iu.test(address)) throw bad(field, `"${address}" is not "memory": did you mean memory? (a folder of that name is ./${address.trim()})`)
+  const scheme = schemeOf(address)
+  if (scheme !== undefined && !isPostgres(address)) throw bad(field, `"${scheme}" is no kind of ${field}: give ${kinds}`)
+  const waiting = { ...(onOpening === undefined ? {} : { onWait: onOpening }), ...(onReader === undefined ? {} : { onReader }) }
+  const owned = async (opened: Promise<Database>): Promise<FolderToRead> => ({ db: await opened, readBy: undefined })
+  const { db, readBy } =
+    address === 'memory' ? await owned(openMemory())
+    : isPostgres(address) ? await owned(openPostgres(address))
+    : readOnly ? await openFolderToRead(address, waiting)
+    : await owned(openFolder(address, waiting))
+  try {
+    await (readBy === undefined ? migrateLog(db) : checkLogVersion(db))
+    return { db, readBy }
+  } catch (error) {
+    await db.close()
+    throw error
+  }
+}
+
+/** The name of a store for people, where it can be told without opening it that it has no ledger; opening it would make one. */
+export async function nameWithoutLedger(store: string): Promise<string | undefined> {
+  if (isPostgres(store)) {
+    const { name, hasSchema } = await lookAtPostgres(store)
+    return hasSchema ? undefined : name
+  }
+  // The marker that the embedded store writes first. A folder without it may still hold something else, of which opening complains.
+  const isThere = schemeOf(store) !== undefined || (await access(join(store, 'ledger.json')).then(() => true, () => false))
+  return isThere ? undefined : store
+}
+
+/** What a ledger stands on. */
+interface Stores {
+  readonly log: Log
+  /** The log's address for people. */
+  readonly name: string
+  /** Where the read models, the bodies and the claims are. */
+  readonly db: Database
+  readonly projections: readonly Projection[]
+  /** False where the log belongs to this process alone. */
+  readonly isLogShared: boolean
+  /** False where the database does. */
+  readonly isDatabaseShared: boolean
+  /** The process that has the folder open, where it is read by way of that one. */
+  readonly readBy: string | undefined
+  readonly close: () => Promise<void>
+}
+
+async function openStores(store: string, database: string | undefined, opening: Opening = {}): Promise<Stores> {
+  if (isKurrentDb(store)) return await openKurrentDb(store, database, opening)
+  if (database !== undefined) throw bad('database', 'is for a log in KurrentDB: this one keeps its read models beside it')
+  const { db, readBy } = await openDatabase(store, 'store', opening)
+  const isShared = isPostgres(store)
+  const log = { store: createPostgresEventStore(db), bodies: createPostgresBodyStore(db) }
+  return { log, name: db.name, db, projections: projectionsFor(log.store), isLogShared: isShared || readBy !== undefined, isDatabaseShared: isShared, readBy, close: () => db.close() }
+}
+
+async function openKurrentDb(store: string, database: string | undefined, opening: Opening): Promise<Stores> {
+  if (database === undefined) throw bad('database', 'is missing: a log in KurrentDB keeps its read models, large bodies and claims in a Postgres, which --database or CONTEXT_LEDGER_DATABASE names')
+  // Loaded where it is wanted: the client takes longer to load than a command on another store takes in all.
+  const [{ openKurrentDbEventStore }, { parseAddress }] = await Promise.all([import('../adapters/kurrentdb/event-store.js'), import('../adapters/kurrentdb/connection.js')])
+  // A wrong address is told before a database is opened for it.
+  parseAddress(store)
+  const { db, readBy } = await openDatabase(database, 'database', opening)
+  const bodies = createPostgresBodyStore(db)
+  try {
+    const log = await openKurrentDbEventStore(store, { bodies, eventIds: createEventIdIndex(db), laterTypes })
+    return {
+      log: { store: log, bodies },
+      name: log.name,
+      db,
+      projections: projectionsFor(log),
+      isLogShared: true,
+      isDatabaseShared: isPostgres(database),
+      readBy,
+      async close() {
+        await log.close()
+        await db.close()
+      },
+    }
+  } catch (error) {
+    await db.close()
+    throw error
+  }
+}
+
+// A folder belongs to this process alone: claims in memory die with it, and nobody waits for one that a killed process held.
+const claimsOf = (stores: Stores, clock: Clock): Claims => (stores.isDatabaseShared ? createPostgresClaims(stores.db) : createMemoryClaims(clock))
+
+function timeoutOf(ms: number | undefined): number {
+  // A timer counts in 32 bits; a longer one fires at once.
+  if (ms !== undefined && !(Number.isSafeInteger(ms) && ms >= 1 && ms < 2 ** 31)) throw bad('summarizerTimeoutMs', 'must be a whole number of milliseconds, from 1 to 2147483647')
+  return ms ?? LONGEST_MS
+}
+
+const WORKERS: ReadonlySet<unknown> = new Set<LedgerOptions['workers']>(['inside', 'elsewhere'])
+
+/** The options of a ledger, checked, and what is made of them without opening anything; throws where one is wrong. */
+export function checkedOptions(options: LedgerOptions) {
+  const { store, database, clock = systemClock, actor = 'library', onProblem, onOpening = () => undefined, persona = '', workers = 'inside', ahead = true, embedding, readOnly = false, ...given } = optionsGiven('openLedger', options, OPEN)
+  if (embedding !== undefined && (typeof embedding !== 'object' || embedding === null)) throw bad('embedding', 'must be an object')
+  const wrong = embedding === undefined ? undefined : looked('embedding', () => unknownName(embedding, Object.keys(EMBEDDING), 'setting of an embedding model'))
+  if (wrong !== undefined) throw bad(`embedding.${wrong.field}`, wrong.detail)
+  if (!WORKERS.has(workers)) throw bad('workers', 'must be inside or elsewhere')
+  if (typeof ahead !== 'boolean') throw bad('ahead', 'must be true or false')
+  if (typeof readOnly !== 'boolean') throw bad('readOnly', 'must be true or false')
+  if (typeof persona !== 'string') throw bad('persona', 'must be a text')
+  if (!persona.isWellFormed()) throw bad('persona', 'has a lone surrogate')
+  if (!looked('clock', () => typeof clock?.now === 'function' && typeof clock.newId === 'function')) throw bad('clock', 'must have the functions now and newId')
+  if (onProblem !== undefined && typeof onProblem !== 'function') throw bad('onProblem', 'must be a function')
+  if (typeof onOpening !== 'function') throw bad('onOpening', 'must be a function')
+  const longestMs = timeoutOf(given.summarizerTimeoutMs)
+  const tell = tellProblems(onProblem)
+  return {
+    store: textGiven('store', store), database: database === undefined ? undefined : textGiven('database', database), clock, actor: nameOf('actor', actor), onProblem: tell, onOpening: heardBy(onOpening, tell), persona, workers, ahead, readOnly,
+    policy: settingsOf(given.policy),
+    estimator: estimatorOf(given.estimator),
+    prices: pricesOf(given.prices),
+    summarizer: looked('summarizer', () => summarizerOf(given.summarizer, {}, longestMs)),
+    editionSummarizer: summarizerOf(given.summarizer, { maxRetries: 0 }, longestMs),
+    embedding: embedding === undefined ? undefined : valueOf(looked('embedding', () => createOpenAiEmbeddingModel(embedding)), (left) => bad(left.field, left.detail)),
+  }
+}
+
+/** Opens a ledger. Throws where the store cannot be opened or a setting is wrong, before anything is written. */
+export async function openLedger(options: LedgerOptions): Promise<Ledger> {
+  const { store, database, ...given } = checkedOptions(options)
+  const { clock, workers, embedding, readOnly } = given
+  let readerBegun = (): void => undefined
+  const stores = await openStores(store, database, { ...given, onReader: () => { readerBegun() } })
+  const isReadBeside = stores.readBy !== undefined
+  try {
+    if (workers === 'elsewhere' && !stores.isDatabaseShared) throw bad('workers', 'cannot be elsewhere: a folder belongs to the one process that has it open')
+    if (embedding !== undefined && !isReadBeside) await createVectorTable(stores.db)
+  } catch (error) {
+    await stores.close()
+    throw error
+  }
+  return createLedger({
+    ...given,
+    // Rows and vectors are the other process's to keep.
+    ...(isReadBeside ? { workers: 'elsewhere', ahead: false } as const : {}),
+    readOnly: readOnly ? { keptBy: stores.readBy } : undefined,
+    onReader: (begun) => { readerBegun = begun },
+    log: stores.log,
+    name: stores.name,
+    db: stores.db,
+    projections: stores.projections,
+    alone: !stores.isLogShared,
+    claims: claimsOf(stores, clock),
+    checkRowsApart: stores.isDatabaseShared ? createRowThread({ store, database }) : undefined,
+    spending: createPostgresSpending(stores.db),
+    queue: createMemoryWorkQueue(clock),
+    standIn: createExtractiveSummarizer(),
+    close: () => stores.close(),
+  })
+}
+
+/** Opens a log for a copy: its tables made where they are missing, and nothing else. */
+export async function openLog(address: string, options: { readonly database?: string }): Promise<OpenedLog> {
+  const { log, name, db, close } = await openStores(address, options.database)
+  return { name, ...log, ...(isKurrentDb(address) ? {} : { bulk: createPostgresBulkTarget(db, name) }), close }
+}
+
+export { createLogFile, openLogFile } from '../adapters/file/log-file.js'
+export { createManifestFile, openManifestFile } from '../adapters/file/manifest-file.js'
+export { createKeyFile, fingerprintMeant, privateKeyFrom, readPrivateKey } from '../adapters/file/signing-key.js'
+
+/** Opens what `projections run` works with. */
+export async function openProjections(where: { readonly store: string; readonly database?: string }): Promise<ProjectionProcess> {
+  const { log, db, projections, close } = await openStores(where.store, where.database)
+  return { db, store: log.store, decode: (stored) => decodeFact(stored, log.bodies), projections, claims: createPostgresClaims(db), close }
+}
+
+/** Opens what a thread compares rows with. It waits for nobody: rows that are behind are looked at again by whoever asked. */
+export async function openRowCheck(where: RowThreadPlace): Promise<{ readonly checkRows: CheckRows; close(): Promise<void> }> {
+  const { log, db, projections, close } = await openStores(where.store, where.database)
+  const rowCheck = rowCheckOf({ log, db, projections })
+  return { checkRows: createCheckRows(log, (everyConversation) => rowCheck(everyConversation, () => Promise.resolve())), close }
+}
+
+/** Opens what `compaction run` works with. */
+export const openCompaction: OpenCompactionProcess = async (where) => {
+  const { log, name, db, close } = await openStores(where.store, where.database)
+  try {
+    return {
+      log,
+      name,
+      summarizer: summarizerOf(await where.summarizerFor(log)),
+      standIn: createExtractiveSummarizer(),
+      claims: createPostgresClaims(db),
+      queue: createPostgresWorkQueue(db),
+      budget: (limits) => createPostgresTokenBudget(db, limits),
+      close,
+    }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}

@@ -1,0 +1,35 @@
+/** What the processes that work in the background are made of: `compose.ts` opens it, and their commands run on it. */
+import type { ProjectionSource } from '../../projections/engine/apply.js'
+import type { Claims } from '../ports/claims.js'
+import type { Summarizer } from '../ports/summarizer.js'
+import type { TokenBudget, TokenLimits } from '../ports/token-budget.js'
+import type { WorkQueue } from '../ports/work-queue.js'
+import type { Log } from '../recording/load-conversation.js'
+import type { SummarizerConfig } from '../summarizers/index.js'
+
+/** What a compaction worker works with. */
+export interface CompactionProcess {
+  readonly log: Log
+  /** The log's address for people. */
+  readonly name: string
+  readonly summarizer: Summarizer
+  /** Summarizes at the hard limit where the summarizer fails. */
+  readonly standIn: Summarizer
+  /** Claims, queue and budget: in the database that all workers share. */
+  readonly claims: Claims
+  readonly queue: WorkQueue
+  readonly budget: (limits: TokenLimits) => TokenBudget
+  close(): Promise<void>
+}
+
+/** Opens the log, and the database of the queue where that is another. The summarizer is asked for with the log, which knows the prompts by name. */
+export type OpenCompactionProcess = (where: { readonly store: string; readonly database?: string; readonly summarizerFor: (log: Log) => Promise<'extractive' | SummarizerConfig> }) => Promise<CompactionProcess>
+
+/** What a worker of the read models works with. */
+export interface ProjectionProcess extends Omit<ProjectionSource, 'fence'> {
+  readonly claims: Claims
+  close(): Promise<void>
+}
+
+/** Opens the log, and the database of the read models where that is another. */
+export type OpenProjectionProcess = (where: { readonly store: string; readonly database?: string }) => Promise<ProjectionProcess>

@@ -1,0 +1,73 @@
+/** The registry of prompts: every template and persona that was used, by name, version and hash. */
+import type { RecordedFact } from '../domain/events/index.js'
+import { PROMPT_PREFIX } from '../domain/values/ids.js'
+import { decodeFact, isOfType, UnreadableEventError } from './read-event.js'
+import type { Log } from './load-conversation.js'
+
+/** A template or persona that was used. */
+export interface RegisteredPrompt {
+  /** The name that it was used by. */
+  readonly name: string
+  /** A template of the prompt, or a persona. */
+  readonly kind: 'template' | 'persona'
+  /** The how-manyeth text that was registered under this name. */
+  readonly version: number
+  /** SHA-256 (hex) of its text. */
+  readonly sha256: string
+  /** The text, whole. */
+  readonly text: string
+  /** When it was first used. */
+  readonly firstUsedAt: string
+  /** Who asked for the first summary with it. */
+  readonly actor: string
+}
+
+/** The prompts that were registered, and those of which that cannot be read any more. */
+export interface PromptRegistry {
+  /** In the order in which they were registered. */
+  readonly prompts: readonly RegisteredPrompt[]
+  /** Prompts whose event cannot be read, by the hash that names their stream. Versions of the same name behind one count one less. */
+  readonly unreadable: readonly { readonly sha256: string; readonly reason: string }[]
+}
+
+/** Every prompt. One that cannot be read is named and stops no other. */
+export async function listPrompts(log: Log): Promise<PromptRegistry> {
+  const prompts: RegisteredPrompt[] = []
+  const unreadable: { sha256: string; reason: string }[] = []
+  const versions = new Map<string, number>()
+  for await (const stored of log.store.readAll({ prefix: PROMPT_PREFIX })) {
+    if (stored.type !== 'PromptRegistered') continue
+    let fact: RecordedFact
+    try {
+      fact = await decodeFact(stored, log.bodies)
+    } catch (error) {
+      if (!(error instanceof UnreadableEventError)) throw error
+      unreadable.push({ sha256: stored.stream.slice(PROMPT_PREFIX.length), reason: error.message })
+      continue
+    }
+    if (!isOfType(fact, 'PromptRegistered')) continue
+    const { name, kind, sha256, text } = fact.data
+    const key = `${kind} ${name}`
+    const version = (versions.get(key) ?? 0) + 1
+    versions.set(key, version)
+    prompts.push({ name, kind, version, sha256, text, firstUsedAt: fact.metadata.recordedAt, actor: fact.metadata.actor })
+  }
+  return { prompts, unreadable }
+}
+
+const HASH = /^[0-9a-f]{6,64}$/u
+
+/** The prompts whose hash begins so, where it can be the beginning of one. */
+export const promptsBegunWith = (prompts: readonly RegisteredPrompt[], meant: string): readonly RegisteredPrompt[] => (HASH.test(meant) ? prompts.filter(({ sha256 }) => sha256.startsWith(meant)) : [])
+
+/** The prompt that `NAME`, `NAME@VERSION` or the beginning of a hash means: of a name without a version the newest. */
+export function promptMeant(prompts: readonly RegisteredPrompt[], meant: string): RegisteredPrompt | undefined {
+  const at = /^(.+)@(\d+)$/su.exec(meant)
+  const named = prompts.findLast(({ name }) => name === meant) ?? (at === null ? undefined : prompts.findLast(({ name, version }) => name === at[1] && version === Number(at[2])))
+  if (named !== undefined) return named
+  const hashed = promptsBegunWith(prompts, meant)
+  return hashed.length === 1 ? hashed[0] : undefined
+}
+
+/** The same among the templates: a persona is no prompt that a model could be asked by. */
+export const templateMeant = (prompts: readonly RegisteredPrompt[], meant: string): RegisteredPrompt | undefined => promptMeant(prompts.filter(({ kind }) => kind === 'template'), meant)

@@ -1,0 +1,138 @@
+/**
+ * The state of a conversation, from its stream: backwards to the last fact that closed the books, the window that it names, and point reads of
+ * the revisions that it carries; nothing else, however long the conversation is.
+ */
+import { evolve, initialEdition, initialState, pinnedAheadOf, resumeAt, revisionsCarried, seeConversation, type Conversation } from '../domain/conversation/conversation.js'
+import { closingTypes, takeoverTypes, type ClosingType, type RecordedFact } from '../domain/events/index.js'
+import { conversationStream, editionStream } from '../domain/values/ids.js'
+import type { BodyStore } from '../ports/body-store.js'
+import type { EventStore, StoredEvent } from '../ports/event-store.js'
+import { decodeFact, isOfType } from './read-event.js'
+
+export interface Log {
+  readonly store: EventStore
+  readonly bodies: BodyStore
+}
+
+async function decodeAll(stored: readonly StoredEvent[], bodies: BodyStore): Promise<RecordedFact[]> {
+  const facts: RecordedFact[] = []
+  for (const event of stored) facts.push(await decodeFact(event, bodies))
+  return facts
+}
+
+const closes = (type: string): boolean => closingTypes.some((closing) => closing === type)
+
+/** The events from the last one at or before `at` on that closed the books, oldest first; all of them where there is none. */
+async function tailOf(log: Log, stream: string, at: bigint | undefined): Promise<StoredEvent[]> {
+  const tail: StoredEvent[] = []
+  // The store pages inside, from small pages to larger ones, so stopping there reads little beyond it.
+  for await (const event of log.store.readStream(stream, { direction: 'backwards', ...(at === undefined ? {} : { from: at }) })) {
+    tail.push(event)
+    if (closes(event.type)) break
+  }
+  return tail.toReversed()
+}
+
+async function windowFacts(log: Log, stream: string, from: bigint, before: bigint): Promise<RecordedFact<'MessageAppended'>[]> {
+  const found: RecordedFact<'MessageAppended'>[] = []
+  // Whatever withdraws a message stands behind it.
+  const withdrawn = new Set<bigint>()
+  if (from >= before) return found
+  for await (const event of log.store.readStream(stream, { from, limit: Number(before - from) })) {
+    if (event.type !== 'MessageAppended' && event.type !== 'MessagesWithdrawn') continue
+    const fact = await decodeFact(event, log.bodies)
+    if (isOfType(fact, 'MessageAppended')) found.push(fact)
+    else if (isOfType(fact, 'MessagesWithdrawn')) for (const { revision } of fact.data.messages) withdrawn.add(revision)
+  }
+  return withdrawn.size === 0 ? found : found.filter(({ revision }) => !withdrawn.has(revision))
+}
+
+/** An edition's batches and chunks lie in its own stream, and the messages in the conversation's, which it had seen up to `horizon`. */
+async function takeUp(log: Log, conversationId: string, closing: RecordedFact<ClosingType>, edition?: { readonly stream: string; readonly horizon: bigint }): Promise<Conversation> {
+  const stream = conversationStream(conversationId)
+  const carried = revisionsCarried(closing)
+  const [messages, made, window] = await Promise.all([
+    log.store.readRevisions(stream, [...new Set(edition === undefined ? [...carried.messages, ...carried.made] : carried.messages)]),
+    edition === undefined ? [] : log.store.readRevisions(edition.stream, [...new Set(carried.made)]),
+    windowFacts(log, stream, closing.data.windowStart, edition === undefined ? closing.revision : edition.horizon + 1n),
+  ])
+  const facts = await decodeAll([...messages, ...made], log.bodies)
+  return resumeAt(
+    conversationId,
+    closing,
+    {
+      messages: facts.filter((fact) => isOfType(fact, 'MessageAppended')),
+      batches: facts.filter((fact) => isOfType(fact, 'BatchArchived', 'BatchesResummarized', ...takeoverTypes)),
+      chunks: facts.filter((fact) => isOfType(fact, 'ChunkSummarized')),
+    },
+    window,
+  )
+}
+
+/**
+ * The state of a conversation, today or as of a revision.
+ * @param at the last revision to see; default: the newest
+ */
+export async function loadConversation(log: Log, conversationId: string, at?: bigint): Promise<Conversation> {
+  const facts = await decodeAll(await tailOf(log, conversationStream(conversationId), at), log.bodies)
+  const first = facts[0]
+  if (first !== undefined && isOfType(first, ...closingTypes)) {
+    return facts.slice(1).reduce(evolve, await takeUp(log, conversationId, first))
+  }
+  return facts.reduce(evolve, initialState(conversationId))
+}
+
+/**
+ * The state of an edition as it is recorded: its last prune, taken up over the conversation's messages, and what both streams say since. A
+ * state without a configuration where there is no such edition.
+ * @param at the last revision of the edition's stream to see; default: the newest
+ */
+export async function loadEdition(log: Log, conversationId: string, editionId: string, at?: bigint): Promise<Conversation> {
+  const stream = editionStream(editionId, conversationId)
+  const tail: StoredEvent[] = []
+  let closing: StoredEvent | undefined
+  for await (const event of log.store.readStream(stream, { direction: 'backwards', ...(at === undefined ? {} : { from: at }) })) {
+    tail.push(event)
+    if (closing === undefined && event.type === 'MessagesPruned') closing = event
+    // How far it had seen the conversation at that prune is said by the fact before it that tells.
+    else if (closing !== undefined && event.type === 'EditionAdvanced') break
+  }
+  const facts = await decodeAll(tail.toReversed(), log.bodies)
+  const advanced = facts[0]
+  const prune = closing === undefined ? undefined : facts.find((fact) => fact.revision === closing.revision)
+  let state = initialEdition(conversationId, editionId)
+  if (prune !== undefined && isOfType(prune, 'MessagesPruned') && advanced !== undefined && isOfType(advanced, 'EditionAdvanced')) {
+    const [started] = await decodeAll(await log.store.readRevisions(stream, [0n]), log.bodies)
+    state = {
+      ...(await takeUp(log, conversationId, prune, { stream, horizon: advanced.data.conversationRevision })),
+      editionId,
+      ...(started !== undefined && isOfType(started, 'EditionStarted') ? { pinnedAhead: pinnedAheadOf(started.data) } : {}),
+      horizon: advanced.data.conversationRevision,
+    }
+  }
+  for (const fact of facts.filter(({ revision }) => revision > state.revision)) {
+    if (isOfType(fact, 'EditionAdvanced')) state = await seeUntil(log, state, fact.data.conversationRevision)
+    state = evolve(state, fact)
+  }
+  return state
+}
+
+/** A state, and what the conversation's stream says of messages and pins up to a revision, or to its end. */
+export async function seeUntil(log: Log, state: Conversation, until?: bigint): Promise<Conversation> {
+  let seen = state
+  const limit = until === undefined ? undefined : Number(until - state.horizon)
+  if (limit !== undefined && limit <= 0) return state
+  for await (const event of log.store.readStream(conversationStream(state.conversationId), { from: state.horizon + 1n, ...(limit === undefined ? {} : { limit }) })) {
+    seen = seeConversation(seen, await decodeFact(event, log.bodies))
+  }
+  return seen
+}
+
+/** A state that was loaded before, and what was appended since. */
+export async function catchUpConversation(log: Log, state: Conversation): Promise<Conversation> {
+  let seen = state
+  for await (const event of log.store.readStream(conversationStream(state.conversationId), { from: state.revision + 1n })) {
+    seen = evolve(seen, await decodeFact(event, log.bodies))
+  }
+  return seen
+}

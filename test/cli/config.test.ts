@@ -1,0 +1,171 @@
+/** Where a setting comes from, which source wins, and what is said of one that is wrong. */
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { hostname, tmpdir, userInfo } from 'node:os'
+import { join } from 'node:path'
+import { settings } from '../../src/cli/flags.js'
+import { policyFlags } from '../../src/cli/policy-flags.js'
+import { openLedger } from '../../src/library/compose.js'
+import { actorOf, loadConfig, personaOf, policiesOf, pricesOf, summarizerOf, type Config } from '../../src/cli/config.js'
+import { policySettingsSchema } from '../../src/domain/values/policy.js'
+
+let cwd: string
+beforeEach(async () => { cwd = await mkdtemp(join(tmpdir(), 'context-ledger-config-')) })
+afterEach(async () => { await rm(cwd, { recursive: true, force: true }) })
+
+const load = (flags: Record<string, unknown> = {}, env: Record<string, string> = {}, writes = true): Promise<Config> => loadConfig({ flags, env, cwd }, { writes })
+const file = (content: unknown, name = 'context-ledger.config.json'): Promise<void> => writeFile(join(cwd, name), typeof content === 'string' ? content : JSON.stringify(content))
+
+describe('precedence', () => {
+  it('takes a flag over the environment over the config file over what everybody shares', async () => {
+    const env = { OPENAI_MODEL: 'shared' }
+    expect((await load({}, env)).model).toBe('shared')
+    await file({ model: 'filed', store: 'kept' })
+    expect((await load({}, env)).model).toBe('filed')
+    expect((await load({}, { ...env, CONTEXT_LEDGER_MODEL: 'ours' })).model).toBe('ours')
+    expect((await load({ model: 'flagged' }, { ...env, CONTEXT_LEDGER_MODEL: 'ours' })).model).toBe('flagged')
+    expect((await load()).store).toBe(join(cwd, 'kept'))
+  })
+
+  it('takes a flag that is given twice as it was given last, settings of the policy too', async () => {
+    await file({ chunkSize: 7 }, 'one.json')
+    await file({ chunkSize: 8 }, 'two.json')
+    const config = await load({ model: ['first', 'last'], 'keep-recent': ['2', '3'], policy: ['one.json', 'two.json'] })
+    expect([config.model, config.policy]).toEqual(['last', { keepRecent: 3, chunkSize: 8 }])
+  })
+
+  it('takes a variable without a text as not set', async () => {
+    expect((await load({}, { CONTEXT_LEDGER_STORE: '', OPENAI_API_KEY: 'k' })).store).toMatch(/\.context-ledger$/u)
+    expect((await load({}, { CONTEXT_LEDGER_API_KEY: '', OPENAI_API_KEY: 'k' })).apiKey).toBe('k')
+  })
+
+  it('names who asks: a flag, the environment, else the user at this machine', async () => {
+    expect(actorOf(await load({}, { CONTEXT_LEDGER_ACTOR: 'ada' }))).toBe('ada')
+    expect(actorOf(await load({ actor: 'night run' }, { CONTEXT_LEDGER_ACTOR: 'ada' }))).toBe('night run')
+    expect(actorOf(await load())).toBe(`${userInfo().username}@${hostname()}`)
+    for (const [actor, said] of [['', '--actor is empty'], ['a\0b', '--actor has a control character'], ['x'.repeat(5_000), '--actor is longer than']] as const) await expect(load({ actor })).rejects.toThrow(said)
+  })
+
+  it('leaves the address of a server as it is', async () => {
+    expect((await load({ store: 'postgres://host/db' })).store).toBe('postgres://host/db')
+  })
+
+  it('puts a flag over the policy’s file over the config file, setting by setting', async () => {
+    await file({ policy: { keepRecent: 3, chunkSize: 4, buffer: 5 } })
+    await file({ chunkSize: 7, buffer: 8 }, 'policy.json')
+    expect((await load({ policy: 'policy.json', buffer: '9' })).policy).toEqual({ keepRecent: 3, chunkSize: 7, buffer: 9 })
+    expect((await load({}, {}, false)).policy).toBeUndefined()
+  })
+
+  it('does so with each of several files, and without one with the flags alone', async () => {
+    const tried = (flags: Record<string, unknown>, paths: string[]) => policiesOf({ flags, env: {}, cwd }, paths)
+    await file({ policy: { keepRecent: 3, buffer: 5 } })
+    await file({ chunkSize: 7, buffer: 8 }, 'one.json')
+    await file({}, 'none.json')
+    expect(await tried({ policy: ['one.json', 'none.json'], 'chunk-size': '9' }, ['one.json', 'none.json'])).toEqual([{ keepRecent: 3, chunkSize: 9, buffer: 8 }, { keepRecent: 3, chunkSize: 9, buffer: 5 }])
+    expect(await tried({ 'chunk-size': '9' }, [])).toEqual([{ keepRecent: 3, chunkSize: 9, buffer: 5 }])
+    await file({})
+    expect([await tried({}, []), await tried({}, ['none.json'])]).toEqual([[], [{}]])
+  })
+})
+
+describe('complaints', () => {
+  it('refuses a ledger in memory, which would end with its command', async () => {
+    await expect(load({ store: 'memory' })).rejects.toThrow('--store is "memory", which ends with the command that made it: ./memory is a folder of that name')
+    await expect(load({ store: 'esdb://host:2113', database: 'memory' })).rejects.toThrow('--database is "memory"')
+    expect((await load({ store: './memory' })).store).toBe(join(cwd, 'memory'))
+  })
+
+  it.each([
+    [{ nonsense: 1 }, '"nonsense" is no setting'],
+    [{ summarizer: 'magic' }, 'context-ledger.config.json: summarizer must be extractive or openai'],
+    [{ policy: { keepRecent: 'five' } }, 'policy: keepRecent must be a number'],
+    [{ policy: { keepRecents: 5 } }, 'policy: keepRecents is no setting of the policy'],
+    [{ timeout: 0 }, 'timeout must be above 0'],
+    ['{', 'is no JSON'],
+  ])('%j in the config file', async (content, said) => {
+    await file(content)
+    await expect(load()).rejects.toThrow(said)
+  })
+
+  it.each([
+    [{ 'keep-recent': 'abc' }, {}, '--keep-recent must be a number, and is "abc"'],
+    [{ 'window-tokens': '12' }, {}, '--window-tokens is less than 512'],
+    [{}, { CONTEXT_LEDGER_BASE_URL: 'ftp://x' }, 'CONTEXT_LEDGER_BASE_URL is no http or https address'],
+    [{ config: 'gone.json' }, {}, 'does not exist'],
+    [{ policy: 'gone.json' }, {}, 'does not exist'],
+  ])('%j and %j', async (flags, env, said) => {
+    await expect(load(flags, env)).rejects.toThrow(said)
+  })
+})
+
+describe('the summarizer', () => {
+  it('is the extractive one where nothing is set, whatever the environment holds for others', async () => {
+    expect(await summarizerOf(await load({}, { OPENAI_API_KEY: 'k', OPENAI_MODEL: 'm' }))).toBe('extractive')
+    await expect(summarizerOf(await load({ model: 'm' }))).rejects.toThrow('--summarizer openai')
+  })
+
+  it('has its model, its key and a prompt of its own', async () => {
+    await file('Sum up: {messages}', 'mine.txt')
+    const config = await load({ summarizer: 'openai', prompt: 'mine.txt', timeout: '1.5' }, { OPENAI_MODEL: 'm', CONTEXT_LEDGER_API_KEY: 'k' })
+    expect(await summarizerOf(config)).toEqual({ kind: 'openai', model: 'm', apiKey: 'k', timeoutMs: 1500, prompt: { name: 'mine', text: 'Sum up: {messages}' } })
+    await expect(summarizerOf(await load({ summarizer: 'openai' }))).rejects.toThrow('OPENAI_MODEL')
+  })
+
+  it('refuses a prompt without a text, naming the file', async () => {
+    await file(' \n', 'empty.txt')
+    await expect(summarizerOf(await load({ summarizer: 'openai', model: 'm', prompt: 'empty.txt' }))).rejects.toThrow(/empty\.txt has no text/u)
+  })
+
+  it.each(['docker-compose.yml', '.env.example'])('is passed to the workers of %s whole', async (name) => {
+    const content = await readFile(name, 'utf8')
+    const variables = settings.filter(({ group }) => group === 'Summarizer:').flatMap(({ env, fallbackEnv }) => [env, ...(fallbackEnv === undefined ? [] : [fallbackEnv])])
+    expect(variables.filter((variable) => !content.includes(name === '.env.example' ? `\n${variable}=` : `${variable}: \${${variable}:-`))).toEqual([])
+  })
+
+  it('reads a persona from a file', async () => {
+    await file('a harbour master\n', 'who.txt')
+    expect(await personaOf(await load({ persona: '@who.txt' }))).toBe('a harbour master')
+    expect(await personaOf(await load({ persona: 'a pilot' }))).toBe('a pilot')
+  })
+})
+
+describe('prices', () => {
+  const price = { promptPerMillion: 0.15, completionPerMillion: 0.6, currency: 'USD' }
+
+  it('come from the file that a flag, the environment or the config file names; there are none by default', async () => {
+    expect(await pricesOf(await load())).toEqual({})
+    await file({ m: price }, 'prices.json')
+    expect(await pricesOf(await load({ prices: 'prices.json' }))).toEqual({ m: price })
+    expect(await pricesOf(await load({}, { CONTEXT_LEDGER_PRICES: 'prices.json' }))).toEqual({ m: price })
+    await file({ prices: 'prices.json' })
+    expect(await pricesOf(await load())).toEqual({ m: price })
+  })
+
+  it.each([
+    ['[]', /prices\.json: must be an object/u],
+    ['{', /prices\.json is no JSON/u],
+    ['{"m":{"promptPerMillion":1,"completionPerMillion":2}}', /prices\.json: m\.currency is missing/u],
+  ])('%s: names the file and the field', async (content, said) => {
+    await file(content, 'prices.json')
+    await expect(pricesOf(await load({ prices: 'prices.json' }))).rejects.toThrow(said)
+  })
+
+  it('that are missing are told by what names them', async () => {
+    await expect(pricesOf(await load({}, { CONTEXT_LEDGER_PRICES: 'gone.json' }))).rejects.toThrow(/CONTEXT_LEDGER_PRICES names .*gone\.json, which does not exist/u)
+  })
+
+  it('of the library are checked before anything is opened', async () => {
+    await expect(openLedger({ store: join(cwd, 'ledger'), prices: { m: { ...price, promptPerMillion: -1 } } })).rejects.toThrow('prices.m.promptPerMillion must be 0 or more')
+  })
+})
+
+describe('flags of the policy', () => {
+  it('has one for each setting, and leaves --model to the summarizer', () => {
+    const flags = policyFlags()
+    expect(flags.map(({ key }) => key)).toEqual(Object.keys(policySettingsSchema.shape))
+    expect(flags.find(({ key }) => key === 'model')?.flag).toBe('agent-model')
+    expect(flags.find(({ key }) => key === 'maxSummaryTokens')?.flag).toBe('max-summary-tokens')
+    expect(flags.find(({ key }) => key === 'view')?.choices).toEqual(['clip-archive', 'session-summary'])
+  })
+})

@@ -1,0 +1,474 @@
+/** Workers: who takes which conversation, what happens when one dies, what limits and failures hold back, and the same code inside a process. */
+import { afterEach, describe, expect, it } from '@jest/globals'
+import { createMemoryClaims } from '../../src/adapters/memory/claims.js'
+import { createMemoryTokenBudget } from '../../src/adapters/memory/token-budget.js'
+import { createMemoryWorkQueue } from '../../src/adapters/memory/work-queue.js'
+import { createCompactionWorker, type CompactionWorker, type CompactionWorkerOptions } from '../../src/compaction/compaction-worker.js'
+import type { CompactionRun } from '../../src/compaction/compact.js'
+import { triggerOf } from '../../src/domain/compaction/plan.js'
+import type { PolicySettings } from '../../src/domain/values/policy.js'
+import type { TokenBudget } from '../../src/ports/token-budget.js'
+import type { Work, WorkQueue } from '../../src/ports/work-queue.js'
+import { SMALL, say, talk } from '../support/conversations.js'
+import { coverageProblems } from '../support/coverage.js'
+import { createHandClock, until, type HandClock } from '../support/hand-clock.js'
+import { createHarness, type Harness } from '../support/harness.js'
+import { latch } from '../support/latch.js'
+
+interface World {
+  readonly clock: HandClock
+  readonly queue: WorkQueue
+  readonly harness: Harness
+  readonly runs: { readonly conversationId: string; readonly run: CompactionRun }[]
+  readonly problems: unknown[]
+  /** A worker in a process of its own: nothing in memory is shared, what is claimed is. */
+  readonly worker: (options?: Partial<CompactionWorkerOptions> & { readonly budget?: TokenBudget }) => CompactionWorker
+  /** A worker that follows the log. */
+  readonly following: (options?: Partial<CompactionWorkerOptions> & { readonly budget?: TokenBudget }) => CompactionWorker
+  /** Resolves when nobody waits and nobody works, and all that was appended was looked at. */
+  readonly quiet: () => Promise<void>
+}
+
+const workers: CompactionWorker[] = []
+afterEach(async () => {
+  await Promise.all(workers.splice(0).map((worker) => worker.stop()))
+})
+
+function createWorld(policy: PolicySettings = SMALL): World {
+  const clock = createHandClock()
+  const queue = createMemoryWorkQueue(clock)
+  const claims = createMemoryClaims(clock)
+  const harness = createHarness({ policy, claims, clock })
+  const runs: World['runs'] = []
+  const problems: unknown[] = []
+  const world: World = {
+    clock,
+    queue,
+    harness,
+    runs,
+    problems,
+    worker({ budget, ...options } = {}) {
+      const process = harness.restart({ claims, ...(budget === undefined ? {} : { budget }) })
+      const worker = createCompactionWorker({
+        queue, load: (id) => process.conversations.load(id), compact: process.run, clock, concurrency: 4, restsByTime: true, pollMs: 2,
+        onCompaction: (conversationId, run) => { runs.push({ conversationId, run }) },
+        onProblem: (problem) => { problems.push(problem) },
+        ...options,
+      })
+      workers.push(worker)
+      return worker
+    },
+    following(options = {}) {
+      const worker = world.worker({ follow: harness.store, ...options })
+      worker.start()
+      return worker
+    },
+    quiet: () =>
+      until(async () => {
+        const [{ waiting, running }, stands] = [await queue.status(), await queue.checkpoint()]
+        let newest = -1n
+        for await (const event of harness.store.readAll({ prefix: 'conversation-' })) newest = event.position
+        return waiting === 0 && running === 0 && (stands?.position ?? -1n) === newest
+      }),
+  }
+  return world
+}
+
+const ids = (count: number): string[] => Array.from({ length: count }, (_, at) => `c${String(at)}`)
+
+async function bought(harness: Harness, conversationIds: readonly string[]): Promise<number> {
+  let count = 0
+  for (const id of conversationIds) {
+    const chunks = await harness.factsOf('ChunkSummarized', id)
+    count += chunks.filter(({ data }) => data.summarizer.standIn !== true).length + (await harness.factsOf('BatchesResummarized', id)).length
+  }
+  return count
+}
+
+describe('a worker that follows the log', () => {
+  it('summarizes what is full before the limit, so that the cycle at the limit calls nobody', async () => {
+    const { harness, following, quiet } = createWorld()
+    following()
+    // The soft limit is 800 tokens; nine tenths of it are reached with the message m17.
+    await harness.appended(talk(18), 'c')
+    await quiet()
+    const ahead = harness.summarizer.calls.length
+    expect(ahead).toBe(5)
+    expect(await harness.factsOf('MessagesPruned', 'c')).toEqual([])
+    harness.summarizer.answer = () => ({ failure: 'unreachable' })
+    await harness.appended(talk(2, 18), 'c')
+    await quiet()
+    expect((await harness.factsOf('MessagesPruned', 'c')).map(({ data }) => data.why.trigger)).toEqual(['soft'])
+    expect(harness.summarizer.calls).toHaveLength(ahead)
+    expect(coverageProblems(await harness.facts('c'))).toEqual([])
+  })
+
+  it('leaves a conversation that is far from its limit alone, and the queue empty', async () => {
+    const { harness, following, quiet, queue } = createWorld()
+    following()
+    await harness.appended(talk(10), 'c')
+    await quiet()
+    expect(harness.summarizer.calls).toEqual([])
+    expect(await queue.status()).toEqual({ waiting: 0, running: 0, resting: 0 })
+  })
+
+  it('takes up conversations that were there before it, and goes on from the checkpoint', async () => {
+    const { harness, following, quiet } = createWorld()
+    for (const id of ids(5)) await harness.appended(talk(20), id)
+    const first = following()
+    await quiet()
+    for (const id of ids(5)) expect((await harness.conversations.load(id)).cycles).toBe(1)
+    await first.stop()
+    await harness.appended(talk(15, 20), 'c3')
+    const reads = harness.store.reads
+    following()
+    await quiet()
+    expect((await harness.conversations.load('c3')).cycles).toBe(2)
+    expect(harness.store.reads - reads).toBeLessThan(200)
+  })
+
+  it('starts again where the queue was filled from another log, and says so', async () => {
+    const { harness, following, quiet, queue } = createWorld()
+    const other = { position: 1n, eventId: 'of another log' }
+    await queue.note([], { from: undefined, to: other })
+    await harness.appended(talk(20), 'c')
+    const said: unknown[] = []
+    following({ onOtherLog: (checkpoint) => { said.push(checkpoint) } })
+    await quiet()
+    expect(said).toEqual([other])
+    expect((await harness.conversations.load('c')).cycles).toBe(1)
+  })
+})
+
+describe('two workers', () => {
+  it('share the conversations: nothing is bought twice, and no conversation is worked on by two at once', async () => {
+    const { harness, following, quiet } = createWorld()
+    const open = new Set<string>()
+    let twice = 0
+    harness.summarizer.answer = async ({ job }) => {
+      if (job.kind === 'resummarize') return undefined
+      const of = job.messages[0]?.messageId.split('/')[0] ?? ''
+      if (open.has(of)) twice += 1
+      open.add(of)
+      await new Promise((resolve) => { setTimeout(resolve, 1) })
+      open.delete(of)
+      return undefined
+    }
+    following({ concurrency: 3 })
+    following({ concurrency: 3 })
+    const all = ids(8)
+    for (let number = 0; number < 60; number += 6) {
+      for (const id of all) await harness.appended(talk(6, number).map((message) => ({ ...message, id: `${id}/${String(message.id)}` })), id)
+    }
+    await quiet()
+    expect(twice).toBe(0)
+    expect(harness.summarizer.calls).toHaveLength(await bought(harness, all))
+    for (const id of all) {
+      expect(coverageProblems(await harness.facts(id))).toEqual([])
+      expect((await harness.context(id)).overBudget).toBeUndefined()
+    }
+  })
+
+  it('a conversation goes to the other when one dies, and costs the call that was under way', async () => {
+    const { harness, following, quiet, clock, queue, worker } = createWorld()
+    const dying = latch()
+    const reached = latch()
+    harness.summarizer.answer = async () => {
+      harness.summarizer.answer = () => undefined
+      reached.open()
+      await dying.opened
+      return { failure: 'timeout' }
+    }
+    const dead = worker({ follow: harness.store, leaseMs: 15_000 })
+    dead.start()
+    await harness.appended(talk(20), 'c')
+    await reached.opened
+    // It says nothing any more; the other one looks, and finds the conversation taken until the lease and the claim run out.
+    const before = harness.summarizer.calls.length
+    const taken: (Work | undefined)[] = []
+    const take: WorkQueue['take'] = async (asked) => {
+      const work = await queue.take(asked)
+      taken.push(work)
+      return work
+    }
+    following({ queue: { ...queue, take } })
+    await harness.appended(say(20), 'c')
+    const newest = (await harness.facts('c')).at(-1)?.position ?? 0n
+    await until(async () => ((await queue.checkpoint())?.position ?? -1n) >= newest)
+    const noted = taken.length
+    await until(() => taken.length > noted + 2)
+    expect(taken.filter((work) => work !== undefined)).toEqual([])
+    expect(harness.summarizer.calls).toHaveLength(before)
+    clock.pass(15_001)
+    await until(async () => (await harness.conversations.load('c')).cycles === 1)
+    expect(harness.summarizer.calls).toHaveLength((await bought(harness, ['c'])) + 1)
+    dying.open()
+    await quiet()
+    expect(coverageProblems(await harness.facts('c'))).toEqual([])
+  })
+})
+
+describe('limits', () => {
+  it('a full minute is waited for, and is no failure', async () => {
+    const { harness, following, queue, clock, runs } = createWorld()
+    // A call of the script takes 15 tokens by what it says, and is reckoned with more before.
+    const budget = createMemoryTokenBudget({ tokensPerMinute: 40 }, clock)
+    following({ budget })
+    // Above the soft limit by more than the first chunk takes away, so that one call is not enough.
+    await harness.appended(talk(24), 'c')
+    await until(async () => (await queue.status()).resting === 1)
+    const calls = harness.summarizer.calls.length
+    expect(runs.at(-1)?.run.postponedMs).toBeGreaterThan(0)
+    for (let minute = 0; minute < 8 && (await harness.conversations.load('c')).cycles === 0; minute += 1) {
+      clock.pass(60_001)
+      await until(async () => (await queue.status()).resting === 1 || (await harness.conversations.load('c')).cycles === 1)
+    }
+    expect(calls).toBeLessThan(harness.summarizer.calls.length)
+    expect((await harness.conversations.load('c')).cycles).toBe(1)
+    expect(await harness.factsOf('CompactionFailed', 'c')).toEqual([])
+    expect(harness.summarizer.calls).toHaveLength(await bought(harness, ['c']))
+  })
+
+  it('a full day is said once, with its figures, and the conversation rests until the day turns', async () => {
+    const { harness, following, quiet, clock } = createWorld({ ...SMALL, standIn: 'none' })
+    const budget = createMemoryTokenBudget({ tokensPerDay: 60 }, clock)
+    following({ budget, tokensPerDay: 60 })
+    for (let number = 0; number < 30; number += 1) {
+      await harness.appended(say(number), 'c')
+      await quiet()
+    }
+    const calls = harness.summarizer.calls.length
+    const failures = (await harness.factsOf('CompactionFailed', 'c')).map(({ data }) => data)
+    expect(failures).toMatchObject([{ failure: 'limit-reached', detail: expect.stringMatching(/the limit of 60 tokens a day: \d+ are used, and this call needs about \d+/), retryAfterMessages: 0 }])
+    clock.pass(12 * 3_600_000)
+    await until(async () => harness.summarizer.calls.length > calls)
+  })
+
+  it('a worker with a higher limit need not wait for it, nor one whose model asks for nothing', async () => {
+    const { harness, following, quiet, clock, queue } = createWorld({ ...SMALL, standIn: 'none' })
+    const low = following({ budget: createMemoryTokenBudget({ tokensPerDay: 10 }, clock), tokensPerDay: 10 })
+    await harness.appended(talk(20), 'c')
+    await quiet()
+    await low.stop()
+    expect(harness.summarizer.calls).toEqual([])
+    expect(await queue.status()).toMatchObject({ resting: 1 })
+    following({ budget: createMemoryTokenBudget({ tokensPerDay: 1_000_000 }, clock), tokensPerDay: 1_000_000 })
+    await until(async () => (await harness.conversations.load('c')).cycles === 1)
+    expect(await harness.factsOf('CompactionFailed', 'c')).toHaveLength(1)
+  })
+
+  it('at the hard limit the stand-in works though the day is full, and nothing more is said of it', async () => {
+    const { harness, following, quiet, clock } = createWorld()
+    following({ budget: createMemoryTokenBudget({ tokensPerDay: 10 }, clock), tokensPerDay: 10 })
+    for (let number = 0; number < 60; number += 1) {
+      await harness.appended(say(number), 'c')
+      await quiet()
+      expect((await harness.context('c')).tokens).toBeLessThanOrEqual(1_000)
+    }
+    expect(harness.summarizer.calls).toEqual([])
+    expect(await harness.factsOf('CompactionFailed', 'c')).toHaveLength(1)
+    const chunks = await harness.factsOf('ChunkSummarized', 'c')
+    expect(chunks.length).toBeGreaterThan(0)
+    expect(chunks.every(({ data }) => data.summarizer.standIn === true)).toBe(true)
+  })
+
+  it('what was summarized before the day was full still leaves at the soft limit', async () => {
+    const { harness, following, quiet, clock } = createWorld({ ...SMALL, standIn: 'none' })
+    following({ budget: createMemoryTokenBudget({ tokensPerDay: 80 }, clock), tokensPerDay: 80 })
+    await harness.appended(talk(18), 'c')
+    await quiet()
+    const summaries = harness.summarizer.calls.length
+    expect(summaries).toBeGreaterThan(1)
+    expect(await harness.factsOf('CompactionFailed', 'c')).toHaveLength(1)
+    await harness.appended(talk(2, 18), 'c')
+    await quiet()
+    expect((await harness.factsOf('MessagesPruned', 'c')).map(({ data }) => data.why.trigger)).toEqual(['soft'])
+    expect(await harness.factsOf('BatchArchived', 'c')).toHaveLength(summaries)
+    await harness.appended(talk(10, 20), 'c')
+    await quiet()
+    expect(harness.summarizer.calls).toHaveLength(summaries)
+    expect(await harness.factsOf('CompactionFailed', 'c')).toHaveLength(1)
+  })
+
+  it('a request above the whole limit a minute fails by that name instead of waiting for ever', async () => {
+    const { harness, following, quiet, clock } = createWorld({ ...SMALL, standIn: 'none' })
+    following({ budget: createMemoryTokenBudget({ tokensPerMinute: 5 }, clock) })
+    await harness.appended(talk(20), 'c')
+    await quiet()
+    expect((await harness.factsOf('CompactionFailed', 'c')).map(({ data }) => data.detail)).toEqual([expect.stringMatching(/the limit of 5 tokens a minute: 0 are used, and this call needs about \d+, more than any minute has room for$/u)])
+  })
+})
+
+describe('failures', () => {
+  it('of the budget do not cost an answer that is there', async () => {
+    const { harness, following, clock } = createWorld()
+    const inner = createMemoryTokenBudget({}, clock)
+    following({ budget: { limits: {}, reserve: async (tokens) => { const room = await inner.reserve(tokens); return room.kind === 'refused' ? room : { ...room, settle: () => Promise.reject(new Error('the database is away')) } } } })
+    await harness.appended(talk(20), 'c')
+    await until(async () => (await harness.conversations.load('c')).cycles === 1)
+    expect(await bought(harness, ['c'])).toBe(harness.summarizer.calls.length)
+  })
+
+  it('rest by the clock, longer each time, and the queue knows it for every worker', async () => {
+    const { harness, following, quiet, clock, queue } = createWorld({ ...SMALL, standIn: 'none' })
+    harness.summarizer.answer = () => ({ failure: 'malformed' })
+    following()
+    following()
+    await harness.appended(talk(20), 'c')
+    await quiet()
+    expect(harness.summarizer.calls).toHaveLength(1)
+    for (let number = 20; number < 30; number += 1) await harness.appended(say(number), 'c')
+    await quiet()
+    expect(harness.summarizer.calls).toHaveLength(1)
+    expect(await queue.status()).toMatchObject({ resting: 1 })
+    clock.pass(2_001)
+    await until(() => harness.summarizer.calls.length === 2)
+    await quiet()
+    clock.pass(1_900)
+    await harness.appended(talk(8, 30), 'c')
+    await quiet()
+    expect(harness.summarizer.calls).toHaveLength(2)
+    harness.summarizer.answer = () => undefined
+    clock.pass(2_101)
+    await until(async () => (await harness.conversations.load('c')).cycles === 1)
+  })
+
+  it('a model that is down is not asked for every conversation by every worker', async () => {
+    const { harness, following, quiet } = createWorld({ ...SMALL, standIn: 'none' })
+    harness.summarizer.answer = () => ({ failure: 'unreachable' })
+    for (const id of ids(40)) await harness.appended(talk(20), id)
+    for (let count = 0; count < 2; count += 1) following({ concurrency: 2 })
+    await quiet()
+    expect(harness.summarizer.calls.length).toBeGreaterThan(0)
+    expect(harness.summarizer.calls.length).toBeLessThanOrEqual(4)
+  })
+
+  it('what nobody foresaw is told, and the conversation is tried again later', async () => {
+    const { harness, worker, clock, problems } = createWorld()
+    let broken = true
+    const flaky = worker({ follow: harness.store, load: async (id) => { if (broken) throw new Error('the store is away'); return harness.conversations.load(id) } })
+    await harness.appended(talk(20), 'c')
+    flaky.start()
+    await until(() => problems.length === 1)
+    broken = false
+    clock.pass(2_001)
+    await until(async () => (await harness.conversations.load('c')).cycles === 1)
+    expect(problems).toEqual([new Error('the store is away')])
+  })
+})
+
+describe('a worker that is stopped', () => {
+  it('lets the call under way end and records it, takes nothing more, and gives back what it has', async () => {
+    const { harness, following, queue } = createWorld()
+    const [asked, answers] = [latch(), latch()]
+    harness.summarizer.answer = async () => {
+      asked.open()
+      await answers.opened
+      return undefined
+    }
+    const worker = following()
+    await harness.appended(talk(20), 'c')
+    await asked.opened
+    const stopped = worker.stop(60_000)
+    answers.open()
+    await stopped
+    expect(harness.summarizer.calls).toHaveLength(1)
+    expect(await harness.factsOf('ChunkSummarized', 'c')).toHaveLength(1)
+    expect(await queue.status()).toEqual({ waiting: 1, running: 0, resting: 0 })
+    expect(await harness.factsOf('CompactionFailed', 'c')).toEqual([])
+  })
+
+  it('aborts a call that takes longer than it may, and calls it no failure', async () => {
+    const { harness, worker: create, queue } = createWorld()
+    const asked = latch()
+    const inner = harness.summarizer.summarize.bind(harness.summarizer)
+    harness.summarizer.summarize = (prepared, signal) => async () => {
+      const answer = await inner(prepared, signal)()
+      asked.open()
+      await new Promise<void>((resolve) => { signal?.addEventListener('abort', () => resolve()) })
+      return answer._tag === 'Right' ? { _tag: 'Left', left: { kind: 'SummarizerFailed', failure: 'timeout', detail: 'the call was cancelled' } } : answer
+    }
+    const worker = create({ follow: harness.store })
+    worker.start()
+    await harness.appended(talk(20), 'c')
+    await asked.opened
+    await worker.stop(5)
+    expect(await harness.factsOf('CompactionFailed', 'c')).toEqual([])
+    expect(await queue.status()).toMatchObject({ waiting: 1 })
+  })
+})
+
+describe('inside a process', () => {
+  it('an append wakes it, settled waits for it, and the same appends give the same facts', async () => {
+    const logs: string[][] = []
+    for (let time = 0; time < 2; time += 1) {
+      const { harness, worker: create } = createWorld()
+      const worker = create({ restsByTime: false })
+      harness.summarizer.answer = (_prepared, call) => (call === 2 ? { failure: 'timeout' } : undefined)
+      for (const message of talk(60)) {
+        await harness.appended(message, 'c')
+        worker.wake('c')
+        await worker.settled('c')
+      }
+      logs.push((await harness.facts('c')).map((fact) => `${fact.type} ${fact.id}`))
+    }
+    expect(logs[0]).toEqual(logs[1])
+    expect(logs[0]?.some((line) => line.startsWith('MessagesPruned'))).toBe(true)
+    expect(logs[0]?.some((line) => line.startsWith('CompactionFailed'))).toBe(true)
+  })
+
+  it('that ends right behind its appends, nothing is bought ahead, and what a limit asks for is', async () => {
+    const { harness, worker: create } = createWorld()
+    const worker = create({ restsByTime: false, ahead: false })
+    const before: number[] = []
+    for (const message of talk(40)) {
+      const { state } = await harness.appended(message, 'c')
+      const isAtLimit = triggerOf(state) !== undefined
+      const calls = harness.summarizer.calls.length
+      worker.wake('c')
+      await worker.settled('c')
+      if (!isAtLimit) before.push(harness.summarizer.calls.length - calls)
+    }
+    expect(new Set(before)).toEqual(new Set([0]))
+    expect(await harness.factsOf('MessagesPruned', 'c')).not.toEqual([])
+  })
+
+  it('settled of one waits for its place where all are taken, and of all for all', async () => {
+    const { harness, worker: create } = createWorld()
+    const worker = create({ restsByTime: false, concurrency: 1 })
+    const all = ids(3)
+    for (const id of all) await harness.appended(talk(20), id)
+    for (const id of all) worker.wake(id)
+    await worker.settled('c2')
+    expect((await harness.conversations.load('c2')).cycles).toBe(1)
+    await worker.settled()
+    for (const id of all) expect((await harness.conversations.load(id)).cycles).toBe(1)
+  })
+
+  it('messages that come while it works are looked at when it ends', async () => {
+    const { harness, worker: create } = createWorld()
+    const worker = create({ restsByTime: false })
+    let came = false
+    harness.summarizer.answer = async () => {
+      if (!came) {
+        came = true
+        await harness.restart().appended(talk(40, 20), 'c')
+        worker.wake('c')
+      }
+      return undefined
+    }
+    await harness.appended(talk(20), 'c')
+    worker.wake('c')
+    await worker.settled()
+    expect((await harness.context('c')).overBudget).toBeUndefined()
+  })
+
+  it('what nobody foresaw reaches who waits', async () => {
+    const { worker: create, problems } = createWorld()
+    const worker = create({ restsByTime: false, load: () => Promise.reject(new Error('a bug')) })
+    worker.wake('c')
+    await expect(worker.settled('c')).rejects.toThrow('a bug')
+    expect(problems).toHaveLength(1)
+    await worker.settled()
+  })
+})

@@ -1,0 +1,49 @@
+/** Price tables: what is wrong is named, and a cost is reckoned only from a price that was given. */
+import { describe, expect, it } from '@jest/globals'
+import { either as E } from 'fp-ts'
+import { costOf, parsePrices, totalOf, type PriceTable } from '../../../src/domain/reports/prices.js'
+
+const PRICES: PriceTable = {
+  'small-1': { promptPerMillion: 0.15, completionPerMillion: 0.6, currency: 'USD' },
+  'fr-1': { promptPerMillion: 2, completionPerMillion: 6, currency: 'EUR' },
+}
+
+describe('a price table', () => {
+  it('reads as it is given', () => {
+    expect(parsePrices(PRICES)).toEqual(E.right(PRICES))
+    expect(parsePrices({})).toEqual(E.right({}))
+  })
+
+  it.each([
+    [null, '', 'must be an object with a price by the name of each model'],
+    [[], '', 'must be an object with a price by the name of each model'],
+    [{ m: 3 }, 'm', 'must be an object of promptPerMillion, completionPerMillion and currency'],
+    [{ m: { completionPerMillion: 1, currency: 'USD' } }, 'm.promptPerMillion', 'is missing'],
+    [{ m: { promptPerMillion: '1', completionPerMillion: 1, currency: 'USD' } }, 'm.promptPerMillion', 'must be a number'],
+    [{ m: { promptPerMillion: 1, completionPerMillion: -1, currency: 'USD' } }, 'm.completionPerMillion', 'must be 0 or more'],
+    [{ m: { promptPerMillion: 1, completionPerMillion: 1 } }, 'm.currency', 'is missing'],
+    [{ m: { promptPerMillion: 1, completionPerMillion: 1, currency: 'dollar' } }, 'm.currency', 'must be a currency code of three capital letters, such as USD'],
+    [{ m: { promptPerMillion: 1, completionPerMillion: 1, currency: 'USD', perCall: 1 } }, 'm.perCall', 'is no field of a price; there are promptPerMillion, completionPerMillion, currency'],
+  ])('%j: names the field %s', (input, field, detail) => {
+    expect(parsePrices(input)).toEqual(E.left({ kind: 'BadPrices', field, detail }))
+  })
+})
+
+describe('a cost', () => {
+  const usage = { promptTokens: 2_000_000, completionTokens: 500_000 }
+
+  it('is tokens times the price of a million', () => {
+    expect(costOf(usage, { provider: 'openai', model: 'small-1' }, PRICES)).toEqual({ kind: 'priced', currency: 'USD', amount: 0.6 })
+  })
+
+  it('is none where no model is asked, and never guessed where no price is given', () => {
+    expect(costOf(usage, { provider: 'none', model: 'extractive-1' }, PRICES)).toEqual({ kind: 'free' })
+    expect(costOf(usage, { provider: 'openai', model: 'small-1-mini' }, PRICES)).toEqual({ kind: 'unpriced' })
+    expect(costOf(usage, { provider: 'openai', model: 'toString' }, PRICES)).toEqual({ kind: 'unpriced' })
+  })
+
+  it('is summed by currency, and no currency is changed into another', () => {
+    const charges = ['fr-1', 'small-1', 'small-1', 'unknown'].map((model) => costOf(usage, { provider: 'openai', model }, PRICES))
+    expect(totalOf(charges)).toEqual([{ currency: 'EUR', amount: 7 }, { currency: 'USD', amount: 1.2 }])
+  })
+})

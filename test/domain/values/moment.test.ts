@@ -1,0 +1,39 @@
+/** What is taken for a revision, what for an instant, what for a message, and what for none. */
+import { describe, expect, it } from '@jest/globals'
+import { either as E } from 'fp-ts'
+import { parseMoment } from '../../../src/domain/values/moment.js'
+
+const NOON = Date.UTC(2026, 2, 1, 12, 30)
+
+describe('a moment', () => {
+  it.each([
+    [7n, { revision: 7n }],
+    ['120', { revision: 120n }],
+    // Not the year 2001, nor May.
+    ['5', { revision: 5n }],
+    ['-3', { revision: -3n }],
+    ['123456789012345678901234567890', { revision: 123456789012345678901234567890n }],
+    [new Date(NOON), { time: NOON }],
+    ['2026-03-01T12:30:00Z', { time: NOON }],
+    ['2026-03-01T12:30Z', { time: NOON }],
+    [' 2026-03-01T13:30:00.000+01:00 ', { time: NOON }],
+    ['m00012', { messageId: 'm00012' }],
+    ['yesterday', { messageId: 'yesterday' }],
+    ['1.5', { messageId: '1.5' }],
+    // What looks like something else says that it is a message.
+    ['message:120', { messageId: '120' }],
+    ['message:2026-03-01T12:30:00Z', { messageId: '2026-03-01T12:30:00Z' }],
+  ])('%p is %j', (given, moment) => {
+    expect(parseMoment('at', given)).toEqual(E.right(moment))
+  })
+
+  it.each([
+    ['2026-03-01T12:30:00', /^names no time zone: 2026-03-01T12:30:00Z/u],
+    ['2026-03-01', /must be a revision, a time .* and is "2026-03-01"$/u],
+    ['2026-02-30T00:00:00Z', /must be a revision, a time/u],
+    ['', /must be a revision, a time/u],
+    [new Date(Number.NaN), /is no valid time/u],
+  ])('%p is refused by name', (given, detail) => {
+    expect(parseMoment('from', given)).toEqual(E.left({ kind: 'BadInput', field: 'from', detail: expect.stringMatching(detail) }))
+  })
+})

@@ -1,0 +1,299 @@
+/** Undoing cycles and putting an edition back, case by case; what holds of any history is in `test/laws/putting-back.test.ts`. */
+import { describe, expect, it } from '@jest/globals'
+import { either as E } from 'fp-ts'
+import { Buyer, Stop } from '../../src/compaction/summarization.js'
+import { editionStreams } from '../../src/recording/conversation-streams.js'
+import { recallSummaries } from '../../src/editions/recall-summaries.js'
+import { createRegisterPrompt } from '../../src/recording/register-prompt.js'
+import { createVerify } from '../../src/audit/verify.js'
+import type { Summarizer } from '../../src/ports/summarizer.js'
+import { createExtractiveSummarizer } from '../../src/summarizers/index.js'
+import { checkScripted } from '../support/check-scripted.js'
+import { noRows } from '../support/row-differences.js'
+import { revertEdition, undoCycles, type PutBackFailure } from '../../src/editions/undo-and-revert.js'
+import type { Handled } from '../../src/recording/handle-command.js'
+import { triggerOf } from '../../src/domain/compaction/plan.js'
+import { say, SMALL, talk } from '../support/conversations.js'
+import { adoptEdition, editionOf } from '../support/editions.js'
+import { CONVERSATION, createHarness, createScriptedSummarizer, usualSummary, type Harness, type ScriptedSummarizer } from '../support/harness.js'
+
+const BY = { actor: 'test', correlationId: 'c', causationId: 'c' }
+/** Room for what comes back: the soft limit is a tenth of the hard one. */
+const ROOMY = { ...SMALL, modelMaxTokens: 4_000, contextBudget: 0.1 }
+
+const undo = (harness: Harness, cycle: number): Promise<E.Either<PutBackFailure, Handled>> => undoCycles(harness, CONVERSATION, cycle, BY)
+
+/** A conversation of so many cycles, with what is live behind it. */
+async function withCycles(cycles: number, harness = createHarness({ policy: ROOMY })): Promise<Harness> {
+  for (let number = 0; (await harness.conversations.load(CONVERSATION)).cycles < cycles; number += 1) {
+    await harness.appended(say(number))
+    await harness.compact()
+  }
+  return harness
+}
+
+const liveIds = async (harness: Harness): Promise<string[]> => {
+  const { leading, kept, window } = await harness.conversations.load(CONVERSATION)
+  return [...leading, ...kept, ...window].map((message) => message.messageId)
+}
+
+describe('undo', () => {
+  it('names the cycles that it undid, the last one first, and leaves their facts in the log', async () => {
+    const harness = await withCycles(4)
+    expect(E.isRight(await undo(harness, 3))).toBe(true)
+    const [fact] = await harness.factsOf('CycleUndone')
+    expect(fact?.data.undone.map(({ cycle }) => cycle)).toEqual([4, 3])
+    expect(await harness.factsOf('MessagesPruned')).toHaveLength(4)
+    expect((await harness.conversations.load(CONVERSATION)).cycles).toBe(2)
+  })
+
+  it('goes further back on what is still in force', async () => {
+    const harness = await withCycles(4)
+    await undo(harness, 4)
+    await undo(harness, 3)
+    const undone = (await harness.factsOf('CycleUndone')).map((fact) => fact.data.undone.map(({ cycle }) => cycle))
+    expect(undone).toEqual([[4], [3]])
+    await withCycles(3, harness)
+    expect(E.isRight(await undo(harness, 2))).toBe(true)
+    expect((await harness.factsOf('CycleUndone')).at(-1)?.data.undone.map(({ cycle }) => cycle)).toEqual([3, 2])
+    await undo(harness, 1)
+    expect(await liveIds(harness)).toEqual((await harness.factsOf('MessageAppended')).map((fact) => fact.data.messageId))
+  })
+
+  it('refuses a cycle that is not there, and says how many are', async () => {
+    const harness = await withCycles(2)
+    expect(await undo(harness, 3)).toEqual(E.left({ kind: 'NoSuchCycle', cycle: 3, cycles: 2 }))
+    expect(await undo(harness, 0)).toEqual(E.left({ kind: 'NoSuchCycle', cycle: 0, cycles: 2 }))
+    await undo(harness, 2)
+    expect(await undo(harness, 2)).toEqual(E.left({ kind: 'NoSuchCycle', cycle: 2, cycles: 1 }))
+  })
+
+  it('refuses what would pass the hard limit, with the figures, and changes nothing', async () => {
+    const harness = await withCycles(30)
+    const before = await harness.facts()
+    const refused = await undo(harness, 1)
+    expect(refused).toMatchObject({ left: { kind: 'UndoPassesHardLimit', limit: 4_000, cycle: 1 } })
+    expect(E.isLeft(refused) && refused.left.kind === 'UndoPassesHardLimit' ? refused.left.tokens : 0).toBeGreaterThan(4_000)
+    expect(await harness.facts()).toEqual(before)
+  })
+
+  it('lets the soft limit rest until a chunk of further messages came', async () => {
+    const harness = await withCycles(3)
+    await undo(harness, 3)
+    const { messagesAppended, configuration } = await harness.conversations.load(CONVERSATION)
+    const chunkSize = configuration?.policy.chunkSize ?? 0
+    const triggers: (string | undefined)[] = []
+    for (let number = 0; number <= chunkSize; number += 1) {
+      triggers.push(triggerOf(await harness.restart().conversations.load(CONVERSATION)))
+      await harness.appended(say(messagesAppended + 100 + number))
+    }
+    expect(triggers).toEqual([...Array.from({ length: chunkSize }, () => undefined), 'soft'])
+    expect((await harness.compact()).cycles).toBeGreaterThan(0)
+  })
+
+  it('lets the hard limit go first', async () => {
+    const harness = await withCycles(3)
+    await undo(harness, 3)
+    await harness.appended(say(5_000, { content: 'x'.repeat(30_000) }))
+    expect(triggerOf(await harness.conversations.load(CONVERSATION))).toBe('hard')
+  })
+
+  it('buys the summaries of what it brought back anew', async () => {
+    const harness = await withCycles(2)
+    await undo(harness, 2)
+    const calls = harness.summarizer.calls.length
+    const batches = (await harness.factsOf('BatchArchived')).map((fact) => fact.data.batchId)
+    await harness.compact('force')
+    expect(harness.summarizer.calls.length).toBeGreaterThan(calls)
+    const anew = (await harness.factsOf('BatchArchived')).map((fact) => fact.data.batchId).slice(batches.length)
+    expect(anew.filter((id) => batches.includes(id))).toEqual([])
+  })
+
+  it('keeps what is appended while it is decided', async () => {
+    const harness = await withCycles(3)
+    harness.store.beforeAppend = async () => { await harness.restart().appended(say(9_000)) }
+    expect(E.isRight(await undo(harness, 3))).toBe(true)
+    expect((await liveIds(harness)).at(-1)).toBe('m9000')
+    expect(await harness.factsOf('CycleUndone')).toHaveLength(1)
+  })
+})
+
+describe('undo by two processes at once', () => {
+  it('is done by one, and the other hears what it would hear later', async () => {
+    const harness = await withCycles(3)
+    const other = harness.restart()
+    let others: E.Either<PutBackFailure, Handled> | undefined
+    harness.store.beforeAppend = async () => {
+      harness.store.beforeAppend = undefined
+      others = await undo(other, 3)
+    }
+    expect(await undo(harness, 3)).toEqual(E.left({ kind: 'NoSuchCycle', cycle: 3, cycles: 2 }))
+    expect(others).toMatchObject({ right: { facts: [{ type: 'CycleUndone' }] } })
+    expect(await harness.factsOf('CycleUndone')).toHaveLength(1)
+    expect(await undo(harness, 3)).toEqual(E.left({ kind: 'NoSuchCycle', cycle: 3, cycles: 2 }))
+  })
+})
+
+describe('undo beside editions', () => {
+  it('undoes what came since an adoption, and names the edition for a cycle before it', async () => {
+    const harness = await withCycles(3)
+    const edition = await editionOf(harness, ROOMY, createScriptedSummarizer({ model: 'another' }))
+    await adoptEdition(harness, edition)
+    const { cycles } = await harness.conversations.load(CONVERSATION)
+    expect(await undo(harness, cycles)).toEqual(E.left({ kind: 'CycleOfEdition', cycle: cycles, editionId: 'e1' }))
+    await withCycles(cycles + 1, harness)
+    expect(E.isRight(await undo(harness, cycles + 1))).toBe(true)
+    expect(E.isRight(await revertEdition(harness, CONVERSATION, BY))).toBe(true)
+    // The conversation's own cycles are in force again, and the last of them can be undone.
+    expect((await harness.conversations.load(CONVERSATION)).cycles).toBe(3)
+    expect(E.isRight(await undo(harness, 3))).toBe(true)
+  })
+
+  it('puts back one edition after the other', async () => {
+    const harness = await withCycles(2)
+    const own = (await harness.conversations.load(CONVERSATION)).batches.map(({ batchId }) => batchId)
+    const first = await editionOf(harness, ROOMY, createScriptedSummarizer({ model: 'one' }), 'e1')
+    await adoptEdition(harness, first)
+    const second = await editionOf(harness, ROOMY, createScriptedSummarizer({ model: 'two' }), 'e2')
+    await adoptEdition(harness, second)
+    const inForce = async (): Promise<string | undefined> => (await harness.restart().conversations.load(CONVERSATION)).line?.edition?.editionId
+    expect(await inForce()).toBe('e2')
+    await revertEdition(harness, CONVERSATION, BY)
+    expect(await inForce()).toBe('e1')
+    await revertEdition(harness, CONVERSATION, BY)
+    expect(await inForce()).toBeUndefined()
+    expect((await harness.conversations.load(CONVERSATION)).batches.map(({ batchId }) => batchId)).toEqual(own)
+  })
+
+  it('catches up with an agent that appends throughout, and reads what came since no more often than it asks', async () => {
+    const harness = createHarness({ policy: ROOMY })
+    await harness.appended(talk(30))
+    await harness.compact('force')
+    await adoptEdition(harness, await editionOf(harness, ROOMY, createScriptedSummarizer({ model: 'one' })))
+    await harness.appended(talk(200, 100))
+    const { store } = harness.log
+    let read = 0
+    const counting = { ...store, async *readStream(...asked: Parameters<typeof store.readStream>) { for await (const event of store.readStream(...asked)) { read += 1; yield event } } }
+    let appended = 0
+    const append = async (): Promise<void> => {
+      appended += 1
+      await harness.restart().appended(say(9_000 + appended))
+      harness.store.beforeAppend = appended < 40 ? append : undefined
+    }
+    harness.store.beforeAppend = append
+    const reverted = await revertEdition({ ...harness, log: { ...harness.log, store: counting } }, CONVERSATION, BY)
+    expect(reverted).toMatchObject({ right: { facts: [{ type: 'EditionReverted' }] } })
+    expect(appended).toBe(40)
+    expect((await liveIds(harness)).at(-1)).toBe('m9040')
+    // For the messages and pins, for what was configured, and for summaries that came too late: each reads it once, however often it is tried.
+    expect(read).toBeLessThan(3 * Number((await harness.conversations.load(CONVERSATION)).revision))
+  })
+
+  it('refuses to adopt what has folded a message that was pinned since', async () => {
+    const harness = createHarness({ policy: { ...ROOMY, contextBudget: 1 } })
+    await harness.appended(talk(20))
+    const edition = await editionOf(harness, ROOMY, createScriptedSummarizer({ model: 'another' }))
+    await edition.advance()
+    await harness.pin('m0')
+    await edition.advance()
+    const adopted = await harness.conversations.handle(CONVERSATION, [{ type: 'AdoptEdition', edition: edition.state() }], BY)
+    expect(adopted).toEqual(E.left({ kind: 'PinnedMessageFolded', messageId: 'm0' }))
+  })
+
+  it('refuses to adopt what has no room for the pinned messages, and names them', async () => {
+    const harness = createHarness({ policy: { ...ROOMY, contextBudget: 1 } })
+    await harness.appended([{ id: 'p', role: 'user', content: 'x'.repeat(3_600), pinned: true }, ...talk(20)])
+    const edition = await editionOf(harness, { ...ROOMY, modelMaxTokens: 800 }, createScriptedSummarizer({ model: 'another' }))
+    await edition.advance()
+    const adopted = await harness.conversations.handle(CONVERSATION, [{ type: 'AdoptEdition', edition: edition.state() }], BY)
+    expect(adopted).toEqual(E.left({ kind: 'PinnedTooLarge', messageIds: ['p'], tokens: 902, limit: 800 }))
+  })
+
+  it.each([
+    ['the pin came late', false],
+    ['it was pinned before, and unpinned for a while', true],
+  ])('folds nothing that was pinned when the edition was begun, though %s', async (_what, before) => {
+    const harness = createHarness({ policy: { ...ROOMY, contextBudget: 1 } })
+    await harness.appended(say(0))
+    if (before) for (const pinned of [true, false]) await harness.pin('m0', pinned)
+    await harness.appended(talk(19, 1))
+    await harness.pin('m0')
+    const edition = await editionOf(harness, ROOMY, createScriptedSummarizer({ model: 'another' }))
+    await adoptEdition(harness, edition)
+    expect((await harness.conversations.load(CONVERSATION)).kept.map((message) => [message.messageId, message.pinned])).toContainEqual(['m0', true])
+    expect((await harness.conversations.load(CONVERSATION)).cycles).toBeGreaterThan(0)
+  })
+})
+
+describe('a summary that was paid for and came too late', () => {
+  const requestsOf = (summarizer: ScriptedSummarizer): string[] => summarizer.calls.map(({ requestHash }) => requestHash)
+
+  it.each([
+    ['another process pruned its messages', 'pruned'],
+    ['an edition was adopted that folded them', 'adopted'],
+  ])('is recorded when %s meanwhile, and used once its messages are live again: nobody is asked twice', async (_what, meanwhile) => {
+    const summarizer = createScriptedSummarizer()
+    const harness = createHarness({ policy: ROOMY, summarizer })
+    await harness.appended(talk(30))
+    const elsewhere = harness.restart({ summarizer: createScriptedSummarizer({ model: 'another' }) })
+    summarizer.answer = async (_prepared, call) => {
+      if (call !== 1) return undefined
+      if (meanwhile === 'pruned') await elsewhere.compact('force')
+      else await adoptEdition(elsewhere, await editionOf(elsewhere, { ...ROOMY, chunkSize: 7 }, createScriptedSummarizer({ model: 'another' })))
+      return { text: 'bought and late' }
+    }
+    await harness.compact('force')
+    const [aside, ...more] = await harness.factsOf('SummarySetAside')
+    expect(more).toEqual([])
+    expect(aside?.data).toMatchObject({ messageIds: expect.arrayContaining(['m0']), summary: 'bought and late', summarizer: { usage: { promptTokens: 10, completionTokens: 5 } } })
+    expect(await harness.restart().folded()).toEqual(await harness.restart().conversations.load(CONVERSATION))
+    const paid = requestsOf(summarizer)
+    expect(E.isRight(meanwhile === 'pruned' ? await undo(harness, 1) : await revertEdition(harness, CONVERSATION, BY))).toBe(true)
+    await harness.compact('force')
+    expect(requestsOf(summarizer).filter((hash) => hash === paid[0])).toHaveLength(1)
+    expect((await harness.conversations.load(CONVERSATION)).batches.map(({ content }) => content).join()).toContain('bought and late')
+    const { problems } = await createVerify({ log: harness.log, checkRequest: checkScripted, rowCheck: () => noRows })()
+    expect(problems).toEqual([])
+    // Undone in its turn, it is out of use like any other.
+    const { cycles } = await harness.conversations.load(CONVERSATION)
+    await undo(harness, cycles)
+    await harness.compact('force')
+    expect(requestsOf(summarizer).filter((hash) => hash === paid[0])).toHaveLength(2)
+  })
+
+  it('is found by an edition that asks the same', async () => {
+    const summarizer = createScriptedSummarizer()
+    const harness = createHarness({ policy: ROOMY, summarizer })
+    await harness.appended(talk(30))
+    const elsewhere = harness.restart({ summarizer: createScriptedSummarizer({ model: 'another' }) })
+    summarizer.answer = async (_prepared, call) => {
+      if (call === 1) await elsewhere.compact('force')
+      return undefined
+    }
+    await harness.compact('force')
+    const [prepared] = summarizer.calls
+    if (prepared === undefined) throw new Error('nobody was asked')
+    const found = await recallSummaries(harness.log, CONVERSATION, () => editionStreams(harness.log))(prepared)
+    expect(found).toMatchObject({ summary: usualSummary(prepared.job), summarizer: { requestHash: prepared.requestHash, reused: true } })
+  })
+
+  it('of batches that were condensed meanwhile is recorded as well; what nobody paid for is not', async () => {
+    const harness = await withCycles(3)
+    const { batches } = await harness.conversations.load(CONVERSATION)
+    const summarizer = createScriptedSummarizer()
+    const buyer = (by: Summarizer): Buyer =>
+      new Buyer({ summarizer: by, persona: '', registerPrompt: createRegisterPrompt(harness.log, harness.clock, 'test') }, {
+        conversationId: CONVERSATION, signal: undefined, goOn: () => true,
+        record: async (command) => {
+          const handled = await harness.conversations.handle(CONVERSATION, [command], BY)
+          if (E.isLeft(handled)) throw new Stop(handled.left)
+          return handled.right.state
+        },
+      })
+    const state = await harness.conversations.load(CONVERSATION)
+    const [first, , third] = batches
+    if (first === undefined || third === undefined) throw new Error('too few batches')
+    for (const by of [summarizer, createExtractiveSummarizer()]) await expect(buyer(by).resummarize(state, [first, third], 'soft')).rejects.toMatchObject({ failure: { kind: 'BatchesNotActive' } })
+    expect((await harness.factsOf('SummarySetAside')).map(({ data }) => data.sourceBatchIds)).toEqual([[first.batchId, third.batchId]])
+  })
+})

@@ -1,0 +1,460 @@
+/** Where a summary or a line comes from: trees over small histories, and lines as people copy them. */
+import { describe, expect, it } from '@jest/globals'
+import { either as E } from 'fp-ts'
+import { createExplain } from '../../src/history/explain.js'
+import type { Carried, Fact, RecordedFact } from '../../src/domain/events/index.js'
+import { sha256 } from '../../src/domain/values/hash.js'
+import { conversationStream } from '../../src/domain/values/ids.js'
+import { contentText } from '../../src/domain/values/message.js'
+import { defaultEstimator } from '../../src/domain/values/tokens.js'
+import { createExtractiveSummarizer } from '../../src/summarizers/index.js'
+import { appended, archived, configuration, eventsFor, prunedBy, resummarized, summarized, summarizer } from '../support/builders.js'
+import { say, SMALL, talk } from '../support/conversations.js'
+import { revert, undo } from '../support/edition-history.js'
+import { CONVERSATION, contextIn, createHarness, createScriptedSummarizer, type Harness } from '../support/harness.js'
+import { asked, batchesOf, explained, leaves, makeEdition } from '../support/why.js'
+
+/** Goes through several cycles, and makes batches of batches. */
+async function compacted(policy = {}): Promise<Harness> {
+  const harness = createHarness({ policy: { ...SMALL, buffer: 2, clipFirst: 1, clipLast: 1, clipMiddle: 1, ...policy } })
+  for (const message of talk(90)) {
+    await harness.appended(message)
+    await harness.compact()
+  }
+  return harness
+}
+
+const CONFIGURATION = configuration({ estimator: defaultEstimator.name })
+const configured: Fact = { type: 'ConversationConfigured', data: CONFIGURATION }
+
+/** A prune by facts of this file, which carries that. */
+function pruned(covered: Readonly<Record<string, readonly string[]>>, carried: Partial<Carried> = {}): Fact {
+  const fact = prunedBy(covered)
+  return { ...fact, data: { ...fact.data, carried: { ...fact.data.carried, configuration: CONFIGURATION, ...carried } } }
+}
+
+async function withFacts(facts: readonly Fact[]): Promise<Harness> {
+  const harness = createHarness()
+  const stream = conversationStream(CONVERSATION)
+  const done = await harness.log.store.append(stream, 'no_stream', eventsFor(stream, facts).events)()
+  if (E.isLeft(done)) throw new Error(done.left.kind)
+  return harness
+}
+
+describe('a batch', () => {
+  it('is shown down to its messages, with who made the summary, how, why and when', async () => {
+    const harness = await compacted()
+    const [first] = await harness.factsOf('BatchArchived')
+    const [chunk] = await harness.factsOf('ChunkSummarized')
+    const [prune] = await harness.factsOf('MessagesPruned')
+    if (first === undefined || chunk === undefined || prune === undefined) throw new Error('nothing was compacted')
+    const { batch, prompts } = await explained(harness, 'batch', { batchId: first.data.batchId, open: true })
+    expect(batch).toMatchObject({ batchId: first.data.batchId, depth: 0, content: first.data.content, state: 'shown', missing: [], sources: [] })
+    expect(batch.recorded).toMatchObject({ stream: 'conversation-c1', revision: first.revision, actor: 'test', recordedAt: first.metadata.recordedAt })
+    expect(batch.chunk).toMatchObject({ chunkId: first.data.chunkId, messageIds: first.data.messageIds, summarizer: chunk.data.summarizer, recorded: { revision: chunk.revision } })
+    expect(batch.chunk?.messages?.map(({ messageId }) => messageId)).toEqual(first.data.messageIds)
+    expect(batch.chunk?.messages?.[0]?.message.content).toBe(say(0).content)
+    expect(batch.cycle).toEqual(expect.objectContaining({ cycle: 1, trigger: 'soft', threshold: 800, terms: prune.data.why.terms, tokensBefore: prune.data.tokensBefore, tokensAfter: prune.data.tokensAfter }))
+    expect(batch.cycle?.recorded.revision).toBe(prune.revision)
+    expect(prompts).toEqual([{ sha256: chunk.data.summarizer.prompt.sha256, kind: 'template', text: 'Summarize {messages}' }])
+  })
+
+  it('is found by the beginning of its id; where several begin so they are listed', async () => {
+    const harness = await compacted()
+    const [first, ...others] = (await harness.factsOf('BatchArchived')).map(({ data }) => data.batchId)
+    if (first === undefined) throw new Error('nothing was compacted')
+    let length = first.length
+    while (!others.some((id) => id.startsWith(first.slice(0, length - 1)))) length -= 1
+    for (const batchId of [first.slice(0, length), first.slice('batch-'.length, Math.max(length, 'batch-'.length + 4))]) expect((await explained(harness, 'batch', { batchId })).batch.batchId).toBe(first)
+    expect(await asked(harness, { batchId: first.slice(0, length - 1) })).toMatchObject(E.left({ kind: 'SeveralBatches', batchIds: expect.arrayContaining([first]) }))
+    expect(await asked(harness, { batchId: `${first.slice(0, -1)}z` })).toMatchObject(E.left({ kind: 'NoSuchBatch', nearest: first }))
+    for (const batchId of ['batch-', 'b']) expect(E.isLeft(await asked(harness, { batchId }))).toBe(true)
+  })
+
+  it('that was made of batches leads through each of them, and names the cycle since which it shows', async () => {
+    const harness = await compacted()
+    const made = await harness.factsOf('BatchesResummarized')
+    const deepest = made.toSorted((a, b) => b.data.depth - a.data.depth)[0]
+    if (deepest === undefined) throw new Error('nothing was re-summarized')
+    const { batch } = await explained(harness, 'batch', { batchId: deepest.data.batchId, open: true })
+    expect(batch.sources.map(({ batchId }) => batchId)).toEqual(deepest.data.sourceBatchIds)
+    expect(batch.sources.every(({ state }) => state === 'retired')).toBe(true)
+    expect(batch.summarizer).toEqual(deepest.data.summarizer)
+    expect(leaves(batch)).toHaveLength(deepest.data.messageCount)
+    const next = (await harness.factsOf('MessagesPruned')).find(({ revision }) => revision > deepest.revision)
+    expect(batch.cycle?.cycle).toBe(next?.data.cycle)
+  })
+
+  it('that is active is found without reading the whole conversation, and a retired one where the read model knows it', async () => {
+    const harness = await compacted()
+    const { batches } = await harness.conversations.load(CONVERSATION)
+    const last = batches.at(-1)
+    if (last === undefined) throw new Error('nothing was compacted')
+    const state = await harness.conversations.load(CONVERSATION)
+    const facts = await harness.facts()
+    harness.store.reads = 0
+    expect(E.isRight(await createExplain({ log: harness.log, placeOf: async () => await Promise.resolve(undefined) })(state, { batchId: last.batchId }))).toBe(true)
+    expect(harness.store.reads).toBeLessThan(facts.length / 3)
+
+    const retired = (await harness.factsOf('BatchArchived'))[3]
+    if (retired === undefined) throw new Error('too few batches')
+    harness.store.reads = 0
+    const placeOf = async () => await Promise.resolve({ firstRevision: retired.data.firstRevision, revision: retired.revision })
+    expect(E.isRight(await createExplain({ log: harness.log, placeOf })(state, { batchId: retired.data.batchId }))).toBe(true)
+    expect(harness.store.reads).toBeLessThan(facts.length / 3)
+  })
+
+  it('is found in the log where the read model points elsewhere', async () => {
+    const harness = await compacted()
+    const [, , retired] = await harness.factsOf('BatchArchived')
+    const wrong = async () => await Promise.resolve({ firstRevision: 100_000n, revision: 100_001n })
+    const answer = await asked(harness, { batchId: retired?.data.batchId ?? '' }, wrong)
+    expect(answer).toMatchObject(E.right({ kind: 'batch', batch: { batchId: retired?.data.batchId, missing: [] } }))
+  })
+
+  it('whose id is mistyped is answered with the nearest', async () => {
+    const harness = await compacted()
+    const [first] = await harness.factsOf('BatchArchived')
+    const id = first?.data.batchId ?? ''
+    const last = id.at(-1) === '0' ? '1' : '0'
+    for (const typed of [`${id.slice(0, -1)}${last}`, `${id}0`]) {
+      expect(await asked(harness, { batchId: typed })).toEqual(E.left({ kind: 'NoSuchBatch', conversationId: CONVERSATION, batchId: typed, nearest: id }))
+    }
+    expect(await asked(harness, { batchId: 'something else' })).toEqual(E.left({ kind: 'NoSuchBatch', conversationId: CONVERSATION, batchId: 'something else', nearest: undefined }))
+  })
+
+  it('names what its log does not have: a source, a chunk, a message, the text of a prompt', async () => {
+    const harness = await withFacts([
+      configured, appended('m1'), appended('m2'), summarized('k', ['m1', 'm2', 'lost'], { summarizer: summarizer({ persona: { sha256: 'e'.repeat(64) } }) }),
+      archived('b1', ['m1', 'm2'], { chunkId: 'k' }), archived('b2', ['m2'], { chunkId: 'gone' }), pruned({ b1: ['m1', 'm2'] }), resummarized('b3', ['b1', 'b2', 'never']),
+    ])
+    const { batch, prompts } = await explained(harness, 'batch', { batchId: 'b3', open: true })
+    expect(batchesOf(batch).map(({ batchId, missing }) => [batchId, missing])).toEqual([['b3', ['never']], ['b1', ['lost']], ['b2', ['gone']]])
+    expect(prompts.map(({ kind, text }) => [kind, text])).toEqual([['template', undefined], ['persona', undefined]])
+  })
+
+  it('that is named as its own source has an end', async () => {
+    const harness = await withFacts([configured, appended('m1'), resummarized('b1', ['b1', 'b2'])])
+    expect((await explained(harness, 'batch', { batchId: 'b1' })).batch.missing).toEqual(['b1', 'b2'])
+  })
+
+  it('of a stand-in says so', async () => {
+    const harness = createHarness({ policy: SMALL })
+    harness.summarizer.answer = () => ({ failure: 'unreachable' })
+    await harness.appended(talk(27))
+    await harness.compact()
+    const { batches } = await explained(harness, 'view')
+    expect(batches.length).toBeGreaterThan(0)
+    for (const { chunk, cycle } of batches) expect([chunk?.summarizer.standIn, chunk?.summarizer.strategy, cycle?.trigger]).toEqual([true, 'extractive', 'hard'])
+  })
+})
+
+describe('everything that is compacted', () => {
+  it('is one tree for each batch that the view was made of', async () => {
+    const harness = await compacted()
+    const state = await harness.conversations.load(CONVERSATION)
+    const view = await explained(harness, 'view', { open: true })
+    expect(view.batches.map(({ batchId }) => batchId)).toEqual(state.shown.map(({ batchId }) => batchId))
+    expect(view).toMatchObject({ cycles: state.cycles, liveMessages: state.window.length })
+    const shown = state.view?.parts.flatMap((part) => (part.kind === 'batch' ? [part.batchId] : []))
+    expect(view.batches.filter((batch) => batch.state === 'shown').map(({ batchId }) => batchId)).toEqual(shown)
+  })
+
+  it('is nothing where nothing was', async () => {
+    const harness = createHarness({ policy: SMALL })
+    await harness.appended(talk(2))
+    expect(await explained(harness, 'view')).toMatchObject({ batches: [], cycles: 0, liveMessages: 2, prompts: [] })
+  })
+})
+
+describe('a line', () => {
+  it('of the view leads to its batch: word for word, in part, with its head, or but for white space', async () => {
+    const harness = await compacted()
+    const state = await harness.conversations.load(CONVERSATION)
+    const parts = state.view?.parts ?? []
+    for (const [at, part] of parts.entries()) {
+      if (part.kind !== 'batch') continue
+      for (const line of [part.text, parts[at - 1]?.text ?? '', `${parts[at - 1]?.text ?? ''}\n${part.text}`]) {
+        expect(await explained(harness, 'batch', { line })).toMatchObject({ batch: { batchId: part.batchId }, found: { line, match: 'exact' } })
+      }
+      const spaced = part.text.replaceAll(' ', '\n  ')
+      expect(await explained(harness, 'batch', { line: spaced })).toMatchObject({ batch: { batchId: part.batchId }, found: { match: 'spacing' } })
+    }
+  })
+
+  it('of the view itself leads to all of it', async () => {
+    const harness = await compacted()
+    for (const line of ['## Recent context', 'compaction cycles]']) expect((await explained(harness, 'view', { line })).batches.length).toBeGreaterThan(1)
+  })
+
+  it('of an earlier view itself leads to all that was in that one, and says which cycle had made it', async () => {
+    const harness = await compacted()
+    const [first, second] = await harness.factsOf('MessagesPruned')
+    const then = await harness.conversations.loadAt(CONVERSATION, second?.revision ?? 0n)
+    const line = then.view?.parts[0]?.text ?? ''
+    const view = await explained(harness, 'view', { line })
+    expect(view).toMatchObject({ cycles: 2, found: { line, match: 'exact' }, asOf: { revision: second?.revision, recordedAt: second?.metadata.recordedAt } })
+    expect(view.batches.map(({ batchId }) => batchId)).toEqual(then.shown.map(({ batchId }) => batchId))
+    expect(view.batches.some(({ state }) => state === 'retired')).toBe(true)
+    expect(first?.revision).toBeLessThan(view.asOf?.revision ?? 0n)
+  })
+
+  it('of an earlier context says where a note stood, and leads from the mark of a shortened text to its message', async () => {
+    const harness = createHarness({ policy: SMALL })
+    await harness.appended([say(0), { id: 'long', role: 'user', content: `begin ${'long '.repeat(1_000)} end` }])
+    const { messages, messageIds, revision: shortenedAt } = await harness.context()
+    const mark = contentText(messages[messageIds.indexOf('long')]?.content).split('\n').find((part) => part.includes('left out')) ?? ''
+    await harness.appended(talk(200, 1))
+    const full = await harness.context()
+    const note = contentText(full.messages[full.messageIds.indexOf(undefined)]?.content)
+    expect([shortenedAt < full.revision, mark, note]).toEqual([true, expect.stringContaining('message long'), expect.stringContaining('earlier messages or call groups')])
+    await harness.compact('force')
+    expect((await harness.context()).shortened).toBeUndefined()
+    const named = await explained(harness, 'shown-only', { line: note })
+    expect(named).toMatchObject({ what: 'note', text: note })
+    // The summaries of the cycle were recorded before it took anything out.
+    const [prune] = await harness.factsOf('MessagesPruned')
+    expect([named.asOf.revision >= full.revision, named.asOf.revision < (prune?.revision ?? 0n)]).toEqual([true, true])
+    const then = contextIn(await harness.conversations.loadAt(CONVERSATION, named.asOf.revision))
+    expect(then.messages.map(({ content }) => content)).toContain(note)
+    const { message, batch } = await explained(harness, 'message', { line: mark })
+    expect(message.messageId).toBe('long')
+    expect(batch?.chunk?.messageIds).toContain('long')
+  })
+
+  it('of an earlier view leads to the batch that has retired since, by its text and by its head', async () => {
+    const harness = await compacted()
+    const { batches } = await harness.conversations.load(CONVERSATION)
+    const retired = (await harness.factsOf('BatchArchived')).find(({ data }) => !batches.some(({ batchId }) => batchId === data.batchId))
+    if (retired === undefined) throw new Error('no batch has retired')
+    const { batchId, content, depth, startTime, endTime } = retired.data
+    const summary = content.slice(content.indexOf('\n') + 1)
+    for (const line of [summary, content, `[Batch 2 — depth ${String(depth)}, ${startTime} to ${endTime}]`, `[Batch 2 — depth ${String(depth)}, ${startTime} to ${endTime}]\n${summary}`]) {
+      expect(await explained(harness, 'batch', { line })).toMatchObject({ batch: { batchId, state: 'retired' } })
+    }
+  })
+
+  it('of a live message leads to it; of an archived one to it and its batch', async () => {
+    const harness = await compacted()
+    expect(await explained(harness, 'message', { line: 'Message 89: the berth' })).toMatchObject({ message: { messageId: 'm89', recorded: { actor: 'test' } }, found: { match: 'exact' } })
+    expect((await explained(harness, 'message', { line: 'Message 89: the berth' })).batch).toBeUndefined()
+    const old = await explained(harness, 'message', { line: 'Message 4: the\tberth' })
+    expect(old).toMatchObject({ message: { messageId: 'm4' }, found: { match: 'spacing' } })
+    expect(old.batch?.chunk?.messageIds).toContain('m4')
+  })
+
+  it('of a message that was withdrawn says so, with the fact, by its text and by its id', async () => {
+    const harness = createHarness({ policy: SMALL })
+    const list = talk(4)
+    await harness.compress(list)
+    await harness.compress(list.with(2, { id: 'm2', role: 'user', content: 'The other berth, please.' }))
+    const [fact] = await harness.factsOf('MessagesWithdrawn')
+    const withdrawn = { revision: fact?.revision, recordedAt: fact?.metadata.recordedAt, actor: 'test', why: fact?.data.why }
+    for (const line of ['Message 2: the berth', 'user [m2]']) {
+      const said = await explained(harness, 'message', { line })
+      expect(said).toMatchObject({ message: { messageId: 'm2' }, withdrawn })
+      expect(said.batch).toBeUndefined()
+    }
+    expect(await explained(harness, 'message', { line: 'The other berth, please.' })).not.toHaveProperty('withdrawn')
+    // Said twice, withdrawn both times: each place names its fact.
+    await harness.compress([...list.slice(0, 2), say(7, { content: 'The other berth, please.' })])
+    await harness.compress(list.slice(0, 2))
+    const { sources } = await explained(harness, 'several', { line: 'The other berth, please.' })
+    const facts = await harness.factsOf('MessagesWithdrawn')
+    expect(sources.map((source) => source.kind === 'message' && source.withdrawn?.revision)).toEqual(facts.slice(1).map(({ revision }) => revision))
+  })
+
+  it('of a call, or of a text that is shown shortened, leads to its message', async () => {
+    const harness = createHarness({ policy: { ...SMALL, keepRecent: 4 } })
+    await harness.appended([say(0), { id: 'call', role: 'assistant', content: null, tool_calls: [{ id: 'x', type: 'function', function: { name: 'dig', arguments: '{"where":"harbour"}' } }] }])
+    for (const line of ['"where":"harbour"', '→ dig({"where":"harbour"})']) expect((await explained(harness, 'message', { line })).message.messageId).toBe('call')
+    await harness.appended([{ id: 'r', role: 'tool', tool_call_id: 'x', content: `begin ${'long '.repeat(1_000)} end` }])
+    const { messages, messageIds, shortened } = await harness.context()
+    expect(shortened).toMatchObject([{ id: 'r' }])
+    const text = contentText(messages[messageIds.indexOf('r')]?.content)
+    for (const line of ['begin long', text.split('\n').find((part) => part.includes('left out')) ?? '', text]) expect((await explained(harness, 'message', { line })).message.messageId).toBe('r')
+  })
+
+  it('of an id or a name that a message is shown with leads to it, where no text has the line', async () => {
+    const harness = createHarness({ policy: SMALL })
+    const dig = { id: 'call_1', type: 'function', function: { name: 'dig', arguments: '{}' } } as const
+    await harness.appended([
+      { ...say(0), name: 'Ines Ferro' }, { id: 'asks', role: 'assistant', content: null, tool_calls: [dig, { ...dig, id: 'call_10' }] },
+      { id: 'stone', role: 'tool', tool_call_id: 'call_1', content: 'a stone' },
+    ])
+    const expectFound = async (): Promise<void> => {
+      for (const line of ['Ines_Ferro', 'user (Ines_Ferro) [m0]', 'm0']) expect((await explained(harness, 'message', { line })).message.messageId).toBe('m0')
+      for (const line of ['→ dig({}) [call_1]', '→ dig({}) [call_10]', '[call_10]', 'assistant [asks]']) expect((await explained(harness, 'message', { line })).message.messageId).toBe('asks')
+      for (const line of ['tool answers call_1 [stone]', 'answers call_1']) expect((await explained(harness, 'message', { line })).message.messageId).toBe('stone')
+      expect((await explained(harness, 'several', { line: 'call_1' })).sources.map((source) => source.kind === 'message' && source.messageId)).toEqual(['asks', 'stone'])
+      // A role, or a part of an id, is none of them.
+      for (const line of ['assistant', 'answers', 'call_', 'Ines_']) expect(await asked(harness, { line })).toMatchObject(E.left({ kind: 'NoSuchLine' }))
+    }
+    await expectFound()
+    expect(await explained(harness, 'shown-only', { line: 'tool answers call_10 [shown only, not recorded]' })).toMatchObject({ what: 'placeholder' })
+    await harness.appended({ id: 'sand', role: 'tool', tool_call_id: 'call_10', content: 'sand' })
+    await harness.appended(talk(27, 1))
+    await harness.compact('force')
+    await expectFound()
+    expect((await explained(harness, 'message', { line: 'tool answers call_1 [stone]' })).batch?.chunk?.messageIds).toContain('stone')
+    // A text that has the line goes before all of it.
+    await harness.appended({ id: 'says', role: 'user', content: 'what did call_1 give to Ines_Ferro?' })
+    for (const line of ['call_1', 'Ines_Ferro']) expect((await explained(harness, 'message', { line })).message.messageId).toBe('says')
+  })
+
+  it('of an extractive summary leads to the message that says it, word for word, through any depth', async () => {
+    const harness = createHarness({ policy: { ...SMALL, maxSummaryTokens: 64, buffer: 2, clipFirst: 1, clipLast: 1, clipMiddle: 1 }, summarizer: { ...createScriptedSummarizer(), ...createExtractiveSummarizer() } })
+    for (let at = 0; at < 60; at += 1) {
+      await harness.appended(say(at, { content: `We decided that berth ${String(at)} belongs to ship ${String(at * 7)}. The **harbour** master said so, and the rest is talk of the weather over the sea.` }))
+      await harness.compact()
+    }
+    const state = await harness.conversations.load(CONVERSATION)
+    let [lines, deep] = [0, 0]
+    for (const { content, depth } of state.shown) {
+      for (const line of content.split('\n').filter((each) => each.includes('We decided that berth'))) {
+        const answer = await asked(harness, { line, open: true })
+        // A short line may stand in a batch and in a deeper one.
+        if (E.isLeft(answer) || answer.right.kind !== 'batch') continue
+        const { said, batch } = answer.right
+        const told = [...line.matchAll(/berth (\d+) belongs/gu)].map(([, at]) => `m${at ?? ''}`)
+        expect(said?.map(({ messageId }) => messageId)).toEqual(told)
+        expect(said?.[0]?.recorded.revision).toBeGreaterThan(0n)
+        expect(leaves(batch).map(({ messageId }) => messageId)).toEqual(expect.arrayContaining(told))
+        lines += 1
+        if (depth > 0) deep += 1
+      }
+    }
+    expect([lines > 3, deep > 0]).toEqual([true, true])
+  })
+
+  it('that stands in several places lists them', async () => {
+    const harness = await compacted()
+    const several = await explained(harness, 'several', { line: 'is booked twice' })
+    const live = (await harness.conversations.load(CONVERSATION)).window
+    expect(several.sources.map((source) => source.kind === 'message' && source.messageId)).toEqual(live.map(({ messageId }) => messageId))
+    const batches = await explained(harness, 'several', { line: 'chunk ' })
+    expect(batches.sources.every((source) => source.kind === 'batch' && source.excerpt.includes('chunk'))).toBe(true)
+  })
+
+  it('that the ledger itself puts there says so; one that nobody ever saw is refused', async () => {
+    const harness = createHarness({ policy: SMALL })
+    await harness.appended([say(0), { id: 'call', role: 'assistant', content: null, tool_calls: [{ id: 'x', type: 'function', function: { name: 'dig', arguments: '{}' } }] }, say(2)])
+    expect(await explained(harness, 'shown-only', { line: 'no result of this call has been recorded' })).toMatchObject({ conversationId: CONVERSATION, what: 'placeholder' })
+    const { revision } = await harness.conversations.load(CONVERSATION)
+    await harness.appended({ id: 'r', role: 'tool', tool_call_id: 'x', content: 'a stone' })
+    expect(await explained(harness, 'shown-only', { line: 'no result of this call has been recorded' })).toMatchObject({ what: 'placeholder', asOf: { revision: revision - 1n } })
+    expect(await asked(harness, { line: 'nobody ever said this' })).toEqual(E.left({ kind: 'NoSuchLine', conversationId: CONVERSATION }))
+  })
+
+  it('of a session summary leads to the batch whose section has it, and its task to the first message', async () => {
+    const ofSessions = { ...CONFIGURATION, policy: { ...CONFIGURATION.policy, view: 'session-summary' as const } }
+    const sections = { completedWork: [{ file: 'a.ts', action: 'edit', description: 'made it | faster' }], decisions: ['to wait'], currentState: [], pendingWork: ['to ship'], errors: [] }
+    const harness = await withFacts([
+      { type: 'ConversationConfigured', data: ofSessions }, appended('m1'), appended('m2'), summarized('k', ['m1', 'm2']), archived('b1', ['m1', 'm2'], { chunkId: 'k', sections }),
+      pruned({ b1: ['m1', 'm2'] }, { configuration: ofSessions, originalTask: 1n, batches: [{ batchId: 'b1', revision: 4n }] }),
+    ])
+    for (const line of ['- to wait', '- [ ] to ship', '| a.ts | edit | made it \\| faster |']) expect((await explained(harness, 'batch', { line })).batch).toMatchObject({ batchId: 'b1', state: 'shown' })
+    expect((await explained(harness, 'message', { line: 'content of m1' })).message.messageId).toBe('m1')
+  })
+})
+
+describe('a batch of a cycle that was undone', () => {
+  it('says so, when, and who asked for it; and where its number was used again, the new one is not undone', async () => {
+    const harness = createHarness({ policy: { ...SMALL, modelMaxTokens: 3_200, contextBudget: 0.25 } })
+    const live = async (count: number, from: number): Promise<void> => {
+      for (const message of talk(count, from)) {
+        await harness.appended(message)
+        await harness.compact()
+      }
+    }
+    await live(60, 0)
+    const { cycles } = await harness.conversations.load(CONVERSATION)
+    const prune = (await harness.factsOf('MessagesPruned')).at(-1)
+    const batchId = prune?.data.pruned.at(-1)?.batchId ?? ''
+    expect((await explained(harness, 'batch', { batchId })).batch).not.toHaveProperty('putOut')
+    expect(await undo(harness)).toBe(true)
+    const [undone] = await harness.factsOf('CycleUndone')
+    const recorded = { revision: undone?.revision, recordedAt: undone?.metadata.recordedAt, actor: 'test' }
+    const { batch } = await explained(harness, 'batch', { batchId })
+    expect(batch).toMatchObject({ state: 'retired', cycle: { cycle: cycles, undone: recorded }, putOut: { type: 'CycleUndone', recorded } })
+    await live(40, 60)
+    const again = (await harness.factsOf('MessagesPruned')).find(({ data, revision }) => data.cycle === cycles && revision > (undone?.revision ?? 0n))
+    expect((await explained(harness, 'batch', { batchId: again?.data.pruned[0]?.batchId ?? '' })).batch.cycle).not.toHaveProperty('undone')
+    expect((await explained(harness, 'batch', { batchId })).batch.cycle?.undone).toMatchObject(recorded)
+  })
+})
+
+describe('an edition', () => {
+  it('that was adopted is explained from its own stream, with who put it into force; its lines lead there, and those of before stay readable', async () => {
+    const harness = await compacted()
+    const [before] = await harness.factsOf('BatchArchived')
+    const other = createScriptedSummarizer({ model: 'another' })
+    other.answer = ({ requestHash }) => ({ text: `other ${requestHash.slice(0, 8)}` })
+    await makeEdition(harness, 'e1', { ...SMALL, buffer: 1 }, other)
+    const [adoption] = await harness.factsOf('EditionAdopted')
+    const view = await explained(harness, 'view', { open: true })
+    expect(view.batches.length).toBeGreaterThan(1)
+    for (const batch of view.batches) {
+      expect(batch).toMatchObject({ missing: [], recorded: { stream: 'edition-e1-c1', actor: 'operator' }, takenOver: { type: 'EditionAdopted', editionId: 'e1', recorded: { revision: adoption?.revision } } })
+      expect((batch.summarizer ?? batch.chunk?.summarizer)?.model).toBe('another')
+    }
+    expect(view.batches.filter(({ depth }) => depth === 0).map(({ cycle }) => cycle?.recorded.stream)).toContain('edition-e1-c1')
+    const shown = view.batches.find(({ state }) => state === 'shown')
+    expect(await explained(harness, 'batch', { line: shown?.content.split('\n')[1] ?? '' })).toMatchObject({ batch: { batchId: shown?.batchId } })
+    expect(await explained(harness, 'batch', { batchId: before?.data.batchId ?? '' })).toMatchObject({ batch: { state: 'retired', recorded: { stream: 'conversation-c1' }, chunk: { summarizer: { model: 'scripted-1' } } } })
+    // A batch of it that was never in force is none of what the model saw, and can be explained by its id.
+    await makeEdition(harness, 'e2', { ...SMALL, buffer: 1 }, createScriptedSummarizer({ model: 'third' }), false)
+    const never = (await harness.editionFacts('e2')).find((fact) => fact.type === 'BatchArchived')
+    if (never?.type !== 'BatchArchived') throw new Error('the edition is empty')
+    expect(await explained(harness, 'batch', { batchId: never.data.batchId })).toMatchObject({ batch: { state: 'retired', recorded: { stream: 'edition-e2-c1' } } })
+  })
+
+  it('leads from a message that left for its batches to the one that covers it', async () => {
+    const harness = createHarness({ policy: { ...SMALL, modelMaxTokens: 10_000 } })
+    await harness.appended(talk(40))
+    await makeEdition(harness, 'e1', SMALL, createScriptedSummarizer({ model: 'another' }))
+    const old = await explained(harness, 'message', { line: 'Message 4: the berth' })
+    expect(old.batch).toMatchObject({ recorded: { stream: 'edition-e1-c1' } })
+    expect(old.batch?.chunk?.messageIds).toContain('m4')
+  })
+
+  it('leads from a message to the batch in force: the edition’s while it is adopted, though its own cycles went on, and that of before when it is reverted', async () => {
+    const policy = { ...SMALL, modelMaxTokens: 3_200, contextBudget: 0.25, buffer: 1, clipFirst: 0, clipLast: 1, view: 'session-summary' } as const
+    const harness = createHarness({ policy })
+    const live = async (count: number, from: number): Promise<void> => {
+      for (const message of talk(count, from)) {
+        await harness.appended(message)
+        await harness.compact()
+      }
+    }
+    // The first message is the task, which the view shows; the other is in it only as a part of its batch.
+    const batchOf = async (id: string): Promise<string | undefined> => (await explained(harness, 'message', { line: `Message ${id}: the berth` })).batch?.batchId
+    const archivedIn = (facts: readonly RecordedFact[], id: string): string | undefined => facts.flatMap((fact) => (fact.type === 'BatchArchived' && fact.data.messageIds.includes(`m${id}`) ? [fact.data.batchId] : [])).at(-1)
+    const expectIn = async (facts: readonly RecordedFact[]): Promise<void> => {
+      for (const id of ['0', '4']) expect([id, await batchOf(id)]).toEqual([id, archivedIn(facts, id)])
+    }
+    await live(40, 0)
+    const before = await harness.facts()
+    await expectIn(before)
+    await makeEdition(harness, 'e1', { ...policy, chunkSize: 5 }, createScriptedSummarizer({ model: 'another' }))
+    await expectIn(await harness.editionFacts('e1'))
+    await live(80, 40)
+    // Its batches are below those that the conversation has made of them.
+    expect((await harness.conversations.load(CONVERSATION)).batches[0]?.origin).toBeUndefined()
+    await expectIn(await harness.editionFacts('e1'))
+    expect(await revert(harness)).toBe(true)
+    await expectIn(before)
+  })
+})
+
+describe('personas', () => {
+  it('are shown with their text', async () => {
+    const persona = { text: 'a harbour master', sha256: sha256('a harbour master') }
+    const scripted = createScriptedSummarizer()
+    const prepare = scripted.prepare.bind(scripted)
+    const harness = createHarness({ policy: SMALL, summarizer: Object.assign(scripted, { prepare: (job: Parameters<typeof prepare>[0]) => ({ ...prepare(job), persona }) }) })
+    await harness.appended(talk(10))
+    await harness.compact('force')
+    expect((await explained(harness, 'view')).prompts).toContainEqual({ sha256: persona.sha256, kind: 'persona', text: persona.text })
+  })
+})

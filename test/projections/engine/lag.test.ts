@@ -1,0 +1,60 @@
+/** How far rows are behind: counted in events, whatever lies between the positions, and in seconds since the first of them was recorded. */
+import { expect, test } from '@jest/globals'
+import { createMemoryEventStore } from '../../../src/adapters/memory/event-store.js'
+import type { EventPlace, EventStore } from '../../../src/ports/event-store.js'
+import { COUNTED_EVENTS, lagsOf } from '../../../projections/engine/lag.js'
+import { partitionOf } from '../../../projections/engine/partitions.js'
+import { appended as message, eventsFor, promptRegistered } from '../../support/builders.js'
+import { appended, eventsNamed } from '../../support/events.js'
+import { record } from '../../support/projections.js'
+
+const recordedAt = async (store: EventStore, position: bigint): Promise<number> => {
+  const parsed: unknown = JSON.parse((await store.eventAt(position))?.metadata ?? '{}')
+  return typeof parsed === 'object' && parsed !== null && 'recordedAt' in parsed ? Date.parse(String(parsed.recordedAt)) : NaN
+}
+
+test('events of conversations count, and no others; positions with gaps between them count as what they hold', async () => {
+  const store = createMemoryEventStore()
+  await record(store, 'a', [message('m0'), message('m1')])
+  await appended(store, 'prompt-x', eventsFor('prompt-x', [promptRegistered()]).events)
+  await record(store, 'b', [message('m2')])
+  const gap = 1_000n
+  const sparse: EventStore = {
+    ...store,
+    async *readPlaces({ after = -1n, ...options } = {}) {
+      for await (const place of store.readPlaces({ ...options, after: after < 0n ? after : after / gap })) yield { ...place, position: place.position * gap } satisfies EventPlace
+    },
+    // What the events say is not read to count them.
+    readAll() {
+      throw new Error('the lag is counted without reading the events')
+    },
+  }
+  const places = [-1n, 0n, 1_000n, 2_000n, 3_000n].map((position) => ({ position, partition: 0, partitions: 1 }))
+  const first = await recordedAt(store, 0n)
+  const lags = await lagsOf(sparse, places, first + 90_000)
+  expect(lags.map(({ events }) => events)).toEqual([3, 2, 1, 1, 0])
+  expect(lags[0]?.seconds).toBe(90)
+  expect(lags[4]).toEqual({ events: 0, isAtLeast: false, seconds: 0 })
+  // The clock of who appended was ahead of ours.
+  expect((await lagsOf(sparse, places, first - 5_000)).every(({ seconds }) => seconds === 0)).toBe(true)
+})
+
+test('each partition counts its own, wherever the others stand', async () => {
+  const store = createMemoryEventStore()
+  const ids = Array.from({ length: 30 }, (_, place) => `c${String(place)}`)
+  for (const id of ids) await record(store, id, [message('m0')])
+  const places = [{ position: 5n, partition: 0 }, { position: 20n, partition: 1 }, { position: -1n, partition: 2 }].map((place) => ({ ...place, partitions: 3 }))
+  const expected = places.map(({ position, partition }) => ids.filter((id, at) => BigInt(at) > position && partitionOf(id, 3) === partition).length)
+  expect((await lagsOf(store, places, 0)).map(({ events }) => events)).toEqual(expected)
+})
+
+test('so many that counting would take long are at least so many', async () => {
+  const store = createMemoryEventStore()
+  await appended(store, 'conversation-long', eventsNamed('many', COUNTED_EVENTS + 5))
+  const at = (position: bigint): { position: bigint; partition: number; partitions: number } => ({ position, partition: 0, partitions: 1 })
+  expect((await lagsOf(store, [at(-1n), at(10n), at(3n)], 0)).map(({ events, isAtLeast }) => [events, isAtLeast])).toEqual([
+    [COUNTED_EVENTS, true],
+    [COUNTED_EVENTS - 6, false],
+    [COUNTED_EVENTS, true],
+  ])
+})

@@ -1,0 +1,276 @@
+/** The runner: exactly once, whatever fails, however many there are; and what it says of itself. */
+import { beforeEach, expect, test } from '@jest/globals'
+import { createMemoryEventStore } from '../../../src/adapters/memory/event-store.js'
+import type { Fact } from '../../../src/domain/events/index.js'
+import type { EventStore } from '../../../src/ports/event-store.js'
+import type { Database, Sql } from '../../../src/ports/sql.js'
+import { projections } from '../../../projections/index.js'
+import type { Projection, Table } from '../../../projections/engine/projection.js'
+import { createProjectionRunner, ProjectionStopped, type ProjectionRunner, type RunnerOptions } from '../../../projections/engine/runner.js'
+import { appended as message, configured, decodeStored, eventsFor, promptRegistered, recorded } from '../../support/builders.js'
+import { everyFact } from '../../support/conversation-story.js'
+import { appended, eventNamed } from '../../support/events.js'
+import { describeOnDatabases, record, rowsOf, silent } from '../../support/projections.js'
+import { rowDifferences } from '../../support/row-differences.js'
+
+const noted: Table = {
+  name: 'noted',
+  columns: { conversation_id: 'text', revision: 'int8', text: 'text' },
+  key: ['conversation_id', 'revision'],
+  indexes: ['(text)'],
+}
+/** Notes every message; `answer` may have its own mind. */
+const notes = (answer?: (text: string) => string, version = 1): Projection =>
+  silent(
+    'notes',
+    [noted],
+    {
+      MessageAppended: (fact) => [
+        {
+          op: 'put',
+          table: 'noted',
+          row: { conversation_id: fact.stream.slice('conversation-'.length), revision: fact.revision, text: answer?.(fact.data.messageId) ?? fact.data.messageId },
+        },
+      ],
+    },
+    version,
+  )
+
+const messages = (count: number, from = 0): Fact[] => Array.from({ length: count }, (_, place) => message(`m${String(from + place)}`))
+
+describeOnDatabases('runner', (database) => {
+  let db: Database
+  let store: EventStore
+  beforeEach(async () => {
+    db = await database.fresh()
+    store = createMemoryEventStore()
+  })
+  const runner = (options: Partial<RunnerOptions> = {}): ProjectionRunner => createProjectionRunner({ db, store, decode: decodeStored, projections: [notes()], ...options })
+  const texts = async (): Promise<unknown[]> => (await rowsOf(db, notes()))['noted']?.map((row) => row['text']) ?? []
+
+  test('it goes on from the checkpoint, and the checkpoint moves where nothing matched', async () => {
+    const one = runner()
+    expect(await one.catchUp()).toBe(-1n)
+    await record(store, 'a', [configured(), ...messages(3)])
+    expect(await one.catchUp()).toBe(3n)
+    await appended(store, 'prompt-x', eventsFor('prompt-x', [promptRegistered()]).events)
+    expect(await runner().catchUp()).toBe(4n)
+    expect(await texts()).toEqual(['m0', 'm1', 'm2'])
+    expect(await one.status()).toMatchObject([{ name: 'notes', version: 1, generation: 1, position: 4n, head: 4n, lagEvents: 0, state: 'idle' }])
+  })
+
+  test('`until` asks for no more than the batch that it falls in', async () => {
+    await record(store, 'a', messages(10))
+    expect(await runner({ batchSize: 2 }).catchUp(4n)).toBe(5n)
+    expect(await texts()).toEqual(['m0', 'm1', 'm2', 'm3', 'm4', 'm5'])
+  })
+
+  test('several runners at once apply every fact exactly once', async () => {
+    await record(store, 'a', messages(300))
+    // The trigger counts what is written, also where the same row is written again.
+    const first = runner({ batchSize: 7 })
+    await first.catchUp(-1n)
+    await db.script(`
+      create table written (text text);
+      create function count_written() returns trigger language plpgsql as $$ begin insert into written values (new.text); return new; end $$;
+      create trigger counted after insert or update on noted_g1 for each row execute function count_written()`)
+    const all = [first, runner({ batchSize: 3 }), runner({ batchSize: 5 }), runner({ batchSize: 11 })]
+    await Promise.all(all.map((one) => one.catchUp()))
+    const [written] = await db.query<{ rows: string; distinct: string }>('select count(*) as rows, count(distinct text) as distinct from written')
+    expect(written).toEqual({ rows: '300', distinct: '300' })
+    expect(await texts()).toHaveLength(300)
+  })
+
+  test('a failure in the middle of a transaction leaves rows and checkpoint as they were', async () => {
+    await record(store, 'a', everyFact)
+    let statements = 0
+    // Fails at each statement in turn, in the way of a connection that breaks, until one pass comes through.
+    for (let failAt = 1; ; failAt += 1) {
+      statements = 0
+      const failing: Database = {
+        ...db,
+        transaction: (work) =>
+          db.transaction((sql: Sql) =>
+            work({
+              ...sql,
+              async query(text, values) {
+                statements += 1
+                if (statements === failAt) throw new Error('the connection broke')
+                return await sql.query(text, values)
+              },
+            }),
+          ),
+      }
+      const result = await runner({ db: failing, projections, batchSize: 4 }).catchUp().then(() => 'done', (error: unknown) => String(error))
+      expect(await rowDifferences(db, projections, 'a', await recorded('a', everyFact))).toEqual([])
+      if (result === 'done') break
+      expect(result).toBe('Error: the connection broke')
+    }
+    expect(statements).toBeGreaterThan(0)
+    expect(await rowDifferences(db, projections, 'a', await recorded('a', everyFact))).toEqual([])
+  })
+
+  test('an event of an unknown type stops its own conversation right before it, by stream, revision and type; all others go on', async () => {
+    await record(store, 'a', messages(5))
+    await appended(store, 'conversation-a', [eventNamed('odd')])
+    await record(store, 'b', messages(2))
+    const told: string[] = []
+    const one = runner({ onStop: (name, { reason }) => told.push(`${name} ${reason}`) })
+    expect(await one.catchUp()).toBe(7n)
+    expect(await texts()).toEqual(['m0', 'm1', 'm2', 'm3', 'm4', 'm0', 'm1'])
+    expect(await one.status()).toMatchObject([{ position: 7n, lagEvents: 0, state: 'idle', stopped: [{ conversationId: 'a', stream: 'conversation-a', position: 5n, revision: 5n, type: 'Noted' }] }])
+    await expect(one.waitFor(7n, 60_000, { conversationId: 'a' })).rejects.toThrow(ProjectionStopped)
+    await expect(one.waitFor(7n, 60_000, { conversationId: 'a' })).rejects.toThrow('notes cannot apply Noted at revision 5 of conversation-a')
+    expect(await one.waitFor(4n, 0, { conversationId: 'a' })).toBe(true)
+    expect(await one.waitFor(7n, 0, { conversationId: 'b' })).toBe(true)
+    expect(await one.waitFor(7n, 0)).toBe(true)
+
+    // What comes later to the stopped one is passed over, by whoever keeps the rows; what comes to others is there.
+    await appended(store, 'conversation-a', eventsFor('conversation-a', messages(1, 6), 6n).events)
+    await appended(store, 'conversation-b', eventsFor('conversation-b', messages(1, 2), 2n).events)
+    expect(await runner().catchUp()).toBe(9n)
+    expect(await texts()).toEqual(['m0', 'm1', 'm2', 'm3', 'm4', 'm0', 'm1', 'm2'])
+    expect(told).toEqual([expect.stringContaining('notes cannot apply Noted at revision 5 of conversation-a')])
+  })
+
+  test.each([
+    ['a handler that throws', () => { throw new Error('it is odd') }],
+    ['a text that cannot be kept', () => 'nul \0'],
+    // An index takes at most 2,704 bytes, compressed.
+    ['a row that the database refuses', () => Array.from({ length: 4_000 }, () => Math.random().toString(36)).join('')],
+  ])('%s stops its conversation in one projection, by name; all else goes on, and it is tried again at a restart', async (_case, answer) => {
+    await record(store, 'a', messages(20))
+    await record(store, 'b', messages(40))
+    await appended(store, 'conversation-a', eventsFor('conversation-a', messages(20, 20), 20n).events)
+    const odd = silent('notes', [noted], { MessageAppended: (fact) => {
+      const { messageId } = fact.data
+      return [{ op: 'put', table: 'noted', row: { conversation_id: fact.stream.slice('conversation-'.length), revision: fact.revision, text: fact.stream === 'conversation-a' && messageId === 'm17' ? answer() : messageId } }]
+    } })
+    const other: Projection = { ...notes(), name: 'other', tables: [{ ...noted, name: 'noted_too', indexes: [] }], handlers: { ...notes().handlers, MessageAppended: (fact) => [
+      { op: 'put', table: 'noted_too', row: { conversation_id: fact.stream, revision: fact.revision, text: fact.data.messageId } },
+    ] } }
+    const one = runner({ projections: [odd, other], batchSize: 16 })
+    expect(await one.catchUp()).toBe(79n)
+    expect(await texts()).toHaveLength(17 + 40)
+    expect(await one.status()).toMatchObject([{ name: 'notes', position: 79n, stopped: [{ conversationId: 'a', position: 17n, reason: expect.stringContaining('cannot apply MessageAppended at revision 17 of conversation-a') }] }, { name: 'other', position: 79n, stopped: [] }])
+    const again = runner({ projections: [notes(), other] })
+    await again.catchUp()
+    expect(await texts()).toHaveLength(80)
+    expect(await again.status()).toMatchObject([{ stopped: [] }, { stopped: [] }])
+  })
+
+  test('rows that nobody has made yet are as far behind as can be', async () => {
+    await record(store, 'a', messages(3))
+    expect(await runner().status()).toMatchObject([{ position: -1n, lagEvents: 3, state: 'idle', partitions: [] }])
+  })
+
+  test('it goes on where somebody else has rebuilt what it had stopped at, or completed it', async () => {
+    await record(store, 'a', messages(3))
+    const one = runner({ projections: [notes((text) => (text === 'm1' || text === 'm5' ? 'nul \0' : text))] })
+    const nextMessage = async (place: number): Promise<void> => {
+      const { position } = await appended(store, 'conversation-a', eventsFor('conversation-a', messages(1, place), BigInt(place)).events)
+      expect(await one.waitFor(position, 5_000, { conversationId: 'a' })).toBe(true)
+    }
+    one.start()
+    try {
+      await expect(one.waitFor(2n, 5_000, { conversationId: 'a' })).rejects.toThrow('cannot apply MessageAppended at revision 1')
+      await runner().rebuild('all')
+      expect(await one.status()).toMatchObject([{ state: 'following', position: 2n, stopped: [] }])
+      await nextMessage(3)
+      await appended(store, 'conversation-a', eventsFor('conversation-a', messages(2, 4), 4n).events)
+      await expect(one.waitFor(5n, 5_000, { conversationId: 'a' })).rejects.toThrow('cannot apply MessageAppended at revision 5')
+      // Whoever knows better completes it; what follows must not be passed over by who still thinks that it is stopped.
+      await runner().catchUp()
+      await nextMessage(6)
+      expect(await texts()).toEqual(messages(7).map((_, place) => `m${String(place)}`))
+    } finally {
+      await one.stop()
+    }
+  })
+
+  test('it follows the log, and who waits for a position sees its rows', async () => {
+    const one = runner({ intervalMs: 60_000 })
+    one.start()
+    try {
+      for (let place = 0; place < 5; place += 1) {
+        const { position } = await appended(store, 'conversation-a', eventsFor('conversation-a', messages(1, place), BigInt(place)).events)
+        expect(await one.waitFor(position, 5_000)).toBe(true)
+        expect(await texts()).toHaveLength(place + 1)
+      }
+      expect(await one.waitFor(100n, 60)).toBe(false)
+      expect(await one.status()).toMatchObject([{ state: 'following', lagEvents: 0 }])
+    } finally {
+      await one.stop()
+    }
+    expect(await one.status()).toMatchObject([{ state: 'idle' }])
+  })
+
+  test('where it follows, events that come together are applied together', async () => {
+    let transactions = 0
+    const counting: Database = { ...db, transaction: async (work) => { transactions += 1; return await db.transaction(work) } }
+    const one = runner({ db: counting, intervalMs: 100 })
+    one.start()
+    try {
+      await appended(store, 'conversation-a', eventsFor('conversation-a', messages(1)).events)
+      expect(await one.waitFor(0n, 5_000)).toBe(true)
+      transactions = 0
+      for (let place = 1; place <= 100; place += 1) await appended(store, 'conversation-a', eventsFor('conversation-a', messages(1, place), BigInt(place)).events)
+      while ((await one.status())[0]?.lagEvents !== 0) await new Promise((resolve) => setTimeout(resolve, 10))
+      expect(await texts()).toHaveLength(101)
+      expect(transactions).toBeLessThan(20)
+    } finally {
+      await one.stop()
+    }
+  })
+
+  test('a database that does not answer is asked again', async () => {
+    let broken = true
+    const failures: unknown[] = []
+    const flaky: Database = { ...db, transaction: async (work) => { if (broken) throw new Error('nobody there'); return await db.transaction(work) } }
+    await record(store, 'a', messages(3))
+    const one = runner({ db: flaky, onFailure: (failure) => { failures.push(failure); broken = false } })
+    one.start()
+    try {
+      expect(await one.waitFor(2n, 10_000)).toBe(true)
+      expect(failures).toHaveLength(1)
+    } finally {
+      await one.stop()
+    }
+  })
+
+  test('rows of an older version are rebuilt by itself, rows of a newer one are left alone', async () => {
+    await record(store, 'a', messages(3))
+    await runner().catchUp()
+    const newer = notes((text) => `new ${text}`, 2)
+    const one = runner({ projections: [newer] })
+    one.start()
+    try {
+      while ((await one.status())[0]?.version !== 2) await new Promise((resolve) => setTimeout(resolve, 10))
+      expect(await texts()).toEqual(['new m0', 'new m1', 'new m2'])
+      const { position } = await appended(store, 'conversation-b', eventsFor('conversation-b', messages(1)).events)
+      expect(await one.waitFor(position, 5_000)).toBe(true)
+      expect(await texts()).toEqual(['new m0', 'new m1', 'new m2', 'new m0'])
+    } finally {
+      await one.stop()
+    }
+    const old = runner()
+    await expect(old.catchUp()).rejects.toThrow('rows of version 2, which is newer')
+    expect(await texts()).toHaveLength(4)
+    expect(await old.status()).toMatchObject([{ version: 2, state: 'stopped' }])
+  })
+
+  test('differences between rows and facts are named by table and key', async () => {
+    await record(store, 'a', everyFact)
+    await runner({ projections }).catchUp()
+    await db.script(`
+      update live_messages_g1 set tokens = 999 where message_id = 'm5';
+      delete from batches_g1 where batch_id = 'b2';
+      insert into archive_conversations_g1 select conversation_id, scope from archive_conversations_g1 where false;
+      insert into live_messages_g1 (conversation_id, message_id, revision) values ('a', 'ghost', 7)`)
+    expect(await rowDifferences(db, projections, 'a', await recorded('a', everyFact))).toEqual([
+      'live-messages, table live_messages: the row {"conversation_id":"a","message_id":"m5"} is different (tokens)',
+      'live-messages, table live_messages: the row {"conversation_id":"a","message_id":"ghost"} is unexpected',
+      'clip-archive, table batches: the row {"conversation_id":"a","batch_id":"b2"} is missing',
+    ])
+  })
+})

@@ -1,6 +1,0 @@
-/** The ids of messages, asked what every read model is asked. */
-import { messageIdsProjection } from '../../../projections/message-ids/projection.js'
-import { describeProjection } from '../../contracts/projection.js'
-import { everyLine } from '../../support/conversation-story.js'
-
-describeProjection(messageIdsProjection, everyLine)

@@ -1,0 +1,69 @@
+/** The index of ids over the read model: what it finds, how far it says it has come, and a store that goes by it. */
+import { beforeEach, expect, test } from '@jest/globals'
+import { projections, projectionsFor } from '../../../../projections/index.js'
+import { messageIdsProjection } from '../../../../projections/read-models/message-ids/projection.js'
+import { createEventIdIndex } from '../../../../projections/read-models/message-ids/queries.js'
+import { createProjectionRunner } from '../../../../projections/engine/runner.js'
+import { createMemoryEventStore } from '../../../../src/adapters/memory/event-store.js'
+import { conversationStream } from '../../../../src/domain/values/ids.js'
+import type { EventStore } from '../../../../src/ports/event-store.js'
+import type { Database } from '../../../../src/ports/sql.js'
+import { decodeStored } from '../../../support/builders.js'
+import { everyFact } from '../../../support/conversation-story.js'
+import { collect, eventNamed } from '../../../support/events.js'
+import { describeOnDatabases, record } from '../../../support/projections.js'
+
+describeOnDatabases('index of event ids', (database) => {
+  let db: Database
+  let store: EventStore
+  beforeEach(async () => {
+    db = await database.fresh()
+    store = createMemoryEventStore()
+  })
+
+  const catchUp = async (): Promise<void> => {
+    await createProjectionRunner({ db, store, decode: decodeStored, projections: [messageIdsProjection] }).catchUp()
+  }
+
+  test('before anything was projected it knows nothing', async () => {
+    expect(await createEventIdIndex(db).find(conversationStream('a'), [eventNamed('x').id])).toEqual({ revisions: [], upTo: -1n })
+  })
+
+  test('it gives the revisions of messages, in order, and says how far it has come', async () => {
+    await record(store, 'a', everyFact)
+    await record(store, 'b', everyFact)
+    await catchUp()
+    const there = await collect(store.readStream(conversationStream('a')))
+    const messages = there.filter((event) => event.type === 'MessageAppended')
+    const index = createEventIdIndex(db)
+    const head = await store.head()
+    expect(messages.length).toBeGreaterThan(1)
+    expect(await index.find(conversationStream('a'), there.toReversed().map((event) => event.id))).toEqual({ revisions: messages.map((event) => event.revision), upTo: head })
+    expect(await index.find(conversationStream('a'), [messages[1]?.id ?? '', eventNamed('unknown').id])).toEqual({ revisions: [messages[1]?.revision], upTo: head })
+    expect(await index.find(conversationStream('c'), messages.map((event) => event.id))).toEqual({ revisions: [], upTo: head })
+    expect(await index.find(conversationStream('a'), [])).toEqual({ revisions: [], upTo: head })
+  })
+
+  test('while it lags it says so, and of streams that are no conversation it knows nothing', async () => {
+    await record(store, 'a', everyFact)
+    await catchUp()
+    const before = await store.head()
+    await record(store, 'b', everyFact)
+    const messages = (await collect(store.readStream(conversationStream('b')))).filter((event) => event.type === 'MessageAppended')
+    const index = createEventIdIndex(db)
+    expect(await index.find(conversationStream('b'), messages.map((event) => event.id))).toEqual({ revisions: [], upTo: before })
+    expect(await index.find('prompt-x', messages.map((event) => event.id))).toEqual({ revisions: [], upTo: -1n })
+  })
+
+  test('of several partitions the one furthest behind counts', async () => {
+    await record(store, 'a', everyFact)
+    await catchUp()
+    await db.query(`insert into projection_checkpoints (name, generation, version, position, state, tables, partition, partitions) select name, generation, version, 3, state, tables, 1, 2 from projection_checkpoints where name = 'message-ids'`)
+    expect(await createEventIdIndex(db).find(conversationStream('a'), [])).toMatchObject({ upTo: 3n })
+  })
+})
+
+test('a log that recognizes every id needs no such read model', () => {
+  expect(projectionsFor({ recognizes: 'always' })).toEqual(projections)
+  expect(projectionsFor({ recognizes: 'at-its-revision' })).toEqual([...projections, messageIdsProjection])
+})

@@ -1,0 +1,82 @@
+/** What readers get from the live messages, the list of conversations and the clip-archive view. */
+import { beforeEach, expect, test } from '@jest/globals'
+import { createMemoryEventStore } from '../../../src/adapters/memory/event-store.js'
+import type { EventStore } from '../../../src/ports/event-store.js'
+import type { Database } from '../../../src/ports/sql.js'
+import { findBatches } from '../../../projections/read-models/clip-archive/queries.js'
+import { projections } from '../../../projections/index.js'
+import { conversation, listConversations, liveMessages, type ConversationsAsked } from '../../../projections/read-models/live-messages/queries.js'
+import { createProjectionRunner } from '../../../projections/engine/runner.js'
+import { appended as message, configured, decodeStored } from '../../support/builders.js'
+import { everyFact } from '../../support/conversation-story.js'
+import { describeOnDatabases, record } from '../../support/projections.js'
+
+describeOnDatabases('queries', (database) => {
+  let db: Database
+  let store: EventStore
+  beforeEach(async () => {
+    db = await database.fresh()
+    store = createMemoryEventStore()
+    await record(store, 'a', everyFact)
+    await record(store, 'b', [configured(), message('only', { tokens: 3 })])
+    for (const name of ['c', 'd', 'e']) await record(store, name, [configured({ scope: 'tenant-2' })])
+    await createProjectionRunner({ db, store, decode: decodeStored, projections }).catchUp()
+  })
+
+  test('live messages come whole and in their order; pinned ones stay for as long as they are pinned', async () => {
+    const live = await liveMessages(db, 'a')
+    expect(live.map(({ messageId }) => messageId)).toEqual(['m1', 'm5', 'm7', 'm8'])
+    expect(live[0]).toMatchObject({ revision: 1n, pinned: false, body: { role: 'system', content: 'You keep the harbour log.\0' } })
+    expect(live[1]).toMatchObject({ pinned: true })
+    expect((await liveMessages(db, 'a', { after: 1n, limit: 2 })).map(({ messageId }) => messageId)).toEqual(['m5', 'm7'])
+    expect(await liveMessages(db, 'nobody')).toEqual([])
+  })
+
+  test('a conversation counts its messages, live and compressed', async () => {
+    expect(await conversation(db, 'a')).toMatchObject({ scope: 'tenant-1', revision: 20n, cycles: 2, messages: 8, liveMessages: 4, messagesCompressed: 4, liveTokens: 24 })
+    expect(await conversation(db, 'b')).toMatchObject({ scope: undefined, messages: 1, liveTokens: 3, lastMessageAt: '2026-01-01T00:00:00.000Z' })
+    expect(await conversation(db, 'c')).toMatchObject({ messages: 0, lastMessageAt: undefined })
+    expect(await conversation(db, 'nobody')).toBeUndefined()
+  })
+
+  test('lists go by what happened last, or in another order, filtered and cut by the database', async () => {
+    const ids = async (asked: ConversationsAsked = {}): Promise<string[]> => (await listConversations(db, asked)).map(({ conversationId }) => conversationId)
+    const whole = await listConversations(db)
+    expect(await ids()).toEqual(['a', 'b', 'e', 'd', 'c'])
+    expect(await ids({ limit: 2 })).toEqual(['a', 'b'])
+    expect(await ids({ scope: 'tenant-2', limit: 2 })).toEqual(['e', 'd'])
+    expect(await ids({ sort: 'id' })).toEqual(['a', 'b', 'c', 'd', 'e'])
+    const by = (of: (each: (typeof whole)[number]) => number): string[] => whole.toSorted((x, y) => of(y) - of(x) || (x.conversationId < y.conversationId ? -1 : 1)).map(({ conversationId }) => conversationId)
+    expect(await ids({ sort: 'messages' })).toEqual(by(({ messages }) => messages))
+    expect(await ids({ sort: 'tokens' })).toEqual(by(({ liveTokens }) => liveTokens))
+    expect(await ids({ match: 'E' })).toEqual(['e'])
+    expect(await ids({ match: '%' })).toEqual([])
+    for (const { lastRecordedAt } of whole) {
+      const before = whole.filter((each) => each.lastRecordedAt < lastRecordedAt).length
+      expect([(await ids({ until: lastRecordedAt })).length, (await ids({ since: lastRecordedAt })).length]).toEqual([before, whole.length - before])
+    }
+  })
+
+  test('a conversation that stopped says why, whatever the reason is made of', async () => {
+    // As of text that is no JSON: what it is quoted with may be cut in the middle of a letter.
+    const decode = async (stored: Parameters<typeof decodeStored>[0]): ReturnType<typeof decodeStored> => {
+      if (stored.stream === 'conversation-f') throw new Error('no JSON: "a\0b \ud83d"')
+      return await decodeStored(stored)
+    }
+    await record(store, 'f', [configured()])
+    await record(store, 'g', [configured()])
+    await createProjectionRunner({ db, store, decode, projections }).catchUp()
+    expect((await listConversations(db)).map(({ conversationId }) => conversationId)).toContain('g')
+    const [status] = await createProjectionRunner({ db, store, decode, projections }).status()
+    expect(status?.stopped).toMatchObject([{ conversationId: 'f', reason: expect.stringContaining('no JSON: "ab \ufffd"') }])
+  })
+
+  test('batches are found by their ids, in the order of these, whether shown, re-summarized since, or not there', async () => {
+    expect(await findBatches(db, 'a', ['b3', 'nothing', 'b2', 'b1'])).toMatchObject([
+      { batchId: 'b3', depth: 1, sourceBatchIds: ['b1', 'b2'], chunkId: undefined },
+      { batchId: 'b2', sections: { decisions: ['to wait'] }, messageIds: ['m2', 'm6'], chunkId: 'c2' },
+      { batchId: 'b1' },
+    ])
+    expect(await findBatches(db, 'b', ['b1'])).toEqual([])
+  })
+})

@@ -1,0 +1,110 @@
+/** What an assistant's message says that it answers is held against the conversation, and shown. */
+import { describe, expect, it } from '@jest/globals'
+import { either as E } from 'fp-ts'
+import type { Context } from '../../src/domain/compaction/context.js'
+import { parseMessage, type MessageInput } from '../../src/domain/values/message.js'
+import { VIEWS } from '../../src/domain/values/view-names.js'
+import { contextIn } from '../../src/domain/compaction/context.js'
+import { nameless, say, SMALL, talk } from '../support/conversations.js'
+import { CONVERSATION, createHarness, type Harness } from '../support/harness.js'
+import { explained } from '../support/why.js'
+
+const answersOf = ({ revision, hash }: Pick<Context, 'revision' | 'hash'>): Pick<MessageInput, 'answers'> => ({ answers: { revision: String(revision), hash } })
+const OTHER = 'f'.repeat(64)
+
+/** As a host does that calls its model with the context: now and then somebody says something between. */
+async function conversed(): Promise<{ harness: Harness; contexts: Context[] }> {
+  const harness = createHarness({ policy: SMALL })
+  const contexts: Context[] = []
+  for (const message of talk(60)) {
+    await harness.appended(message)
+    contexts.push(await harness.context())
+    await harness.compact()
+    contexts.push(await harness.context())
+  }
+  return { harness, contexts }
+}
+
+async function refused(harness: Harness, message: MessageInput): Promise<unknown> {
+  const before = (await harness.facts()).length
+  const done = await harness.append([say(100), message])
+  expect(await harness.facts()).toHaveLength(before)
+  return E.isLeft(done) ? done.left : done
+}
+
+describe('answers', () => {
+  it('may name any context that was handed out, through either view, whoever spoke or compacted since', async () => {
+    const { harness, contexts } = await conversed()
+    for (const [at, context] of contexts.entries()) await harness.appended({ id: `a${String(at)}`, role: 'assistant', content: 'Done.', ...answersOf(context) })
+    const state = await harness.conversations.load(CONVERSATION)
+    for (const view of VIEWS) {
+      const context = contextIn(state, view)
+      if (E.isLeft(context)) throw new Error(context.left.kind)
+      await harness.appended({ id: view, role: 'assistant', content: 'Done.', ...answersOf(context.right) })
+    }
+    expect((await harness.factsOf('MessageAppended')).filter(({ data }) => data.answers !== undefined)).toHaveLength(contexts.length + 2)
+  })
+
+  it('that name no revision of the conversation, or no context there, are refused with the field, and nothing is recorded', async () => {
+    const { harness, contexts } = await conversed()
+    const last = await harness.context()
+    const answer = { id: 'answer', role: 'assistant', content: 'Done.' } as const
+    for (const revision of [last.revision + 1n, last.revision + 2n, 10n ** 30n]) {
+      expect(await refused(harness, { ...answer, ...answersOf({ revision, hash: last.hash }) })).toMatchObject({ kind: 'BadMessage', field: 'answers.revision', detail: expect.stringContaining('"answer"') })
+    }
+    for (const { revision } of [last, ...contexts.filter((_context, at) => at % 9 === 0)]) expect(await refused(harness, { ...answer, ...answersOf({ revision, hash: OTHER }) })).toMatchObject({ kind: 'BadMessage', field: 'answers.hash' })
+    expect(await refused(harness, { ...answer, ...answersOf({ revision: last.revision - 1n, hash: last.hash }) })).toMatchObject({ field: 'answers.hash' })
+    const empty = createHarness()
+    expect(await empty.append({ ...answer, ...answersOf({ revision: 0n, hash: OTHER }) })).toMatchObject({ left: { field: 'answers.revision' } })
+    expect(await empty.facts()).toEqual([])
+  })
+
+  it('cost no read where they are of the state at hand, and a bounded one where something came between', async () => {
+    const { harness } = await conversed()
+    const context = await harness.context()
+    harness.store.reads = 0
+    await harness.appended({ id: 'now', role: 'assistant', content: 'Done.', ...answersOf(context) })
+    expect(harness.store.reads).toBe(0)
+    await harness.appended({ id: 'later', role: 'assistant', content: 'Done, too.', ...answersOf(context) })
+    expect(harness.store.reads).toBeLessThan(40)
+  })
+
+  it('of another process’s newer context are known, and a message that is recorded already is no matter of them', async () => {
+    const { harness } = await conversed()
+    const rival = harness.restart()
+    await rival.appended(say(200))
+    const answer: MessageInput = { id: 'answer', role: 'assistant', content: 'Done.', ...answersOf(await rival.context()) }
+    expect((await harness.appended(answer)).recorded).toEqual(['answer'])
+    expect((await harness.appended(answer)).recorded).toEqual([])
+    for (const message of talk(60, 300)) {
+      await harness.appended(message)
+      await harness.compact()
+    }
+    expect((await harness.appended({ ...answer, answers: { revision: '1', hash: OTHER } })).recorded).toEqual([])
+  })
+
+  it('are looked at by compress too, and go with a message that is said anew', async () => {
+    const harness = createHarness({ policy: SMALL })
+    const list = talk(3).map(nameless)
+    await harness.compress(list)
+    const context = await harness.context()
+    const wrong = await harness.compress([...list, { role: 'assistant', content: 'Done.', answers: { revision: String(context.revision), hash: OTHER } }])
+    expect([wrong.error?.kind, wrong.error?.['field']]).toEqual(['BadMessage', 'answers.hash'])
+    expect(await harness.factsOf('MessageAppended')).toHaveLength(3)
+    const right: MessageInput[] = [...list, { role: 'assistant', content: 'Done.', ...answersOf(context) }]
+    expect((await harness.compress(right)).error).toBeUndefined()
+    expect((await harness.compress(right.with(1, { role: 'assistant', content: 'Said otherwise.' }))).error).toBeUndefined()
+    expect((await harness.factsOf('MessageAppended')).flatMap(({ data }) => (data.answers === undefined ? [] : [data.answers.hash]))).toEqual([context.hash, context.hash])
+  })
+
+  it('belong to an assistant’s message', () => {
+    for (const role of ['user', 'system', 'developer']) expect(parseMessage({ role, content: 'x', answers: { revision: '0', hash: OTHER } })).toMatchObject({ left: { field: 'answers' } })
+  })
+
+  it('are shown by explain', async () => {
+    const { harness } = await conversed()
+    const answers = answersOf(await harness.context())
+    await harness.appended({ id: 'answer', role: 'assistant', content: 'The berth is free.', ...answers })
+    expect((await explained(harness, 'message', { line: 'The berth is free.' })).message).toMatchObject(answers)
+  })
+})

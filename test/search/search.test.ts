@@ -1,0 +1,223 @@
+/** Search over the archive index, from facts to hits: on the embedded engine, and on a server where one is named. */
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { taskEither as TE } from 'fp-ts'
+import { coalesce } from '../../projections/engine/fold.js'
+import { archiveIndex } from '../../projections/read-models/archive-index/projection.js'
+import { createArchiveIndex } from '../../projections/read-models/archive-index/queries.js'
+import { createVectorTable } from '../../projections/read-models/archive-index/vectors.js'
+import { changesOf } from '../../projections/engine/projection.js'
+import { openGenerations, writeNet } from '../../projections/engine/store.js'
+import { search as searched, type SearchHit, type SearchOptions } from '../../src/search/search.js'
+import type { Fact } from '../../src/domain/events/index.js'
+import type { EmbeddingModel } from '../../src/ports/embedding-model.js'
+import type { ArchiveIndex } from '../../src/ports/archive-index.js'
+import type { Database } from '../../src/ports/sql.js'
+import { appended, archived, at, configured, recorded, resummarized } from '../support/builders.js'
+import { openTestDatabase } from '../support/memory-database.js'
+import { openTestSchema, testServer } from '../support/postgres.js'
+
+async function project(db: Database, conversationId: string, facts: readonly Fact[], from = 0): Promise<void> {
+  const all = (await recorded(conversationId, facts)).slice(from)
+  const net = coalesce(archiveIndex.tables, all.flatMap((fact) => changesOf(archiveIndex, fact)))
+  const generation = (await openGenerations(db, [archiveIndex], 1))[0]?.generation ?? 1
+  await db.transaction(async (sql) => {
+    await writeNet(sql, archiveIndex.tables, generation, net)
+  })
+}
+
+const said = (messageId: string, content: string, some: Parameters<typeof appended>[1] = {}): Fact => appended(messageId, { content, ...some })
+
+// Revisions 0 to 9; the first four messages are archived as b1, the next two as b2, and both became b3.
+const garden: readonly Fact[] = [
+  configured({ scope: 'tenant-a' }),
+  said('m1', 'The zebra escaped from the zoo'),
+  said('m2', 'It was seen near the river', { role: 'assistant' }),
+  said('m3', 'Somebody planted tulips'),
+  said('m4', 'Call the office', { role: 'assistant', content: null, toolCalls: [{ id: 'c1', type: 'function', function: { name: 'phone_directory', arguments: '{"person":"Quimby"}' } }] }),
+  said('m5', 'The harbour was closed for repairs'),
+  said('m6', 'Because of the storm', { role: 'assistant' }),
+  archived('b1', ['m1', 'm2', 'm4'], { content: `[depth:0|start:${at(0)}|end:${at(4)}|count:3]\nA zebra escaped; an expedition began.`, firstRevision: 1n, lastRevision: 4n }),
+  archived('b2', ['m5', 'm6'], { content: '[depth:0]\nThe harbour closed.', firstRevision: 5n, lastRevision: 6n }),
+  said('m7', 'Lighthouse keys are under the mat'),
+]
+const merged: Fact = resummarized('b3', ['b1', 'b2'], { content: '[depth:1]\nAn expedition, then maintenance.', firstRevision: 1n, lastRevision: 6n })
+
+/** A vector for each message that is there. */
+async function embedAll(db: Database, embedding: EmbeddingModel): Promise<void> {
+  await createVectorTable(db)
+  const messages = await db.query<{ text: string; hash: string }>('select distinct text, text_hash as hash from archive_messages')
+  const vectors = await embedding.embed(messages.map(({ text }) => text))()
+  if (vectors._tag === 'Left') throw new Error(vectors.left.detail)
+  await db.query('insert into archive_vectors select $1, u.hash, $2::int4, u.vector::vector from unnest($3::text[], $4::text[]) as u(hash, vector)', [
+    embedding.model, vectors.right[0]?.length ?? 0, messages.map(({ hash }) => hash), vectors.right.map((vector) => JSON.stringify(vector)),
+  ])
+}
+
+const search = async (...asked: Parameters<typeof searched>): Promise<readonly SearchHit[]> => (await searched(...asked)).hits
+
+const ids = (hits: readonly SearchHit[]): readonly string[] => hits.map((hit) => (hit.kind === 'batch' ? (hit.batchId ?? '') : hit.messageIds.join()))
+
+interface Opened {
+  readonly db: Database
+  readonly close: () => Promise<void>
+}
+
+function searchIsRight(open: () => Promise<Opened>): void {
+  let opened: Opened
+  let db: Database
+  let index: ArchiveIndex
+
+  const found = async (query: string, options: Partial<SearchOptions> = {}): Promise<readonly SearchHit[]> =>
+    await search({ index }, query, { within: { conversationId: 'garden' }, ...options })
+
+  beforeAll(async () => {
+    opened = await open()
+    db = opened.db
+    await project(db, 'garden', garden)
+    await project(db, 'other', [configured(), said('o1', 'A zebra in another conversation'), said('o2', 'Nothing\0 odd \ud800 here, only a walrus')])
+    index = createArchiveIndex(db)
+  })
+
+  afterAll(async () => {
+    await opened.close()
+  })
+
+  describe('search within a conversation', () => {
+    test('finds messages with their provenance, and nothing of another conversation', async () => {
+      const hits = await found('escaped zebras', { include: 'messages' })
+      expect(ids(hits)).toEqual(['m1', 'm2'])
+      expect(hits[0]).toMatchObject({
+        conversationId: 'garden', batchId: 'b1', messageIds: ['m1'], firstRevision: 1n, lastRevision: 1n, startTime: at(0), endTime: at(0), text: 'The zebra escaped from the zoo',
+      })
+    })
+
+    test('a message in the run of a batch that does not cover it is live', async () => {
+      const [hit] = await found('tulips', { include: 'messages' })
+      expect(hit).toMatchObject({ messageIds: ['m3'], batchId: null })
+    })
+
+    test('finds the names and arguments of tool calls', async () => {
+      expect(ids(await found('Quimby', { include: 'messages' }))[0]).toBe('m4')
+    })
+
+    test('live messages are found', async () => {
+      expect(ids(await found('lighthouse keys'))).toEqual(['m7', 'm6'])
+    })
+
+    test('a batch that repeats its messages stands behind them, and one that says more is found by it', async () => {
+      expect(ids(await found('zebra'))).toEqual(['m1', 'm2', 'b1'])
+      const [hit] = await found('expedition')
+      expect(hit).toMatchObject({ kind: 'batch', batchId: 'b1', messageIds: ['m1', 'm2', 'm4'], firstRevision: 1n, lastRevision: 4n })
+      expect(ids(await found('harbour', { include: 'batches' }))).toEqual(['b2'])
+    })
+
+    test('the header line of a batch is not searched', async () => {
+      expect(ids(await found('depth count', { include: 'batches' }))).toEqual([])
+    })
+
+    test('function words alone are looked for as they stand', async () => {
+      expect(ids(await found('because of the'))).toEqual(['m6'])
+      expect(ids(await found('under the'))).toEqual(['m7'])
+      expect(await found('of of of')).toEqual([])
+      expect(await found('   ')).toEqual([])
+    })
+
+    test('the limit holds', async () => {
+      expect(await found('zebra river harbour storm', { limit: 2 })).toHaveLength(2)
+      expect(await found('zebra', { limit: 0 })).toEqual([])
+    })
+
+    test('text with NUL and lone surrogates is found', async () => {
+      const [hit] = await search({ index }, 'walrus', { within: { conversationId: 'other' } })
+      expect(hit?.text).toBe('Nothing odd \ufffd here, only a walrus')
+    })
+  })
+
+  describe('search over a scope', () => {
+    test.each<[string, SearchOptions['within'], readonly string[]]>([
+      ['everything', { everywhere: true }, ['m1', 'o1']],
+      ['one scope', { scope: 'tenant-a' }, ['m1']],
+      ['conversations without a scope', { scope: null }, ['o1']],
+      ['a scope that is not there', { scope: 'tenant-b' }, []],
+    ])('%s', async (_name, within, expected) => {
+      const hits = await search({ index }, 'zebra', { within, include: 'messages' })
+      expect(ids(hits).toSorted()).toEqual(expected)
+    })
+
+    test('batches stay in their scope too, and function words alone', async () => {
+      expect(ids(await search({ index }, 'expedition', { within: { scope: 'tenant-a' } }))).toEqual(['b1'])
+      expect(ids(await search({ index }, 'expedition', { within: { scope: null } }))).toEqual([])
+      expect(ids(await search({ index }, 'because of the', { within: { scope: null } }))).toEqual([])
+    })
+  })
+
+  describe('search by meaning', () => {
+    // Three axes: animals, water, and the rest.
+    const embedding: EmbeddingModel = {
+      model: 'axes',
+      embed: (texts) => TE.right(texts.map((text) => [/zebra|walrus|animal/i.test(text) ? 1 : 0, /river|harbour|ocean/i.test(text) ? 1 : 0, 0.1])),
+    }
+
+    test('without vectors it is full text alone', async () => {
+      expect(ids(await search({ index, embedding }, 'lighthouse', { within: { conversationId: 'garden' } }))[0]).toBe('m7')
+    })
+
+    test('vectors find what shares no word, within a conversation and over a scope', async () => {
+      await embedAll(db, embedding)
+      expect(ids(await search({ index, embedding }, 'ocean', { within: { conversationId: 'garden' }, limit: 2 })).toSorted()).toEqual(['m2', 'm5'])
+      expect(ids(await search({ index, embedding }, 'animals', { within: { scope: null }, limit: 2 })).toSorted()).toEqual(['o1', 'o2'])
+      expect(ids(await search({ index, embedding }, 'ocean', { within: { scope: 'tenant-a' }, limit: 2 })).toSorted()).toEqual(['m2', 'm5'])
+    })
+
+    test('a model that fails leaves the full text, and says so', async () => {
+      const failing: EmbeddingModel = { model: 'axes', embed: () => TE.left({ kind: 'EmbeddingFailed', detail: 'no answer' }) }
+      const answer = await searched({ index, embedding: failing }, 'lighthouse', { within: { conversationId: 'garden' } })
+      expect(ids(answer.hits)[0]).toBe('m7')
+      expect(answer.failure).toEqual({ kind: 'EmbeddingFailed', detail: 'no answer' })
+    })
+  })
+
+  describe('what comes later', () => {
+    test('is seen by the next search, and sources of a re-summarization leave the index', async () => {
+      await project(db, 'garden', [...garden, merged, said('m8', 'A giraffe came by')], garden.length)
+      expect(ids(await found('giraffe'))).toEqual(['m8'])
+      const [hit] = await found('maintenance')
+      expect(hit).toMatchObject({ batchId: 'b3', messageIds: ['m1', 'm2', 'm4', 'm5', 'm6'] })
+      expect(ids(await found('expedition', { include: 'batches' }))).toEqual(['b3'])
+      expect(ids(await found('harbour', { include: 'batches' }))).toEqual([])
+      expect((await found('harbour', { include: 'messages' }))[0]).toMatchObject({ messageIds: ['m5'], batchId: 'b2' })
+    })
+
+    test('a conversation is kept in memory only up to the limit, and answers the same', async () => {
+      const small = createArchiveIndex(db, { cacheBytes: 1 })
+      for (let time = 0; time < 2; time += 1) expect(ids(await search({ index: small }, 'giraffe', { within: { conversationId: 'garden' } }))).toEqual(['m8'])
+    })
+
+    test('searches at once do not read rows twice', async () => {
+      const fresh = createArchiveIndex(db)
+      const sizes = await Promise.all(Array.from({ length: 5 }, async () => (await fresh.read((reads) => reads.conversation('garden'))).size))
+      expect(new Set(sizes)).toEqual(new Set([8]))
+    })
+  })
+}
+
+describe('embedded', () => {
+  searchIsRight(async () => {
+    const db = await openTestDatabase()
+    return { db, close: () => db.close() }
+  })
+})
+
+// Without a server these are counted as skipped.
+const describeOnServer = testServer === '' ? describe.skip : describe
+
+describeOnServer('on a server', () => {
+  searchIsRight(async () => {
+    const { db, drop } = await openTestSchema()
+    const close = async (): Promise<void> => {
+      await db.close()
+      await drop()
+    }
+    return { db, close }
+  })
+})
