@@ -7,7 +7,7 @@ import { projections } from '../projections/index.js'
 import { createProjectionRunner } from '../projections/engine/runner.js'
 import { createPostgresBodyStore } from '../src/adapters/postgres/body-store.js'
 import { createPostgresEventStore } from '../src/adapters/postgres/event-store.js'
-import { decodeFact } from '../src/recording/read-event.js'
+import { decodeEvent } from '../src/recording/read-event.js'
 import { createConversations, type Conversations } from '../src/recording/handle-command.js'
 import { revertEdition } from '../src/editions/undo-and-revert.js'
 import { createRegisterPrompt } from '../src/recording/register-prompt.js'
@@ -132,7 +132,7 @@ async function measure(bench: Bench, db: Database): Promise<Figure[]> {
   if (made.kind !== 'done') throw new Error(`the edition is not made: ${made.kind}`)
 
   const rows = watched(db)
-  const runner = createProjectionRunner({ db: rows.db, store, decode: async (stored) => await decodeFact(stored, bodies), projections })
+  const runner = createProjectionRunner({ db: rows.db, store, decode: async (stored) => await decodeEvent(stored, bodies), projections })
   bench.say('filling the read models')
   await runner.catchUp()
   // What a server's autovacuum does within a minute, and must not do in the middle of a figure.

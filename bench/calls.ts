@@ -25,7 +25,7 @@ async function callsFor({ id, messages }: DataConversation, settings: PolicySett
   const conversations = createConversations({ log, clock, alone: true })
   const append = createAppendMessages({ conversations, clock, summarizerWindowTokens: summarizer.windowTokens })
   const compact = createCompact({
-    conversations, summarizer, standIn: createExtractiveSummarizer(), persona: '', claims: createMemoryClaims(clock), clock, registerPrompt: () => Promise.resolve(), actor: 'bench',
+    conversations, summarizer, fallback: createExtractiveSummarizer(), persona: '', claims: createMemoryClaims(clock), clock, registerPrompt: () => Promise.resolve(), actor: 'bench',
   })
   const provenance = { actor: 'bench', correlationId: clock.newId(), causationId: clock.newId() }
   for (const message of messages) {

@@ -56,7 +56,7 @@ const registered = (log: Used['log']): ReturnType<typeof createRegisterPrompt> =
 async function firstTime({ db, conversations, log }: Used, histories: readonly DataConversation[], settings: PolicySettings): Promise<number> {
   const summarizer = summarizerFor('first')
   const append = createAppendMessages({ conversations, clock, summarizerWindowTokens: summarizer.windowTokens })
-  const compact = createCompact({ conversations, summarizer, standIn: createExtractiveSummarizer(), persona: '', claims: createPostgresClaims(db), clock, registerPrompt: registered(log), actor: 'bench' })
+  const compact = createCompact({ conversations, summarizer, fallback: createExtractiveSummarizer(), persona: '', claims: createPostgresClaims(db), clock, registerPrompt: registered(log), actor: 'bench' })
   const provenance = { actor: 'bench', correlationId: clock.newId(), causationId: clock.newId() }
   const started = performance.now()
   for (const { id, messages } of histories) {

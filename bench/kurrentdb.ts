@@ -18,7 +18,7 @@ import { createMemoryBodyStore } from '../src/adapters/memory/body-store.js'
 import { createPostgresBodyStore } from '../src/adapters/postgres/body-store.js'
 import { createPostgresEventStore } from '../src/adapters/postgres/event-store.js'
 import { migrateLog } from '../src/adapters/postgres/schema.js'
-import { decodeFact } from '../src/recording/read-event.js'
+import { decodeEvent } from '../src/recording/read-event.js'
 import { copyLog, storeSource, storeTarget } from '../src/backup/migrate-log.js'
 import { CONVERSATION_PREFIX } from '../src/domain/values/ids.js'
 import { parseMessage } from '../src/domain/values/message.js'
@@ -190,7 +190,7 @@ async function closeReadModels({ place, db, log }: ReadModels): Promise<void> {
 
 /** Brings the read models of a new database to the end of the log, as `projections run --partitions` does when it begins. */
 async function catchUp(run: string, { db, log }: ReadModels, bodies: BodyStore, partitions: number): Promise<number> {
-  const runner = createProjectionRunner({ db, store: only(run, log), decode: async (stored) => await decodeFact(stored, bodies), projections: projectionsFor(log), partitions })
+  const runner = createProjectionRunner({ db, store: only(run, log), decode: async (stored) => await decodeEvent(stored, bodies), projections: projectionsFor(log), partitions })
   const took = await timed(async () => await runner.catchUp())
   await runner.stop()
   return took

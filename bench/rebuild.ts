@@ -9,7 +9,7 @@ import { createProjectionRunner } from '../projections/engine/runner.js'
 import type { Projection, Table } from '../projections/engine/projection.js'
 import { createPostgresBodyStore } from '../src/adapters/postgres/body-store.js'
 import { createPostgresEventStore } from '../src/adapters/postgres/event-store.js'
-import { decodeFact } from '../src/recording/read-event.js'
+import { decodeEvent } from '../src/recording/read-event.js'
 import type { Database } from '../src/ports/sql.js'
 import { createBulkLog } from './support/bulk-log.js'
 import { atLeastShare, told, type Bench, type Figure, type Group } from './support/figures.js'
@@ -89,10 +89,10 @@ async function measure(bench: Bench, db: Database, target: Target): Promise<Figu
   bench.say('writing the log')
   const bulk = await createBulkLog(db)
   for (let at = 0; at < CONVERSATIONS; at += 1) await bulk.write(`conversation ${String(at)}`, MESSAGES, { modelMaxTokens: 8_000 }, { seed: at })
-  const { events } = await bulk.finish()
+  const { events: count } = await bulk.finish()
   const store = createPostgresEventStore(db)
   const bodies = createPostgresBodyStore(db)
-  const runner = createProjectionRunner({ db, store, decode: async (stored) => await decodeFact(stored, bodies), projections })
+  const runner = createProjectionRunner({ db, store, decode: async (stored) => await decodeEvent(stored, bodies), projections })
   bench.say('filling the read models')
   const firstFill = await timed(async () => await runner.catchUp())
   const texts = await rowsAsText(db)
@@ -102,12 +102,12 @@ async function measure(bench: Bench, db: Database, target: Target): Promise<Figu
     rebuild: async () => [await timed(async () => { await runner.rebuild('all') })],
   })
   await runner.stop()
-  const speed = (milliseconds: number): number => (events * 1_000) / milliseconds
-  const facts = (value: number): string => `${Math.round(value).toLocaleString('en')} facts/s`
+  const speed = (milliseconds: number): number => (count * 1_000) / milliseconds
+  const eventRate = (value: number): string => `${Math.round(value).toLocaleString('en')} facts/s`
   const copy = { name: 'COPY of the same rows, keys and indexes', value: speed(median(rounds.copy)) }
   return [
-    atLeastShare('rebuild of all read models', speed(median(rounds.rebuild)), copy, 0.3, facts, `${events.toLocaleString('en')} facts, ${(CONVERSATIONS * MESSAGES).toLocaleString('en')} messages among them; keys after the COPY, as is fastest`),
-    told('the runner’s first fill, for comparison', speed(firstFill), facts, copy),
+    atLeastShare('rebuild of all read models', speed(median(rounds.rebuild)), copy, 0.3, eventRate, `${count.toLocaleString('en')} facts, ${(CONVERSATIONS * MESSAGES).toLocaleString('en')} messages among them; keys after the COPY, as is fastest`),
+    told('the runner’s first fill, for comparison', speed(firstFill), eventRate, copy),
   ]
 }
 

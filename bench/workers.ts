@@ -307,9 +307,9 @@ async function agentsRead(bench: Bench): Promise<Figure[]> {
   /** When the last fact was recorded. */
   async function lastRecorded(): Promise<number> {
     let last = 0
-    for await (const fact of place.ledger.log(conversation, { from: revision + 1n })) {
-      revision = fact.revision
-      last = new Date(fact.metadata.recordedAt).getTime()
+    for await (const event of place.ledger.log(conversation, { from: revision + 1n })) {
+      revision = event.revision
+      last = new Date(event.metadata.recordedAt).getTime()
     }
     return last
   }

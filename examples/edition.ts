@@ -15,16 +15,16 @@ const sha256 = (text: string): string => createHash('sha256').update(text).diges
 /** A prompt, and a stand-in for the model that follows it: of all sentences those that have one of its quoted words. */
 function summarizerWith(name: string, prompt: string): Summarizer {
   const words = [...prompt.matchAll(/"(\w+)"/gu)].map((match) => match[1] ?? '')
-  const facts = { strategy: 'sentences', provider: 'stand-in', model: 'stand-in-1' }
+  const events = { strategy: 'sentences', provider: 'stand-in', model: 'stand-in-1' }
   return {
-    ...facts,
+    ...events,
     windowTokens: 128_000,
     prepare(job): PreparedSummary {
       const texts = job.kind === 'chunk' ? job.messages.map(({ content }) => (typeof content === 'string' ? content : '')) : job.summaries.map(({ text }) => text)
       const kept = texts.flatMap((text) => text.split(/(?<=[.?!])\s+/u)).filter((sentence) => words.some((word) => sentence.includes(word)))
       // Four characters are about a token; a summary above `maxSummaryTokens` would be refused.
       const request = (kept.length === 0 ? 'Nothing of note.' : kept.join(' ')).slice(0, job.maxSummaryTokens * 3)
-      return { job, ...facts, parameters: {}, prompt: { name, sha256: sha256(prompt), text: prompt }, formatterVersion: 1, requestHash: sha256(JSON.stringify([prompt, job.maxSummaryTokens, request])), request }
+      return { job, ...events, parameters: {}, prompt: { name, sha256: sha256(prompt), text: prompt }, formatterVersion: 1, requestHash: sha256(JSON.stringify([prompt, job.maxSummaryTokens, request])), request }
     },
     summarize: ({ request }) => TE.right({ text: String(request), durationMs: 0 }),
   }

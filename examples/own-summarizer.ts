@@ -50,8 +50,8 @@ export async function ownSummarizer(say: (line: string) => void = console.log): 
     }
     await ledger.settled()
     const strategies: string[] = []
-    for await (const fact of ledger.log('own')) {
-      if (fact.type === 'ChunkSummarized') strategies.push(fact.data.summarizer.strategy)
+    for await (const event of ledger.log('own')) {
+      if (event.type === 'ChunkSummarized') strategies.push(event.data.summarizer.strategy)
     }
     say(`${String(strategies.length)} summaries by ${[...new Set(strategies)].join(', ')}`)
     return strategies

@@ -29,13 +29,13 @@ export async function timeTravel(say: (line: string) => void = console.log): Pro
     await talk(60)
 
     // Much later the answer has left the context; the log still says what it was an answer to.
-    for await (const fact of ledger.log(id)) {
-      if (fact.type !== 'MessageAppended' || fact.data.answers === undefined) continue
-      const { revision, hash } = fact.data.answers
+    for await (const event of ledger.log(id)) {
+      if (event.type !== 'MessageAppended' || event.data.answers === undefined) continue
+      const { revision, hash } = event.data.answers
       const then = await ledger.context(id, { at: revision })
       const now = await ledger.context(id)
       const knew = (content: unknown): boolean => JSON.stringify(content).includes('second pair of eyes')
-      say(`"${typeof fact.data.content === 'string' ? fact.data.content : '…'}" answered ${String(then.messages.length)} messages at revision ${revision}; its hash is ${then.hash === hash ? 'the recorded one' : 'another one'}`)
+      say(`"${typeof event.data.content === 'string' ? event.data.content : '…'}" answered ${String(then.messages.length)} messages at revision ${revision}; its hash is ${then.hash === hash ? 'the recorded one' : 'another one'}`)
       say(`the rule about refunds was ${knew(then.messages) ? 'in' : 'not in'} what the model saw`)
       say(`now: ${String(now.messages.length)} messages at revision ${String(now.revision)}, and the answer is ${now.messageIds.includes('answer') ? 'still there' : 'among what was compacted'}`)
 

@@ -3,9 +3,9 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { z } from 'zod'
-import { factSchemas, isFactType, metadataSchema, type FactType } from '../src/domain/events/index.js'
+import { eventSchemas, isEventType, metadataSchema, type EventType } from '../src/domain/events/index.js'
 
-const SAYS: Readonly<Record<FactType, string>> = {
+const SAYS: Readonly<Record<EventType, string>> = {
   ConversationConfigured: 'the conversation goes by these settings from here on; first in every stream, and again when something changes',
   MessageAppended: 'a message joined the conversation',
   MessagesWithdrawn: 'messages are said no more: edited, removed, cut off or said in another order; they stay in the log',
@@ -68,7 +68,7 @@ const page = [
   '## Metadata of every fact',
   '',
   table(metadataSchema),
-  ...Object.entries(factSchemas).flatMap(([type, { version, schema }]) => ['', `## ${type} (version ${String(version)})`, '', isFactType(type) ? `${SAYS[type]}.` : '', '', table(schema)]),
+  ...Object.entries(eventSchemas).flatMap(([type, { version, schema }]) => ['', `## ${type} (version ${String(version)})`, '', isEventType(type) ? `${SAYS[type]}.` : '', '', table(schema)]),
   '',
 ].join('\n')
 

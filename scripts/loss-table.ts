@@ -11,7 +11,7 @@ import { createAppendMessages } from '../src/recording/append-messages.js'
 import { createCompact } from '../src/compaction/compact.js'
 import { createConversations } from '../src/recording/handle-command.js'
 import { createRegisterPrompt } from '../src/recording/register-prompt.js'
-import { decodeFact, isOfType } from '../src/recording/read-event.js'
+import { decodeEvent, isOfType } from '../src/recording/read-event.js'
 import type { Conversation } from '../src/domain/conversation/conversation.js'
 import { lossKinds } from '../src/domain/events/index.js'
 import { conversationStream } from '../src/domain/values/ids.js'
@@ -41,8 +41,8 @@ async function lossesOf({ id, messages }: RealConversation, modelMaxTokens: numb
   const side = sideOf(state)
   const report = createLossReport(side, { ...side, liveIds: new Set() }, new Set())
   for await (const stored of log.store.readStream(conversationStream(id))) {
-    const fact = await decodeFact(stored, log.bodies)
-    if (isOfType(fact, 'MessageAppended')) report.add(fact.data)
+    const event = await decodeEvent(stored, log.bodies)
+    if (isOfType(event, 'MessageAppended')) report.add(event.data)
   }
   return report.result()
 }

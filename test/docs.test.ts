@@ -42,11 +42,11 @@ describe('the figures of the first screen', () => {
       messages += 1
     }
     let [cycles, batches, again] = [0, 0, 0]
-    for await (const fact of ledger.log('sample-harbour')) {
-      if (fact.type === 'MessageAppended') tokens += fact.data.tokens
-      else if (fact.type === 'MessagesPruned') cycles += 1
-      else if (fact.type === 'BatchArchived') batches += 1
-      else if (fact.type === 'BatchesResummarized') again += 1
+    for await (const event of ledger.log('sample-harbour')) {
+      if (event.type === 'MessageAppended') tokens += event.data.tokens
+      else if (event.type === 'MessagesPruned') cycles += 1
+      else if (event.type === 'BatchArchived') batches += 1
+      else if (event.type === 'BatchesResummarized') again += 1
     }
     const context = await ledger.context('sample-harbour')
     await ledger.close()

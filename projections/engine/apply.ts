@@ -8,12 +8,12 @@
  * passed over until its rows are made anew. Everybody else's go on, and the checkpoint moves.
  */
 import { claimOf } from '../../src/domain/events/codec.js'
-import type { RecordedFact } from '../../src/domain/events/index.js'
+import type { RecordedEvent } from '../../src/domain/events/index.js'
 import { conversationStream, EDITION_PREFIX } from '../../src/domain/values/ids.js'
 import { thrownSentence } from '../../src/domain/values/thrown.js'
 import type { EventStore, StoredEvent } from '../../src/ports/event-store.js'
 import type { Database, Sql } from '../../src/ports/sql.js'
-import { advance, countStopped, forgetStopped, recordStopped, type ConversationStop, type EventMark, type Generation, type Place, type Stop } from './checkpoints.js'
+import { advance, countStopped, forgetStopped, recordStopped, type ConversationStop, type EventMark, type Generation, type CheckpointPlace, type Stop } from './checkpoints.js'
 import { createNet, type NetChanges } from './fold.js'
 import { partitionOfStream } from './partitions.js'
 import { CellRefused, changesOf, type Projection } from './projection.js'
@@ -25,7 +25,7 @@ export interface ProjectionSource {
   readonly db: Database
   readonly store: EventStore
   /** Reads a stored event; throws where it cannot be read. */
-  readonly decode: (stored: StoredEvent) => Promise<RecordedFact>
+  readonly decode: (stored: StoredEvent) => Promise<RecordedEvent>
   readonly projections: readonly Projection[]
   /** Of the claim under which this process works. Once a larger one is on the checkpoints, nothing is written any more. */
   readonly fence?: bigint
@@ -52,7 +52,7 @@ export function targetsOf(projection: Projection, { generation, checkpoints, sto
   return checkpoints.map(({ partition, position, stop }) => ({ projection, generation, partition, partitions: checkpoints.length, position, stop, stopped: new Map(known), refusals: 0 }))
 }
 
-const placeOf = ({ projection, generation, partition, partitions, position }: Target): Place => ({ name: projection.name, generation, partition, partitions, position })
+const placeOf = ({ projection, generation, partition, partitions, position }: Target): CheckpointPlace => ({ name: projection.name, generation, partition, partitions, position })
 
 interface Batch {
   readonly events: number
@@ -75,12 +75,12 @@ function stopAt(event: Pick<StoredEvent, 'stream' | 'revision' | 'type' | 'posit
 }
 
 // A body beside the log is as long as the content that came from it; the event itself is then a short claim.
-const charactersOf = (stored: StoredEvent, fact: RecordedFact): number =>
-  claimOf(stored) === undefined ? stored.data.length : JSON.stringify(fact.data, (_key, value: unknown) => (typeof value === 'bigint' ? null : value)).length
+const charactersOf = (stored: StoredEvent, event: RecordedEvent): number =>
+  claimOf(stored) === undefined ? stored.data.length : JSON.stringify(event.data, (_key, value: unknown) => (typeof value === 'bigint' ? null : value)).length
 
 /** Who hears of the events of a batch, in their order. */
 interface Listener {
-  fact(fact: RecordedFact): void
+  event(event: RecordedEvent): void
   /** One that could not be read. */
   refused(stored: StoredEvent, error: unknown): void
 }
@@ -116,9 +116,9 @@ function createReader({ store, decode }: Pick<ProjectionSource, 'store' | 'decod
           return { events, upTo: seen > upTo ? seen : upTo, ended: true }
         }
         try {
-          const fact = await decode(item.value)
-          listener.fact(fact)
-          characters += charactersOf(item.value, fact)
+          const event = await decode(item.value)
+          listener.event(event)
+          characters += charactersOf(item.value, event)
         } catch (error) {
           if (isOfTheWorld(error)) throw error
           listener.refused(item.value, error)
@@ -140,7 +140,7 @@ function createReader({ store, decode }: Pick<ProjectionSource, 'store' | 'decod
 interface Step {
   readonly target: Target
   /** How many facts it is of, and the last of them. */
-  readonly facts: number
+  readonly events: number
   readonly last?: EventMark | undefined
   readonly net: NetChanges
   readonly upTo: bigint
@@ -154,7 +154,7 @@ interface Step {
 
 interface Collector {
   readonly target: Target
-  add(fact: RecordedFact): void
+  add(event: RecordedEvent): void
   refuse(stored: StoredEvent, error: unknown): void
   step(upTo: bigint): Step
 }
@@ -165,7 +165,7 @@ function createCollector(target: Target): Collector {
   const collected = createNet(projection.tables)
   const stops: ConversationStop[] = []
   const passedOver = new Set<string>()
-  let facts = 0
+  let events = 0
   let last: EventMark | undefined
   /** Whether the conversation of a stream stopped at this place or before. */
   function isStopped(stream: string, at: bigint): boolean {
@@ -177,40 +177,40 @@ function createCollector(target: Target): Collector {
     if (!stops.includes(known)) passedOver.add(id)
     return true
   }
-  function stop(event: Parameters<typeof stopAt>[0], error: unknown): void {
-    const at = stopAt(event, error)
+  function stop(stored: Parameters<typeof stopAt>[0], error: unknown): void {
+    const at = stopAt(stored, error)
     stopped.set(at.conversationId, at)
     stops.push(at)
   }
   return {
     target,
-    add(fact) {
-      if (fact.position <= position) return
-      if (isStopped(fact.stream, fact.position)) return
+    add(event) {
+      if (event.position <= position) return
+      if (isStopped(event.stream, event.position)) return
       try {
-        collected.add(changesOf(projection, fact))
-        facts += 1
-        last = { position: fact.position, id: fact.id }
+        collected.add(changesOf(projection, event))
+        events += 1
+        last = { position: event.position, id: event.id }
       } catch (error) {
-        stop(fact, error)
+        stop(event, error)
       }
     },
     refuse(stored, error) {
       if (stored.position > position && !isStopped(stored.stream, stored.position)) stop(stored, error)
     },
-    step: (upTo) => ({ target, facts, last, net: collected.net, upTo, stops, passedOver, refusals }),
+    step: (upTo) => ({ target, events, last, net: collected.net, upTo, stops, passedOver, refusals }),
   }
 }
 
 /** An event of a step, read once more: as a fact, or why it is none. */
-type Item = { readonly stored: StoredEvent; readonly fact: RecordedFact } | { readonly stored: StoredEvent; readonly error: unknown }
+type Item = { readonly stored: StoredEvent; readonly event: RecordedEvent } | { readonly stored: StoredEvent; readonly error: unknown }
 
 function stepOf(target: Target, items: readonly Item[], upTo: bigint): Step {
   // What stopped in these is found again; else it would count as known, and not be told to the database.
   for (const { stored } of items) if (target.stopped.get(stoppedAt(stored.stream))?.position === stored.position) target.stopped.delete(stoppedAt(stored.stream))
   const collector = createCollector(target)
   for (const item of items) {
-    if ('fact' in item) collector.add(item.fact)
+    if ('event' in item) collector.add(item.event)
     else collector.refuse(item.stored, item.error)
   }
   return collector.step(upTo)
@@ -238,8 +238,8 @@ async function prepare(reader: Reader, targets: readonly Target[], limit: number
   const collectors = targets.filter((target) => target.stop === undefined).map(createCollector)
   const concerned = createDispatch(collectors)
   const batch = await reader.next(limit, {
-    fact(fact) {
-      for (const collector of concerned(fact.stream)) collector.add(fact)
+    event(event) {
+      for (const collector of concerned(event.stream)) collector.add(event)
     },
     refused(stored, error) {
       for (const collector of concerned(stored.stream)) collector.refuse(stored, error)
@@ -282,9 +282,9 @@ async function commit(db: Sql, steps: readonly Step[], { fence, isQuick, applied
     }
     for (const { target, net } of steps) await writeNet(sql, target.projection.tables, target.generation, net)
   })
-  for (const { target, facts, upTo } of steps) {
+  for (const { target, events, upTo } of steps) {
     target.position = upTo
-    applied.set(target, (applied.get(target) ?? 0) + facts)
+    applied.set(target, (applied.get(target) ?? 0) + events)
   }
 }
 
@@ -300,7 +300,7 @@ async function itemsOf({ store, decode }: Pick<ProjectionSource, 'store' | 'deco
 
 async function itemOf(decode: ProjectionSource['decode'], stored: StoredEvent): Promise<Item> {
   try {
-    return { stored, fact: await decode(stored) }
+    return { stored, event: await decode(stored) }
   } catch (error) {
     if (isOfTheWorld(error)) throw error
     return { stored, error }
@@ -400,7 +400,7 @@ export interface ApplyOptions {
   /** Rows soon rather than cheaply. */
   readonly isQuick?: boolean
   /** Told after each batch how many facts each target has taken, and how many events were read for it. */
-  readonly onBatch?: (applied: readonly { readonly target: Target; readonly facts: number }[], events: number) => void
+  readonly onBatch?: (applied: readonly { readonly target: Target; readonly events: number }[], storedEvents: number) => void
 }
 
 /**
@@ -423,7 +423,7 @@ export async function applyUntil(source: ProjectionSource, targets: readonly Tar
       }
       const applied = new Map<Target, number>()
       const result = await applyBatch(source, batch, { isQuick: options.isQuick ?? false, fence: source.fence, applied })
-      options.onBatch?.(batch.steps.map(({ target }) => ({ target, facts: applied.get(target) ?? 0 })), batch.events)
+      options.onBatch?.(batch.steps.map(({ target }) => ({ target, events: applied.get(target) ?? 0 })), batch.events)
       if (result === 'moved') return 'moved'
       if (!goesOn || nextAfter(targets, until) === undefined) return 'done'
     }
@@ -467,18 +467,18 @@ async function completed({ store, decode }: ProjectionSource, { projection, posi
   const first = await store.eventAt(stop.position)
   if (first === undefined) return undefined
   const again = await itemOf(decode, first)
-  if (!('fact' in again)) return undefined
+  if (!('event' in again)) return undefined
   try {
-    changesOf(projection, again.fact)
-    const facts: RecordedFact[] = []
+    changesOf(projection, again.event)
+    const events: RecordedEvent[] = []
     for (const stream of await streamsStoppedWith(store, stop)) {
       for await (const stored of store.readStream(stream)) {
         if (stored.position > position) break
-        if (stored.position >= stop.position) facts.push(await decode(stored))
+        if (stored.position >= stop.position) events.push(await decode(stored))
       }
     }
     const collected = createNet(projection.tables)
-    for (const fact of facts.toSorted((a, b) => (a.position < b.position ? -1 : 1))) collected.add(changesOf(projection, fact))
+    for (const event of events.toSorted((a, b) => (a.position < b.position ? -1 : 1))) collected.add(changesOf(projection, event))
     return collected.net
   } catch (error) {
     if (isOfTheWorld(error)) throw error

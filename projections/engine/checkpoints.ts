@@ -216,7 +216,7 @@ export async function removeGeneration(sql: Sql, name: string, generation: numbe
 }
 
 /** A checkpoint by its name, as a worker has it in mind. */
-export interface Place {
+export interface CheckpointPlace {
   readonly name: string
   readonly generation: number
   readonly partition: number
@@ -234,7 +234,7 @@ const STANDS = 'name = $1 and generation = $2 and partition = $3 and partitions 
  * Moves a checkpoint on, where it still stands at its place; false where somebody else was faster, the generation is gone or divided anew, or the fence
  * is an old one. The first statement of a transaction that writes rows: the row lock that it takes makes a second runner wait, and then see that it lost.
  */
-export async function advance(sql: Sql, from: Place, to: bigint, event: EventMark | undefined, fence: bigint | undefined): Promise<boolean> {
+export async function advance(sql: Sql, from: CheckpointPlace, to: bigint, event: EventMark | undefined, fence: bigint | undefined): Promise<boolean> {
   const moved = await sql.query(
     `update ${CHECKPOINTS} set position = $6, event_position = coalesce($7::int8, event_position), event_id = coalesce($8, event_id), stop = null, updated_at = clock_timestamp()
      where ${STANDS} and state <> 'retired' and ($9::int8 is null or fence <= $9::int8)
@@ -249,7 +249,7 @@ const stopText = ({ reason, advice, stream, revision, type }: Stop): string =>
   JSON.stringify({ reason, advice, stream, revision: revision?.toString(), type }, (_key, value: unknown) => (typeof value === 'string' ? storable(value) : value))
 
 /** Notes that rows of these conversations do not go on. Wants the transaction that moves the checkpoint past them. */
-export async function recordStopped(sql: Sql, { name, generation }: Pick<Place, 'name' | 'generation'>, stopped: readonly ConversationStop[]): Promise<void> {
+export async function recordStopped(sql: Sql, { name, generation }: Pick<CheckpointPlace, 'name' | 'generation'>, stopped: readonly ConversationStop[]): Promise<void> {
   if (stopped.length === 0) return
   await sql.query(
     `insert into ${STOPS} (name, generation, conversation_id, position, stop)
@@ -259,18 +259,18 @@ export async function recordStopped(sql: Sql, { name, generation }: Pick<Place, 
 }
 
 /** How many of these conversations are stopped, as the transaction sees it. */
-export async function countStopped(sql: Sql, { name, generation }: Pick<Place, 'name' | 'generation'>, conversationIds: readonly string[]): Promise<number> {
+export async function countStopped(sql: Sql, { name, generation }: Pick<CheckpointPlace, 'name' | 'generation'>, conversationIds: readonly string[]): Promise<number> {
   const [row] = await sql.query<{ count: string }>(`select count(*) as count from ${STOPS} where name = $1 and generation = $2 and conversation_id = any($3::text[])`, [name, generation, conversationIds])
   return Number(row?.count ?? 0)
 }
 
 /** Forgets that a conversation is stopped, because its rows are complete again. False where somebody else was faster. Wants the transaction that completes them. */
-export async function forgetStopped(sql: Sql, { name, generation }: Pick<Place, 'name' | 'generation'>, conversationId: string): Promise<boolean> {
+export async function forgetStopped(sql: Sql, { name, generation }: Pick<CheckpointPlace, 'name' | 'generation'>, conversationId: string): Promise<boolean> {
   return (await sql.query(`delete from ${STOPS} where name = $1 and generation = $2 and conversation_id = $3 returning 1`, [name, generation, conversationId])).length === 1
 }
 
 /** Notes why a checkpoint does not move, for `status` in any process; not where somebody has moved it since. */
-export async function recordStop(sql: Sql, at: Place, stop: Stop): Promise<void> {
+export async function recordStop(sql: Sql, at: CheckpointPlace, stop: Stop): Promise<void> {
   await sql.query(`update ${CHECKPOINTS} set stop = $6, updated_at = clock_timestamp() where ${STANDS}`, [at.name, at.generation, at.partition, at.partitions, at.position, stopText(stop)])
 }
 

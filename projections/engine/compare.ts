@@ -9,7 +9,7 @@
  * differs in the end is looked at again, with the facts that came since, once the rows have come to the end of the log.
  */
 import { conversationStream } from '../../src/domain/values/ids.js'
-import type { RecordedFact } from '../../src/domain/events/index.js'
+import type { RecordedEvent } from '../../src/domain/events/index.js'
 import { thrownSentence } from '../../src/domain/values/thrown.js'
 import type { RowCheck, RowDifference } from '../../src/ports/row-check.js'
 import type { Database, Sql } from '../../src/ports/sql.js'
@@ -26,7 +26,7 @@ export interface RowCheckDependencies {
    * Facts of a conversation and its editions behind those that were seen, for what was appended meanwhile; those of the editions first.
    * @param seen the last revision of a stream that was seen, -1n where none was
    */
-  readonly factsFrom: (conversationId: string, seen: (stream: string) => bigint) => AsyncIterable<RecordedFact>
+  readonly eventsFrom: (conversationId: string, seen: (stream: string) => bigint) => AsyncIterable<RecordedEvent>
   /** Brings the rows to the head of the log. */
   readonly catchUp: () => Promise<void>
   /** True where every conversation of the log is given, so that a row of any other is one too many. */
@@ -45,7 +45,7 @@ const MOST_DIFFERENCES = 200
 const MOST_PENDING = 20_000
 
 /** A table with what a comparison of its rows asks again and again. */
-interface Kept {
+interface KeptRow {
   readonly projection: Projection
   readonly table: Table
   readonly columns: readonly string[]
@@ -60,7 +60,7 @@ interface Expected {
 }
 
 interface Rows {
-  readonly kept: Kept
+  readonly kept: KeptRow
   /** By key, the one that changed last at the end. */
   readonly held: Map<string, Expected>
   /** Being compared just now; a change takes a row out. */
@@ -72,7 +72,7 @@ interface Rows {
 }
 
 /** A row's key among the rows of one conversation. Mostly that is one cell, which is a key as it is: to make a text of several costs more than all else that is done with it. */
-function keyWithin({ table }: Kept, row: Row): string {
+function keyWithin({ table }: KeptRow, row: Row): string {
   const [, only, further] = table.key
   if (only === undefined) return ''
   const cell = row[only]
@@ -89,7 +89,7 @@ class ConversationRows {
   refused: { readonly revision: bigint; readonly detail: string } | undefined
   readonly tables: readonly Rows[]
 
-  constructor(readonly conversationId: string, tables: readonly Kept[]) {
+  constructor(readonly conversationId: string, tables: readonly KeptRow[]) {
     this.tables = tables.map((kept) => ({ kept, held: new Map<string, Expected>(), comparing: new Map<string, Expected>(), pending: new Map<string, Expected>(), settled: 0 }))
   }
 
@@ -118,12 +118,12 @@ class ConversationRows {
     else if (rows.settled > 0) rows.held.set(key, { row: { ...change.key, ...change.set }, partial: true })
   }
 
-  take(projections: readonly Projection[], fact: RecordedFact): void {
-    this.revisions.set(fact.stream, fact.revision)
-    if (fact.position > this.position) this.position = fact.position
+  take(projections: readonly Projection[], event: RecordedEvent): void {
+    this.revisions.set(event.stream, event.revision)
+    if (event.position > this.position) this.position = event.position
     let from = 0
     for (const projection of projections) {
-      for (const change of changesOf(projection, fact)) {
+      for (const change of changesOf(projection, event)) {
         let at = from
         while (this.tables[at]?.kept.table.name !== change.table) at += 1
         const rows = this.tables[at]
@@ -153,7 +153,7 @@ const madeBy = ({ held, pending, settled }: Rows): number => {
 }
 
 /** The rows of one conversation and table that are to be compared now. */
-interface Asked {
+interface AskedRows {
   readonly rows: Rows
   readonly entries: readonly (readonly [key: string, expected: Expected])[]
 }
@@ -163,7 +163,7 @@ const sameCell = (type: ColumnType | undefined, expected: Cell, found: Cell): bo
   expected === found || (type !== 'text' && type !== 'boolean' && expected !== null && found !== null && String(expected) === String(found))
 
 /** The columns of a row that are others than the facts make; undefined where there is no such row. */
-function othersIn({ table, columns }: Kept, { row, partial }: Expected, found: Row | undefined): readonly string[] | undefined {
+function othersIn({ table, columns }: KeptRow, { row, partial }: Expected, found: Row | undefined): readonly string[] | undefined {
   // A change of a row that is not there changes nothing; that a row is missing which was there, its count tells.
   if (found === undefined) return partial ? NONE : undefined
   const names = partial ? Object.keys(row) : columns
@@ -183,7 +183,7 @@ const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
 const ELEMENT: Readonly<Record<ColumnType, string>> = { text: 'text', int8: 'int8', int4: 'int4', float8: 'float8', boolean: 'boolean', jsonb: 'text', tsvector: 'text' }
 
 /** Finds the rows under these keys, each with its place in the list. Each is looked up by itself, by the index of the key, in a table of any size. */
-function rowsByKey({ table, columns }: Kept, generation: number): string {
+function rowsByKey({ table, columns }: KeptRow, generation: number): string {
   const keys = table.key.map((column, at) => `$${String(at + 1)}::${ELEMENT[table.columns[column] ?? 'text']}[]`)
   const names = table.key.map((_column, at) => `k${String(at)}`)
   const where = table.key.map((column, at) => `t.${quoted(column)} = asked.k${String(at)}`).join(' and ')
@@ -194,7 +194,7 @@ function rowsByKey({ table, columns }: Kept, generation: number): string {
 }
 
 /** Cells as they come back from the database, which orders the keys of a `jsonb` and the words of a `tsvector` in its own way. */
-async function asDatabaseSees(sql: Sql, { table }: Kept, expected: readonly Expected[]): Promise<readonly Expected[]> {
+async function asDatabaseSees(sql: Sql, { table }: KeptRow, expected: readonly Expected[]): Promise<readonly Expected[]> {
   const reordered = Object.entries(table.columns).filter(([, type]) => type === 'jsonb' || type === 'tsvector')
   let seen = expected
   for (const [column, type] of reordered) {
@@ -207,9 +207,9 @@ async function asDatabaseSees(sql: Sql, { table }: Kept, expected: readonly Expe
 /** A failure of a statement on a table that a swap has dropped. */
 const isTableGone = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === '42P01'
 
-export function createRowCheck({ db, projections, factsFrom, catchUp, everyConversation }: RowCheckDependencies): RowCheck {
-  const tables: readonly Kept[] = projections.flatMap((projection) =>
-    projection.tables.map((table): Kept => {
+export function createRowCheck({ db, projections, eventsFrom, catchUp, everyConversation }: RowCheckDependencies): RowCheck {
+  const tables: readonly KeptRow[] = projections.flatMap((projection) =>
+    projection.tables.map((table): KeptRow => {
       if (table.key[0] !== 'conversation_id') throw new Error(`The key of ${table.name} does not begin with conversation_id.`)
       return { projection, table, columns: Object.keys(table.columns), single: table.key.length === 1 }
     }),
@@ -235,7 +235,7 @@ export function createRowCheck({ db, projections, factsFrom, catchUp, everyConve
     }
   }
 
-  async function comparedTable(sql: Sql, generations: Generations, kept: Kept, asked: readonly Asked[]): Promise<void> {
+  async function comparedTable(sql: Sql, generations: Generations, kept: KeptRow, asked: readonly AskedRows[]): Promise<void> {
     const live = generations.get(kept.projection.name)
     const all = asked.flatMap(({ rows, entries }) => entries.map(([key, expected]) => ({ rows, key, expected })))
     if (all.length === 0) return
@@ -260,7 +260,7 @@ export function createRowCheck({ db, projections, factsFrom, catchUp, everyConve
 
   /** Compares the oldest rows of the conversation that is being folded; those that are the same are forgotten. */
   async function relieve(of: ConversationRows): Promise<void> {
-    const asked = of.tables.filter(({ kept }) => !kept.single).map((rows): Asked => ({ rows, entries: [...rows.held].slice(0, Math.ceil(rows.held.size / 2)) }))
+    const asked = of.tables.filter(({ kept }) => !kept.single).map((rows): AskedRows => ({ rows, entries: [...rows.held].slice(0, Math.ceil(rows.held.size / 2)) }))
     for (const { rows, entries } of asked) {
       for (const [key, expected] of entries) {
         rows.held.delete(key)
@@ -276,7 +276,7 @@ export function createRowCheck({ db, projections, factsFrom, catchUp, everyConve
   }
 
   /** How many rows of a table each conversation has: of these, or of all between two. */
-  async function counts(sql: Sql, generations: Generations, kept: Kept, ids: readonly string[], range: readonly [after: string | undefined, upTo: string | undefined] | undefined): Promise<ReadonlyMap<string, number>> {
+  async function counts(sql: Sql, generations: Generations, kept: KeptRow, ids: readonly string[], range: readonly [after: string | undefined, upTo: string | undefined] | undefined): Promise<ReadonlyMap<string, number>> {
     const live = generations.get(kept.projection.name)
     if (live === undefined) return new Map()
     const [after, upTo] = range ?? []
@@ -294,17 +294,17 @@ export function createRowCheck({ db, projections, factsFrom, catchUp, everyConve
     /** Conversations of which something differs. */
     readonly suspects: ReadonlySet<ConversationRows>
     /** Rows of conversations that are not among these. */
-    readonly strangers: readonly { readonly kept: Kept; readonly conversationId: string }[]
+    readonly strangers: readonly { readonly kept: KeptRow; readonly conversationId: string }[]
   }
 
   /** Compares everything that is held of these conversations, and counts their rows. */
   async function compareAll(group: readonly ConversationRows[], range: readonly [string | undefined, string | undefined] | undefined): Promise<Counted> {
     return await snapshot(async (sql, generations) => {
       const suspects = new Set<ConversationRows>()
-      const strangers: { kept: Kept; conversationId: string }[] = []
+      const strangers: { kept: KeptRow; conversationId: string }[] = []
       const byId = new Map(group.map((of) => [of.conversationId, of]))
       for (const [place, kept] of tables.entries()) {
-        const asked = group.flatMap((of): Asked[] => {
+        const asked = group.flatMap((of): AskedRows[] => {
           const rows = of.tables[place]
           return rows === undefined ? [] : [{ rows, entries: [...rows.held, ...rows.pending] }]
         })
@@ -320,8 +320,8 @@ export function createRowCheck({ db, projections, factsFrom, catchUp, everyConve
     })
   }
 
-  const nameOf = ({ projection, table }: Kept): string => `${projection.name}, table ${table.name}`
-  const keyOf = ({ table }: Kept, row: Row): string => JSON.stringify(Object.fromEntries(table.key.map((column) => [column, typeof row[column] === 'bigint' ? String(row[column]) : (row[column] ?? null)])))
+  const nameOf = ({ projection, table }: KeptRow): string => `${projection.name}, table ${table.name}`
+  const keyOf = ({ table }: KeptRow, row: Row): string => JSON.stringify(Object.fromEntries(table.key.map((column) => [column, typeof row[column] === 'bigint' ? String(row[column]) : (row[column] ?? null)])))
   const revisionOf = (row: Row): bigint => (row['revision'] === undefined || row['revision'] === null ? -1n : BigInt(String(row['revision'])))
 
   /** What differs of a conversation, in words, one sentence a row. */
@@ -365,7 +365,7 @@ export function createRowCheck({ db, projections, factsFrom, catchUp, everyConve
    * Rows that no fact makes. Only asked where there are some: their keys are found by folding the conversation once more with all its keys in memory,
    * which is the one place where memory grows with it.
    */
-  async function* unexpected(sql: Sql, kept: Kept, generation: number, of: ConversationRows): AsyncIterable<Row> {
+  async function* unexpected(sql: Sql, kept: KeptRow, generation: number, of: ConversationRows): AsyncIterable<Row> {
     const keys = keysOf.get(of)?.get(kept.table.name) ?? new Set<string>()
     let after: Row | undefined
     const key = kept.table.key.map(quoted).join(', ')
@@ -385,9 +385,9 @@ export function createRowCheck({ db, projections, factsFrom, catchUp, everyConve
   async function foldKeys(of: ConversationRows): Promise<void> {
     const keys = new Map(tables.map(({ table }) => [table.name, new Set<string>()]))
     const byName = new Map(tables.map(({ table }) => [table.name, table]))
-    for await (const fact of factsFrom(of.conversationId, () => -1n)) {
-      if (fact.revision > of.seen(fact.stream)) continue
-      for (const change of projections.flatMap((projection) => changesOf(projection, fact))) {
+    for await (const event of eventsFrom(of.conversationId, () => -1n)) {
+      if (event.revision > of.seen(event.stream)) continue
+      for (const change of projections.flatMap((projection) => changesOf(projection, event))) {
         const table = byName.get(change.table)
         if (table === undefined) continue
         if (change.op === 'put') keys.get(change.table)?.add(rowKey(table, change.row))
@@ -401,7 +401,7 @@ export function createRowCheck({ db, projections, factsFrom, catchUp, everyConve
   async function settle(of: ConversationRows): Promise<RowDifference[]> {
     for (let attempt = 1; ; attempt += 1) {
       await catchUp()
-      for await (const fact of factsFrom(of.conversationId, of.seen)) of.take(projections, fact)
+      for await (const event of eventsFrom(of.conversationId, of.seen)) of.take(projections, event)
       const { suspects } = await compareAll([of], undefined)
       if (suspects.size === 0) return []
       if (attempt < TRIES && (await movedOn(of))) continue
@@ -411,7 +411,7 @@ export function createRowCheck({ db, projections, factsFrom, catchUp, everyConve
   }
 
   async function movedOn({ conversationId, seen }: ConversationRows): Promise<boolean> {
-    for await (const _fact of factsFrom(conversationId, seen)) return true
+    for await (const _fact of eventsFrom(conversationId, seen)) return true
     return false
   }
 
@@ -452,12 +452,12 @@ export function createRowCheck({ db, projections, factsFrom, catchUp, everyConve
     begin(conversationId) {
       current = new ConversationRows(conversationId, tables)
     },
-    take(fact) {
+    take(event) {
       if (current === undefined || current.abandoned || current.refused !== undefined) return false
       try {
-        current.take(projections, fact)
+        current.take(projections, event)
       } catch (error) {
-        const { stream, revision, type } = fact
+        const { stream, revision, type } = event
         current.refused = { revision, detail: `no rows can be made of ${type} at revision ${String(revision)} of ${stream}: ${thrownSentence(error)}` }
       }
       return current.held >= ROWS_HELD || current.characters >= CHARACTERS_HELD

@@ -3,7 +3,7 @@
  *
  * `verify` compares the SQL rows with the first; the writer sends the second, so that a message which came and left within one batch costs no statement at all.
  */
-import type { RecordedFact } from '../../src/domain/events/index.js'
+import type { RecordedEvent } from '../../src/domain/events/index.js'
 import type { Cell, ColumnType, Projection, Row, RowChange, Table } from './projection.js'
 import { changesOf } from './projection.js'
 
@@ -127,8 +127,8 @@ function checked(table: Table, cells: Row): Row {
 }
 
 /** What a projection's rows must be after these facts, in the order in which they were recorded. */
-export function foldRows(projection: Projection, facts: Iterable<RecordedFact>): ReadonlyMap<string, readonly Row[]> {
+export function foldRows(projection: Projection, events: Iterable<RecordedEvent>): ReadonlyMap<string, readonly Row[]> {
   const fold = createFold(projection.tables)
-  for (const fact of facts) fold.apply(changesOf(projection, fact))
+  for (const event of events) fold.apply(changesOf(projection, event))
   return new Map(projection.tables.map((table) => [table.name, fold.rows(table.name)]))
 }

@@ -19,14 +19,14 @@ export interface Lag {
 }
 
 /** What of a log somebody takes, and how far they have come. */
-interface Place {
+interface LagPlace {
   readonly position: bigint
   readonly partition: number
   readonly partitions: number
 }
 
 /** The lag of each place, in their order. Several places that stand close together are counted in one reading. */
-export async function lagsOf(store: EventStore, places: readonly Place[], now: number): Promise<Lag[]> {
+export async function lagsOf(store: EventStore, places: readonly LagPlace[], now: number): Promise<Lag[]> {
   const counted = new Map<bigint, { readonly events: readonly EventPlace[]; readonly isAtLeast: boolean }>()
   let events: readonly EventPlace[] = []
   let isAtLeast = false

@@ -5,7 +5,7 @@ import type { ProjectionStatus } from './watch.js'
 
 export interface ProjectionMetrics {
   /** To be told of every fact that was applied. */
-  applied(projection: string, partition: number, facts: number): void
+  applied(projection: string, partition: number, events: number): void
 }
 
 const labelNames = ['projection', 'partition'] as const
@@ -52,8 +52,8 @@ export function createProjectionMetrics(register: Registry, status: () => Promis
   })
   const counter = new Counter({ name: 'context_ledger_projection_applied_events_total', help: 'Events that this process has applied.', labelNames, registers: [register] })
   return {
-    applied(projection, partition, facts) {
-      counter.inc({ projection, partition: String(partition) }, facts)
+    applied(projection, partition, events) {
+      counter.inc({ projection, partition: String(partition) }, events)
     },
   }
 }

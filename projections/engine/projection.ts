@@ -6,7 +6,7 @@
  * (`fold.ts`, which `verify` and the laws compare with). A type that a projection does not care for says 'ignore': silence is written down.
  * A changed table or handler is `version + 1`; the runner then rebuilds beside.
  */
-import type { FactType, RecordedFact } from '../../src/domain/events/index.js'
+import type { EventType, RecordedEvent } from '../../src/domain/events/index.js'
 
 /**
  * What a cell holds. Times are ISO 8601 texts in UTC, which sort as they are; JSON is kept as the text that was given.
@@ -36,13 +36,13 @@ export type RowChange =
   /** No row is under this key. */
   | { readonly op: 'delete'; readonly table: string; readonly key: Row }
 
-export type Handler<Type extends FactType> = (fact: RecordedFact<Type>) => readonly RowChange[]
+export type Handler<Type extends EventType> = (event: RecordedEvent<Type>) => readonly RowChange[]
 
 export interface Projection {
   readonly name: string
   readonly version: number
   readonly tables: readonly Table[]
-  readonly handlers: { readonly [Type in FactType]: Handler<Type> | 'ignore' }
+  readonly handlers: { readonly [Type in EventType]: Handler<Type> | 'ignore' }
 }
 
 /** A cell that Postgres would refuse, or that would come back as another text. */
@@ -82,10 +82,10 @@ function checkCells(tables: readonly Table[], name: string, row: Row): void {
  * The changes that a fact makes to a read model. Throws where no database could keep them: fact by fact, so that the same one is refused
  * however many are written together, and whoever computes the rows in memory meets the same.
  */
-export function changesOf<Type extends FactType>(projection: Projection, fact: RecordedFact<Type>): readonly RowChange[] {
-  const handler: Handler<Type> | 'ignore' = projection.handlers[fact.type]
+export function changesOf<Type extends EventType>(projection: Projection, event: RecordedEvent<Type>): readonly RowChange[] {
+  const handler: Handler<Type> | 'ignore' = projection.handlers[event.type]
   if (handler === 'ignore') return []
-  const changes = handler(fact)
+  const changes = handler(event)
   for (const change of changes) {
     if (change.op !== 'put') checkCells(projection.tables, change.table, change.key)
     if (change.op !== 'delete') checkCells(projection.tables, change.table, change.op === 'put' ? change.row : change.set)

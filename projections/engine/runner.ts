@@ -8,7 +8,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { thrownSentence } from '../../src/domain/values/thrown.js'
 import type { Claims } from '../../src/ports/claims.js'
-import { createAlarm } from './alarm.js'
+import { createSignal } from '../../src/ports/signal.js'
 import { applyUntil, retryStopped, targetsOf, type ProjectionSource, type Target } from './apply.js'
 import { clearStops, divide, hasCheckpoints, leastPosition, liveOf, lockLayout, mostPosition, raiseFence, recordStop, type Generation, type Stop } from './checkpoints.js'
 import { foreignLog } from './log-identity.js'
@@ -33,7 +33,7 @@ export interface RunnerOptions extends ProjectionSource {
   /** Told of what it goes on after by itself: a database that did not answer, a rebuild that failed. */
   readonly onFailure?: (failure: unknown) => void
   /** Told of facts that were applied. */
-  readonly onApplied?: (projection: string, partition: number, facts: number) => void
+  readonly onApplied?: (projection: string, partition: number, events: number) => void
   /** Told once of each projection that does not go on at all, and of each conversation that it goes on without. */
   readonly onStop?: (projection: string, stop: Stop) => void
 }
@@ -201,8 +201,8 @@ export function createProjectionRunner(options: RunnerOptions): ProjectionRunner
       batchSize,
       isQuick: isLive && isQuick,
       ...(signal === undefined ? {} : { signal }),
-      onBatch: (applied: readonly { readonly target: Target; readonly facts: number }[]) => {
-        for (const { target, facts } of applied) if (facts > 0) onApplied(target.projection.name, target.partition, facts)
+      onBatch: (applied: readonly { readonly target: Target; readonly events: number }[]) => {
+        for (const { target, events } of applied) if (events > 0) onApplied(target.projection.name, target.partition, events)
       },
     }
     while ((await applyUntil(options, targets, until, applying)) === 'moved') await refresh()
@@ -290,7 +290,7 @@ export function createProjectionRunner(options: RunnerOptions): ProjectionRunner
    */
   async function keepApplying(from: bigint, signal: AbortSignal): Promise<void> {
     const { intervalMs } = await paceOf()
-    const alarm = createAlarm()
+    const news = createSignal()
     const stopListening = new AbortController()
     // By hand and not with `AbortSignal.any`: Node 20 lets the joined signal be collected, and then the subscription never hears of the end.
     const ending = (): void => {
@@ -307,17 +307,17 @@ export function createProjectionRunner(options: RunnerOptions): ProjectionRunner
           // Some stores say that all was given only from time to time.
           if (heard.events === 1) {
             clearTimeout(late)
-            late = setTimeout(() => { alarm.ring() }, intervalMs).unref()
+            late = setTimeout(() => { news.notify() }, intervalMs).unref()
           }
           heard.position = item.kind === 'event' ? item.event.position : item.position
-          if (item.kind === 'caught-up' || heard.events >= eagerEvents) alarm.ring()
+          if (item.kind === 'caught-up' || heard.events >= eagerEvents) news.notify()
           // The subscription works only while it is asked: under a stream of appends it looks once an interval, and not after each of them
           // (measured on the embedded engine: two queries an append, more than the append itself).
           if (item.kind === 'caught-up') await delay(intervalMs, undefined, { signal: stopListening.signal, ref: false }).catch(ignore)
         }
       } finally {
         heard.ended = true
-        alarm.ring()
+        news.notify()
       }
     })()
     listening.catch(ignore)
@@ -329,7 +329,7 @@ export function createProjectionRunner(options: RunnerOptions): ProjectionRunner
         const isBehind = heard.position > applied
         const dueInMs = heard.events >= eagerEvents ? 0 : lastAt + intervalMs - performance.now()
         if (!isBehind || dueInMs > 0) {
-          await alarm.sleep(isBehind ? dueInMs : undefined)
+          await news.wait(isBehind ? dueInMs : undefined)
           continue
         }
         const until = heard.position

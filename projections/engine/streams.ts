@@ -2,7 +2,7 @@
  * The streams that read models are made from: those of conversations and of their editions. An edition's facts belong to its conversation, so
  * both are met in one order and lie in one partition.
  */
-import type { RecordedFact } from '../../src/domain/events/index.js'
+import type { RecordedEvent } from '../../src/domain/events/index.js'
 import { CONVERSATION_PREFIX, conversationOf, EDITION_PREFIX, editionOf } from '../../src/domain/values/ids.js'
 import type { RowChange } from './projection.js'
 
@@ -28,21 +28,21 @@ export function subjectOf(stream: string): Subject | undefined {
 export const stoppedAt = (stream: string): string => (subjectOf(stream)?.conversationId ?? stream).toWellFormed().replaceAll('\0', '\ufffd')
 
 /** The subject of a fact; a fact of another stream here is a mistake of the one who passed it. */
-export function subjectOfFact(fact: Pick<RecordedFact, 'stream'>): Subject {
-  const subject = subjectOf(fact.stream)
-  if (subject === undefined) throw new Error(`${fact.stream} is no stream of a conversation or of its edition.`)
+export function subjectOfEvent(event: Pick<RecordedEvent, 'stream'>): Subject {
+  const subject = subjectOf(event.stream)
+  if (subject === undefined) throw new Error(`${event.stream} is no stream of a conversation or of its edition.`)
   return subject
 }
 
 /** An answer to what happens in a conversation's own stream. What an edition does on its own changes nothing until it is adopted. */
-export function inConversation<Fact extends RecordedFact>(handler: (fact: Fact) => readonly RowChange[]): (fact: Fact) => readonly RowChange[] {
-  return (fact) => (subjectOfFact(fact).editionId === undefined ? handler(fact) : [])
+export function inConversation<Event extends RecordedEvent>(handler: (event: Event) => readonly RowChange[]): (event: Event) => readonly RowChange[] {
+  return (event) => (subjectOfEvent(event).editionId === undefined ? handler(event) : [])
 }
 
 /** An answer to what happens in an edition's stream. */
-export function inEdition<Fact extends RecordedFact>(handler: (fact: Fact, edition: EditionSubject) => readonly RowChange[]): (fact: Fact) => readonly RowChange[] {
-  return (fact) => {
-    const { conversationId, editionId } = subjectOfFact(fact)
-    return editionId === undefined ? [] : handler(fact, { conversationId, editionId })
+export function inEdition<Event extends RecordedEvent>(handler: (event: Event, edition: EditionSubject) => readonly RowChange[]): (event: Event) => readonly RowChange[] {
+  return (event) => {
+    const { conversationId, editionId } = subjectOfEvent(event)
+    return editionId === undefined ? [] : handler(event, { conversationId, editionId })
   }
 }

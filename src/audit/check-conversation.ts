@@ -9,28 +9,28 @@
  * messages that come back whole: these are held against the facts that recorded them, and both are counted in the same way.
  */
 import { evolve, initialState, messagesInForce, revisionsCarried, type Conversation } from '../domain/conversation/conversation.js'
-import type { RecordedFact, TakeoverType } from '../domain/events/index.js'
+import type { RecordedEvent, ReplacementType } from '../domain/events/index.js'
 import { isRegisteredEstimator } from '../domain/values/tokens.js'
 import { conversationStream, editionStream } from '../domain/values/ids.js'
 import { isSummarized, type RequestWatch } from './check-requests.js'
 import type { StreamCheck } from './check-stream.js'
-import { closesBooks, closingLaws, originLaws, type ArchivedFact, type ClosingFact } from './closing-laws.js'
+import { closesBooks, originLaws, restoredLaws, type ArchivedEvent, type OriginEvent } from './origin-laws.js'
 import { ContextWatch } from './context-laws.js'
-import { factLaws, type Finding } from './event-laws.js'
-import { decodeFact, isOfType, takesOver, UnreadableEventError } from '../recording/read-event.js'
+import { eventLaws, type Finding } from './event-laws.js'
+import { decodeEvent, isOfType, isReplacement, UnreadableEventError } from '../recording/read-event.js'
 import type { Log } from '../recording/load-conversation.js'
 import type { SeenIds } from './seen-ids.js'
 
 /** What a load may read by revision. */
-const isHeld = (fact: RecordedFact): boolean => isOfType(fact, 'MessageAppended', 'BatchArchived', 'BatchesResummarized', 'ChunkSummarized') || takesOver(fact)
+const isHeld = (event: RecordedEvent): boolean => isOfType(event, 'MessageAppended', 'BatchArchived', 'BatchesResummarized', 'ChunkSummarized') || isReplacement(event)
 
 export class ConversationCheck {
   private state: Conversation
   private readonly context = new ContextWatch()
   /** By revision: the facts of live messages, of batches and chunks since the books were closed, and what was carried then. */
-  private held = new Map<bigint, RecordedFact>()
+  private held = new Map<bigint, RecordedEvent>()
   /** The batches that were archived right before, whose prune has to follow. */
-  private archived: ArchivedFact[] = []
+  private archived: ArchivedEvent[] = []
   /** Event ids that may have come before. */
   private readonly suspects = new Set<string>()
   private stopped = false
@@ -46,84 +46,84 @@ export class ConversationCheck {
     seen.begin()
   }
 
-  private appendLaws(fact: RecordedFact): Finding[] {
-    const { leading, kept, window, messagesCompressed } = this.state
+  private appendLaws(event: RecordedEvent): Finding[] {
+    const { leading, retained, window, messagesCompressed } = this.state
     const inForce = messagesInForce(this.state)
-    const accounted = leading.length + kept.length + window.length + messagesCompressed
+    const accounted = leading.length + retained.length + window.length + messagesCompressed
     if (accounted === inForce) return []
-    return [{ rule: 'coverage', detail: `after this ${fact.type} ${String(inForce)} messages are recorded and not withdrawn, and ${String(accounted)} are live or have left` }]
+    return [{ rule: 'coverage', detail: `after this ${event.type} ${String(inForce)} messages are recorded and not withdrawn, and ${String(accounted)} are live or have left` }]
   }
 
-  private archiveOrder(fact: RecordedFact): Finding[] {
-    if (this.archived.length === 0 && isOfType(fact, 'MessagesPruned')) return [{ rule: 'archive-before-prune', detail: 'prunes, and no batch was archived right before it' }]
-    const follows = isOfType(fact, 'BatchArchived', 'MessagesPruned')
+  private archiveOrder(event: RecordedEvent): Finding[] {
+    if (this.archived.length === 0 && isOfType(event, 'MessagesPruned')) return [{ rule: 'archive-before-prune', detail: 'prunes, and no batch was archived right before it' }]
+    const follows = isOfType(event, 'BatchArchived', 'MessagesPruned')
     return this.archived.length === 0 || follows ? [] : [{ rule: 'archive-before-prune', detail: 'stands between archived batches and the prune that belongs to them' }]
   }
 
-  private closing(before: Conversation, fact: ClosingFact): Finding[] {
-    const findings = [...closingLaws(before, fact, this.state, this.archived, { messages: this.held, made: this.held }), ...this.context.closed(before, this.state)]
-    const { messages, made } = revisionsCarried(fact)
+  private closing(before: Conversation, event: OriginEvent): Finding[] {
+    const findings = [...originLaws(before, event, this.state, this.archived, { messages: this.held, made: this.held }), ...this.context.closed(before, this.state)]
+    const { messages, made } = revisionsCarried(event)
     const carried = new Set([...messages, ...made])
-    const held = [...this.held].filter(([revision, each]) => carried.has(revision) || (isOfType(each, 'MessageAppended') && revision >= fact.data.windowStart))
+    const held = [...this.held].filter(([revision, each]) => carried.has(revision) || (isOfType(each, 'MessageAppended') && revision >= event.data.windowStart))
     this.held = new Map(held)
-    if (isHeld(fact)) this.held.set(fact.revision, fact)
+    if (isHeld(event)) this.held.set(event.revision, event)
     return findings
   }
 
-  private laws(before: Conversation, fact: RecordedFact): Finding[] {
-    const findings = [...factLaws(before, fact), ...this.archiveOrder(fact)]
-    if (closesBooks(fact)) {
-      findings.push(...this.closing(before, fact))
+  private laws(before: Conversation, event: RecordedEvent): Finding[] {
+    const findings = [...eventLaws(before, event), ...this.archiveOrder(event)]
+    if (closesBooks(event)) {
+      findings.push(...this.closing(before, event))
       this.archived = []
     } else {
-      findings.push(...this.context.follow(before, this.state, fact))
-      if (isOfType(fact, 'BatchArchived')) this.archived.push(fact)
+      findings.push(...this.context.follow(before, this.state, event))
+      if (isOfType(event, 'BatchArchived')) this.archived.push(event)
       else this.archived = []
-      if (isHeld(fact)) this.held.set(fact.revision, fact)
-      if (isOfType(fact, 'MessagesWithdrawn')) for (const { revision } of fact.data.messages) this.held.delete(revision)
+      if (isHeld(event)) this.held.set(event.revision, event)
+      if (isOfType(event, 'MessagesWithdrawn')) for (const { revision } of event.data.messages) this.held.delete(revision)
     }
-    findings.push(...this.appendLaws(fact))
+    findings.push(...this.appendLaws(event))
     return findings
   }
 
   /** Takes the next fact. Only a summary, whose prompt may have to be read, and what puts other batches into force are waited for. */
-  take(fact: RecordedFact): Promise<void> | undefined {
+  take(event: RecordedEvent): Promise<void> | undefined {
     if (this.stopped) return undefined
-    if (isOfType(fact, 'ConversationConfigured') && !isRegisteredEstimator(fact.data.estimator)) {
+    if (isOfType(event, 'ConversationConfigured') && !isRegisteredEstimator(event.data.estimator)) {
       this.stopped = true
-      this.stream.report('readable', `goes by the token estimator "${fact.data.estimator}", which is not registered here, so nothing from here on can be proved`, fact.revision)
+      this.stream.report('readable', `goes by the token estimator "${event.data.estimator}", which is not registered here, so nothing from here on can be proved`, event.revision)
       return undefined
     }
-    if (isOfType(fact, 'MessageAppended') && this.seen.add(fact.id)) this.suspects.add(fact.id)
+    if (isOfType(event, 'MessageAppended') && this.seen.add(event.id)) this.suspects.add(event.id)
     const before = this.state
-    this.state = evolve(before, fact)
-    if (closesBooks(fact) || isOfType(fact, 'ConversationConfigured')) this.requests.follow(this.state)
-    if (takesOver(fact)) return this.takeover(before, fact)
-    this.stream.found(this.laws(before, fact), fact.revision)
-    return isSummarized(fact) ? this.summary(before, fact) : undefined
+    this.state = evolve(before, event)
+    if (closesBooks(event) || isOfType(event, 'ConversationConfigured')) this.requests.follow(this.state)
+    if (isReplacement(event)) return this.takeover(before, event)
+    this.stream.found(this.laws(before, event), event.revision)
+    return isSummarized(event) ? this.summary(before, event) : undefined
   }
 
   /** What comes back is read where it was recorded, because nothing of it is held any more. */
-  private async takeover(before: Conversation, fact: RecordedFact<TakeoverType>): Promise<void> {
-    const { findings, restored } = await originLaws(fact, async (editionId, revisions) => {
+  private async takeover(before: Conversation, event: RecordedEvent<ReplacementType>): Promise<void> {
+    const { findings, restored } = await restoredLaws(event, async (editionId, revisions) => {
       const stream = editionId === undefined ? conversationStream(this.conversationId) : editionStream(editionId, this.conversationId)
-      const facts: RecordedFact[] = []
+      const events: RecordedEvent[] = []
       for (const stored of await this.log.store.readRevisions(stream, revisions)) {
-        const read = await decodeFact(stored, this.log.bodies).catch((error: unknown) => {
+        const read = await decodeEvent(stored, this.log.bodies).catch((error: unknown) => {
           // Its own stream says what is wrong with it; here it is not what it should be.
           if (error instanceof UnreadableEventError) return undefined
           throw error
         })
-        if (read !== undefined) facts.push(read)
+        if (read !== undefined) events.push(read)
       }
-      return facts
+      return events
     })
     for (const each of restored) this.held.set(each.revision, each)
-    this.stream.found([...findings, ...this.laws(before, fact)], fact.revision)
+    this.stream.found([...findings, ...this.laws(before, event)], event.revision)
   }
 
-  private async summary(before: Conversation, fact: Parameters<RequestWatch['summarized']>[1]): Promise<void> {
-    this.stream.found(await this.requests.summarized(before, fact), fact.revision)
+  private async summary(before: Conversation, event: Parameters<RequestWatch['summarized']>[1]): Promise<void> {
+    this.stream.found(await this.requests.summarized(before, event), event.revision)
   }
 
   /** The suspects, looked at again: the same message id twice, wherever. */
@@ -135,8 +135,8 @@ export class ConversationCheck {
       const before = first.get(stored.id)
       if (before === undefined) first.set(stored.id, stored.revision)
       else {
-        const fact = await decodeFact(stored, this.log.bodies)
-        this.stream.report('messages', `records message ${isOfType(fact, 'MessageAppended') ? fact.data.messageId : stored.id} again, which revision ${before.toString()} records`, stored.revision)
+        const event = await decodeEvent(stored, this.log.bodies)
+        this.stream.report('messages', `records message ${isOfType(event, 'MessageAppended') ? event.data.messageId : stored.id} again, which revision ${before.toString()} records`, stored.revision)
       }
     }
   }

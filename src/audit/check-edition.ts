@@ -3,17 +3,17 @@
  * seen them. So the conversation's stream is read beside its own, once, up to where the edition has come.
  */
 import { evolve, initialEdition, messagesInForce, revisionsCarried, seeConversation, type Conversation } from '../domain/conversation/conversation.js'
-import type { RecordedFact } from '../domain/events/index.js'
+import type { RecordedEvent } from '../domain/events/index.js'
 import { isRegisteredEstimator } from '../domain/values/tokens.js'
 import { isSummarized, type RequestWatch } from './check-requests.js'
 import type { StreamCheck } from './check-stream.js'
-import { closesBooks, closingLaws, type ArchivedFact, type ClosingFact } from './closing-laws.js'
+import { closesBooks, originLaws, type ArchivedEvent, type OriginEvent } from './origin-laws.js'
 import { ContextWatch } from './context-laws.js'
-import { factLaws, type Finding } from './event-laws.js'
-import { isOfType, takesOver, UnreadableEventError } from '../recording/read-event.js'
+import { eventLaws, type Finding } from './event-laws.js'
+import { isOfType, isReplacement, UnreadableEventError } from '../recording/read-event.js'
 
 /** The conversation's facts behind a revision, up to another one. */
-export type ConversationFacts = (after: bigint, until: bigint) => AsyncIterable<RecordedFact>
+export type ConversationEvents = (after: bigint, until: bigint) => AsyncIterable<RecordedEvent>
 
 const order = (detail: string): Finding[] => [{ rule: 'order', detail }]
 
@@ -21,9 +21,9 @@ export class EditionCheck {
   private state: Conversation
   private readonly context = new ContextWatch()
   /** What a load would read by revision: messages by the conversation's, what was made of them by the edition's. */
-  private messages = new Map<bigint, RecordedFact>()
-  private made = new Map<bigint, RecordedFact>()
-  private archived: ArchivedFact[] = []
+  private messages = new Map<bigint, RecordedEvent>()
+  private made = new Map<bigint, RecordedEvent>()
+  private archived: ArchivedEvent[] = []
   private dropped = false
   private stopped = false
 
@@ -31,84 +31,84 @@ export class EditionCheck {
     private readonly of: { readonly editionId: string; readonly conversationId: string },
     private readonly stream: StreamCheck,
     private readonly requests: RequestWatch,
-    private readonly conversation: ConversationFacts,
+    private readonly conversation: ConversationEvents,
   ) {
     this.state = initialEdition(of.conversationId, of.editionId)
   }
 
-  private started(fact: RecordedFact<'EditionStarted'>): Finding[] {
-    const { editionId, conversationId } = fact.data
-    if (fact.revision > 0n && !this.dropped) return order('begins an edition again that was not dropped')
+  private started(event: RecordedEvent<'EditionStarted'>): Finding[] {
+    const { editionId, conversationId } = event.data
+    if (event.revision > 0n && !this.dropped) return order('begins an edition again that was not dropped')
     return editionId === this.of.editionId && conversationId === this.of.conversationId ? [] : [{ rule: 'id', detail: `begins edition ${editionId} of ${conversationId}, which its stream is not named after` }]
   }
 
   /** Sees the conversation as far as the fact says. */
-  private async advance({ data: { conversationRevision } }: RecordedFact<'EditionAdvanced'>): Promise<Finding[]> {
-    if (conversationRevision <= this.state.horizon) return order(`has seen the conversation up to revision ${conversationRevision.toString()}, and had come to ${this.state.horizon.toString()} before`)
+  private async advance({ data: { conversationRevision } }: RecordedEvent<'EditionAdvanced'>): Promise<Finding[]> {
+    if (conversationRevision <= this.state.conversationRevision) return order(`has seen the conversation up to revision ${conversationRevision.toString()}, and had come to ${this.state.conversationRevision.toString()} before`)
     const findings: Finding[] = []
     try {
-      for await (const fact of this.conversation(this.state.horizon, conversationRevision)) {
+      for await (const event of this.conversation(this.state.conversationRevision, conversationRevision)) {
         const before = this.state
-        this.state = seeConversation(before, fact)
-        if (isOfType(fact, 'MessagesWithdrawn')) for (const { revision } of fact.data.messages) this.messages.delete(revision)
-        else if (isOfType(fact, 'MessageAppended')) this.messages.set(fact.revision, fact)
+        this.state = seeConversation(before, event)
+        if (isOfType(event, 'MessagesWithdrawn')) for (const { revision } of event.data.messages) this.messages.delete(revision)
+        else if (isOfType(event, 'MessageAppended')) this.messages.set(event.revision, event)
         else continue
-        findings.push(...this.context.follow(before, this.state, fact))
+        findings.push(...this.context.follow(before, this.state, event))
       }
     } catch (error) {
       if (!(error instanceof UnreadableEventError)) throw error
       this.stopped = true
       return [...findings, { rule: 'readable', detail: `stands upon revision ${error.event.revision.toString()} of ${error.event.stream}, which cannot be read, so nothing from here on can be proved` }]
     }
-    if (this.state.horizon < conversationRevision) findings.push(...order(`has seen the conversation up to revision ${conversationRevision.toString()}, and it has none behind ${this.state.horizon.toString()}`))
+    if (this.state.conversationRevision < conversationRevision) findings.push(...order(`has seen the conversation up to revision ${conversationRevision.toString()}, and it has none behind ${this.state.conversationRevision.toString()}`))
     return findings
   }
 
-  private closing(before: Conversation, fact: ClosingFact): Finding[] {
-    const findings = [...closingLaws(before, fact, this.state, this.archived, { messages: this.messages, made: this.made }), ...this.context.closed(before, this.state)]
-    const carried = revisionsCarried(fact)
+  private closing(before: Conversation, event: OriginEvent): Finding[] {
+    const findings = [...originLaws(before, event, this.state, this.archived, { messages: this.messages, made: this.made }), ...this.context.closed(before, this.state)]
+    const carried = revisionsCarried(event)
     const kept = new Set(carried.messages)
     const held = new Set(carried.made)
-    this.messages = new Map([...this.messages].filter(([revision]) => kept.has(revision) || revision >= fact.data.windowStart))
+    this.messages = new Map([...this.messages].filter(([revision]) => kept.has(revision) || revision >= event.data.windowStart))
     this.made = new Map([...this.made].filter(([revision]) => held.has(revision)))
     this.archived = []
     return findings
   }
 
-  private compacted(before: Conversation, fact: RecordedFact): Finding[] {
+  private compacted(before: Conversation, event: RecordedEvent): Finding[] {
     if (before.configuration === undefined) return order('stands before the edition was begun')
-    if (takesOver(fact) || isOfType(fact, 'ConversationConfigured', 'MessageAppended', 'MessagesWithdrawn', 'MessagePinned', 'MessageUnpinned', 'PromptRegistered')) return order('does not belong into an edition')
-    const findings = factLaws(before, fact)
-    if (closesBooks(fact)) return [...findings, ...(this.archived.length === 0 ? [{ rule: 'archive-before-prune' as const, detail: 'prunes, and no batch was archived right before it' }] : []), ...this.closing(before, fact)]
-    if (this.archived.length > 0 && !isOfType(fact, 'BatchArchived')) findings.push({ rule: 'archive-before-prune', detail: 'stands between archived batches and the prune that belongs to them' })
-    if (isOfType(fact, 'BatchArchived')) this.archived.push(fact)
+    if (isReplacement(event) || isOfType(event, 'ConversationConfigured', 'MessageAppended', 'MessagesWithdrawn', 'MessagePinned', 'MessageUnpinned', 'PromptRegistered')) return order('does not belong into an edition')
+    const findings = eventLaws(before, event)
+    if (closesBooks(event)) return [...findings, ...(this.archived.length === 0 ? [{ rule: 'archive-before-prune' as const, detail: 'prunes, and no batch was archived right before it' }] : []), ...this.closing(before, event)]
+    if (this.archived.length > 0 && !isOfType(event, 'BatchArchived')) findings.push({ rule: 'archive-before-prune', detail: 'stands between archived batches and the prune that belongs to them' })
+    if (isOfType(event, 'BatchArchived')) this.archived.push(event)
     else this.archived = []
-    if (isOfType(fact, 'BatchArchived', 'BatchesResummarized', 'ChunkSummarized')) this.made.set(fact.revision, fact)
-    return [...findings, ...this.context.follow(before, this.state, fact)]
+    if (isOfType(event, 'BatchArchived', 'BatchesResummarized', 'ChunkSummarized')) this.made.set(event.revision, event)
+    return [...findings, ...this.context.follow(before, this.state, event)]
   }
 
   /** Takes the next fact of the edition's stream. */
-  async take(fact: RecordedFact): Promise<void> {
+  async take(event: RecordedEvent): Promise<void> {
     if (this.stopped) return
-    if (isOfType(fact, 'EditionStarted') && !isRegisteredEstimator(fact.data.configuration.estimator)) {
+    if (isOfType(event, 'EditionStarted') && !isRegisteredEstimator(event.data.configuration.estimator)) {
       this.stopped = true
-      this.stream.report('readable', `goes by the token estimator "${fact.data.configuration.estimator}", which is not registered here, so nothing from here on can be proved`, fact.revision)
+      this.stream.report('readable', `goes by the token estimator "${event.data.configuration.estimator}", which is not registered here, so nothing from here on can be proved`, event.revision)
       return
     }
     const findings: Finding[] = []
-    if (isOfType(fact, 'EditionAdvanced')) findings.push(...(await this.advance(fact)))
+    if (isOfType(event, 'EditionAdvanced')) findings.push(...(await this.advance(event)))
     const before = this.state
-    this.state = evolve(before, fact)
-    if (closesBooks(fact) || isOfType(fact, 'EditionStarted')) this.requests.follow(this.state)
-    if (isOfType(fact, 'EditionStarted')) findings.push(...this.started(fact))
-    else if (!isOfType(fact, 'EditionAdvanced', 'EditionCompared', 'EditionDropped')) findings.push(...this.compacted(before, fact))
-    this.dropped = isOfType(fact, 'EditionDropped')
-    const { leading, kept, window, messagesCompressed } = this.state
+    this.state = evolve(before, event)
+    if (closesBooks(event) || isOfType(event, 'EditionStarted')) this.requests.follow(this.state)
+    if (isOfType(event, 'EditionStarted')) findings.push(...this.started(event))
+    else if (!isOfType(event, 'EditionAdvanced', 'EditionCompared', 'EditionDropped')) findings.push(...this.compacted(before, event))
+    this.dropped = isOfType(event, 'EditionDropped')
+    const { leading, retained, window, messagesCompressed } = this.state
     const inForce = messagesInForce(this.state)
-    const accounted = leading.length + kept.length + window.length + messagesCompressed
-    if (accounted !== inForce) findings.push({ rule: 'coverage', detail: `after this ${fact.type} ${String(inForce)} messages are seen and not withdrawn, and ${String(accounted)} are live or have left` })
-    if (isSummarized(fact)) findings.push(...(await this.requests.summarized(before, fact)))
-    this.stream.found(findings, fact.revision)
+    const accounted = leading.length + retained.length + window.length + messagesCompressed
+    if (accounted !== inForce) findings.push({ rule: 'coverage', detail: `after this ${event.type} ${String(inForce)} messages are seen and not withdrawn, and ${String(accounted)} are live or have left` })
+    if (isSummarized(event)) findings.push(...(await this.requests.summarized(before, event)))
+    this.stream.found(findings, event.revision)
   }
 
   /** At the end of the stream. */

@@ -5,11 +5,11 @@
 import { either as E } from 'fp-ts'
 import { summaryOf, type Batch } from '../domain/conversation/batch.js'
 import type { Conversation, LiveMessage } from '../domain/conversation/conversation.js'
-import type { RecordedFact, SummarizerFacts } from '../domain/events/index.js'
+import type { RecordedEvent, SummarizerRecord } from '../domain/events/index.js'
 import { sha256 } from '../domain/values/hash.js'
 import { promptStream } from '../domain/values/ids.js'
 import type { CheckRequest, RecordedJob, RequestVerdict } from '../ports/request-check.js'
-import { decodeFact, isOfType, UnreadableEventError } from '../recording/read-event.js'
+import { decodeEvent, isOfType, UnreadableEventError } from '../recording/read-event.js'
 import { sourcesOf, type Finding } from './event-laws.js'
 import type { Log } from '../recording/load-conversation.js'
 
@@ -30,10 +30,10 @@ const CHUNKS_KEPT = 1_000
 const KEPT_OF_BEFORE = 8
 
 /** What is wrong with the first fact of a prompt's stream; undefined where it is what the stream's name says. */
-export function promptProblem(fact: RecordedFact): string | undefined {
-  if (!isOfType(fact, 'PromptRegistered')) return 'does not begin with a registered prompt'
-  if (promptStream(fact.data.sha256) !== fact.stream) return `registers the prompt ${fact.data.sha256}, which its stream is not named after`
-  return sha256(fact.data.text) === fact.data.sha256 ? undefined : 'holds another text than the one whose SHA-256 it names'
+export function promptProblem(event: RecordedEvent): string | undefined {
+  if (!isOfType(event, 'PromptRegistered')) return 'does not begin with a registered prompt'
+  if (promptStream(event.data.sha256) !== event.stream) return `registers the prompt ${event.data.sha256}, which its stream is not named after`
+  return sha256(event.data.text) === event.data.sha256 ? undefined : 'holds another text than the one whose SHA-256 it names'
 }
 
 /** The registered prompts, each read once. */
@@ -42,9 +42,9 @@ export function createPromptTexts(log: Log): (promptSha256: string) => Promise<P
   async function read(promptSha256: string): Promise<PromptText> {
     for await (const stored of log.store.readStream(promptStream(promptSha256), { limit: 1 })) {
       try {
-        const fact = await decodeFact(stored, log.bodies)
-        const problem = promptProblem(fact)
-        return problem === undefined && isOfType(fact, 'PromptRegistered') ? E.right(fact.data.text) : E.left(problem ?? 'is no prompt')
+        const event = await decodeEvent(stored, log.bodies)
+        const problem = promptProblem(event)
+        return problem === undefined && isOfType(event, 'PromptRegistered') ? E.right(event.data.text) : E.left(problem ?? 'is no prompt')
       } catch (error) {
         if (error instanceof UnreadableEventError) return E.left(error.event.detail)
         throw error
@@ -62,9 +62,9 @@ export function createPromptTexts(log: Log): (promptSha256: string) => Promise<P
   }
 }
 
-type SummarizedFact = RecordedFact<'ChunkSummarized' | 'BatchesResummarized'>
+type SummarizedEvent = RecordedEvent<'ChunkSummarized' | 'BatchesResummarized'>
 
-export const isSummarized = (fact: RecordedFact): fact is SummarizedFact => isOfType(fact, 'ChunkSummarized', 'BatchesResummarized')
+export const isSummarized = (event: RecordedEvent): event is SummarizedEvent => isOfType(event, 'ChunkSummarized', 'BatchesResummarized')
 
 const VERDICTS: readonly RequestVerdict[] = ['same', 'unknown', 'other']
 const kindest = (verdicts: readonly RequestVerdict[]): RequestVerdict => VERDICTS.find((verdict) => verdicts.includes(verdict)) ?? 'unknown'
@@ -85,30 +85,30 @@ export class RequestWatch {
       this.temperatures.unshift(temperature)
       this.temperatures.length = Math.min(this.temperatures.length, KEPT_OF_BEFORE)
     }
-    const last = state.shown.at(-1)
+    const last = state.visibleBatches.at(-1)
     if (last === this.shown) return
     this.shown = last
     this.backgrounds.unshift(last === undefined ? undefined : summaryOf(last))
     this.backgrounds.length = Math.min(this.backgrounds.length, KEPT_OF_BEFORE)
   }
 
-  private noteChunk(fact: SummarizedFact): void {
-    if (!isOfType(fact, 'ChunkSummarized')) return
-    this.chunks.set(fact.data.chunkId, fact.data.summary)
+  private noteChunk(event: SummarizedEvent): void {
+    if (!isOfType(event, 'ChunkSummarized')) return
+    this.chunks.set(event.data.chunkId, event.data.summary)
     const oldest = this.chunks.size > CHUNKS_KEPT ? this.chunks.keys().next().value : undefined
     if (oldest !== undefined) this.chunks.delete(oldest)
   }
 
   /** What may have been asked, each a job: with each temperature and, for a first chunk, each background that it may have had. Undefined where it names what is not there. */
-  private jobs(state: Conversation, fact: SummarizedFact, persona: string): readonly RecordedJob[] | undefined {
-    if (isOfType(fact, 'BatchesResummarized')) {
-      const summaries = sourcesOf(state, fact.data.sourceBatchIds)?.map((batch) => ({ text: summaryOf(batch), startTime: batch.startTime, endTime: batch.endTime, messageCount: batch.messageCount, depth: batch.depth, sections: batch.sections }))
+  private jobs(state: Conversation, event: SummarizedEvent, persona: string): readonly RecordedJob[] | undefined {
+    if (isOfType(event, 'BatchesResummarized')) {
+      const summaries = sourcesOf(state, event.data.sourceBatchIds)?.map((batch) => ({ text: summaryOf(batch), startTime: batch.startTime, endTime: batch.endTime, messageCount: batch.messageCount, depth: batch.depth, sections: batch.sections }))
       return summaries === undefined ? undefined : this.temperatures.map((temperature) => ({ persona, temperature, kind: 'resummarize', summaries }))
     }
-    const live = new Map([...state.kept, ...state.window].map((message) => [message.messageId, message]))
-    const messages: LiveMessage[] = fact.data.messageIds.flatMap((id) => live.get(id) ?? [])
-    if (messages.length !== fact.data.messageIds.length) return undefined
-    const { continues } = fact.data
+    const live = new Map([...state.retained, ...state.window].map((message) => [message.messageId, message]))
+    const messages: LiveMessage[] = event.data.messageIds.flatMap((id) => live.get(id) ?? [])
+    if (messages.length !== event.data.messageIds.length) return undefined
+    const { continues } = event.data
     if (continues !== undefined && !this.chunks.has(continues)) return undefined
     const backgrounds = continues === undefined ? this.backgrounds : [this.chunks.get(continues)]
     return this.temperatures.flatMap((temperature) => backgrounds.map((existingSummary) => ({ persona, temperature, kind: 'chunk', messages, existingSummary })))
@@ -123,17 +123,17 @@ export class RequestWatch {
   }
 
   /** What is wrong with the origin of a summary. */
-  async summarized(state: Conversation, fact: SummarizedFact): Promise<Finding[]> {
-    const { summarizer }: { readonly summarizer: SummarizerFacts } = fact.data
+  async summarized(state: Conversation, event: SummarizedEvent): Promise<Finding[]> {
+    const { summarizer }: { readonly summarizer: SummarizerRecord } = event.data
     const findings: Finding[] = []
     const template = await this.text('prompt', summarizer.prompt.sha256, findings)
     const persona = summarizer.persona === undefined ? '' : await this.text('persona', summarizer.persona.sha256, findings)
     // What was taken over from another line was made upon that line's background, and proved where it was made.
     const reused = summarizer.reused === true
-    const unknown = !reused && isOfType(fact, 'ChunkSummarized') && fact.data.continues !== undefined && !this.chunks.has(fact.data.continues)
-    if (unknown) findings.push({ rule: 'request', detail: `continues the chunk ${fact.data.continues ?? ''}, which is none of those before it` })
-    const jobs = persona === undefined || unknown ? undefined : this.jobs(state, fact, persona)
-    this.noteChunk(fact)
+    const unknown = !reused && isOfType(event, 'ChunkSummarized') && event.data.continues !== undefined && !this.chunks.has(event.data.continues)
+    if (unknown) findings.push({ rule: 'request', detail: `continues the chunk ${event.data.continues ?? ''}, which is none of those before it` })
+    const jobs = persona === undefined || unknown ? undefined : this.jobs(state, event, persona)
+    this.noteChunk(event)
     if (reused && jobs === undefined) this.requests.notRecomputed += 1
     if (template === undefined || jobs === undefined) return findings
     const verdicts: RequestVerdict[] = []

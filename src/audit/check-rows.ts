@@ -3,11 +3,11 @@
  * beside whoever proves the facts, so that the two can work in two threads.
  */
 import { CONVERSATION_PREFIX, conversationOf, conversationStream } from '../domain/values/ids.js'
-import type { RecordedFact } from '../domain/events/index.js'
+import type { RecordedEvent } from '../domain/events/index.js'
 import type { StoredEvent } from '../ports/event-store.js'
 import type { CheckRows, RowCheck, RowDifference } from '../ports/row-check.js'
 import { editionStreamsOnce, type EditionStreams } from '../recording/conversation-streams.js'
-import { decodeFact, UnreadableEventError } from '../recording/read-event.js'
+import { decodeEvent, UnreadableEventError } from '../recording/read-event.js'
 import type { Log } from '../recording/load-conversation.js'
 import { readAhead } from './read-ahead.js'
 
@@ -33,15 +33,15 @@ export class RowFeed {
   }
 
   /** Takes its next fact; what is returned is to be waited for. */
-  take(fact: RecordedFact): Promise<void> | undefined {
-    return this.rows.take(fact) ? this.compare() : undefined
+  take(event: RecordedEvent): Promise<void> | undefined {
+    return this.rows.take(event) ? this.compare() : undefined
   }
 
   /** Takes facts as they are stored, up to one that cannot be read. */
   async read(events: AsyncIterable<StoredEvent>): Promise<void> {
     try {
       for await (const stored of events) {
-        const comparing = this.take(await decodeFact(stored, this.log.bodies))
+        const comparing = this.take(await decodeEvent(stored, this.log.bodies))
         if (comparing !== undefined) await comparing
       }
     } catch (error) {

@@ -4,8 +4,8 @@
  */
 import { either as E } from 'fp-ts'
 import { claimOf, decodeWith, eventHash, GENESIS_HASH, readMetadata } from '../domain/events/codec.js'
-import type { RecordedFact } from '../domain/events/index.js'
-import { factEventId, messageEventId } from '../domain/values/ids.js'
+import type { RecordedEvent } from '../domain/events/index.js'
+import { eventIdOf, messageEventId } from '../domain/values/ids.js'
 import type { StoredEvent } from '../ports/event-store.js'
 import type { Finding, Rule } from './event-laws.js'
 import type { Log } from '../recording/load-conversation.js'
@@ -76,7 +76,7 @@ export class StreamCheck {
   }
 
   /** The fact of the next event; undefined where the event is not one that can be trusted or read. Only a body beside the log and a cause are waited for. */
-  fact(stored: StoredEvent): RecordedFact | undefined | Promise<RecordedFact | undefined> {
+  event(stored: StoredEvent): RecordedEvent | undefined | Promise<RecordedEvent | undefined> {
     const { revision } = stored
     const expected = this.next
     this.next = revision + 1n
@@ -101,7 +101,7 @@ export class StreamCheck {
     return this.read(stored, metadata, undefined)
   }
 
-  private async waiting(stored: StoredEvent, metadata: RecordedFact['metadata'], cause: string | undefined): Promise<RecordedFact | undefined> {
+  private async waiting(stored: StoredEvent, metadata: RecordedEvent['metadata'], cause: string | undefined): Promise<RecordedEvent | undefined> {
     const claim = claimOf(stored)
     if (cause !== undefined) await this.lookUpCause(cause, stored.revision)
     return this.read(stored, metadata, claim === undefined ? undefined : await this.log.bodies.get(claim))
@@ -110,18 +110,18 @@ export class StreamCheck {
   /** A cause is a command, which is no event, or an earlier event of the stream. */
   private async lookUpCause(cause: string, revision: bigint): Promise<void> {
     if (this.causes.size >= CAUSES_KEPT) this.causes.clear()
-    const [event] = UUID.test(cause) ? await this.log.store.findByIds(this.stream, [cause]) : []
-    this.causes.set(cause, event?.revision)
-    if (event !== undefined && event.revision >= revision) this.report('cause', `names the event at revision ${event.revision.toString()} as its cause, which is not before it`, revision)
+    const [stored] = UUID.test(cause) ? await this.log.store.findByIds(this.stream, [cause]) : []
+    this.causes.set(cause, stored?.revision)
+    if (stored !== undefined && stored.revision >= revision) this.report('cause', `names the event at revision ${stored.revision.toString()} as its cause, which is not before it`, revision)
   }
 
-  private read(stored: StoredEvent, metadata: RecordedFact['metadata'], body: string | undefined): RecordedFact | undefined {
+  private read(stored: StoredEvent, metadata: RecordedEvent['metadata'], body: string | undefined): RecordedEvent | undefined {
     const decoded = decodeWith(stored, metadata, body)
     if (E.isLeft(decoded)) return this.broken('readable', decoded.left.detail, stored.revision)
-    const fact = decoded.right
-    const id = fact.type === 'MessageAppended' ? messageEventId(this.stream, fact.data.messageId) : factEventId(this.stream, fact.revision, fact.type, body ?? stored.data)
+    const event = decoded.right
+    const id = event.type === 'MessageAppended' ? messageEventId(this.stream, event.data.messageId) : eventIdOf(this.stream, event.revision, event.type, body ?? stored.data)
     if (id !== stored.id) this.report('id', `has the id ${stored.id}, and what it records makes ${id}`, stored.revision)
-    return fact
+    return event
   }
 
   /**
@@ -132,7 +132,7 @@ export class StreamCheck {
     if (last < this.next - 1n) this.report('order', `the store says that the stream ends at revision ${last.toString()}, and it goes on to ${(this.next - 1n).toString()}`, -1n)
     if (last <= this.next - 1n) return
     // Somebody may have appended since; then the event is there by now.
-    const [event] = await this.log.store.readRevisions(this.stream, [last])
-    if (event === undefined) this.report('order', `the store says that the stream ends at revision ${last.toString()}, and the facts from ${this.next.toString()} on are missing`, -1n)
+    const [stored] = await this.log.store.readRevisions(this.stream, [last])
+    if (stored === undefined) this.report('order', `the store says that the stream ends at revision ${last.toString()}, and the facts from ${this.next.toString()} on are missing`, -1n)
   }
 }

@@ -16,7 +16,7 @@ import { callGroups } from '../domain/conversation/call-groups.js'
 import { chatProblem } from '../domain/values/chat-rules.js'
 import { contextOf, type Context } from '../domain/compaction/context.js'
 import type { Conversation, LiveMessage } from '../domain/conversation/conversation.js'
-import type { RecordedFact } from '../domain/events/index.js'
+import type { RecordedEvent } from '../domain/events/index.js'
 import { contentText, toChatMessage } from '../domain/values/message.js'
 import { hardLimit } from '../domain/values/policy.js'
 import type { Finding } from './event-laws.js'
@@ -25,7 +25,7 @@ import type { Finding } from './event-laws.js'
 function pinnedLost(state: Conversation, context: Context): LiveMessage | undefined {
   if (state.configuration === undefined || state.configuration.rendererVersion < 2) return undefined
   const shown = new Map(context.messageIds.map((id, at) => [id, context.messages[at]]))
-  return [...state.kept, ...state.window].find((message) => {
+  return [...state.retained, ...state.window].find((message) => {
     const now = message.pinned ? shown.get(message.messageId) : undefined
     // A result whose call was folded is said by the user, its text word for word.
     const isSaid = message.role === 'tool' && now?.role === 'user' && contentText(now.content).endsWith(contentText(message.content))
@@ -55,7 +55,7 @@ interface Baseline {
   readonly live: readonly LiveMessage[]
 }
 
-const liveOf = (state: Conversation): readonly LiveMessage[] => [...state.kept, ...state.window]
+const liveOf = (state: Conversation): readonly LiveMessage[] => [...state.retained, ...state.window]
 /** A pin gives a message another object, and the same body. */
 const same = (a: LiveMessage, b: LiveMessage | undefined): boolean => a === b || (a.messageId === b?.messageId && a.content === b.content && a.toolCalls === b.toolCalls)
 const startsWith = (longer: readonly LiveMessage[], shorter: readonly LiveMessage[]): boolean => shorter.every((message, at) => same(message, longer[at]))
@@ -71,13 +71,13 @@ export class ContextWatch {
   private wholeAt = 0
 
   /** What is wrong after a message; true in `whole` where the whole context has to be looked at. */
-  private message(before: Conversation, after: Conversation, { data }: RecordedFact<'MessageAppended'>): { readonly findings: readonly Finding[]; readonly whole: boolean } {
+  private message(before: Conversation, after: Conversation, { data }: RecordedEvent<'MessageAppended'>): { readonly findings: readonly Finding[]; readonly whole: boolean } {
     const said = (detail: string): Finding[] => [{ rule: 'context', detail }]
     let whole = false
     if (data.role === 'tool') {
       const id = data.toolCallId ?? ''
       const caller = this.open.get(id)
-      if (caller === undefined && !before.foldedCalls.some((call) => call.callId === id)) return { findings: said(`answers the call ${id}, and no such call waits for a result`), whole }
+      if (caller === undefined && !before.compactedCalls.some((call) => call.callId === id)) return { findings: said(`answers the call ${id}, and no such call waits for a result`), whole }
       whole = caller === undefined || caller !== this.atEnd
       if (whole) this.atEnd = undefined
       this.open.delete(id)
@@ -119,19 +119,19 @@ export class ContextWatch {
   }
 
   /** After any other fact. */
-  follow(before: Conversation, after: Conversation, fact: RecordedFact): Finding[] {
-    if (fact.type === 'MessageAppended') {
-      const { findings, whole } = this.message(before, after, fact)
+  follow(before: Conversation, after: Conversation, event: RecordedEvent): Finding[] {
+    if (event.type === 'MessageAppended') {
+      const { findings, whole } = this.message(before, after, event)
       if (!whole || findings.length > 0) return [...findings]
       const found = [...this.prefix(before), ...contextLaws(after).findings]
       this.rebase(after)
       return found
     }
-    if (fact.type === 'MessagesWithdrawn') {
+    if (event.type === 'MessagesWithdrawn') {
       // What is said no more is shown no more, and calls without their results wait anew.
       return this.closed(before, after)
     }
-    if (fact.type === 'ConversationConfigured') {
+    if (event.type === 'ConversationConfigured') {
       // Another view, renderer or estimator shows what was compacted in another way: asked for, and so no breach of the prefix.
       const found = [...this.prefix(before), ...contextLaws(after).findings]
       this.rebase(after)

@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { archivedContent, batchLabel, headerLine, summaryOf, type Batch } from '../domain/conversation/batch.js'
 import type { Conversation, LiveMessage } from '../domain/conversation/conversation.js'
 import { lineOf } from '../domain/decide/index.js'
-import type { FactData, RecordedFact } from '../domain/events/index.js'
+import type { EventData, RecordedEvent } from '../domain/events/index.js'
 import { batchIdOf, chunkIdOf, resummarizedBatchIdOf } from '../domain/values/ids.js'
 import { estimatorNamed, messageTokens } from '../domain/values/tokens.js'
 
@@ -32,17 +32,17 @@ function unequal(rule: Rule, what: string, recorded: unknown, follows: unknown):
 }
 
 /** The live messages that a compaction may fold, by id. */
-const foldable = (state: Conversation): Map<string, LiveMessage> => new Map([...state.kept, ...state.window].map((message) => [message.messageId, message]))
+const foldable = (state: Conversation): Map<string, LiveMessage> => new Map([...state.retained, ...state.window].map((message) => [message.messageId, message]))
 
 const least = (times: readonly string[]): string => times.reduce((a, b) => (a <= b ? a : b))
 const most = (times: readonly string[]): string => times.reduce((a, b) => (a >= b ? a : b))
 
-function messageLaws(state: Conversation, { data }: RecordedFact<'MessageAppended'>): Finding[] {
+function messageLaws(state: Conversation, { data }: RecordedEvent<'MessageAppended'>): Finding[] {
   const tokens = state.configuration === undefined ? data.tokens : messageTokens(data, estimatorNamed(state.configuration.estimator))
   return tokens === data.tokens ? [] : unequal('figures', 'number of tokens', data.tokens, tokens)
 }
 
-function chunkLaws(state: Conversation, { data }: RecordedFact<'ChunkSummarized'>): Finding[] {
+function chunkLaws(state: Conversation, { data }: RecordedEvent<'ChunkSummarized'>): Finding[] {
   const live = foldable(state)
   const missing = data.messageIds.find((id) => !live.has(id))
   if (missing !== undefined) return [finding('coverage', `summarizes message ${missing}, which is not live`)]
@@ -63,7 +63,7 @@ function chunkLaws(state: Conversation, { data }: RecordedFact<'ChunkSummarized'
 
 const textTokens = (state: Conversation, text: string): number | undefined => (state.configuration === undefined ? undefined : estimatorNamed(state.configuration.estimator).text(text))
 
-function archiveLaws(state: Conversation, { data }: RecordedFact<'BatchArchived'>): Finding[] {
+function archiveLaws(state: Conversation, { data }: RecordedEvent<'BatchArchived'>): Finding[] {
   const chunk = state.chunks.find((each) => each.chunkId === data.chunkId)
   if (chunk === undefined) return [finding('coverage', `archives chunk ${data.chunkId}, which has no summary that waits to be archived`)]
   const { startTime, endTime, messageCount, firstRevision, lastRevision, messageIds, summary, sections } = chunk
@@ -86,7 +86,7 @@ export function sourcesOf(state: Conversation, sourceBatchIds: readonly string[]
   return sources.length === sourceBatchIds.length && sources.every((batch, at) => batch.batchId === sourceBatchIds[at]) ? sources : undefined
 }
 
-function resummarizedLaws(state: Conversation, { data }: RecordedFact<'BatchesResummarized'>): Finding[] {
+function resummarizedLaws(state: Conversation, { data }: RecordedEvent<'BatchesResummarized'>): Finding[] {
   const sources = sourcesOf(state, data.sourceBatchIds)
   if (sources === undefined) return [finding('coverage', `condenses the batches ${data.sourceBatchIds.join(', ')}, which are not active one behind the other`)]
   const revisions = sources.flatMap((batch) => [batch.firstRevision, batch.lastRevision]).toSorted((a, b) => (a < b ? -1 : 1))
@@ -110,14 +110,14 @@ function resummarizedLaws(state: Conversation, { data }: RecordedFact<'BatchesRe
   ]
 }
 
-function pinLaws(state: Conversation, { messageId, revision }: FactData<'MessagePinned'>): Finding[] {
+function pinLaws(state: Conversation, { messageId, revision }: EventData<'MessagePinned'>): Finding[] {
   const message = foldable(state).get(messageId)
   if (message === undefined) return [finding('messages', `names message ${messageId}, which is not live`)]
   return unequal('messages', `revision of message ${messageId}`, revision, message.revision)
 }
 
-function withdrawalLaws(state: Conversation, { data }: RecordedFact<'MessagesWithdrawn'>): Finding[] {
-  const live = new Map([...state.leading, ...state.kept, ...state.window].map((message) => [message.messageId, message.revision]))
+function withdrawalLaws(state: Conversation, { data }: RecordedEvent<'MessagesWithdrawn'>): Finding[] {
+  const live = new Map([...state.leading, ...state.retained, ...state.window].map((message) => [message.messageId, message.revision]))
   const missing = data.messages.find(({ messageId, revision }) => live.get(messageId) !== revision)
   const twice = new Set(data.messages.map(({ messageId }) => messageId)).size !== data.messages.length
   return [
@@ -127,24 +127,24 @@ function withdrawalLaws(state: Conversation, { data }: RecordedFact<'MessagesWit
 }
 
 /** What is wrong with a fact on the state before it, apart from what it leaves of the context and, where it closes the books, of what it carries. */
-export function factLaws(state: Conversation, fact: RecordedFact): Finding[] {
-  if (state.configuration === undefined && fact.type !== 'ConversationConfigured') return [finding('order', 'stands before any configuration')]
-  switch (fact.type) {
+export function eventLaws(state: Conversation, event: RecordedEvent): Finding[] {
+  if (state.configuration === undefined && event.type !== 'ConversationConfigured') return [finding('order', 'stands before any configuration')]
+  switch (event.type) {
     case 'ConversationConfigured':
-      return state.configuration === undefined ? [] : unequal('messages', 'scope', fact.data.scope, state.configuration.scope)
+      return state.configuration === undefined ? [] : unequal('messages', 'scope', event.data.scope, state.configuration.scope)
     case 'MessageAppended':
-      return messageLaws(state, fact)
+      return messageLaws(state, event)
     case 'ChunkSummarized':
-      return chunkLaws(state, fact)
+      return chunkLaws(state, event)
     case 'BatchArchived':
-      return archiveLaws(state, fact)
+      return archiveLaws(state, event)
     case 'BatchesResummarized':
-      return resummarizedLaws(state, fact)
+      return resummarizedLaws(state, event)
     case 'MessagesWithdrawn':
-      return withdrawalLaws(state, fact)
+      return withdrawalLaws(state, event)
     case 'MessagePinned':
     case 'MessageUnpinned':
-      return pinLaws(state, fact.data)
+      return pinLaws(state, event.data)
     case 'PromptRegistered':
     case 'EditionStarted':
     case 'EditionAdvanced':

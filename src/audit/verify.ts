@@ -9,7 +9,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { contextOf } from '../domain/compaction/context.js'
 import { CONVERSATION_PREFIX, conversationOf, conversationStream, EDITION_PREFIX, editionOf, PROMPT_PREFIX } from '../domain/values/ids.js'
-import type { RecordedFact } from '../domain/events/index.js'
+import type { RecordedEvent } from '../domain/events/index.js'
 import type { Manifest, StreamHead } from '../ports/manifest.js'
 import type { StoredEvent } from '../ports/event-store.js'
 import type { CheckRequest } from '../ports/request-check.js'
@@ -21,7 +21,7 @@ import { createCheckRows, isMuch, RowFeed } from './check-rows.js'
 import { createPromptTexts, promptProblem, RequestWatch, type Requests } from './check-requests.js'
 import { StreamCheck, type Problem } from './check-stream.js'
 import { editionStreams, streamsOf } from '../recording/conversation-streams.js'
-import { decodeFact } from '../recording/read-event.js'
+import { decodeEvent } from '../recording/read-event.js'
 import { loadConversation, type Log } from '../recording/load-conversation.js'
 import { readAhead } from './read-ahead.js'
 import { SeenIds } from './seen-ids.js'
@@ -145,27 +145,27 @@ export function createVerify({ log, checkRequest, rowCheck, checkRowsApart, catc
     function editionCheck(stream: string, check: StreamCheck): EditionCheck | undefined {
       const of = editionOf(stream)
       if (of === undefined) return undefined
-      async function* conversationFacts(after: bigint, until: bigint): AsyncGenerator<RecordedFact> {
+      async function* conversationEvents(after: bigint, until: bigint): AsyncGenerator<RecordedEvent> {
         const range = { from: after + 1n, limit: Number(until - after) }
-        for await (const stored of log.store.readStream(conversationStream(of?.conversationId ?? ''), range)) yield await decodeFact(stored, log.bodies)
+        for await (const stored of log.store.readStream(conversationStream(of?.conversationId ?? ''), range)) yield await decodeEvent(stored, log.bodies)
       }
-      return new EditionCheck(of, check, new RequestWatch(checkRequest, prompts, summaries), conversationFacts)
+      return new EditionCheck(of, check, new RequestWatch(checkRequest, prompts, summaries), conversationEvents)
     }
 
-    async function conversation(stream: string, stored: AsyncIterable<StoredEvent>): Promise<void> {
+    async function conversation(stream: string, storedEvents: AsyncIterable<StoredEvent>): Promise<void> {
       const id = conversationOf(stream) ?? ''
       const check = new StreamCheck(stream, id, log)
       const deep = new ConversationCheck(id, check, new RequestWatch(checkRequest, prompts, summaries), seen, log)
       await feed?.begin(id)
-      for await (const event of stored) {
-        const read = check.fact(event)
-        const fact: RecordedFact | undefined = read instanceof Promise ? await read : read
+      for await (const stored of storedEvents) {
+        const read = check.event(stored)
+        const event: RecordedEvent | undefined = read instanceof Promise ? await read : read
         countEvent()
         // What stands upon a fact that cannot be trusted proves nothing; the chain goes on being looked at.
-        if (fact === undefined || !check.sound) continue
-        const waiting = deep.take(fact)
+        if (event === undefined || !check.sound) continue
+        const waiting = deep.take(event)
         if (waiting !== undefined) await waiting
-        const comparing = feed?.take(fact)
+        const comparing = feed?.take(event)
         if (comparing !== undefined) await comparing
       }
       if (check.sound) await deep.end()
@@ -180,16 +180,16 @@ export function createVerify({ log, checkRequest, rowCheck, checkRowsApart, catc
     }
 
     /** A stream beside the conversations: an edition, or a prompt, which has to say what its name says. */
-    async function other(stream: string, events: AsyncIterable<StoredEvent>): Promise<void> {
+    async function other(stream: string, storedEvents: AsyncIterable<StoredEvent>): Promise<void> {
       const check = new StreamCheck(stream, undefined, log)
       const edition = editionCheck(stream, check)
-      for await (const stored of events) {
-        const fact = await check.fact(stored)
+      for await (const stored of storedEvents) {
+        const event = await check.event(stored)
         countEvent()
-        if (fact !== undefined && check.sound) await edition?.take(fact)
-        if (fact === undefined || !stream.startsWith(PROMPT_PREFIX)) continue
-        const problem = fact.revision === 0n ? promptProblem(fact) : 'stands in the stream of a prompt, which has one fact'
-        if (problem !== undefined) check.report('prompt', problem, fact.revision)
+        if (event !== undefined && check.sound) await edition?.take(event)
+        if (event === undefined || !stream.startsWith(PROMPT_PREFIX)) continue
+        const problem = event.revision === 0n ? promptProblem(event) : 'stands in the stream of a prompt, which has one fact'
+        if (problem !== undefined) check.report('prompt', problem, event.revision)
       }
       if (check.sound) edition?.end()
       await ended(check)
@@ -216,7 +216,7 @@ export function createVerify({ log, checkRequest, rowCheck, checkRowsApart, catc
       else if (conversationId === undefined && position >= 0n && position < head && (await log.store.eventAt(head)) === undefined) found(`is the last that is left of the log, at position ${position.toString()}, and the store says that the log ends at ${head.toString()}, where there is no event`)
     }
 
-    async function facts(): Promise<void> {
+    async function events(): Promise<void> {
       if (conversationId === undefined) {
         await withPrefix(CONVERSATION_PREFIX, conversation)
         for (const prefix of [EDITION_PREFIX, PROMPT_PREFIX]) await withPrefix(prefix, other)
@@ -230,7 +230,7 @@ export function createVerify({ log, checkRequest, rowCheck, checkRowsApart, catc
       await logEnd()
     }
 
-    const [, rows] = await Promise.allSettled([facts().catch(giveUp), apart?.(conversationId, stop.signal).catch(giveUp)])
+    const [, rows] = await Promise.allSettled([events().catch(giveUp), apart?.(conversationId, stop.signal).catch(giveUp)])
     stop.signal.throwIfAborted()
     const differences = (await feed?.finish()) ?? (rows.status === 'fulfilled' ? rows.value : undefined) ?? []
     // One that nobody asked of is not named.
@@ -245,9 +245,9 @@ export function createVerify({ log, checkRequest, rowCheck, checkRowsApart, catc
 }
 
 /** Facts of a conversation's editions, then its own, behind those that were seen. */
-export async function* factsFrom(log: Log, conversationId: string, seen: (stream: string) => bigint): AsyncIterable<RecordedFact> {
+export async function* eventsFrom(log: Log, conversationId: string, seen: (stream: string) => bigint): AsyncIterable<RecordedEvent> {
   for (const stream of streamsOf(conversationId, await editionStreams(log)).toReversed()) {
-    for await (const stored of log.store.readStream(stream, { from: seen(stream) + 1n })) yield await decodeFact(stored, log.bodies)
+    for await (const stored of log.store.readStream(stream, { from: seen(stream) + 1n })) yield await decodeEvent(stored, log.bodies)
   }
 }
 

@@ -31,7 +31,7 @@ export function createCompactionMetrics(register: Registry, status: () => Promis
       summaries.inc(run.summaries)
       calls.inc(run.calls)
       tokens.inc(run.tokensSpent)
-      const failure = run.failure ?? run.stoodInFor
+      const failure = run.failure ?? run.fallbackFor
       if (failure !== undefined) failures.inc({ kind: failure.kind === 'SummarizerFailed' ? failure.failure : failure.kind })
     },
   }

@@ -17,7 +17,7 @@ import { STRATEGIES } from '../summarizers/strategy-names.js'
 import { isKurrentDb } from '../library/addresses.js'
 import { InputError } from './errors.js'
 import { CONFIG_FILE, DEFAULT_STORE, settings, type Flags, type Setting } from './flags.js'
-import { shown } from './output.js'
+import { printable } from './output.js'
 import { policyFlags } from './policy-flags.js'
 
 export interface ConfigSources {
@@ -120,13 +120,13 @@ async function readConfigFile({ flags, cwd }: ConfigSources): Promise<ConfigFile
   return { path, values, policy }
 }
 
-interface Found {
+interface FoundSetting {
   readonly value: unknown
   readonly origin: string
 }
 
 /** The first that is set: the flag, our variable, the config file, everybody's variable. A variable without a text is not set. */
-function find(setting: Setting, { flags, env }: ConfigSources, file: ConfigFile | undefined): Found | undefined {
+function find(setting: Setting, { flags, env }: ConfigSources, file: ConfigFile | undefined): FoundSetting | undefined {
   const flag = flags[setting.flag]
   if (flag !== undefined) return { value: flag, origin: `--${setting.flag}` }
   const own = env[setting.env]
@@ -279,7 +279,7 @@ async function promptOf(config: Config, given: string, { promptName, registered 
 /** A template is used as it is; one that shows no messages is paid for all the same: a sentence about it, where it is so. */
 export function blindPrompt(summarizer: 'extractive' | SummarizerConfig | undefined): string | undefined {
   if (typeof summarizer !== 'object' || summarizer.kind !== 'openai' || summarizer.prompt === undefined || summarizer.prompt.text.includes('{messages}')) return undefined
-  return `the prompt ${shown(summarizer.prompt.name)} has no {messages}: the model is asked for summaries of messages that it does not see`
+  return `the prompt ${printable(summarizer.prompt.name)} has no {messages}: the model is asked for summaries of messages that it does not see`
 }
 
 /** Whom the summaries are for: a text, or `@FILE`. */

@@ -20,7 +20,7 @@ export class Ended extends Error {
   }
 }
 
-export interface Told {
+export interface ToldProblem {
   readonly exitCode: number
   readonly kind: string
   readonly message: string
@@ -42,7 +42,7 @@ const hints: Partial<Record<string, string>> = {
 }
 
 /** What to tell of an error. `problem.ts` knows whose fault it is, and is loaded only now. */
-export async function tell(error: unknown): Promise<Told> {
+export async function tell(error: unknown): Promise<ToldProblem> {
   if (error instanceof InputError) return { exitCode: EXIT.input, kind: error.kind, message: error.message }
   if (error instanceof OutputFailed) return { exitCode: EXIT.world, kind: error.name, message: error.message }
   const { faultOf, kindOf } = await import('../library/problem.js')

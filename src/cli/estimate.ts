@@ -9,7 +9,7 @@ import type { EditionBound, EditionSpending, Price, ReplayEstimate } from '../li
 import { sentenceOfProblem } from '../library/problem.js'
 import { endSignals } from './end-signals.js'
 import { Ended, EXIT, InputError } from './errors.js'
-import { colours, count, line, many, note, shown, toJson } from './output.js'
+import { colours, count, line, many, note, printable, toJson } from './output.js'
 import type { Session } from './session.js'
 
 /** Failures that are named; hundreds would hide the rest. */
@@ -40,7 +40,7 @@ async function tellEstimate(estimate: ReplayEstimate): Promise<void> {
   await line(`at most ${many(calls, 'model call')}, ${count(promptTokens)} tokens to the model and ${count(completionTokens)} from it${cost} (every summary reckoned as long as it may be; failed calls come on top)`)
   if (reused > 0) await line(`${many(reused, 'summary', 'summaries')} recorded for the same requests would be taken over without a call`)
   if (tokensOf(spent) > 0) await line(`spent on it so far: ${spentOf(spent, estimate.currency)}`)
-  for (const { conversationId, failure } of failures.slice(0, NAMED_FAILURES)) await line(colours.yellow(`${shown(conversationId)} cannot be replayed: ${sentenceOfProblem(failure)}`))
+  for (const { conversationId, failure } of failures.slice(0, NAMED_FAILURES)) await line(colours.yellow(`${printable(conversationId)} cannot be replayed: ${sentenceOfProblem(failure)}`))
 }
 
 async function confirmed(stop: AbortSignal): Promise<boolean> {

@@ -6,7 +6,7 @@
 import { stripVTControlCharacters } from 'node:util'
 import { Ended, EXIT, InputError, tell } from './errors.js'
 import { overview, version } from './help.js'
-import { allWritten, keepLinesWhole, line, note, noteColours, OutputClosed, shown, watchOutput } from './output.js'
+import { allWritten, keepLinesWhole, line, note, noteColours, OutputClosed, printable, watchOutput } from './output.js'
 
 /** Says what went wrong; gives the exit status. */
 async function report(error: unknown, asJson: boolean): Promise<number> {
@@ -18,7 +18,7 @@ async function report(error: unknown, asJson: boolean): Promise<number> {
     note(JSON.stringify({ error: { kind, message } }))
   }
   else {
-    note(`${noteColours.red('error:')} ${shown(stripVTControlCharacters(message))}`)
+    note(`${noteColours.red('error:')} ${printable(stripVTControlCharacters(message))}`)
     if (exitCode === EXIT.bug) note('This is a bug in context-ledger. CONTEXT_LEDGER_DEBUG=1 shows where it happened.')
     else if (kind === 'Usage') note('`context-ledger --help` lists the commands, and `--help` behind a command its flags.')
   }

@@ -143,15 +143,15 @@ export function tellBehind(behind: { readonly events: number; readonly isAtLeast
 const controls = /[\p{Cc}\p{Cf}]/gu
 const visible = (character: string): string => (character === '\n' || character === '\t' || character === '\u200d' ? character : `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`)
 /** A recorded text as it may be shown: what would move the cursor or change colours of a terminal becomes its escape. */
-export const shown = (text: string): string => text.replaceAll('\r\n', '\n').replaceAll(controls, visible).toWellFormed()
+export const printable = (text: string): string => text.replaceAll('\r\n', '\n').replaceAll(controls, visible).toWellFormed()
 
 /** A text in one line of at most so many characters. */
 export function brief(text: string, characters: number): string {
-  const flat = shown(text).replaceAll(/\s+/gu, ' ').trim()
+  const flat = printable(text).replaceAll(/\s+/gu, ' ').trim()
   if (flat.length <= characters) return flat
   // A cut inside an emoji would leave half of it.
   return `${flat.slice(0, characters - 1).replace(/[\ud800-\udbff]$/u, '')}…`
 }
 
 /** A word as it is typed in a shell, so that a hint of what to type can be copied. */
-export const typed = (word: string): string => (/^[\w./:@%+=-]+$/u.test(word) && !word.startsWith('-') ? word : `'${shown(word).replaceAll("'", `'\\''`)}'`)
+export const typed = (word: string): string => (/^[\w./:@%+=-]+$/u.test(word) && !word.startsWith('-') ? word : `'${printable(word).replaceAll("'", `'\\''`)}'`)

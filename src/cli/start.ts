@@ -9,7 +9,7 @@ import { contentText } from '../domain/values/message.js'
 import { tell } from './errors.js'
 import { DEFAULT_STORE, type Flags } from './flags.js'
 import { runImport } from './commands/import.js'
-import { allWritten, brief, colours, count, line, many, note, shown, watchOutput } from './output.js'
+import { allWritten, brief, colours, count, line, many, note, printable, watchOutput } from './output.js'
 import { provenance } from './commands/search.js'
 import { withLedger } from './session.js'
 
@@ -30,7 +30,7 @@ async function showContext(context: Context): Promise<void> {
   for (const [at, message] of context.messages.entries()) {
     const text = contentText(message.content)
     if (at === context.viewAt) {
-      const lines = shown(text).split('\n').filter((part) => part.trim() !== '')
+      const lines = printable(text).split('\n').filter((part) => part.trim() !== '')
       await line(`${colours.bold(message.role)} ${colours.dim('(what was compacted)')}`)
       for (const part of lines.slice(0, VIEW_LINES)) await line(`    ${brief(part, LINE_CHARACTERS)}`)
       if (lines.length > VIEW_LINES) await line(colours.dim(`    … ${many(lines.length - VIEW_LINES, 'further line')} of summaries`))
@@ -43,13 +43,13 @@ async function showContext(context: Context): Promise<void> {
 
 async function showSavings(ledger: Ledger, context: Context): Promise<void> {
   const seen = { messages: 0, tokens: 0, cycles: 0, batches: 0, again: 0 }
-  for await (const fact of ledger.log(CONVERSATION)) {
-    if (fact.type === 'MessageAppended') {
+  for await (const event of ledger.log(CONVERSATION)) {
+    if (event.type === 'MessageAppended') {
       seen.messages += 1
-      seen.tokens += fact.data.tokens
-    } else if (fact.type === 'MessagesPruned') seen.cycles += 1
-    else if (fact.type === 'BatchArchived') seen.batches += 1
-    else if (fact.type === 'BatchesResummarized') seen.again += 1
+      seen.tokens += event.data.tokens
+    } else if (event.type === 'MessagesPruned') seen.cycles += 1
+    else if (event.type === 'BatchArchived') seen.batches += 1
+    else if (event.type === 'BatchesResummarized') seen.again += 1
   }
   const { ok, events } = await ledger.verify(CONVERSATION)
   const share = Math.round((100 * context.tokens) / Math.max(1, seen.tokens))

@@ -7,11 +7,11 @@
  */
 import { callGroups } from '../domain/conversation/call-groups.js'
 import type { MessageToAppend } from '../domain/decide/index.js'
-import type { FactData } from '../domain/events/index.js'
+import type { EventData } from '../domain/events/index.js'
 import { hashOf } from '../domain/values/hash.js'
 import { derivedMessageId } from '../domain/values/ids.js'
 import { isInstruction, messageHash, toChatMessage, type NewMessage } from '../domain/values/message.js'
-import { placeholderFor } from '../domain/conversation/shown.js'
+import { placeholderFor } from '../domain/conversation/placeholders.js'
 import type { Said, SaidList } from './said-list.js'
 
 /** What contexts that a host may have been given showed. */
@@ -23,7 +23,7 @@ export interface ShownForms {
 }
 
 /** A message of the list: the one that it is, or the one that it becomes; no id for what is only shown. */
-export interface Placed {
+export interface PlacedMessage {
   readonly messageId: string | undefined
   readonly isNew: boolean
   /** It has the content that is recorded. */
@@ -31,14 +31,14 @@ export interface Placed {
 }
 
 export interface Changes {
-  readonly placed: readonly Placed[]
+  readonly placed: readonly PlacedMessage[]
   readonly withdraw: readonly Said[]
-  readonly why: FactData<'MessagesWithdrawn'>['why']
+  readonly why: EventData<'MessagesWithdrawn'>['why']
   readonly append: readonly MessageToAppend[]
 }
 
 /** What changes where the list stands for all but `hidden`: messages that a view of the list, or a note, stands for. */
-export interface Reading {
+export interface ListReading {
   readonly conversationId: string
   readonly list: SaidList
   readonly shown: ShownForms
@@ -67,7 +67,7 @@ function unitsOf(bodies: readonly Said['body'][]): Unit[] {
 
 type Match = 'exact' | 'shown' | undefined
 
-function createMatch({ list, shown }: Reading): (message: NewMessage, said: Said) => Match {
+function createMatch({ list, shown }: ListReading): (message: NewMessage, said: Said) => Match {
   const taken = new Set([...list.leading, ...list.rest].flatMap(({ messageId, ownId }) => (ownId === undefined ? [messageId] : [messageId, ownId])))
   const hashes = new Map<NewMessage, { readonly chat: string; readonly message: string }>()
   return (message, said) => {
@@ -109,7 +109,7 @@ function leadingLength(history: readonly NewMessage[], isShownOnly: (at: number)
 }
 
 /** An id that no message has: the one that was given, or that of its place, else the next one. */
-function freeId(reading: Reading, message: NewMessage, place: number, used: ReadonlySet<string>): Pick<MessageToAppend, 'messageId' | 'givenId'> {
+function freeId(reading: ListReading, message: NewMessage, place: number, used: ReadonlySet<string>): Pick<MessageToAppend, 'messageId' | 'givenId'> {
   const isFree = (id: string): boolean => !reading.list.ids.has(id) && !used.has(id)
   if (message.messageId === undefined) {
     for (let at = place; ; at += 1) {
@@ -124,7 +124,7 @@ function freeId(reading: Reading, message: NewMessage, place: number, used: Read
   }
 }
 
-function whyOf(reading: Reading, withdrawn: ReadonlySet<string>, appended: readonly NewMessage[]): Changes['why'] {
+function whyOf(reading: ListReading, withdrawn: ReadonlySet<string>, appended: readonly NewMessage[]): Changes['why'] {
   const rest = reading.list.rest.filter(({ messageId }) => !reading.hidden.has(messageId))
   const gone = [...reading.list.leading, ...rest].filter(({ messageId }) => withdrawn.has(messageId))
   if (appended.length === 0) return gone.length > 0 && rest.slice(-gone.length).every(({ messageId }) => withdrawn.has(messageId)) ? 'rewound' : 'removed'
@@ -133,7 +133,7 @@ function whyOf(reading: Reading, withdrawn: ReadonlySet<string>, appended: reado
 }
 
 /** What a list changes, read in one way. */
-export function changesOf(history: readonly NewMessage[], reading: Reading): Changes {
+export function changesOf(history: readonly NewMessage[], reading: ListReading): Changes {
   const { list, hidden, shown, views } = reading
   const match = createMatch(reading)
   const isShownOnly = (at: number): boolean => {
@@ -142,7 +142,7 @@ export function changesOf(history: readonly NewMessage[], reading: Reading): Cha
   }
   const shownOnly = new Set([...history.keys()].filter(isShownOnly))
   const leads = leadingLength(history, (at) => shownOnly.has(at))
-  const placed: Placed[] = history.map(() => ({ messageId: undefined, isNew: false, exact: false }))
+  const placed: PlacedMessage[] = history.map(() => ({ messageId: undefined, isNew: false, exact: false }))
   const stay = new Set<string>()
   const take = (at: number, said: Said, how: Match): void => {
     placed[at] = { messageId: said.messageId, isNew: false, exact: how === 'exact' }

@@ -8,7 +8,7 @@ const LONGEST_MS = 5 * 60_000
 /** Failures that the summarizer has with everybody, not with what this conversation sent. */
 const EVERYBODYS: ReadonlySet<string> = new Set(['unreachable', 'timeout', 'rate-limited', 'unauthorized', 'unknown-model'])
 
-export interface RestAfter {
+export interface Backoff {
   readonly ms: number
   /** Every other conversation would meet it too. */
   readonly everywhere: boolean
@@ -20,7 +20,7 @@ export interface RestAfter {
  * @param failure undefined for what nobody foresaw
  * @param failures failures in a row, this one included
  */
-export function restAfter(failure: CompactFailure | undefined, failures: number, conversationId: string): RestAfter {
+export function backoffAfter(failure: CompactFailure | undefined, failures: number, conversationId: string): Backoff {
   const summarizer = failure?.kind === 'SummarizerFailed' ? failure : undefined
   // A limit a day opens when the day turns, for all at once: there is nothing to double, and little to spread.
   if (summarizer?.failure === 'limit-reached') return { ms: summarizer.retryAfterMs ?? LONGEST_MS, everywhere: false }

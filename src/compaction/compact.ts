@@ -12,12 +12,12 @@ import type { Trigger } from '../domain/events/index.js'
 import { dueTrigger, isBackingOff, planAhead, planCycle, planResummarization, triggerOf, type ChunkAhead } from '../domain/compaction/plan.js'
 import type { Claim, Claims } from '../ports/claims.js'
 import { sleep, type Clock } from '../ports/clock.js'
-import { backgroundOf, Buyer, Later, policyOf, Stop, type BuyerDependencies, type CompactFailure } from './summarization.js'
+import { backgroundOf, Summarization, Postponed, policyOf, Aborted, type SummarizationDependencies, type CompactFailure } from './summarization.js'
 import type { Conversations } from '../recording/handle-command.js'
 
 export type { CompactFailure } from './summarization.js'
 
-export interface CompactDependencies extends BuyerDependencies {
+export interface CompactDependencies extends SummarizationDependencies {
   readonly conversations: Pick<Conversations, 'load' | 'handle'>
   readonly claims: Claims
   readonly clock: Clock
@@ -48,7 +48,7 @@ export interface CompactionRun extends Compaction {
   readonly calls: number
   readonly tokensSpent: number
   /** The summarizer's failure for which the stand-in did the work. */
-  readonly stoodInFor?: CompactFailure
+  readonly fallbackFor?: CompactFailure
   /** There is more to do, in so many milliseconds: a limit a minute is used up, or `goOn` said no. */
   readonly postponedMs?: number
   /** Another compactor has this conversation, and it was not to be waited for. */
@@ -86,7 +86,7 @@ const idsOf = ({ messages }: ChunkAhead): string => JSON.stringify(messages.map(
  */
 function overtaken(stop: unknown): { batches: number; messages: number } {
   const kinds: readonly string[] = ['CutInsideCallGroup', 'MessagePinned', 'NotAtHead', 'MessageNotLive', 'NotArchivedYet', 'BatchesNotActive']
-  if (stop instanceof Stop && kinds.includes(stop.failure.kind)) return { batches: 0, messages: 0 }
+  if (stop instanceof Aborted && kinds.includes(stop.failure.kind)) return { batches: 0, messages: 0 }
   throw stop
 }
 
@@ -98,13 +98,13 @@ export function createCompact(deps: CompactDependencies): Compact {
   class Run {
     private readonly provenance: Provenance
     private readonly owner = clock.newId()
-    private readonly buyer: Buyer
+    private readonly buyer: Summarization
     private claimLost = false
 
     constructor(private readonly conversationId: string, private readonly mode: CompactMode, private readonly options: CompactOptions) {
       const correlationId = clock.newId()
       this.provenance = { actor: deps.actor, correlationId, causationId: correlationId }
-      this.buyer = new Buyer(deps, {
+      this.buyer = new Summarization(deps, {
         conversationId,
         record: (command) => this.record(command),
         signal: options.signal,
@@ -114,7 +114,7 @@ export function createCompact(deps: CompactDependencies): Compact {
 
     private async record(command: Command): Promise<Conversation> {
       const handled = await conversations.handle(this.conversationId, [command], this.provenance)
-      if (E.isLeft(handled)) throw new Stop(handled.left)
+      if (E.isLeft(handled)) throw new Aborted(handled.left)
       return handled.right.state
     }
 
@@ -139,7 +139,7 @@ export function createCompact(deps: CompactDependencies): Compact {
       for (const planned of plan.chunks) {
         if (planned.kind === 'recorded' && this.buyer.reusable(state, planned, background)) {
           background = backgroundOf(state, planned.chunk)
-        } else if (this.mode === 'without-model' && !this.buyer.standingIn) return undefined
+        } else if (this.mode === 'without-model' && !this.buyer.usesFallback) return undefined
         else background = await this.buyer.fold(state, planned.messages, background, trigger)
       }
       const folded = new Set(plan.chunks.flatMap((chunk) => chunk.messages.map((message) => message.messageId)))
@@ -147,7 +147,7 @@ export function createCompact(deps: CompactDependencies): Compact {
       const chunkIds = now.chunks.filter((chunk) => chunk.messageIds.every((id) => folded.has(id))).map((chunk) => chunk.chunkId)
       const pruned = await conversations.handle(this.conversationId, [{ type: 'ArchiveAndPrune', chunkIds, trigger }], this.provenance)
       if (E.isRight(pruned)) return { batches: chunkIds.length, messages: folded.size }
-      throw new Stop(pruned.left)
+      throw new Aborted(pruned.left)
     }
 
     private async resummarize(state: Conversation): Promise<void> {
@@ -182,7 +182,7 @@ export function createCompact(deps: CompactDependencies): Compact {
         if (state.configuration === undefined) break
         const { trigger, standIn } = this.trigger(state)
         if (trigger === undefined) break
-        if (standIn) this.buyer.standingIn = true
+        if (standIn) this.buyer.usesFallback = true
         const folded = await this.cycle(state, trigger).catch(overtaken)
         if (folded === undefined) break
         done.cycles += folded.batches > 0 ? 1 : 0
@@ -192,12 +192,12 @@ export function createCompact(deps: CompactDependencies): Compact {
         if (this.mode === 'force' && folded.messages > 0) break
       }
       // A stand-in condenses nothing: what a model is to say of the batches can wait until one answers.
-      if (state.configuration !== undefined && !this.buyer.standingIn && this.mode !== 'without-model') await this.resummarize(state).catch(overtaken)
+      if (state.configuration !== undefined && !this.buyer.usesFallback && this.mode !== 'without-model') await this.resummarize(state).catch(overtaken)
     }
 
     private async work(done: Done): Promise<void> {
       await this.cycles(done)
-      if (this.mode !== 'ahead' || this.buyer.standingIn) return
+      if (this.mode !== 'ahead' || this.buyer.usesFallback) return
       await this.ahead().catch(overtaken)
       // Messages came while chunks were summarized: the limit that they may have reached waits for nobody.
       await this.cycles(done)
@@ -223,7 +223,7 @@ export function createCompact(deps: CompactDependencies): Compact {
         calls: this.buyer.spent.calls,
         tokensSpent: this.buyer.spent.tokens,
         ...ended,
-        ...(this.buyer.stoodInFor === undefined ? {} : { stoodInFor: this.buyer.stoodInFor }),
+        ...(this.buyer.fallbackFor === undefined ? {} : { fallbackFor: this.buyer.fallbackFor }),
       }
     }
 
@@ -247,8 +247,8 @@ export function createCompact(deps: CompactDependencies): Compact {
         await work()
         return {}
       } catch (stop) {
-        if (stop instanceof Later) return { postponedMs: stop.ms }
-        if (stop instanceof Stop) return { failure: stop.failure }
+        if (stop instanceof Postponed) return { postponedMs: stop.ms }
+        if (stop instanceof Aborted) return { failure: stop.failure }
         throw stop
       } finally {
         clearInterval(extending)

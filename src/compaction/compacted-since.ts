@@ -1,7 +1,7 @@
 /** What compaction did to a conversation since a revision, whoever did it: read from the facts, which are the same for everybody. */
 import { conversationStream } from '../domain/values/ids.js'
 import type { SummarizerFailure, SummarizerFailureKind } from '../ports/summarizer.js'
-import { decodeFact, isOfType } from '../recording/read-event.js'
+import { decodeEvent, isOfType } from '../recording/read-event.js'
 import type { Log } from '../recording/load-conversation.js'
 
 export interface CompactedSince {
@@ -20,16 +20,16 @@ export async function compactedSince(log: Log, conversationId: string, revision:
   let failure: SummarizerFailure | undefined
   for await (const stored of log.store.readStream(conversationStream(conversationId), { from: revision + 1n })) {
     if (stored.type !== 'MessagesPruned' && stored.type !== 'CompactionFailed') continue
-    const fact = await decodeFact(stored, log.bodies)
+    const event = await decodeEvent(stored, log.bodies)
     // What fails ahead of need keeps nobody from anything.
-    if (isOfType(fact, 'CompactionFailed') && fact.data.trigger !== 'ahead') {
+    if (isOfType(event, 'CompactionFailed') && event.data.trigger !== 'ahead') {
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- recorded from a failure of this type
-      failure = { kind: 'SummarizerFailed', failure: fact.data.failure as SummarizerFailureKind, detail: fact.data.detail }
+      failure = { kind: 'SummarizerFailed', failure: event.data.failure as SummarizerFailureKind, detail: event.data.detail }
     }
-    if (!isOfType(fact, 'MessagesPruned')) continue
+    if (!isOfType(event, 'MessagesPruned')) continue
     failure = undefined
-    batchesCreated += fact.data.pruned.length
-    messagesCompressed += fact.data.pruned.reduce((sum, { messageIds }) => sum + messageIds.length, 0)
+    batchesCreated += event.data.pruned.length
+    messagesCompressed += event.data.pruned.reduce((sum, { messageIds }) => sum + messageIds.length, 0)
   }
   return { batchesCreated, messagesCompressed, ...(failure === undefined ? {} : { failure }) }
 }

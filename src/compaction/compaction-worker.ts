@@ -10,7 +10,7 @@ import type { EventStore } from '../ports/event-store.js'
 import type { LogCheckpoint, QueueStatus, Work, WorkQueue } from '../ports/work-queue.js'
 import { isCompactionDue, type Compact, type CompactFailure, type CompactionRun } from './compact.js'
 import { followLog } from './follow-log.js'
-import { restAfter } from './backoff.js'
+import { backoffAfter } from './backoff.js'
 
 export interface CompactionWorkerOptions {
   readonly queue: WorkQueue
@@ -25,7 +25,7 @@ export interface CompactionWorkerOptions {
    * A conversation whose compaction failed rests, by the clock, longer after each failure. Without it a failure rests until further messages
    * came and no longer, so that the same appends always lead to the same facts.
    */
-  readonly restsByTime: boolean
+  readonly backsOffByTime: boolean
   /** False: only what a limit asks for is done. Default true. */
   readonly ahead?: boolean
   /** What the worker may spend a day; who rests because of a lower limit is taken again. */
@@ -63,7 +63,7 @@ const RETRY_MS = [500, 1_000, 2_000, 5_000, 10_000, 30_000]
 
 /** Makes a worker; nothing happens before `start` or `wake`. */
 export function createCompactionWorker(options: CompactionWorkerOptions): CompactionWorker {
-  const { queue, load, compact, clock, concurrency, follow, restsByTime, tokensPerDay, leaseMs = LEASE_MS, pollMs = POLL_MS } = options
+  const { queue, load, compact, clock, concurrency, follow, backsOffByTime, tokensPerDay, leaseMs = LEASE_MS, pollMs = POLL_MS } = options
   const mode = options.ahead === false ? 'due' : 'ahead'
   const { onCompaction = () => undefined, onProblem = () => undefined, onOtherLog = () => undefined } = options
   const running = new Map<string, Promise<void>>()
@@ -90,21 +90,21 @@ export function createCompactionWorker(options: CompactionWorkerOptions): Compac
       return 'put-back'
     }
     if (!isCompactionDue(state, mode)) return undefined
-    if (restsByTime && outage.until > now()) return { ms: outage.until - now(), failures: work.failures }
-    const run = await compact(work.conversationId, mode, { signal, goOn, wait: !restsByTime })
+    if (backsOffByTime && outage.until > now()) return { ms: outage.until - now(), failures: work.failures }
+    const run = await compact(work.conversationId, mode, { signal, goOn, wait: !backsOffByTime })
     onCompaction(work.conversationId, run)
-    const failure: CompactFailure | undefined = run.failure ?? run.stoodInFor
+    const failure: CompactFailure | undefined = run.failure ?? run.fallbackFor
     if (run.busy === true) return { ms: BUSY_MS, failures: work.failures }
     if (run.postponedMs !== undefined) return { ms: run.postponedMs, failures: work.failures }
-    if (!restsByTime) return undefined
+    if (!backsOffByTime) return undefined
     if (failure === undefined) {
       if (run.calls > 0) outage = { failures: 0, until: 0 }
       return undefined
     }
     // The log counts failures in a row, across workers and for as long as it takes; the queue's own count is for what is not recorded.
     const failures = Math.max(work.failures, state.failures?.attempts ?? 0) + 1
-    const rest = restAfter(failure, failures, work.conversationId)
-    if (rest.everywhere) outage = { failures: outage.failures + 1, until: now() + Math.min(LONGEST_OUTAGE_MS, restAfter(failure, outage.failures + 1, '').ms) }
+    const rest = backoffAfter(failure, failures, work.conversationId)
+    if (rest.everywhere) outage = { failures: outage.failures + 1, until: now() + Math.min(LONGEST_OUTAGE_MS, backoffAfter(failure, outage.failures + 1, '').ms) }
     const limited = failure.kind === 'SummarizerFailed' && failure.failure === 'limit-reached'
     return { ms: rest.ms, failures, ...(limited ? { tokensPerDay } : {}) }
   }
@@ -119,13 +119,13 @@ export function createCompactionWorker(options: CompactionWorkerOptions): Compac
     try {
       const rest = await compactOne(work, () => held && !ending.signal.aborted)
       if (rest === undefined) await queue.finish(work)
-      else if (rest === 'put-back') await queue.putBack(work)
-      else await queue.rest(work, rest)
+      else if (rest === 'put-back') await queue.release(work)
+      else await queue.backOff(work, rest)
     } catch (error) {
       onProblem(error, work.conversationId)
       for (const waiting of settling) if (waiting.conversationId === undefined || waiting.conversationId === work.conversationId) waiting.errors.push(error)
       const failures = work.failures + 1
-      if (restsByTime) await queue.rest(work, { ms: restAfter(undefined, failures, work.conversationId).ms, failures }).catch(() => undefined)
+      if (backsOffByTime) await queue.backOff(work, { ms: backoffAfter(undefined, failures, work.conversationId).ms, failures }).catch(() => undefined)
       else await queue.finish(work)
     } finally {
       clearInterval(extending)

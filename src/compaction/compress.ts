@@ -8,18 +8,18 @@ import type { Provenance } from '../domain/events/codec.js'
 import { contextOf, type Context, type NoContext } from '../domain/compaction/context.js'
 import type { Conversation, LiveMessage } from '../domain/conversation/conversation.js'
 import type { Command, MessageToAppend } from '../domain/decide/index.js'
-import { closingTypes } from '../domain/events/index.js'
+import { originTypes } from '../domain/events/index.js'
 import { hashOf } from '../domain/values/hash.js'
 import { checkId, conversationStream, messageEventId } from '../domain/values/ids.js'
 import { messageHash, parseMessage, toChatMessage, type BadMessage, type ChatMessage, type MessageInput, type NewMessage } from '../domain/values/message.js'
 import { shortenMessage } from '../domain/compaction/shorten.js'
-import { foldedResult } from '../domain/conversation/shown.js'
+import { compactedCallResult } from '../domain/conversation/placeholders.js'
 import { defaultEstimator, estimatorNamed, messageTokens } from '../domain/values/tokens.js'
 import { changesOf, isPlaceholder, type Changes, type ShownForms } from './align-history.js'
 import type { Compaction } from './compact.js'
 import { compactedSince } from './compacted-since.js'
-import { closingsInForce, spanOf } from '../recording/origins.js'
-import { decodeFact, isOfType } from '../recording/read-event.js'
+import { originsInForce, spanOf } from '../recording/origins.js'
+import { decodeEvent, isOfType } from '../recording/read-event.js'
 import type { CommandFailure, Conversations, Handled } from '../recording/handle-command.js'
 import { loadConversation, seeUntil, type Log } from '../recording/load-conversation.js'
 import { createSaidLists, type Said, type SaidList } from './said-list.js'
@@ -124,17 +124,17 @@ const contextNow = (state: Conversation, raise: Raise): Context => {
   return context.right
 }
 
-const liveOf = ({ leading, kept, window }: Conversation): LiveMessage[] => [...leading, ...kept, ...window]
+const liveOf = ({ leading, retained, window }: Conversation): LiveMessage[] => [...leading, ...retained, ...window]
 
 // --- What a host may have been given ---
 
 /** What a context showed that is recorded otherwise, or not at all: by hashes. */
-interface Shown {
+interface HandedOut {
   readonly only: readonly (readonly [string, readonly string[]])[]
   readonly forms: readonly (readonly [string, string])[]
 }
 
-function shownBy(context: Context, state: Conversation): Shown {
+function handedOutBy(context: Context, state: Conversation): HandedOut {
   const live = new Map(liveOf(state).map((message) => [message.messageId, message]))
   const leftOut = context.shortened?.flatMap(({ id, how }) => (how === 'left-out' ? [id] : [])) ?? []
   const only: (readonly [string, readonly string[]])[] = []
@@ -156,7 +156,7 @@ const LARGEST_CAP = 2 ** 20
 /** A message as contexts show it where there is little room, whichever of them it was: the caps are powers of two. */
 function shortForms(message: LiveMessage, state: Conversation): string[] {
   const estimator = state.configuration === undefined ? defaultEstimator : estimatorNamed(state.configuration.estimator)
-  const bodies = message.role === 'tool' ? [message, foldedResult(message, state.foldedCalls, state.configuration?.rendererVersion ?? 0)] : [message]
+  const bodies = message.role === 'tool' ? [message, compactedCallResult(message, state.compactedCalls, state.configuration?.rendererVersion ?? 0)] : [message]
   const hashes: string[] = bodies.slice(1).map((body) => hashOf(toChatMessage(body)))
   if (message.tokens <= SMALLEST_CAP) return hashes
   for (let cap = SMALLEST_CAP; cap < Math.min(LARGEST_CAP, message.tokens); cap *= 2) {
@@ -165,7 +165,7 @@ function shortForms(message: LiveMessage, state: Conversation): string[] {
   return hashes
 }
 
-function formsOf(shown: readonly Shown[], state: Conversation, history: readonly NewMessage[]): ShownForms {
+function formsOf(shown: readonly HandedOut[], state: Conversation, history: readonly NewMessage[]): ShownForms {
   const only = new Map(shown.flatMap((each) => each.only))
   const forms = new Map<string, Set<string>>()
   const add = (id: string, hash: string): void => { forms.set(id, (forms.get(id) ?? new Set()).add(hash)) }
@@ -186,7 +186,7 @@ interface Aligned extends Pick<Changes, 'placed' | 'withdraw' | 'why' | 'append'
 }
 
 /** Messages that are said, and that batches cover. */
-const foldedIn = (list: SaidList, state: Conversation): Set<string> => {
+const compactedIn = (list: SaidList, state: Conversation): Set<string> => {
   const live = new Set(liveOf(state).map(({ messageId }) => messageId))
   return new Set([...list.leading, ...list.rest].flatMap(({ messageId, revision }) => (revision <= state.revision && !live.has(messageId) ? [messageId] : [])))
 }
@@ -194,25 +194,25 @@ const foldedIn = (list: SaidList, state: Conversation): Set<string> => {
 /** How often a list is held against what is recorded anew, where others record meanwhile. */
 const ATTEMPTS = 50
 
-const idsOf = (batches: Conversation['shown']): Set<string> => new Set(batches.map(({ batchId }) => batchId))
+const idsOf = (batches: Conversation['visibleBatches']): Set<string> => new Set(batches.map(({ batchId }) => batchId))
 
 /** Builds `compress`. */
 export function createCompress(deps: CompressDependencies) {
   const { log, conversations, raise } = deps
   const saidLists = createSaidLists(log)
   /** What this process handed out last. */
-  const handedOut = new LRUCache<string, Shown>({ max: 1_000 })
+  const handedOut = new LRUCache<string, HandedOut>({ max: 1_000 })
 
   /** The fact that made this view: walks back over those that closed the books, by the hashes that they recorded. */
   async function makerOfView(state: Conversation, view: string): Promise<bigint | undefined> {
     const wanted = hashOf(view)
-    let at = state.lastClosing
+    let at = state.lastOrigin
     while (at !== undefined) {
       const [stored] = await log.store.readRevisions(conversationStream(state.conversationId), [at])
-      const fact = stored === undefined ? undefined : await decodeFact(stored, log.bodies)
-      if (fact === undefined || !isOfType(fact, ...closingTypes)) return undefined
-      if (fact.data.viewHash === wanted) return at
-      at = fact.data.previous
+      const event = stored === undefined ? undefined : await decodeEvent(stored, log.bodies)
+      if (event === undefined || !isOfType(event, ...originTypes)) return undefined
+      if (event.data.viewHash === wanted) return at
+      at = event.data.previous
     }
     return undefined
   }
@@ -242,7 +242,7 @@ export function createCompress(deps: CompressDependencies) {
       const recorded = live.get(context.messageIds[at] ?? '')
       return { messageId: isNew ? message.messageId : context.messageIds[at], isNew, exact: isNew || (recorded !== undefined && messageHash(message) === messageHash(recorded)) }
     })
-    return { state, placed, withdraw: [], why: 'edited', append, batches: idsOf(state.shown) }
+    return { state, placed, withdraw: [], why: 'edited', append, batches: idsOf(state.visibleBatches) }
   }
 
   async function align(history: readonly NewMessage[], state: Conversation): Promise<Aligned> {
@@ -254,7 +254,7 @@ export function createCompress(deps: CompressDependencies) {
     if (quick !== undefined) return quick
     const list = await saidLists(conversationId, state.revision)
     const known = handedOut.get(conversationId)
-    const shown: Shown[] = [...(known === undefined ? [] : [known]), ...(context === undefined ? [] : [shownBy(context, state)])]
+    const shown: HandedOut[] = [...(known === undefined ? [] : [known]), ...(context === undefined ? [] : [handedOutBy(context, state)])]
     const texts = new Set([...list.leading, ...list.rest].map((said) => said.chatHash))
     const views = new Set<number>()
     let then: Conversation | undefined
@@ -266,12 +266,12 @@ export function createCompress(deps: CompressDependencies) {
       views.add(at)
       then ??= maker === state.revision ? state : await loadConversation(log, conversationId, maker)
     }
-    if (then !== undefined && then !== state) shown.push(shownBy(contextNow(then, raise), then))
+    if (then !== undefined && then !== state) shown.push(handedOutBy(contextNow(then, raise), then))
     const forms = formsOf(shown, state, history)
     const reading = { conversationId, list, shown: forms, views }
-    const folded = foldedIn(list, state)
-    const read = (hidden: ReadonlySet<string>): Aligned => ({ state, ...changesOf(history, { ...reading, hidden }), batches: idsOf(then?.shown ?? []) })
-    if (then !== undefined) return read(foldedIn(list, then))
+    const folded = compactedIn(list, state)
+    const read = (hidden: ReadonlySet<string>): Aligned => ({ state, ...changesOf(history, { ...reading, hidden }), batches: idsOf(then?.visibleBatches ?? []) })
+    if (then !== undefined) return read(compactedIn(list, then))
     const whole = read(new Set())
     if (folded.size === 0) return whole
     // Without a view a host may keep the whole list, or have dropped what is compacted. It has dropped it where nothing of it comes again.
@@ -291,12 +291,12 @@ export function createCompress(deps: CompressDependencies) {
     const undone: { cycle: number; revision: bigint }[] = []
     let at: bigint | undefined
     let count = 0
-    for await (const fact of closingsInForce(log, conversationId, state.lastClosing)) {
-      if (wanted.size === 0 || isOfType(fact, 'EditionAdopted')) break
-      if (!isOfType(fact, 'MessagesPruned')) continue
-      undone.push({ cycle: fact.data.cycle, revision: fact.revision })
-      const found = fact.data.pruned.flatMap(({ messageIds }) => messageIds).filter((id) => wanted.delete(id))
-      if (found.length > 0) [at, count] = [spanOf(fact).from, undone.length]
+    for await (const event of originsInForce(log, conversationId, state.lastOrigin)) {
+      if (wanted.size === 0 || isOfType(event, 'EditionAdopted')) break
+      if (!isOfType(event, 'MessagesPruned')) continue
+      undone.push({ cycle: event.data.cycle, revision: event.revision })
+      const found = event.data.pruned.flatMap(({ messageIds }) => messageIds).filter((id) => wanted.delete(id))
+      if (found.length > 0) [at, count] = [spanOf(event).from, undone.length]
     }
     const [missing] = wanted
     if (missing !== undefined || at === undefined) {
@@ -344,7 +344,7 @@ export function createCompress(deps: CompressDependencies) {
       const handled = await conversations.handle(conversationId, await commandsFor(aligned), deps.provenance())
       if (E.isRight(handled)) {
         deps.onRecorded(handled.right)
-        return { aligned, recorded: handled.right.facts.flatMap((fact) => (fact.type === 'MessageAppended' ? [fact.data.messageId] : [])) }
+        return { aligned, recorded: handled.right.events.flatMap((event) => (event.type === 'MessageAppended' ? [event.data.messageId] : [])) }
       }
       if (handled.left.kind !== 'ConversationMoved' || tries === ATTEMPTS) throw raise(handled.left)
     }
@@ -365,14 +365,14 @@ export function createCompress(deps: CompressDependencies) {
       if (done.failure !== undefined) deps.onProblem(done.failure)
       const state = await conversations.load(conversationId)
       const context = contextNow(state, raise)
-      handedOut.set(conversationId, shownBy(context, state))
+      handedOut.set(conversationId, handedOutBy(context, state))
       const news = recorded.values()
       const placed = aligned.placed.map((place) => (place.isNew ? { ...place, messageId: nextOf(news) ?? place.messageId } : place))
       const live = new Map(liveOf(state).map((message) => [message.messageId, message]))
       const unchanged = context.messages.length === history.length && context.messageIds.every((shownId, at) => placed[at]?.messageId === shownId) && context.shortened === undefined
       return {
         history: unchanged ? hostsOwn(given) : asHostsOwn(history, placed, context, live),
-        batchesCreated: state.shown.filter(({ batchId }) => !aligned.batches.has(batchId)).length,
+        batchesCreated: state.visibleBatches.filter(({ batchId }) => !aligned.batches.has(batchId)).length,
         messagesCompressed: placed.filter(({ messageId }) => messageId !== undefined && !live.has(messageId)).length,
         tokensEstimateBefore: before,
         tokensEstimateAfter: context.tokens,

@@ -3,7 +3,7 @@
  * the checkpoint moves by compare-and-set, so what one of them noted the others leave out.
  */
 import { CONVERSATION_PREFIX, conversationOf } from '../domain/values/ids.js'
-import type { FactType } from '../domain/events/index.js'
+import type { EventType } from '../domain/events/index.js'
 import type { EventStore } from '../ports/event-store.js'
 import type { LogCheckpoint, WorkQueue } from '../ports/work-queue.js'
 
@@ -18,7 +18,7 @@ export interface FollowOptions {
 }
 
 /** What can bring a conversation to a limit. What a compaction records itself is not among it: a run ends when there is nothing left to do. */
-const ASKING: ReadonlySet<string> = new Set<FactType>(['MessageAppended', 'ConversationConfigured', 'MessageUnpinned'])
+const ASKING: ReadonlySet<string> = new Set<EventType>(['MessageAppended', 'ConversationConfigured', 'MessageUnpinned'])
 
 /** Events that are noted in one transaction while the log is read from far behind. */
 const BATCH = 500

@@ -6,8 +6,8 @@ import { LRUCache } from 'lru-cache'
 import { derivedMessageId, conversationStream } from '../domain/values/ids.js'
 import { hashOf } from '../domain/values/hash.js'
 import { isInstruction, messageHash, toChatMessage, type MessageBody } from '../domain/values/message.js'
-import type { FactData } from '../domain/events/index.js'
-import { decodeFact, isOfType } from '../recording/read-event.js'
+import type { EventData } from '../domain/events/index.js'
+import { decodeEvent, isOfType } from '../recording/read-event.js'
 import type { Log } from '../recording/load-conversation.js'
 
 /** A message that is said: enough to recognize it, and not its text. */
@@ -42,7 +42,7 @@ const CACHED_MESSAGES = 1_000_000
 const isDerived = (conversationId: string, messageId: string, place: number): boolean =>
   Array.from({ length: PLACES }, (_none, moved) => derivedMessageId(conversationId, place + moved)).includes(messageId)
 
-function said(conversationId: string, data: FactData<'MessageAppended'>, revision: bigint, place: number): Said {
+function said(conversationId: string, data: EventData<'MessageAppended'>, revision: bigint, place: number): Said {
   const { messageId, givenId, role, toolCalls, toolCallId } = data
   const ownId = givenId ?? (isDerived(conversationId, messageId, place) ? undefined : messageId)
   return { messageId, ownId, revision, messageHash: messageHash(data), chatHash: hashOf(toChatMessage(data)), body: { role, content: null, toolCalls: toolCalls?.map(({ id, type }) => ({ id, type })), toolCallId } }
@@ -59,16 +59,16 @@ export function createSaidLists(log: Log): (conversationId: string, revision: bi
     let [leading, rest, appended] = [[...from.leading], [...from.rest], from.appended]
     for await (const stored of log.store.readStream(conversationStream(conversationId), { from: from.revision + 1n, limit: Number(until - from.revision) })) {
       if (stored.type !== 'MessageAppended' && stored.type !== 'MessagesWithdrawn') continue
-      const fact = await decodeFact(stored, log.bodies)
-      if (isOfType(fact, 'MessageAppended')) {
-        const leads = fact.data.leads === true || (isInstruction(fact.data) && appended === leading.length)
-        const message = said(conversationId, fact.data, fact.revision, appended)
+      const event = await decodeEvent(stored, log.bodies)
+      if (isOfType(event, 'MessageAppended')) {
+        const leads = event.data.leads === true || (isInstruction(event.data) && appended === leading.length)
+        const message = said(conversationId, event.data, event.revision, appended)
         if (leads) leading.push(message)
         else rest.push(message)
         ids.add(message.messageId)
         appended += 1
-      } else if (isOfType(fact, 'MessagesWithdrawn')) {
-        const gone = new Set(fact.data.messages.map(({ messageId }) => messageId))
+      } else if (isOfType(event, 'MessagesWithdrawn')) {
+        const gone = new Set(event.data.messages.map(({ messageId }) => messageId))
         leading = leading.filter(({ messageId }) => !gone.has(messageId))
         rest = rest.filter(({ messageId }) => !gone.has(messageId))
       }

@@ -6,7 +6,7 @@ import { either as E } from 'fp-ts'
 import { summaryOf, type Batch } from '../domain/conversation/batch.js'
 import type { Chunk, Conversation, LiveMessage } from '../domain/conversation/conversation.js'
 import { lineOf, type Command, type SummaryResult } from '../domain/decide/index.js'
-import type { FactData } from '../domain/events/index.js'
+import type { EventData } from '../domain/events/index.js'
 import { chunkIdOf } from '../domain/values/ids.js'
 import { splitChunk, type PlannedChunk } from '../domain/compaction/plan.js'
 import type { Policy } from '../domain/values/policy.js'
@@ -18,21 +18,21 @@ import { prepare, summarizeStep, type Spent, type StepDependencies } from './sum
 export type CompactFailure = SummarizerFailure | CommandFailure
 
 /** A step's end that ends the whole run. */
-export class Stop extends Error {
+export class Aborted extends Error {
   constructor(readonly failure: CompactFailure) {
     super(failure.kind)
   }
 }
 
 /** The run ends early, and nothing went wrong; there is more to do in so many milliseconds. */
-export class Later extends Error {
+export class Postponed extends Error {
   constructor(readonly ms: number) {
     super('later')
   }
 }
 
 /** What asks for a summary. */
-type Asking = FactData<'CompactionFailed'>['trigger']
+type Asking = EventData<'CompactionFailed'>['trigger']
 
 /** What a chunk's request refers to: the summary of the chunk before it, or of the last batch that the last prune carried. */
 export interface Background {
@@ -43,7 +43,7 @@ export interface Background {
 /** The background of a chunk behind `chunk`, or of the first one where there is none. */
 export function backgroundOf(state: Conversation, chunk: Chunk | undefined): Background {
   if (chunk !== undefined) return { summary: chunk.summary, chunkId: chunk.chunkId }
-  const lastShown = state.shown.at(-1)
+  const lastShown = state.visibleBatches.at(-1)
   return { summary: lastShown === undefined ? undefined : summaryOf(lastShown), chunkId: undefined }
 }
 
@@ -52,14 +52,14 @@ export function policyOf(state: Conversation): Policy {
   return state.configuration.policy
 }
 
-export interface BuyerDependencies extends StepDependencies {
+export interface SummarizationDependencies extends StepDependencies {
   readonly summarizer: Summarizer
   /** Stands in at the hard limit, where the policy allows it; without one, nobody does. */
-  readonly standIn?: Summarizer | undefined
+  readonly fallback?: Summarizer | undefined
   readonly persona: string
 }
 
-export interface BuyerOptions {
+export interface SummarizationOptions {
   readonly conversationId: string
   /** Records what a command leads to; throws a `Stop` where it is refused. */
   readonly record: (command: Command) => Promise<Conversation>
@@ -69,16 +69,16 @@ export interface BuyerOptions {
 }
 
 /** The purchases of one run. */
-export class Buyer {
+export class Summarization {
   /** Once the summarizer failed in this run at the hard limit, the stand-in does the rest: no second call for the same no. */
-  standingIn = false
+  usesFallback = false
   /** The failure for which it does. */
-  stoodInFor: SummarizerFailure | undefined
+  fallbackFor: SummarizerFailure | undefined
   /** Summaries that were recorded. */
   summaries = 0
   readonly spent: Spent = { calls: 0, tokens: 0 }
 
-  constructor(private readonly deps: BuyerDependencies, private readonly options: BuyerOptions) {}
+  constructor(private readonly deps: SummarizationDependencies, private readonly options: SummarizationOptions) {}
 
   private jobBase(state: Conversation): Pick<SummaryJob, 'maxSummaryTokens' | 'temperature' | 'persona'> {
     const { maxSummaryTokens, temperature } = policyOf(state)
@@ -87,28 +87,28 @@ export class Buyer {
 
   /** Asks the summarizer, or the stand-in where the hard limit leaves no choice; records a failure before it is thrown. */
   private async summarize(state: Conversation, job: SummaryJob, trigger: Asking, step: 'chunk' | 'resummarize'): Promise<SummaryResult> {
-    if (!this.options.goOn()) throw new Later(0)
+    if (!this.options.goOn()) throw new Postponed(0)
     const { spent, options: { signal } } = this
-    if (!this.standingIn) {
+    if (!this.usesFallback) {
       const answer = await summarizeStep(this.deps, this.deps.summarizer, job, { standIn: false, spent, signal })
       if (E.isRight(answer)) return answer.right
       const { left } = answer
-      if (left.kind === 'NoRoomYet') throw new Later(left.opensInMs)
-      if (signal?.aborted === true) throw new Later(0)
-      if (left.failure === 'request-too-large' && step === 'chunk' && job.kind === 'chunk' && job.messages.length > 1) throw new Stop(left)
+      if (left.kind === 'NoRoomYet') throw new Postponed(left.opensInMs)
+      if (signal?.aborted === true) throw new Postponed(0)
+      if (left.failure === 'request-too-large' && step === 'chunk' && job.kind === 'chunk' && job.messages.length > 1) throw new Aborted(left)
       await this.recordFailure(job, left, trigger, step)
-      if (step !== 'chunk' || !this.mayStandIn(state, trigger)) throw new Stop(left)
-      this.standingIn = true
-      this.stoodInFor = left
+      if (step !== 'chunk' || !this.mayFallBack(state, trigger)) throw new Aborted(left)
+      this.usesFallback = true
+      this.fallbackFor = left
     }
-    const { standIn = this.deps.summarizer } = this.deps
-    const answer = await summarizeStep(this.deps, standIn, job, { standIn: true, spent, signal })
+    const { fallback = this.deps.summarizer } = this.deps
+    const answer = await summarizeStep(this.deps, fallback, job, { standIn: true, spent, signal })
     if (E.isRight(answer)) return answer.right
-    throw answer.left.kind === 'NoRoomYet' ? new Later(answer.left.opensInMs) : new Stop(answer.left)
+    throw answer.left.kind === 'NoRoomYet' ? new Postponed(answer.left.opensInMs) : new Aborted(answer.left)
   }
 
-  private mayStandIn(state: Conversation, trigger: Asking): boolean {
-    return trigger === 'hard' && this.deps.standIn !== undefined && policyOf(state).standIn === 'extractive'
+  private mayFallBack(state: Conversation, trigger: Asking): boolean {
+    return trigger === 'hard' && this.deps.fallback !== undefined && policyOf(state).standIn === 'extractive'
   }
 
   private recordFailure(job: SummaryJob, failure: SummarizerFailure, trigger: Asking, step: 'chunk' | 'resummarize'): Promise<Conversation> {
@@ -129,7 +129,7 @@ export class Buyer {
     } catch (stop) {
       const { summary, sections, summarizer } = command
       const isPaid = !isWithoutModel(summarizer) && summarizer.reused !== true
-      if (!isPaid || !(stop instanceof Stop) || (stop.failure.kind !== 'MessageNotLive' && stop.failure.kind !== 'BatchesNotActive')) throw stop
+      if (!isPaid || !(stop instanceof Aborted) || (stop.failure.kind !== 'MessageNotLive' && stop.failure.kind !== 'BatchesNotActive')) throw stop
       const of = command.type === 'RecordChunk' ? { messageIds: command.messageIds, continues: command.continues } : { sourceBatchIds: command.sourceBatchIds }
       await this.options.record({ type: 'SetSummaryAside', of, summary, sections, summarizer })
       throw stop
@@ -142,8 +142,8 @@ export class Buyer {
     try {
       result = await this.chunk(state, messages, background, trigger)
     } catch (stop) {
-      if (!(stop instanceof Stop) || stop.failure.kind !== 'SummarizerFailed' || stop.failure.failure !== 'request-too-large') throw stop
-      const parts = halves ? splitChunk([...state.kept, ...state.window], messages, policyOf(state).chunkSize) : [messages]
+      if (!(stop instanceof Aborted) || stop.failure.kind !== 'SummarizerFailed' || stop.failure.failure !== 'request-too-large') throw stop
+      const parts = halves ? splitChunk([...state.retained, ...state.window], messages, policyOf(state).chunkSize) : [messages]
       if (parts.length > 1) {
         let last = background
         for (const part of parts) last = await this.fold(state, part, last, trigger, false)
@@ -151,9 +151,9 @@ export class Buyer {
       }
       const job: SummaryJob = { ...this.jobBase(state), kind: 'chunk', messages, existingSummary: background.summary }
       await this.recordFailure(job, stop.failure, trigger, 'chunk')
-      if (!this.mayStandIn(state, trigger)) throw stop
-      this.standingIn = true
-      this.stoodInFor = stop.failure
+      if (!this.mayFallBack(state, trigger)) throw stop
+      this.usesFallback = true
+      this.fallbackFor = stop.failure
       result = await this.chunk(state, messages, background, trigger)
     }
     const messageIds = messages.map((message) => message.messageId)
@@ -168,7 +168,7 @@ export class Buyer {
     const job: SummaryJob = { ...this.jobBase(state), kind: 'chunk', messages: planned.messages, existingSummary: background.summary }
     const { requestHash, standIn } = planned.chunk.summarizer
     const asked = (summarizer: Summarizer): boolean => { const prepared = prepare(summarizer, job); return E.isRight(prepared) && prepared.right.requestHash === requestHash }
-    return asked(this.deps.summarizer) || (standIn === true && this.deps.standIn !== undefined && asked(this.deps.standIn))
+    return asked(this.deps.summarizer) || (standIn === true && this.deps.fallback !== undefined && asked(this.deps.fallback))
   }
 
   /** Summarizes batches as one and records it. */

@@ -4,7 +4,7 @@
  */
 import { either as E } from 'fp-ts'
 import type { SummaryResult } from '../domain/decide/index.js'
-import type { SummarizerFacts } from '../domain/events/index.js'
+import type { SummarizerRecord } from '../domain/events/index.js'
 import { isWithoutModel } from '../domain/reports/prices.js'
 import { thrownSentence } from '../domain/values/thrown.js'
 import { defaultEstimator } from '../domain/values/tokens.js'
@@ -32,7 +32,7 @@ export function prepare(summarizer: Summarizer, job: SummaryJob): E.Either<Summa
   )
 }
 
-const factsOf = (prepared: PreparedSummary, summary: Summary, standIn: boolean): SummarizerFacts => ({
+const eventsOf = (prepared: PreparedSummary, summary: Summary, standIn: boolean): SummarizerRecord => ({
   strategy: prepared.strategy,
   provider: prepared.provider,
   model: prepared.model,
@@ -108,5 +108,5 @@ export async function summarizeStep(
   if (!isFree) spent.tokens += tokens
   // What could not be settled stays set aside, and the limit opens later for it; an answer that is paid for is not thrown away for that.
   await room?.settle(tokens).catch(() => undefined)
-  return E.map(({ text, sections, ...rest }: Summary) => ({ summary: text, sections, summarizer: factsOf(prepared.right, { text, ...rest }, standIn) }))(answer)
+  return E.map(({ text, sections, ...rest }: Summary) => ({ summary: text, sections, summarizer: eventsOf(prepared.right, { text, ...rest }, standIn) }))(answer)
 }

@@ -5,7 +5,7 @@
 import { either as E } from 'fp-ts'
 import type { Provenance } from '../domain/events/codec.js'
 import type { Conversation } from '../domain/conversation/conversation.js'
-import type { FactData } from '../domain/events/index.js'
+import type { EventData } from '../domain/events/index.js'
 import { editionStream } from '../domain/values/ids.js'
 import type { PolicySettings } from '../domain/values/policy.js'
 import { sleep } from '../ports/clock.js'
@@ -15,10 +15,10 @@ import { createConfiguredSince } from '../recording/configured-since.js'
 import { createEditionConversation } from './edition-conversations.js'
 import { EDITION_PATIENCE_MS, holdEdition, type HeldEdition } from './edition-claim.js'
 import { editionIdOf, planEdition } from './edition-plan.js'
-import { decodeFact, isOfType } from '../recording/read-event.js'
+import { decodeEvent, isOfType } from '../recording/read-event.js'
 import type { CommandFailure, Conversations, Handled } from '../recording/handle-command.js'
 import { loadEdition, type Log } from '../recording/load-conversation.js'
-import { createPayer } from './metered.js'
+import { createMetered } from './metered.js'
 import { recallSummaries } from './recall-summaries.js'
 import { isDropped, openReplay, type ConversationReplay, type ReplayDependencies } from './replay-conversation.js'
 import type { ReplayAllDependencies } from './replay.js'
@@ -38,7 +38,7 @@ export type EditionFailure =
   | { readonly kind: 'EditionUnfinished'; readonly editionId: string; readonly conversationId: string; readonly failure: CompactFailure | undefined; readonly asked?: true }
 
 /** What an edition was made with, as far as its facts tell. */
-export interface EditionMade extends Readonly<FactData<'EditionStarted'>['summarizer']> {
+export interface EditionMade extends Readonly<EventData<'EditionStarted'>['summarizer']> {
   /** The template of its summaries; undefined while there is none. */
   readonly prompt: { readonly name: string; readonly sha256: string } | undefined
 }
@@ -61,9 +61,9 @@ export interface AdoptRequest {
 /** How often it catches up because the conversation went on meanwhile. */
 const ATTEMPTS = 200
 
-type Held<T> = (held: HeldEdition) => Promise<T>
+type WhileHeld<T> = (held: HeldEdition) => Promise<T>
 
-async function holding<T>(deps: Pick<AdoptDependencies, 'claims' | 'clock' | 'wait'>, editionId: string, conversationId: string, work: Held<E.Either<EditionFailure | CommandFailure, T>>): Promise<E.Either<EditionFailure | CommandFailure, T>> {
+async function holding<T>(deps: Pick<AdoptDependencies, 'claims' | 'clock' | 'wait'>, editionId: string, conversationId: string, work: WhileHeld<E.Either<EditionFailure | CommandFailure, T>>): Promise<E.Either<EditionFailure | CommandFailure, T>> {
   const owner = deps.clock.newId()
   const held = await holdEdition(deps.claims, editionId, conversationId, owner, { ms: EDITION_PATIENCE_MS, signal: new AbortController().signal, wait: deps.wait })
   if (held === undefined) return E.left({ kind: 'EditionBusy', editionId, conversationId })
@@ -76,12 +76,12 @@ async function holding<T>(deps: Pick<AdoptDependencies, 'claims' | 'clock' | 'wa
 
 /** What an edition was made with: from its start and its first summary. */
 async function madeWith(log: Log, conversationId: string, editionId: string): Promise<EditionMade | undefined> {
-  let summarizer: FactData<'EditionStarted'>['summarizer'] | undefined
+  let summarizer: EventData<'EditionStarted'>['summarizer'] | undefined
   for await (const stored of log.store.readStream(editionStream(editionId, conversationId))) {
     if (stored.type !== 'EditionStarted' && stored.type !== 'ChunkSummarized') continue
-    const fact = await decodeFact(stored, log.bodies)
-    if (isOfType(fact, 'EditionStarted')) summarizer ??= fact.data.summarizer
-    if (isOfType(fact, 'ChunkSummarized') && summarizer !== undefined) return { ...summarizer, prompt: fact.data.summarizer.prompt }
+    const event = await decodeEvent(stored, log.bodies)
+    if (isOfType(event, 'EditionStarted')) summarizer ??= event.data.summarizer
+    if (isOfType(event, 'ChunkSummarized') && summarizer !== undefined) return { ...summarizer, prompt: event.data.summarizer.prompt }
   }
   return summarizer === undefined ? undefined : { ...summarizer, prompt: undefined }
 }
@@ -89,7 +89,7 @@ async function madeWith(log: Log, conversationId: string, editionId: string): Pr
 /** The conversation's revision whose configuration an edition was begun on. */
 async function begunAt(log: Log, conversationId: string, editionId: string): Promise<bigint> {
   const [stored] = await log.store.readRevisions(editionStream(editionId, conversationId), [0n])
-  const started = stored === undefined ? undefined : await decodeFact(stored, log.bodies)
+  const started = stored === undefined ? undefined : await decodeEvent(stored, log.bodies)
   if (started === undefined || !isOfType(started, 'EditionStarted')) throw new Error(`the stream of edition ${editionId} of ${conversationId} does not begin with its start`)
   return started.data.conversationRevision
 }
@@ -116,7 +116,7 @@ async function catchUpReplay(deps: AdoptDependencies, { conversationId, editionI
   if (E.isLeft(plan)) return plan
   const stop = new AbortController()
   const goOn = (): boolean => !held.isLost() && !stop.signal.aborted && signal?.aborted !== true
-  const payer = createPayer({
+  const payer = createMetered({
     editionId, spending: deps.spending, bound: bound ?? {},
     onNoRoom: () => { stop.abort() },
     goOn,
@@ -134,7 +134,7 @@ export function adoptEdition(deps: AdoptDependencies, request: AdoptRequest): Pr
   return holding(deps, editionId, conversationId, async (held): Promise<E.Either<EditionFailure | CommandFailure, Handled>> => {
     const state = await deps.conversations.load(conversationId)
     // Also where it was dropped: a revert puts back what was in force, whatever became of that meanwhile.
-    if (state.line?.edition?.editionId === editionId) return E.right({ state, facts: [], position: undefined })
+    if (state.lineage?.edition?.editionId === editionId) return E.right({ state, events: [], position: undefined })
     const found = await usable(deps.log, conversationId, editionId)
     if (E.isLeft(found)) return found
     const opened = await catchUpReplay(deps, request, held)
@@ -150,7 +150,7 @@ export function adoptEdition(deps: AdoptDependencies, request: AdoptRequest): Pr
         return E.left(made === undefined ? { kind: 'EditionUnfinished', editionId, conversationId, failure: undefined } : { kind: 'EditionOfAnother', editionId, conversationId, wouldBe, made })
       }
       const edition = replay.state()
-      const adopted = await deps.conversations.handle(conversationId, [{ type: 'AdoptEdition', edition, configured: await configured(edition.horizon) }], provenance)
+      const adopted = await deps.conversations.handle(conversationId, [{ type: 'AdoptEdition', edition, configured: await configured(edition.conversationRevision) }], provenance)
       if (E.isRight(adopted) || adopted.left.kind !== 'ConversationMoved' || tries === ATTEMPTS) return adopted
     }
   })
@@ -160,11 +160,11 @@ export function adoptEdition(deps: AdoptDependencies, request: AdoptRequest): Pr
 export function dropEdition(deps: AdoptDependencies, { conversationId, editionId, provenance }: Pick<AdoptRequest, 'conversationId' | 'editionId' | 'provenance'>): Promise<E.Either<EditionFailure | CommandFailure, Handled>> {
   return holding(deps, editionId, conversationId, async (): Promise<E.Either<EditionFailure | CommandFailure, Handled>> => {
     const { log, clock } = deps
-    const { line } = await deps.conversations.load(conversationId)
-    if (line?.edition?.editionId === editionId) return E.left({ kind: 'EditionInForce', editionId, conversationId })
+    const { lineage } = await deps.conversations.load(conversationId)
+    if (lineage?.edition?.editionId === editionId) return E.left({ kind: 'EditionInForce', editionId, conversationId })
     const found = await usable(log, conversationId, editionId)
-    if (E.isLeft(found)) return found.left.kind === 'EditionIsDropped' ? E.right({ state: await loadEdition(log, conversationId, editionId), facts: [], position: undefined }) : found
-    const edition = createEditionConversation({ log, clock, recording: true }, found.right, found.right.horizon)
+    if (E.isLeft(found)) return found.left.kind === 'EditionIsDropped' ? E.right({ state: await loadEdition(log, conversationId, editionId), events: [], position: undefined }) : found
+    const edition = createEditionConversation({ log, clock, recording: true }, found.right, found.right.conversationRevision)
     return await edition.handle(conversationId, [{ type: 'DropEdition' }], provenance)
   })
 }

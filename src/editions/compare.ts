@@ -6,7 +6,7 @@ import { either as E } from 'fp-ts'
 import { encodeData, type Provenance } from '../domain/events/codec.js'
 import { contextOf } from '../domain/compaction/context.js'
 import type { Conversation } from '../domain/conversation/conversation.js'
-import { lossKinds, type FactData, type RecordedFact } from '../domain/events/index.js'
+import { lossKinds, type EventData, type RecordedEvent } from '../domain/events/index.js'
 import { canonicalJson } from '../domain/values/hash.js'
 import { conversationStream, EDITION_PREFIX, editionOf, editionStream } from '../domain/values/ids.js'
 import { createLossReport, sideOf, textOf } from '../domain/reports/loss-report.js'
@@ -16,7 +16,7 @@ import { textChanges, type TextChange } from '../history/difference.js'
 import { holdEdition } from './edition-claim.js'
 import { createEditionConversation } from './edition-conversations.js'
 import { evidenceReach, type EvidenceMessage, type LabelledQuestion } from './evidence-reach.js'
-import { decodeFact, isOfType, UnreadableEventError } from '../recording/read-event.js'
+import { decodeEvent, isOfType, UnreadableEventError } from '../recording/read-event.js'
 import type { CommandFailure } from '../recording/handle-command.js'
 import { loadConversation, loadEdition, seeUntil, type Log } from '../recording/load-conversation.js'
 import { isDropped } from './replay-conversation.js'
@@ -25,7 +25,7 @@ import type { SearchPorts } from '../search/search.js'
 export type { LabelledQuestion } from './evidence-reach.js'
 
 /** A comparison as it is recorded. */
-export type EditionReport = FactData<'EditionCompared'>
+export type EditionReport = EventData<'EditionCompared'>
 type Figures = EditionReport['figures']['edition']
 type BothSides<T> = { readonly against: T; readonly edition: T }
 
@@ -117,20 +117,20 @@ export interface CompareRequest {
   readonly onConversation?: ((done: number, of: number) => void) | undefined
 }
 
-interface Bought {
+interface TokensBought {
   calls: number
   tokens: number
 }
 
 /** Adds what a summary cost whoever recorded it; one that was taken over cost nothing. */
-function addBought(bought: Bought, fact: RecordedFact): void {
-  if (!isOfType(fact, 'ChunkSummarized', 'BatchesResummarized') || fact.data.summarizer.reused === true) return
-  const { usage } = fact.data.summarizer
+function addBought(bought: TokensBought, event: RecordedEvent): void {
+  if (!isOfType(event, 'ChunkSummarized', 'BatchesResummarized') || event.data.summarizer.reused === true) return
+  const { usage } = event.data.summarizer
   bought.calls += 1
   bought.tokens += (usage?.promptTokens ?? 0) + (usage?.completionTokens ?? 0)
 }
 
-function figuresOf(state: Conversation, { calls, tokens }: Bought): Figures {
+function figuresOf(state: Conversation, { calls, tokens }: TokensBought): Figures {
   const context = contextOf(state)
   return {
     contextTokens: E.isRight(context) ? context.right.tokens : state.tokens,
@@ -152,7 +152,7 @@ interface StoredEdition {
   readonly state: Conversation
   /** Its last fact that is no comparison. */
   readonly revision: bigint
-  readonly bought: Bought
+  readonly bought: TokensBought
   readonly dropped: boolean
   /** The comparisons that were made of it as it is. */
   readonly compared: readonly EditionReport[]
@@ -161,16 +161,16 @@ interface StoredEdition {
 async function storedEdition(log: Log, conversationId: string, editionId: string): Promise<StoredEdition | undefined> {
   const state = await loadEdition(log, conversationId, editionId)
   if (state.configuration === undefined) return undefined
-  const bought: Bought = { calls: 0, tokens: 0 }
+  const bought: TokensBought = { calls: 0, tokens: 0 }
   let compared: EditionReport[] = []
-  let last: RecordedFact | undefined
+  let last: RecordedEvent | undefined
   for await (const stored of log.store.readStream(editionStream(editionId, conversationId), { limit: Number(state.revision + 1n) })) {
-    const fact = await decodeFact(stored, log.bodies)
-    addBought(bought, fact)
-    if (isOfType(fact, 'EditionCompared')) compared.push(fact.data)
+    const event = await decodeEvent(stored, log.bodies)
+    addBought(bought, event)
+    if (isOfType(event, 'EditionCompared')) compared.push(event.data)
     else {
       compared = []
-      last = fact
+      last = event
     }
   }
   return { state, revision: last?.revision ?? state.revision, bought, dropped: last?.type === 'EditionDropped', compared }
@@ -188,7 +188,7 @@ async function conversationsOfEdition(log: Log, editionId: string): Promise<stri
 
 const isSkipped = (failure: CompareFailure): failure is SkippedConversation => failure.kind === 'EditionIsDropped' || failure.kind === 'UnreadableLog' || (failure.kind === 'NoSuchEdition' && failure.conversationId !== undefined)
 
-const pinnedIn = ({ kept, window }: Conversation): string[] => [...kept, ...window].flatMap(({ messageId, pinned }) => (pinned ? [messageId] : []))
+const pinnedIn = ({ retained, window }: Conversation): string[] => [...retained, ...window].flatMap(({ messageId, pinned }) => (pinned ? [messageId] : []))
 
 /** A conversation whose events cannot be read has no comparison; the others have theirs. */
 async function readable<A>(conversationId: string, work: Promise<E.Either<CompareFailure, A>>): Promise<E.Either<CompareFailure, A>> {
@@ -213,16 +213,16 @@ export function createCompareEditions({ log, clock, claims, search, actor }: Com
     return (await isDropped(log, conversationId, editionId)) ? { kind: 'EditionIsDropped', editionId, conversationId } : undefined
   }
 
-  /** The side that is compared with, as of the edition's horizon, and what its own facts say it cost. */
-  async function otherSide(conversationId: string, against: string, edition: Conversation): Promise<E.Either<CompareFailure, { state: Conversation; bought: Bought; editionRevision: bigint | undefined }>> {
+  /** The side that is compared with, as of the edition's conversation revision, and what its own facts say it cost. */
+  async function otherSide(conversationId: string, against: string, edition: Conversation): Promise<E.Either<CompareFailure, { state: Conversation; bought: TokensBought; editionRevision: bigint | undefined }>> {
     if (against !== IN_FORCE) {
       const other = await storedEdition(log, conversationId, against)
       if (other === undefined) return E.left({ kind: 'NoSuchEdition', editionId: against, conversationId })
       // What it has not seen yet is live in it, as it is in the context of whoever goes by it.
-      return E.right({ state: await seeUntil(log, other.state, edition.horizon), bought: other.bought, editionRevision: other.revision })
+      return E.right({ state: await seeUntil(log, other.state, edition.conversationRevision), bought: other.bought, editionRevision: other.revision })
     }
-    const state = await loadConversation(log, conversationId, edition.horizon)
-    const adopted = state.line?.edition === undefined ? undefined : await storedEdition(log, conversationId, state.line.edition.editionId)
+    const state = await loadConversation(log, conversationId, edition.conversationRevision)
+    const adopted = state.lineage?.edition === undefined ? undefined : await storedEdition(log, conversationId, state.lineage.edition.editionId)
     return E.right({ state, bought: { ...(adopted?.bought ?? { calls: 0, tokens: 0 }) }, editionRevision: undefined })
   }
 
@@ -234,16 +234,16 @@ export function createCompareEditions({ log, clock, claims, search, actor }: Com
     if (E.isLeft(found)) return found
     const { state: other, bought, editionRevision } = found.right
     // Of two editions the one that is behind sees what the other has seen.
-    const edition = await seeUntil(log, seen.state, other.horizon)
+    const edition = await seeUntil(log, seen.state, other.conversationRevision)
     const sides = { against: sideOf(other), edition: sideOf(edition) }
     const losses = createLossReport(sides.against, sides.edition, new Set([...pinnedIn(other), ...pinnedIn(edition)]))
     const messages: EvidenceMessage[] = []
-    for await (const stored of log.store.readStream(conversationStream(conversationId), { limit: Number(edition.horizon + 1n) })) {
-      const fact = await decodeFact(stored, log.bodies)
-      if (against === IN_FORCE) addBought(bought, fact)
-      if (!isOfType(fact, 'MessageAppended')) continue
-      losses.add(fact.data)
-      if (questions !== undefined) messages.push({ messageId: fact.data.messageId, revision: fact.revision, text: textOf(fact.data) })
+    for await (const stored of log.store.readStream(conversationStream(conversationId), { limit: Number(edition.conversationRevision + 1n) })) {
+      const event = await decodeEvent(stored, log.bodies)
+      if (against === IN_FORCE) addBought(bought, event)
+      if (!isOfType(event, 'MessageAppended')) continue
+      losses.add(event.data)
+      if (questions !== undefined) messages.push({ messageId: event.data.messageId, revision: event.revision, text: textOf(event.data) })
     }
     const evidence = questions === undefined ? undefined : await evidenceReach(search, { against: { state: other, side: sides.against }, edition: { state: edition, side: sides.edition } }, questions, messages)
     const view = textChanges(other.view?.text, edition.view?.text)
@@ -251,7 +251,7 @@ export function createCompareEditions({ log, clock, claims, search, actor }: Com
       editionId,
       editionRevision: seen.revision,
       ...(editionRevision === undefined ? {} : { against: { editionId: against, editionRevision } }),
-      conversationRevision: edition.horizon,
+      conversationRevision: edition.conversationRevision,
       figures: { against: figuresOf(other, bought), edition: figuresOf(edition, seen.bought) },
       viewLines: { same: linesOf(view, 'same'), removed: linesOf(view, 'removed'), added: linesOf(view, 'added') },
       losses: losses.result(),
@@ -275,7 +275,7 @@ export function createCompareEditions({ log, clock, claims, search, actor }: Com
       const held = await holdEdition(claims, editionId, conversationId, correlationId)
       if (held === undefined) return E.left({ kind: 'EditionBusy', editionId, conversationId })
       try {
-        const stream = createEditionConversation({ log, clock, recording: true }, seen.state, seen.state.horizon)
+        const stream = createEditionConversation({ log, clock, recording: true }, seen.state, seen.state.conversationRevision)
         const recorded = await stream.handle(conversationId, [{ type: 'RecordComparison', report: comparison.report }], provenance)
         if (E.isRight(recorded)) return E.right({ ...comparison, recorded: true })
         if (recorded.left.kind !== 'RevisionConflict' || tries === ATTEMPTS) return recorded

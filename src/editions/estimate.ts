@@ -92,7 +92,7 @@ export async function estimateReplay(deps: ReplayAllDependencies, { conversation
     signal?.throwIfAborted()
     const conversation = await deps.conversations.load(conversationId)
     messagesOf += conversation.messagesAppended
-    if (toAdopt !== undefined && conversation.line?.edition?.editionId === toAdopt) {
+    if (toAdopt !== undefined && conversation.lineage?.edition?.editionId === toAdopt) {
       upToDate += 1
       continue
     }

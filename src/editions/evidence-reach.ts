@@ -5,8 +5,8 @@
  */
 import { summaryOf } from '../domain/conversation/batch.js'
 import type { Conversation } from '../domain/conversation/conversation.js'
-import type { FactData } from '../domain/events/index.js'
-import { createSaid, listOf, type LossItem, type Side } from '../domain/reports/loss-report.js'
+import type { EventData } from '../domain/events/index.js'
+import { createSaid, listOf, type LossItem, type ComparedSide } from '../domain/reports/loss-report.js'
 import { sentencesOf } from '../domain/text/sentences.js'
 import { termCounts } from '../domain/text-search/terms.js'
 import type { ArchiveIndex, BatchCandidate, BatchRow } from '../ports/archive-index.js'
@@ -30,10 +30,10 @@ export interface EvidenceMessage {
 /** One side: its state, and what it says. */
 export interface ReachSide {
   readonly state: Conversation
-  readonly side: Side
+  readonly side: ComparedSide
 }
 
-type Evidence = NonNullable<FactData<'EditionCompared'>['evidence']>
+type Evidence = NonNullable<EventData<'EditionCompared'>['evidence']>
 
 /** As the labels are scored: so many distinct messages, best first. */
 const PLACES = 10
@@ -68,7 +68,7 @@ function indexOver(index: ArchiveIndex, { state, side }: ReachSide, messages: re
 async function found(ports: SearchPorts, { state, side }: ReachSide, question: string): Promise<ReadonlySet<string>> {
   const shownBatches = new Set(state.view?.parts.flatMap((part) => (part.kind === 'batch' ? [part.batchId] : [])))
   const { hits } = await search(ports, question, { within: { conversationId: state.conversationId }, limit: PLACES + side.shownIds.size + shownBatches.size })
-  const unseen = hits.filter((hit) => hit.lastRevision <= state.horizon && (hit.kind === 'batch' ? !shownBatches.has(hit.batchId ?? '') : !hit.messageIds.every((id) => side.shownIds.has(id))))
+  const unseen = hits.filter((hit) => hit.lastRevision <= state.conversationRevision && (hit.kind === 'batch' ? !shownBatches.has(hit.batchId ?? '') : !hit.messageIds.every((id) => side.shownIds.has(id))))
   return new Set([...new Set(unseen.flatMap(({ messageIds }) => messageIds))].slice(0, PLACES))
 }
 

@@ -8,7 +8,7 @@ import { costMicros, isWithoutModel, type Price, type TokenUsage } from '../doma
 import { defaultEstimator } from '../domain/values/tokens.js'
 import type { NoRoom, Spending, SpendingBound } from '../ports/spending.js'
 import type { PreparedSummary, Summarizer, SummarizerFailure, SummarizerFailureKind, Summary } from '../ports/summarizer.js'
-import { restAfter } from '../compaction/backoff.js'
+import { backoffAfter } from '../compaction/backoff.js'
 import { requestTokens, wasFree } from '../compaction/summarize-step.js'
 
 /** What one run has paid for. */
@@ -26,7 +26,7 @@ export interface EditionSpending extends TokenUsage {
 /** What usage costs, where there is a price; nothing is told of a cost where there is none. */
 export const costAt = (usage: TokenUsage, price: Price | undefined): { readonly costMicros?: number } => (price === undefined ? {} : { costMicros: costMicros(usage, price) })
 
-export interface PayerOptions {
+export interface MeteredOptions {
   readonly editionId: string
   readonly spending: Spending
   readonly bound: SpendingBound
@@ -52,7 +52,7 @@ function longestAnswer({ parameters, job }: PreparedSummary): number {
 }
 
 /** Makes summarizers pay out of one purse, and keeps account of it. */
-export function createPayer({ editionId, spending, bound, onNoRoom, onCall, goOn, wait }: PayerOptions) {
+export function createMetered({ editionId, spending, bound, onNoRoom, onCall, goOn, wait }: MeteredOptions) {
   const paid = { calls: 0, promptTokens: 0, completionTokens: 0 }
   /** By how much the model's own count was above our estimate, at most: the next requests are reckoned with it. */
   let above = 1
@@ -113,7 +113,7 @@ export function createPayer({ editionId, spending, bound, onNoRoom, onCall, goOn
       const answer = await attempt(summarizer, prepared, signal)
       if (answer === undefined) return E.left(noRoom)
       if (E.isRight(answer) || !PASSING.has(answer.left.failure) || tried === ATTEMPTS || signal?.aborted === true) return answer
-      if (goOn()) await wait(restAfter(answer.left, tried, prepared.requestHash).ms)
+      if (goOn()) await wait(backoffAfter(answer.left, tried, prepared.requestHash).ms)
       if (!goOn()) return answer
     }
   }

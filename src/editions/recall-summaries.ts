@@ -4,17 +4,17 @@
  */
 import { batchFrom, summaryOf } from '../domain/conversation/batch.js'
 import type { SummaryResult } from '../domain/decide/index.js'
-import type { FactData, RecordedFact, SummarizerFacts } from '../domain/events/index.js'
+import type { EventData, RecordedEvent, SummarizerRecord } from '../domain/events/index.js'
 import type { StoredEvent } from '../ports/event-store.js'
 import type { PreparedSummary } from '../ports/summarizer.js'
 import { streamsOf, type EditionStreams } from '../recording/conversation-streams.js'
-import { decodeFact, isOfType } from '../recording/read-event.js'
+import { decodeEvent, isOfType } from '../recording/read-event.js'
 import type { Log } from '../recording/load-conversation.js'
 
 /** Gives what was recorded for a request; undefined where nothing was. */
 export type Recall = (prepared: PreparedSummary) => Promise<SummaryResult | undefined>
 
-interface Place {
+interface SummaryPlace {
   readonly stream: string
   readonly revision: bigint
 }
@@ -22,31 +22,31 @@ interface Place {
 /** What the facts of one conversation say of its summaries. */
 class Summaries {
   /** By request; several where what was recorded first was undone, and asked for again. */
-  private readonly places = new Map<string, (Place & { readonly id: string })[]>()
+  private readonly places = new Map<string, (SummaryPlace & { readonly id: string })[]>()
   private readonly chunkOf = new Map<string, string>()
   private readonly sourcesOf = new Map<string, readonly string[]>()
   private readonly undone = new Set<string>()
 
-  see(fact: RecordedFact): void {
-    if (isOfType(fact, 'ChunkSummarized')) this.keep(fact, fact.data.chunkId, fact.data.summarizer)
-    else if (isOfType(fact, 'SummarySetAside')) this.keep(fact, fact.id, fact.data.summarizer)
-    else if (isOfType(fact, 'BatchArchived')) this.chunkOf.set(fact.data.batchId, fact.data.chunkId)
-    else if (isOfType(fact, 'BatchesResummarized')) {
-      this.keep(fact, fact.data.batchId, fact.data.summarizer)
-      this.sourcesOf.set(fact.data.batchId, fact.data.sourceBatchIds)
-    } else if (isOfType(fact, 'CycleUndone')) this.undo(fact.data)
+  see(event: RecordedEvent): void {
+    if (isOfType(event, 'ChunkSummarized')) this.keep(event, event.data.chunkId, event.data.summarizer)
+    else if (isOfType(event, 'SummarySetAside')) this.keep(event, event.id, event.data.summarizer)
+    else if (isOfType(event, 'BatchArchived')) this.chunkOf.set(event.data.batchId, event.data.chunkId)
+    else if (isOfType(event, 'BatchesResummarized')) {
+      this.keep(event, event.data.batchId, event.data.summarizer)
+      this.sourcesOf.set(event.data.batchId, event.data.sourceBatchIds)
+    } else if (isOfType(event, 'CycleUndone')) this.undo(event.data)
   }
 
-  private keep(fact: Place, id: string, { requestHash, standIn }: SummarizerFacts): void {
+  private keep(event: SummaryPlace, id: string, { requestHash, standIn }: SummarizerRecord): void {
     // What stood in for a model is no answer of that model, whatever its request.
     if (standIn === true) return
     const places = this.places.get(requestHash) ?? []
-    places.push({ stream: fact.stream, revision: fact.revision, id })
+    places.push({ stream: event.stream, revision: event.revision, id })
     this.places.set(requestHash, places)
   }
 
   /** What was active before an undone cycle and is not any more, with what it was made of, unless that is in force again. */
-  private undo({ retired, batches }: FactData<'CycleUndone'>): void {
+  private undo({ retired, batches }: EventData<'CycleUndone'>): void {
     const inForce = new Set(batches.map((batch) => batch.batchId))
     const out = [...retired]
     for (let batchId = out.pop(); batchId !== undefined; batchId = out.pop()) {
@@ -58,7 +58,7 @@ class Summaries {
     }
   }
 
-  placeOf(requestHash: string): Place | undefined {
+  placeOf(requestHash: string): SummaryPlace | undefined {
     return this.places.get(requestHash)?.find(({ id }) => !this.undone.has(id))
   }
 }
@@ -66,18 +66,18 @@ class Summaries {
 /** Types that say something of summaries; the others are not even decoded. */
 const TELLING: ReadonlySet<string> = new Set(['ChunkSummarized', 'SummarySetAside', 'BatchArchived', 'BatchesResummarized', 'CycleUndone'])
 
-function resultOf(fact: RecordedFact): SummaryResult | undefined {
-  if (!isOfType(fact, 'ChunkSummarized', 'SummarySetAside', 'BatchesResummarized')) return undefined
-  const { sections } = fact.data
-  const summary = isOfType(fact, 'ChunkSummarized', 'SummarySetAside') ? fact.data.summary : isOfType(fact, 'BatchesResummarized') ? summaryOf(batchFrom(fact.data, fact.revision)) : ''
+function resultOf(event: RecordedEvent): SummaryResult | undefined {
+  if (!isOfType(event, 'ChunkSummarized', 'SummarySetAside', 'BatchesResummarized')) return undefined
+  const { sections } = event.data
+  const summary = isOfType(event, 'ChunkSummarized', 'SummarySetAside') ? event.data.summary : isOfType(event, 'BatchesResummarized') ? summaryOf(batchFrom(event.data, event.revision)) : ''
   // The facts stay as they were, usage and duration included: they say how the words came about. `reused` says that nobody paid for them again.
-  return { summary, ...(sections === undefined ? {} : { sections }), summarizer: { ...fact.data.summarizer, reused: true } }
+  return { summary, ...(sections === undefined ? {} : { sections }), summarizer: { ...event.data.summarizer, reused: true } }
 }
 
 async function lookThrough(log: Log, conversationId: string, editions: EditionStreams): Promise<Summaries> {
   const summaries = new Summaries()
   for (const stream of streamsOf(conversationId, editions)) {
-    for await (const stored of log.store.readStream(stream)) if (TELLING.has(stored.type)) summaries.see(await decodeFact(stored, log.bodies))
+    for await (const stored of log.store.readStream(stream)) if (TELLING.has(stored.type)) summaries.see(await decodeEvent(stored, log.bodies))
   }
   return summaries
 }
@@ -90,6 +90,6 @@ export function recallSummaries(log: Log, conversationId: string, editions: () =
     const place = (await looked).placeOf(requestHash)
     if (place === undefined) return undefined
     const [stored]: (StoredEvent | undefined)[] = await log.store.readRevisions(place.stream, [place.revision])
-    return stored === undefined ? undefined : resultOf(await decodeFact(stored, log.bodies))
+    return stored === undefined ? undefined : resultOf(await decodeEvent(stored, log.bodies))
   }
 }

@@ -6,7 +6,7 @@
 import { either as E } from 'fp-ts'
 import type { Provenance } from '../domain/events/codec.js'
 import type { Conversation } from '../domain/conversation/conversation.js'
-import type { Configuration, FactData, RecordedFact } from '../domain/events/index.js'
+import type { Configuration, EventData, RecordedEvent } from '../domain/events/index.js'
 import { conversationStream, editionStream } from '../domain/values/ids.js'
 import type { Claims } from '../ports/claims.js'
 import type { Clock } from '../ports/clock.js'
@@ -14,7 +14,7 @@ import type { Summarizer } from '../ports/summarizer.js'
 import type { TokenBudget } from '../ports/token-budget.js'
 import { createCompact, isCompactionDue, type CompactFailure } from '../compaction/compact.js'
 import { createEditionConversation } from './edition-conversations.js'
-import { decodeFact, isOfType } from '../recording/read-event.js'
+import { decodeEvent, isOfType } from '../recording/read-event.js'
 import type { CommandFailure } from '../recording/handle-command.js'
 import { loadEdition, type Log } from '../recording/load-conversation.js'
 import { streamOf } from '../recording/record-events.js'
@@ -77,7 +77,7 @@ const TURN_FACTS = 16
 export interface EditionPlan {
   readonly editionId: string
   readonly configuration: Configuration
-  readonly summarizer: FactData<'EditionStarted'>['summarizer']
+  readonly summarizer: EventData<'EditionStarted'>['summarizer']
   /** The conversation as it is: what is pinned now is never folded. */
   readonly conversation: Conversation
 }
@@ -94,11 +94,11 @@ export async function isDropped(log: Log, conversationId: string, editionId: str
  * The chunks at the end of an edition's stream that no cycle has archived yet, with the failures between them: what was being made when it was
  * cut off. A plan that finds a chunk recorded may fold less than one that has still to buy it, so they are decided once more and found there.
  */
-async function unfinishedOf(log: Log, edition: Conversation): Promise<RecordedFact[]> {
-  const found: RecordedFact[] = []
+async function unfinishedOf(log: Log, edition: Conversation): Promise<RecordedEvent[]> {
+  const found: RecordedEvent[] = []
   for await (const stored of log.store.readStream(streamOf(edition), { direction: 'backwards' })) {
     if (stored.type !== 'ChunkSummarized' && stored.type !== 'CompactionFailed' && stored.type !== 'EditionCompared') break
-    found.push(await decodeFact(stored, log.bodies))
+    found.push(await decodeEvent(stored, log.bodies))
   }
   // Comparisons alone are nothing that was being made; nor are chunks ahead of need, where with them nothing is due and nothing failed.
   const isCutOff = found.some(({ type }) => type === 'ChunkSummarized') && (found.some(({ type }) => type === 'CompactionFailed') || isCompactionDue(edition, 'ahead'))
@@ -115,9 +115,9 @@ export async function openReplay(deps: ReplayDependencies, plan: EditionPlan, op
   const unfinished = await unfinishedOf(log, whole)
   const first = unfinished[0]?.revision
   const recorded = first === undefined ? whole : await loadEdition(log, conversationId, plan.editionId, first - 1n)
-  const edition = createEditionConversation({ log, clock, recording: options.recording }, recorded, recorded.horizon, unfinished)
+  const edition = createEditionConversation({ log, clock, recording: options.recording }, recorded, recorded.conversationRevision, unfinished)
   if (recorded.configuration === undefined || (await isDropped(log, conversationId, plan.editionId))) {
-    const pinned = [...plan.conversation.kept, ...plan.conversation.window].flatMap((message) => (message.pinned ? [message.revision] : []))
+    const pinned = [...plan.conversation.retained, ...plan.conversation.window].flatMap((message) => (message.pinned ? [message.revision] : []))
     const started = await edition.handle(conversationId, [{ type: 'StartEdition', configuration: plan.configuration, summarizer: plan.summarizer, conversationRevision: plan.conversation.revision, pinned }], provenance)
     if (E.isLeft(started)) return started
   }
@@ -125,14 +125,14 @@ export async function openReplay(deps: ReplayDependencies, plan: EditionPlan, op
   const handle: typeof edition.handle = async (...asked) => {
     const handled = await edition.handle(...asked)
     // What is recorded is counted, and not what was decided: a chunk that an earlier run left is decided again, and found there.
-    for (const fact of E.isRight(handled) ? handled.right.facts : []) {
-      if (!isOfType(fact, 'ChunkSummarized', 'BatchesResummarized')) continue
+    for (const event of E.isRight(handled) ? handled.right.events : []) {
+      if (!isOfType(event, 'ChunkSummarized', 'BatchesResummarized')) continue
       spent.summaries += 1
-      if (fact.data.summarizer.reused === true) spent.reused += 1
+      if (event.data.summarizer.reused === true) spent.reused += 1
     }
     return handled
   }
-  const compact = createCompact({ ...deps, conversations: { load: edition.load, handle }, claims: alone, standIn: undefined })
+  const compact = createCompact({ ...deps, conversations: { load: edition.load, handle }, claims: alone, fallback: undefined })
 
   async function due(): Promise<Replayed> {
     if (!isCompactionDue(edition.state(), 'ahead')) return { kind: 'done' }
@@ -148,17 +148,17 @@ export async function openReplay(deps: ReplayDependencies, plan: EditionPlan, op
     // What was cut off in the middle of a cycle is finished on the messages that it was decided on.
     let reached = await due()
     if (reached.kind !== 'done') return reached
-    let facts = 0
-    for await (const stored of log.store.readStream(conversationStream(conversationId), { from: edition.state().horizon + 1n })) {
+    let events = 0
+    for await (const stored of log.store.readStream(conversationStream(conversationId), { from: edition.state().conversationRevision + 1n })) {
       // The embedded engine and a summary that asks nobody leave the queue of promises to nobody else: nobody would hear that it is to end.
-      if (facts % TURN_FACTS === 0) await new Promise(setImmediate)
-      facts += 1
-      const fact = await decodeFact(stored, log.bodies)
-      edition.see(fact)
+      if (events % TURN_FACTS === 0) await new Promise(setImmediate)
+      events += 1
+      const event = await decodeEvent(stored, log.bodies)
+      edition.see(event)
       // A pin changes what may be folded: asked here as well, so that a replay which is cut off behind it and taken up again asks nothing new.
-      if (!isOfType(fact, 'MessageAppended', 'MessagePinned', 'MessageUnpinned')) continue
+      if (!isOfType(event, 'MessageAppended', 'MessagePinned', 'MessageUnpinned')) continue
       reached = await due()
-      if (fact.type === 'MessageAppended') options.onMessage?.(edition.state(), spent)
+      if (event.type === 'MessageAppended') options.onMessage?.(edition.state(), spent)
       if (reached.kind !== 'done') return reached
       if (options.signal?.aborted === true || options.goOn?.() === false) return { kind: 'postponed' }
     }

@@ -15,7 +15,7 @@ import { EDITION_PATIENCE_MS, holdEdition, type HeldEdition } from './edition-cl
 import { editionIdOf, planEdition, type EditionMakers } from './edition-plan.js'
 import { UnreadableEventError } from '../recording/read-event.js'
 import type { Conversations } from '../recording/handle-command.js'
-import { costAt, createPayer, type EditionSpending, type Paid } from './metered.js'
+import { costAt, createMetered, type EditionSpending, type Paid } from './metered.js'
 import { recallSummaries } from './recall-summaries.js'
 import { openReplay, type ReplayDependencies } from './replay-conversation.js'
 
@@ -161,17 +161,17 @@ export class Tally {
 }
 
 /** One conversation, and what became of it. */
-interface Place {
+interface ReplayPlace {
   readonly conversationId: string
   outcome: ConversationOutcome | undefined
 }
 
 class ReplayRun {
   private readonly editionId: string
-  private readonly payer: ReturnType<typeof createPayer>
+  private readonly payer: ReturnType<typeof createMetered>
   private readonly owner: string
   private readonly startedAt = performance.now()
-  private readonly places: Place[]
+  private readonly places: ReplayPlace[]
   private readonly tally = new Tally()
   private readonly stop = new AbortController()
   /** Aborts the calls under way, once the grace is over. */
@@ -186,7 +186,7 @@ class ReplayRun {
     this.streams = editionStreamsOnce(deps.log)
     const conversationIds = [...new Set(request.conversationIds)]
     this.places = conversationIds.map((conversationId) => ({ conversationId, outcome: undefined }))
-    this.payer = createPayer({
+    this.payer = createMetered({
       editionId: this.editionId,
       spending: deps.spending,
       bound: request.bound ?? {},
@@ -230,7 +230,7 @@ class ReplayRun {
     })
   }
 
-  private async make(place: Place, held: HeldEdition): Promise<ConversationOutcome> {
+  private async make(place: ReplayPlace, held: HeldEdition): Promise<ConversationOutcome> {
     const { deps, request: { settings } } = this
     const conversation = await deps.conversations.load(place.conversationId)
     const plan = planEdition(this.editionId, conversation, { ...deps, settings })
@@ -272,7 +272,7 @@ class ReplayRun {
     return held.isLost() ? { kind: 'busy' } : reached
   }
 
-  private async one(place: Place, patienceMs: number): Promise<void> {
+  private async one(place: ReplayPlace, patienceMs: number): Promise<void> {
     const held = await holdEdition(this.deps.claims, this.editionId, place.conversationId, this.owner, { ms: patienceMs, signal: this.stop.signal, wait: this.deps.wait })
     if (held === undefined) {
       place.outcome = { kind: 'busy' }
@@ -293,7 +293,7 @@ class ReplayRun {
   }
 
   /** So many at once, until all were tried or it is to end. */
-  private async all(places: readonly Place[], patienceMs: number): Promise<void> {
+  private async all(places: readonly ReplayPlace[], patienceMs: number): Promise<void> {
     const queue = [...places]
     const work = async (): Promise<void> => {
       for (let next = queue.shift(); next !== undefined && !this.stop.signal.aborted; next = queue.shift()) await this.one(next, patienceMs)

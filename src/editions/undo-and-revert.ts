@@ -6,35 +6,35 @@ import { either as E } from 'fp-ts'
 import type { Provenance } from '../domain/events/codec.js'
 import type { Conversation } from '../domain/conversation/conversation.js'
 import type { Command, SetAside } from '../domain/decide/index.js'
-import type { FactData } from '../domain/events/index.js'
+import type { EventData } from '../domain/events/index.js'
 import { conversationStream } from '../domain/values/ids.js'
 import { createConfiguredSince, type ConfiguredSince } from '../recording/configured-since.js'
 import type { CycleOfEdition } from '../history/cycles.js'
-import { closingsInForce, spanOf } from '../recording/origins.js'
-import { decodeFact, isOfType } from '../recording/read-event.js'
+import { originsInForce, spanOf } from '../recording/origins.js'
+import { decodeEvent, isOfType } from '../recording/read-event.js'
 import type { CommandFailure, Conversations, Handled } from '../recording/handle-command.js'
 import { loadConversation, seeUntil, type Log } from '../recording/load-conversation.js'
 
-export interface PutBackDependencies {
+export interface UndoDependencies {
   readonly log: Log
   readonly conversations: Conversations
 }
 
-export type PutBackFailure = CommandFailure | CycleOfEdition
+export type UndoFailure = CommandFailure | CycleOfEdition
 
 /** How often what came meanwhile is seen: as often as for an adoption. */
 const ATTEMPTS = 200
 
 /** The cycles in force from the last one back to `cycle`, newest first, and the last revision before them. */
-async function cyclesFrom(log: Log, state: Conversation, cycle: number): Promise<E.Either<PutBackFailure, { readonly undone: FactData<'CycleUndone'>['undone']; readonly at: bigint }>> {
+async function cyclesFrom(log: Log, state: Conversation, cycle: number): Promise<E.Either<UndoFailure, { readonly undone: EventData<'CycleUndone'>['undone']; readonly at: bigint }>> {
   const { conversationId, cycles } = state
-  const undone: FactData<'CycleUndone'>['undone'] = []
-  for await (const fact of closingsInForce(log, conversationId, cycle >= 1 && cycle <= cycles ? state.lastClosing : undefined)) {
-    if (isOfType(fact, 'MessagesPruned')) {
-      undone.push({ cycle: fact.data.cycle, revision: fact.revision })
-      if (fact.data.cycle === cycle) return E.right({ undone, at: spanOf(fact).from })
+  const undone: EventData<'CycleUndone'>['undone'] = []
+  for await (const event of originsInForce(log, conversationId, cycle >= 1 && cycle <= cycles ? state.lastOrigin : undefined)) {
+    if (isOfType(event, 'MessagesPruned')) {
+      undone.push({ cycle: event.data.cycle, revision: event.revision })
+      if (event.data.cycle === cycle) return E.right({ undone, at: spanOf(event).from })
     }
-    if (isOfType(fact, 'EditionAdopted')) return E.left({ kind: 'CycleOfEdition', cycle, editionId: fact.data.editionId })
+    if (isOfType(event, 'EditionAdopted')) return E.left({ kind: 'CycleOfEdition', cycle, editionId: event.data.editionId })
   }
   return E.left({ kind: 'NoSuchCycle', cycle, cycles })
 }
@@ -50,9 +50,9 @@ function createSetAsideSince(log: Log, conversationId: string): SetAsideSince {
     if (until > seen) {
       for await (const stored of log.store.readStream(conversationStream(conversationId), { from: seen + 1n, limit: Number(until - seen) })) {
         if (stored.type !== 'SummarySetAside' && stored.type !== 'ChunkSummarized') continue
-        const fact = await decodeFact(stored, log.bodies)
-        if (isOfType(fact, 'SummarySetAside')) found.set(fact.data.summarizer.requestHash, fact.data)
-        else if (isOfType(fact, 'ChunkSummarized')) found.delete(fact.data.summarizer.requestHash)
+        const event = await decodeEvent(stored, log.bodies)
+        if (isOfType(event, 'SummarySetAside')) found.set(event.data.summarizer.requestHash, event.data)
+        else if (isOfType(event, 'ChunkSummarized')) found.delete(event.data.summarizer.requestHash)
       }
     }
     last = { at, until, found }
@@ -75,11 +75,11 @@ function createRewind(log: Log, conversationId: string): Rewind {
 
 /** Makes a command of the state that is, and makes it anew where the conversation went on meanwhile. */
 async function decideOnWhatIs(
-  { log, conversations }: PutBackDependencies,
+  { log, conversations }: UndoDependencies,
   conversationId: string,
   provenance: Provenance,
-  commandFor: (state: Conversation, rewind: Rewind, setAsideSince: SetAsideSince) => Promise<E.Either<PutBackFailure, Command>>,
-): Promise<E.Either<PutBackFailure, Handled>> {
+  commandFor: (state: Conversation, rewind: Rewind, setAsideSince: SetAsideSince) => Promise<E.Either<UndoFailure, Command>>,
+): Promise<E.Either<UndoFailure, Handled>> {
   const rewind = createRewind(log, conversationId)
   const setAsideSince = createSetAsideSince(log, conversationId)
   for (let tries = 1; ; tries += 1) {
@@ -91,7 +91,7 @@ async function decideOnWhatIs(
 }
 
 /** Puts the messages of the cycles from `cycle` to the last one back into the window; refused where the context would pass the hard limit. */
-export async function undoCycles(deps: PutBackDependencies, conversationId: string, cycle: number, provenance: Provenance): Promise<E.Either<PutBackFailure, Handled>> {
+export async function undoCycles(deps: UndoDependencies, conversationId: string, cycle: number, provenance: Provenance): Promise<E.Either<UndoFailure, Handled>> {
   const handled = await decideOnWhatIs(deps, conversationId, provenance, async (state, rewind, setAsideSince) => {
     const found = await cyclesFrom(deps.log, state, cycle)
     if (E.isLeft(found)) return found
@@ -99,14 +99,14 @@ export async function undoCycles(deps: PutBackDependencies, conversationId: stri
     return E.right({ type: 'UndoCycles', undone, before: await rewind(at, state.revision), aside: await setAsideSince(at, state.revision) })
   })
   // Another process recorded the very same at the same place: the cycle was undone when we came.
-  return E.isRight(handled) && handled.right.facts.length === 0 ? E.left({ kind: 'NoSuchCycle', cycle, cycles: handled.right.state.cycles }) : handled
+  return E.isRight(handled) && handled.right.events.length === 0 ? E.left({ kind: 'NoSuchCycle', cycle, cycles: handled.right.state.cycles }) : handled
 }
 
 /** Puts into force again what the edition in force had replaced. */
-export function revertEdition(deps: PutBackDependencies, conversationId: string, provenance: Provenance): Promise<E.Either<PutBackFailure, Handled>> {
+export function revertEdition(deps: UndoDependencies, conversationId: string, provenance: Provenance): Promise<E.Either<UndoFailure, Handled>> {
   let since: { readonly adoptedAt: bigint; readonly configured: ConfiguredSince } | undefined
   return decideOnWhatIs(deps, conversationId, provenance, async (state, rewind, setAsideSince) => {
-    const edition = state.line?.edition
+    const edition = state.lineage?.edition
     if (edition === undefined) return E.left({ kind: 'NoEditionInForce' })
     const { adoptedAt } = edition
     if (since?.adoptedAt !== adoptedAt) since = { adoptedAt, configured: createConfiguredSince(deps.log, conversationId, adoptedAt) }

@@ -17,7 +17,7 @@ import { defaultEstimator, estimatorNamed, EstimatorNotRegistered } from '../dom
 import type { Clock } from '../ports/clock.js'
 import type { PreparedSummary, Summarizer, SummaryJob } from '../ports/summarizer.js'
 import type { CompactFailure } from '../compaction/summarization.js'
-import { decodeFact, isOfType, UnreadableEventError } from '../recording/read-event.js'
+import { decodeEvent, isOfType, UnreadableEventError } from '../recording/read-event.js'
 import type { CommandFailure } from '../recording/handle-command.js'
 import { loadConversation, type Log } from '../recording/load-conversation.js'
 import { openReplay } from './replay-conversation.js'
@@ -96,13 +96,13 @@ const RULE = 'A text of the length of the recorded summaries.'
 
 /** Writes what says nothing, and is as long as the recorded summaries are on average. */
 function fillerSummarizer(tokens: number, windowTokens: number): Summarizer {
-  const facts = { strategy: 'what-if', provider: 'none', model: 'what-if-1' }
+  const events = { strategy: 'what-if', provider: 'none', model: 'what-if-1' }
   return {
-    ...facts,
+    ...events,
     windowTokens,
     prepare(job): PreparedSummary {
       const length = Math.max(1, Math.min(tokens, job.maxSummaryTokens))
-      return { job, ...facts, parameters: { length }, prompt: { name: 'what-if', sha256: sha256(RULE), text: RULE }, formatterVersion: 1, requestHash: hashOf({ ...facts, length, of: namesOf(job) }), request: length }
+      return { job, ...events, parameters: { length }, prompt: { name: 'what-if', sha256: sha256(RULE), text: RULE }, formatterVersion: 1, requestHash: hashOf({ ...events, length, of: namesOf(job) }), request: length }
     },
     // Four characters a token, by any estimator that counts Latin letters as the default does.
     summarize: ({ request }) => TE.right({ text: 'filler. '.repeat(Math.ceil(Number(request) / 2)).slice(0, Number(request) * 4 - 1), durationMs: 0 }),
@@ -146,21 +146,21 @@ async function asItWent(log: Log, conversationId: string): Promise<AsItWent> {
   let summaries = 0
   let summaryTokens = 0
   for await (const stored of log.store.readStream(conversationStream(conversationId))) {
-    const fact = await decodeFact(stored, log.bodies)
-    if (isOfType(fact, 'MessageAppended')) {
-      if (fact.data.role === 'assistant' && state.messagesAppended > 0) {
+    const event = await decodeEvent(stored, log.bodies)
+    if (isOfType(event, 'MessageAppended')) {
+      if (event.data.role === 'assistant' && state.messagesAppended > 0) {
         recorded.send(contextTokens(state))
         none.send(all)
       }
-      all += fact.data.tokens
+      all += event.data.tokens
     }
-    state = evolve(state, fact)
-    if (isOfType(fact, 'MessagesPruned')) cycles += 1
-    if (isOfType(fact, 'ChunkSummarized', 'BatchesResummarized')) {
+    state = evolve(state, event)
+    if (isOfType(event, 'MessagesPruned')) cycles += 1
+    if (isOfType(event, 'ChunkSummarized', 'BatchesResummarized')) {
       const estimator = state.configuration === undefined ? defaultEstimator : estimatorNamed(state.configuration.estimator)
       summaries += 1
-      summaryTokens += estimator.text(isOfType(fact, 'ChunkSummarized') ? fact.data.summary : summaryOf(fact.data))
-      if (fact.data.summarizer.reused !== true) calls += 1
+      summaryTokens += estimator.text(isOfType(event, 'ChunkSummarized') ? event.data.summary : summaryOf(event.data))
+      if (event.data.summarizer.reused !== true) calls += 1
     }
   }
   const window = state.configuration === undefined ? undefined : hardLimit(state.configuration.policy)

@@ -3,15 +3,15 @@
  * it ended with: the one in force where one has the number, else the newest, with what put it out of force.
  */
 import { either as E } from 'fp-ts'
-import type { RecordedFact, TakeoverType } from '../domain/events/index.js'
-import { closingsInForce, closingsOf, spanOf, type CycleSpan } from '../recording/origins.js'
-import { isOfType, takesOver } from '../recording/read-event.js'
+import type { RecordedEvent, ReplacementType } from '../domain/events/index.js'
+import { originsInForce, originsOf, spanOf, type CycleSpan } from '../recording/origins.js'
+import { isOfType, isReplacement } from '../recording/read-event.js'
 import { loadConversation, type Log } from '../recording/load-conversation.js'
 
 export interface CycleFound extends CycleSpan {
   readonly cycle: number
   /** The fact since which it is not in force any more: it was undone, or another line of batches took its place. */
-  readonly outOfForce?: { readonly type: TakeoverType; readonly revision: bigint; readonly recordedAt: string; readonly actor: string }
+  readonly outOfForce?: { readonly type: ReplacementType; readonly revision: bigint; readonly recordedAt: string; readonly actor: string }
   /** Other cycles that had the same number, newest first. None of them is in force. */
   readonly others: readonly CycleSpan[]
 }
@@ -23,13 +23,13 @@ export type CycleNotRecorded = { readonly kind: 'CycleNotRecorded'; readonly con
 export type CycleOfEdition = { readonly kind: 'CycleOfEdition'; readonly cycle: number; readonly editionId: string; readonly replaced?: CycleSpan }
 
 async function isInForce(log: Log, conversationId: string, prune: bigint, from: bigint): Promise<boolean> {
-  for await (const { revision } of closingsInForce(log, conversationId, from)) if (revision === prune) return true
+  for await (const { revision } of originsInForce(log, conversationId, from)) if (revision === prune) return true
   return false
 }
 
 /** The oldest of the takeovers (newest first) since which a cycle is not in force. */
-async function putOutBy(log: Log, conversationId: string, prune: bigint, takeovers: readonly RecordedFact<TakeoverType>[]): Promise<RecordedFact<TakeoverType> | undefined> {
-  let by: RecordedFact<TakeoverType> | undefined
+async function putOutBy(log: Log, conversationId: string, prune: bigint, takeovers: readonly RecordedEvent<ReplacementType>[]): Promise<RecordedEvent<ReplacementType> | undefined> {
+  let by: RecordedEvent<ReplacementType> | undefined
   for (const takeover of takeovers) {
     if (takeover.revision < prune || (await isInForce(log, conversationId, prune, takeover.revision))) break
     by = takeover
@@ -40,23 +40,23 @@ async function putOutBy(log: Log, conversationId: string, prune: bigint, takeove
 /** The revisions just before and just after a cycle. Refused where the number is that of a cycle in force which an edition took. */
 export async function cycleRevisions(log: Log, conversationId: string, cycle: number): Promise<E.Either<CycleNotRecorded | CycleOfEdition, CycleFound>> {
   const state = await loadConversation(log, conversationId)
-  const named: RecordedFact<'MessagesPruned'>[] = []
-  const takeovers: RecordedFact<TakeoverType>[] = []
+  const named: RecordedEvent<'MessagesPruned'>[] = []
+  const takeovers: RecordedEvent<ReplacementType>[] = []
   let last: number | undefined
-  for await (const fact of closingsOf(log, conversationId, state.lastClosing)) {
-    if (isOfType(fact, 'MessagesPruned')) {
-      last ??= fact.data.cycle
-      if (fact.data.cycle === cycle) named.push(fact)
-    } else if (takesOver(fact)) takeovers.push(fact)
+  for await (const event of originsOf(log, conversationId, state.lastOrigin)) {
+    if (isOfType(event, 'MessagesPruned')) {
+      last ??= event.data.cycle
+      if (event.data.cycle === cycle) named.push(event)
+    } else if (isReplacement(event)) takeovers.push(event)
     // Where nothing was ever undone or adopted, a number is told out once.
-    if (named.length > 0 && state.line === undefined) break
+    if (named.length > 0 && state.lineage === undefined) break
   }
-  let standing: RecordedFact<'MessagesPruned'> | undefined
+  let standing: RecordedEvent<'MessagesPruned'> | undefined
   if (cycle >= 1 && cycle <= state.cycles) {
-    for await (const fact of closingsInForce(log, conversationId, state.lastClosing)) {
-      if (isOfType(fact, 'EditionAdopted')) return E.left({ kind: 'CycleOfEdition', cycle, editionId: fact.data.editionId, ...(named[0] === undefined ? {} : { replaced: spanOf(named[0]) }) })
-      if (isOfType(fact, 'MessagesPruned') && fact.data.cycle === cycle) {
-        standing = fact
+    for await (const event of originsInForce(log, conversationId, state.lastOrigin)) {
+      if (isOfType(event, 'EditionAdopted')) return E.left({ kind: 'CycleOfEdition', cycle, editionId: event.data.editionId, ...(named[0] === undefined ? {} : { replaced: spanOf(named[0]) }) })
+      if (isOfType(event, 'MessagesPruned') && event.data.cycle === cycle) {
+        standing = event
         break
       }
     }
@@ -68,6 +68,6 @@ export async function cycleRevisions(log: Log, conversationId: string, cycle: nu
     cycle,
     ...spanOf(meant),
     ...(by === undefined ? {} : { outOfForce: { type: by.type, revision: by.revision, recordedAt: by.metadata.recordedAt, actor: by.metadata.actor } }),
-    others: named.filter((fact) => fact.revision !== meant.revision).map(spanOf),
+    others: named.filter((event) => event.revision !== meant.revision).map(spanOf),
   })
 }

@@ -7,11 +7,11 @@ import { either as E } from 'fp-ts'
 import type { Batch } from '../domain/conversation/batch.js'
 import type { NoContext } from '../domain/compaction/context.js'
 import type { Conversation, LiveMessage } from '../domain/conversation/conversation.js'
-import { closingTypes } from '../domain/events/index.js'
+import { originTypes } from '../domain/events/index.js'
 import { conversationStream } from '../domain/values/ids.js'
 import type { CycleSpan } from '../recording/origins.js'
 import type { CycleFound } from './cycles.js'
-import { decodeFact, isOfType } from '../recording/read-event.js'
+import { decodeEvent, isOfType } from '../recording/read-event.js'
 import { loadConversation, type Log } from '../recording/load-conversation.js'
 import { contextIn } from '../domain/compaction/context.js'
 import { liveIn, recordedTime } from './time-travel.js'
@@ -64,7 +64,7 @@ export interface Difference {
   /** The view's text, line by line; empty where it is the same. */
   readonly view: readonly TextChange[]
   /** What was recorded after the first revision, up to the second. */
-  readonly facts: readonly { readonly revision: bigint; readonly recordedAt: string; readonly type: string }[]
+  readonly events: readonly { readonly revision: bigint; readonly recordedAt: string; readonly type: string }[]
 }
 
 export type DifferenceFailure = NoContext | { readonly kind: 'EndsBeforeItStarts'; readonly from: bigint; readonly to: bigint }
@@ -76,7 +76,7 @@ function sideOf(state: Conversation): E.Either<NoContext, DifferenceSide> {
     hash,
     tokens,
     liveMessages: liveIn(state).messages.length,
-    batches: state.shown.length,
+    batches: state.visibleBatches.length,
     cycles: state.cycles,
   }))(contextIn(state, undefined))
 }
@@ -90,21 +90,21 @@ export function textChanges(before: string | undefined, after: string | undefine
 }
 
 /** The facts between two revisions, and the messages that left there, by their ids. */
-async function between(log: Log, conversationId: string, from: bigint, to: bigint): Promise<{ facts: Difference['facts']; gone: ReadonlyMap<string, Gone> }> {
-  const facts: Difference['facts'][number][] = []
+async function between(log: Log, conversationId: string, from: bigint, to: bigint): Promise<{ events: Difference['events']; gone: ReadonlyMap<string, Gone> }> {
+  const events: Difference['events'][number][] = []
   const gone = new Map<string, Gone>()
-  if (from === to) return { facts, gone }
+  if (from === to) return { events, gone }
   for await (const stored of log.store.readStream(conversationStream(conversationId), { from: from + 1n, limit: Number(to - from) })) {
-    facts.push({ revision: stored.revision, recordedAt: recordedTime(stored), type: stored.type })
-    if (!closingTypes.some((type) => type === stored.type)) continue
-    const fact = await decodeFact(stored, log.bodies)
-    if (isOfType(fact, 'MessagesPruned')) {
-      for (const { batchId, messageIds } of fact.data.pruned) for (const messageId of messageIds) gone.set(messageId, { messageId, batchId })
-    } else if (isOfType(fact, ...closingTypes)) {
-      for (const messageId of fact.data.left) gone.set(messageId, { messageId })
+    events.push({ revision: stored.revision, recordedAt: recordedTime(stored), type: stored.type })
+    if (!originTypes.some((type) => type === stored.type)) continue
+    const event = await decodeEvent(stored, log.bodies)
+    if (isOfType(event, 'MessagesPruned')) {
+      for (const { batchId, messageIds } of event.data.pruned) for (const messageId of messageIds) gone.set(messageId, { messageId, batchId })
+    } else if (isOfType(event, ...originTypes)) {
+      for (const messageId of event.data.left) gone.set(messageId, { messageId })
     }
   }
-  return { facts, gone }
+  return { events, gone }
 }
 
 /** The difference between two revisions that the conversation has. */
@@ -116,10 +116,10 @@ export async function differenceBetween(log: Log, conversationId: string, from: 
   if (E.isLeft(start)) return start
   const end = sideOf(after)
   if (E.isLeft(end)) return end
-  const { facts, gone } = await between(log, conversationId, from, to)
+  const { events, gone } = await between(log, conversationId, from, to)
   const live = { before: liveIn(before).messages, after: liveIn(after).messages }
   const ids = { before: new Set(live.before.map(({ messageId }) => messageId)), after: new Set(live.after.map(({ messageId }) => messageId)) }
-  const shown = { before: new Set(before.shown.map(({ batchId }) => batchId)), after: new Set(after.shown.map(({ batchId }) => batchId)) }
+  const shown = { before: new Set(before.visibleBatches.map(({ batchId }) => batchId)), after: new Set(after.visibleBatches.map(({ batchId }) => batchId)) }
   return E.right({
     conversationId,
     from: start.right,
@@ -132,8 +132,8 @@ export async function differenceBetween(log: Log, conversationId: string, from: 
       came: live.after.filter(({ messageId }) => !ids.before.has(messageId)),
       passed: [...gone.values()].filter(({ messageId }) => !ids.before.has(messageId) && !ids.after.has(messageId)),
     },
-    batches: { left: before.shown.filter(({ batchId }) => !shown.after.has(batchId)), came: after.shown.filter(({ batchId }) => !shown.before.has(batchId)) },
+    batches: { left: before.visibleBatches.filter(({ batchId }) => !shown.after.has(batchId)), came: after.visibleBatches.filter(({ batchId }) => !shown.before.has(batchId)) },
     view: textChanges(before.view?.text, after.view?.text),
-    facts,
+    events,
   })
 }

@@ -9,15 +9,15 @@ import { either as E } from 'fp-ts'
 import type { Batch } from '../domain/conversation/batch.js'
 import type { Conversation } from '../domain/conversation/conversation.js'
 import { nearest } from '../domain/text/edit-distance.js'
-import { closingTypes, type FactData, type RecordedFact, type SummarizerFacts, type TakeoverType, type Trigger } from '../domain/events/index.js'
+import { originTypes, type EventData, type RecordedEvent, type SummarizerRecord, type ReplacementType, type Trigger } from '../domain/events/index.js'
 import type { Match } from '../domain/text/find-line.js'
-import { closingsOf } from '../recording/origins.js'
+import { originsOf } from '../recording/origins.js'
 import { conversationStream, editionStream, messageEventId, promptStream } from '../domain/values/ids.js'
 import { contentText, toChatMessage, type ChatMessage } from '../domain/values/message.js'
 import { sentencesOf } from '../domain/text/sentences.js'
 import type { EventStore } from '../ports/event-store.js'
 import { editionStreams, streamsOf } from '../recording/conversation-streams.js'
-import { decodeFact, isOfType, takesOver } from '../recording/read-event.js'
+import { decodeEvent, isOfType, isReplacement } from '../recording/read-event.js'
 import { loadConversation, type Log } from '../recording/load-conversation.js'
 import { recordedTime } from './time-travel.js'
 import { traceLine, type LineSource, type ShownOnly, type Withdrawn } from './trace-line.js'
@@ -45,7 +45,7 @@ export interface CycleOrigin {
   /** Tokens from which it was due. */
   readonly threshold: number
   /** The settings whose product the threshold is. */
-  readonly terms: FactData<'MessagesPruned'>['why']['terms']
+  readonly terms: EventData<'MessagesPruned'>['why']['terms']
   /** Tokens of the context before it. */
   readonly tokensBefore: number
   /** Tokens of the context after it. */
@@ -59,7 +59,7 @@ export interface CycleOrigin {
 /** The fact that put a batch which others had recorded into force, or out of it: an edition that was adopted or put back, a cycle that was undone. */
 export interface TakeoverOrigin {
   /** An adoption, a revert, or an undo. */
-  readonly type: TakeoverType
+  readonly type: ReplacementType
   /** The edition that made the batch; of a batch that was put out of force, the one that was adopted or reverted. */
   readonly editionId?: string
   /** Where and when it was recorded, and by whom. */
@@ -95,7 +95,7 @@ export interface ChunkOrigin {
   /** The chunk whose summary was its background. */
   readonly continues?: string
   /** Who summarized it: strategy, model, prompt, parameters, usage. */
-  readonly summarizer: SummarizerFacts
+  readonly summarizer: SummarizerRecord
   /** Where and when it was recorded, and by whom. */
   readonly recorded: RecordedAt
   /** With `open`: the messages whole, in their order. */
@@ -109,7 +109,7 @@ export interface BatchOrigin extends Omit<Batch, 'revision' | 'origin'> {
   /** Where and when it was recorded, and by whom. */
   readonly recorded: RecordedAt
   /** Of a batch that was made of batches; that of any other stands with its chunk. */
-  readonly summarizer?: SummarizerFacts
+  readonly summarizer?: SummarizerRecord
   /** The cycle that archived it; of a batch made of batches, the one since which it is shown. Undefined before that one. */
   readonly cycle?: CycleOrigin
   /** The last fact, of those that were read for the answer, that put it into force. */
@@ -189,20 +189,20 @@ export interface ExplainDependencies {
   readonly placeOf: (conversationId: string, batchId: string) => Promise<{ readonly firstRevision: bigint; readonly revision: bigint } | undefined>
 }
 
-type BatchFact = RecordedFact<'BatchArchived' | 'BatchesResummarized'>
+type BatchEvent = RecordedEvent<'BatchArchived' | 'BatchesResummarized'>
 
-const recordedAt = ({ stream, revision, metadata }: RecordedFact): RecordedAt => ({
+const recordedAt = ({ stream, revision, metadata }: RecordedEvent): RecordedAt => ({
   stream, revision, recordedAt: metadata.recordedAt, actor: metadata.actor, correlationId: metadata.correlationId,
 })
 
-const COMPACTION: ReadonlySet<string> = new Set<RecordedFact['type']>(['ChunkSummarized', 'BatchArchived', 'BatchesResummarized', ...closingTypes])
+const COMPACTION: ReadonlySet<string> = new Set<RecordedEvent['type']>(['ChunkSummarized', 'BatchArchived', 'BatchesResummarized', ...originTypes])
 /** Messages that are read by their ids at a time. */
 const PAGE = 500
 
 /** The facts of compaction that were read so far, by what they are named. */
 class Archive {
-  readonly batches = new Map<string, BatchFact>()
-  readonly chunks = new Map<string, RecordedFact<'ChunkSummarized'>>()
+  readonly batches = new Map<string, BatchEvent>()
+  readonly chunks = new Map<string, RecordedEvent<'ChunkSummarized'>>()
   /** Batch → the cycle that followed it. */
   readonly cycles = new Map<string, CycleOrigin>()
   /** Batch → the last fact that put it into force. */
@@ -212,24 +212,24 @@ class Archive {
   private waiting: string[] = []
   private readonly editionsRead = new Set<string>()
   private isWhole = false
-  private takeoversRead: readonly RecordedFact<TakeoverType>[] | undefined
+  private takeoversRead: readonly RecordedEvent<ReplacementType>[] | undefined
 
   constructor(private readonly log: Log, private readonly conversationId: string) {}
 
   /** Every takeover of the conversation, newest first: read by its place, and not at all where there never was one. */
-  private async takeoversOf({ line, lastClosing }: Conversation): Promise<readonly RecordedFact<TakeoverType>[]> {
-    if (line === undefined) return []
+  private async takeoversOf({ lineage, lastOrigin }: Conversation): Promise<readonly RecordedEvent<ReplacementType>[]> {
+    if (lineage === undefined) return []
     if (this.takeoversRead !== undefined) return this.takeoversRead
-    const takeovers: RecordedFact<TakeoverType>[] = []
-    for await (const fact of closingsOf(this.log, this.conversationId, lastClosing)) if (takesOver(fact)) takeovers.push(fact)
+    const takeovers: RecordedEvent<ReplacementType>[] = []
+    for await (const event of originsOf(this.log, this.conversationId, lastOrigin)) if (isReplacement(event)) takeovers.push(event)
     this.takeoversRead = takeovers
     return takeovers
   }
 
   /** The fact that undid a cycle. */
-  async undoneBy(state: Conversation, { recorded }: CycleOrigin): Promise<RecordedFact | undefined> {
+  async undoneBy(state: Conversation, { recorded }: CycleOrigin): Promise<RecordedEvent | undefined> {
     if (recorded.stream !== conversationStream(this.conversationId)) return undefined
-    return (await this.takeoversOf(state)).find((fact) => isOfType(fact, 'CycleUndone') && fact.data.undone.some(({ revision }) => revision === recorded.revision))
+    return (await this.takeoversOf(state)).find((event) => isOfType(event, 'CycleUndone') && event.data.undone.some(({ revision }) => revision === recorded.revision))
   }
 
   /** The fact that put a batch out of force and that no later one took back. */
@@ -239,19 +239,19 @@ class Archive {
     return { type: last.type, ...('editionId' in last.data ? { editionId: last.data.editionId } : {}), recorded: recordedAt(last) }
   }
 
-  private take(fact: RecordedFact): void {
-    if (isOfType(fact, 'ChunkSummarized')) this.chunks.set(fact.data.chunkId, fact)
-    else if (isOfType(fact, 'BatchArchived', 'BatchesResummarized')) {
-      this.batches.set(fact.data.batchId, fact)
-      this.waiting.push(fact.data.batchId)
-    } else if (isOfType(fact, 'MessagesPruned')) {
-      const { cycle, why, tokensBefore, tokensAfter } = fact.data
-      for (const batchId of this.waiting) this.cycles.set(batchId, { cycle, ...why, tokensBefore, tokensAfter, recorded: recordedAt(fact) })
+  private take(event: RecordedEvent): void {
+    if (isOfType(event, 'ChunkSummarized')) this.chunks.set(event.data.chunkId, event)
+    else if (isOfType(event, 'BatchArchived', 'BatchesResummarized')) {
+      this.batches.set(event.data.batchId, event)
+      this.waiting.push(event.data.batchId)
+    } else if (isOfType(event, 'MessagesPruned')) {
+      const { cycle, why, tokensBefore, tokensAfter } = event.data
+      for (const batchId of this.waiting) this.cycles.set(batchId, { cycle, ...why, tokensBefore, tokensAfter, recorded: recordedAt(event) })
       this.waiting = []
-    } else if (takesOver(fact)) {
-      const { batches } = fact.data
+    } else if (isReplacement(event)) {
+      const { batches } = event.data
       for (const { batchId, origin } of batches) {
-        this.takeovers.set(batchId, { type: fact.type, ...(origin.editionId === undefined ? {} : { editionId: origin.editionId }), recorded: recordedAt(fact) })
+        this.takeovers.set(batchId, { type: event.type, ...(origin.editionId === undefined ? {} : { editionId: origin.editionId }), recorded: recordedAt(event) })
         if (origin.editionId !== undefined) this.editionIds.add(origin.editionId)
       }
       // What waited for a cycle was in force no more when the next one came.
@@ -259,19 +259,19 @@ class Archive {
     }
   }
 
-  private async read(stream: string, options: Parameters<EventStore['readStream']>[1], isEnd: (fact: RecordedFact) => boolean): Promise<void> {
+  private async read(stream: string, options: Parameters<EventStore['readStream']>[1], isEnd: (event: RecordedEvent) => boolean): Promise<void> {
     this.waiting = []
     for await (const stored of this.log.store.readStream(stream, options)) {
       if (!COMPACTION.has(stored.type)) continue
-      const fact = await decodeFact(stored, this.log.bodies)
-      this.take(fact)
-      if (isEnd(fact)) return
+      const event = await decodeEvent(stored, this.log.bodies)
+      this.take(event)
+      if (isEnd(event)) return
     }
   }
 
   /** Reads the conversation from a batch's first message to the cycle that follows it. */
   async readAround({ firstRevision, revision }: { readonly firstRevision: bigint; readonly revision: bigint }): Promise<void> {
-    await this.read(conversationStream(this.conversationId), { from: firstRevision < revision ? firstRevision : revision }, (fact) => fact.revision > revision && isOfType(fact, ...closingTypes))
+    await this.read(conversationStream(this.conversationId), { from: firstRevision < revision ? firstRevision : revision }, (event) => event.revision > revision && isOfType(event, ...originTypes))
   }
 
   /** Reads the editions that were found in force so far; then every stream of the conversation. False where nothing is left to read. */
@@ -296,7 +296,7 @@ class Archive {
 }
 
 /** Every summarizer's facts in a tree. */
-function* summarizersOf({ summarizer, chunk, sources }: BatchOrigin): Generator<SummarizerFacts> {
+function* summarizersOf({ summarizer, chunk, sources }: BatchOrigin): Generator<SummarizerRecord> {
   if (summarizer !== undefined) yield summarizer
   if (chunk !== undefined) yield chunk.summarizer
   for (const source of sources) yield* summarizersOf(source)
@@ -330,33 +330,33 @@ export function createExplain({ log, placeOf }: ExplainDependencies) {
     for (let from = 0; from < messageIds.length; from += PAGE) {
       const ids = messageIds.slice(from, from + PAGE).map((id) => messageEventId(stream, id))
       for (const stored of await log.store.findByIds(stream, ids)) {
-        const fact = await decodeFact(stored, log.bodies)
-        if (!isOfType(fact, 'MessageAppended')) continue
-        const { messageId, createdAt, tokens, answers } = fact.data
-        found.push({ messageId, createdAt, tokens, message: toChatMessage(fact.data), recorded: recordedAt(fact), ...(answers === undefined ? {} : { answers }) })
+        const event = await decodeEvent(stored, log.bodies)
+        if (!isOfType(event, 'MessageAppended')) continue
+        const { messageId, createdAt, tokens, answers } = event.data
+        found.push({ messageId, createdAt, tokens, message: toChatMessage(event.data), recorded: recordedAt(event), ...(answers === undefined ? {} : { answers }) })
       }
     }
     return found
   }
 
   /** A batch and all that it was made of, from the facts that were read. */
-  async function originOf(state: Conversation, archive: Archive, fact: BatchFact, open: boolean): Promise<BatchOrigin> {
-    const { batchId, label, depth, startTime, endTime, messageCount, firstRevision, lastRevision, tokens, content, sections } = fact.data
-    const isShown = state.view?.parts.some((part) => part.kind === 'batch' && part.batchId === batchId) === true || (state.configuration?.policy.view === 'session-summary' && state.shown.some((batch) => batch.batchId === batchId))
+  async function originOf(state: Conversation, archive: Archive, event: BatchEvent, open: boolean): Promise<BatchOrigin> {
+    const { batchId, label, depth, startTime, endTime, messageCount, firstRevision, lastRevision, tokens, content, sections } = event.data
+    const isShown = state.view?.parts.some((part) => part.kind === 'batch' && part.batchId === batchId) === true || (state.configuration?.policy.view === 'session-summary' && state.visibleBatches.some((batch) => batch.batchId === batchId))
     const isActive = isShown || state.batches.some((batch) => batch.batchId === batchId)
     const missing: string[] = []
     const sources: BatchOrigin[] = []
     let chunk: ChunkOrigin | undefined
-    if (isOfType(fact, 'BatchesResummarized')) {
-      for (const id of fact.data.sourceBatchIds) {
+    if (isOfType(event, 'BatchesResummarized')) {
+      for (const id of event.data.sourceBatchIds) {
         const source = archive.batches.get(id)
         // A source lies less deep, so a log that names a batch as its own source has an end all the same.
         if (source === undefined || source.data.depth >= depth) missing.push(id)
         else sources.push(await originOf(state, archive, source, open))
       }
-    } else if (isOfType(fact, 'BatchArchived')) {
-      const summarized = archive.chunks.get(fact.data.chunkId)
-      if (summarized === undefined) missing.push(fact.data.chunkId)
+    } else if (isOfType(event, 'BatchArchived')) {
+      const summarized = archive.chunks.get(event.data.chunkId)
+      if (summarized === undefined) missing.push(event.data.chunkId)
       else chunk = await chunkOf(state.conversationId, summarized, open, missing)
     }
     const cycle = archive.cycles.get(batchId)
@@ -367,8 +367,8 @@ export function createExplain({ log, placeOf }: ExplainDependencies) {
       batchId, label, depth, startTime, endTime, messageCount, firstRevision, lastRevision, tokens, content,
       ...(sections === undefined ? {} : { sections }),
       state: isShown ? 'shown' : isActive ? 'active' : 'retired',
-      recorded: recordedAt(fact),
-      ...(isOfType(fact, 'BatchesResummarized') ? { summarizer: fact.data.summarizer } : {}),
+      recorded: recordedAt(event),
+      ...(isOfType(event, 'BatchesResummarized') ? { summarizer: event.data.summarizer } : {}),
       ...(cycle === undefined ? {} : { cycle: { ...cycle, ...(undone === undefined ? {} : { undone: recordedAt(undone) }) } }),
       ...(takenOver === undefined ? {} : { takenOver }),
       ...(putOut === undefined ? {} : { putOut }),
@@ -378,8 +378,8 @@ export function createExplain({ log, placeOf }: ExplainDependencies) {
     }
   }
 
-  async function chunkOf(conversationId: string, fact: RecordedFact<'ChunkSummarized'>, open: boolean, missing: string[]): Promise<ChunkOrigin> {
-    const { chunkId, messageIds, firstRevision, lastRevision, continues, summarizer } = fact.data
+  async function chunkOf(conversationId: string, event: RecordedEvent<'ChunkSummarized'>, open: boolean, missing: string[]): Promise<ChunkOrigin> {
+    const { chunkId, messageIds, firstRevision, lastRevision, continues, summarizer } = event.data
     const messages = open ? await originals(conversationId, messageIds) : undefined
     if (messages !== undefined) {
       const there = new Set(messages.map(({ messageId }) => messageId))
@@ -388,7 +388,7 @@ export function createExplain({ log, placeOf }: ExplainDependencies) {
     return {
       chunkId, messageIds, firstRevision, lastRevision, summarizer,
       ...(continues === undefined ? {} : { continues }),
-      recorded: recordedAt(fact),
+      recorded: recordedAt(event),
       ...(messages === undefined ? {} : { messages }),
     }
   }
@@ -396,8 +396,8 @@ export function createExplain({ log, placeOf }: ExplainDependencies) {
   /** The tree of a batch; the whole conversation is read where a part of it does not lie where it is looked for first. */
   async function treeOf(state: Conversation, archive: Archive, batchId: string, open: boolean): Promise<BatchOrigin | undefined> {
     for (;;) {
-      const fact = archive.batches.get(batchId)
-      const tree = fact === undefined ? undefined : await originOf(state, archive, fact, open)
+      const event = archive.batches.get(batchId)
+      const tree = event === undefined ? undefined : await originOf(state, archive, event, open)
       if ((tree !== undefined && isComplete(tree)) || !(await archive.readFurther())) return tree
     }
   }
@@ -414,8 +414,8 @@ export function createExplain({ log, placeOf }: ExplainDependencies) {
     for (const [sha256, kind] of kinds) {
       let text: string | undefined
       for await (const stored of log.store.readStream(promptStream(sha256), { limit: 1 })) {
-        const fact = await decodeFact(stored, log.bodies)
-        if (isOfType(fact, 'PromptRegistered')) text = fact.data.text
+        const event = await decodeEvent(stored, log.bodies)
+        if (isOfType(event, 'PromptRegistered')) text = event.data.text
       }
       prompts.push({ sha256, kind, text })
     }
@@ -441,15 +441,15 @@ export function createExplain({ log, placeOf }: ExplainDependencies) {
   async function explainView(state: Conversation, open: boolean, of = state): Promise<Extract<Explanation, { kind: 'view' }>> {
     const { conversationId, revision } = state
     const archive = new Archive(log, conversationId)
-    const first = of.shown[0]
-    const last = of.shown.reduce((most, batch) => (batch.revision > most ? batch.revision : most), -1n)
-    if (first !== undefined) await archive.readAround({ firstRevision: of.shown.reduce((least, batch) => (batch.firstRevision < least ? batch.firstRevision : least), first.firstRevision), revision: last })
+    const first = of.visibleBatches[0]
+    const last = of.visibleBatches.reduce((most, batch) => (batch.revision > most ? batch.revision : most), -1n)
+    if (first !== undefined) await archive.readAround({ firstRevision: of.visibleBatches.reduce((least, batch) => (batch.firstRevision < least ? batch.firstRevision : least), first.firstRevision), revision: last })
     const batches: BatchOrigin[] = []
-    for (const { batchId } of of.shown) {
+    for (const { batchId } of of.visibleBatches) {
       const tree = await treeOf(state, archive, batchId, open)
       if (tree !== undefined) batches.push(tree)
     }
-    const liveMessages = of.leading.length + of.kept.length + of.window.length
+    const liveMessages = of.leading.length + of.retained.length + of.window.length
     return { kind: 'view', conversationId, revision, cycles: of.cycles, liveMessages, batches, prompts: await promptsOf(batches) }
   }
 
@@ -490,7 +490,7 @@ export function createExplain({ log, placeOf }: ExplainDependencies) {
     if (trace === undefined) return E.left({ kind: 'NoSuchLine', conversationId })
     if (trace.kind === 'view') {
       const of = trace.at === revision ? state : await loadConversation(log, conversationId, trace.at)
-      return E.right({ ...(await explainView(state, open, of)), found: { line, match: trace.match }, asOf: await asOf(conversationId, of.lastClosing ?? of.revision) })
+      return E.right({ ...(await explainView(state, open, of)), found: { line, match: trace.match }, asOf: await asOf(conversationId, of.lastOrigin ?? of.revision) })
     }
     if (trace.kind === 'shown-only') return E.right({ kind: 'shown-only', conversationId, what: trace.what, text: trace.excerpt, asOf: await asOf(conversationId, trace.at) })
     const found: LineFound = { line, match: trace.match }

@@ -2,12 +2,12 @@
  * What conversations came to: messages, cycles, what summaries took and cost, what compaction saved, what failed. Folded from the log, one
  * fact at a time, so that nothing that was pruned is missing, and no more is held at a time than the state of one conversation.
  */
-import type { RecordedFact } from '../domain/events/index.js'
+import type { RecordedEvent } from '../domain/events/index.js'
 import { conversationStream } from '../domain/values/ids.js'
 import { costOf, totalOf, type Charge, type Cost, type PriceTable } from '../domain/reports/prices.js'
 import { addTallies, EMPTY_TALLY, isUnreported, TallyFold, type ModelUse, type Tally } from '../domain/reports/tally.js'
 import { editionStreams, streamsOf, type EditionStreams } from '../recording/conversation-streams.js'
-import { decodeFact, isOfType, UnreadableEventError } from '../recording/read-event.js'
+import { decodeEvent, isOfType, UnreadableEventError } from '../recording/read-event.js'
 import type { Log } from '../recording/load-conversation.js'
 
 /** What conversations came to: tokens by their estimators, usage as models reported it (estimated where they did not), times in milliseconds. */
@@ -56,14 +56,14 @@ function priced({ models, ...tally }: Tally, prices: PriceTable): Stats {
 }
 
 /** Tokens of a chunk's messages, read again: a chunk is short, and the tokens of all messages are not kept for the few that nobody reported. */
-async function tokensOfChunk(log: Log, conversationId: string, { data }: RecordedFact<'ChunkSummarized'>): Promise<number> {
+async function tokensOfChunk(log: Log, conversationId: string, { data }: RecordedEvent<'ChunkSummarized'>): Promise<number> {
   const ids = new Set(data.messageIds)
   const limit = Number(data.lastRevision - data.firstRevision) + 1
   let tokens = 0
   for await (const stored of log.store.readStream(conversationStream(conversationId), { from: data.firstRevision, limit })) {
     if (stored.type !== 'MessageAppended') continue
-    const fact = await decodeFact(stored, log.bodies)
-    if (isOfType(fact, 'MessageAppended') && ids.has(fact.data.messageId)) tokens += fact.data.tokens
+    const event = await decodeEvent(stored, log.bodies)
+    if (isOfType(event, 'MessageAppended') && ids.has(event.data.messageId)) tokens += event.data.tokens
   }
   return tokens
 }
@@ -73,10 +73,10 @@ async function tallyOf(log: Log, conversationId: string, editions: EditionStream
   const own = conversationStream(conversationId)
   for (const stream of streamsOf(conversationId, editions)) {
     for await (const stored of log.store.readStream(stream)) {
-      const fact = await decodeFact(stored, log.bodies)
-      const chunkTokens = isOfType(fact, 'ChunkSummarized') && isUnreported(fact.data.summarizer) ? await tokensOfChunk(log, conversationId, fact) : 0
-      if (stream === own) fold.take(fact, chunkTokens)
-      else fold.takeMade(fact, chunkTokens)
+      const event = await decodeEvent(stored, log.bodies)
+      const chunkTokens = isOfType(event, 'ChunkSummarized') && isUnreported(event.data.summarizer) ? await tokensOfChunk(log, conversationId, event) : 0
+      if (stream === own) fold.take(event, chunkTokens)
+      else fold.takeMade(event, chunkTokens)
     }
   }
   return fold.tally

@@ -21,7 +21,7 @@ export type NoSuchMoment =
   /** `nearest`: the live message that may have been meant. */
   | { readonly kind: 'NoSuchMessage'; readonly conversationId: string; readonly messageId: string; readonly nearest: string | undefined }
   /** Nothing was recorded yet; `first` is when the first fact was. */
-  | { readonly kind: 'BeforeFirstFact'; readonly conversationId: string; readonly time: string; readonly first: string }
+  | { readonly kind: 'BeforeFirstEvent'; readonly conversationId: string; readonly time: string; readonly first: string }
   /** It is still to come: what is recorded by then would change the answer. */
   | { readonly kind: 'AfterNow'; readonly conversationId: string; readonly time: string; readonly now: string }
 
@@ -99,7 +99,7 @@ export async function revisionOf(log: Log, conversationId: string, moment: Momen
   if (revision >= 0n) return E.right(revision)
   const [first] = await log.store.readRevisions(stream, [0n])
   if (first === undefined) return E.left({ kind: 'NoSuchConversation', conversationId })
-  return E.left({ kind: 'BeforeFirstFact', conversationId, time: new Date(moment.time).toISOString(), first: recordedTime(first) })
+  return E.left({ kind: 'BeforeFirstEvent', conversationId, time: new Date(moment.time).toISOString(), first: recordedTime(first) })
 }
 
 /** The state of a conversation at a moment. @param now as of `revisionOf` */
@@ -126,6 +126,6 @@ export interface LiveMessages {
 }
 
 /** The live messages of a state that has at least one fact. */
-export function liveIn({ conversationId, revision, recordedAt = '', leading, kept, window }: Conversation): LiveMessages {
-  return { conversationId, revision, recordedAt, messages: [...leading, ...kept, ...window] }
+export function liveIn({ conversationId, revision, recordedAt = '', leading, retained, window }: Conversation): LiveMessages {
+  return { conversationId, revision, recordedAt, messages: [...leading, ...retained, ...window] }
 }

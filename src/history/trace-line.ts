@@ -8,14 +8,14 @@ import { either as E } from 'fp-ts'
 import { summaryOf } from '../domain/conversation/batch.js'
 import { arrange } from '../domain/compaction/context.js'
 import { evolve, initialState, type Conversation, type LiveMessage } from '../domain/conversation/conversation.js'
-import { closingTypes, takeoverTypes, type FactData, type RecordedFact, type TakeoverType } from '../domain/events/index.js'
+import { originTypes, replacementTypes, type EventData, type RecordedEvent, type ReplacementType } from '../domain/events/index.js'
 import type { Layout } from '../domain/compaction/fit.js'
 import { lineFinder, type Match } from '../domain/text/find-line.js'
 import { conversationStream, editionStream } from '../domain/values/ids.js'
 import { apiName, contentText, type MessageBody } from '../domain/values/message.js'
 import { hardLimit } from '../domain/values/policy.js'
 import { sectionLines } from '../domain/conversation/session-summary.js'
-import { decodeFact, isOfType, takesOver } from '../recording/read-event.js'
+import { decodeEvent, isOfType, isReplacement } from '../recording/read-event.js'
 import type { Log } from '../recording/load-conversation.js'
 
 /** The fact that withdrew a message: its host's list has it no more. */
@@ -27,7 +27,7 @@ export interface Withdrawn {
   /** Who asked for it. */
   readonly actor: string
   /** Why: what the host's list said of it. */
-  readonly why: FactData<'MessagesWithdrawn'>['why']
+  readonly why: EventData<'MessagesWithdrawn'>['why']
 }
 
 /** A batch or a message that a line may come from. */
@@ -50,13 +50,13 @@ export type ShownOnly = 'placeholder' | 'note'
 /** Where the id of a message stands, `context` says this of a placeholder. */
 const NOT_RECORDED = 'shown only, not recorded'
 
-type Found = LineSource & { readonly match: Match }
+type FoundLine = LineSource & { readonly match: Match }
 type Finder = ReturnType<typeof lineFinder>
 /** A batch as it is recorded, or as a fact has it that puts it into force. */
-type RecordedBatch = FactData<'BatchArchived'> | FactData<'BatchesResummarized'> | FactData<TakeoverType>['batches'][number]
+type RecordedBatch = EventData<'BatchArchived'> | EventData<'BatchesResummarized'> | EventData<ReplacementType>['batches'][number]
 
 /** Word for word wins over all that was found but for white space. */
-function traceOf(found: readonly Found[]): Trace | undefined {
+function traceOf(found: readonly FoundLine[]): Trace | undefined {
   const exact = found.filter(({ match }) => match === 'exact')
   const best = exact.length > 0 ? exact : found
   const [first] = best
@@ -83,7 +83,7 @@ function labelTexts(line: string, id: string, { role, name: recorded, toolCallId
   ]
 }
 
-function inMessage(find: Finder, texts: readonly string[], { messageId, revision }: Pick<LiveMessage, 'messageId' | 'revision'>): Found[] {
+function inMessage(find: Finder, texts: readonly string[], { messageId, revision }: Pick<LiveMessage, 'messageId' | 'revision'>): FoundLine[] {
   const hit = find(texts)
   return hit === undefined ? [] : [{ kind: 'message', messageId, revision, ...hit }]
 }
@@ -91,26 +91,26 @@ function inMessage(find: Finder, texts: readonly string[], { messageId, revision
 const spanOf = ({ batchId, depth, startTime, endTime }: { readonly batchId: string; readonly depth: number; readonly startTime: string; readonly endTime: string }) => ({ batchId, depth, startTime, endTime })
 
 /** The batches of the view that have the line, each with the head that stands above it. */
-function inView(find: Finder, state: Conversation): Found[] {
-  const { view, shown, originalTask } = state
+function inView(find: Finder, state: Conversation): FoundLine[] {
+  const { view, visibleBatches, originalTask } = state
   const parts = view?.parts ?? []
   const isSessionSummary = state.configuration?.policy.view === 'session-summary'
-  const batches = shown.flatMap((batch): Found[] => {
+  const batches = visibleBatches.flatMap((batch): FoundLine[] => {
     const at = parts.findIndex((part) => part.kind === 'batch' && part.batchId === batch.batchId)
     const [head, part] = [parts[at - 1]?.text ?? '', parts[at]]
     const sections = isSessionSummary && batch.sections !== undefined ? sectionLines(batch.sections) : []
     const hit = find([...(part === undefined ? [] : [part.text, `${head}\n${part.text}`]), ...sections])
     return hit === undefined ? [] : [{ kind: 'batch', ...spanOf(batch), ...hit }]
   })
-  const task = parts.find((part) => part.kind === 'batch' && !shown.some(({ batchId }) => batchId === part.batchId))
+  const task = parts.find((part) => part.kind === 'batch' && !visibleBatches.some(({ batchId }) => batchId === part.batchId))
   return [...batches, ...(task === undefined || originalTask === undefined ? [] : inMessage(find, [task.text], originalTask))]
 }
 
 /** The batches of the view that are shown shortened, and have the line so. */
-function inShortenedView(find: Finder, { shown, originalTask }: Conversation, layout: Layout, whole: Layout): Found[] {
-  return layout.view.flatMap((part, at): Found[] => {
+function inShortenedView(find: Finder, { visibleBatches, originalTask }: Conversation, layout: Layout, whole: Layout): FoundLine[] {
+  return layout.view.flatMap((part, at): FoundLine[] => {
     if (part.kind === 'line' || part.text === whole.view[at]?.text) return []
-    const batch = shown.find(({ batchId }) => batchId === part.batchId)
+    const batch = visibleBatches.find(({ batchId }) => batchId === part.batchId)
     const hit = find([part.text])
     if (batch !== undefined) return hit === undefined ? [] : [{ kind: 'batch', ...spanOf(batch), ...hit }]
     return originalTask === undefined ? [] : inMessage(find, [part.text], originalTask)
@@ -121,7 +121,7 @@ function inShortenedView(find: Finder, { shown, originalTask }: Conversation, la
  * What a context shows otherwise than it is recorded: the batches and messages behind it, else what is of the context's own.
  * @param labels the line, where ids and names count too
  */
-function shownOtherwise(find: Finder, state: Conversation, labels = ''): { readonly found: readonly Found[]; readonly own: Trace | undefined } {
+function renderedOtherwise(find: Finder, state: Conversation, labels = ''): { readonly found: readonly FoundLine[]; readonly own: Trace | undefined } {
   const arranged = arrange(state)
   if (E.isLeft(arranged)) return { found: [], own: undefined }
   const { layout, whole } = arranged.right
@@ -144,8 +144,8 @@ function shownOtherwise(find: Finder, state: Conversation, labels = ''): { reado
 
 /** What the context shows now. */
 function inContext(find: Finder, state: Conversation): Trace | undefined {
-  const { found, own } = shownOtherwise(find, state)
-  const messages = [...state.leading, ...state.kept, ...state.window].flatMap((message) => inMessage(find, textsOf(message), message))
+  const { found, own } = renderedOtherwise(find, state)
+  const messages = [...state.leading, ...state.retained, ...state.window].flatMap((message) => inMessage(find, textsOf(message), message))
   const asShown = [...inView(find, state), ...found].filter((source) => source.kind === 'batch' || !messages.some((message) => message.kind === 'message' && message.messageId === source.messageId))
   return traceOf([...asShown, ...messages]) ?? own
 }
@@ -156,49 +156,49 @@ function batchTexts(batch: RecordedBatch): string[] {
 }
 
 /** The batches that a fact brings into the conversation. */
-function batchesOf(fact: RecordedFact): readonly RecordedBatch[] {
-  if (isOfType(fact, 'BatchArchived', 'BatchesResummarized')) return [fact.data]
-  return takesOver(fact) ? fact.data.batches : []
+function batchesOf(event: RecordedEvent): readonly RecordedBatch[] {
+  if (isOfType(event, 'BatchArchived', 'BatchesResummarized')) return [event.data]
+  return isReplacement(event) ? event.data.batches : []
 }
 
 /** Everything that was archived: batches, else the messages that they cover; else the messages whose ids or names the line has. */
 async function inArchive(log: Log, { conversationId }: Conversation, line: string, find: Finder): Promise<Trace | undefined> {
   const findBatch = lineFinder(line.trim().replace(/^\[Batch \d+ /u, ''))
-  const batches = new Map<string, Found>()
-  const messages: Found[] = []
-  const labelled: Found[] = []
+  const batches = new Map<string, FoundLine>()
+  const messages: FoundLine[] = []
+  const labelled: FoundLine[] = []
   for await (const stored of log.store.readStream(conversationStream(conversationId))) {
-    const fact = await decodeFact(stored, log.bodies)
-    for (const batch of batchesOf(fact)) {
+    const event = await decodeEvent(stored, log.bodies)
+    for (const batch of batchesOf(event)) {
       const hit = findBatch(batchTexts(batch))
       if (hit !== undefined) batches.set(batch.batchId, { kind: 'batch', ...spanOf(batch), ...hit })
     }
-    if (!isOfType(fact, 'MessageAppended')) continue
-    const place = { messageId: fact.data.messageId, revision: fact.revision }
-    messages.push(...inMessage(find, textsOf(fact.data), place))
-    labelled.push(...inMessage(find, labelTexts(line, fact.data.messageId, fact.data), place))
+    if (!isOfType(event, 'MessageAppended')) continue
+    const place = { messageId: event.data.messageId, revision: event.revision }
+    messages.push(...inMessage(find, textsOf(event.data), place))
+    labelled.push(...inMessage(find, labelTexts(line, event.data.messageId, event.data), place))
   }
   return traceOf([...batches.values()]) ?? traceOf(messages) ?? traceOf(labelled)
 }
 
 /** Whether a context behind this fact may show what the one before it did not, beside the message itself. */
-function showsAnew(fact: RecordedFact, { configuration, tokens }: Conversation): boolean {
-  if (isOfType(fact, 'MessageAppended') && (fact.data.role === 'tool' || fact.data.toolCalls !== undefined)) return true
-  if (isOfType(fact, 'ConversationConfigured', ...closingTypes)) return true
+function showsAnew(event: RecordedEvent, { configuration, tokens }: Conversation): boolean {
+  if (isOfType(event, 'MessageAppended') && (event.data.role === 'tool' || event.data.toolCalls !== undefined)) return true
+  if (isOfType(event, 'ConversationConfigured', ...originTypes)) return true
   return configuration !== undefined && tokens > hardLimit(configuration.policy)
 }
 
 /** What the contexts of all revisions showed otherwise than it is recorded: shortened, or of the context's own. */
 async function inHistory(log: Log, { conversationId }: Conversation, line: string, find: Finder): Promise<Trace | undefined> {
-  const batches = new Map<string, Found>()
-  const messages = new Map<string, Found>()
+  const batches = new Map<string, FoundLine>()
+  const messages = new Map<string, FoundLine>()
   let last: Trace | undefined
   let state = initialState(conversationId)
   for await (const stored of log.store.readStream(conversationStream(conversationId))) {
-    const fact = await decodeFact(stored, log.bodies)
-    state = evolve(state, fact)
-    if (!showsAnew(fact, state)) continue
-    const { found, own } = shownOtherwise(find, state, line)
+    const event = await decodeEvent(stored, log.bodies)
+    state = evolve(state, event)
+    if (!showsAnew(event, state)) continue
+    const { found, own } = renderedOtherwise(find, state, line)
     for (const source of found) {
       if (source.kind === 'batch') batches.set(source.batchId, source)
       else messages.set(source.messageId, source)
@@ -208,9 +208,9 @@ async function inHistory(log: Log, { conversationId }: Conversation, line: strin
   return traceOf([...batches.values(), ...messages.values()]) ?? last
 }
 
-const liveIdsOf = ({ leading, kept, window }: Conversation): ReadonlySet<string> => new Set([...leading, ...kept, ...window].map(({ messageId }) => messageId))
+const liveIdsOf = ({ leading, retained, window }: Conversation): ReadonlySet<string> => new Set([...leading, ...retained, ...window].map(({ messageId }) => messageId))
 
-const CHAIN: ReadonlySet<string> = new Set<RecordedFact['type']>(['MessagesWithdrawn', 'BatchArchived', 'BatchesResummarized', ...takeoverTypes])
+const CHAIN: ReadonlySet<string> = new Set<RecordedEvent['type']>(['MessagesWithdrawn', 'BatchArchived', 'BatchesResummarized', ...replacementTypes])
 
 /** What became of a message that is not live. */
 interface Left {
@@ -232,13 +232,13 @@ async function whatBecameOf(log: Log, { conversationId, batches }: Conversation,
     streamsRead.add(stream)
     for await (const stored of log.store.readStream(stream, { from })) {
       if (!CHAIN.has(stored.type)) continue
-      const fact = await decodeFact(stored, log.bodies)
-      if (isOfType(fact, 'MessagesWithdrawn')) {
-        const { revision, data: { why }, metadata: { recordedAt, actor } } = fact
-        for (const { messageId } of fact.data.messages) if (messages.has(messageId)) found.set(messageId, { withdrawn: { revision, recordedAt, actor, why } })
-      } else if (isOfType(fact, 'BatchArchived')) covered.set(fact.data.batchId, { messageIds: fact.data.messageIds.filter((id) => messages.has(id)), sourceBatchIds: [] })
-      else if (isOfType(fact, 'BatchesResummarized')) covered.set(fact.data.batchId, { messageIds: [], sourceBatchIds: fact.data.sourceBatchIds })
-      else if (takesOver(fact)) for (const { batchId, origin } of fact.data.batches) if (origin.editionId !== undefined) editions.set(batchId, origin.editionId)
+      const event = await decodeEvent(stored, log.bodies)
+      if (isOfType(event, 'MessagesWithdrawn')) {
+        const { revision, data: { why }, metadata: { recordedAt, actor } } = event
+        for (const { messageId } of event.data.messages) if (messages.has(messageId)) found.set(messageId, { withdrawn: { revision, recordedAt, actor, why } })
+      } else if (isOfType(event, 'BatchArchived')) covered.set(event.data.batchId, { messageIds: event.data.messageIds.filter((id) => messages.has(id)), sourceBatchIds: [] })
+      else if (isOfType(event, 'BatchesResummarized')) covered.set(event.data.batchId, { messageIds: [], sourceBatchIds: event.data.sourceBatchIds })
+      else if (isReplacement(event)) for (const { batchId, origin } of event.data.batches) if (origin.editionId !== undefined) editions.set(batchId, origin.editionId)
     }
   }
   await read(conversationStream(conversationId), [...messages.values()].reduce((first, revision) => (revision < first ? revision : first)))

@@ -20,7 +20,7 @@ import { createPostgresSpending } from '../adapters/postgres/spending.js'
 import { createPostgresTokenBudget } from '../adapters/postgres/token-budget.js'
 import { createPostgresWorkQueue } from '../adapters/postgres/work-queue.js'
 import { createCheckRows } from '../audit/check-rows.js'
-import { decodeFact } from '../recording/read-event.js'
+import { decodeEvent } from '../recording/read-event.js'
 import type { Log } from '../recording/load-conversation.js'
 import type { OpenedLog } from '../backup/migrate-log.js'
 import { laterTypes } from '../domain/events/index.js'
@@ -35,10 +35,10 @@ import { guarded, LONGEST_MS } from '../summarizers/guarded.js'
 import { createExtractiveSummarizer, createSummarizer, parseSummarizerConfig } from '../summarizers/index.js'
 import { isKurrentDb, isPostgres, schemeOf } from './addresses.js'
 import type { OpenCompactionProcess, ProjectionProcess } from './processes.js'
-import { createLedger, estimatorOf, nameOf, pricesOf, rowCheckOf, settingsOf } from './create-ledger.js'
+import { createLedger, estimatorOf, nameOf, pricesOf, rowCheckOf } from './create-ledger.js'
 import { textGiven } from './editions.js'
 import type { EmbeddingConfig, Ledger, LedgerOptions } from './ledger.js'
-import { looked, optionsGiven, type Names } from './options.js'
+import { looked, optionsGiven, settingsOf, type Names } from './options.js'
 import { problem, valueOf } from './problem.js'
 import { createRowThread, type RowThreadPlace } from './row-thread.js'
 import { heardBy, tellProblems } from './tell-problem.js'
@@ -236,7 +236,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     checkRowsApart: stores.isDatabaseShared ? createRowThread({ store, database }) : undefined,
     spending: createPostgresSpending(stores.db),
     queue: createMemoryWorkQueue(clock),
-    standIn: createExtractiveSummarizer(),
+    fallback: createExtractiveSummarizer(),
     close: () => stores.close(),
   })
 }
@@ -254,7 +254,7 @@ export { createKeyFile, fingerprintMeant, privateKeyFrom, readPrivateKey } from 
 /** Opens what `projections run` works with. */
 export async function openProjections(where: { readonly store: string; readonly database?: string }): Promise<ProjectionProcess> {
   const { log, db, projections, close } = await openStores(where.store, where.database)
-  return { db, store: log.store, decode: (stored) => decodeFact(stored, log.bodies), projections, claims: createPostgresClaims(db), close }
+  return { db, store: log.store, decode: (stored) => decodeEvent(stored, log.bodies), projections, claims: createPostgresClaims(db), close }
 }
 
 /** Opens what a thread compares rows with. It waits for nobody: rows that are behind are looked at again by whoever asked. */
@@ -272,7 +272,7 @@ export const openCompaction: OpenCompactionProcess = async (where) => {
       log,
       name,
       summarizer: summarizerOf(await where.summarizerFor(log)),
-      standIn: createExtractiveSummarizer(),
+      fallback: createExtractiveSummarizer(),
       claims: createPostgresClaims(db),
       queue: createPostgresWorkQueue(db),
       budget: (limits) => createPostgresTokenBudget(db, limits),

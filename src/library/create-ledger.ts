@@ -17,7 +17,7 @@ import { compactedSince } from '../compaction/compacted-since.js'
 import { cycleRevisions } from '../history/cycles.js'
 import { differenceBetween } from '../history/difference.js'
 import { createExplain } from '../history/explain.js'
-import { decodeFact, isOfType } from '../recording/read-event.js'
+import { decodeEvent, isOfType } from '../recording/read-event.js'
 import { createConversations } from '../recording/handle-command.js'
 import type { Log } from '../recording/load-conversation.js'
 import { undoCycles } from '../editions/undo-and-revert.js'
@@ -26,7 +26,7 @@ import { search, type SearchHit, type SearchOptions } from '../search/search.js'
 import { stats } from '../history/stats.js'
 import { contextIn } from '../domain/compaction/context.js'
 import { conversationAt, liveIn, revisionOf } from '../history/time-travel.js'
-import { conversationsOfLog, createVerify, factsFrom } from '../audit/verify.js'
+import { conversationsOfLog, createVerify, eventsFrom } from '../audit/verify.js'
 import { createWhatIf } from '../editions/what-if.js'
 import type { Provenance } from '../domain/events/codec.js'
 import { contextOf } from '../domain/compaction/context.js'
@@ -36,7 +36,7 @@ import { checkId, conversationStream } from '../domain/values/ids.js'
 import { unknownName } from '../domain/text/known-names.js'
 import { contentText, parseMessage, type MessageInput, type NewMessage } from '../domain/values/message.js'
 import { parseMoment } from '../domain/values/moment.js'
-import { DEFAULT_WINDOW_TOKENS, parsePolicySettings, type PolicySettings } from '../domain/values/policy.js'
+import { DEFAULT_WINDOW_TOKENS, type PolicySettings } from '../domain/values/policy.js'
 import { parsePrices, type PriceTable } from '../domain/reports/prices.js'
 import { isRegisteredEstimator, registeredEstimators } from '../domain/values/tokens.js'
 import { VIEWS, type ViewName } from '../domain/values/view-names.js'
@@ -52,7 +52,7 @@ import { checkRequest } from '../summarizers/check-request.js'
 import { createAgentTools, MEMORY_READ } from './agent-tools.js'
 import { conversationsGiven, createEditions, namedOrAll, nameGiven, signalGiven, textGiven } from './editions.js'
 import type { AppendOptions, AsOfOptions, At, Behind, CompareEditionsOptions, ContextOptions, DiffOptions, EditionsCompared, ExplainOptions, Ledger, LedgerSearchOptions, ListOptions, LogOptions, RebuildOptions, SearchResult, StatsOptions, Undone, VerifyOptions, WaitOptions, WhatIfOptions } from './ledger.js'
-import { listenerGiven, looked, optionsGiven, type Names } from './options.js'
+import { listenerGiven, looked, optionsGiven, settingsOf, type Names } from './options.js'
 import { dataOfProblem, isRowsFailure, problem, valueOf, type Failure } from './problem.js'
 
 export interface LedgerParts {
@@ -79,7 +79,7 @@ export interface LedgerParts {
   /** The same one for editions, whose requests are counted one by one: it does not try again by itself. */
   readonly editionSummarizer: Summarizer
   /** Summarizes at the hard limit where the summarizer fails. */
-  readonly standIn: Summarizer
+  readonly fallback: Summarizer
   readonly persona: string
   readonly embedding: EmbeddingModel | undefined
   /** Settings for what is appended through this ledger. */
@@ -140,10 +140,6 @@ function parseMessages(inputs: readonly MessageInput[]): NewMessage[] {
   )
 }
 
-/** The settings of a policy, checked; throws where one is wrong. */
-export const settingsOf = (policy: PolicySettings | undefined): PolicySettings | undefined =>
-  policy === undefined ? undefined : valueOf(looked('policy', () => parsePolicySettings(policy)), problem)
-
 /** A price table, checked; throws where it is wrong. */
 export const pricesOf = (prices: PriceTable | undefined): PriceTable =>
   prices === undefined ? {} : valueOf(looked('prices', () => parsePrices(prices)), ({ field, detail }) => bad(field === '' ? 'prices' : `prices.${field}`, detail))
@@ -194,14 +190,14 @@ function viewNamed(view: ViewName | undefined): ViewName | undefined {
 
 /** What compares the rows of a database with what the facts of a log make them. */
 export function rowCheckOf({ log, db, projections }: Pick<LedgerParts, 'log' | 'db' | 'projections'>): (everyConversation: boolean, catchUp: () => Promise<void>) => RowCheck {
-  return (everyConversation, catchUp) => createRowCheck({ db, projections, everyConversation, catchUp, factsFrom: (conversationId, seen) => factsFrom(log, conversationId, seen) })
+  return (everyConversation, catchUp) => createRowCheck({ db, projections, everyConversation, catchUp, eventsFrom: (conversationId, seen) => eventsFrom(log, conversationId, seen) })
 }
 
 /** Builds the ledger. Nothing runs until it is used. */
 export function createLedger(parts: LedgerParts): Ledger {
   const { log, db, projections, workers, clock, actor, summarizer, embedding, onProblem, readOnly } = parts
   const conversations = createConversations({ log, clock, alone: parts.alone })
-  const decode = (stored: Parameters<typeof decodeFact>[0]): ReturnType<typeof decodeFact> => decodeFact(stored, log.bodies)
+  const decode = (stored: Parameters<typeof decodeEvent>[0]): ReturnType<typeof decodeEvent> => decodeEvent(stored, log.bodies)
   /** Conversations of which was told that their rows do not go on. */
   const told = new Set<string>()
   const runner = createProjectionRunner({
@@ -218,7 +214,7 @@ export function createLedger(parts: LedgerParts): Ledger {
   const compact = createCompact({
     conversations,
     summarizer,
-    standIn: parts.standIn,
+    fallback: parts.fallback,
     persona: parts.persona,
     claims: parts.claims,
     clock,
@@ -231,11 +227,11 @@ export function createLedger(parts: LedgerParts): Ledger {
     compact,
     clock,
     concurrency: CONVERSATIONS_AT_ONCE,
-    restsByTime: false,
+    backsOffByTime: false,
     ahead: parts.ahead,
     // A summarizer that is down is told of as well where the fallback did its work: else it is down for days, and only the log knows.
     onCompaction: (_conversationId, run) => {
-      const failure = run.failure ?? run.stoodInFor
+      const failure = run.failure ?? run.fallbackFor
       if (failure !== undefined) onProblem(failure)
     },
     onProblem: (failure) => { onProblem(failure) },
@@ -324,13 +320,13 @@ export function createLedger(parts: LedgerParts): Ledger {
     writes('undo')
     const { messagesAppended } = await existing(conversationId)
     if (cycle === undefined || !Number.isSafeInteger(cycle) || cycle < 1) throw bad('cycle', 'must be the number of a cycle, from 1')
-    const { facts, position } = valueOf(await undoCycles({ log, conversations }, conversationId, cycle, provenance()), fail)
+    const { events, position } = valueOf(await undoCycles({ log, conversations }, conversationId, cycle, provenance()), fail)
     if (position !== undefined && position > ownPosition) ownPosition = position
-    const fact = facts.find((each) => isOfType(each, 'CycleUndone'))
-    if (fact === undefined) throw new Error(`undoing cycle ${String(cycle)} of ${conversationId} recorded nothing`)
-    const { undone, restored, tokensBefore, tokensAfter, restsUntilMessages } = fact.data
+    const event = events.find((each) => isOfType(each, 'CycleUndone'))
+    if (event === undefined) throw new Error(`undoing cycle ${String(cycle)} of ${conversationId} recorded nothing`)
+    const { undone, restored, tokensBefore, tokensAfter, restsUntilMessages } = event.data
     return {
-      conversationId, revision: fact.revision, cycles: undone.map((each) => each.cycle), messagesRestored: restored.length, tokensBefore, tokensAfter,
+      conversationId, revision: event.revision, cycles: undone.map((each) => each.cycle), messagesRestored: restored.length, tokensBefore, tokensAfter,
       restsForMessages: Math.max(0, restsUntilMessages - messagesAppended),
     }
   }
@@ -430,9 +426,9 @@ export function createLedger(parts: LedgerParts): Ledger {
     let callId: string | undefined
     // An answer stands closely behind its call.
     for await (const stored of log.store.readStream(conversationStream(conversationId), { from: revision, direction: 'backwards', limit: ANSWER_REACH })) {
-      const fact = await decode(stored)
-      if (!isOfType(fact, 'MessageAppended')) continue
-      const { role, content, toolCalls = [], toolCallId } = fact.data
+      const event = await decode(stored)
+      if (!isOfType(event, 'MessageAppended')) continue
+      const { role, content, toolCalls = [], toolCallId } = event.data
       const isReading = ({ function: called }: (typeof toolCalls)[number]): boolean => called?.name === MEMORY_READ
       if (callId !== undefined) {
         const call = toolCalls.find(({ id }) => id === callId)
@@ -456,7 +452,7 @@ export function createLedger(parts: LedgerParts): Ledger {
   }
 
   const compare = createCompareEditions({ log, clock, claims: parts.claims, search: { index, ...(embedding === undefined ? {} : { embedding }) }, actor })
-  const whatIf = createWhatIf({ log, clock, extractive: parts.standIn })
+  const whatIf = createWhatIf({ log, clock, extractive: parts.fallback })
 
   async function allConversations(): Promise<string[]> {
     const ids: string[] = []

@@ -15,12 +15,12 @@ import { contextOf, type Context, type OverBudget, type Shortened } from '../dom
 import type { Conversation } from '../domain/conversation/conversation.js'
 import { nearest } from '../domain/text/edit-distance.js'
 import { conversationStream, editionStream } from '../domain/values/ids.js'
-import { parsePolicySettings, type PolicySettings } from '../domain/values/policy.js'
+import type { PolicySettings } from '../domain/values/policy.js'
 import { parsePrices, type Price, type TokenUsage } from '../domain/reports/prices.js'
 import type { Conversations } from '../recording/handle-command.js'
 import type { SpendingBound } from '../ports/spending.js'
 import type { Sql } from '../ports/sql.js'
-import { listenerGiven, looked, optionsGiven, type Names } from './options.js'
+import { listenerGiven, looked, optionsGiven, settingsOf, type Names } from './options.js'
 import { LedgerError, problem, valueOf } from './problem.js'
 
 export type { ReplayedConversation } from '../editions/replay.js'
@@ -226,7 +226,6 @@ function handedOut(state: Conversation): Pick<Context, 'tokens' | 'overBudget' |
 /** Builds the two parts of the ledger that are about editions. */
 export function createEditions(parts: EditionsParts): { readonly editions: Editions; readonly prompts: Prompts; readonly editionNamed: (given: string) => Promise<string> } {
   const { log, db, conversations, spending, open, writes, onProblem } = parts
-  const settingsOf = (policy: PolicySettings | undefined): PolicySettings | undefined => (policy === undefined ? undefined : valueOf(parsePolicySettings(policy), problem))
 
   /** A conversation that is there; a misspelt id is told with the one that may have been meant. */
   async function known(conversationId: string): Promise<Conversation> {
@@ -294,7 +293,7 @@ export function createEditions(parts: EditionsParts): { readonly editions: Editi
     parts.onRecorded(handled)
     const { state } = handled
     const { conversationId, revision } = state
-    const taken = handled.facts.find((fact) => fact.type === 'EditionAdopted' || fact.type === 'EditionReverted')
+    const taken = handled.events.find((event) => event.type === 'EditionAdopted' || event.type === 'EditionReverted')
     // The fact counts all that is in force, and an agent never gets more than fits: what is told is what it got, and what it gets.
     const { tokens, overBudget, shortened } = handedOut(state)
     const tokensBefore = taken === undefined ? tokens : handedOut(await loadConversation(log, conversationId, taken.revision - 1n)).tokens
@@ -341,8 +340,8 @@ export function createEditions(parts: EditionsParts): { readonly editions: Editi
       },
       async revert(conversationId, given) {
         writes('editions.revert')
-        const { line } = await known(conversationId)
-        const inForce = line?.edition?.editionId
+        const { lineage } = await known(conversationId)
+        const inForce = lineage?.edition?.editionId
         const wanted = given === undefined ? inForce : await idNamed(given, conversationId)
         if (wanted !== undefined && inForce !== wanted) throw problem({ kind: 'EditionNotInForce', editionId: wanted, conversationId, inForce })
         return await putIntoForce(valueOf(await revertEdition({ log, conversations }, conversationId, parts.provenance()), problem), wanted ?? '')
@@ -351,8 +350,8 @@ export function createEditions(parts: EditionsParts): { readonly editions: Editi
         writes('editions.drop')
         await known(conversationId)
         const editionId = await idNamed(given, conversationId)
-        const { facts } = valueOf(await dropEdition(parts, { conversationId, editionId, provenance: parts.provenance() }), problem)
-        return { conversationId, editionId, changed: facts.length > 0 }
+        const { events } = valueOf(await dropEdition(parts, { conversationId, editionId, provenance: parts.provenance() }), problem)
+        return { conversationId, editionId, changed: events.length > 0 }
       },
     },
     prompts: {

@@ -20,7 +20,7 @@ import type { LiveMessages } from '../history/time-travel.js'
 import type { Problem, Verification, VerifyOptions, VerifyProgress } from '../audit/verify.js'
 import type { Course, TriedPolicy, WhatIf, WhatIfRow } from '../editions/what-if.js'
 import type { Context } from '../domain/compaction/context.js'
-import type { RecordedFact } from '../domain/events/index.js'
+import type { RecordedEvent } from '../domain/events/index.js'
 import type {
   AssistantMessage, AudioPart, ChatMessage, ChatPart, CustomCall, FilePart, FunctionCall, ImagePart, InstructionMessage, MessageCall, MessageInput, MessagePart, RefusalPart, TextPart, ToolMessage, UserMessage,
 } from '../domain/values/chat-message.js'
@@ -291,7 +291,7 @@ export interface Ledger {
   /** Searches batches and messages, best first, within one conversation or one scope (by default: those without a scope). */
   search(query: string, options?: LedgerSearchOptions): Promise<SearchResult>
   /** Every fact of a conversation, oldest first; from a revision on, and at most so many, where that is asked for. */
-  log(conversationId: string, options?: LogOptions): AsyncIterable<RecordedFact>
+  log(conversationId: string, options?: LogOptions): AsyncIterable<RecordedEvent>
   /**
    * Why the model saw what it saw: the tree of a batch, of the batch that has a line, or of all that is compacted, down to the messages, each
    * summary with its prompt, model, parameters, usage and cycle. Read from the log.

@@ -1,7 +1,8 @@
 /** The options of a call, as somebody gave them: in JavaScript they may be missing, misspelt, or something else altogether. */
 import { unknownName } from '../domain/text/known-names.js'
 import { thrownSentence } from '../domain/values/thrown.js'
-import { LedgerError, problem } from './problem.js'
+import { parsePolicySettings, type PolicySettings } from '../domain/values/policy.js'
+import { LedgerError, problem, valueOf } from './problem.js'
 
 type KeyOf<T> = T extends unknown ? keyof T : never
 /** Every option of a call by its name, so that the compiler asks for one that was added. */
@@ -38,3 +39,7 @@ export function listenerGiven<Heard extends readonly unknown[]>(field: string, l
   if (typeof listener !== 'function') throw bad(field, 'must be a function')
   return (...heard) => { void Promise.resolve(listener(...heard)).catch(onProblem) }
 }
+
+/** The settings of a policy, checked; throws where one is wrong. */
+export const settingsOf = (policy: PolicySettings | undefined): PolicySettings | undefined =>
+  policy === undefined ? undefined : valueOf(looked('policy', () => parsePolicySettings(policy)), problem)

@@ -13,7 +13,7 @@ import { UnreadableEventError } from '../recording/read-event.js'
 import type { HistoryDiverged } from '../compaction/compress.js'
 import type { ExplainFailure } from '../history/explain.js'
 import type { CompareFailure } from '../editions/compare.js'
-import type { PutBackFailure } from '../editions/undo-and-revert.js'
+import type { UndoFailure } from '../editions/undo-and-revert.js'
 import type { ReplayFailure } from '../editions/replay.js'
 import type { CycleNotRecorded } from '../history/cycles.js'
 import type { NoSuchMoment } from '../history/time-travel.js'
@@ -34,7 +34,7 @@ export type Fault = 'input' | 'state' | 'world' | 'data'
 /** Why the library says no, as data: told apart by `kind`, with what it is about beside it. */
 export type Failure =
   | EmbeddingFailure
-  | PutBackFailure
+  | UndoFailure
   | CompareFailure
   | EditionFailure
   | ReplayFailure
@@ -89,7 +89,7 @@ function describe(failure: Failure): readonly [Fault, string] {
     case 'BadPolicy':
       return ['input', `policy: ${fieldSentence(failure.field, failure.detail)}`]
     case 'NotRecordable':
-      return ['input', `${fieldSentence(failure.field, failure.detail)}: nobody could read ${failure.fact} with it again, and nothing is recorded`]
+      return ['input', `${fieldSentence(failure.field, failure.detail)}: nobody could read ${failure.event} with it again, and nothing is recorded`]
     case 'NotConfigured':
       return ['state', 'the conversation has no configuration yet: append a message first']
     case 'NoSuchConversation':
@@ -98,7 +98,7 @@ function describe(failure: Failure): readonly [Fault, string] {
       return ['input', `there is no revision ${String(failure.revision)} in conversation "${failure.conversationId}": its revisions go from 0 to ${String(failure.head)}`]
     case 'NoSuchMessage':
       return ['input', `there is no message "${failure.messageId}" in conversation "${failure.conversationId}"${didYouMean(failure.nearest)}, and it is neither a revision nor a time such as 2026-03-01T12:30:00Z`]
-    case 'BeforeFirstFact':
+    case 'BeforeFirstEvent':
       return ['input', `conversation "${failure.conversationId}" was not there at ${failure.time}: its first fact was recorded at ${failure.first}`]
     case 'AfterNow':
       return ['input', `${failure.time} is still to come: it is ${failure.now} by the ledger's clock, and what is recorded by then would change the answer`]

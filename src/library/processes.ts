@@ -14,7 +14,7 @@ export interface CompactionProcess {
   readonly name: string
   readonly summarizer: Summarizer
   /** Summarizes at the hard limit where the summarizer fails. */
-  readonly standIn: Summarizer
+  readonly fallback: Summarizer
   /** Claims, queue and budget: in the database that all workers share. */
   readonly claims: Claims
   readonly queue: WorkQueue

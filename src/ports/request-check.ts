@@ -2,7 +2,7 @@
  * What we need to prove where a summary came from: whether its recorded request hash is the one of the request that its recorded facts lead to.
  * It is pure, and never guesses: what it cannot make again, it says it does not know.
  */
-import type { SummarizerFacts } from '../domain/events/index.js'
+import type { SummarizerRecord } from '../domain/events/index.js'
 import type { SummaryJob } from './summarizer.js'
 
 type Without<Job, Key extends PropertyKey> = Job extends unknown ? Omit<Job, Key> : never
@@ -19,4 +19,4 @@ export type RequestVerdict = 'same' | 'other' | 'unknown'
 /**
  * @param template text of the recorded prompt
  */
-export type CheckRequest = (facts: SummarizerFacts, job: RecordedJob, template: string) => RequestVerdict
+export type CheckRequest = (events: SummarizerRecord, job: RecordedJob, template: string) => RequestVerdict

@@ -2,7 +2,7 @@
  * What we need to prove that projected rows are what the facts make them, in memory that does not grow with a conversation: it is given the facts
  * one by one, keeps what it cannot compare yet, and says when it wants to.
  */
-import type { RecordedFact } from '../domain/events/index.js'
+import type { RecordedEvent } from '../domain/events/index.js'
 
 export interface RowDifference {
   readonly conversationId: string
@@ -37,7 +37,7 @@ export interface RowCheck {
   /**
    * Takes its next fact, or one of an edition of it: those of an edition before the fact that adopts it, so that its batches are known. True where it has taken so much that `compare` should be called.
    */
-  take(fact: RecordedFact): boolean
+  take(event: RecordedEvent): boolean
   /** Ends the conversation; true as above. `trusted` is false where its facts have problems of their own: then nothing can be said of its rows. */
   end(trusted: boolean): boolean
   /** Begins to compare what can be compared by now, and waits for what was begun before; says what that found. */

@@ -58,8 +58,8 @@ export interface WorkQueue {
   /** There is nothing left to do: it leaves the queue, unless something came while it was in hand. */
   finish(work: Work): Promise<void>
   /** Gives it back, to be taken again after so long. */
-  rest(work: Work, rest: Rest): Promise<void>
+  backOff(work: Work, rest: Rest): Promise<void>
   /** Gives back one that rests as it was. */
-  putBack(work: Work): Promise<void>
+  release(work: Work): Promise<void>
   status(): Promise<QueueStatus>
 }

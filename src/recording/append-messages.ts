@@ -4,7 +4,7 @@ import type { Provenance } from '../domain/events/codec.js'
 import type { Conversation } from '../domain/conversation/conversation.js'
 import { checkId } from '../domain/values/ids.js'
 import type { NewMessage } from '../domain/values/message.js'
-import type { RecordedFact } from '../domain/events/index.js'
+import type { RecordedEvent } from '../domain/events/index.js'
 import { isKnownModel, type PolicySettings } from '../domain/values/policy.js'
 import { isOfType } from './read-event.js'
 import type { Clock } from '../ports/clock.js'
@@ -37,8 +37,8 @@ export interface AppendedMessages {
 }
 
 /** Of settings that were just recorded: a configuration is recorded once, so that nobody hears of it with every message. */
-function unknownModelIn(facts: readonly RecordedFact[]): string | undefined {
-  const { model, modelMaxTokens } = facts.find((fact) => isOfType(fact, 'ConversationConfigured'))?.data.settings ?? {}
+function unknownModelIn(events: readonly RecordedEvent[]): string | undefined {
+  const { model, modelMaxTokens } = events.find((event) => isOfType(event, 'ConversationConfigured'))?.data.settings ?? {}
   return model === undefined || modelMaxTokens !== undefined || isKnownModel(model) ? undefined : model
 }
 
@@ -57,7 +57,7 @@ export function createAppendMessages({ conversations, clock, summarizerWindowTok
       provenance,
     )
     if (E.isLeft(handled)) return handled
-    const { state, facts, position } = handled.right
-    return E.right({ state, recorded: facts.flatMap((fact) => (fact.type === 'MessageAppended' ? [fact.data.messageId] : [])), position, unknownModel: unknownModelIn(facts) })
+    const { state, events, position } = handled.right
+    return E.right({ state, recorded: events.flatMap((event) => (event.type === 'MessageAppended' ? [event.data.messageId] : [])), position, unknownModel: unknownModelIn(events) })
   }
 }

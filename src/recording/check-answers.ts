@@ -4,7 +4,7 @@
  */
 import { either as E } from 'fp-ts'
 import type { Conversation } from '../domain/conversation/conversation.js'
-import type { RecordedFact } from '../domain/events/index.js'
+import type { RecordedEvent } from '../domain/events/index.js'
 import type { BadMessage } from '../domain/values/message.js'
 import { VIEWS } from '../domain/values/view-names.js'
 import { isOfType } from './read-event.js'
@@ -18,13 +18,13 @@ const hasContext = (state: Conversation, wanted: string): boolean => VIEWS.some(
  * The first of the facts that says it answers what was no context, as a refusal; undefined where there is none.
  * @param state the conversation before these facts. A context of it costs no read, one of an older revision a load as of that one
  */
-export async function wrongAnswer(log: Log, state: Conversation, facts: readonly RecordedFact[]): Promise<BadMessage | undefined> {
+export async function wrongAnswer(log: Log, state: Conversation, events: readonly RecordedEvent[]): Promise<BadMessage | undefined> {
   const known = new Map<bigint, Conversation>([[state.revision, state]])
-  for (const fact of facts) {
-    if (!isOfType(fact, 'MessageAppended') || fact.data.answers === undefined) continue
-    const { messageId, answers: { revision: given, hash } } = fact.data
+  for (const event of events) {
+    if (!isOfType(event, 'MessageAppended') || event.data.answers === undefined) continue
+    const { messageId, answers: { revision: given, hash } } = event.data
     // What is said anew, because a list was edited before it, was looked at when it was first recorded.
-    if ([...state.kept, ...state.window].some(({ answers }) => answers?.revision === given && answers.hash === hash)) continue
+    if ([...state.retained, ...state.window].some(({ answers }) => answers?.revision === given && answers.hash === hash)) continue
     const revision = BigInt(given)
     if (revision > state.revision) {
       const there = state.revision < 0n ? 'there is none yet' : `they go up to ${String(state.revision)}`

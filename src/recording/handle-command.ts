@@ -7,20 +7,20 @@ import { LRUCache } from 'lru-cache'
 import type { Provenance } from '../domain/events/codec.js'
 import { evolve, type Conversation } from '../domain/conversation/conversation.js'
 import { decide, type Command, type Rejection } from '../domain/decide/index.js'
-import type { RecordedFact } from '../domain/events/index.js'
+import type { RecordedEvent } from '../domain/events/index.js'
 import { conversationStream, derivedMessageId, messageEventId } from '../domain/values/ids.js'
 import { sameMessage, type BadMessage } from '../domain/values/message.js'
 import type { NotRecordable } from '../domain/events/recordable.js'
 import type { Clock } from '../ports/clock.js'
 import type { AppendFailure } from '../ports/event-store.js'
 import { wrongAnswer } from './check-answers.js'
-import { decodeFact, isOfType } from './read-event.js'
+import { decodeEvent, isOfType } from './read-event.js'
 import { catchUpConversation, loadConversation, type Log } from './load-conversation.js'
-import { appendUntilKnown, encodeFacts, type EncodedFacts } from './record-events.js'
+import { appendUntilKnown, encodeEvents, type EncodedEvents } from './record-events.js'
 
 export interface Handled {
   readonly state: Conversation
-  readonly facts: readonly RecordedFact[]
+  readonly events: readonly RecordedEvent[]
   /** Position of the last fact that was recorded; undefined where nothing was. */
   readonly position: bigint | undefined
 }
@@ -83,20 +83,20 @@ export function createConversations({ log, clock, cacheTokens = 8_000_000, alone
     const same = new Set<string>()
     const asked = commands.flatMap((command) => (command.type === 'AppendMessages' ? command.messages : []))
     for (const stored of await log.store.findByIds(stream, ids)) {
-      const fact = await decodeFact(stored, log.bodies)
-      if (!isOfType(fact, 'MessageAppended')) continue
-      const { messageId } = fact.data
+      const event = await decodeEvent(stored, log.bodies)
+      if (!isOfType(event, 'MessageAppended')) continue
+      const { messageId } = event.data
       const wanted = asked.find((message) => message.messageId === messageId)
-      if (wanted === undefined || !sameMessage(wanted, fact.data)) return E.left({ kind: 'MessageIdTaken', messageId })
+      if (wanted === undefined || !sameMessage(wanted, event.data)) return E.left({ kind: 'MessageIdTaken', messageId })
       same.add(messageId)
     }
     return E.right(same)
   }
 
   /** Event ids of the messages of this append that came without an id. */
-  const withoutId = (stream: string, commands: readonly Command[], facts: readonly RecordedFact[]): Set<string> => {
+  const withoutId = (stream: string, commands: readonly Command[], events: readonly RecordedEvent[]): Set<string> => {
     const named = new Set(messageEventIds(stream, commands))
-    return new Set(facts.flatMap(({ type, id }) => (type === 'MessageAppended' && !named.has(id) ? [id] : [])))
+    return new Set(events.flatMap(({ type, id }) => (type === 'MessageAppended' && !named.has(id) ? [id] : [])))
   }
 
   /** Of the next places, the ids that messages have, however long ago they were recorded. */
@@ -134,7 +134,7 @@ export function createConversations({ log, clock, cacheTokens = 8_000_000, alone
         if (E.isLeft(same)) return same
         if (same.right.size > 0) asked = without(asked, same.right)
       }
-      const encoded: EncodedFacts = { events: [], bodies: [], facts: [] }
+      const encoded: EncodedEvents = { toStore: [], bodies: [], events: [] }
       let seen = state
       let refused: E.Either<Rejection | BadMessage, never> | undefined
       for (const command of asked) {
@@ -144,15 +144,15 @@ export function createConversations({ log, clock, cacheTokens = 8_000_000, alone
           break
         }
         // The next command is decided on the state that this one leads to.
-        const next = encodeFacts(seen, decided.right, clock.now().toISOString(), provenance)
+        const next = encodeEvents(seen, decided.right, clock.now().toISOString(), provenance)
         if (E.isLeft(next)) return next
-        const { events, bodies, facts } = next.right
-        encoded.events.push(...events)
+        const { toStore: storedEvents, bodies, events } = next.right
+        encoded.toStore.push(...storedEvents)
         encoded.bodies.push(...bodies)
-        encoded.facts.push(...facts)
-        seen = facts.reduce(evolve, seen)
+        encoded.events.push(...events)
+        seen = events.reduce(evolve, seen)
       }
-      const wrong = refused === undefined ? await wrongAnswer(log, state, encoded.facts) : undefined
+      const wrong = refused === undefined ? await wrongAnswer(log, state, encoded.events) : undefined
       if (wrong !== undefined) refused = E.left(wrong)
       if (refused !== undefined) {
         // A no has to be said of what is there now: another process may have appended since this state was kept.
@@ -171,14 +171,14 @@ export function createConversations({ log, clock, cacheTokens = 8_000_000, alone
         asked = without(asked, same.right)
         continue
       }
-      if (encoded.facts.length === 0) {
+      if (encoded.events.length === 0) {
         // So has a yes that records nothing: a pin that is kept here may have been taken away elsewhere.
         const fresh = await load(conversationId)
-        if (fresh.revision === state.revision) return E.right({ state, facts: [], position: undefined })
+        if (fresh.revision === state.revision) return E.right({ state, events: [], position: undefined })
         state = fresh
         continue
       }
-      const derived = withoutId(stream, asked, encoded.facts)
+      const derived = withoutId(stream, asked, encoded.events)
       if (looksUp && derived.size > 0 && (await log.store.findByIds(stream, [...derived])).length > 0) {
         asked = passingOver(asked, await takenAmongNext(state, places))
         places *= 2
@@ -187,7 +187,7 @@ export function createConversations({ log, clock, cacheTokens = 8_000_000, alone
       const appended = await appendUntilKnown(log, stream, state.revision, encoded)
       if (E.isRight(appended) && !appended.right.repeated) {
         cache.set(conversationId, seen)
-        return E.right({ state: seen, facts: encoded.facts, position: appended.right.position })
+        return E.right({ state: seen, events: encoded.events, position: appended.right.position })
       }
       if (E.isLeft(appended) && appended.left.kind !== 'IdsRecorded' && appended.left.kind !== 'RevisionConflict') {
         cache.delete(conversationId)
@@ -195,7 +195,7 @@ export function createConversations({ log, clock, cacheTokens = 8_000_000, alone
       }
       const stood = state.revision
       state = await load(conversationId, true)
-      if (E.isRight(appended)) return E.right({ state, facts: appended.right.ours ? encoded.facts : [], position: appended.right.position })
+      if (E.isRight(appended)) return E.right({ state, events: appended.right.ours ? encoded.events : [], position: appended.right.position })
       conflict = appended.left
       // Ids that are recorded though the stream stands where we thought come from before the live window; else it is a race, decided anew.
       if (conflict.kind === 'IdsRecorded' && state.revision === stood) {

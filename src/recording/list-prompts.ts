@@ -1,7 +1,7 @@
 /** The registry of prompts: every template and persona that was used, by name, version and hash. */
-import type { RecordedFact } from '../domain/events/index.js'
+import type { RecordedEvent } from '../domain/events/index.js'
 import { PROMPT_PREFIX } from '../domain/values/ids.js'
-import { decodeFact, isOfType, UnreadableEventError } from './read-event.js'
+import { decodeEvent, isOfType, UnreadableEventError } from './read-event.js'
 import type { Log } from './load-conversation.js'
 
 /** A template or persona that was used. */
@@ -37,20 +37,20 @@ export async function listPrompts(log: Log): Promise<PromptRegistry> {
   const versions = new Map<string, number>()
   for await (const stored of log.store.readAll({ prefix: PROMPT_PREFIX })) {
     if (stored.type !== 'PromptRegistered') continue
-    let fact: RecordedFact
+    let event: RecordedEvent
     try {
-      fact = await decodeFact(stored, log.bodies)
+      event = await decodeEvent(stored, log.bodies)
     } catch (error) {
       if (!(error instanceof UnreadableEventError)) throw error
       unreadable.push({ sha256: stored.stream.slice(PROMPT_PREFIX.length), reason: error.message })
       continue
     }
-    if (!isOfType(fact, 'PromptRegistered')) continue
-    const { name, kind, sha256, text } = fact.data
+    if (!isOfType(event, 'PromptRegistered')) continue
+    const { name, kind, sha256, text } = event.data
     const key = `${kind} ${name}`
     const version = (versions.get(key) ?? 0) + 1
     versions.set(key, version)
-    prompts.push({ name, kind, version, sha256, text, firstUsedAt: fact.metadata.recordedAt, actor: fact.metadata.actor })
+    prompts.push({ name, kind, version, sha256, text, firstUsedAt: event.metadata.recordedAt, actor: event.metadata.actor })
   }
   return { prompts, unreadable }
 }

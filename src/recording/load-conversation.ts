@@ -3,24 +3,24 @@
  * the revisions that it carries; nothing else, however long the conversation is.
  */
 import { evolve, initialEdition, initialState, pinnedAheadOf, resumeAt, revisionsCarried, seeConversation, type Conversation } from '../domain/conversation/conversation.js'
-import { closingTypes, takeoverTypes, type ClosingType, type RecordedFact } from '../domain/events/index.js'
+import { originTypes, replacementTypes, type OriginType, type RecordedEvent } from '../domain/events/index.js'
 import { conversationStream, editionStream } from '../domain/values/ids.js'
 import type { BodyStore } from '../ports/body-store.js'
 import type { EventStore, StoredEvent } from '../ports/event-store.js'
-import { decodeFact, isOfType } from './read-event.js'
+import { decodeEvent, isOfType } from './read-event.js'
 
 export interface Log {
   readonly store: EventStore
   readonly bodies: BodyStore
 }
 
-async function decodeAll(stored: readonly StoredEvent[], bodies: BodyStore): Promise<RecordedFact[]> {
-  const facts: RecordedFact[] = []
-  for (const event of stored) facts.push(await decodeFact(event, bodies))
-  return facts
+async function decodeAll(stored: readonly StoredEvent[], bodies: BodyStore): Promise<RecordedEvent[]> {
+  const events: RecordedEvent[] = []
+  for (const event of stored) events.push(await decodeEvent(event, bodies))
+  return events
 }
 
-const closes = (type: string): boolean => closingTypes.some((closing) => closing === type)
+const closes = (type: string): boolean => originTypes.some((closing) => closing === type)
 
 /** The events from the last one at or before `at` on that closed the books, oldest first; all of them where there is none. */
 async function tailOf(log: Log, stream: string, at: bigint | undefined): Promise<StoredEvent[]> {
@@ -33,37 +33,37 @@ async function tailOf(log: Log, stream: string, at: bigint | undefined): Promise
   return tail.toReversed()
 }
 
-async function windowFacts(log: Log, stream: string, from: bigint, before: bigint): Promise<RecordedFact<'MessageAppended'>[]> {
-  const found: RecordedFact<'MessageAppended'>[] = []
+async function windowEvents(log: Log, stream: string, from: bigint, before: bigint): Promise<RecordedEvent<'MessageAppended'>[]> {
+  const found: RecordedEvent<'MessageAppended'>[] = []
   // Whatever withdraws a message stands behind it.
   const withdrawn = new Set<bigint>()
   if (from >= before) return found
-  for await (const event of log.store.readStream(stream, { from, limit: Number(before - from) })) {
-    if (event.type !== 'MessageAppended' && event.type !== 'MessagesWithdrawn') continue
-    const fact = await decodeFact(event, log.bodies)
-    if (isOfType(fact, 'MessageAppended')) found.push(fact)
-    else if (isOfType(fact, 'MessagesWithdrawn')) for (const { revision } of fact.data.messages) withdrawn.add(revision)
+  for await (const stored of log.store.readStream(stream, { from, limit: Number(before - from) })) {
+    if (stored.type !== 'MessageAppended' && stored.type !== 'MessagesWithdrawn') continue
+    const event = await decodeEvent(stored, log.bodies)
+    if (isOfType(event, 'MessageAppended')) found.push(event)
+    else if (isOfType(event, 'MessagesWithdrawn')) for (const { revision } of event.data.messages) withdrawn.add(revision)
   }
   return withdrawn.size === 0 ? found : found.filter(({ revision }) => !withdrawn.has(revision))
 }
 
-/** An edition's batches and chunks lie in its own stream, and the messages in the conversation's, which it had seen up to `horizon`. */
-async function takeUp(log: Log, conversationId: string, closing: RecordedFact<ClosingType>, edition?: { readonly stream: string; readonly horizon: bigint }): Promise<Conversation> {
+/** An edition's batches and chunks lie in its own stream, and the messages in the conversation's, which it had seen up to `conversationRevision`. */
+async function takeUp(log: Log, conversationId: string, closing: RecordedEvent<OriginType>, edition?: { readonly stream: string; readonly conversationRevision: bigint }): Promise<Conversation> {
   const stream = conversationStream(conversationId)
   const carried = revisionsCarried(closing)
   const [messages, made, window] = await Promise.all([
     log.store.readRevisions(stream, [...new Set(edition === undefined ? [...carried.messages, ...carried.made] : carried.messages)]),
     edition === undefined ? [] : log.store.readRevisions(edition.stream, [...new Set(carried.made)]),
-    windowFacts(log, stream, closing.data.windowStart, edition === undefined ? closing.revision : edition.horizon + 1n),
+    windowEvents(log, stream, closing.data.windowStart, edition === undefined ? closing.revision : edition.conversationRevision + 1n),
   ])
-  const facts = await decodeAll([...messages, ...made], log.bodies)
+  const events = await decodeAll([...messages, ...made], log.bodies)
   return resumeAt(
     conversationId,
     closing,
     {
-      messages: facts.filter((fact) => isOfType(fact, 'MessageAppended')),
-      batches: facts.filter((fact) => isOfType(fact, 'BatchArchived', 'BatchesResummarized', ...takeoverTypes)),
-      chunks: facts.filter((fact) => isOfType(fact, 'ChunkSummarized')),
+      messages: events.filter((event) => isOfType(event, 'MessageAppended')),
+      batches: events.filter((event) => isOfType(event, 'BatchArchived', 'BatchesResummarized', ...replacementTypes)),
+      chunks: events.filter((event) => isOfType(event, 'ChunkSummarized')),
     },
     window,
   )
@@ -74,12 +74,12 @@ async function takeUp(log: Log, conversationId: string, closing: RecordedFact<Cl
  * @param at the last revision to see; default: the newest
  */
 export async function loadConversation(log: Log, conversationId: string, at?: bigint): Promise<Conversation> {
-  const facts = await decodeAll(await tailOf(log, conversationStream(conversationId), at), log.bodies)
-  const first = facts[0]
-  if (first !== undefined && isOfType(first, ...closingTypes)) {
-    return facts.slice(1).reduce(evolve, await takeUp(log, conversationId, first))
+  const events = await decodeAll(await tailOf(log, conversationStream(conversationId), at), log.bodies)
+  const first = events[0]
+  if (first !== undefined && isOfType(first, ...originTypes)) {
+    return events.slice(1).reduce(evolve, await takeUp(log, conversationId, first))
   }
-  return facts.reduce(evolve, initialState(conversationId))
+  return events.reduce(evolve, initialState(conversationId))
 }
 
 /**
@@ -91,28 +91,28 @@ export async function loadEdition(log: Log, conversationId: string, editionId: s
   const stream = editionStream(editionId, conversationId)
   const tail: StoredEvent[] = []
   let closing: StoredEvent | undefined
-  for await (const event of log.store.readStream(stream, { direction: 'backwards', ...(at === undefined ? {} : { from: at }) })) {
-    tail.push(event)
-    if (closing === undefined && event.type === 'MessagesPruned') closing = event
+  for await (const stored of log.store.readStream(stream, { direction: 'backwards', ...(at === undefined ? {} : { from: at }) })) {
+    tail.push(stored)
+    if (closing === undefined && stored.type === 'MessagesPruned') closing = stored
     // How far it had seen the conversation at that prune is said by the fact before it that tells.
-    else if (closing !== undefined && event.type === 'EditionAdvanced') break
+    else if (closing !== undefined && stored.type === 'EditionAdvanced') break
   }
-  const facts = await decodeAll(tail.toReversed(), log.bodies)
-  const advanced = facts[0]
-  const prune = closing === undefined ? undefined : facts.find((fact) => fact.revision === closing.revision)
+  const events = await decodeAll(tail.toReversed(), log.bodies)
+  const advanced = events[0]
+  const prune = closing === undefined ? undefined : events.find((event) => event.revision === closing.revision)
   let state = initialEdition(conversationId, editionId)
   if (prune !== undefined && isOfType(prune, 'MessagesPruned') && advanced !== undefined && isOfType(advanced, 'EditionAdvanced')) {
     const [started] = await decodeAll(await log.store.readRevisions(stream, [0n]), log.bodies)
     state = {
-      ...(await takeUp(log, conversationId, prune, { stream, horizon: advanced.data.conversationRevision })),
+      ...(await takeUp(log, conversationId, prune, { stream, conversationRevision: advanced.data.conversationRevision })),
       editionId,
       ...(started !== undefined && isOfType(started, 'EditionStarted') ? { pinnedAhead: pinnedAheadOf(started.data) } : {}),
-      horizon: advanced.data.conversationRevision,
+      conversationRevision: advanced.data.conversationRevision,
     }
   }
-  for (const fact of facts.filter(({ revision }) => revision > state.revision)) {
-    if (isOfType(fact, 'EditionAdvanced')) state = await seeUntil(log, state, fact.data.conversationRevision)
-    state = evolve(state, fact)
+  for (const event of events.filter(({ revision }) => revision > state.revision)) {
+    if (isOfType(event, 'EditionAdvanced')) state = await seeUntil(log, state, event.data.conversationRevision)
+    state = evolve(state, event)
   }
   return state
 }
@@ -120,10 +120,10 @@ export async function loadEdition(log: Log, conversationId: string, editionId: s
 /** A state, and what the conversation's stream says of messages and pins up to a revision, or to its end. */
 export async function seeUntil(log: Log, state: Conversation, until?: bigint): Promise<Conversation> {
   let seen = state
-  const limit = until === undefined ? undefined : Number(until - state.horizon)
+  const limit = until === undefined ? undefined : Number(until - state.conversationRevision)
   if (limit !== undefined && limit <= 0) return state
-  for await (const event of log.store.readStream(conversationStream(state.conversationId), { from: state.horizon + 1n, ...(limit === undefined ? {} : { limit }) })) {
-    seen = seeConversation(seen, await decodeFact(event, log.bodies))
+  for await (const event of log.store.readStream(conversationStream(state.conversationId), { from: state.conversationRevision + 1n, ...(limit === undefined ? {} : { limit }) })) {
+    seen = seeConversation(seen, await decodeEvent(event, log.bodies))
   }
   return seen
 }
@@ -132,7 +132,7 @@ export async function seeUntil(log: Log, state: Conversation, until?: bigint): P
 export async function catchUpConversation(log: Log, state: Conversation): Promise<Conversation> {
   let seen = state
   for await (const event of log.store.readStream(conversationStream(state.conversationId), { from: state.revision + 1n })) {
-    seen = evolve(seen, await decodeFact(event, log.bodies))
+    seen = evolve(seen, await decodeEvent(event, log.bodies))
   }
   return seen
 }

@@ -1,7 +1,7 @@
 /** Reading facts: stored events decoded, with the bodies that lie beside the log. What cannot be read stops the reader and names itself. */
 import { either as E } from 'fp-ts'
 import { claimOf, decode, type Unreadable } from '../domain/events/codec.js'
-import { takeoverTypes, type FactType, type RecordedFact, type TakeoverType } from '../domain/events/index.js'
+import { replacementTypes, type EventType, type RecordedEvent, type ReplacementType } from '../domain/events/index.js'
 import type { BodyStore } from '../ports/body-store.js'
 import type { StoredEvent } from '../ports/event-store.js'
 
@@ -14,7 +14,7 @@ export class UnreadableEventError extends Error {
 }
 
 /** Decodes a stored event; a claim-checked body is fetched and verified. */
-export async function decodeFact(stored: StoredEvent, bodies: BodyStore): Promise<RecordedFact> {
+export async function decodeEvent(stored: StoredEvent, bodies: BodyStore): Promise<RecordedEvent> {
   const claim = claimOf(stored)
   const decoded = decode(stored, claim === undefined ? undefined : await bodies.get(claim))
   if (E.isLeft(decoded)) throw new UnreadableEventError(decoded.left)
@@ -22,9 +22,9 @@ export async function decodeFact(stored: StoredEvent, bodies: BodyStore): Promis
 }
 
 /** Narrows a fact to one of some types. */
-export function isOfType<Type extends FactType>(fact: RecordedFact, ...types: readonly Type[]): fact is RecordedFact<Type> {
-  return (types as readonly FactType[]).includes(fact.type)
+export function isOfType<Type extends EventType>(event: RecordedEvent, ...types: readonly Type[]): event is RecordedEvent<Type> {
+  return (types as readonly EventType[]).includes(event.type)
 }
 
 /** Narrows a fact to one that puts other batches into force. */
-export const takesOver = (fact: RecordedFact): fact is RecordedFact<TakeoverType> => isOfType(fact, ...takeoverTypes)
+export const isReplacement = (event: RecordedEvent): event is RecordedEvent<ReplacementType> => isOfType(event, ...replacementTypes)

@@ -2,18 +2,18 @@
 import { either as E } from 'fp-ts'
 import { encode, encodeData, type Provenance } from '../domain/events/codec.js'
 import type { Conversation } from '../domain/conversation/conversation.js'
-import type { Fact, RecordedFact } from '../domain/events/index.js'
-import { conversationStream, editionStream, factEventId, messageEventId } from '../domain/values/ids.js'
+import type { Event, RecordedEvent } from '../domain/events/index.js'
+import { conversationStream, editionStream, eventIdOf, messageEventId } from '../domain/values/ids.js'
 import { recordable, type NotRecordable } from '../domain/events/recordable.js'
 import { sleep } from '../ports/clock.js'
 import type { AppendFailure, Appended, EventToAppend } from '../ports/event-store.js'
 import type { Log } from './load-conversation.js'
 
 /** Facts that are ready to be appended together, and the bodies that have to be put beside the log before them. */
-export interface EncodedFacts {
-  readonly events: EventToAppend[]
+export interface EncodedEvents {
+  readonly toStore: EventToAppend[]
   readonly bodies: { readonly sha256: string; readonly text: string }[]
-  readonly facts: RecordedFact[]
+  readonly events: RecordedEvent[]
 }
 
 /** The stream that a state is recorded in. */
@@ -21,21 +21,21 @@ export const streamOf = ({ conversationId, editionId }: Pick<Conversation, 'conv
   editionId === undefined ? conversationStream(conversationId) : editionStream(editionId, conversationId)
 
 /** Encodes facts for the places behind `state`, all of them or none. What they say is what everybody reads of them later. */
-export function encodeFacts(state: Conversation, facts: readonly Fact[], now: string, provenance: Provenance): E.Either<NotRecordable, EncodedFacts> {
+export function encodeEvents(state: Conversation, events: readonly Event[], now: string, provenance: Provenance): E.Either<NotRecordable, EncodedEvents> {
   const stream = streamOf(state)
   const recordedAt = state.recordedAt !== undefined && state.recordedAt > now ? state.recordedAt : now
-  const encoded: EncodedFacts = { events: [], bodies: [], facts: [] }
+  const encoded: EncodedEvents = { toStore: [], bodies: [], events: [] }
   let previousHash = state.hash
-  for (const [at, fact] of facts.entries()) {
+  for (const [at, event] of events.entries()) {
     const revision = state.revision + 1n + BigInt(at)
-    const data = encodeData(fact)
-    const read = recordable(fact, data, { ...provenance, recordedAt })
+    const data = encodeData(event)
+    const read = recordable(event, data, { ...provenance, recordedAt })
     if (E.isLeft(read)) return read
-    const id = fact.type === 'MessageAppended' ? messageEventId(stream, fact.data.messageId) : factEventId(stream, revision, fact.type, data)
-    const { event, metadata, hash, body } = encode(fact, data, { stream, revision, id, previousHash, recordedAt }, provenance)
-    encoded.events.push(event)
+    const id = event.type === 'MessageAppended' ? messageEventId(stream, event.data.messageId) : eventIdOf(stream, revision, event.type, data)
+    const { toStore: stored, metadata, hash, body } = encode(event, data, { stream, revision, id, previousHash, recordedAt }, provenance)
+    encoded.toStore.push(stored)
     if (body !== undefined) encoded.bodies.push(body)
-    encoded.facts.push({ ...read.right, stream, revision, position: -1n, id, metadata })
+    encoded.events.push({ ...read.right, stream, revision, position: -1n, id, metadata })
     previousHash = hash
   }
   return E.right(encoded)
@@ -45,9 +45,9 @@ export function encodeFacts(state: Conversation, facts: readonly Fact[], now: st
 const UNKNOWN_OUTCOME_DELAYS_MS = [20, 100, 500]
 
 /** Appends at an expected revision. `ours`: recorded by this call, by an attempt whose outcome was not known at first included. */
-export async function appendUntilKnown(log: Log, stream: string, expected: bigint, encoded: EncodedFacts): Promise<E.Either<AppendFailure, Appended & { readonly ours: boolean }>> {
+export async function appendUntilKnown(log: Log, stream: string, expected: bigint, encoded: EncodedEvents): Promise<E.Either<AppendFailure, Appended & { readonly ours: boolean }>> {
   for (const body of encoded.bodies) await log.bodies.put(body.sha256, body.text)
-  const append = log.store.append(stream, expected < 0n ? 'no_stream' : expected, encoded.events)
+  const append = log.store.append(stream, expected < 0n ? 'no_stream' : expected, encoded.toStore)
   let result = await append()
   let tries = 1
   for (const delay of UNKNOWN_OUTCOME_DELAYS_MS) {
@@ -57,7 +57,7 @@ export async function appendUntilKnown(log: Log, stream: string, expected: bigin
     tries += 1
   }
   // Where they are repeated from long ago, they stand at an older revision than the one that was asked for.
-  const last = expected + BigInt(encoded.events.length)
+  const last = expected + BigInt(encoded.toStore.length)
   const retried = tries > 1
   return E.map((appended: Appended) => ({ ...appended, ours: !appended.repeated || (retried && appended.revision === last) }))(result)
 }

@@ -65,7 +65,7 @@ const FUSION = 60
 const SPARE = 200
 
 /** What a search found. */
-export interface Found {
+export interface FoundMessages {
   /** Best first. */
   readonly hits: readonly SearchHit[]
   /** Why it went by full text alone, where the embedding model failed. */
@@ -73,7 +73,7 @@ export interface Found {
 }
 
 /** The best hits for a query, best first. */
-export async function search({ index, embedding, questionTimeoutMs = QUESTION_MS }: SearchPorts, query: string, options: SearchOptions): Promise<Found> {
+export async function search({ index, embedding, questionTimeoutMs = QUESTION_MS }: SearchPorts, query: string, options: SearchOptions): Promise<FoundMessages> {
   const { within, limit = DEFAULT_LIMIT, include = 'all' } = options
   if (limit <= 0) return { hits: [] }
   const asked = embedding === undefined || include === 'batches' || query.trim() === '' ? undefined : await vectorsInTime(embedding, query, questionTimeoutMs)

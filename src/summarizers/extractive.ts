@@ -157,9 +157,9 @@ function inputOf(job: SummaryJob): unknown {
 
 /** The request of a job, with its hash; that of an earlier version where its name is given. */
 export function prepareExtract(job: SummaryJob, model = EXTRACTIVE_MODEL): PreparedSummary {
-  const facts = { strategy: name, provider: 'none', model, parameters: { maxSummaryTokens: job.maxSummaryTokens } }
+  const events = { strategy: name, provider: 'none', model, parameters: { maxSummaryTokens: job.maxSummaryTokens } }
   const request = inputOf(job)
-  return { job, ...facts, prompt: PROMPT, formatterVersion: FORMATTER_VERSION, request, requestHash: hashOf({ ...facts, formatterVersion: FORMATTER_VERSION, request }) }
+  return { job, ...events, prompt: PROMPT, formatterVersion: FORMATTER_VERSION, request, requestHash: hashOf({ ...events, formatterVersion: FORMATTER_VERSION, request }) }
 }
 
 // No call was made, and a clock would make the same input give another fact: the duration is 0.

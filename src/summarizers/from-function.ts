@@ -17,16 +17,16 @@ const messagesOf = (job: SummaryJob): ChatMessage[] =>
 
 /** Makes the summarizer. A summary is found again as long as the function's own source is the same; what it calls is for its author to know. */
 export function createSummarizerFrom(summarize: SummarizeMessages): Summarizer {
-  const facts = { strategy: 'function', provider: 'own', model: summarize.name === '' ? 'function' : summarize.name }
+  const events = { strategy: 'function', provider: 'own', model: summarize.name === '' ? 'function' : summarize.name }
   const source = sha256(summarize.toString())
-  const text = `A function of the host's own: ${facts.model}`
+  const text = `A function of the host's own: ${events.model}`
   return {
-    ...facts,
+    ...events,
     windowTokens: DEFAULT_WINDOW_TOKENS,
     prepare(job) {
       const parameters = { source, maxSummaryTokens: job.maxSummaryTokens }
       const request = messagesOf(job)
-      return { job, ...facts, parameters, prompt: { name: facts.model, sha256: sha256(text), text }, formatterVersion: 1, requestHash: hashOf({ ...facts, parameters, request }), request }
+      return { job, ...events, parameters, prompt: { name: events.model, sha256: sha256(text), text }, formatterVersion: 1, requestHash: hashOf({ ...events, parameters, request }), request }
     },
     summarize: ({ job }, signal) => TE.rightTask(async () => {
       const started = performance.now()

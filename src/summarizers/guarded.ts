@@ -4,7 +4,7 @@
  */
 import { either as E } from 'fp-ts'
 import { z } from 'zod'
-import { sectionsSchema, summarizerFactsSchema } from '../domain/events/index.js'
+import { sectionsSchema, summarizerRecordSchema } from '../domain/events/index.js'
 import { sha256 } from '../domain/values/hash.js'
 import { checkId } from '../domain/values/ids.js'
 import { isTooDeep, MOST_LEVELS } from '../domain/values/nesting.js'
@@ -23,7 +23,7 @@ const tokens = z.number().int().nonnegative().max(MAX_TOKENS)
 /** What is recorded of an answer. */
 const answerSchema = z.object({
   text: z.string(),
-  ...summarizerFactsSchema.pick({ responseId: true, durationMs: true }).shape,
+  ...summarizerRecordSchema.pick({ responseId: true, durationMs: true }).shape,
   usage: z.object({ promptTokens: tokens, completionTokens: tokens }).optional(),
   sections: sectionsSchema.optional(),
 })
@@ -58,8 +58,8 @@ function checked(answer: unknown, maxTokens: number): E.Either<SummarizerFailure
   return E.left(failed('over-long', `the summary has ${String(count)} tokens, and ${String(maxTokens)} were asked for`))
 }
 
-const preparedSchema = summarizerFactsSchema.pick({ strategy: true, provider: true, model: true, parameters: true, formatterVersion: true, requestHash: true }).extend({
-  prompt: summarizerFactsSchema.shape.prompt.extend({ text: z.string() }),
+const preparedSchema = summarizerRecordSchema.pick({ strategy: true, provider: true, model: true, parameters: true, formatterVersion: true, requestHash: true }).extend({
+  prompt: summarizerRecordSchema.shape.prompt.extend({ text: z.string() }),
   persona: z.object({ sha256: z.string(), text: z.string() }).optional(),
 })
 

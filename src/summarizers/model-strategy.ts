@@ -93,7 +93,7 @@ const summaryOf = (answer: LanguageModelAnswer, read: ReadAnswer, durationMs: nu
 })
 
 /** What a request is named by. The window is not among it: whatever it changes stands in the request. */
-export interface HashedFacts {
+export interface HashedEvents {
   readonly strategy: string
   readonly provider: string
   readonly model: string
@@ -101,15 +101,15 @@ export interface HashedFacts {
 }
 
 /** The hash of a request to a model. */
-export const requestHashOf = (facts: HashedFacts, promptSha256: string, formatterVersion: number, request: LanguageModelRequest): string =>
-  hashOf({ ...facts, prompt: promptSha256, formatterVersion, request })
+export const requestHashOf = (events: HashedEvents, promptSha256: string, formatterVersion: number, request: LanguageModelRequest): string =>
+  hashOf({ ...events, prompt: promptSha256, formatterVersion, request })
 
 /** A summarizer from a strategy and a language model. */
 export function createModelSummarizer(strategy: ModelStrategy, { model, prompt: custom }: ModelStrategyOptions): Summarizer {
   const prepare = (job: SummaryJob): PreparedSummary => {
     const prompt = custom ?? strategy.prompts[job.kind]
     const request = requestOf(strategy, prompt.text, model.windowTokens, job)
-    const facts: HashedFacts = {
+    const events: HashedEvents = {
       strategy: strategy.name,
       provider: model.provider,
       model: model.model,
@@ -118,14 +118,14 @@ export function createModelSummarizer(strategy: ModelStrategy, { model, prompt: 
     const persona = job.persona === '' ? {} : { persona: { text: job.persona, sha256: sha256(job.persona) } }
     return {
       job,
-      ...facts,
+      ...events,
       // Recorded beside what is hashed, so that the request can be made again and proved from the facts alone.
-      parameters: { ...facts.parameters, windowTokens: model.windowTokens },
+      parameters: { ...events.parameters, windowTokens: model.windowTokens },
       prompt,
       ...persona,
       formatterVersion: FORMATTER_VERSION,
       request,
-      requestHash: requestHashOf(facts, prompt.sha256, FORMATTER_VERSION, request),
+      requestHash: requestHashOf(events, prompt.sha256, FORMATTER_VERSION, request),
     }
   }
 

@@ -104,7 +104,7 @@ const BINDING = 1.2
 const LONGEST_BINDING = 360
 const bindingScore = ({ kind, text, givesOrders }: Speech): number => (givesOrders && kind === 'speech' && text.length <= LONGEST_BINDING && isConstraint(text) ? BINDING : 0)
 
-const factScore = (text: string, speakers: readonly string[]): number =>
+const eventScore = (text: string, speakers: readonly string[]): number =>
   (DIGITS.test(text) ? 0.35 : 0) + (DATE.test(text) ? 0.55 : 0) + (namesSomething(text, speakers) ? 0.5 : 0) + (hasIdentifier(text) ? 0.4 : 0)
 
 const CENTRALITY = 0.4
@@ -200,7 +200,7 @@ export function unitsOfMessages(messages: readonly MessageToSummarize[], actions
     const score =
       sentence.base +
       cueScore(sentence.cues, fromUser) +
-      factScore(sentence.text, speakers) +
+      eventScore(sentence.text, speakers) +
       centrality(sentence.terms, frequency, messages.length) * CENTRALITY +
       (sentence.first ? 0.3 : 0) +
       (sentence.first && sentence.group === firstUser ? 0.5 : 0) +
@@ -267,7 +267,7 @@ export function unitsOfSummaries(summaries: readonly SummaryToFold[]): readonly 
         0.01,
         (sentence.base +
           cueScore(sentence.cues, sentence.base > 0.8) +
-          factScore(sentence.text, speakers) +
+          eventScore(sentence.text, speakers) +
           centrality(sentence.terms, frequency, group) * CENTRALITY +
           lengthScore(sentence)) *
           (sentence.cues.filler ? 0.25 : 1) +

@@ -23,8 +23,8 @@ describeWorkQueue('memory', async () => {
     take: (options) => inner.take(options),
     extend: (work, ms) => inner.extend(work, ms),
     finish: (work) => inner.finish(work),
-    rest: (work, rest) => inner.rest(work, rest),
-    putBack: (work) => inner.putBack(work),
+    backOff: (work, rest) => inner.backOff(work, rest),
+    release: (work) => inner.release(work),
     status: () => inner.status(),
   }
   return {

@@ -6,8 +6,8 @@ import { createVerify, type Problem } from '../../src/audit/verify.js'
 import { undoCycles } from '../../src/editions/undo-and-revert.js'
 import { SeenIds } from '../../src/audit/seen-ids.js'
 import { encode, encodeData, GENESIS_HASH, type Provenance } from '../../src/domain/events/codec.js'
-import type { Fact, RecordedFact } from '../../src/domain/events/index.js'
-import { conversationStream, editionStream, factEventId, messageEventId } from '../../src/domain/values/ids.js'
+import type { Event, RecordedEvent } from '../../src/domain/events/index.js'
+import { conversationStream, editionStream, eventIdOf, messageEventId } from '../../src/domain/values/ids.js'
 import type { EventStore, StoredEvent } from '../../src/ports/event-store.js'
 import { createFoldInSummarizer, createStructuredSummarizer } from '../../src/summarizers/index.js'
 import { createScriptedLanguageModel } from '../../src/adapters/scripted/language-model.js'
@@ -70,8 +70,8 @@ describe('the hash chain', () => {
         const { harness } = await interleave(policy, history, steps)
         expect(await problemsOf(harness)).toEqual([])
         const events = await eventsOf(harness)
-        for (const { event, field, at, to } of changes) {
-          const victim = events[event % events.length]
+        for (const { event: stored, field, at, to } of changes) {
+          const victim = events[stored % events.length]
           if (victim === undefined) continue
           const changed = { ...victim, [field]: withByte(victim[field], at, to) }
           if (changed[field] === victim[field]) continue
@@ -89,19 +89,19 @@ describe('the hash chain', () => {
     await harness.compact('force')
     const last = await harness.store.streamRevision(STREAM)
     for (let revision = 0n; revision < last; revision += 1n) {
-      const missing = await problemsOf(harness, tampered(harness.store, (event) => (event.stream === STREAM && event.revision === revision ? undefined : event)))
+      const missing = await problemsOf(harness, tampered(harness.store, (stored) => (stored.stream === STREAM && stored.revision === revision ? undefined : stored)))
       expect(missing[0]).toMatchObject({ stream: STREAM, revision: revision + 1n, rule: 'order' })
-      const swapped = await problemsOf(harness, tampered(harness.store, (event) => (event.stream === STREAM && (event.revision === revision || event.revision === revision + 1n) ? { ...event, revision: 2n * revision + 1n - event.revision } : event)))
+      const swapped = await problemsOf(harness, tampered(harness.store, (stored) => (stored.stream === STREAM && (stored.revision === revision || stored.revision === revision + 1n) ? { ...stored, revision: 2n * revision + 1n - stored.revision } : stored)))
       expect(swapped[0]).toMatchObject({ stream: STREAM })
     }
-    const cut = await problemsOf(harness, tampered(harness.store, (event) => (event.stream === STREAM && event.revision === last ? undefined : event)))
+    const cut = await problemsOf(harness, tampered(harness.store, (stored) => (stored.stream === STREAM && stored.revision === last ? undefined : stored)))
     expect(cut.map(({ rule }) => rule)).toContain('archive-before-prune')
   })
 
   it('names a metadata text that says the same in another way', async () => {
     const harness = createHarness()
     await harness.appended(say(0))
-    const problems = await problemsOf(harness, tampered(harness.store, (event) => ({ ...event, metadata: event.metadata.replace('{', '{ ') })))
+    const problems = await problemsOf(harness, tampered(harness.store, (stored) => ({ ...stored, metadata: stored.metadata.replace('{', '{ ') })))
     expect(problems[0]).toMatchObject({ rule: 'hash', detail: expect.stringContaining('metadata') })
   })
 
@@ -109,48 +109,48 @@ describe('the hash chain', () => {
     const harness = createHarness()
     await harness.appended(talk(4))
     const [one = -1n, other = -1n] = (await eventsOf(harness)).filter(({ revision }) => revision === 2n || revision === 3n).map(({ position }) => position)
-    const problems = await problemsOf(harness, tampered(harness.store, (event) => ({ ...event, position: event.position === one ? other : event.position === other ? one : event.position })))
+    const problems = await problemsOf(harness, tampered(harness.store, (stored) => ({ ...stored, position: stored.position === one ? other : stored.position === other ? one : stored.position })))
     expect(problems).toEqual([expect.objectContaining({ stream: STREAM, revision: 3n, rule: 'order', detail: expect.stringContaining('at position') })])
   })
 
   it('names a time that goes back and an id that is not what is recorded', async () => {
     const harness = await forged([
-      ({ fact }) => fact,
-      ({ fact }) => ({ ...fact, recordedAt: '2020-01-01T00:00:00.000Z' }),
-      ({ fact }) => ({ ...fact, id: '00000000-0000-8000-8000-000000000000' }),
+      ({ event }) => event,
+      ({ event }) => ({ ...event, recordedAt: '2020-01-01T00:00:00.000Z' }),
+      ({ event }) => ({ ...event, id: '00000000-0000-8000-8000-000000000000' }),
     ])
     expect((await problemsOf(harness)).map(({ rule, revision }) => `${rule} ${revision.toString()}`)).toEqual(['time 1', 'id 2'])
   })
 })
 
-const factsIn = (harness: Harness, stream: string): Promise<RecordedFact[]> => (stream === STREAM ? harness.facts() : harness.editionFacts(EDITION))
+const eventsIn = (harness: Harness, stream: string): Promise<RecordedEvent[]> => (stream === STREAM ? harness.events() : harness.editionEvents(EDITION))
 
 interface Forgery {
-  readonly data: Fact
+  readonly data: Event
   readonly recordedAt?: string
   readonly id?: string
 }
 
 /** A log whose facts were made up, with a chain that holds: what the real ledger recorded, each changed by a function. */
-async function forged(changes: readonly (({ fact }: { fact: Forgery }) => Forgery | undefined)[], story: (harness: Harness) => Promise<void> = async (harness) => { await harness.appended(talk(3)) }, target = STREAM): Promise<Harness> {
+async function forged(changes: readonly (({ event }: { event: Forgery }) => Forgery | undefined)[], story: (harness: Harness) => Promise<void> = async (harness) => { await harness.appended(talk(3)) }, target = STREAM): Promise<Harness> {
   const real = createHarness({ policy: SMALL })
   await story(real)
   const copy = createHarness()
-  for (const event of await eventsOf(real)) if (event.stream !== target) await copy.store.append(event.stream, 'any', [event])()
+  for (const stored of await eventsOf(real)) if (stored.stream !== target) await copy.store.append(stored.stream, 'any', [stored])()
   const provenance: Provenance = { actor: 'forger', correlationId: 'c', causationId: 'c' }
   let previousHash = GENESIS_HASH
   let revision = 0n
-  for (const [at, fact] of (await factsIn(real, target)).entries()) {
-    const { type, data, metadata } = fact
+  for (const [at, event] of (await eventsIn(real, target)).entries()) {
+    const { type, data, metadata } = event
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- type and data are those of one fact
-    const plain = { type, data } as Fact
+    const plain = { type, data } as Event
     const change = changes[at]
-    const forgery = change === undefined ? { data: plain } : change({ fact: { data: plain } })
+    const forgery = change === undefined ? { data: plain } : change({ event: { data: plain } })
     if (forgery === undefined) continue
     const text = encodeData(forgery.data)
-    const id = forgery.id ?? (forgery.data.type === 'MessageAppended' ? messageEventId(target, forgery.data.data.messageId) : factEventId(target, revision, forgery.data.type, text))
-    const { event, hash } = encode(forgery.data, text, { stream: target, revision, id, previousHash, recordedAt: forgery.recordedAt ?? metadata.recordedAt }, provenance)
-    await copy.store.append(target, 'any', [event])()
+    const id = forgery.id ?? (forgery.data.type === 'MessageAppended' ? messageEventId(target, forgery.data.data.messageId) : eventIdOf(target, revision, forgery.data.type, text))
+    const { toStore: stored, hash } = encode(forgery.data, text, { stream: target, revision, id, previousHash, recordedAt: forgery.recordedAt ?? metadata.recordedAt }, provenance)
+    await copy.store.append(target, 'any', [stored])()
     previousHash = hash
     revision += 1n
   }
@@ -158,13 +158,13 @@ async function forged(changes: readonly (({ fact }: { fact: Forgery }) => Forger
 }
 
 /** Changes the first fact of a type, whatever stands before it. */
-async function forgedFact<Type extends Fact['type']>(type: Type, change: (data: Extract<Fact, { type: Type }>['data'], facts: readonly RecordedFact[]) => object, story: (harness: Harness) => Promise<void>, target = STREAM): Promise<{ readonly problems: readonly Problem[]; readonly revision: bigint }> {
+async function forgedEvent<Type extends Event['type']>(type: Type, change: (data: Extract<Event, { type: Type }>['data'], events: readonly RecordedEvent[]) => object, story: (harness: Harness) => Promise<void>, target = STREAM): Promise<{ readonly problems: readonly Problem[]; readonly revision: bigint }> {
   const real = createHarness({ policy: SMALL })
   await story(real)
-  const facts = await factsIn(real, target)
-  const at = facts.findIndex((fact) => fact.type === type)
+  const events = await eventsIn(real, target)
+  const at = events.findIndex((event) => event.type === type)
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a forgery is what the types forbid
-  const harness = await forged([...Array.from({ length: at }, () => ({ fact }: { fact: Forgery }) => fact), ({ fact }) => ({ data: { type, data: change(fact.data.data as never, facts) } as Fact })], story, target)
+  const harness = await forged([...Array.from({ length: at }, () => ({ event }: { event: Forgery }) => event), ({ event }) => ({ data: { type, data: change(event.data.data as never, events) } as Event })], story, target)
   return { problems: await problemsOf(harness), revision: BigInt(at) }
 }
 
@@ -197,36 +197,36 @@ describe('facts that were made up, in a chain that holds', () => {
     ['a prune of another cycle', 'MessagesPruned', (data: object) => ({ ...data, cycle: 7 }), 'carried'],
   ] as const)('%s', async (_what, type, change, rule) => {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- each row knows its own fact
-    const { problems, revision } = await forgedFact(type, change as never, cycle)
+    const { problems, revision } = await forgedEvent(type, change as never, cycle)
     expect(problems).toContainEqual(expect.objectContaining({ stream: STREAM, revision, rule }))
   })
 
   it('a result that answers no call, and a message that is recorded twice', async () => {
-    const answers = await forgedFact('MessageAppended', () => ({ messageId: 'r', role: 'tool', content: 'of nothing', toolCallId: 'nobody', createdAt: '2026-01-01T00:00:00.000Z', tokens: 7 }), async (harness) => { await harness.appended(talk(2)) })
+    const answers = await forgedEvent('MessageAppended', () => ({ messageId: 'r', role: 'tool', content: 'of nothing', toolCallId: 'nobody', createdAt: '2026-01-01T00:00:00.000Z', tokens: 7 }), async (harness) => { await harness.appended(talk(2)) })
     expect(answers.problems).toContainEqual(expect.objectContaining({ revision: answers.revision, rule: 'context' }))
     const harness = createHarness({ policy: SMALL })
     await harness.appended(talk(2))
-    const first = (await harness.facts()).find((fact) => fact.type === 'MessageAppended')
-    const last = (await eventsOf(harness)).findLast((event) => event.stream === STREAM)
+    const first = (await harness.events()).find((event) => event.type === 'MessageAppended')
+    const last = (await eventsOf(harness)).findLast((stored) => stored.stream === STREAM)
     if (first?.type !== 'MessageAppended' || last === undefined) throw new Error('nothing was recorded')
     const { type, data } = first
     const { hash } = jsonAs<{ hash: string }>(last.metadata)
     const place = { stream: STREAM, revision: last.revision + 1n, id: first.id, previousHash: hash, recordedAt: '2026-02-01T00:00:00.000Z' }
-    const { event } = encode({ type, data }, encodeData({ type, data }), place, { actor: 'forger', correlationId: 'c', causationId: 'c' })
+    const { toStore: stored } = encode({ type, data }, encodeData({ type, data }), place, { actor: 'forger', correlationId: 'c', causationId: 'c' })
     // A store that notices nothing, as one whose index of ids was taken away.
     const doubled: EventStore = {
       ...harness.store,
       streamRevision: (stream) => (stream === STREAM ? Promise.resolve(place.revision) : harness.store.streamRevision(stream)),
       async *readStream(stream, options) {
         yield* harness.store.readStream(stream, options)
-        if (stream === STREAM) yield { ...event, stream, revision: place.revision, position: 99n }
+        if (stream === STREAM) yield { ...stored, stream, revision: place.revision, position: 99n }
       },
     }
     expect(await problemsOf(harness, doubled)).toContainEqual(expect.objectContaining({ revision: place.revision, rule: 'messages', detail: expect.stringContaining('again') }))
   })
 
   it('an estimator that nobody registered stops the proof, and says so', async () => {
-    const { problems } = await forgedFact('ConversationConfigured', (data) => ({ ...data, estimator: 'unheard-of' }), async (harness) => { await harness.appended(talk(2)) })
+    const { problems } = await forgedEvent('ConversationConfigured', (data) => ({ ...data, estimator: 'unheard-of' }), async (harness) => { await harness.appended(talk(2)) })
     expect(problems).toEqual([expect.objectContaining({ revision: 0n, rule: 'readable', detail: expect.stringContaining('unheard-of') })])
   })
 })
@@ -258,7 +258,7 @@ describe('what puts other batches into force, made up in a chain that holds', ()
     ['another edition than it says', 'EditionAdopted', adopted, (data: object) => ({ ...data, editionId: 'e2' }), 'carried'],
   ] as const)('%s', async (_what, type, story, change, rule) => {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- each row knows its own fact
-    const { problems, revision } = await forgedFact(type, change as never, story)
+    const { problems, revision } = await forgedEvent(type, change as never, story)
     expect(problems).toContainEqual(expect.objectContaining({ stream: STREAM, revision, rule }))
   })
 })
@@ -284,7 +284,7 @@ describe('an edition, made up in a chain that holds', () => {
     ['a re-summarization of fewer batches', 'BatchesResummarized', (data: { sourceBatchIds: string[] }) => ({ ...data, sourceBatchIds: data.sourceBatchIds.toReversed() }), 'coverage'],
   ] as const)('%s', async (_what, type, change, rule) => {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- each row knows its own fact
-    const { problems } = await forgedFact(type, change as never, made, EDITION_STREAM)
+    const { problems } = await forgedEvent(type, change as never, made, EDITION_STREAM)
     expect(problems).toContainEqual(expect.objectContaining({ stream: EDITION_STREAM, rule }))
   })
 })
@@ -476,10 +476,10 @@ describe('summaries', () => {
     await harness.compact('force')
     expect(await before(harness)).toBe(true)
     await harness.appended(talk(20, 1_000))
-    const chunks = (await harness.factsOf('ChunkSummarized')).length
+    const chunks = (await harness.eventsOf('ChunkSummarized')).length
     meanwhile(harness, nth, async () => await during(harness))
     await harness.compact('force')
-    expect((await harness.factsOf('ChunkSummarized')).length - chunks).toBeGreaterThanOrEqual(nth)
+    expect((await harness.eventsOf('ChunkSummarized')).length - chunks).toBeGreaterThanOrEqual(nth)
     const verification = await createVerify({ log: harness.log, checkRequest: checkScripted, rowCheck: () => noRows })()
     expect(verification.problems).toEqual([])
     expect(verification.summaries.notRecomputed).toBe(0)
@@ -498,18 +498,18 @@ describe('summaries', () => {
     const summarizer = create({ model: createScriptedLanguageModel(['-'], { windowTokens }) })
     const job = messages(count, characters)
     const { strategy, provider, model, parameters, prompt, formatterVersion, requestHash } = summarizer.prepare(job)
-    const facts = { strategy, provider, model, parameters: { ...parameters }, prompt: { name: prompt.name, sha256: prompt.sha256 }, formatterVersion, requestHash, durationMs: 0 }
-    expect(checkRequest(facts, job, prompt.text)).toBe('same')
-    expect(checkRequest(facts, { ...job, existingSummary: 'other' }, prompt.text)).toBe('other')
-    expect(checkRequest(facts, { ...job, persona: '' }, prompt.text)).toBe('other')
-    expect(checkRequest(facts, job, `${prompt.text}!`)).toBe('other')
-    expect(checkRequest({ ...facts, model: 'another' }, job, prompt.text)).toBe('other')
-    expect(checkRequest({ ...facts, formatterVersion: 99 }, job, prompt.text)).toBe('unknown')
-    expect(checkRequest({ ...facts, strategy: 'my-own' }, job, prompt.text)).toBe('unknown')
+    const events = { strategy, provider, model, parameters: { ...parameters }, prompt: { name: prompt.name, sha256: prompt.sha256 }, formatterVersion, requestHash, durationMs: 0 }
+    expect(checkRequest(events, job, prompt.text)).toBe('same')
+    expect(checkRequest(events, { ...job, existingSummary: 'other' }, prompt.text)).toBe('other')
+    expect(checkRequest(events, { ...job, persona: '' }, prompt.text)).toBe('other')
+    expect(checkRequest(events, job, `${prompt.text}!`)).toBe('other')
+    expect(checkRequest({ ...events, model: 'another' }, job, prompt.text)).toBe('other')
+    expect(checkRequest({ ...events, formatterVersion: 99 }, job, prompt.text)).toBe('unknown')
+    expect(checkRequest({ ...events, strategy: 'my-own' }, job, prompt.text)).toBe('unknown')
     // Facts of before the window was recorded: what had to be shortened for it cannot be made again, the rest can.
-    const { windowTokens: _window, ...older } = facts.parameters as Record<string, unknown>
+    const { windowTokens: _window, ...older } = events.parameters as Record<string, unknown>
     const shortened = characters > 1_000
-    expect(checkRequest({ ...facts, parameters: older }, job, prompt.text)).toBe(shortened ? 'unknown' : 'same')
+    expect(checkRequest({ ...events, parameters: older }, job, prompt.text)).toBe(shortened ? 'unknown' : 'same')
   })
 })
 

@@ -70,7 +70,7 @@ interface Report {
 interface Document {
   readonly conversations: readonly { readonly conversationId: string; readonly recorded: boolean; readonly report: Report }[]
   readonly rows: readonly { readonly name: string; readonly kind: string; readonly total: Readonly<Record<string, number>> }[]
-  readonly facts: readonly { readonly type: string }[]
+  readonly events: readonly { readonly type: string }[]
   readonly skipped: readonly unknown[]
   readonly error: { readonly kind: string; readonly message: string }
 }
@@ -116,15 +116,15 @@ describe('editions compare', () => {
 
 describe('replay --dry-run', () => {
   it('shows a row and a plot for each policy, beside how it went and no compaction, and records nothing', async () => {
-    const facts = async () => parse((await run('log', CONVERSATION, '--json')).stdout).facts.length
-    const before = await facts()
+    const events = async () => parse((await run('log', CONVERSATION, '--json')).stdout).events.length
+    const before = await events()
     const { status, stdout } = await run('replay', CONVERSATION, '--dry-run', '--policy', 'large.json', '--policy', 'small.json')
     expect(status).toBe(0)
     expect(stdout).toMatch(/^ +cycles +summaries +requests/u)
     for (const name of ['as recorded', 'no compaction', 'large', 'small']) expect(stdout).toMatch(new RegExp(String.raw`^${name} +[\d,]+ +[\d,]+ +[\d,]+ +[\d,]+ +[\d,]+`, 'mu'))
     expect(stdout.match(/┤/gu)?.length).toBeGreaterThanOrEqual(9)
     expect(stdout).toMatch(/large tokens at each of \d+ requests\n/u)
-    expect(await facts()).toBe(before)
+    expect(await events()).toBe(before)
   })
 
   it('tries what flags make of each file, or flags alone', async () => {

@@ -41,13 +41,13 @@ const json = (result: CliResult): Document => parse(result.stdout)
 /** The error document is the last line: on a slow machine lines that tell the progress stand before it. */
 const errorOn = (stderr: string): Document['error'] => parse(stderr.trimEnd().split('\n').at(-1) ?? '').error
 
-interface LoggedFact {
+interface LoggedEvent {
   readonly revision: string
   readonly type: string
   readonly data: { readonly contextHash: string }
   readonly metadata: { readonly recordedAt: string }
 }
-const facts = (log: Document): readonly LoggedFact[] => passedOff<LoggedFact[]>(log['facts'])
+const events = (log: Document): readonly LoggedEvent[] => passedOff<LoggedEvent[]>(log['events'])
 const exists = (path: string): Promise<boolean> => access(path).then(() => true, () => false)
 
 beforeAll(async () => {
@@ -166,7 +166,7 @@ describe('a ledger', () => {
   })
 
   it('gives the context as it stood: at a revision or a time, through either view, and the live messages', async () => {
-    const prune = facts(json(await run(['log', 'sample-harbour', '--json']))).findLast(({ type }) => type === 'MessagesPruned')
+    const prune = events(json(await run(['log', 'sample-harbour', '--json']))).findLast(({ type }) => type === 'MessagesPruned')
     const revision = prune?.revision ?? ''
     const then = json(await run(['context', 'sample-harbour', '--at', revision, '--json']))
     expect([then['revision'], then['hash']]).toEqual([revision, prune?.data.contextHash])
@@ -184,7 +184,7 @@ describe('a ledger', () => {
 
   it('shows what a cycle took out and put in', async () => {
     const document = json(await run(['diff', 'sample-harbour', '--cycle', '2', '--json']))
-    expect(Object.keys(document)).toEqual(['conversationId', 'from', 'to', 'messages', 'batches', 'view', 'facts', 'cycle'])
+    expect(Object.keys(document)).toEqual(['conversationId', 'from', 'to', 'messages', 'batches', 'view', 'events', 'cycle'])
     expect(document['cycle']).toEqual({ cycle: 2, others: [] })
     const { left, came } = passedOff<{ left: { messageId: string; batchId: string }[]; came: unknown[] }>(document['messages'])
     const { came: batches } = passedOff<{ came: { batchId: string }[] }>(document['batches'])

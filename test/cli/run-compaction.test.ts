@@ -40,7 +40,7 @@ function over(harness: Harness): { readonly open: OpenCompactionProcess; readonl
       name: 'a log in memory',
       // As if it asked a model: what asks none is no spending.
       summarizer: { ...createExtractiveSummarizer(), provider: 'somebody' },
-      standIn: createExtractiveSummarizer(),
+      fallback: createExtractiveSummarizer(),
       claims: createMemoryClaims(systemClock),
       queue: createMemoryWorkQueue(systemClock),
       budget: (limits) => createMemoryTokenBudget(limits, systemClock),

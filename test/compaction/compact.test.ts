@@ -24,8 +24,8 @@ describe('a cycle', () => {
     expect(harness.store.appends.slice(1).filter(({ types }) => !types.includes('PromptRegistered')).map(({ types }) => types)).toEqual([
       ['ChunkSummarized'], ['ChunkSummarized'], ['ChunkSummarized'], ['BatchArchived', 'BatchArchived', 'BatchArchived', 'MessagesPruned'],
     ])
-    const chunks = await harness.factsOf('ChunkSummarized')
-    expect(chunks.map((fact) => fact.data.continues)).toEqual([undefined, chunks[0]?.data.chunkId, chunks[1]?.data.chunkId])
+    const chunks = await harness.eventsOf('ChunkSummarized')
+    expect(chunks.map((event) => event.data.continues)).toEqual([undefined, chunks[0]?.data.chunkId, chunks[1]?.data.chunkId])
     expect(harness.summarizer.calls.map(({ job }) => (job.kind === 'chunk' ? job.existingSummary : 'none'))).toEqual([undefined, chunks[0]?.data.summary, chunks[1]?.data.summary])
   })
 
@@ -35,7 +35,7 @@ describe('a cycle', () => {
     await harness.compact('force')
     await harness.appended(talk(5, 8))
     await harness.compact('force')
-    const summaries = (await harness.factsOf('ChunkSummarized')).map((fact) => fact.data.summary)
+    const summaries = (await harness.eventsOf('ChunkSummarized')).map((event) => event.data.summary)
     const third = harness.summarizer.calls[2]?.job
     expect(third?.kind === 'chunk' ? third.existingSummary : undefined).toBe(summaries[1])
   })
@@ -52,7 +52,7 @@ describe('a cycle', () => {
     const harness = createHarness({ policy: SMALL })
     await harness.appended(talk(5))
     await harness.compact('force')
-    const [chunk] = await harness.factsOf('ChunkSummarized')
+    const [chunk] = await harness.eventsOf('ChunkSummarized')
     expect(chunk?.data.summarizer).toEqual({
       strategy: 'scripted', provider: 'scripted', model: 'scripted-1', parameters: { temperature: 0, maxSummaryTokens: 16 }, prompt: { name: 'scripted', sha256: expect.any(String) },
       formatterVersion: 1, requestHash: harness.summarizer.calls[0]?.requestHash, usage: { promptTokens: 10, completionTokens: 5 }, durationMs: 1,
@@ -65,7 +65,7 @@ describe('after a crash between a chunk and the prune', () => {
     const harness = await diedAfterFirstChunk()
     await harness.restart().compact('force')
     expect(harness.summarizer.calls).toHaveLength(3)
-    expect(await harness.factsOf('BatchArchived')).toHaveLength(3)
+    expect(await harness.eventsOf('BatchArchived')).toHaveLength(3)
   })
 
   it('messages that came since change nothing about what was bought', async () => {
@@ -74,7 +74,7 @@ describe('after a crash between a chunk and the prune', () => {
     await again.appended(talk(6, 11))
     await again.compact('force')
     expect(harness.summarizer.calls).toHaveLength(5)
-    expect(await again.factsOf('ChunkSummarized')).toHaveLength(5)
+    expect(await again.eventsOf('ChunkSummarized')).toHaveLength(5)
   })
 
   it('another model asks anew, and what the first one said is superseded', async () => {
@@ -83,9 +83,9 @@ describe('after a crash between a chunk and the prune', () => {
     const again = harness.restart({ summarizer: other })
     await again.compact('force')
     expect(other.calls).toHaveLength(3)
-    expect((await again.factsOf('BatchArchived'))).toHaveLength(3)
+    expect((await again.eventsOf('BatchArchived'))).toHaveLength(3)
     expect((await again.conversations.load(CONVERSATION)).chunks).toEqual([])
-    expect(coverageProblems(await again.facts())).toEqual([])
+    expect(coverageProblems(await again.events())).toEqual([])
   })
 
   it('a pin in the recorded chunk supersedes it', async () => {
@@ -94,7 +94,7 @@ describe('after a crash between a chunk and the prune', () => {
     await again.pin('m1')
     await again.compact('force')
     expect((await again.context()).messageIds).toContain('m1')
-    expect(coverageProblems(await again.facts())).toEqual([])
+    expect(coverageProblems(await again.events())).toEqual([])
   })
 })
 
@@ -105,7 +105,7 @@ describe('a request that does not fit', () => {
     harness.summarizer.answer = (prepared) => (prepared.job.kind === 'chunk' && prepared.job.messages.length > 4 ? { failure: 'request-too-large' } : undefined)
     expect(await harness.compact('force')).toMatchObject({ batchesCreated: 2, messagesCompressed: 8 })
     expect(harness.summarizer.calls.map(({ job }) => (job.kind === 'chunk' ? job.messages.length : 0))).toEqual([8, 4, 4])
-    expect(await harness.factsOf('CompactionFailed')).toEqual([])
+    expect(await harness.eventsOf('CompactionFailed')).toEqual([])
   })
 
   it('even so is a failure, and not tried a third time', async () => {
@@ -114,7 +114,7 @@ describe('a request that does not fit', () => {
     harness.summarizer.answer = () => ({ failure: 'request-too-large' })
     expect((await harness.compact('force')).failure).toMatchObject({ failure: 'request-too-large' })
     expect(harness.summarizer.calls).toHaveLength(2)
-    expect((await harness.factsOf('CompactionFailed')).map((fact) => fact.data.failure)).toEqual(['request-too-large'])
+    expect((await harness.eventsOf('CompactionFailed')).map((event) => event.data.failure)).toEqual(['request-too-large'])
   })
 })
 
@@ -126,8 +126,8 @@ describe('at the hard limit', () => {
     const done = await harness.compact()
     expect(done.messagesCompressed).toBeGreaterThan(0)
     expect(harness.summarizer.calls).toHaveLength(1)
-    expect((await harness.factsOf('ChunkSummarized')).every((fact) => fact.data.summarizer.standIn === true)).toBe(true)
-    expect((await harness.factsOf('CompactionFailed')).map((fact) => fact.data.trigger)).toEqual(['hard'])
+    expect((await harness.eventsOf('ChunkSummarized')).every((event) => event.data.summarizer.standIn === true)).toBe(true)
+    expect((await harness.eventsOf('CompactionFailed')).map((event) => event.data.trigger)).toEqual(['hard'])
   })
 
   it('nobody stands in where the policy says none, and the context still fits', async () => {
@@ -135,7 +135,7 @@ describe('at the hard limit', () => {
     await harness.appended(talk(30))
     harness.summarizer.answer = () => ({ failure: 'timeout' })
     expect((await harness.compact()).failure).toMatchObject({ failure: 'timeout' })
-    expect(await harness.factsOf('ChunkSummarized')).toEqual([])
+    expect(await harness.eventsOf('ChunkSummarized')).toEqual([])
     const context = await harness.context()
     expect(context.tokens).toBeLessThanOrEqual(1_000)
     expect(context.overBudget).toMatchObject({ reason: 'compaction-failed' })
@@ -158,22 +158,22 @@ describe('re-summarization', () => {
     await harness.appended(talk(14))
     harness.summarizer.answer = (prepared) => (prepared.job.kind === 'resummarize' ? { failure: 'refused' } : undefined)
     expect(await harness.compact('force')).toMatchObject({ batchesCreated: 4, failure: { failure: 'refused' } })
-    expect((await harness.factsOf('CompactionFailed')).map((fact) => fact.data.step)).toEqual(['resummarize'])
+    expect((await harness.eventsOf('CompactionFailed')).map((event) => event.data.step)).toEqual(['resummarize'])
     harness.summarizer.answer = () => undefined
     await harness.compact('force')
-    expect(await harness.factsOf('BatchesResummarized')).toHaveLength(1)
+    expect(await harness.eventsOf('BatchesResummarized')).toHaveLength(1)
   })
 
   it('keeps its sources in the log and out of the active batches', async () => {
     const harness = createHarness({ policy: { ...SMALL, clipFirst: 1, clipLast: 1, buffer: 1 } })
     await harness.appended(talk(14))
     await harness.compact('force')
-    const [one] = await harness.factsOf('BatchesResummarized')
-    const { batches, shown } = await harness.conversations.load(CONVERSATION)
+    const [one] = await harness.eventsOf('BatchesResummarized')
+    const { batches, visibleBatches } = await harness.conversations.load(CONVERSATION)
     expect(one?.data.sourceBatchIds).toHaveLength(2)
     expect(batches.map((batch) => batch.depth)).toEqual([0, 1, 0])
-    expect(shown).toHaveLength(4)
-    expect(await harness.factsOf('BatchArchived')).toHaveLength(4)
+    expect(visibleBatches).toHaveLength(4)
+    expect(await harness.eventsOf('BatchArchived')).toHaveLength(4)
   })
 })
 
@@ -188,6 +188,6 @@ it('a call whose result comes while its chunk is summarized is folded with it, o
   await harness.compact('force')
   const context = await harness.context()
   expect(context.messageIds.slice(0, 2)).toEqual(['c', 'r'])
-  expect(coverageProblems(await harness.facts())).toEqual([])
+  expect(coverageProblems(await harness.events())).toEqual([])
   await harness.appended(say(20))
 })

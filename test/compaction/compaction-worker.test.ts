@@ -50,7 +50,7 @@ function createWorld(policy: PolicySettings = SMALL): World {
     worker({ budget, ...options } = {}) {
       const process = harness.restart({ claims, ...(budget === undefined ? {} : { budget }) })
       const worker = createCompactionWorker({
-        queue, load: (id) => process.conversations.load(id), compact: process.run, clock, concurrency: 4, restsByTime: true, pollMs: 2,
+        queue, load: (id) => process.conversations.load(id), compact: process.run, clock, concurrency: 4, backsOffByTime: true, pollMs: 2,
         onCompaction: (conversationId, run) => { runs.push({ conversationId, run }) },
         onProblem: (problem) => { problems.push(problem) },
         ...options,
@@ -79,8 +79,8 @@ const ids = (count: number): string[] => Array.from({ length: count }, (_, at) =
 async function bought(harness: Harness, conversationIds: readonly string[]): Promise<number> {
   let count = 0
   for (const id of conversationIds) {
-    const chunks = await harness.factsOf('ChunkSummarized', id)
-    count += chunks.filter(({ data }) => data.summarizer.standIn !== true).length + (await harness.factsOf('BatchesResummarized', id)).length
+    const chunks = await harness.eventsOf('ChunkSummarized', id)
+    count += chunks.filter(({ data }) => data.summarizer.standIn !== true).length + (await harness.eventsOf('BatchesResummarized', id)).length
   }
   return count
 }
@@ -94,13 +94,13 @@ describe('a worker that follows the log', () => {
     await quiet()
     const ahead = harness.summarizer.calls.length
     expect(ahead).toBe(5)
-    expect(await harness.factsOf('MessagesPruned', 'c')).toEqual([])
+    expect(await harness.eventsOf('MessagesPruned', 'c')).toEqual([])
     harness.summarizer.answer = () => ({ failure: 'unreachable' })
     await harness.appended(talk(2, 18), 'c')
     await quiet()
-    expect((await harness.factsOf('MessagesPruned', 'c')).map(({ data }) => data.why.trigger)).toEqual(['soft'])
+    expect((await harness.eventsOf('MessagesPruned', 'c')).map(({ data }) => data.why.trigger)).toEqual(['soft'])
     expect(harness.summarizer.calls).toHaveLength(ahead)
-    expect(coverageProblems(await harness.facts('c'))).toEqual([])
+    expect(coverageProblems(await harness.events('c'))).toEqual([])
   })
 
   it('leaves a conversation that is far from its limit alone, and the queue empty', async () => {
@@ -164,7 +164,7 @@ describe('two workers', () => {
     expect(twice).toBe(0)
     expect(harness.summarizer.calls).toHaveLength(await bought(harness, all))
     for (const id of all) {
-      expect(coverageProblems(await harness.facts(id))).toEqual([])
+      expect(coverageProblems(await harness.events(id))).toEqual([])
       expect((await harness.context(id)).overBudget).toBeUndefined()
     }
   })
@@ -193,7 +193,7 @@ describe('two workers', () => {
     }
     following({ queue: { ...queue, take } })
     await harness.appended(say(20), 'c')
-    const newest = (await harness.facts('c')).at(-1)?.position ?? 0n
+    const newest = (await harness.events('c')).at(-1)?.position ?? 0n
     await until(async () => ((await queue.checkpoint())?.position ?? -1n) >= newest)
     const noted = taken.length
     await until(() => taken.length > noted + 2)
@@ -204,7 +204,7 @@ describe('two workers', () => {
     expect(harness.summarizer.calls).toHaveLength((await bought(harness, ['c'])) + 1)
     dying.open()
     await quiet()
-    expect(coverageProblems(await harness.facts('c'))).toEqual([])
+    expect(coverageProblems(await harness.events('c'))).toEqual([])
   })
 })
 
@@ -225,7 +225,7 @@ describe('limits', () => {
     }
     expect(calls).toBeLessThan(harness.summarizer.calls.length)
     expect((await harness.conversations.load('c')).cycles).toBe(1)
-    expect(await harness.factsOf('CompactionFailed', 'c')).toEqual([])
+    expect(await harness.eventsOf('CompactionFailed', 'c')).toEqual([])
     expect(harness.summarizer.calls).toHaveLength(await bought(harness, ['c']))
   })
 
@@ -238,7 +238,7 @@ describe('limits', () => {
       await quiet()
     }
     const calls = harness.summarizer.calls.length
-    const failures = (await harness.factsOf('CompactionFailed', 'c')).map(({ data }) => data)
+    const failures = (await harness.eventsOf('CompactionFailed', 'c')).map(({ data }) => data)
     expect(failures).toMatchObject([{ failure: 'limit-reached', detail: expect.stringMatching(/the limit of 60 tokens a day: \d+ are used, and this call needs about \d+/), retryAfterMessages: 0 }])
     clock.pass(12 * 3_600_000)
     await until(async () => harness.summarizer.calls.length > calls)
@@ -254,7 +254,7 @@ describe('limits', () => {
     expect(await queue.status()).toMatchObject({ resting: 1 })
     following({ budget: createMemoryTokenBudget({ tokensPerDay: 1_000_000 }, clock), tokensPerDay: 1_000_000 })
     await until(async () => (await harness.conversations.load('c')).cycles === 1)
-    expect(await harness.factsOf('CompactionFailed', 'c')).toHaveLength(1)
+    expect(await harness.eventsOf('CompactionFailed', 'c')).toHaveLength(1)
   })
 
   it('at the hard limit the stand-in works though the day is full, and nothing more is said of it', async () => {
@@ -266,8 +266,8 @@ describe('limits', () => {
       expect((await harness.context('c')).tokens).toBeLessThanOrEqual(1_000)
     }
     expect(harness.summarizer.calls).toEqual([])
-    expect(await harness.factsOf('CompactionFailed', 'c')).toHaveLength(1)
-    const chunks = await harness.factsOf('ChunkSummarized', 'c')
+    expect(await harness.eventsOf('CompactionFailed', 'c')).toHaveLength(1)
+    const chunks = await harness.eventsOf('ChunkSummarized', 'c')
     expect(chunks.length).toBeGreaterThan(0)
     expect(chunks.every(({ data }) => data.summarizer.standIn === true)).toBe(true)
   })
@@ -279,15 +279,15 @@ describe('limits', () => {
     await quiet()
     const summaries = harness.summarizer.calls.length
     expect(summaries).toBeGreaterThan(1)
-    expect(await harness.factsOf('CompactionFailed', 'c')).toHaveLength(1)
+    expect(await harness.eventsOf('CompactionFailed', 'c')).toHaveLength(1)
     await harness.appended(talk(2, 18), 'c')
     await quiet()
-    expect((await harness.factsOf('MessagesPruned', 'c')).map(({ data }) => data.why.trigger)).toEqual(['soft'])
-    expect(await harness.factsOf('BatchArchived', 'c')).toHaveLength(summaries)
+    expect((await harness.eventsOf('MessagesPruned', 'c')).map(({ data }) => data.why.trigger)).toEqual(['soft'])
+    expect(await harness.eventsOf('BatchArchived', 'c')).toHaveLength(summaries)
     await harness.appended(talk(10, 20), 'c')
     await quiet()
     expect(harness.summarizer.calls).toHaveLength(summaries)
-    expect(await harness.factsOf('CompactionFailed', 'c')).toHaveLength(1)
+    expect(await harness.eventsOf('CompactionFailed', 'c')).toHaveLength(1)
   })
 
   it('a request above the whole limit a minute fails by that name instead of waiting for ever', async () => {
@@ -295,7 +295,7 @@ describe('limits', () => {
     following({ budget: createMemoryTokenBudget({ tokensPerMinute: 5 }, clock) })
     await harness.appended(talk(20), 'c')
     await quiet()
-    expect((await harness.factsOf('CompactionFailed', 'c')).map(({ data }) => data.detail)).toEqual([expect.stringMatching(/the limit of 5 tokens a minute: 0 are used, and this call needs about \d+, more than any minute has room for$/u)])
+    expect((await harness.eventsOf('CompactionFailed', 'c')).map(({ data }) => data.detail)).toEqual([expect.stringMatching(/the limit of 5 tokens a minute: 0 are used, and this call needs about \d+, more than any minute has room for$/u)])
   })
 })
 
@@ -373,9 +373,9 @@ describe('a worker that is stopped', () => {
     answers.open()
     await stopped
     expect(harness.summarizer.calls).toHaveLength(1)
-    expect(await harness.factsOf('ChunkSummarized', 'c')).toHaveLength(1)
+    expect(await harness.eventsOf('ChunkSummarized', 'c')).toHaveLength(1)
     expect(await queue.status()).toEqual({ waiting: 1, running: 0, resting: 0 })
-    expect(await harness.factsOf('CompactionFailed', 'c')).toEqual([])
+    expect(await harness.eventsOf('CompactionFailed', 'c')).toEqual([])
   })
 
   it('aborts a call that takes longer than it may, and calls it no failure', async () => {
@@ -393,7 +393,7 @@ describe('a worker that is stopped', () => {
     await harness.appended(talk(20), 'c')
     await asked.opened
     await worker.stop(5)
-    expect(await harness.factsOf('CompactionFailed', 'c')).toEqual([])
+    expect(await harness.eventsOf('CompactionFailed', 'c')).toEqual([])
     expect(await queue.status()).toMatchObject({ waiting: 1 })
   })
 })
@@ -403,14 +403,14 @@ describe('inside a process', () => {
     const logs: string[][] = []
     for (let time = 0; time < 2; time += 1) {
       const { harness, worker: create } = createWorld()
-      const worker = create({ restsByTime: false })
+      const worker = create({ backsOffByTime: false })
       harness.summarizer.answer = (_prepared, call) => (call === 2 ? { failure: 'timeout' } : undefined)
       for (const message of talk(60)) {
         await harness.appended(message, 'c')
         worker.wake('c')
         await worker.settled('c')
       }
-      logs.push((await harness.facts('c')).map((fact) => `${fact.type} ${fact.id}`))
+      logs.push((await harness.events('c')).map((event) => `${event.type} ${event.id}`))
     }
     expect(logs[0]).toEqual(logs[1])
     expect(logs[0]?.some((line) => line.startsWith('MessagesPruned'))).toBe(true)
@@ -419,7 +419,7 @@ describe('inside a process', () => {
 
   it('that ends right behind its appends, nothing is bought ahead, and what a limit asks for is', async () => {
     const { harness, worker: create } = createWorld()
-    const worker = create({ restsByTime: false, ahead: false })
+    const worker = create({ backsOffByTime: false, ahead: false })
     const before: number[] = []
     for (const message of talk(40)) {
       const { state } = await harness.appended(message, 'c')
@@ -430,12 +430,12 @@ describe('inside a process', () => {
       if (!isAtLimit) before.push(harness.summarizer.calls.length - calls)
     }
     expect(new Set(before)).toEqual(new Set([0]))
-    expect(await harness.factsOf('MessagesPruned', 'c')).not.toEqual([])
+    expect(await harness.eventsOf('MessagesPruned', 'c')).not.toEqual([])
   })
 
   it('settled of one waits for its place where all are taken, and of all for all', async () => {
     const { harness, worker: create } = createWorld()
-    const worker = create({ restsByTime: false, concurrency: 1 })
+    const worker = create({ backsOffByTime: false, concurrency: 1 })
     const all = ids(3)
     for (const id of all) await harness.appended(talk(20), id)
     for (const id of all) worker.wake(id)
@@ -447,7 +447,7 @@ describe('inside a process', () => {
 
   it('messages that come while it works are looked at when it ends', async () => {
     const { harness, worker: create } = createWorld()
-    const worker = create({ restsByTime: false })
+    const worker = create({ backsOffByTime: false })
     let came = false
     harness.summarizer.answer = async () => {
       if (!came) {
@@ -465,7 +465,7 @@ describe('inside a process', () => {
 
   it('what nobody foresaw reaches who waits', async () => {
     const { worker: create, problems } = createWorld()
-    const worker = create({ restsByTime: false, load: () => Promise.reject(new Error('a bug')) })
+    const worker = create({ backsOffByTime: false, load: () => Promise.reject(new Error('a bug')) })
     worker.wake('c')
     await expect(worker.settled('c')).rejects.toThrow('a bug')
     expect(problems).toHaveLength(1)

@@ -40,7 +40,7 @@ async function converse(harness: Harness, host: Host, messages: History, restart
 }
 
 async function recorded(harness: Harness): Promise<string[]> {
-  return (await harness.factsOf('MessageAppended')).map((fact) => messageHash(fact.data))
+  return (await harness.eventsOf('MessageAppended')).map((event) => messageHash(event.data))
 }
 
 const hashes = (messages: History): string[] => messages.map((message) => messageHash(messageOf(message)))
@@ -141,7 +141,7 @@ describe('what comes back', () => {
     const harness = createHarness({ policy: SMALL })
     const history: MessageInput[] = passedOff([say(0), { role: 'user', content: 5 }])
     expect(await harness.compress(history)).toEqual({ history, batchesCreated: 0, messagesCompressed: 0, tokensEstimateBefore: 0, tokensEstimateAfter: 0, error: expect.objectContaining({ kind: 'BadMessage', field: 'history[1].content' }) })
-    expect(await harness.facts()).toEqual([])
+    expect(await harness.events()).toEqual([])
     expect(harness.problems).toHaveLength(1)
   })
 

@@ -5,14 +5,14 @@
 import { beforeEach, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { createMemoryEventStore } from '../../src/adapters/memory/event-store.js'
-import { factSchemas } from '../../src/domain/events/index.js'
+import { eventSchemas } from '../../src/domain/events/index.js'
 import type { EventStore } from '../../src/ports/event-store.js'
 import type { Database } from '../../src/ports/sql.js'
 import { foldRows } from '../../projections/engine/fold.js'
 import type { Projection } from '../../projections/engine/projection.js'
 import { createProjectionRunner, type ProjectionRunner } from '../../projections/engine/runner.js'
 import { decodeStored } from '../support/builders.js'
-import { editionHistory, editionSteps, everyStep, projectedFacts } from '../support/edition-history.js'
+import { editionHistory, editionSteps, everyStep, projectedEvents } from '../support/edition-history.js'
 import { CONVERSATION } from '../support/harness.js'
 import { describeOnDatabases, recordParts, rowsOf, type Part } from '../support/projections.js'
 import { rowDifferences } from '../support/row-differences.js'
@@ -31,7 +31,7 @@ export function describeProjection(projection: Projection, parts: readonly Part[
     const rows = async (): Promise<unknown> => await rowsOf(db, projection)
 
     test('it has an answer for every type of fact, and every key begins with the conversation', () => {
-      expect(Object.keys(projection.handlers).toSorted()).toEqual(Object.keys(factSchemas).toSorted())
+      expect(Object.keys(projection.handlers).toSorted()).toEqual(Object.keys(eventSchemas).toSorted())
       for (const table of projection.tables) {
         expect(table.key[0]).toBe('conversation_id')
         expect(Object.keys(table.columns)).toEqual(expect.arrayContaining([...table.key]))
@@ -44,10 +44,10 @@ export function describeProjection(projection: Projection, parts: readonly Part[
         store = createMemoryEventStore()
         await recordParts(store, 'a', parts)
         await runner(batchSize).catchUp()
-        const facts = await projectedFacts(store, 'a')
-        expect([...foldRows(projection, facts).values()].some((table) => table.length > 0)).toBe(true)
-        expect(await rowDifferences(db, [projection], 'a', facts)).toEqual([])
-        expect(await db.query(`select position from projection_checkpoints where state = 'live'`)).toEqual([{ position: String(facts.length - 1) }])
+        const events = await projectedEvents(store, 'a')
+        expect([...foldRows(projection, events).values()].some((table) => table.length > 0)).toBe(true)
+        expect(await rowDifferences(db, [projection], 'a', events)).toEqual([])
+        expect(await db.query(`select position from projection_checkpoints where state = 'live'`)).toEqual([{ position: String(events.length - 1) }])
       }
     })
 
@@ -100,9 +100,9 @@ export function describeProjectionsBehindHistories(projections: readonly Project
           const rows = async (): Promise<unknown> => await Promise.all(projections.map((projection) => rowsOf(db, projection)))
           await keep().catchUp()
           const once = await rows()
-          const facts = await projectedFacts(store, CONVERSATION)
-          for (const { type } of facts) met.add(type)
-          expect(await rowDifferences(db, projections, CONVERSATION, facts)).toEqual([])
+          const events = await projectedEvents(store, CONVERSATION)
+          for (const { type } of events) met.add(type)
+          expect(await rowDifferences(db, projections, CONVERSATION, events)).toEqual([])
           expect(await db.query('select distinct position from projection_checkpoints')).toEqual([{ position: String(await store.head()) }])
           await db.query('update projection_checkpoints set position = -1')
           await keep().catchUp()

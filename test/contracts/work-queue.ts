@@ -59,8 +59,8 @@ export function describeWorkQueue(name: string, open: () => Promise<OpenedQueue>
       expect(found.conversationId).toBe('a')
       expect(await queue.extend(lost, 60_000)).toBe(false)
       await queue.finish(lost)
-      await queue.rest(lost, { ms: 0, failures: 9 })
-      await queue.putBack(lost)
+      await queue.backOff(lost, { ms: 0, failures: 9 })
+      await queue.release(lost)
       expect(await queue.take(TAKE)).toBeUndefined()
       expect(await queue.extend(found, 60_000)).toBe(true)
     })
@@ -79,7 +79,7 @@ export function describeWorkQueue(name: string, open: () => Promise<OpenedQueue>
 
     test('who rests comes back when that is over, with its failures', async () => {
       await queue.note(['a'])
-      await queue.rest(await take(), { ms: 5_000, failures: 2 })
+      await queue.backOff(await take(), { ms: 5_000, failures: 2 })
       expect(await queue.take(TAKE)).toBeUndefined()
       expect(await queue.status()).toEqual({ waiting: 0, running: 0, resting: 1 })
       await opened.pass(5_100)
@@ -88,13 +88,13 @@ export function describeWorkQueue(name: string, open: () => Promise<OpenedQueue>
 
     test('who rests is looked at once for each time that something came, behind those who are ready, and goes on resting', async () => {
       await queue.note(['a'])
-      await queue.rest(await take(), { ms: 5_000, failures: 1 })
+      await queue.backOff(await take(), { ms: 5_000, failures: 1 })
       await queue.note(['a'])
       await queue.note(['b'])
       expect((await take({ leaseMs: 60_000 })).conversationId).toBe('b')
       const resting = await take()
       expect(resting).toMatchObject({ conversationId: 'a', failures: 1, resting: true })
-      await queue.putBack(resting)
+      await queue.release(resting)
       expect(await queue.take(TAKE)).toBeUndefined()
       await opened.pass(5_100)
       expect(await take()).toMatchObject({ conversationId: 'a', resting: false })
@@ -102,11 +102,11 @@ export function describeWorkQueue(name: string, open: () => Promise<OpenedQueue>
 
     test('who rests for a limit a day is ready for a worker with a higher one, or with none', async () => {
       await queue.note(['a'])
-      await queue.rest(await take(), { ms: 86_400_000, failures: 1, tokensPerDay: 1_000 })
+      await queue.backOff(await take(), { ms: 86_400_000, failures: 1, tokensPerDay: 1_000 })
       expect(await queue.take({ ...TAKE, tokensPerDay: 1_000 })).toBeUndefined()
       const work = await take({ tokensPerDay: 1_001 })
       expect(work.resting).toBe(false)
-      await queue.rest(work, { ms: 86_400_000, failures: 1, tokensPerDay: 1_001 })
+      await queue.backOff(work, { ms: 86_400_000, failures: 1, tokensPerDay: 1_001 })
       expect((await take({ tokensPerDay: undefined })).conversationId).toBe('a')
     })
 

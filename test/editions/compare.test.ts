@@ -38,10 +38,10 @@ afterAll(async () => {
 
 /** Puts the messages of the harness's conversation where search finds them. */
 async function indexed(harness: Harness): Promise<void> {
-  const facts = await harness.facts()
+  const events = await harness.events()
   const generation = (await openGenerations(db, [archiveIndex], 1))[0]?.generation ?? 1
   await db.transaction(async (sql) => {
-    await writeNet(sql, archiveIndex.tables, generation, coalesce(archiveIndex.tables, facts.flatMap((fact) => changesOf(archiveIndex, fact))))
+    await writeNet(sql, archiveIndex.tables, generation, coalesce(archiveIndex.tables, events.flatMap((event) => changesOf(archiveIndex, event))))
   })
 }
 
@@ -91,7 +91,7 @@ describe('a comparison', () => {
     expect(of('constraints')?.lost.kept.items).toEqual([{ text: 'Never touch the production database harbour_prod.', messageId: 'rule', mentions: 1 }])
     expect(of('numbers')?.lost.kept.items.map(({ text }) => text)).toContain('1,250')
     expect(of('files')).toMatchObject({ against: { kept: 0 }, edition: { kept: 1 }, gained: { kept: { count: 1, items: [{ text: 'src/fees.ts', messageId: 'rule' }] } } })
-    const edition = (await harness.editionFacts('e1')).filter(({ type }) => type === 'ChunkSummarized' || type === 'BatchesResummarized')
+    const edition = (await harness.editionEvents('e1')).filter(({ type }) => type === 'ChunkSummarized' || type === 'BatchesResummarized')
     expect(report?.figures.edition).toMatchObject({ calls: edition.length, tokensBought: 15 * edition.length })
     expect(report?.figures.against.calls).toBe(harness.summarizer.calls.length)
     const state = await harness.conversations.load(CONVERSATION)
@@ -117,8 +117,8 @@ describe('a comparison', () => {
     await compared(harness, { editionId: 'e1' })
     expect((await compared(harness, { editionId: 'e1' })).conversations[0]?.recorded).toBe(false)
     expect(await contexts()).toEqual(before)
-    const facts = (await harness.editionFacts('e1')).filter(({ type }) => type === 'EditionCompared')
-    expect(facts).toHaveLength(1)
+    const events = (await harness.editionEvents('e1')).filter(({ type }) => type === 'EditionCompared')
+    expect(events).toHaveLength(1)
     await harness.appended(talk(6, 100))
     await makeEdition(harness, 'e1', saying('fees are in src/fees.ts', 'second'), ROOMY)
     const later = await compared(harness, { editionId: 'e1' })
@@ -182,9 +182,9 @@ describe('a comparison', () => {
     await claim?.release()
     expect(await kind({ editionId: 'e1' })).toBe('done')
     const edition = await loadEdition(harness.log, CONVERSATION, 'e1')
-    await createEditionConversation({ log: harness.log, clock: harness.clock, recording: true }, edition, edition.horizon).handle(CONVERSATION, [{ type: 'DropEdition' }], BY)
+    await createEditionConversation({ log: harness.log, clock: harness.clock, recording: true }, edition, edition.conversationRevision).handle(CONVERSATION, [{ type: 'DropEdition' }], BY)
     expect(await kind({ editionId: 'e1' })).toBe('EditionIsDropped')
-    expect((await harness.editionFacts('e1')).at(-1)?.type).toBe('EditionDropped')
+    expect((await harness.editionEvents('e1')).at(-1)?.type).toBe('EditionDropped')
   })
 })
 

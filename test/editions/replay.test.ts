@@ -37,11 +37,11 @@ describe('a replay', () => {
     // The same prompt, model and policy over the same messages: not one call.
     expect(harness.summarizer.calls).toHaveLength(calls)
     expect(conversations[0]?.reused).toBe(estimate.reused)
-    const made = (await harness.editionFacts(editionId)).filter(isSummary)
-    const own = (await harness.facts()).filter(isSummary)
+    const made = (await harness.editionEvents(editionId)).filter(isSummary)
+    const own = (await harness.events()).filter(isSummary)
     expect(made.length).toBeGreaterThan(3)
-    expect(made.every((fact) => 'summarizer' in fact.data && 'reused' in fact.data.summarizer && fact.data.summarizer.reused)).toBe(true)
-    const text = (fact: (typeof made)[number]): unknown => (fact.type === 'ChunkSummarized' ? [fact.data.summary, fact.data.summarizer.usage] : undefined)
+    expect(made.every((event) => 'summarizer' in event.data && 'reused' in event.data.summarizer && event.data.summarizer.reused)).toBe(true)
+    const text = (event: (typeof made)[number]): unknown => (event.type === 'ChunkSummarized' ? [event.data.summary, event.data.summarizer.usage] : undefined)
     expect(made.map(text)).toEqual(own.map(text))
   })
 
@@ -63,12 +63,12 @@ describe('a replay', () => {
     await harness.compact('force')
     const undone = await undoCycles(harness, CONVERSATION, 1, BY)
     expect(E.isRight(undone)).toBe(true)
-    const hashes = new Set((await harness.factsOf('ChunkSummarized')).map((fact) => fact.data.summarizer.requestHash))
+    const hashes = new Set((await harness.eventsOf('ChunkSummarized')).map((event) => event.data.summarizer.requestHash))
     const before = harness.summarizer.calls.length
     const { editionId } = await createEditor(harness, { summarizer: harness.summarizer }).replay()
-    const same = (await harness.editionFacts(editionId)).filter((fact) => fact.type === 'ChunkSummarized' && hashes.has(fact.data.summarizer.requestHash))
+    const same = (await harness.editionEvents(editionId)).filter((event) => event.type === 'ChunkSummarized' && hashes.has(event.data.summarizer.requestHash))
     expect(same.length).toBeGreaterThan(0)
-    expect(same.every((fact) => fact.type === 'ChunkSummarized' && fact.data.summarizer.reused !== true)).toBe(true)
+    expect(same.every((event) => event.type === 'ChunkSummarized' && event.data.summarizer.reused !== true)).toBe(true)
     expect(harness.summarizer.calls.length).toBeGreaterThan(before)
   })
 
@@ -91,7 +91,7 @@ describe('a replay', () => {
     }
     expect(done).toMatchObject({ ended: 'done', conversations: [{ outcome: { kind: 'done' } }] })
     expect(runs).toBeGreaterThan(2)
-    const recorded = (await harness.editionFacts(done?.editionId ?? '')).filter(isSummary)
+    const recorded = (await harness.editionEvents(done?.editionId ?? '')).filter(isSummary)
     expect(summarizer.calls.length - before).toBe(recorded.length)
     const other = await editor.replay({ settings: { clipFirst: 1 } })
     expect(other.editionId).not.toBe(done?.editionId)
@@ -107,7 +107,7 @@ describe('a replay', () => {
     const done = await editor.replay()
     expect(done).toMatchObject({ ended: 'done', conversations: [{ outcome: { kind: 'done' } }] })
     expect(done.paid.calls).toBe(editor.summarizer.calls.length)
-    expect((await harness.editionFacts(done.editionId)).filter(({ type }) => type === 'CompactionFailed')).toEqual([])
+    expect((await harness.editionEvents(done.editionId)).filter(({ type }) => type === 'CompactionFailed')).toEqual([])
     // A time-out, an empty and a cut-off answer may have been paid for; a refused call was not.
     const good = done.conversations[0]?.summaries ?? 0
     expect(tokensOf(done.spent)).toBeGreaterThan(15 * good)
@@ -127,7 +127,7 @@ describe('a replay', () => {
     editor.summarizer.answer = () => undefined
     const second = await editor.replay({ conversationIds })
     expect(second.conversations.map(({ outcome }) => outcome.kind)).toEqual(['done', 'done', 'done'])
-    expect((await harness.editionFacts(first.editionId, 'c2')).filter(({ type }) => type === 'CompactionFailed')).toHaveLength(1)
+    expect((await harness.editionEvents(first.editionId, 'c2')).filter(({ type }) => type === 'CompactionFailed')).toHaveLength(1)
   })
 
   it('ends where every conversation would meet the failure', async () => {
@@ -151,7 +151,7 @@ describe('a replay', () => {
     expect(first).toMatchObject({ ended: 'asked', conversations: [{ outcome: { kind: 'postponed' }, summaries: 3 }] })
     const second = await editor.replay()
     expect(second).toMatchObject({ editionId: first.editionId, ended: 'done', conversations: [{ messages: 60, outcome: { kind: 'done' } }] })
-    const bought = (await harness.editionFacts(first.editionId)).filter(isSummary).length
+    const bought = (await harness.editionEvents(first.editionId)).filter(isSummary).length
     expect(editor.summarizer.calls).toHaveLength(bought)
   })
 
@@ -270,10 +270,10 @@ describe('a replay', () => {
     // A bound that ends runs in the middle of cycles.
     for (let tokens = 200; runs.at(-1)?.ended !== 'done'; tokens += 30) runs.push(await editor.replay({ bound: { tokens } }))
     expect(runs.length).toBeGreaterThan(4)
-    const recorded = (await harness.editionFacts(runs[0]?.editionId ?? '')).filter(isSummary)
+    const recorded = (await harness.editionEvents(runs[0]?.editionId ?? '')).filter(isSummary)
     const sum = (of: (run: Replay) => number): number => runs.reduce((all, run) => all + of(run), 0)
     expect(sum(({ conversations }) => conversations[0]?.summaries ?? 0)).toBe(recorded.length)
-    expect(sum(({ conversations }) => conversations[0]?.reused ?? 0)).toBe(recorded.filter((fact) => 'summarizer' in fact.data && 'reused' in fact.data.summarizer && fact.data.summarizer.reused).length)
+    expect(sum(({ conversations }) => conversations[0]?.reused ?? 0)).toBe(recorded.filter((event) => 'summarizer' in event.data && 'reused' in event.data.summarizer && event.data.summarizer.reused).length)
     expect(sum(({ paid }) => paid.calls)).toBe(recorded.length)
     const last = await editor.replay()
     expect(last.conversations).toMatchObject([{ summaries: 0, reused: 0 }])
@@ -305,13 +305,13 @@ describe('adopting an edition', () => {
     const adopted = await editor.adopt(editionId)
     expect(E.isRight(adopted)).toBe(true)
     expect(turn).toBeGreaterThan(2)
-    expect(await harness.factsOf('EditionAdopted')).toHaveLength(1)
+    expect(await harness.eventsOf('EditionAdopted')).toHaveLength(1)
     const state = await harness.restart().conversations.load(CONVERSATION)
-    expect(state.line?.edition?.editionId).toBe(editionId)
-    expect(coverageProblems(await harness.facts(), { edition: await harness.editionFacts(editionId), liveAtEnd: [...state.leading, ...state.kept, ...state.window].map(({ messageId }) => messageId) })).toEqual([])
+    expect(state.lineage?.edition?.editionId).toBe(editionId)
+    expect(coverageProblems(await harness.events(), { edition: await harness.editionEvents(editionId), liveAtEnd: [...state.leading, ...state.retained, ...state.window].map(({ messageId }) => messageId) })).toEqual([])
     expect(state.messagesAppended).toBe(50 + turn)
     // Again it is so already.
-    expect(await editor.adopt(editionId)).toMatchObject({ right: { facts: [] } })
+    expect(await editor.adopt(editionId)).toMatchObject({ right: { events: [] } })
   })
 
   it('leaves what the conversation was configured with since, and so does putting it back', async () => {
@@ -363,7 +363,7 @@ describe('adopting an edition', () => {
       const harness = createHarness({ policy: SMALL })
       await harness.appended(talk(messages))
       const { editionId } = await createEditor(harness).replay()
-      if ((await harness.editionFacts(editionId)).at(-1)?.type === 'ChunkSummarized') endedWithOne += 1
+      if ((await harness.editionEvents(editionId)).at(-1)?.type === 'ChunkSummarized') endedWithOne += 1
       const again = await createEditor(harness).replay()
       expect(again.conversations[0]).toMatchObject({ outcome: { kind: 'done' }, summaries: 0, reused: 0 })
       const other = createEditor(harness, { summarizer: createScriptedSummarizer({ model: 'yet another' }) })
@@ -381,8 +381,8 @@ describe('adopting an edition', () => {
     expect(E.isRight(await editor.drop(editionId))).toBe(true)
     expect(await editor.adopt(editionId)).toMatchObject({ left: { kind: 'EditionIsDropped' } })
     expect(E.isRight(await revertEdition(harness, CONVERSATION, { actor: 'test', correlationId: 'c', causationId: 'c' }))).toBe(true)
-    expect((await harness.conversations.load(CONVERSATION)).line?.edition?.editionId).toBe(editionId)
-    expect(await editor.adopt(editionId)).toMatchObject({ right: { facts: [] } })
+    expect((await harness.conversations.load(CONVERSATION)).lineage?.edition?.editionId).toBe(editionId)
+    expect(await editor.adopt(editionId)).toMatchObject({ right: { events: [] } })
     expect(await editor.drop(editionId)).toMatchObject({ left: { kind: 'EditionInForce' } })
   })
 
@@ -394,7 +394,7 @@ describe('adopting an edition', () => {
     await harness.appended(talk(20, 100))
     editor.summarizer.answer = () => ({ failure: 'refused' })
     expect(await editor.adopt(editionId)).toMatchObject({ left: { kind: 'EditionUnfinished', failure: { failure: 'refused' } } })
-    expect(await harness.factsOf('EditionAdopted')).toEqual([])
+    expect(await harness.eventsOf('EditionAdopted')).toEqual([])
     editor.summarizer.answer = () => undefined
     expect(E.isRight(await editor.drop(editionId))).toBe(true)
     expect(await editor.adopt(editionId)).toMatchObject({ left: { kind: 'EditionIsDropped' } })
@@ -402,7 +402,7 @@ describe('adopting an edition', () => {
     const calls = editor.summarizer.calls.length
     const again = await editor.replay()
     expect(again).toMatchObject({ editionId, ended: 'done' })
-    expect(editor.summarizer.calls.length - calls).toBeLessThan((await harness.editionFacts(editionId)).filter(isSummary).length)
+    expect(editor.summarizer.calls.length - calls).toBeLessThan((await harness.editionEvents(editionId)).filter(isSummary).length)
     expect(E.isRight(await editor.adopt(editionId))).toBe(true)
     expect(await editor.drop(editionId)).toMatchObject({ left: { kind: 'EditionInForce' } })
   })

@@ -1,7 +1,7 @@
 /** Undoing cycles and putting an edition back, case by case; what holds of any history is in `test/laws/putting-back.test.ts`. */
 import { describe, expect, it } from '@jest/globals'
 import { either as E } from 'fp-ts'
-import { Buyer, Stop } from '../../src/compaction/summarization.js'
+import { Summarization, Aborted } from '../../src/compaction/summarization.js'
 import { editionStreams } from '../../src/recording/conversation-streams.js'
 import { recallSummaries } from '../../src/editions/recall-summaries.js'
 import { createRegisterPrompt } from '../../src/recording/register-prompt.js'
@@ -10,7 +10,7 @@ import type { Summarizer } from '../../src/ports/summarizer.js'
 import { createExtractiveSummarizer } from '../../src/summarizers/index.js'
 import { checkScripted } from '../support/check-scripted.js'
 import { noRows } from '../support/row-differences.js'
-import { revertEdition, undoCycles, type PutBackFailure } from '../../src/editions/undo-and-revert.js'
+import { revertEdition, undoCycles, type UndoFailure } from '../../src/editions/undo-and-revert.js'
 import type { Handled } from '../../src/recording/handle-command.js'
 import { triggerOf } from '../../src/domain/compaction/plan.js'
 import { say, SMALL, talk } from '../support/conversations.js'
@@ -21,7 +21,7 @@ const BY = { actor: 'test', correlationId: 'c', causationId: 'c' }
 /** Room for what comes back: the soft limit is a tenth of the hard one. */
 const ROOMY = { ...SMALL, modelMaxTokens: 4_000, contextBudget: 0.1 }
 
-const undo = (harness: Harness, cycle: number): Promise<E.Either<PutBackFailure, Handled>> => undoCycles(harness, CONVERSATION, cycle, BY)
+const undo = (harness: Harness, cycle: number): Promise<E.Either<UndoFailure, Handled>> => undoCycles(harness, CONVERSATION, cycle, BY)
 
 /** A conversation of so many cycles, with what is live behind it. */
 async function withCycles(cycles: number, harness = createHarness({ policy: ROOMY })): Promise<Harness> {
@@ -33,17 +33,17 @@ async function withCycles(cycles: number, harness = createHarness({ policy: ROOM
 }
 
 const liveIds = async (harness: Harness): Promise<string[]> => {
-  const { leading, kept, window } = await harness.conversations.load(CONVERSATION)
-  return [...leading, ...kept, ...window].map((message) => message.messageId)
+  const { leading, retained, window } = await harness.conversations.load(CONVERSATION)
+  return [...leading, ...retained, ...window].map((message) => message.messageId)
 }
 
 describe('undo', () => {
   it('names the cycles that it undid, the last one first, and leaves their facts in the log', async () => {
     const harness = await withCycles(4)
     expect(E.isRight(await undo(harness, 3))).toBe(true)
-    const [fact] = await harness.factsOf('CycleUndone')
-    expect(fact?.data.undone.map(({ cycle }) => cycle)).toEqual([4, 3])
-    expect(await harness.factsOf('MessagesPruned')).toHaveLength(4)
+    const [event] = await harness.eventsOf('CycleUndone')
+    expect(event?.data.undone.map(({ cycle }) => cycle)).toEqual([4, 3])
+    expect(await harness.eventsOf('MessagesPruned')).toHaveLength(4)
     expect((await harness.conversations.load(CONVERSATION)).cycles).toBe(2)
   })
 
@@ -51,13 +51,13 @@ describe('undo', () => {
     const harness = await withCycles(4)
     await undo(harness, 4)
     await undo(harness, 3)
-    const undone = (await harness.factsOf('CycleUndone')).map((fact) => fact.data.undone.map(({ cycle }) => cycle))
+    const undone = (await harness.eventsOf('CycleUndone')).map((event) => event.data.undone.map(({ cycle }) => cycle))
     expect(undone).toEqual([[4], [3]])
     await withCycles(3, harness)
     expect(E.isRight(await undo(harness, 2))).toBe(true)
-    expect((await harness.factsOf('CycleUndone')).at(-1)?.data.undone.map(({ cycle }) => cycle)).toEqual([3, 2])
+    expect((await harness.eventsOf('CycleUndone')).at(-1)?.data.undone.map(({ cycle }) => cycle)).toEqual([3, 2])
     await undo(harness, 1)
-    expect(await liveIds(harness)).toEqual((await harness.factsOf('MessageAppended')).map((fact) => fact.data.messageId))
+    expect(await liveIds(harness)).toEqual((await harness.eventsOf('MessageAppended')).map((event) => event.data.messageId))
   })
 
   it('refuses a cycle that is not there, and says how many are', async () => {
@@ -70,11 +70,11 @@ describe('undo', () => {
 
   it('refuses what would pass the hard limit, with the figures, and changes nothing', async () => {
     const harness = await withCycles(30)
-    const before = await harness.facts()
+    const before = await harness.events()
     const refused = await undo(harness, 1)
     expect(refused).toMatchObject({ left: { kind: 'UndoPassesHardLimit', limit: 4_000, cycle: 1 } })
     expect(E.isLeft(refused) && refused.left.kind === 'UndoPassesHardLimit' ? refused.left.tokens : 0).toBeGreaterThan(4_000)
-    expect(await harness.facts()).toEqual(before)
+    expect(await harness.events()).toEqual(before)
   })
 
   it('lets the soft limit rest until a chunk of further messages came', async () => {
@@ -102,10 +102,10 @@ describe('undo', () => {
     const harness = await withCycles(2)
     await undo(harness, 2)
     const calls = harness.summarizer.calls.length
-    const batches = (await harness.factsOf('BatchArchived')).map((fact) => fact.data.batchId)
+    const batches = (await harness.eventsOf('BatchArchived')).map((event) => event.data.batchId)
     await harness.compact('force')
     expect(harness.summarizer.calls.length).toBeGreaterThan(calls)
-    const anew = (await harness.factsOf('BatchArchived')).map((fact) => fact.data.batchId).slice(batches.length)
+    const anew = (await harness.eventsOf('BatchArchived')).map((event) => event.data.batchId).slice(batches.length)
     expect(anew.filter((id) => batches.includes(id))).toEqual([])
   })
 
@@ -114,7 +114,7 @@ describe('undo', () => {
     harness.store.beforeAppend = async () => { await harness.restart().appended(say(9_000)) }
     expect(E.isRight(await undo(harness, 3))).toBe(true)
     expect((await liveIds(harness)).at(-1)).toBe('m9000')
-    expect(await harness.factsOf('CycleUndone')).toHaveLength(1)
+    expect(await harness.eventsOf('CycleUndone')).toHaveLength(1)
   })
 })
 
@@ -122,14 +122,14 @@ describe('undo by two processes at once', () => {
   it('is done by one, and the other hears what it would hear later', async () => {
     const harness = await withCycles(3)
     const other = harness.restart()
-    let others: E.Either<PutBackFailure, Handled> | undefined
+    let others: E.Either<UndoFailure, Handled> | undefined
     harness.store.beforeAppend = async () => {
       harness.store.beforeAppend = undefined
       others = await undo(other, 3)
     }
     expect(await undo(harness, 3)).toEqual(E.left({ kind: 'NoSuchCycle', cycle: 3, cycles: 2 }))
-    expect(others).toMatchObject({ right: { facts: [{ type: 'CycleUndone' }] } })
-    expect(await harness.factsOf('CycleUndone')).toHaveLength(1)
+    expect(others).toMatchObject({ right: { events: [{ type: 'CycleUndone' }] } })
+    expect(await harness.eventsOf('CycleUndone')).toHaveLength(1)
     expect(await undo(harness, 3)).toEqual(E.left({ kind: 'NoSuchCycle', cycle: 3, cycles: 2 }))
   })
 })
@@ -156,7 +156,7 @@ describe('undo beside editions', () => {
     await adoptEdition(harness, first)
     const second = await editionOf(harness, ROOMY, createScriptedSummarizer({ model: 'two' }), 'e2')
     await adoptEdition(harness, second)
-    const inForce = async (): Promise<string | undefined> => (await harness.restart().conversations.load(CONVERSATION)).line?.edition?.editionId
+    const inForce = async (): Promise<string | undefined> => (await harness.restart().conversations.load(CONVERSATION)).lineage?.edition?.editionId
     expect(await inForce()).toBe('e2')
     await revertEdition(harness, CONVERSATION, BY)
     expect(await inForce()).toBe('e1')
@@ -182,7 +182,7 @@ describe('undo beside editions', () => {
     }
     harness.store.beforeAppend = append
     const reverted = await revertEdition({ ...harness, log: { ...harness.log, store: counting } }, CONVERSATION, BY)
-    expect(reverted).toMatchObject({ right: { facts: [{ type: 'EditionReverted' }] } })
+    expect(reverted).toMatchObject({ right: { events: [{ type: 'EditionReverted' }] } })
     expect(appended).toBe(40)
     expect((await liveIds(harness)).at(-1)).toBe('m9040')
     // For the messages and pins, for what was configured, and for summaries that came too late: each reads it once, however often it is tried.
@@ -220,7 +220,7 @@ describe('undo beside editions', () => {
     await harness.pin('m0')
     const edition = await editionOf(harness, ROOMY, createScriptedSummarizer({ model: 'another' }))
     await adoptEdition(harness, edition)
-    expect((await harness.conversations.load(CONVERSATION)).kept.map((message) => [message.messageId, message.pinned])).toContainEqual(['m0', true])
+    expect((await harness.conversations.load(CONVERSATION)).retained.map((message) => [message.messageId, message.pinned])).toContainEqual(['m0', true])
     expect((await harness.conversations.load(CONVERSATION)).cycles).toBeGreaterThan(0)
   })
 })
@@ -243,7 +243,7 @@ describe('a summary that was paid for and came too late', () => {
       return { text: 'bought and late' }
     }
     await harness.compact('force')
-    const [aside, ...more] = await harness.factsOf('SummarySetAside')
+    const [aside, ...more] = await harness.eventsOf('SummarySetAside')
     expect(more).toEqual([])
     expect(aside?.data).toMatchObject({ messageIds: expect.arrayContaining(['m0']), summary: 'bought and late', summarizer: { usage: { promptTokens: 10, completionTokens: 5 } } })
     expect(await harness.restart().folded()).toEqual(await harness.restart().conversations.load(CONVERSATION))
@@ -281,12 +281,12 @@ describe('a summary that was paid for and came too late', () => {
     const harness = await withCycles(3)
     const { batches } = await harness.conversations.load(CONVERSATION)
     const summarizer = createScriptedSummarizer()
-    const buyer = (by: Summarizer): Buyer =>
-      new Buyer({ summarizer: by, persona: '', registerPrompt: createRegisterPrompt(harness.log, harness.clock, 'test') }, {
+    const buyer = (by: Summarizer): Summarization =>
+      new Summarization({ summarizer: by, persona: '', registerPrompt: createRegisterPrompt(harness.log, harness.clock, 'test') }, {
         conversationId: CONVERSATION, signal: undefined, goOn: () => true,
         record: async (command) => {
           const handled = await harness.conversations.handle(CONVERSATION, [command], BY)
-          if (E.isLeft(handled)) throw new Stop(handled.left)
+          if (E.isLeft(handled)) throw new Aborted(handled.left)
           return handled.right.state
         },
       })
@@ -294,6 +294,6 @@ describe('a summary that was paid for and came too late', () => {
     const [first, , third] = batches
     if (first === undefined || third === undefined) throw new Error('too few batches')
     for (const by of [summarizer, createExtractiveSummarizer()]) await expect(buyer(by).resummarize(state, [first, third], 'soft')).rejects.toMatchObject({ failure: { kind: 'BatchesNotActive' } })
-    expect((await harness.factsOf('SummarySetAside')).map(({ data }) => data.sourceBatchIds)).toEqual([[first.batchId, third.batchId]])
+    expect((await harness.eventsOf('SummarySetAside')).map(({ data }) => data.sourceBatchIds)).toEqual([[first.batchId, third.batchId]])
   })
 })

@@ -52,7 +52,7 @@ describe('what if', () => {
     const [recorded, none] = rows
     expect([recorded?.kind, none?.kind]).toEqual(['recorded', 'none'])
     expect(recorded?.courses[0]).toMatchObject({ requests: 40, contexts: sent, tokensSent: sum(sent), largestContext: Math.max(...sent), calls: harness.summarizer.calls.length, aboveWindow: 0 })
-    expect(recorded?.courses[0]?.cycles).toBe((await harness.factsOf('MessagesPruned')).length)
+    expect(recorded?.courses[0]?.cycles).toBe((await harness.eventsOf('MessagesPruned')).length)
     expect(none?.courses[0]).toMatchObject({ cycles: 0, calls: 0, contexts: all, aboveWindow: all.filter((tokens) => tokens > 1_000).length })
   })
 

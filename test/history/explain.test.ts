@@ -2,7 +2,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { either as E } from 'fp-ts'
 import { createExplain } from '../../src/history/explain.js'
-import type { Carried, Fact, RecordedFact } from '../../src/domain/events/index.js'
+import type { CarryForward, Event, RecordedEvent } from '../../src/domain/events/index.js'
 import { sha256 } from '../../src/domain/values/hash.js'
 import { conversationStream } from '../../src/domain/values/ids.js'
 import { contentText } from '../../src/domain/values/message.js'
@@ -25,18 +25,18 @@ async function compacted(policy = {}): Promise<Harness> {
 }
 
 const CONFIGURATION = configuration({ estimator: defaultEstimator.name })
-const configured: Fact = { type: 'ConversationConfigured', data: CONFIGURATION }
+const configured: Event = { type: 'ConversationConfigured', data: CONFIGURATION }
 
 /** A prune by facts of this file, which carries that. */
-function pruned(covered: Readonly<Record<string, readonly string[]>>, carried: Partial<Carried> = {}): Fact {
-  const fact = prunedBy(covered)
-  return { ...fact, data: { ...fact.data, carried: { ...fact.data.carried, configuration: CONFIGURATION, ...carried } } }
+function pruned(covered: Readonly<Record<string, readonly string[]>>, carried: Partial<CarryForward> = {}): Event {
+  const event = prunedBy(covered)
+  return { ...event, data: { ...event.data, carried: { ...event.data.carried, configuration: CONFIGURATION, ...carried } } }
 }
 
-async function withFacts(facts: readonly Fact[]): Promise<Harness> {
+async function withEvents(events: readonly Event[]): Promise<Harness> {
   const harness = createHarness()
   const stream = conversationStream(CONVERSATION)
-  const done = await harness.log.store.append(stream, 'no_stream', eventsFor(stream, facts).events)()
+  const done = await harness.log.store.append(stream, 'no_stream', eventsFor(stream, events).events)()
   if (E.isLeft(done)) throw new Error(done.left.kind)
   return harness
 }
@@ -44,9 +44,9 @@ async function withFacts(facts: readonly Fact[]): Promise<Harness> {
 describe('a batch', () => {
   it('is shown down to its messages, with who made the summary, how, why and when', async () => {
     const harness = await compacted()
-    const [first] = await harness.factsOf('BatchArchived')
-    const [chunk] = await harness.factsOf('ChunkSummarized')
-    const [prune] = await harness.factsOf('MessagesPruned')
+    const [first] = await harness.eventsOf('BatchArchived')
+    const [chunk] = await harness.eventsOf('ChunkSummarized')
+    const [prune] = await harness.eventsOf('MessagesPruned')
     if (first === undefined || chunk === undefined || prune === undefined) throw new Error('nothing was compacted')
     const { batch, prompts } = await explained(harness, 'batch', { batchId: first.data.batchId, open: true })
     expect(batch).toMatchObject({ batchId: first.data.batchId, depth: 0, content: first.data.content, state: 'shown', missing: [], sources: [] })
@@ -61,7 +61,7 @@ describe('a batch', () => {
 
   it('is found by the beginning of its id; where several begin so they are listed', async () => {
     const harness = await compacted()
-    const [first, ...others] = (await harness.factsOf('BatchArchived')).map(({ data }) => data.batchId)
+    const [first, ...others] = (await harness.eventsOf('BatchArchived')).map(({ data }) => data.batchId)
     if (first === undefined) throw new Error('nothing was compacted')
     let length = first.length
     while (!others.some((id) => id.startsWith(first.slice(0, length - 1)))) length -= 1
@@ -73,7 +73,7 @@ describe('a batch', () => {
 
   it('that was made of batches leads through each of them, and names the cycle since which it shows', async () => {
     const harness = await compacted()
-    const made = await harness.factsOf('BatchesResummarized')
+    const made = await harness.eventsOf('BatchesResummarized')
     const deepest = made.toSorted((a, b) => b.data.depth - a.data.depth)[0]
     if (deepest === undefined) throw new Error('nothing was re-summarized')
     const { batch } = await explained(harness, 'batch', { batchId: deepest.data.batchId, open: true })
@@ -81,7 +81,7 @@ describe('a batch', () => {
     expect(batch.sources.every(({ state }) => state === 'retired')).toBe(true)
     expect(batch.summarizer).toEqual(deepest.data.summarizer)
     expect(leaves(batch)).toHaveLength(deepest.data.messageCount)
-    const next = (await harness.factsOf('MessagesPruned')).find(({ revision }) => revision > deepest.revision)
+    const next = (await harness.eventsOf('MessagesPruned')).find(({ revision }) => revision > deepest.revision)
     expect(batch.cycle?.cycle).toBe(next?.data.cycle)
   })
 
@@ -91,22 +91,22 @@ describe('a batch', () => {
     const last = batches.at(-1)
     if (last === undefined) throw new Error('nothing was compacted')
     const state = await harness.conversations.load(CONVERSATION)
-    const facts = await harness.facts()
+    const events = await harness.events()
     harness.store.reads = 0
     expect(E.isRight(await createExplain({ log: harness.log, placeOf: async () => await Promise.resolve(undefined) })(state, { batchId: last.batchId }))).toBe(true)
-    expect(harness.store.reads).toBeLessThan(facts.length / 3)
+    expect(harness.store.reads).toBeLessThan(events.length / 3)
 
-    const retired = (await harness.factsOf('BatchArchived'))[3]
+    const retired = (await harness.eventsOf('BatchArchived'))[3]
     if (retired === undefined) throw new Error('too few batches')
     harness.store.reads = 0
     const placeOf = async () => await Promise.resolve({ firstRevision: retired.data.firstRevision, revision: retired.revision })
     expect(E.isRight(await createExplain({ log: harness.log, placeOf })(state, { batchId: retired.data.batchId }))).toBe(true)
-    expect(harness.store.reads).toBeLessThan(facts.length / 3)
+    expect(harness.store.reads).toBeLessThan(events.length / 3)
   })
 
   it('is found in the log where the read model points elsewhere', async () => {
     const harness = await compacted()
-    const [, , retired] = await harness.factsOf('BatchArchived')
+    const [, , retired] = await harness.eventsOf('BatchArchived')
     const wrong = async () => await Promise.resolve({ firstRevision: 100_000n, revision: 100_001n })
     const answer = await asked(harness, { batchId: retired?.data.batchId ?? '' }, wrong)
     expect(answer).toMatchObject(E.right({ kind: 'batch', batch: { batchId: retired?.data.batchId, missing: [] } }))
@@ -114,7 +114,7 @@ describe('a batch', () => {
 
   it('whose id is mistyped is answered with the nearest', async () => {
     const harness = await compacted()
-    const [first] = await harness.factsOf('BatchArchived')
+    const [first] = await harness.eventsOf('BatchArchived')
     const id = first?.data.batchId ?? ''
     const last = id.at(-1) === '0' ? '1' : '0'
     for (const typed of [`${id.slice(0, -1)}${last}`, `${id}0`]) {
@@ -124,7 +124,7 @@ describe('a batch', () => {
   })
 
   it('names what its log does not have: a source, a chunk, a message, the text of a prompt', async () => {
-    const harness = await withFacts([
+    const harness = await withEvents([
       configured, appended('m1'), appended('m2'), summarized('k', ['m1', 'm2', 'lost'], { summarizer: summarizer({ persona: { sha256: 'e'.repeat(64) } }) }),
       archived('b1', ['m1', 'm2'], { chunkId: 'k' }), archived('b2', ['m2'], { chunkId: 'gone' }), pruned({ b1: ['m1', 'm2'] }), resummarized('b3', ['b1', 'b2', 'never']),
     ])
@@ -134,7 +134,7 @@ describe('a batch', () => {
   })
 
   it('that is named as its own source has an end', async () => {
-    const harness = await withFacts([configured, appended('m1'), resummarized('b1', ['b1', 'b2'])])
+    const harness = await withEvents([configured, appended('m1'), resummarized('b1', ['b1', 'b2'])])
     expect((await explained(harness, 'batch', { batchId: 'b1' })).batch.missing).toEqual(['b1', 'b2'])
   })
 
@@ -154,7 +154,7 @@ describe('everything that is compacted', () => {
     const harness = await compacted()
     const state = await harness.conversations.load(CONVERSATION)
     const view = await explained(harness, 'view', { open: true })
-    expect(view.batches.map(({ batchId }) => batchId)).toEqual(state.shown.map(({ batchId }) => batchId))
+    expect(view.batches.map(({ batchId }) => batchId)).toEqual(state.visibleBatches.map(({ batchId }) => batchId))
     expect(view).toMatchObject({ cycles: state.cycles, liveMessages: state.window.length })
     const shown = state.view?.parts.flatMap((part) => (part.kind === 'batch' ? [part.batchId] : []))
     expect(view.batches.filter((batch) => batch.state === 'shown').map(({ batchId }) => batchId)).toEqual(shown)
@@ -189,12 +189,12 @@ describe('a line', () => {
 
   it('of an earlier view itself leads to all that was in that one, and says which cycle had made it', async () => {
     const harness = await compacted()
-    const [first, second] = await harness.factsOf('MessagesPruned')
+    const [first, second] = await harness.eventsOf('MessagesPruned')
     const then = await harness.conversations.loadAt(CONVERSATION, second?.revision ?? 0n)
     const line = then.view?.parts[0]?.text ?? ''
     const view = await explained(harness, 'view', { line })
     expect(view).toMatchObject({ cycles: 2, found: { line, match: 'exact' }, asOf: { revision: second?.revision, recordedAt: second?.metadata.recordedAt } })
-    expect(view.batches.map(({ batchId }) => batchId)).toEqual(then.shown.map(({ batchId }) => batchId))
+    expect(view.batches.map(({ batchId }) => batchId)).toEqual(then.visibleBatches.map(({ batchId }) => batchId))
     expect(view.batches.some(({ state }) => state === 'retired')).toBe(true)
     expect(first?.revision).toBeLessThan(view.asOf?.revision ?? 0n)
   })
@@ -213,7 +213,7 @@ describe('a line', () => {
     const named = await explained(harness, 'shown-only', { line: note })
     expect(named).toMatchObject({ what: 'note', text: note })
     // The summaries of the cycle were recorded before it took anything out.
-    const [prune] = await harness.factsOf('MessagesPruned')
+    const [prune] = await harness.eventsOf('MessagesPruned')
     expect([named.asOf.revision >= full.revision, named.asOf.revision < (prune?.revision ?? 0n)]).toEqual([true, true])
     const then = contextIn(await harness.conversations.loadAt(CONVERSATION, named.asOf.revision))
     expect(then.messages.map(({ content }) => content)).toContain(note)
@@ -225,7 +225,7 @@ describe('a line', () => {
   it('of an earlier view leads to the batch that has retired since, by its text and by its head', async () => {
     const harness = await compacted()
     const { batches } = await harness.conversations.load(CONVERSATION)
-    const retired = (await harness.factsOf('BatchArchived')).find(({ data }) => !batches.some(({ batchId }) => batchId === data.batchId))
+    const retired = (await harness.eventsOf('BatchArchived')).find(({ data }) => !batches.some(({ batchId }) => batchId === data.batchId))
     if (retired === undefined) throw new Error('no batch has retired')
     const { batchId, content, depth, startTime, endTime } = retired.data
     const summary = content.slice(content.indexOf('\n') + 1)
@@ -248,8 +248,8 @@ describe('a line', () => {
     const list = talk(4)
     await harness.compress(list)
     await harness.compress(list.with(2, { id: 'm2', role: 'user', content: 'The other berth, please.' }))
-    const [fact] = await harness.factsOf('MessagesWithdrawn')
-    const withdrawn = { revision: fact?.revision, recordedAt: fact?.metadata.recordedAt, actor: 'test', why: fact?.data.why }
+    const [event] = await harness.eventsOf('MessagesWithdrawn')
+    const withdrawn = { revision: event?.revision, recordedAt: event?.metadata.recordedAt, actor: 'test', why: event?.data.why }
     for (const line of ['Message 2: the berth', 'user [m2]']) {
       const said = await explained(harness, 'message', { line })
       expect(said).toMatchObject({ message: { messageId: 'm2' }, withdrawn })
@@ -260,8 +260,8 @@ describe('a line', () => {
     await harness.compress([...list.slice(0, 2), say(7, { content: 'The other berth, please.' })])
     await harness.compress(list.slice(0, 2))
     const { sources } = await explained(harness, 'several', { line: 'The other berth, please.' })
-    const facts = await harness.factsOf('MessagesWithdrawn')
-    expect(sources.map((source) => source.kind === 'message' && source.withdrawn?.revision)).toEqual(facts.slice(1).map(({ revision }) => revision))
+    const events = await harness.eventsOf('MessagesWithdrawn')
+    expect(sources.map((source) => source.kind === 'message' && source.withdrawn?.revision)).toEqual(events.slice(1).map(({ revision }) => revision))
   })
 
   it('of a call, or of a text that is shown shortened, leads to its message', async () => {
@@ -310,7 +310,7 @@ describe('a line', () => {
     }
     const state = await harness.conversations.load(CONVERSATION)
     let [lines, deep] = [0, 0]
-    for (const { content, depth } of state.shown) {
+    for (const { content, depth } of state.visibleBatches) {
       for (const line of content.split('\n').filter((each) => each.includes('We decided that berth'))) {
         const answer = await asked(harness, { line, open: true })
         // A short line may stand in a batch and in a deeper one.
@@ -349,7 +349,7 @@ describe('a line', () => {
   it('of a session summary leads to the batch whose section has it, and its task to the first message', async () => {
     const ofSessions = { ...CONFIGURATION, policy: { ...CONFIGURATION.policy, view: 'session-summary' as const } }
     const sections = { completedWork: [{ file: 'a.ts', action: 'edit', description: 'made it | faster' }], decisions: ['to wait'], currentState: [], pendingWork: ['to ship'], errors: [] }
-    const harness = await withFacts([
+    const harness = await withEvents([
       { type: 'ConversationConfigured', data: ofSessions }, appended('m1'), appended('m2'), summarized('k', ['m1', 'm2']), archived('b1', ['m1', 'm2'], { chunkId: 'k', sections }),
       pruned({ b1: ['m1', 'm2'] }, { configuration: ofSessions, originalTask: 1n, batches: [{ batchId: 'b1', revision: 4n }] }),
     ])
@@ -369,16 +369,16 @@ describe('a batch of a cycle that was undone', () => {
     }
     await live(60, 0)
     const { cycles } = await harness.conversations.load(CONVERSATION)
-    const prune = (await harness.factsOf('MessagesPruned')).at(-1)
+    const prune = (await harness.eventsOf('MessagesPruned')).at(-1)
     const batchId = prune?.data.pruned.at(-1)?.batchId ?? ''
     expect((await explained(harness, 'batch', { batchId })).batch).not.toHaveProperty('putOut')
     expect(await undo(harness)).toBe(true)
-    const [undone] = await harness.factsOf('CycleUndone')
+    const [undone] = await harness.eventsOf('CycleUndone')
     const recorded = { revision: undone?.revision, recordedAt: undone?.metadata.recordedAt, actor: 'test' }
     const { batch } = await explained(harness, 'batch', { batchId })
     expect(batch).toMatchObject({ state: 'retired', cycle: { cycle: cycles, undone: recorded }, putOut: { type: 'CycleUndone', recorded } })
     await live(40, 60)
-    const again = (await harness.factsOf('MessagesPruned')).find(({ data, revision }) => data.cycle === cycles && revision > (undone?.revision ?? 0n))
+    const again = (await harness.eventsOf('MessagesPruned')).find(({ data, revision }) => data.cycle === cycles && revision > (undone?.revision ?? 0n))
     expect((await explained(harness, 'batch', { batchId: again?.data.pruned[0]?.batchId ?? '' })).batch.cycle).not.toHaveProperty('undone')
     expect((await explained(harness, 'batch', { batchId })).batch.cycle?.undone).toMatchObject(recorded)
   })
@@ -387,11 +387,11 @@ describe('a batch of a cycle that was undone', () => {
 describe('an edition', () => {
   it('that was adopted is explained from its own stream, with who put it into force; its lines lead there, and those of before stay readable', async () => {
     const harness = await compacted()
-    const [before] = await harness.factsOf('BatchArchived')
+    const [before] = await harness.eventsOf('BatchArchived')
     const other = createScriptedSummarizer({ model: 'another' })
     other.answer = ({ requestHash }) => ({ text: `other ${requestHash.slice(0, 8)}` })
     await makeEdition(harness, 'e1', { ...SMALL, buffer: 1 }, other)
-    const [adoption] = await harness.factsOf('EditionAdopted')
+    const [adoption] = await harness.eventsOf('EditionAdopted')
     const view = await explained(harness, 'view', { open: true })
     expect(view.batches.length).toBeGreaterThan(1)
     for (const batch of view.batches) {
@@ -404,7 +404,7 @@ describe('an edition', () => {
     expect(await explained(harness, 'batch', { batchId: before?.data.batchId ?? '' })).toMatchObject({ batch: { state: 'retired', recorded: { stream: 'conversation-c1' }, chunk: { summarizer: { model: 'scripted-1' } } } })
     // A batch of it that was never in force is none of what the model saw, and can be explained by its id.
     await makeEdition(harness, 'e2', { ...SMALL, buffer: 1 }, createScriptedSummarizer({ model: 'third' }), false)
-    const never = (await harness.editionFacts('e2')).find((fact) => fact.type === 'BatchArchived')
+    const never = (await harness.editionEvents('e2')).find((event) => event.type === 'BatchArchived')
     if (never?.type !== 'BatchArchived') throw new Error('the edition is empty')
     expect(await explained(harness, 'batch', { batchId: never.data.batchId })).toMatchObject({ batch: { state: 'retired', recorded: { stream: 'edition-e2-c1' } } })
   })
@@ -429,19 +429,19 @@ describe('an edition', () => {
     }
     // The first message is the task, which the view shows; the other is in it only as a part of its batch.
     const batchOf = async (id: string): Promise<string | undefined> => (await explained(harness, 'message', { line: `Message ${id}: the berth` })).batch?.batchId
-    const archivedIn = (facts: readonly RecordedFact[], id: string): string | undefined => facts.flatMap((fact) => (fact.type === 'BatchArchived' && fact.data.messageIds.includes(`m${id}`) ? [fact.data.batchId] : [])).at(-1)
-    const expectIn = async (facts: readonly RecordedFact[]): Promise<void> => {
-      for (const id of ['0', '4']) expect([id, await batchOf(id)]).toEqual([id, archivedIn(facts, id)])
+    const archivedIn = (events: readonly RecordedEvent[], id: string): string | undefined => events.flatMap((event) => (event.type === 'BatchArchived' && event.data.messageIds.includes(`m${id}`) ? [event.data.batchId] : [])).at(-1)
+    const expectIn = async (events: readonly RecordedEvent[]): Promise<void> => {
+      for (const id of ['0', '4']) expect([id, await batchOf(id)]).toEqual([id, archivedIn(events, id)])
     }
     await live(40, 0)
-    const before = await harness.facts()
+    const before = await harness.events()
     await expectIn(before)
     await makeEdition(harness, 'e1', { ...policy, chunkSize: 5 }, createScriptedSummarizer({ model: 'another' }))
-    await expectIn(await harness.editionFacts('e1'))
+    await expectIn(await harness.editionEvents('e1'))
     await live(80, 40)
     // Its batches are below those that the conversation has made of them.
     expect((await harness.conversations.load(CONVERSATION)).batches[0]?.origin).toBeUndefined()
-    await expectIn(await harness.editionFacts('e1'))
+    await expectIn(await harness.editionEvents('e1'))
     expect(await revert(harness)).toBe(true)
     await expectIn(before)
   })

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals'
 import { either as E } from 'fp-ts'
 import { evolve, initialState } from '../../src/domain/conversation/conversation.js'
 import { loadConversation } from '../../src/recording/load-conversation.js'
-import type { Fact } from '../../src/domain/events/index.js'
+import type { Event } from '../../src/domain/events/index.js'
 import { conversationStream, editionStream } from '../../src/domain/values/ids.js'
 import type { MessageInput } from '../../src/domain/values/message.js'
 import type { PriceTable } from '../../src/domain/reports/prices.js'
@@ -18,22 +18,22 @@ import { counted, makeEdition } from '../support/why.js'
 
 const usage = { promptTokens: 1_000, completionTokens: 100 }
 
-async function withFacts(facts: readonly Fact[], conversationId = CONVERSATION, harness = createHarness()): Promise<Harness> {
+async function withEvents(events: readonly Event[], conversationId = CONVERSATION, harness = createHarness()): Promise<Harness> {
   const stream = conversationStream(conversationId)
-  const done = await harness.log.store.append(stream, 'no_stream', eventsFor(stream, facts).events)()
+  const done = await harness.log.store.append(stream, 'no_stream', eventsFor(stream, events).events)()
   if (E.isLeft(done)) throw new Error(done.left.kind)
   return harness
 }
 
 /** By the one cycle of the story, whose books were made up: what its context lost. */
 async function savedByStory(harness: Harness, conversationId = CONVERSATION): Promise<number> {
-  const facts = await harness.facts(conversationId)
-  const at = facts.findIndex(({ type }) => type === 'MessagesPruned')
-  const tokensUntil = (end: number): number => contextIn(facts.slice(0, end).reduce(evolve, initialState(conversationId))).tokens
+  const events = await harness.events(conversationId)
+  const at = events.findIndex(({ type }) => type === 'MessagesPruned')
+  const tokensUntil = (end: number): number => contextIn(events.slice(0, end).reduce(evolve, initialState(conversationId))).tokens
   return tokensUntil(at) - tokensUntil(at + 1)
 }
 
-const story: readonly Fact[] = [
+const story: readonly Event[] = [
   configured({ estimator: defaultEstimator.name }),
   appended('m1', { tokens: 10 }),
   appended('m2', { role: 'assistant', tokens: 20 }),
@@ -46,9 +46,9 @@ const story: readonly Fact[] = [
 
 describe('stats', () => {
   it('count the others where an event of one, or of its edition, cannot be read, and name that one', async () => {
-    const harness = await withFacts(story)
-    await withFacts(story, 'bad', harness)
-    await withFacts(story, 'neighbour', harness)
+    const harness = await withEvents(story)
+    await withEvents(story, 'bad', harness)
+    await withEvents(story, 'neighbour', harness)
     const { total: before } = await counted(harness, [CONVERSATION, 'neighbour'])
     await recordEvents(harness.log.store, conversationStream('bad'), [eventNamed('odd')])
     const { total, each } = await counted(harness, [CONVERSATION, 'bad', 'neighbour'])
@@ -59,11 +59,11 @@ describe('stats', () => {
   })
 
   it('count messages, cycles, and what was sent with and without compaction', async () => {
-    const harness = await withFacts(story)
+    const harness = await withEvents(story)
     const { total } = await counted(harness)
     expect(total).toMatchObject({ conversations: 1, messages: 4, tokensIn: 40, tokensOut: 25, cycles: 1, messagesCompressed: 2, batches: 1, made: { cycles: 1, batches: 1, resummarizations: 0 }, tokensSaved: await savedByStory(harness), answers: 2 })
     // m2 answered m1 (10 tokens); m4 the context behind the cycle, which would have been 60.
-    const { tokens } = contextIn((await harness.facts()).slice(0, 7).reduce(evolve, initialState(CONVERSATION)))
+    const { tokens } = contextIn((await harness.events()).slice(0, 7).reduce(evolve, initialState(CONVERSATION)))
     expect([total.tokensSent, total.tokensSentUncompacted]).toEqual([10 + tokens, 10 + 60])
   })
 
@@ -78,7 +78,7 @@ describe('stats', () => {
     for (const message of told) {
       const context = message.role === 'assistant' ? (await harness.context()).tokens : 0
       sent += context
-      all += context === 0 ? 0 : (await harness.factsOf('MessageAppended')).reduce((sum, { data }) => sum + data.tokens, 0)
+      all += context === 0 ? 0 : (await harness.eventsOf('MessageAppended')).reduce((sum, { data }) => sum + data.tokens, 0)
       await harness.appended(message)
       await harness.compact()
     }
@@ -89,8 +89,8 @@ describe('stats', () => {
 
   it('name no context above the hard limit', async () => {
     const big = configured({ estimator: defaultEstimator.name })
-    const small: Fact = { ...big, data: { ...big.data, policy: { ...big.data.policy, modelMaxTokens: 1_000 } } }
-    const harness = await withFacts([small, appended('m1', { content: 'word '.repeat(4_000), tokens: 5_002 })])
+    const small: Event = { ...big, data: { ...big.data, policy: { ...big.data.policy, modelMaxTokens: 1_000 } } }
+    const harness = await withEvents([small, appended('m1', { content: 'word '.repeat(4_000), tokens: 5_002 })])
     const { tokens } = await harness.context()
     await harness.appended({ id: 'm2', role: 'assistant', content: 'so it is' })
     const { total } = await counted(harness)
@@ -100,7 +100,7 @@ describe('stats', () => {
 
   it('reckon cost by model and currency, and guess no price', async () => {
     const by = (model: string) => summarizer({ model, usage, durationMs: 10 })
-    const harness = await withFacts([
+    const harness = await withEvents([
       configured(), appended('m1'), appended('m2'),
       summarized('k1', ['m1'], { summarizer: by('small-1') }), summarized('k2', ['m2'], { summarizer: by('small-1') }),
       summarized('k3', ['m1'], { summarizer: by('fr-1') }), summarized('k4', ['m1'], { summarizer: by('nobody-knows') }),
@@ -118,7 +118,7 @@ describe('stats', () => {
   })
 
   it('estimate what was not reported from the messages and the summary, and say how often', async () => {
-    const harness = await withFacts([
+    const harness = await withEvents([
       configured(), appended('m1', { tokens: 70 }), appended('other', { tokens: 1_000 }), appended('m2', { tokens: 30 }),
       summarized('k1', ['m1', 'm2'], { firstRevision: 1n, lastRevision: 3n, summary: 'x'.repeat(40), summarizer: summarizer({ model: 'silent' }) }),
       archived('b1', ['m1', 'm2'], { chunkId: 'k1', tokens: 25 }), archived('b2', ['other'], { tokens: 15 }), prunedBy({ b1: ['m1', 'm2'], b2: ['other'] }),
@@ -130,13 +130,13 @@ describe('stats', () => {
   })
 
   it('take a summary that was taken over for what it cost: nothing', async () => {
-    const { total } = await counted(await withFacts([configured(), appended('m1'), summarized('k1', ['m1'], { summarizer: summarizer({ model: 'small-1', usage, durationMs: 200, reused: true }) })]))
+    const { total } = await counted(await withEvents([configured(), appended('m1'), summarized('k1', ['m1'], { summarizer: summarizer({ model: 'small-1', usage, durationMs: 200, reused: true }) })]))
     expect(total).toMatchObject({ reused: 1, models: [], summarizingMs: 0 })
   })
 
   it('count failures by kind, and what could not help by its reason', async () => {
     const failed = ['timeout', 'empty', 'timeout'].map((failure) => compactionFailed({ failure }))
-    const { total } = await counted(await withFacts([configured(), appended('m1'), ...failed, compactionCouldNotHelp()]))
+    const { total } = await counted(await withEvents([configured(), appended('m1'), ...failed, compactionCouldNotHelp()]))
     expect(total).toMatchObject({ failures: { timeout: 2, empty: 1 }, couldNotHelp: { 'recent-messages': 1 } })
   })
 
@@ -153,10 +153,10 @@ describe('stats', () => {
     expect(other.calls.length).toBeGreaterThan(3)
     const { cycles, batches, messagesCompressed } = await harness.conversations.load(CONVERSATION)
     expect(total).toMatchObject({ cycles, batches: batches.length, messagesCompressed, messages: before.messages, undone: 0, adopted: 1, reverted: 0 })
-    const facts = [...(await harness.facts()), ...(await harness.editionFacts('e1')), ...(await harness.editionFacts('e2'))]
-    const made = (type: Fact['type']): number => facts.filter((fact) => fact.type === type).length
+    const events = [...(await harness.events()), ...(await harness.editionEvents('e1')), ...(await harness.editionEvents('e2'))]
+    const made = (type: Event['type']): number => events.filter((event) => event.type === type).length
     expect(total.made).toEqual({ cycles: made('MessagesPruned'), batches: made('BatchArchived'), resummarizations: made('BatchesResummarized') })
-    const [adopted] = await harness.factsOf('EditionAdopted')
+    const [adopted] = await harness.eventsOf('EditionAdopted')
     expect(total.tokensSaved - before.tokensSaved).toBe((adopted?.data.tokensBefore ?? 0) - (adopted?.data.tokensAfter ?? 0))
   })
 
@@ -167,14 +167,14 @@ describe('stats', () => {
       await harness.appended(message)
       await harness.compact()
     }
-    const facts = await harness.facts()
+    const events = await harness.events()
     let [lost, inForce] = [0, 0]
-    for (const [at, { type, revision }] of facts.entries()) {
+    for (const [at, { type, revision }] of events.entries()) {
       if (type !== 'MessagesPruned') continue
-      const archivedFrom = facts.slice(0, at).findLastIndex((fact) => fact.type !== 'BatchArchived')
-      lost += (await contextAt(facts[archivedFrom]?.revision ?? 0n)) - (await contextAt(revision))
-      const fact = facts[at]
-      if (fact?.type === 'MessagesPruned') inForce += fact.data.tokensBefore - fact.data.tokensAfter
+      const archivedFrom = events.slice(0, at).findLastIndex((event) => event.type !== 'BatchArchived')
+      lost += (await contextAt(events[archivedFrom]?.revision ?? 0n)) - (await contextAt(revision))
+      const event = events[at]
+      if (event?.type === 'MessagesPruned') inForce += event.data.tokensBefore - event.data.tokensAfter
     }
     expect((await counted(harness)).total.tokensSaved).toBe(lost)
     // Otherwise this would prove nothing: the results alone are longer than any context.
@@ -197,9 +197,9 @@ describe('stats', () => {
   })
 
   it('of several conversations are the sum of each, told one by one', async () => {
-    const harness = await withFacts(story, 'a')
-    await withFacts(story, 'b', harness)
-    await withFacts([configured(), appended('m1', { tokens: 7 })], 'c', harness)
+    const harness = await withEvents(story, 'a')
+    await withEvents(story, 'b', harness)
+    await withEvents([configured(), appended('m1', { tokens: 7 })], 'c', harness)
     const { total, each } = await counted(harness, ['a', 'b', 'c'], { 'small-1': { promptPerMillion: 1_000, completionPerMillion: 0, currency: 'USD' } })
     expect(each.map(({ conversationId, messages, cost }) => [conversationId, messages, cost])).toEqual([['a', 4, [{ currency: 'USD', amount: 1 }]], ['b', 4, [{ currency: 'USD', amount: 1 }]], ['c', 1, []]])
     expect(total).toMatchObject({ conversations: 3, messages: 9, tokensIn: 87, tokensOut: 50, cycles: 2, tokensSaved: 2 * (await savedByStory(harness, 'a')), summarizingMs: 400, cost: [{ currency: 'USD', amount: 2 }] })

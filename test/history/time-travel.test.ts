@@ -36,10 +36,10 @@ async function compacted(messages = 60): Promise<Harness> {
 describe('the revision of a message', () => {
   it('is the one that it was recorded at, and stays so however long ago it was folded', async () => {
     const harness = await compacted()
-    for (const fact of await harness.factsOf('MessageAppended')) {
-      const { messageId } = fact.data
+    for (const event of await harness.eventsOf('MessageAppended')) {
+      const { messageId } = event.data
       const state = rightOf(await conversationAt(harness.log, CONVERSATION, { messageId }, NO_INSTANT_TO_COME))
-      expect(state.revision).toBe(fact.revision)
+      expect(state.revision).toBe(event.revision)
       expect(liveIn(state).messages.at(-1)?.messageId).toBe(messageId)
     }
     expect(await revisionOf(harness.log, CONVERSATION, { messageId: 'm059' }, NO_INSTANT_TO_COME)).toEqual(E.left({ kind: 'NoSuchMessage', conversationId: CONVERSATION, messageId: 'm059', nearest: 'm59' }))
@@ -72,7 +72,7 @@ describe('the revision of an instant', () => {
     await harness.appended(talk(3, 3))
     const { revision } = await harness.conversations.load(CONVERSATION)
     expect(rightOf(await revisionOf(harness.log, CONVERSATION, { time: clock.time + 60_000 }, NO_INSTANT_TO_COME))).toBe(revision)
-    expect(await revisionOf(harness.log, CONVERSATION, { time: clock.time }, NO_INSTANT_TO_COME)).toMatchObject(E.left({ kind: 'BeforeFirstFact' }))
+    expect(await revisionOf(harness.log, CONVERSATION, { time: clock.time }, NO_INSTANT_TO_COME)).toMatchObject(E.left({ kind: 'BeforeFirstEvent' }))
   })
 
   it('costs a few point reads however long the conversation is', async () => {
@@ -93,9 +93,9 @@ describe('a moment that the conversation does not have', () => {
 
   it('an instant before the first fact: refused with the time of that one', async () => {
     const harness = await compacted(5)
-    const first = (await harness.facts())[0]?.metadata.recordedAt ?? ''
+    const first = (await harness.events())[0]?.metadata.recordedAt ?? ''
     expect(await conversationAt(harness.log, CONVERSATION, { time: Date.parse(first) - 1 }, NO_INSTANT_TO_COME)).toEqual(
-      E.left({ kind: 'BeforeFirstFact', conversationId: CONVERSATION, time: new Date(Date.parse(first) - 1).toISOString(), first }),
+      E.left({ kind: 'BeforeFirstEvent', conversationId: CONVERSATION, time: new Date(Date.parse(first) - 1).toISOString(), first }),
     )
     expect(rightOf(await conversationAt(harness.log, CONVERSATION, { time: Date.parse(first) }, NO_INSTANT_TO_COME)).revision).toBeGreaterThanOrEqual(0n)
   })
@@ -207,7 +207,7 @@ describe('what is undone, adopted and reverted later', () => {
     // Nothing else has its number yet, so the undone cycle is still found.
     expect(await across(cycles)).toStrictEqual(undoneLater)
     const back = rightOf(await differenceBetween(harness.log, CONVERSATION, undo - 1n, undo))
-    expect(back.facts.map(({ type }) => type)).toEqual(['CycleUndone'])
+    expect(back.events.map(({ type }) => type)).toEqual(['CycleUndone'])
     expect(back.messages.came.map(({ messageId }) => messageId)).toEqual(undoneLater.messages.left.map(({ messageId }) => messageId))
     expect([back.messages.left, back.messages.passed]).toEqual([[], []])
     expect(back.batches.left.map(({ batchId }) => batchId)).toEqual(expect.arrayContaining(undoneLater.batches.came.map(({ batchId }) => batchId)))
@@ -219,7 +219,7 @@ describe('what is undone, adopted and reverted later', () => {
     const { revision: adopted } = await harness.conversations.load(CONVERSATION)
     const adoption = rightOf(await differenceBetween(harness.log, CONVERSATION, adopted - 1n, adopted))
     expect(adoption.batches.came.length).toBeGreaterThan(0)
-    expect(adoption.facts.map(({ type }) => type)).toEqual(['EditionAdopted'])
+    expect(adoption.events.map(({ type }) => type)).toEqual(['EditionAdopted'])
     await goOn(20)
     rightOf(await revertEdition(harness, CONVERSATION, BY))
     await look()
@@ -251,7 +251,7 @@ describe('a cycle by its number', () => {
     const first = rightOf(await cycleRevisions(harness.log, CONVERSATION, cycles))
     expect(first).toEqual({ cycle: cycles, from: first.from, to: first.to, others: [] })
     rightOf(await undoCycles(harness, CONVERSATION, cycles, BY))
-    const [undo] = await harness.factsOf('CycleUndone')
+    const [undo] = await harness.eventsOf('CycleUndone')
     expect(await cycleRevisions(harness.log, CONVERSATION, cycles)).toEqual(E.right({ ...first, outOfForce: { type: 'CycleUndone', revision: undo?.revision, recordedAt: undo?.metadata.recordedAt, actor: 'operator' } }))
     await goOn(harness, 40)
     const again = rightOf(await cycleRevisions(harness.log, CONVERSATION, cycles))
@@ -285,12 +285,12 @@ describe('a cycle by its number', () => {
 describe('a difference', () => {
   it('across a cycle: what it took out and put in', async () => {
     const harness = await compacted()
-    const prunes = await harness.factsOf('MessagesPruned')
+    const prunes = await harness.eventsOf('MessagesPruned')
     for (const { data, revision } of prunes) {
       const cycle = rightOf(await cycleRevisions(harness.log, CONVERSATION, data.cycle))
       expect(cycle.to).toBe(revision)
       const difference = rightOf(await differenceBetween(harness.log, CONVERSATION, cycle.from, cycle.to))
-      expect(difference.facts.map(({ type }) => type)).toEqual([...data.pruned.map(() => 'BatchArchived'), 'MessagesPruned'])
+      expect(difference.events.map(({ type }) => type)).toEqual([...data.pruned.map(() => 'BatchArchived'), 'MessagesPruned'])
       expect(difference.messages.left.map(({ messageId, batchId }) => [messageId, batchId])).toEqual(data.pruned.flatMap(({ batchId, messageIds }) => messageIds.map((id) => [id, batchId])))
       expect([difference.messages.came, difference.messages.passed]).toEqual([[], []])
       expect(difference.batches.came.map(({ batchId }) => batchId)).toEqual(expect.arrayContaining(data.pruned.map(({ batchId }) => batchId)))
@@ -308,9 +308,9 @@ describe('a difference', () => {
       const live = async (revision: bigint): Promise<string[]> => liveIn(rightOf(await conversationAt(harness.log, CONVERSATION, { revision }, NO_INSTANT_TO_COME))).messages.map(({ messageId }) => messageId)
       const left = new Set(difference.messages.left.map(({ messageId }) => messageId))
       expect([...(await live(from)).filter((id) => !left.has(id)), ...difference.messages.came.map(({ messageId }) => messageId)]).toEqual(await live(to))
-      const appended = (await harness.facts()).flatMap((fact) => (fact.type === 'MessageAppended' && fact.revision > from && fact.revision <= to ? [fact.data.messageId] : []))
+      const appended = (await harness.events()).flatMap((event) => (event.type === 'MessageAppended' && event.revision > from && event.revision <= to ? [event.data.messageId] : []))
       expect([...difference.messages.passed, ...difference.messages.came].map(({ messageId }) => messageId)).toEqual(appended)
-      expect(difference.facts.map(({ revision }) => revision)).toEqual(Array.from({ length: Number(to - from) }, (_none, at) => from + 1n + BigInt(at)))
+      expect(difference.events.map(({ revision }) => revision)).toEqual(Array.from({ length: Number(to - from) }, (_none, at) => from + 1n + BigInt(at)))
     }
   })
 

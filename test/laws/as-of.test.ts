@@ -54,7 +54,7 @@ describe('laws of time travel', () => {
           await harness.appended({ ...message, pinned: false })
           await harness.compact()
         }
-        for (const { revision, data } of await harness.factsOf('MessagesPruned')) {
+        for (const { revision, data } of await harness.eventsOf('MessagesPruned')) {
           const context = await contextAt(harness.restart(), { revision })
           // Where the leading messages alone do not fit there is no context, and what is recorded is the hash of no messages.
           expect(context?.hash ?? hashOf([])).toBe(data.contextHash)
@@ -77,7 +77,7 @@ describe('laws of time travel', () => {
           await harness.appended({ id: `answer-${String(at)}`, role: 'assistant', content: 'It is done.', answers: { revision: String(context.revision), hash: context.hash } })
           await harness.compact()
         }
-        for (const { data } of await harness.factsOf('MessageAppended')) {
+        for (const { data } of await harness.eventsOf('MessageAppended')) {
           if (data.answers === undefined) continue
           answered += 1
           expect((await contextAt(harness.restart(), { revision: BigInt(data.answers.revision) }))?.hash).toBe(data.answers.hash)
@@ -92,13 +92,13 @@ describe('laws of time travel', () => {
     await fc.assert(
       fc.asyncProperty(busyPolicies, namedHistories(40), interleavings(15), fc.array(fc.integer({ min: -2, max: 400 }), { minLength: 5, maxLength: 20 }), async (policy, history, steps, halves) => {
         const { harness } = await interleave(policy, history, steps)
-        const facts = await harness.facts()
-        const start = Date.parse(facts[0]?.metadata.recordedAt ?? '')
+        const events = await harness.events()
+        const start = Date.parse(events[0]?.metadata.recordedAt ?? '')
         for (const half of halves) {
           const time = start + half * 500
-          const last = facts.findLast((fact) => Date.parse(fact.metadata.recordedAt) <= time)
+          const last = events.findLast((event) => Date.parse(event.metadata.recordedAt) <= time)
           const found = await revisionOf(harness.log, CONVERSATION, { time }, NO_INSTANT_TO_COME)
-          expect(E.isRight(found) ? found.right : found.left.kind).toBe(last === undefined ? 'BeforeFirstFact' : last.revision)
+          expect(E.isRight(found) ? found.right : found.left.kind).toBe(last === undefined ? 'BeforeFirstEvent' : last.revision)
         }
       }),
       { numRuns: 25 },

@@ -30,8 +30,8 @@ const countedTokens = (context: Context): number =>
 
 /** Coverage at the end of each append that was written. */
 async function coverageAfterEachAppend({ harness }: Played): Promise<string[]> {
-  const facts = await harness.facts()
-  return harness.store.appends.filter(({ types }) => !types.includes('PromptRegistered')).flatMap(({ last }) => coverageProblems(facts.slice(0, Number(last) + 1)))
+  const events = await harness.events()
+  return harness.store.appends.filter(({ types }) => !types.includes('PromptRegistered')).flatMap(({ last }) => coverageProblems(events.slice(0, Number(last) + 1)))
 }
 
 async function policyOf(harness: Harness) {
@@ -47,7 +47,7 @@ describe('laws of what is kept and shown', () => {
         fc.asyncProperty(busyPolicies, namedHistories(60), interleavings(), async (policy, history, steps) => {
           const played = await interleave(policy, history, steps)
           expect(await coverageAfterEachAppend(played)).toEqual([])
-          const recorded = (await played.harness.factsOf('MessageAppended')).map((fact) => fact.data.messageId)
+          const recorded = (await played.harness.eventsOf('MessageAppended')).map((event) => event.data.messageId)
           expect(new Set(recorded)).toEqual(new Set(played.appended.map((message) => message.id)))
           expect(recorded).toHaveLength(played.appended.length)
         }),
@@ -77,7 +77,7 @@ describe('laws of what is kept and shown', () => {
       }
       expect((await harness.compact('force')).failure).toBeUndefined()
       expect((await harness.context()).messageIds).toContain('m1')
-      expect(coverageProblems(await harness.facts())).toEqual([])
+      expect(coverageProblems(await harness.events())).toEqual([])
     })
 
     it('when batches of batches cover it', async () => {
@@ -88,7 +88,7 @@ describe('laws of what is kept and shown', () => {
       }
       const { batches } = await harness.conversations.load(CONVERSATION)
       expect(Math.max(...batches.map((batch) => batch.depth))).toBeGreaterThan(1)
-      expect(coverageProblems(await harness.facts())).toEqual([])
+      expect(coverageProblems(await harness.events())).toEqual([])
     })
   })
 
@@ -97,13 +97,13 @@ describe('laws of what is kept and shown', () => {
       await fc.assert(
         fc.asyncProperty(busyPolicies, namedHistories(60), interleavings(), async (policy, history, steps) => {
           const { harness } = await interleave(policy, history, steps)
-          const facts = await harness.facts()
+          const events = await harness.events()
           const lastOfAppend = new Set(harness.store.appends.map(({ last, types }) => `${String(last)} ${String(types.length)}`))
-          for (const prune of facts) {
+          for (const prune of events) {
             if (prune.type !== 'MessagesPruned') continue
             const count = prune.data.pruned.length
-            const archived = facts.slice(Number(prune.revision) - count, Number(prune.revision))
-            expect(archived.map((fact) => (fact.type === 'BatchArchived' ? { batchId: fact.data.batchId, messageIds: fact.data.messageIds } : fact.type))).toEqual(prune.data.pruned)
+            const archived = events.slice(Number(prune.revision) - count, Number(prune.revision))
+            expect(archived.map((event) => (event.type === 'BatchArchived' ? { batchId: event.data.batchId, messageIds: event.data.messageIds } : event.type))).toEqual(prune.data.pruned)
             expect(lastOfAppend).toContain(`${prune.revision.toString()} ${String(count + 1)}`)
           }
         }),
@@ -141,12 +141,12 @@ describe('laws of what is kept and shown', () => {
       await harness.compact('force')
       await harness.appended([answering('rx', 'x', 'it was berth 7'), say(20)])
       const context = await harness.context()
-      const { foldedCalls } = await harness.conversations.load(CONVERSATION)
-      expect(foldedCalls).toEqual([{ callId: 'x', name: 'tool_x', batchId: expect.stringMatching(/^batch-/u) }])
+      const { compactedCalls } = await harness.conversations.load(CONVERSATION)
+      expect(compactedCalls).toEqual([{ callId: 'x', name: 'tool_x', batchId: expect.stringMatching(/^batch-/u) }])
       const shown = context.messages[context.messageIds.indexOf('rx')]
       expect(shown?.role).toBe('user')
       expect(shown?.content).toContain('it was berth 7')
-      expect(shown?.content).toContain(`tool_x (x), which is summarized in ${foldedCalls[0]?.batchId ?? ''}`)
+      expect(shown?.content).toContain(`tool_x (x), which is summarized in ${compactedCalls[0]?.batchId ?? ''}`)
       expect(chatProblems(context.messages)).toEqual([])
     })
 
@@ -251,12 +251,12 @@ describe('laws of what is kept and shown', () => {
       await fc.assert(
         fc.asyncProperty(busyPolicies, namedHistories(40), interleavings(20), async (policy, history, steps) => {
           const { harness } = await interleave(policy, history, steps)
-          const facts = await harness.facts()
+          const events = await harness.events()
           const { evolve, initialState } = await import('../../src/domain/conversation/conversation.js')
           let folded = initialState(CONVERSATION)
-          for (const fact of facts) {
-            folded = evolve(folded, fact)
-            expect(await harness.conversations.loadAt(CONVERSATION, fact.revision)).toStrictEqual(folded)
+          for (const event of events) {
+            folded = evolve(folded, event)
+            expect(await harness.conversations.loadAt(CONVERSATION, event.revision)).toStrictEqual(folded)
           }
         }),
         { numRuns: 10 },

@@ -10,7 +10,7 @@ import { createVerify } from '../../src/audit/verify.js'
 import { callGroups } from '../../src/domain/conversation/call-groups.js'
 import type { Conversation } from '../../src/domain/conversation/conversation.js'
 import { contentText, messageHash, type MessageInput, type NewMessage } from '../../src/domain/values/message.js'
-import { placeholderFor } from '../../src/domain/conversation/shown.js'
+import { placeholderFor } from '../../src/domain/conversation/placeholders.js'
 import { chatProblems } from '../support/chat-validity.js'
 import { CONVERSATION, createHarness, messageOf, type Harness } from '../support/harness.js'
 import { jsonAs } from '../support/json.js'
@@ -129,8 +129,8 @@ const hashes = (messages: readonly NewMessage[]): string[] => inOrder(messages).
 const instructions = (messages: readonly NewMessage[]): number => { const end = messages.findIndex(({ role }) => role !== 'system'); return end === -1 ? messages.length : end }
 
 /** Pinned messages that nothing else in the list says word for word. */
-const pinnedIn = ({ kept, window }: Conversation): string[] =>
-  [...kept, ...window].filter(({ pinned, content, toolCalls }) => pinned && (toolCalls !== undefined || !contentText(content).startsWith('Go on'))).map(messageHash)
+const pinnedIn = ({ retained, window }: Conversation): string[] =>
+  [...retained, ...window].filter(({ pinned, content, toolCalls }) => pinned && (toolCalls !== undefined || !contentText(content).startsWith('Go on'))).map(messageHash)
 /** What is left of a list where some of it is taken out. */
 function isPartOf(part: readonly string[], whole: readonly string[]): boolean {
   let at = 0
@@ -140,8 +140,8 @@ function isPartOf(part: readonly string[], whole: readonly string[]): boolean {
 
 /** Pins a live message, or takes its pin away; a pin that is too large is refused. */
 async function pin(harness: Harness, { at, count }: Edit): Promise<void> {
-  const { kept, window } = await harness.conversations.load(CONVERSATION)
-  const live = [...kept, ...window]
+  const { retained, window } = await harness.conversations.load(CONVERSATION)
+  const live = [...retained, ...window]
   const message = live[at % Math.max(1, live.length)]
   if (message !== undefined) await harness.pin(message.messageId, count > 2)
 }
@@ -151,13 +151,13 @@ const NAMED = ['ToolResultWithoutCall', 'BadMessage']
 
 async function check(harness: Harness, host: Host, keepsWhole: boolean): Promise<void> {
   const given = host.list
-  const before = (await harness.facts()).length
+  const before = (await harness.events()).length
   const stateBefore = await harness.conversations.load(CONVERSATION)
   const done = await harness.compress(given)
   if (done.error !== undefined) {
     expect(NAMED).toContain(done.error.kind)
     expect(done.history).toBe(given)
-    expect(await harness.facts()).toHaveLength(before)
+    expect(await harness.events()).toHaveLength(before)
     return
   }
   if (given.length === 0) return
@@ -165,14 +165,14 @@ async function check(harness: Harness, host: Host, keepsWhole: boolean): Promise
   const said = given.map(messageOf).filter((message, at) => !isOurs(given[at] ?? { role: 'user' }) && !isPlaceholder(message))
   const first = given.findIndex(isView)
   const leads = instructions(first === -1 ? said : said.slice(0, first))
-  const live = hashes([...state.leading, ...state.kept, ...state.window])
+  const live = hashes([...state.leading, ...state.retained, ...state.window])
   const rest = hashes(said.slice(leads))
   const liveRest = live.slice(leads)
   // Those of the list that are compacted are its first ones. What a view of an older list stands for may be live again, since its cycle was undone.
   const shared = first === -1 ? liveRest.length : Math.min(liveRest.length, rest.length)
   expect(live.slice(0, leads)).toEqual(hashes(said.slice(0, leads)))
   // What is pinned, or was and is not folded yet, stays live in front of what was compacted.
-  const staysBehind = [stateBefore, state].some(({ kept, window }) => kept.length > 0 || window.some(({ pinned }) => pinned))
+  const staysBehind = [stateBefore, state].some(({ retained, window }) => retained.length > 0 || window.some(({ pinned }) => pinned))
   if (!staysBehind) expect(liveRest.slice(liveRest.length - shared)).toEqual(rest.slice(rest.length - shared))
   else expect(isPartOf(liveRest.slice(liveRest.length - shared), rest)).toBe(true)
   // What was pinned and is said still is pinned still, and live.

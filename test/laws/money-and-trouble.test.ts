@@ -14,7 +14,7 @@ import { latch } from '../support/latch.js'
 import { interleave } from '../support/interleave.js'
 
 const bought = async (harness: Harness): Promise<number> =>
-  (await harness.factsOf('ChunkSummarized')).filter((fact) => fact.data.summarizer.standIn !== true).length + (await harness.factsOf('BatchesResummarized')).length
+  (await harness.eventsOf('ChunkSummarized')).filter((event) => event.data.summarizer.standIn !== true).length + (await harness.eventsOf('BatchesResummarized')).length
 
 /** Appends one message after another and compacts behind each, as the ledger does. */
 async function live(harness: Harness, messages: readonly MessageInput[]): Promise<void> {
@@ -69,7 +69,7 @@ describe('laws of money and trouble', () => {
       harness.store.faults.push('unknown-after', 'unknown-before', undefined, 'unknown-after')
       expect((await harness.compact('force')).failure).toBeUndefined()
       expect(harness.summarizer.calls).toHaveLength(5)
-      expect(coverageProblems(await harness.facts())).toEqual([])
+      expect(coverageProblems(await harness.events())).toEqual([])
     })
 
     it('what one summarizer was paid for is never taken for the answer of another', async () => {
@@ -80,8 +80,8 @@ describe('laws of money and trouble', () => {
       const other = createScriptedSummarizer({ model: 'scripted-2' })
       const next = harness.restart({ summarizer: other })
       await next.compact('force')
-      const archived = new Set((await next.factsOf('BatchArchived')).map((fact) => fact.data.chunkId))
-      const models = (await next.factsOf('ChunkSummarized')).filter((fact) => archived.has(fact.data.chunkId)).map((fact) => fact.data.summarizer.model)
+      const archived = new Set((await next.eventsOf('BatchArchived')).map((event) => event.data.chunkId))
+      const models = (await next.eventsOf('ChunkSummarized')).filter((event) => archived.has(event.data.chunkId)).map((event) => event.data.summarizer.model)
       expect(models).toEqual(['scripted-2', 'scripted-2', 'scripted-2'])
       expect(other.calls).toHaveLength(3)
     })
@@ -103,9 +103,9 @@ describe('laws of money and trouble', () => {
       expect(harness.summarizer.calls).toHaveLength(await bought(harness))
       const { chunks, cycles } = await harness.conversations.load(CONVERSATION)
       expect(cycles).toBeGreaterThan(3)
-      expect(await harness.factsOf('BatchArchived')).toHaveLength((await harness.factsOf('ChunkSummarized')).length - chunks.length)
+      expect(await harness.eventsOf('BatchArchived')).toHaveLength((await harness.eventsOf('ChunkSummarized')).length - chunks.length)
       // Between the message that reached the limit and its prune no summary was made.
-      const types = (await harness.facts()).map((fact) => fact.type).filter((type) => type === 'MessageAppended' || type === 'ChunkSummarized' || type === 'MessagesPruned').join(' ')
+      const types = (await harness.events()).map((event) => event.type).filter((type) => type === 'MessageAppended' || type === 'ChunkSummarized' || type === 'MessagesPruned').join(' ')
       expect(types).not.toContain('ChunkSummarized MessagesPruned')
     })
 
@@ -143,14 +143,14 @@ describe('laws of money and trouble', () => {
       const requests = harness.summarizer.calls.map((call) => call.requestHash)
       expect(new Set(requests).size).toBe(requests.length)
       await harness.compact('force')
-      expect(coverageProblems(await harness.facts())).toEqual([])
+      expect(coverageProblems(await harness.events())).toEqual([])
     })
 
     it('a late result and a pin cost no more than the chunks that they touch and those that continue them', async () => {
       const harness = createHarness({ policy: SMALL })
       await harness.appended([...talk(6), calling('c', ['x']), ...talk(12, 6)])
       await harness.compact('ahead')
-      const before = (await harness.factsOf('ChunkSummarized')).length
+      const before = (await harness.eventsOf('ChunkSummarized')).length
       expect(before).toBeGreaterThan(2)
       await harness.appended({ id: 'r', role: 'tool', tool_call_id: 'x', content: 'late' })
       await harness.pin('m3')
@@ -159,7 +159,7 @@ describe('laws of money and trouble', () => {
       // The first chunk is as it was; nothing is bought twice for the same request.
       const requests = harness.summarizer.calls.map((call) => call.requestHash)
       expect(new Set(requests).size).toBe(requests.length)
-      expect(coverageProblems(await harness.facts())).toEqual([])
+      expect(coverageProblems(await harness.events())).toEqual([])
       expect((await harness.context()).messageIds).toContain('m3')
     })
 
@@ -187,7 +187,7 @@ describe('laws of money and trouble', () => {
       await harness.compact('force')
       const context = await harness.context()
       expect(context.messageIds.filter((id) => id !== undefined)).toEqual(['m8', 'm9', 'm11', 'm12', 'm13'].slice(0, 2 + harness.summarizer.calls.length))
-      expect(coverageProblems(await harness.facts())).toEqual([])
+      expect(coverageProblems(await harness.events())).toEqual([])
     })
 
     it('while a summary is made ahead of need, appends and reads wait for nobody, and a compaction with nothing to do for neither', async () => {
@@ -221,7 +221,7 @@ describe('laws of money and trouble', () => {
       const rival = harness.restart({ claims: harness.claims })
       await Promise.all([harness.compact(), rival.compact()])
       expect(harness.summarizer.calls).toHaveLength(await bought(harness))
-      expect(await harness.factsOf('MessagesPruned')).toHaveLength(1)
+      expect(await harness.eventsOf('MessagesPruned')).toHaveLength(1)
     })
 
     it('of two whose claims ran out one wins, and the other says no more than that', async () => {
@@ -229,8 +229,8 @@ describe('laws of money and trouble', () => {
       await harness.appended(talk(30))
       const [one, two] = await Promise.all([harness.compact(), harness.restart().compact()])
       expect([one.failure, two.failure]).toEqual([undefined, undefined])
-      expect(coverageProblems(await harness.facts())).toEqual([])
-      expect(new Set((await harness.factsOf('ChunkSummarized')).map((fact) => fact.data.chunkId)).size).toBe((await harness.factsOf('ChunkSummarized')).length)
+      expect(coverageProblems(await harness.events())).toEqual([])
+      expect(new Set((await harness.eventsOf('ChunkSummarized')).map((event) => event.data.chunkId)).size).toBe((await harness.eventsOf('ChunkSummarized')).length)
     })
 
     it('sixteen writers at once lose and double nothing', async () => {
@@ -239,7 +239,7 @@ describe('laws of money and trouble', () => {
       await Promise.all(writers.map(async (writer, at) => {
         for (let number = 0; number < 5; number += 1) await writer.appended(say(at * 100 + number))
       }))
-      const ids = (await first.factsOf('MessageAppended')).map((fact) => fact.data.messageId)
+      const ids = (await first.eventsOf('MessageAppended')).map((event) => event.data.messageId)
       expect(ids.toSorted()).toEqual(Array.from({ length: 80 }, (_, at) => `m${String(Math.floor(at / 5) * 100 + (at % 5))}`).toSorted())
       // Each writer's own messages stand in the order in which it sent them.
       for (let at = 0; at < 16; at += 1) expect(ids.filter((id) => Math.floor(Number(id.slice(1)) / 100) === at)).toEqual(Array.from({ length: 5 }, (_, number) => `m${String(at * 100 + number)}`))
@@ -250,7 +250,7 @@ describe('laws of money and trouble', () => {
         fc.asyncProperty(busyPolicies, namedHistories(50), interleavings(30), async (policy, history, steps) => {
           const rivals = steps.map((step) => (step.step === 'fail' ? ({ step: 'meanwhile', what: 'compact' } as const) : step))
           const { harness } = await interleave(policy, history, rivals)
-          expect(coverageProblems(await harness.facts())).toEqual([])
+          expect(coverageProblems(await harness.events())).toEqual([])
         }),
         { numRuns: 30 },
       )
@@ -269,8 +269,8 @@ describe('laws of money and trouble', () => {
           const done = await harness.compact('force')
           const after = await harness.context()
           expect([after.hash, JSON.stringify(after.messages)]).toEqual([before.hash, JSON.stringify(before.messages)])
-          const failures = await harness.factsOf('CompactionFailed')
-          expect(failures.map((fact) => fact.data.failure)).toEqual(harness.summarizer.calls.map(() => failure))
+          const failures = await harness.eventsOf('CompactionFailed')
+          expect(failures.map((event) => event.data.failure)).toEqual(harness.summarizer.calls.map(() => failure))
           expect(done.failure === undefined).toBe(failures.length === 0)
         }),
         { numRuns: 40 },
@@ -285,8 +285,8 @@ describe('laws of money and trouble', () => {
         harness.summarizer.answer = () => answer
         await harness.compact('force')
       }
-      expect((await harness.factsOf('CompactionFailed')).map((fact) => fact.data.failure)).toEqual(['threw', 'empty', 'empty', 'over-long'])
-      expect(await harness.factsOf('MessagesPruned')).toEqual([])
+      expect((await harness.eventsOf('CompactionFailed')).map((event) => event.data.failure)).toEqual(['threw', 'empty', 'empty', 'over-long'])
+      expect(await harness.eventsOf('MessagesPruned')).toEqual([])
     })
 
     it('nothing that no reader of the log could read is recorded of a summarizer', async () => {
@@ -295,8 +295,8 @@ describe('laws of money and trouble', () => {
       const harness = createHarness({ policy: SMALL, summarizer: namelessOne })
       await harness.appended(talk(10))
       expect((await harness.compact('force')).failure).toMatchObject({ kind: 'SummarizerFailed', failure: 'threw', detail: expect.stringContaining('model') })
-      expect(await harness.factsOf('ChunkSummarized')).toEqual([])
-      expect(await harness.factsOf('MessageAppended')).toHaveLength(10)
+      expect(await harness.eventsOf('ChunkSummarized')).toEqual([])
+      expect(await harness.eventsOf('MessageAppended')).toHaveLength(10)
     })
 
     it.each(['extractive', 'none'] as const)('no loop burns money: an always failing summarizer, stand-in %s', async (standIn) => {
@@ -312,7 +312,7 @@ describe('laws of money and trouble', () => {
       const harness = createHarness({ policy: { ...SMALL, chunkSize: 8, modelMaxTokens: 1_000, standIn: 'none' } })
       harness.summarizer.answer = () => ({ failure: 'timeout' })
       await live(harness, talk(80))
-      const waits = (await harness.factsOf('CompactionFailed')).map((fact) => fact.data.retryAfterMessages)
+      const waits = (await harness.eventsOf('CompactionFailed')).map((event) => event.data.retryAfterMessages)
       expect(waits.slice(0, 7)).toEqual([1, 1, 2, 4, 8, 8, 8])
     })
 
@@ -322,15 +322,15 @@ describe('laws of money and trouble', () => {
       await live(harness, [])
       for (let again = 0; again < 5; again += 1) await harness.compact()
       expect(harness.summarizer.calls).toEqual([])
-      const said = await harness.factsOf('CompactionCouldNotHelp')
-      expect(said.map((fact) => fact.data)).toEqual([expect.objectContaining({ reason: 'recent-messages', messageIds: ['m0', 'm1', 'm2'] })])
+      const said = await harness.eventsOf('CompactionCouldNotHelp')
+      expect(said.map((event) => event.data)).toEqual([expect.objectContaining({ reason: 'recent-messages', messageIds: ['m0', 'm1', 'm2'] })])
       expect((await harness.context()).overBudget).toMatchObject({ reason: 'recent-messages', messageIds: ['m0', 'm1', 'm2'] })
     })
 
     it('an open call that holds everything back says so once, until chunkSize messages follow it', async () => {
       const harness = createHarness({ policy: { ...SMALL, chunkSize: 12 } })
       await live(harness, [calling('c', ['x']), ...talk(11)])
-      expect((await harness.factsOf('CompactionCouldNotHelp')).length).toBeLessThanOrEqual(2)
+      expect((await harness.eventsOf('CompactionCouldNotHelp')).length).toBeLessThanOrEqual(2)
       await live(harness, talk(20, 11))
       expect((await harness.conversations.load(CONVERSATION)).messagesCompressed).toBeGreaterThan(0)
     })
@@ -340,13 +340,13 @@ describe('laws of money and trouble', () => {
       harness.summarizer.answer = () => ({ failure: 'unreachable' })
       await harness.appended(talk(17))
       await harness.compact()
-      expect(await harness.factsOf('MessagesPruned')).toEqual([])
+      expect(await harness.eventsOf('MessagesPruned')).toEqual([])
       await harness.appended(talk(10, 17))
       await harness.compact()
-      const chunks = await harness.factsOf('ChunkSummarized')
+      const chunks = await harness.eventsOf('ChunkSummarized')
       expect(chunks.length).toBeGreaterThan(0)
       for (const { data } of chunks) expect([data.summarizer.standIn, data.summarizer.strategy]).toEqual([true, 'extractive'])
-      expect((await harness.factsOf('MessagesPruned')).map((fact) => fact.data.why.trigger)).toEqual(['hard'])
+      expect((await harness.eventsOf('MessagesPruned')).map((event) => event.data.why.trigger)).toEqual(['hard'])
     })
 
     it('compress never throws, whatever breaks', async () => {

@@ -203,7 +203,8 @@ function pairs(count: number): (readonly [entry: string, name: string, value: un
   return [...mixed, ...more.map(([entry, value]) => [entry, fc.stringify(value), value] as const)]
 }
 
-const all = pairs(WANTED)
+// Every door is tried with what throws when it is looked at: a value that nobody looks at alone, and so the one that a door forgets.
+const all = [...[...Object.keys(entries), ...OPEN.map((option) => `openLedger.${option}`)].map((entry) => [entry, 'a proxy that throws', hostile] as const), ...pairs(WANTED)]
 const lots = Array.from({ length: Math.ceil(all.length / LOT) }, (_, at) => all.slice(at * LOT, (at + 1) * LOT))
 
 /** Tries a lot of values; what is wrong with what a process finds that opens the ledger behind them. */

@@ -5,7 +5,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { either as E } from 'fp-ts'
 import fc from 'fast-check'
-import { revertEdition, undoCycles, type PutBackFailure } from '../../src/editions/undo-and-revert.js'
+import { revertEdition, undoCycles, type UndoFailure } from '../../src/editions/undo-and-revert.js'
 import { loadEdition } from '../../src/recording/load-conversation.js'
 import { createVerify } from '../../src/audit/verify.js'
 import { contextOf, type Context } from '../../src/domain/compaction/context.js'
@@ -23,16 +23,16 @@ import { noRows } from '../support/row-differences.js'
 const BY = { actor: 'test', correlationId: 'c', causationId: 'c' }
 const EDITION = 'e1'
 
-const undo = (harness: Harness, cycle: number): Promise<E.Either<PutBackFailure, unknown>> => undoCycles(harness, CONVERSATION, cycle, BY)
-const revert = (harness: Harness): Promise<E.Either<PutBackFailure, unknown>> => revertEdition(harness, CONVERSATION, BY)
+const undo = (harness: Harness, cycle: number): Promise<E.Either<UndoFailure, unknown>> => undoCycles(harness, CONVERSATION, cycle, BY)
+const revert = (harness: Harness): Promise<E.Either<UndoFailure, unknown>> => revertEdition(harness, CONVERSATION, BY)
 
 /** The context as a fact that closes the books shows it: with the re-summarizations that were recorded since the last cycle. */
-const booksClosed = (state: Conversation): Context => contextIn(withView({ ...state, shown: state.batches }))
+const booksClosed = (state: Conversation): Context => contextIn(withView({ ...state, visibleBatches: state.batches }))
 
 /** There is none where the leading messages alone do not fit. */
 const hasContext = (state: Conversation): boolean => E.isRight(contextOf(state))
 
-const liveIds = (state: Conversation): string[] => [...state.leading, ...state.kept, ...state.window].map((message) => message.messageId)
+const liveIds = (state: Conversation): string[] => [...state.leading, ...state.retained, ...state.window].map((message) => message.messageId)
 
 /** A load by another process gives what all facts give, and nothing is lost or covered twice. */
 async function expectWhole(harness: Harness): Promise<Conversation> {
@@ -43,8 +43,8 @@ async function expectWhole(harness: Harness): Promise<Conversation> {
   expect({ ...loaded, failures: undefined, couldNotHelp: undefined, chunks: loaded.chunks.map(({ chunkId }) => chunkId) }).toEqual({
     ...folded, failures: undefined, couldNotHelp: undefined, chunks: folded.chunks.map(({ chunkId }) => chunkId),
   })
-  const facts = await harness.facts()
-  expect(coverageProblems(facts, { edition: await harness.editionFacts(EDITION), liveAtEnd: liveIds(folded) })).toEqual([])
+  const events = await harness.events()
+  expect(coverageProblems(events, { edition: await harness.editionEvents(EDITION), liveAtEnd: liveIds(folded) })).toEqual([])
   expect((await createVerify({ log: harness.log, checkRequest: checkScripted, rowCheck: () => noRows })()).problems).toEqual([])
   return loaded
 }
@@ -62,7 +62,7 @@ describe('laws of putting back', () => {
           if (state.cycles === 0 || !hasContext(state)) return
           // Of many cycles the messages of all are too many for any window.
           const cycle = Math.max(1, state.cycles - (which % 3))
-          const prune = (await harness.factsOf('MessagesPruned')).find((fact) => fact.data.cycle === cycle)
+          const prune = (await harness.eventsOf('MessagesPruned')).find((event) => event.data.cycle === cycle)
           const before = await harness.conversations.loadAt(CONVERSATION, (prune?.revision ?? 0n) - BigInt(prune?.data.pruned.length ?? 0) - 1n)
           const earlier = contextIn(await harness.conversations.loadAt(CONVERSATION, state.revision))
           const done = await undo(harness, cycle)
@@ -73,12 +73,12 @@ describe('laws of putting back', () => {
           undone += 1
           const after = await expectWhole(harness)
           expect(liveIds(after).filter((id) => liveIds(before).includes(id))).toEqual(liveIds(before))
-          const since = (await harness.factsOf('MessageAppended')).filter((fact) => fact.revision > before.revision).map((fact) => fact.data.messageId)
+          const since = (await harness.eventsOf('MessageAppended')).filter((event) => event.revision > before.revision).map((event) => event.data.messageId)
           expect(new Set(liveIds(after))).toEqual(new Set([...liveIds(before), ...since]))
           expect(after.cycles).toBe(cycle - 1)
           expect(contextIn(await harness.conversations.loadAt(CONVERSATION, state.revision))).toStrictEqual(earlier)
           // It goes on: what was undone is compacted anew, and nothing of the undone summaries is used.
-          const dropped = new Set((await harness.facts()).flatMap((fact) => (fact.type === 'BatchArchived' && fact.revision < after.revision && !after.batches.some(({ batchId }) => batchId === fact.data.batchId) ? [fact.data.batchId] : [])))
+          const dropped = new Set((await harness.events()).flatMap((event) => (event.type === 'BatchArchived' && event.revision < after.revision && !after.batches.some(({ batchId }) => batchId === event.data.batchId) ? [event.data.batchId] : [])))
           await harness.appended(Array.from({ length: 12 }, (_, at) => say(1_000 + at)))
           await harness.compact('force')
           const later = await expectWhole(harness)
@@ -135,7 +135,7 @@ describe('laws of putting back', () => {
       const replay = await editionOf(harness, SMALL, createScriptedSummarizer({ model: 'another' }))
       await adoptEdition(harness, replay)
       await adoptEdition(harness, replay)
-      expect(await harness.factsOf('EditionAdopted')).toHaveLength(1)
+      expect(await harness.eventsOf('EditionAdopted')).toHaveLength(1)
       expect(E.isRight(await revert(harness))).toBe(true)
       expect(await revert(harness)).toEqual(E.left({ kind: 'NoEditionInForce' }))
     })

@@ -103,8 +103,8 @@ describe('laws of reading again', () => {
       await harness.pin('m1')
       await harness.pin('m1')
       await harness.compact()
-      expect(await harness.factsOf('MessagePinned')).toHaveLength(1)
-      expect((await harness.facts()).map((fact) => fact.type).filter((type) => type.startsWith('Compaction'))).toEqual([])
+      expect(await harness.eventsOf('MessagePinned')).toHaveLength(1)
+      expect((await harness.events()).map((event) => event.type).filter((type) => type.startsWith('Compaction'))).toEqual([])
     })
 
     it('a pin holds though another process took it away in between', async () => {
@@ -138,7 +138,7 @@ describe('laws of reading again', () => {
       harness.store.reads = 0
       await harness.appended(say(3_000))
       expect(harness.store.reads).toBe(0)
-      const { carried } = (await harness.factsOf('MessagesPruned')).at(-1)?.data ?? {}
+      const { carried } = (await harness.eventsOf('MessagesPruned')).at(-1)?.data ?? {}
       expect(JSON.stringify(carried, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value)).length).toBeLessThan(5_000)
     })
   })
@@ -177,7 +177,7 @@ describe('laws of reading again', () => {
         const fresh = after.batches.filter((batch) => batch.depth > 0 && !before.batches.some((old) => old.batchId === batch.batchId))
         for (const batch of fresh) {
           seen += 1
-          expect(after.shown).not.toContain(batch)
+          expect(after.visibleBatches).not.toContain(batch)
           expect(after.view?.parts.some((part) => part.kind === 'batch' && part.batchId === batch.batchId)).toBe(false)
         }
       }
@@ -206,8 +206,8 @@ describe('laws of reading again', () => {
           const shown = async (of: Harness) => (await of.context('a').catch(() => undefined))?.messages.filter((message) => message.role !== 'system')
           expect(await shown(harness)).toEqual(await shown(alone))
           for (const conversationId of ['a', 'b']) {
-            const facts = await harness.facts(conversationId)
-            expect(facts.every((fact, at) => fact.stream === `conversation-${conversationId}` && fact.revision === BigInt(at))).toBe(true)
+            const events = await harness.events(conversationId)
+            expect(events.every((event, at) => event.stream === `conversation-${conversationId}` && event.revision === BigInt(at))).toBe(true)
           }
         }),
         { numRuns: 20 },
@@ -218,9 +218,9 @@ describe('laws of reading again', () => {
       const harness = createHarness({ policy: SMALL })
       const configure = (scope: string | undefined) =>
         harness.conversations.handle('s', [{ type: 'Configure', settings: undefined, scope, summarizerWindowTokens: 1_000 }], { actor: 'test', correlationId: 'a', causationId: 'a' })
-      expect(await configure('tenant-1')).toMatchObject({ right: { facts: [{ data: { scope: 'tenant-1' } }] } })
+      expect(await configure('tenant-1')).toMatchObject({ right: { events: [{ data: { scope: 'tenant-1' } }] } })
       expect(await configure('tenant-2')).toEqual({ _tag: 'Left', left: { kind: 'ScopeChanged', recorded: 'tenant-1', given: 'tenant-2' } })
-      expect(await configure(undefined)).toMatchObject({ right: { facts: [] } })
+      expect(await configure(undefined)).toMatchObject({ right: { events: [] } })
     })
   })
 })

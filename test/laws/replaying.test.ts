@@ -6,7 +6,7 @@ import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { createMemorySpending } from '../../src/adapters/memory/spending.js'
 import { editionStream } from '../../src/domain/values/ids.js'
-import type { RecordedFact } from '../../src/domain/events/index.js'
+import type { RecordedEvent } from '../../src/domain/events/index.js'
 import { tokensOf } from '../../src/domain/reports/prices.js'
 import { busyPolicies, interleavings, namedHistories } from '../support/arbitraries.js'
 import { CONVERSATION, Crash, createHarness, createScriptedSummarizer, createTroubledStore, type Harness, type TroubledStore } from '../support/harness.js'
@@ -31,10 +31,10 @@ function dying(store: TroubledStore, crashes: readonly { readonly at: number; re
 }
 
 /** What a fact says, without the moment at which it was said. */
-const said = ({ type, revision, data }: RecordedFact): unknown => ({ type, revision, data })
+const said = ({ type, revision, data }: RecordedEvent): unknown => ({ type, revision, data })
 
 /** A summary that somebody was asked for. */
-const isBought = (fact: RecordedFact): boolean => (fact.type === 'ChunkSummarized' || fact.type === 'BatchesResummarized') && fact.data.summarizer.reused !== true
+const isBought = (event: RecordedEvent): boolean => (event.type === 'ChunkSummarized' || event.type === 'BatchesResummarized') && event.data.summarizer.reused !== true
 
 describe('laws of replaying', () => {
   it('killed at any append and taken up again, it records the same edition, and buys at most one summary a crash more', async () => {
@@ -46,7 +46,7 @@ describe('laws of replaying', () => {
         async (policy, history, steps, settings, crashes) => {
           const { harness } = await interleave(policy, history, steps)
           if ((await harness.conversations.load(CONVERSATION)).configuration === undefined) return
-          const before = await harness.facts()
+          const before = await harness.events()
           const summarizer = createScriptedSummarizer({ model: 'another' })
           const spending = createMemorySpending()
           const store = dying(harness.store, crashes)
@@ -70,12 +70,12 @@ describe('laws of replaying', () => {
             for await (const { id, type, data, metadata } of harness.store.readStream(stream)) await whole.store.append(stream, 'any', [{ id, type, data, metadata }])()
           }
           const { editionId } = await createEditor(whole).replay({ settings })
-          const facts = await factsOf(harness, editionId)
-          expect(facts.map(said)).toEqual((await factsOf(whole, editionId)).map(said))
-          const bought = facts.filter(isBought).length
+          const events = await eventsOf(harness, editionId)
+          expect(events.map(said)).toEqual((await eventsOf(whole, editionId)).map(said))
+          const bought = events.filter(isBought).length
           expect(summarizer.calls.length).toBeLessThanOrEqual(bought + crashesHere)
           // The conversation itself does not know of it.
-          expect(await harness.facts()).toEqual(before)
+          expect(await harness.events()).toEqual(before)
           // And a further run has nothing to do.
           const calls = summarizer.calls.length
           expect(await createEditor(harness, { summarizer, spending }).replay({ settings })).toMatchObject({ ended: 'done', paid: { calls: 0 } })
@@ -106,7 +106,7 @@ describe('laws of replaying', () => {
           expect(tokensOf(await spending.spentOn(done.editionId))).toBeLessThanOrEqual(tokens)
           expect(['done', 'bound']).toContain(done.ended)
           // The bound is no failure: nothing of it is recorded.
-          expect((await factsOf(harness, done.editionId)).filter(({ type }) => type === 'CompactionFailed')).toEqual([])
+          expect((await eventsOf(harness, done.editionId)).filter(({ type }) => type === 'CompactionFailed')).toEqual([])
         }
         expect(await createEditor(harness, { summarizer, spending }).replay()).toMatchObject({ ended: 'done', conversations: [{ outcome: { kind: 'done' } }] })
       }),
@@ -115,9 +115,9 @@ describe('laws of replaying', () => {
   })
 })
 
-async function factsOf(harness: Harness, editionId: string): Promise<RecordedFact[]> {
-  const facts = await harness.editionFacts(editionId)
+async function eventsOf(harness: Harness, editionId: string): Promise<RecordedEvent[]> {
+  const events = await harness.editionEvents(editionId)
   // The conversation's stream is told apart by its name alone.
-  expect(facts.every(({ stream }) => stream === editionStream(editionId, CONVERSATION))).toBe(true)
-  return facts
+  expect(events.every(({ stream }) => stream === editionStream(editionId, CONVERSATION))).toBe(true)
+  return events
 }

@@ -76,9 +76,9 @@ describeOnServer('over one Postgres', () => {
       const done = await Promise.all([one.compress(lists[0] ?? [], 'c'), two.compress(lists[1] ?? [], 'c')])
       expect(done.map(({ error }) => error)).toEqual([undefined, undefined])
       const said = new Map<string, string>()
-      for (const fact of await collect(one.log('c'))) {
-        if (fact.type === 'MessageAppended') said.set(fact.data.messageId, messageHash(fact.data))
-        else if (fact.type === 'MessagesWithdrawn') for (const { messageId } of fact.data.messages) said.delete(messageId)
+      for (const event of await collect(one.log('c'))) {
+        if (event.type === 'MessageAppended') said.set(event.data.messageId, messageHash(event.data))
+        else if (event.type === 'MessagesWithdrawn') for (const { messageId } of event.data.messages) said.delete(messageId)
       }
       expect(lists.map(hashes)).toContainEqual([...said.values()])
     }

@@ -96,7 +96,7 @@ class Host {
   }
 }
 
-const liveOf = (state: Conversation): LiveMessage[] => [...state.kept, ...state.window]
+const liveOf = (state: Conversation): LiveMessage[] => [...state.retained, ...state.window]
 
 /** The message as the context would have it whole. What answers a call that was folded is said by the user, its text word for word. */
 function isWhole(message: LiveMessage, shown: ChatMessage | undefined): boolean {

@@ -13,7 +13,7 @@ import { contentText, toChatMessage, type MessageInput } from '../../src/domain/
 import { messageText } from '../../src/cli/commands/context.js'
 import { busyPolicies, interleavings, namedHistories } from '../support/arbitraries.js'
 import { SMALL, talk } from '../support/conversations.js'
-import { batchesInForce, editionHistory, editionSteps, everyStep, projectedFacts } from '../support/edition-history.js'
+import { batchesInForce, editionHistory, editionSteps, everyStep, projectedEvents } from '../support/edition-history.js'
 import { CONVERSATION, createHarness, createScriptedSummarizer, type Harness, type ScriptedSummarizer } from '../support/harness.js'
 import { interleave } from '../support/interleave.js'
 import { asked, batchesOf, counted, explained, leaves, makeEdition } from '../support/why.js'
@@ -48,8 +48,8 @@ const sum = (bills: readonly Bill[]): Bill =>
 
 /** The answers that are recorded: a set, so that one that were recorded twice is paid for once. */
 async function recordedAnswers(harness: Harness): Promise<Set<string>> {
-  const facts = [...(await harness.factsOf('ChunkSummarized')), ...(await harness.factsOf('BatchesResummarized')), ...(await harness.factsOf('SummarySetAside'))]
-  return new Set(facts.flatMap(({ data }) => data.summarizer.responseId ?? []))
+  const events = [...(await harness.eventsOf('ChunkSummarized')), ...(await harness.eventsOf('BatchesResummarized')), ...(await harness.eventsOf('SummarySetAside'))]
+  return new Set(events.flatMap(({ data }) => data.summarizer.responseId ?? []))
 }
 
 async function purchases(harness: Harness): Promise<Bill & { readonly summaries: number }> {
@@ -75,8 +75,8 @@ async function expectTraced(harness: Harness): Promise<void> {
     expect(batchesOf(batch).flatMap(({ missing }) => missing)).toEqual([])
     ends.push(...leaves(batch).map(({ messageId }) => messageId))
   }
-  const liveIds = new Set([...state.leading, ...state.kept, ...state.window].map(({ messageId }) => messageId))
-  const gone = (await harness.factsOf('MessageAppended')).flatMap(({ data }) => (liveIds.has(data.messageId) ? [] : [data.messageId]))
+  const liveIds = new Set([...state.leading, ...state.retained, ...state.window].map(({ messageId }) => messageId))
+  const gone = (await harness.eventsOf('MessageAppended')).flatMap(({ data }) => (liveIds.has(data.messageId) ? [] : [data.messageId]))
   expect(ends.toSorted()).toEqual(gone.toSorted())
 }
 
@@ -103,8 +103,8 @@ describe('laws of the audit', () => {
       fc.asyncProperty(busyPolicies, namedHistories(50), interleavings(30), async (policy, history, steps) => {
         const { harness, appended } = await interleave(policy, history, steps)
         const { total } = await counted(harness)
-        const facts = await harness.factsOf('MessageAppended')
-        const tokens = (isAnswer: boolean): number => facts.filter(({ data }) => (data.role === 'assistant') === isAnswer).reduce((all, { data }) => all + data.tokens, 0)
+        const events = await harness.eventsOf('MessageAppended')
+        const tokens = (isAnswer: boolean): number => events.filter(({ data }) => (data.role === 'assistant') === isAnswer).reduce((all, { data }) => all + data.tokens, 0)
         expect([total.messages, total.tokensIn, total.tokensOut]).toEqual([appended.length, tokens(false), tokens(true)])
         const state = await harness.folded()
         expect([total.cycles, total.messagesCompressed]).toEqual([state.cycles, state.messagesCompressed])
@@ -118,7 +118,7 @@ describe('laws of the audit', () => {
     async function expectTrue(harness: Harness): Promise<void> {
       const { total } = await counted(harness)
       let sent = 0
-      for (const { revision, data } of await harness.factsOf('MessageAppended')) {
+      for (const { revision, data } of await harness.eventsOf('MessageAppended')) {
         if (data.role !== 'assistant') continue
         const context = contextOf(await harness.conversations.loadAt(CONVERSATION, revision - 1n))
         if (E.isLeft(context)) continue
@@ -154,7 +154,7 @@ describe('laws of the audit', () => {
     summarizer.answer = () => ({ failure: 'unreachable' })
     await harness.appended(talk(10, 18))
     await harness.compact()
-    expect((await harness.factsOf('MessagesPruned')).length).toBeGreaterThan(0)
+    expect((await harness.eventsOf('MessagesPruned')).length).toBeGreaterThan(0)
     expect(await purchases(harness)).toEqual(before)
   })
 
@@ -162,8 +162,8 @@ describe('laws of the audit', () => {
     await fc.assert(
       fc.asyncProperty(busyPolicies, namedHistories(50), interleavings(30), async (policy, history, steps) => {
         const { harness } = await interleave(policy, history, steps)
-        const originals = new Map((await harness.factsOf('MessageAppended')).map(({ data }) => [data.messageId, data]))
-        const pruned = (await harness.factsOf('MessagesPruned')).flatMap(({ data }) => data.pruned)
+        const originals = new Map((await harness.eventsOf('MessageAppended')).map(({ data }) => [data.messageId, data]))
+        const pruned = (await harness.eventsOf('MessagesPruned')).flatMap(({ data }) => data.pruned)
         const { batches } = await harness.conversations.load(CONVERSATION)
         const ends: string[] = []
         for (const { batchId } of batches) {
@@ -179,7 +179,7 @@ describe('laws of the audit', () => {
         for (const { batchId, messageIds } of pruned) {
           const { batch } = await explained(harness, 'batch', { batchId, open: true })
           expect(leaves(batch).map(({ messageId }) => messageId)).toEqual(messageIds)
-          expect(batch.cycle?.recorded.revision).toBe((await harness.factsOf('MessagesPruned')).find(({ data }) => data.pruned.some((part) => part.batchId === batchId))?.revision)
+          expect(batch.cycle?.recorded.revision).toBe((await harness.eventsOf('MessagesPruned')).find(({ data }) => data.pruned.some((part) => part.batchId === batchId))?.revision)
         }
       }),
       { numRuns: 25 },
@@ -194,7 +194,7 @@ describe('laws of the audit', () => {
         await live(harness, talk(count))
         const { summarizer, bills } = billing('another')
         await makeEdition(harness, 'e1', { ...other, contextBudget: 0.4 }, summarizer)
-        adopted += (await harness.factsOf('EditionAdopted')).length
+        adopted += (await harness.eventsOf('EditionAdopted')).length
         await expectTraced(harness)
         await live(harness, talk(more, count))
         await expectTraced(harness)
@@ -301,12 +301,12 @@ describe('laws of the audit', () => {
     const traced = { conversation: 0, edition: 0 }
     async function expectInForce(harness: Harness): Promise<void> {
       const state = await harness.conversations.load(CONVERSATION)
-      const facts = await projectedFacts(harness.store, CONVERSATION)
-      const wanted = batchesInForce(facts, state)
-      const liveIds = new Set([...state.leading, ...state.kept, ...state.window].map(({ messageId }) => messageId))
-      const streams = new Map(facts.flatMap(({ type, data, stream }) => (type === 'BatchArchived' ? [[data.batchId, stream] as const] : [])))
+      const events = await projectedEvents(harness.store, CONVERSATION)
+      const wanted = batchesInForce(events, state)
+      const liveIds = new Set([...state.leading, ...state.retained, ...state.window].map(({ messageId }) => messageId))
+      const streams = new Map(events.flatMap(({ type, data, stream }) => (type === 'BatchArchived' ? [[data.batchId, stream] as const] : [])))
       // One of three, to save time: chunks are of other sizes.
-      for (const { data: { messageId, content } } of (await harness.factsOf('MessageAppended')).filter((_fact, at) => at % 3 === 0)) {
+      for (const { data: { messageId, content } } of (await harness.eventsOf('MessageAppended')).filter((_fact, at) => at % 3 === 0)) {
         const batchId = liveIds.has(messageId) ? undefined : wanted.get(messageId)
         const trace = await traceLine(harness.log, state, contentText(content).slice(0, 25))
         expect(trace?.kind === 'sources' && trace.sources.map((source) => [source.kind === 'message' && source.messageId, source.batchId])).toEqual([[messageId, batchId]])

@@ -1,6 +1,6 @@
 /** The library as of a moment: every way to name one, what waits, and the sentence where there is no such moment. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { LedgerError, openLedger, type AppendResult, type At, type Ledger, type RecordedFact, type ViewName } from '../../src/index.js'
+import { LedgerError, openLedger, type AppendResult, type At, type Ledger, type RecordedEvent, type ViewName } from '../../src/index.js'
 import { SMALL, talk } from '../support/conversations.js'
 import { collect } from '../support/events.js'
 import { passedOff } from '../support/json.js'
@@ -8,7 +8,7 @@ import { passedOff } from '../support/json.js'
 const ID = 'as of'
 let ledger: Ledger
 let last: AppendResult
-let facts: RecordedFact[]
+let events: RecordedEvent[]
 
 beforeAll(async () => {
   ledger = await openLedger({ store: 'memory', policy: SMALL })
@@ -16,7 +16,7 @@ beforeAll(async () => {
     last = await ledger.append(ID, message)
     await ledger.settled(ID)
   }
-  facts = await collect(ledger.log(ID))
+  events = await collect(ledger.log(ID))
 })
 afterAll(async () => { await ledger.close() })
 
@@ -27,14 +27,14 @@ const refusal = async (asked: Promise<unknown>): Promise<[string, string]> => {
 
 describe('a moment', () => {
   it('is a revision as a bigint or a text, an instant as a Date or a text', async () => {
-    const fact = facts.findLast(({ type, revision }) => type === 'MessagesPruned' && revision < (facts.at(-1)?.revision ?? 0n))
-    const { revision = 0n, metadata } = fact ?? {}
+    const event = events.findLast(({ type, revision }) => type === 'MessagesPruned' && revision < (events.at(-1)?.revision ?? 0n))
+    const { revision = 0n, metadata } = event ?? {}
     const then = await ledger.context(ID, { at: revision })
     expect(then.revision).toBe(revision)
     expect(await ledger.context(ID, { at: String(revision) })).toStrictEqual(then)
     const atTime = await ledger.context(ID, { at: new Date(metadata?.recordedAt ?? '') })
     expect(await ledger.context(ID, { at: metadata?.recordedAt ?? '' })).toStrictEqual(atTime)
-    const head = facts.findLast(({ metadata: { recordedAt } }) => recordedAt <= (metadata?.recordedAt ?? ''))
+    const head = events.findLast(({ metadata: { recordedAt } }) => recordedAt <= (metadata?.recordedAt ?? ''))
     expect(atTime.revision).toBe(head?.revision)
     expect((await ledger.messages(ID, { at: revision })).messages.map(({ messageId }) => messageId)).toEqual(then.messageIds.filter((id) => id !== undefined))
   })

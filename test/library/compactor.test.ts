@@ -71,7 +71,7 @@ it('what was compacted is told whoever did it: the worker behind an append may c
     const tool = opened.tools(conversationId).find(({ name }) => name === 'compact_context')
     const told = conversationId === 'a' ? await opened.compact(conversationId) : jsonAs<{ messagesCompressed: number; batchesCreated: number }>((await tool?.execute()) ?? '{}')
     const pruned = []
-    for await (const fact of opened.log(conversationId)) if (fact.type === 'MessagesPruned') pruned.push(...fact.data.pruned)
+    for await (const event of opened.log(conversationId)) if (event.type === 'MessagesPruned') pruned.push(...event.data.pruned)
     expect(told).toMatchObject({ batchesCreated: pruned.length, messagesCompressed: pruned.flatMap(({ messageIds }) => messageIds).length })
     expect(told.messagesCompressed).toBeGreaterThan(0)
   }

@@ -30,9 +30,9 @@ async function withLedger<T>(options: Partial<LedgerOptions>, use: (ledger: Ledg
 async function counted(ledger: Ledger, conversationId: string): Promise<{ estimators: string[]; tokens: number[] }> {
   const estimators: string[] = []
   const tokens: number[] = []
-  for await (const fact of ledger.log(conversationId)) {
-    if (fact.type === 'ConversationConfigured') estimators.push(fact.data.estimator)
-    if (fact.type === 'MessageAppended') tokens.push(fact.data.tokens)
+  for await (const event of ledger.log(conversationId)) {
+    if (event.type === 'ConversationConfigured') estimators.push(event.data.estimator)
+    if (event.type === 'MessageAppended') tokens.push(event.data.tokens)
   }
   return { estimators, tokens }
 }

@@ -117,7 +117,7 @@ describe('a summarizer of somebody\'s own that answers what cannot be recorded',
       await ledger.append('odd', [{ role: 'user', content: 'and the harbour opens' }, ...talk(40)])
       await ledger.settled()
       const types: string[] = []
-      for await (const fact of ledger.log('odd')) types.push(fact.type)
+      for await (const event of ledger.log('odd')) types.push(event.type)
       expect(types).toContain('CompactionFailed')
       await ledger.append('odd', { role: 'user', content: 'still here' })
       expect((await ledger.context('odd')).messages.at(-1)?.content).toBe('still here')

@@ -20,7 +20,7 @@ it('summarizes, and is recorded by its name', async () => {
   expect(given[0]?.[0]).toEqual({ role: 'user', content: expect.stringMatching(/^Message 0 /u) })
   expect(JSON.stringify((await ledger.context('c')).messages)).toContain('messages about berths')
   const made: unknown[] = []
-  for await (const fact of ledger.log('c')) if (fact.type === 'ChunkSummarized') made.push(fact.data.summarizer)
+  for await (const event of ledger.log('c')) if (event.type === 'ChunkSummarized') made.push(event.data.summarizer)
   expect(made[0]).toMatchObject({ strategy: 'function', provider: 'own', model: 'briefly' })
   expect(await ledger.verify()).toMatchObject({ ok: true })
 })
@@ -31,7 +31,7 @@ it('that is down is told of though the fallback does its work', async () => {
   await ledger.append('c', Array.from({ length: 120 }, (_, at) => ({ role: 'user' as const, content: `Message ${String(at)} about the berths of the harbour, and who booked which of them.` })))
   await ledger.settled('c')
   let standsIn = false
-  for await (const fact of ledger.log('c')) if (fact.type === 'ChunkSummarized') standsIn ||= fact.data.summarizer.standIn === true
+  for await (const event of ledger.log('c')) if (event.type === 'ChunkSummarized') standsIn ||= event.data.summarizer.standIn === true
   expect(standsIn).toBe(true)
   expect(problems).toContainEqual(expect.objectContaining({ kind: 'SummarizerFailed', failure: 'threw' }))
 })
@@ -43,7 +43,7 @@ it.each([
 ])('that %s is a failure with its kind, and nothing is lost', async (_how, summarizer, kind) => {
   await talk(summarizer)
   const failures: unknown[] = []
-  for await (const fact of ledger.log('c')) if (fact.type === 'CompactionFailed') failures.push(fact.data)
+  for await (const event of ledger.log('c')) if (event.type === 'CompactionFailed') failures.push(event.data)
   expect(JSON.stringify(failures)).toContain(`"${kind}"`)
   expect((await ledger.messages('c')).messages).toHaveLength(80)
 })

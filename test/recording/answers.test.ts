@@ -26,9 +26,9 @@ async function conversed(): Promise<{ harness: Harness; contexts: Context[] }> {
 }
 
 async function refused(harness: Harness, message: MessageInput): Promise<unknown> {
-  const before = (await harness.facts()).length
+  const before = (await harness.events()).length
   const done = await harness.append([say(100), message])
-  expect(await harness.facts()).toHaveLength(before)
+  expect(await harness.events()).toHaveLength(before)
   return E.isLeft(done) ? done.left : done
 }
 
@@ -42,7 +42,7 @@ describe('answers', () => {
       if (E.isLeft(context)) throw new Error(context.left.kind)
       await harness.appended({ id: view, role: 'assistant', content: 'Done.', ...answersOf(context.right) })
     }
-    expect((await harness.factsOf('MessageAppended')).filter(({ data }) => data.answers !== undefined)).toHaveLength(contexts.length + 2)
+    expect((await harness.eventsOf('MessageAppended')).filter(({ data }) => data.answers !== undefined)).toHaveLength(contexts.length + 2)
   })
 
   it('that name no revision of the conversation, or no context there, are refused with the field, and nothing is recorded', async () => {
@@ -56,7 +56,7 @@ describe('answers', () => {
     expect(await refused(harness, { ...answer, ...answersOf({ revision: last.revision - 1n, hash: last.hash }) })).toMatchObject({ field: 'answers.hash' })
     const empty = createHarness()
     expect(await empty.append({ ...answer, ...answersOf({ revision: 0n, hash: OTHER }) })).toMatchObject({ left: { field: 'answers.revision' } })
-    expect(await empty.facts()).toEqual([])
+    expect(await empty.events()).toEqual([])
   })
 
   it('cost no read where they are of the state at hand, and a bounded one where something came between', async () => {
@@ -90,11 +90,11 @@ describe('answers', () => {
     const context = await harness.context()
     const wrong = await harness.compress([...list, { role: 'assistant', content: 'Done.', answers: { revision: String(context.revision), hash: OTHER } }])
     expect([wrong.error?.kind, wrong.error?.['field']]).toEqual(['BadMessage', 'answers.hash'])
-    expect(await harness.factsOf('MessageAppended')).toHaveLength(3)
+    expect(await harness.eventsOf('MessageAppended')).toHaveLength(3)
     const right: MessageInput[] = [...list, { role: 'assistant', content: 'Done.', ...answersOf(context) }]
     expect((await harness.compress(right)).error).toBeUndefined()
     expect((await harness.compress(right.with(1, { role: 'assistant', content: 'Said otherwise.' }))).error).toBeUndefined()
-    expect((await harness.factsOf('MessageAppended')).flatMap(({ data }) => (data.answers === undefined ? [] : [data.answers.hash]))).toEqual([context.hash, context.hash])
+    expect((await harness.eventsOf('MessageAppended')).flatMap(({ data }) => (data.answers === undefined ? [] : [data.answers.hash]))).toEqual([context.hash, context.hash])
   })
 
   it('belong to an assistant’s message', () => {

@@ -25,7 +25,7 @@ describe('a conflict', () => {
     await harness.appended(say(0))
     harness.store.beforeAppend = async () => { await rival.appended(nameless(say(1))) }
     await harness.appended(nameless(say(1)))
-    const ids = (await harness.factsOf('MessageAppended')).map((fact) => fact.data.messageId)
+    const ids = (await harness.eventsOf('MessageAppended')).map((event) => event.data.messageId)
     expect(new Set(ids).size).toBe(3)
   })
 
@@ -42,7 +42,7 @@ describe('a conflict', () => {
     const rival = harness.restart()
     harness.store.beforeAppend = async () => { await rival.appended(say(0)) }
     expect((await harness.appended(say(1))).recorded).toEqual(['m1'])
-    expect(await harness.factsOf('ConversationConfigured')).toHaveLength(1)
+    expect(await harness.eventsOf('ConversationConfigured')).toHaveLength(1)
   })
 })
 
@@ -60,7 +60,7 @@ describe('an append whose outcome is unknown', () => {
     const harness = createHarness({ policy: SMALL })
     harness.store.faults.push(fault, fault === 'unknown-before' ? fault : undefined)
     expect((await harness.appended(talk(2))).recorded).toEqual(['m0', 'm1'])
-    expect((await harness.facts()).map((fact) => fact.type)).toEqual(['ConversationConfigured', 'MessageAppended', 'MessageAppended'])
+    expect((await harness.events()).map((event) => event.type)).toEqual(['ConversationConfigured', 'MessageAppended', 'MessageAppended'])
   })
 
   it('that stays unknown is a failure, and the same command later records once', async () => {
@@ -68,7 +68,7 @@ describe('an append whose outcome is unknown', () => {
     harness.store.faults.push('unknown-after', 'unknown-before', 'unknown-before', 'unknown-before')
     expect(await harness.append(talk(2))).toMatchObject({ left: { kind: 'StoreUnavailable' } })
     expect((await harness.appended(talk(2))).recorded).toEqual([])
-    expect(await harness.factsOf('MessageAppended')).toHaveLength(2)
+    expect(await harness.eventsOf('MessageAppended')).toHaveLength(2)
   })
 })
 
@@ -78,7 +78,7 @@ describe('what is recorded', () => {
     const harness = createHarness({ policy: SMALL, clock: { now: () => new Date((now -= 1_000)), newId: () => 'unused' } })
     await harness.conversations.handle(CONVERSATION, [{ type: 'Configure', settings: SMALL, scope: undefined, summarizerWindowTokens: 1_000 }], PROVENANCE)
     await harness.conversations.handle(CONVERSATION, [{ type: 'AppendMessages', messages: [{ role: 'user', content: 'x' }], now: '2026-01-01T00:00:00.000Z' }], PROVENANCE)
-    const [first, second] = (await harness.facts()).map((fact) => fact.metadata)
+    const [first, second] = (await harness.events()).map((event) => event.metadata)
     expect(second).toMatchObject({ ...PROVENANCE, schemaVersion: 2, previousHash: first?.hash })
     expect(second?.recordedAt).toBe(first?.recordedAt)
   })
@@ -130,7 +130,7 @@ describe.each(['always', 'at-its-revision'] as const)('a message without an id, 
           expect((await harness.appended(Array.from({ length: many }, (_none, more) => nameless(say(500 + at * many + more))))).recorded).toHaveLength(many)
           await harness.compact()
         }
-        const ids = (await harness.factsOf('MessageAppended')).map(({ data }) => data.messageId)
+        const ids = (await harness.eventsOf('MessageAppended')).map(({ data }) => data.messageId)
         expect(new Set(ids).size).toBe(places.size + between + 6 * many)
         expect(ids).toHaveLength(places.size + between + 6 * many)
       }),

@@ -8,7 +8,7 @@ import { createVectorTable } from '../../projections/read-models/archive-index/v
 import { changesOf } from '../../projections/engine/projection.js'
 import { openGenerations, writeNet } from '../../projections/engine/store.js'
 import { search as searched, type SearchHit, type SearchOptions } from '../../src/search/search.js'
-import type { Fact } from '../../src/domain/events/index.js'
+import type { Event } from '../../src/domain/events/index.js'
 import type { EmbeddingModel } from '../../src/ports/embedding-model.js'
 import type { ArchiveIndex } from '../../src/ports/archive-index.js'
 import type { Database } from '../../src/ports/sql.js'
@@ -16,19 +16,19 @@ import { appended, archived, at, configured, recorded, resummarized } from '../s
 import { openTestDatabase } from '../support/memory-database.js'
 import { openTestSchema, testServer } from '../support/postgres.js'
 
-async function project(db: Database, conversationId: string, facts: readonly Fact[], from = 0): Promise<void> {
-  const all = (await recorded(conversationId, facts)).slice(from)
-  const net = coalesce(archiveIndex.tables, all.flatMap((fact) => changesOf(archiveIndex, fact)))
+async function project(db: Database, conversationId: string, events: readonly Event[], from = 0): Promise<void> {
+  const all = (await recorded(conversationId, events)).slice(from)
+  const net = coalesce(archiveIndex.tables, all.flatMap((event) => changesOf(archiveIndex, event)))
   const generation = (await openGenerations(db, [archiveIndex], 1))[0]?.generation ?? 1
   await db.transaction(async (sql) => {
     await writeNet(sql, archiveIndex.tables, generation, net)
   })
 }
 
-const said = (messageId: string, content: string, some: Parameters<typeof appended>[1] = {}): Fact => appended(messageId, { content, ...some })
+const said = (messageId: string, content: string, some: Parameters<typeof appended>[1] = {}): Event => appended(messageId, { content, ...some })
 
 // Revisions 0 to 9; the first four messages are archived as b1, the next two as b2, and both became b3.
-const garden: readonly Fact[] = [
+const garden: readonly Event[] = [
   configured({ scope: 'tenant-a' }),
   said('m1', 'The zebra escaped from the zoo'),
   said('m2', 'It was seen near the river', { role: 'assistant' }),
@@ -40,7 +40,7 @@ const garden: readonly Fact[] = [
   archived('b2', ['m5', 'm6'], { content: '[depth:0]\nThe harbour closed.', firstRevision: 5n, lastRevision: 6n }),
   said('m7', 'Lighthouse keys are under the mat'),
 ]
-const merged: Fact = resummarized('b3', ['b1', 'b2'], { content: '[depth:1]\nAn expedition, then maintenance.', firstRevision: 1n, lastRevision: 6n })
+const merged: Event = resummarized('b3', ['b1', 'b2'], { content: '[depth:1]\nAn expedition, then maintenance.', firstRevision: 1n, lastRevision: 6n })
 
 /** A vector for each message that is there. */
 async function embedAll(db: Database, embedding: EmbeddingModel): Promise<void> {

@@ -95,7 +95,7 @@ describe('servers that come and go', () => {
 
     for (const [conversation, count] of written.entries()) {
       const ids: string[] = []
-      for await (const fact of ledger.log(`conversation ${String(conversation)}`)) if (fact.type === 'MessageAppended') ids.push(fact.data.messageId)
+      for await (const event of ledger.log(`conversation ${String(conversation)}`)) if (event.type === 'MessageAppended') ids.push(event.data.messageId)
       expect(ids).toEqual(Array.from({ length: count }, (_none, at) => `m${String(at)}`))
       const context = await ledger.context(`conversation ${String(conversation)}`)
       expect(context.tokens).toBeLessThanOrEqual(1_000)
@@ -118,7 +118,7 @@ describe('a server that accepts and never answers', () => {
       const calls: Readonly<Record<string, () => Promise<unknown>>> = {
         append: () => ledger.append('silent', say(1)),
         context: () => ledger.context('silent'),
-        log: async () => { for await (const fact of ledger.log('silent')) if (fact.revision < 0n) return },
+        log: async () => { for await (const event of ledger.log('silent')) if (event.revision < 0n) return },
         list: () => ledger.list(),
         search: () => ledger.search('berth'),
         compact: () => ledger.compact('silent'),

@@ -96,12 +96,12 @@ describeOnServer('compaction workers on a server', () => {
     }
     let summaries = 0
     for (const id of CONVERSATIONS) {
-      const facts = await harness.facts(id)
-      expect(coverageProblems(facts)).toEqual([])
-      expect(facts.filter((fact) => fact.type === 'MessageAppended')).toHaveLength(said.get(id) ?? 0)
-      expect(facts.filter((fact) => fact.type === 'CompactionFailed')).toEqual([])
+      const events = await harness.events(id)
+      expect(coverageProblems(events)).toEqual([])
+      expect(events.filter((event) => event.type === 'MessageAppended')).toHaveLength(said.get(id) ?? 0)
+      expect(events.filter((event) => event.type === 'CompactionFailed')).toEqual([])
       expect((await harness.context(id)).overBudget).toBeUndefined()
-      summaries += facts.filter((fact) => (fact.type === 'ChunkSummarized' && fact.data.summarizer.standIn !== true) || fact.type === 'BatchesResummarized').length
+      summaries += events.filter((event) => (event.type === 'ChunkSummarized' && event.data.summarizer.standIn !== true) || event.type === 'BatchesResummarized').length
     }
     expect(summaries).toBeGreaterThan(0)
     expect(stub.calls.length).toBeLessThanOrEqual(summaries + 2 * KILLS)

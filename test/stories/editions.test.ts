@@ -24,7 +24,7 @@ import { startCli } from '../support/cli.js'
 import { SMALL, talk } from '../support/conversations.js'
 import { latch } from '../support/latch.js'
 import { ledgerOn } from '../support/ledger-on-database.js'
-import { expectedSeen, factsOfConversations, inOneStatement, inOneTransaction, startReading } from '../support/reading-rows.js'
+import { expectedSeen, eventsOfConversations, inOneStatement, inOneTransaction, startReading } from '../support/reading-rows.js'
 import { startOpenAiStub, stubAnswers, type OpenAiStub } from '../support/openai-stub.js'
 import { createTestDatabase, testServer } from '../support/postgres.js'
 
@@ -57,12 +57,12 @@ function startReaders(db: Database, ids: readonly string[]) {
     /** Stops them; how often they read, and how often their answers said that an edition is in force. */
     async prove(): Promise<{ readonly reads: number; readonly different: number; readonly inForce: number }> {
       const told = await Promise.all(readers.map((reader) => reader.stop()))
-      const facts = await factsOfConversations({ store: createPostgresEventStore(db), bodies: createPostgresBodyStore(db) })
+      const events = await eventsOfConversations({ store: createPostgresEventStore(db), bodies: createPostgresBodyStore(db) })
       let different = 0
       let inForce = 0
       for (const { seen } of told) {
         for (const [id, each] of seen) {
-          const expected = expectedSeen(facts.get(id) ?? [], id, new Set(each.map(({ revision }) => revision)))
+          const expected = expectedSeen(events.get(id) ?? [], id, new Set(each.map(({ revision }) => revision)))
           for (const one of each) expect(one).toEqual(expected.get(one.revision))
           different += each.length
           inForce += each.filter(({ edition }) => edition !== null).length
@@ -243,7 +243,7 @@ describe('an edition from the prompt to adoption', () => {
       let messages = 0
       for (const id of ids) {
         const recorded: string[] = []
-        for await (const fact of ledger.log(id)) if (fact.type === 'MessageAppended' && fact.data.messageId.startsWith('agent-')) recorded.push(fact.data.messageId)
+        for await (const event of ledger.log(id)) if (event.type === 'MessageAppended' && event.data.messageId.startsWith('agent-')) recorded.push(event.data.messageId)
         const own = [...(first?.said.get(id) ?? []), ...(agent.said.get(id) ?? [])]
         expect(new Set(recorded)).toEqual(new Set(own))
         messages += own.length

@@ -3,7 +3,7 @@
  * what happened, and at the hard limit somebody else stands in.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { openLedger, type Ledger, type LedgerOptions, type RecordedFact } from '../../src/index.js'
+import { openLedger, type Ledger, type LedgerOptions, type RecordedEvent } from '../../src/index.js'
 import { startOpenAiStub, stubAnswers, type OpenAiStub, type StubAnswer } from '../support/openai-stub.js'
 
 const WINDOW = 2_000
@@ -35,13 +35,13 @@ async function talk(ledger: Ledger, id: string, from: number, to: number): Promi
   }
 }
 
-async function factsOf(ledger: Ledger, id: string): Promise<RecordedFact[]> {
-  const facts: RecordedFact[] = []
-  for await (const fact of ledger.log(id)) facts.push(fact)
-  return facts
+async function eventsOf(ledger: Ledger, id: string): Promise<RecordedEvent[]> {
+  const events: RecordedEvent[] = []
+  for await (const event of ledger.log(id)) events.push(event)
+  return events
 }
 
-const failuresOf = (facts: readonly RecordedFact[]): string[] => facts.flatMap((fact) => (fact.type === 'CompactionFailed' ? [fact.data.failure] : []))
+const failuresOf = (events: readonly RecordedEvent[]): string[] => events.flatMap((event) => (event.type === 'CompactionFailed' ? [event.data.failure] : []))
 
 // About 25 tokens a message: the soft limit of 1,600 is reached near message 64, the hard one of 2,000 near message 80.
 const BELOW_SOFT = 55
@@ -69,7 +69,7 @@ describe('a summarizer that fails', () => {
         expect([what, after.messages.length]).toEqual([what, ABOVE_SOFT])
         expect(after.messages.slice(0, before.length)).toEqual(before)
         expect(after.overBudget?.reason).toBe('compaction-failed')
-        const failures = failuresOf(await factsOf(ledger, what))
+        const failures = failuresOf(await eventsOf(ledger, what))
         expect([what, new Set(failures)]).toEqual([what, new Set([failure])])
         // Backing off: not a call for each of the messages above the limit.
         expect(failures.length).toBeLessThan(6)
@@ -87,10 +87,10 @@ describe('a summarizer that fails', () => {
         await ledger.append(standIn, { role: 'user', content: 'begin' }, { policy: { standIn } })
         await talk(ledger, standIn, 1, 130)
         expect((await ledger.context(standIn)).tokens).toBeLessThanOrEqual(WINDOW)
-        const summaries = (await factsOf(ledger, standIn)).flatMap((fact) => (fact.type === 'ChunkSummarized' ? [fact.data.summarizer] : []))
+        const summaries = (await eventsOf(ledger, standIn)).flatMap((event) => (event.type === 'ChunkSummarized' ? [event.data.summarizer] : []))
         expect(summaries.length > 0).toBe(standIn === 'extractive')
         expect(summaries.every((summarizer) => summarizer.standIn === true && summarizer.strategy === 'extractive')).toBe(true)
-        expect(failuresOf(await factsOf(ledger, standIn)).length).toBeGreaterThan(0)
+        expect(failuresOf(await eventsOf(ledger, standIn)).length).toBeGreaterThan(0)
       }
       expect((await ledger.verify()).problems).toEqual([])
     } finally {
@@ -109,7 +109,7 @@ describe('a summarizer that fails', () => {
       const context = await ledger.context('own')
       expect(context.overBudget).toBeUndefined()
       expect(JSON.stringify(context.messages[0])).toContain(SUMMARY)
-      const made = (await factsOf(ledger, 'own')).find((fact) => fact.type === 'ChunkSummarized')
+      const made = (await eventsOf(ledger, 'own')).find((event) => event.type === 'ChunkSummarized')
       expect(made?.type === 'ChunkSummarized' && made.data.summarizer.prompt.name).toBe('mine')
       expect(JSON.stringify(stub.calls.at(-1)?.body)).toContain('Say in one sentence what happened.')
     } finally {
@@ -130,7 +130,7 @@ describe('a summarizer that fails', () => {
       }
       expect((await ledger.context('full')).overBudget?.reason).toBe('pinned-and-leading')
       expect(stub.calls.length - calls).toBeLessThanOrEqual(4)
-      const said = (await factsOf(ledger, 'full')).filter((fact) => fact.type === 'CompactionCouldNotHelp')
+      const said = (await eventsOf(ledger, 'full')).filter((event) => event.type === 'CompactionCouldNotHelp')
       expect(said.length).toBeGreaterThan(0)
       expect(said.length).toBeLessThanOrEqual(4)
       expect((await ledger.verify('full')).ok).toBe(true)

@@ -59,9 +59,9 @@ describe('an import that is killed', () => {
     try {
       const messages: string[] = []
       let summaries = 0
-      for await (const fact of ledger.log('long')) {
-        if (fact.type === 'MessageAppended') messages.push(fact.data.messageId)
-        if (fact.type === 'ChunkSummarized' || fact.type === 'BatchesResummarized') summaries += 1
+      for await (const event of ledger.log('long')) {
+        if (event.type === 'MessageAppended') messages.push(event.data.messageId)
+        if (event.type === 'ChunkSummarized' || event.type === 'BatchesResummarized') summaries += 1
       }
       expect(messages).toEqual(Array.from({ length: MESSAGES }, (_, at) => `m${String(at)}`))
       expect(summaries).toBeGreaterThan(0)

@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { openLedger, type FactType, type Ledger, type MessageInput, type RecordedFact } from '../../src/index.js'
+import { openLedger, type EventType, type Ledger, type MessageInput, type RecordedEvent } from '../../src/index.js'
 import { chatProblems } from '../support/chat-validity.js'
 import { jsonAs } from '../support/json.js'
 import { coverageProblems } from '../support/coverage.js'
@@ -40,12 +40,12 @@ describe('a long day', () => {
   })
   afterAll(async () => { await ledger.close() })
 
-  const facts = async (): Promise<RecordedFact[]> => {
-    const all: RecordedFact[] = []
-    for await (const fact of ledger.log(DAY)) all.push(fact)
+  const events = async (): Promise<RecordedEvent[]> => {
+    const all: RecordedEvent[] = []
+    for await (const event of ledger.log(DAY)) all.push(event)
     return all
   }
-  const count = async (type: FactType): Promise<number> => (await facts()).filter((fact) => fact.type === type).length
+  const count = async (type: EventType): Promise<number> => (await events()).filter((event) => event.type === type).length
 
   it('every context was valid, fitted, and had what was said last', () => {
     expect(messages.length).toBeGreaterThan(100)
@@ -58,7 +58,7 @@ describe('a long day', () => {
     expect(await count('MessageAppended')).toBe(messages.length)
     expect(await count('MessagesPruned')).toBeGreaterThan(3)
     expect(await count('BatchesResummarized')).toBeGreaterThan(0)
-    expect(coverageProblems(await facts())).toEqual([])
+    expect(coverageProblems(await events())).toEqual([])
   })
 
   it('finds what left the context, and says where it comes from', async () => {
@@ -69,9 +69,9 @@ describe('a long day', () => {
     expect(hit?.text.toLowerCase()).toContain('advisory lock')
     const [id = ''] = hit?.messageIds ?? []
     expect(live.has(id)).toBe(false)
-    const origin = (await facts()).find((fact) => fact.revision === hit?.firstRevision)
+    const origin = (await events()).find((event) => event.revision === hit?.firstRevision)
     expect(origin?.type === 'MessageAppended' ? [origin.data.messageId, origin.data.content] : []).toEqual([id, messages.find((message) => message.id === id)?.content])
-    const batch = (await facts()).find((fact) => fact.type === 'BatchArchived' && fact.data.batchId === hit?.batchId)
+    const batch = (await events()).find((event) => event.type === 'BatchArchived' && event.data.batchId === hit?.batchId)
     expect(batch?.type === 'BatchArchived' ? batch.data.messageIds : []).toContain(id)
   })
 

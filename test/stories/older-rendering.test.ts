@@ -29,10 +29,10 @@ const runs = jsonAs<readonly Run[]>(gunzipSync(readFileSync(join('test', 'fixtur
 
 function* statesOf({ events }: Run): Generator<Conversation> {
   let state = initialState('c1')
-  for (const [at, event] of events.entries()) {
-    const fact = decode({ ...event, stream: 'conversation-c1', revision: BigInt(at), position: BigInt(at) })
-    if (E.isLeft(fact)) throw new Error(fact.left.detail)
-    state = evolve(state, fact.right)
+  for (const [at, stored] of events.entries()) {
+    const event = decode({ ...stored, stream: 'conversation-c1', revision: BigInt(at), position: BigInt(at) })
+    if (E.isLeft(event)) throw new Error(event.left.detail)
+    state = evolve(state, event.right)
     yield state
   }
 }
@@ -46,9 +46,9 @@ it.each(runs.map((run, at) => [at, run] as const))('conversation %i has the cont
 it('a conversation goes by today’s rendering from its next message on, and nothing else is configured anew', () => {
   const state = [...statesOf(runs[0] ?? { events: [], contexts: [] })].at(-1) ?? initialState('c1')
   const configure = { type: 'Configure', settings: undefined, scope: undefined, summarizerWindowTokens: 1 } as const
-  const configured = givenState(state).when(configure).facts
+  const configured = givenState(state).when(configure).events
   expect(configured).toEqual([{ type: 'ConversationConfigured', data: { ...state.configuration, rendererVersion: RENDERER_VERSION } }])
-  expect(givenState(stateAfter(configured, state)).when(configure).facts).toEqual([])
+  expect(givenState(stateAfter(configured, state)).when(configure).events).toEqual([])
 })
 
 it('verifies, and does so after it went on: the contexts of then are those of then, and the pins stand word for word', async () => {
@@ -64,7 +64,7 @@ it('verifies, and does so after it went on: the contexts of then are those of th
     expect(await problems()).toEqual([])
     const state = await harness.conversations.load(CONVERSATION)
     const context = contextIn(state)
-    const pinned = [...state.kept, ...state.window].filter((message) => message.pinned)
+    const pinned = [...state.retained, ...state.window].filter((message) => message.pinned)
     expect(pinned.length).toBeGreaterThan(0)
     for (const message of pinned) expect(context.messages[context.messageIds.indexOf(message.messageId)]?.content).toEqual(message.content)
     expect(contextIn(await loadConversation(harness.log, CONVERSATION, BigInt(contexts.length - 1))).hash).toBe(contexts.at(-1))

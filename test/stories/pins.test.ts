@@ -37,7 +37,7 @@ it.each(cases)('$id in $window tokens', async ({ window, seed, messages }) => {
     await harness.appended(messages.slice(from, from + size))
     from += size
     const before = await harness.conversations.load(CONVERSATION)
-    const live = [...before.kept, ...before.window]
+    const live = [...before.retained, ...before.window]
     const message = live[roll(Math.max(1, live.length))]
     if (message !== undefined && roll(3) === 0) {
       const done = await harness.pin(message.messageId, roll(6) > 0)
@@ -54,7 +54,7 @@ it.each(cases)('$id in $window tokens', async ({ window, seed, messages }) => {
     if (context.shortened !== undefined) seen.shortened += 1
     if (context.tokens > window) problems.push(`revision ${String(state.revision)}: ${String(context.tokens)} tokens`)
     problems.push(...chatProblems(context.messages, oddArguments))
-    for (const pinned of [...state.kept, ...state.window].filter((each) => each.pinned)) {
+    for (const pinned of [...state.retained, ...state.window].filter((each) => each.pinned)) {
       seen.shown += 1
       const shown = context.messages[context.messageIds.indexOf(pinned.messageId)]
       // A result whose call was folded is said by the user, its text word for word.

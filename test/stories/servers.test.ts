@@ -120,11 +120,11 @@ describeOnServer('on servers', () => {
     let failures = 0
     for (const { conversationId } of (await ledger.list()).conversations) {
       const ids: string[] = []
-      for await (const fact of ledger.log(conversationId)) {
-        if (fact.type === 'MessageAppended') ids.push(fact.data.messageId)
-        if ((fact.type === 'ChunkSummarized' && fact.data.summarizer.standIn !== true) || fact.type === 'BatchesResummarized') summaries += 1
-        if (fact.type === 'SummarySetAside') setAside += 1
-        if (fact.type === 'CompactionFailed') failures += 1
+      for await (const event of ledger.log(conversationId)) {
+        if (event.type === 'MessageAppended') ids.push(event.data.messageId)
+        if ((event.type === 'ChunkSummarized' && event.data.summarizer.standIn !== true) || event.type === 'BatchesResummarized') summaries += 1
+        if (event.type === 'SummarySetAside') setAside += 1
+        if (event.type === 'CompactionFailed') failures += 1
       }
       expect(new Set(ids).size).toBe(ids.length)
       messages += ids.length

@@ -135,12 +135,12 @@ describe('what was returned live', () => {
     const different: string[] = []
     try {
       for (const conversationId of conversations) {
-        for await (const fact of ledger.log(conversationId)) {
-          if (fact.type !== 'MessagesPruned') continue
+        for await (const event of ledger.log(conversationId)) {
+          if (event.type !== 'MessagesPruned') continue
           cycles += 1
-          if ((await ledger.context(conversationId, { at: fact.revision })).hash !== fact.data.contextHash) different.push(`${conversationId} at revision ${String(fact.revision)}`)
-          const other = await ledger.context(conversationId, { at: fact.revision, view: 'session-summary' })
-          if (other.inForce?.hash !== fact.data.contextHash || other.hash === fact.data.contextHash) different.push(`${conversationId}, the other view at revision ${String(fact.revision)}`)
+          if ((await ledger.context(conversationId, { at: event.revision })).hash !== event.data.contextHash) different.push(`${conversationId} at revision ${String(event.revision)}`)
+          const other = await ledger.context(conversationId, { at: event.revision, view: 'session-summary' })
+          if (other.inForce?.hash !== event.data.contextHash || other.hash === event.data.contextHash) different.push(`${conversationId}, the other view at revision ${String(event.revision)}`)
         }
       }
     } finally {

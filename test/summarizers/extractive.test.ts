@@ -216,9 +216,9 @@ describe('what binds', () => {
     const job = chunkJob({ messages: [said('user', 'Never touch production.')], maxSummaryTokens: 100 })
     for (const model of EXTRACTIVE_MODELS) {
       const { requestHash, strategy, provider, parameters, prompt, formatterVersion } = prepareExtract(job, model)
-      const facts = { strategy, provider, model, parameters: { ...parameters }, prompt, formatterVersion, requestHash, durationMs: 0 }
-      expect(checkRequest(facts, { ...job, persona: '' }, prompt.text)).toBe('same')
-      expect(checkRequest({ ...facts, requestHash: 'a'.repeat(64) }, { ...job, persona: '' }, prompt.text)).toBe('other')
+      const events = { strategy, provider, model, parameters: { ...parameters }, prompt, formatterVersion, requestHash, durationMs: 0 }
+      expect(checkRequest(events, { ...job, persona: '' }, prompt.text)).toBe('same')
+      expect(checkRequest({ ...events, requestHash: 'a'.repeat(64) }, { ...job, persona: '' }, prompt.text)).toBe('other')
     }
   })
 })

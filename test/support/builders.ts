@@ -4,13 +4,13 @@
 import { either as E } from 'fp-ts'
 import { RENDERER_VERSION } from '../../src/domain/conversation/clip-archive.js'
 import { decode, encode, encodeData, GENESIS_HASH } from '../../src/domain/events/codec.js'
-import type { Configuration, Fact, FactData, FactType, RecordedFact, SummarizerFacts } from '../../src/domain/events/index.js'
-import { conversationStream, factEventId, messageEventId } from '../../src/domain/values/ids.js'
+import type { Configuration, Event, EventData, EventType, RecordedEvent, SummarizerRecord } from '../../src/domain/events/index.js'
+import { conversationStream, eventIdOf, messageEventId } from '../../src/domain/values/ids.js'
 import { resolvePolicy } from '../../src/domain/values/policy.js'
 import type { EventToAppend, StoredEvent } from '../../src/ports/event-store.js'
 
-type Of<Type extends FactType> = Extract<Fact, { type: Type }>
-type Some<Type extends FactType> = Partial<FactData<Type>>
+type Of<Type extends EventType> = Extract<Event, { type: Type }>
+type Some<Type extends EventType> = Partial<EventData<Type>>
 
 const hash = (digit: string): string => digit.repeat(64)
 
@@ -24,7 +24,7 @@ export function configuration(some: Partial<Configuration> = {}): Configuration 
   return { policy: policy.right, settings: {}, rendererVersion: RENDERER_VERSION, estimator: 'four-characters', ...some }
 }
 
-export const summarizer = (some: Partial<SummarizerFacts> = {}): SummarizerFacts => ({
+export const summarizer = (some: Partial<SummarizerRecord> = {}): SummarizerRecord => ({
   strategy: 'fold-in',
   provider: 'scripted',
   model: 'scripted',
@@ -143,34 +143,34 @@ export const promptRegistered = (some: Some<'PromptRegistered'> = {}): Of<'Promp
 })
 
 /** Facts as one stream keeps them, encoded and chained, from a revision on; a second apart. */
-export function eventsFor(stream: string, facts: readonly Fact[], from = 0n, previous = GENESIS_HASH): { readonly events: readonly EventToAppend[]; readonly hash: string } {
+export function eventsFor(stream: string, events: readonly Event[], from = 0n, previous = GENESIS_HASH): { readonly events: readonly EventToAppend[]; readonly hash: string } {
   let previousHash = previous
-  const events = facts.map((fact, place) => {
+  const encodedEvents = events.map((event, place) => {
     const revision = from + BigInt(place)
-    const data = encodeData(fact)
-    const id = fact.type === 'MessageAppended' ? messageEventId(stream, fact.data.messageId) : factEventId(stream, revision, fact.type, data)
+    const data = encodeData(event)
+    const id = event.type === 'MessageAppended' ? messageEventId(stream, event.data.messageId) : eventIdOf(stream, revision, event.type, data)
     const provenance = { actor: 'test', correlationId: 'correlation', causationId: 'causation' }
-    const encoded = encode(fact, data, { stream, revision, id, previousHash, recordedAt: at(Number(revision)) }, provenance)
+    const encoded = encode(event, data, { stream, revision, id, previousHash, recordedAt: at(Number(revision)) }, provenance)
     previousHash = encoded.hash
-    return encoded.event
+    return encoded.toStore
   })
-  return { events, hash: previousHash }
+  return { events: encodedEvents, hash: previousHash }
 }
 
 /** Facts of one conversation as a log that holds nothing else would keep them. */
-export function storedEvents(conversationId: string, facts: readonly Fact[], firstPosition = 0n): StoredEvent[] {
+export function storedEvents(conversationId: string, events: readonly Event[], firstPosition = 0n): StoredEvent[] {
   const stream = conversationStream(conversationId)
-  return eventsFor(stream, facts).events.map((event, place) => ({ ...event, stream, revision: BigInt(place), position: firstPosition + BigInt(place) }))
+  return eventsFor(stream, events).events.map((event, place) => ({ ...event, stream, revision: BigInt(place), position: firstPosition + BigInt(place) }))
 }
 
 /** A stored event as the fact that it holds; throws where it holds none. */
-export async function decodeStored(stored: StoredEvent): Promise<RecordedFact> {
-  const fact = decode(stored)
-  if (E.isLeft(fact)) throw new Error(fact.left.detail)
-  return await Promise.resolve(fact.right)
+export async function decodeStored(stored: StoredEvent): Promise<RecordedEvent> {
+  const event = decode(stored)
+  if (E.isLeft(event)) throw new Error(event.left.detail)
+  return await Promise.resolve(event.right)
 }
 
 /** Facts of one conversation as they come back from a log that holds nothing else. */
-export async function recorded(conversationId: string, facts: readonly Fact[], firstPosition = 0n): Promise<RecordedFact[]> {
-  return await Promise.all(storedEvents(conversationId, facts, firstPosition).map(decodeStored))
+export async function recorded(conversationId: string, events: readonly Event[], firstPosition = 0n): Promise<RecordedEvent[]> {
+  return await Promise.all(storedEvents(conversationId, events, firstPosition).map(decodeStored))
 }

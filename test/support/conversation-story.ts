@@ -1,5 +1,5 @@
 /** One conversation that meets every type of fact: appended, pinned, folded twice, and made one batch of two; and an edition of it, adopted and put back. */
-import type { Fact, FactData, TakeoverType } from '../../src/domain/events/index.js'
+import type { Event, EventData, ReplacementType } from '../../src/domain/events/index.js'
 import { appended, archived, at, compactionCouldNotHelp, compactionFailed, configuration, configured, pinned, prunedBy, resummarized, summarized, summarizer, unpinned } from './builders.js'
 import type { Part } from './projections.js'
 
@@ -10,7 +10,7 @@ const carried = (batchIds: readonly string[], compressed: number): ReturnType<ty
   batches: batchIds.map((batchId, place) => ({ batchId, revision: BigInt(place + 1) })),
 })
 
-export const everyFact: readonly Fact[] = [
+export const everyEvent: readonly Event[] = [
   configured({ scope: 'tenant-1' }),
   // What Postgres refuses raw: NUL and a lone surrogate.
   appended('m1', { role: 'system', content: 'You keep the harbour log.\0', createdAt: at(1) }),
@@ -35,24 +35,24 @@ export const everyFact: readonly Fact[] = [
   compactionCouldNotHelp(),
 ]
 
-type Batch = FactData<TakeoverType>['batches'][number]
+type Batch = EventData<ReplacementType>['batches'][number]
 
 const inForce = (batchId: string, depth: number, origin: Batch['origin']): Batch => {
   const { messageIds: _ids, chunkId: _chunk, ...batch } = archived(batchId, ['m2']).data
   return { ...batch, depth, origin }
 }
 
-const takeover = (adoptedAt: bigint | undefined): Omit<FactData<'EditionReverted'>, 'editionId' | 'restores' | 'adoptedAt' | 'batches' | 'retired' | 'restored' | 'left'> => {
+const takeover = (adoptedAt: bigint | undefined): Omit<EventData<'EditionReverted'>, 'editionId' | 'restores' | 'adoptedAt' | 'batches' | 'retired' | 'restored' | 'left'> => {
   const { pruned: _pruned, why: _why, ...closing } = prunedBy({}).data
   return { ...closing, cycle: 1, carried: { ...closing.carried, messagesCompressed: 4, line: { since: 21n, ...(adoptedAt === undefined ? {} : { edition: { editionId: 'e1', adoptedAt } }) } } }
 }
 
 /** The same conversation, and an edition of it that is made, adopted, made further, put back and dropped; then a cycle is undone. */
 export const everyLine: readonly Part[] = [
-  { facts: everyFact },
+  { events: everyEvent },
   {
     editionId: 'e1',
-    facts: [
+    events: [
       { type: 'EditionStarted', data: { editionId: 'e1', conversationId: 'a', configuration: configuration(), summarizer: { strategy: 'fold-in', provider: 'scripted', model: 'other' }, conversationRevision: 20n, pinned: [5n] } },
       { type: 'EditionAdvanced', data: { conversationRevision: 12n } },
       compactionFailed(),
@@ -67,25 +67,25 @@ export const everyLine: readonly Part[] = [
     ],
   },
   {
-    facts: [
+    events: [
       {
         type: 'EditionAdopted',
         data: { ...takeover(21n), editionId: 'e1', editionRevision: 10n, conversationRevision: 20n, batches: [inForce('e1-b3', 1, { editionId: 'e1', revision: 9n })], retired: ['b3'], restored: [], left: ['m7'] },
       },
     ],
   },
-  { editionId: 'e1', facts: [compactionCouldNotHelp()] },
+  { editionId: 'e1', events: [compactionCouldNotHelp()] },
   {
-    facts: [
+    events: [
       {
         type: 'EditionReverted',
         data: { ...takeover(undefined), editionId: 'e1', adoptedAt: 21n, batches: [inForce('b3', 1, { revision: 17n })], retired: ['e1-b3'], restored: [{ ...appended('m7').data, revision: 12n }], left: [] },
       },
     ],
   },
-  { editionId: 'e1', facts: [{ type: 'EditionDropped', data: { editionId: 'e1' } }] },
+  { editionId: 'e1', events: [{ type: 'EditionDropped', data: { editionId: 'e1' } }] },
   {
-    facts: [
+    events: [
       {
         type: 'CycleUndone',
         data: { ...takeover(undefined), undone: [{ cycle: 2, revision: 16n }], restsUntilMessages: 28, batches: [inForce('b1', 0, { revision: 9n })], retired: ['b3'], restored: [{ ...appended('m2').data, revision: 2n }], left: [] },

@@ -6,7 +6,7 @@ import { createEditionConversation } from '../../src/editions/edition-conversati
 import { loadEdition } from '../../src/recording/load-conversation.js'
 import type { ConversationReplay } from '../../src/editions/replay-conversation.js'
 import type { Conversation } from '../../src/domain/conversation/conversation.js'
-import type { RecordedFact } from '../../src/domain/events/index.js'
+import type { RecordedEvent } from '../../src/domain/events/index.js'
 import type { PolicySettings } from '../../src/domain/values/policy.js'
 import type { EventStore } from '../../src/ports/event-store.js'
 import { PROJECTED_PREFIXES, subjectOf } from '../../projections/engine/streams.js'
@@ -46,7 +46,7 @@ export async function undo(harness: Harness, count = 1, conversationId = CONVERS
 export async function dropEdition(harness: Harness, editionId: string): Promise<void> {
   const state = await loadEdition(harness.log, CONVERSATION, editionId)
   if (state.configuration === undefined) return
-  const edition = createEditionConversation({ log: harness.log, clock: harness.clock, recording: true }, state, state.horizon)
+  const edition = createEditionConversation({ log: harness.log, clock: harness.clock, recording: true }, state, state.conversationRevision)
   await edition.handle(CONVERSATION, [{ type: 'DropEdition' }], BY)
 }
 
@@ -129,18 +129,18 @@ export async function editionHistory(steps: readonly EditionStep[], harness = cr
 }
 
 /** The facts that the rows of a conversation are made of: its own and those of its editions, in the order of the log. */
-export async function projectedFacts(store: EventStore, conversationId: string): Promise<RecordedFact[]> {
-  const facts: RecordedFact[] = []
-  for await (const stored of store.readAll({ prefix: PROJECTED_PREFIXES })) if (subjectOf(stored.stream)?.conversationId === conversationId) facts.push(await decodeStored(stored))
-  return facts
+export async function projectedEvents(store: EventStore, conversationId: string): Promise<RecordedEvent[]> {
+  const events: RecordedEvent[] = []
+  for await (const stored of store.readAll({ prefix: PROJECTED_PREFIXES })) if (subjectOf(stored.stream)?.conversationId === conversationId) events.push(await decodeStored(stored))
+  return events
 }
 
 /** By message, the batch in force that has it, however deep below an active one: of the facts of all streams, and what is active. */
-export function batchesInForce(facts: readonly RecordedFact[], { batches }: Conversation): ReadonlyMap<string, string> {
+export function batchesInForce(events: readonly RecordedEvent[], { batches }: Conversation): ReadonlyMap<string, string> {
   const covers = new Map<string, { messages: readonly string[]; sources: readonly string[] }>()
-  for (const fact of facts) {
-    if (fact.type === 'BatchArchived') covers.set(fact.data.batchId, { messages: fact.data.messageIds, sources: [] })
-    if (fact.type === 'BatchesResummarized') covers.set(fact.data.batchId, { messages: [], sources: fact.data.sourceBatchIds })
+  for (const event of events) {
+    if (event.type === 'BatchArchived') covers.set(event.data.batchId, { messages: event.data.messageIds, sources: [] })
+    if (event.type === 'BatchesResummarized') covers.set(event.data.batchId, { messages: [], sources: event.data.sourceBatchIds })
   }
   const chain = (batchId: string): readonly (readonly [string, string])[] => {
     const { messages = [], sources = [] } = covers.get(batchId) ?? {}

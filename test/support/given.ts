@@ -6,7 +6,7 @@ import { expect } from '@jest/globals'
 import { either as E } from 'fp-ts'
 import { evolve, initialState, type Conversation } from '../../src/domain/conversation/conversation.js'
 import { decide, type Command } from '../../src/domain/decide/index.js'
-import type { Fact } from '../../src/domain/events/index.js'
+import type { Event } from '../../src/domain/events/index.js'
 import { resolvePolicy, type PolicySettings } from '../../src/domain/values/policy.js'
 import { defaultEstimator } from '../../src/domain/values/tokens.js'
 import { at, configured } from './builders.js'
@@ -14,27 +14,27 @@ import { at, configured } from './builders.js'
 export const CONVERSATION_ID = 'c1'
 
 /** A configuration by its settings, with the estimator that the program records. */
-export function configuredWith(settings: PolicySettings, scope?: string): Fact {
+export function configuredWith(settings: PolicySettings, scope?: string): Event {
   const policy = resolvePolicy(settings)
   if (E.isLeft(policy)) throw new Error(policy.left.detail)
   return configured({ policy: policy.right, settings, estimator: defaultEstimator.name, ...(scope === undefined ? {} : { scope }) })
 }
 
 /** The state after facts, a second apart. */
-export function stateAfter(facts: readonly Fact[], from: Conversation = initialState(CONVERSATION_ID)): Conversation {
-  return facts.reduce((state, fact) => {
+export function stateAfter(events: readonly Event[], from: Conversation = initialState(CONVERSATION_ID)): Conversation {
+  return events.reduce((state, event) => {
     const revision = state.revision + 1n
-    return evolve(state, { ...fact, revision, metadata: { hash: revision.toString(16).padStart(64, '0'), recordedAt: at(Number(revision)) } })
+    return evolve(state, { ...event, revision, metadata: { hash: revision.toString(16).padStart(64, '0'), recordedAt: at(Number(revision)) } })
   }, from)
 }
 
 interface Asked {
   /** These facts and no others; `expect.objectContaining` may stand for the data of one. */
-  records(...facts: readonly { readonly type: string; readonly data: unknown }[]): void
+  records(...events: readonly { readonly type: string; readonly data: unknown }[]): void
   /** A no, and nothing recorded. */
   rejected(rejection: unknown): void
   /** The facts, to look closer. */
-  readonly facts: readonly Fact[]
+  readonly events: readonly Event[]
 }
 
 interface Given {
@@ -45,13 +45,13 @@ interface Given {
 function asked(state: Conversation, command: Command): Asked {
   const decided = decide(state, command)
   return {
-    records(...facts) {
-      expect(decided).toEqual(E.right(facts))
+    records(...events) {
+      expect(decided).toEqual(E.right(events))
     },
     rejected(rejection) {
       expect(decided).toEqual(E.left(rejection))
     },
-    get facts() {
+    get events() {
       if (E.isLeft(decided)) throw new Error(`rejected: ${decided.left.kind}`)
       return decided.right
     },
@@ -62,8 +62,8 @@ function asked(state: Conversation, command: Command): Asked {
 export const givenState = (state: Conversation): Given => ({ state, when: (command) => asked(state, command) })
 
 /** A conversation that begins with these facts. */
-export function given(...facts: readonly Fact[]): Given {
-  return givenState(stateAfter(facts[0]?.type === 'ConversationConfigured' ? facts : [configuredWith({}), ...facts]))
+export function given(...events: readonly Event[]): Given {
+  return givenState(stateAfter(events[0]?.type === 'ConversationConfigured' ? events : [configuredWith({}), ...events]))
 }
 
 /** A conversation without any fact. */

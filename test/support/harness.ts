@@ -9,13 +9,13 @@ import { createMemoryEventStore } from '../../src/adapters/memory/event-store.js
 import { createAppendMessages, type AppendedMessages } from '../../src/recording/append-messages.js'
 import { createCompact, type Compact, type CompactionRun, type CompactMode } from '../../src/compaction/compact.js'
 import { createCompress, type Compressed } from '../../src/compaction/compress.js'
-import { decodeFact } from '../../src/recording/read-event.js'
+import { decodeEvent } from '../../src/recording/read-event.js'
 import { createConversations, type CommandFailure, type Conversations } from '../../src/recording/handle-command.js'
 import type { Log } from '../../src/recording/load-conversation.js'
 import { createRegisterPrompt } from '../../src/recording/register-prompt.js'
 import { contextOf, type Context } from '../../src/domain/compaction/context.js'
 import { evolve, initialState, type Conversation } from '../../src/domain/conversation/conversation.js'
-import type { FactType, RecordedFact } from '../../src/domain/events/index.js'
+import type { EventType, RecordedEvent } from '../../src/domain/events/index.js'
 import { hashOf, sha256, uuidOf } from '../../src/domain/values/hash.js'
 import { conversationStream, editionStream } from '../../src/domain/values/ids.js'
 import { parseMessage, type MessageInput, type NewMessage } from '../../src/domain/values/message.js'
@@ -74,16 +74,16 @@ const failed = (failure: SummarizerFailureKind): SummarizerFailure => ({ kind: '
 
 /** A summarizer that answers from a script and keeps count. */
 export function createScriptedSummarizer({ model = 'scripted-1', windowTokens = 128_000, verbose = false }: ScriptOptions = {}): ScriptedSummarizer {
-  const facts = { strategy: 'scripted', provider: 'scripted', model }
+  const events = { strategy: 'scripted', provider: 'scripted', model }
   const scripted: ScriptedSummarizer = {
-    ...facts,
+    ...events,
     windowTokens,
     calls: [],
     answer: () => undefined,
     prepare(job) {
       const parameters = { temperature: job.temperature, maxSummaryTokens: job.maxSummaryTokens }
       const request = job.kind === 'chunk' ? { messages: idsOf(job), existingSummary: job.existingSummary } : { summaries: idsOf(job) }
-      return { job, ...facts, parameters, prompt: { name: 'scripted', sha256: sha256(PROMPT_TEXT), text: PROMPT_TEXT }, formatterVersion: 1, request, requestHash: hashOf({ ...facts, parameters, request }) }
+      return { job, ...events, parameters, prompt: { name: 'scripted', sha256: sha256(PROMPT_TEXT), text: PROMPT_TEXT }, formatterVersion: 1, request, requestHash: hashOf({ ...events, parameters, request }) }
     },
     summarize: (prepared) => async () => {
       scripted.calls.push(prepared)
@@ -203,10 +203,10 @@ export interface Harness {
   pin(messageId: string, pinned?: boolean): Promise<E.Either<CommandFailure, unknown>>
   context(conversationId?: string): Promise<Context>
   /** Every fact of a conversation, straight from the store. */
-  facts(conversationId?: string): Promise<RecordedFact[]>
+  events(conversationId?: string): Promise<RecordedEvent[]>
   /** Every fact of an edition of it. */
-  editionFacts(editionId: string, conversationId?: string): Promise<RecordedFact[]>
-  factsOf<Type extends FactType>(type: Type, conversationId?: string): Promise<RecordedFact<Type>[]>
+  editionEvents(editionId: string, conversationId?: string): Promise<RecordedEvent[]>
+  eventsOf<Type extends EventType>(type: Type, conversationId?: string): Promise<RecordedEvent<Type>[]>
   /** The state by folding every fact from the first. */
   folded(conversationId?: string): Promise<Conversation>
 }
@@ -240,7 +240,7 @@ export function createHarness(options: HarnessOptions = {}): Harness {
     return { actor, correlationId, causationId: correlationId }
   }
   const appendMessages = createAppendMessages({ conversations, clock, summarizerWindowTokens: summarizer.windowTokens })
-  const compact = createCompact({ conversations, summarizer: guarded(summarizer), standIn: createExtractiveSummarizer(), persona: '', claims, clock, registerPrompt: createRegisterPrompt(log, clock, actor), actor, budget: options.budget })
+  const compact = createCompact({ conversations, summarizer: guarded(summarizer), fallback: createExtractiveSummarizer(), persona: '', claims, clock, registerPrompt: createRegisterPrompt(log, clock, actor), actor, budget: options.budget })
   const append = (messages: readonly NewMessage[], conversationId: string) => appendMessages({ conversationId, messages, settings: policy, scope: undefined, provenance: provenance() })
 
   const compress = createCompress({
@@ -257,12 +257,12 @@ export function createHarness(options: HarnessOptions = {}): Harness {
     raise: problem,
   })
 
-  async function factsIn(stream: string): Promise<RecordedFact[]> {
+  async function eventsIn(stream: string): Promise<RecordedEvent[]> {
     const reads = store.reads
-    const facts: RecordedFact[] = []
-    for await (const stored of store.readStream(stream)) facts.push(await decodeFact(stored, log.bodies))
+    const events: RecordedEvent[] = []
+    for await (const stored of store.readStream(stream)) events.push(await decodeEvent(stored, log.bodies))
     store.reads = reads
-    return facts
+    return events
   }
 
   const harness: Harness = {
@@ -285,12 +285,12 @@ export function createHarness(options: HarnessOptions = {}): Harness {
     compress: (history, conversationId = CONVERSATION) => compress(history, conversationId),
     pin: (messageId, pinned = true) => conversations.handle(CONVERSATION, [{ type: pinned ? 'PinMessage' : 'UnpinMessage', messageId }], provenance()),
     context: async (conversationId = CONVERSATION) => contextIn(await conversations.load(conversationId)),
-    facts: (conversationId = CONVERSATION) => factsIn(conversationStream(conversationId)),
-    editionFacts: (editionId, conversationId = CONVERSATION) => factsIn(editionStream(editionId, conversationId)),
-    async factsOf<Type extends FactType>(type: Type, conversationId = CONVERSATION) {
-      return (await harness.facts(conversationId)).filter((fact): fact is RecordedFact<Type> => fact.type === type)
+    events: (conversationId = CONVERSATION) => eventsIn(conversationStream(conversationId)),
+    editionEvents: (editionId, conversationId = CONVERSATION) => eventsIn(editionStream(editionId, conversationId)),
+    async eventsOf<Type extends EventType>(type: Type, conversationId = CONVERSATION) {
+      return (await harness.events(conversationId)).filter((event): event is RecordedEvent<Type> => event.type === type)
     },
-    folded: async (conversationId = CONVERSATION) => (await harness.facts(conversationId)).reduce(evolve, initialState(conversationId)),
+    folded: async (conversationId = CONVERSATION) => (await harness.events(conversationId)).reduce(evolve, initialState(conversationId)),
   }
   return harness
 }

@@ -33,7 +33,7 @@ export async function ledgerOn(db: Database, options: { readonly policy?: Policy
     queue: createMemoryWorkQueue(systemClock),
     summarizer: options.summarizer ?? createExtractiveSummarizer(),
     editionSummarizer: options.summarizer ?? createExtractiveSummarizer(),
-    standIn: createExtractiveSummarizer(),
+    fallback: createExtractiveSummarizer(),
     persona: '',
     embedding: options.embedding,
     prices: {},

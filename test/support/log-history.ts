@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { createMemoryBodyStore } from '../../src/adapters/memory/body-store.js'
 import { createMemoryEventStore, type MemoryEventStore } from '../../src/adapters/memory/event-store.js'
 import { encode, encodeData, GENESIS_HASH } from '../../src/domain/events/codec.js'
-import { factEventId } from '../../src/domain/values/ids.js'
+import { eventIdOf } from '../../src/domain/values/ids.js'
 import { storeSource, storeTarget, type CopiedStore } from '../../src/backup/migrate-log.js'
 import type { BodyStore } from '../../src/ports/body-store.js'
 import type { LogSource, LogTarget } from '../../src/ports/log-copy.js'
@@ -40,14 +40,14 @@ export async function write(log: { readonly store: EventStore; readonly bodies: 
     let revision = last === undefined ? 0n : last.revision + 1n
     const events = []
     for (const content of contents) {
-      const fact = stream.startsWith('prompt-') ? promptRegistered({ text: content }) : revision === 0n ? configured() : messageAppended(`m${revision.toString()}`, { content })
-      const data = encodeData(fact)
-      const place = { stream, revision, id: factEventId(stream, revision, fact.type, data), previousHash, recordedAt: at(Number(revision)) }
-      const encoded = encode(fact, data, place, { actor: 'test', correlationId: 'correlation', causationId: 'causation' })
+      const event = stream.startsWith('prompt-') ? promptRegistered({ text: content }) : revision === 0n ? configured() : messageAppended(`m${revision.toString()}`, { content })
+      const data = encodeData(event)
+      const place = { stream, revision, id: eventIdOf(stream, revision, event.type, data), previousHash, recordedAt: at(Number(revision)) }
+      const encoded = encode(event, data, place, { actor: 'test', correlationId: 'correlation', causationId: 'causation' })
       if (encoded.body !== undefined) await log.bodies.put(encoded.body.sha256, encoded.body.text)
       previousHash = encoded.hash
       revision += 1n
-      events.push(encoded.event)
+      events.push(encoded.toStore)
     }
     await appended(log.store, stream, events)
   }

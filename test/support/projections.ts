@@ -1,7 +1,7 @@
 /** What tests of projections share: the databases that they run on, a log to project, and all rows of a read model. */
 import { afterAll, describe } from '@jest/globals'
 import { migrateLog } from '../../src/adapters/postgres/schema.js'
-import type { Fact } from '../../src/domain/events/index.js'
+import type { Event } from '../../src/domain/events/index.js'
 import { conversationStream, editionStream } from '../../src/domain/values/ids.js'
 import type { EventStore } from '../../src/ports/event-store.js'
 import type { Database } from '../../src/ports/sql.js'
@@ -64,26 +64,26 @@ export function describeOnDatabases(name: string, suite: (database: TestDatabase
 }
 
 /** Appends facts to a conversation that has none yet. */
-export async function record(store: EventStore, conversationId: string, facts: readonly Fact[]): Promise<void> {
+export async function record(store: EventStore, conversationId: string, events: readonly Event[]): Promise<void> {
   const stream = conversationStream(conversationId)
-  await appended(store, stream, eventsFor(stream, facts).events)
+  await appended(store, stream, eventsFor(stream, events).events)
 }
 
 /** Facts that stand behind each other in a conversation's stream, or in that of an edition of it. */
 export interface Part {
   readonly editionId?: string
-  readonly facts: readonly Fact[]
+  readonly events: readonly Event[]
 }
 
 /** Appends the parts of a story, one after the other, to streams that are not there yet. */
 export async function recordParts(store: EventStore, conversationId: string, parts: readonly Part[]): Promise<void> {
   const ends = new Map<string, { readonly revision: bigint; readonly hash: string }>()
-  for (const { editionId, facts } of parts) {
+  for (const { editionId, events } of parts) {
     const stream = editionId === undefined ? conversationStream(conversationId) : editionStream(editionId, conversationId)
     const end = ends.get(stream)
-    const { events, hash } = eventsFor(stream, facts, end?.revision, end?.hash)
-    await appended(store, stream, events)
-    ends.set(stream, { revision: (end?.revision ?? 0n) + BigInt(facts.length), hash })
+    const { events: storedEvents, hash } = eventsFor(stream, events, end?.revision, end?.hash)
+    await appended(store, stream, storedEvents)
+    ends.set(stream, { revision: (end?.revision ?? 0n) + BigInt(events.length), hash })
   }
 }
 

@@ -1,9 +1,9 @@
 /** Readers of the read models that never rest, and what they have to see as of each revision of a conversation: what was or what is, and never some of both. */
 import { setImmediate, setTimeout } from 'node:timers/promises'
-import { decodeFact } from '../../src/recording/read-event.js'
+import { decodeEvent } from '../../src/recording/read-event.js'
 import type { Log } from '../../src/recording/load-conversation.js'
 import { conversationStream } from '../../src/domain/values/ids.js'
-import type { RecordedFact } from '../../src/domain/events/index.js'
+import type { RecordedEvent } from '../../src/domain/events/index.js'
 import type { Database, Sql } from '../../src/ports/sql.js'
 import { archiveIndex } from '../../projections/read-models/archive-index/projection.js'
 import { clipArchive } from '../../projections/read-models/clip-archive/projection.js'
@@ -81,16 +81,16 @@ export function startReading(db: Database, conversationIds: readonly string[], r
 const text = (cell: Cell | undefined): string | null => (typeof cell === 'string' ? cell : null)
 
 /** What a reader has to see as of each of these revisions of a conversation, whose facts and whose editions' facts are given in the order of the log. */
-export function expectedSeen(facts: readonly RecordedFact[], conversationId: string, revisions: ReadonlySet<string>): ReadonlyMap<string, Seen> {
+export function expectedSeen(events: readonly RecordedEvent[], conversationId: string, revisions: ReadonlySet<string>): ReadonlyMap<string, Seen> {
   const projections = [liveMessages, archiveIndex, clipArchive, editionsProjection]
   const fold = createFold(projections.flatMap(({ tables }) => tables))
   const expected = new Map<string, Seen>()
-  for (const fact of facts) {
-    for (const projection of projections) fold.apply(changesOf(projection, fact))
-    if (fact.stream !== conversationStream(conversationId) || !revisions.has(fact.revision.toString())) continue
+  for (const event of events) {
+    for (const projection of projections) fold.apply(changesOf(projection, event))
+    if (event.stream !== conversationStream(conversationId) || !revisions.has(event.revision.toString())) continue
     const live = fold.rows('live_messages').toSorted((a, b) => Number(a['revision']) - Number(b['revision']))
-    expected.set(fact.revision.toString(), {
-      revision: fact.revision.toString(),
+    expected.set(event.revision.toString(), {
+      revision: event.revision.toString(),
       live: live.map((row) => String(row['message_id'])).join(' '),
       active: fold.rows('archive_batch_states').flatMap((row) => (row['active'] === true ? [String(row['batch_id'])] : [])).toSorted().join(' '),
       view: text(fold.rows('clip_archive_views')[0]?.['batch_ids']) ?? '',
@@ -101,14 +101,14 @@ export function expectedSeen(facts: readonly RecordedFact[], conversationId: str
 }
 
 /** The facts of every conversation with those of its editions, in the order of the log. */
-export async function factsOfConversations({ store, bodies }: Log): Promise<ReadonlyMap<string, readonly RecordedFact[]>> {
-  const facts = new Map<string, RecordedFact[]>()
+export async function eventsOfConversations({ store, bodies }: Log): Promise<ReadonlyMap<string, readonly RecordedEvent[]>> {
+  const events = new Map<string, RecordedEvent[]>()
   for await (const stored of store.readAll({ prefix: PROJECTED_PREFIXES })) {
     const id = subjectOf(stored.stream)?.conversationId
     if (id === undefined) continue
-    const own = facts.get(id) ?? []
-    own.push(await decodeFact(stored, bodies))
-    facts.set(id, own)
+    const own = events.get(id) ?? []
+    own.push(await decodeEvent(stored, bodies))
+    events.set(id, own)
   }
-  return facts
+  return events
 }

@@ -1,5 +1,5 @@
 /** What differs between rows and facts, as far as the rows have come; and a check of rows for tests that have none. */
-import type { RecordedFact } from '../../src/domain/events/index.js'
+import type { RecordedEvent } from '../../src/domain/events/index.js'
 import type { RowCheck } from '../../src/ports/row-check.js'
 import type { Database } from '../../src/ports/sql.js'
 import { hasCheckpoints } from '../../projections/engine/checkpoints.js'
@@ -7,22 +7,22 @@ import { createRowCheck } from '../../projections/engine/compare.js'
 import type { Projection } from '../../projections/engine/projection.js'
 
 /** One sentence for each row that differs; facts behind a projection's checkpoint are not held against it. */
-export async function rowDifferences(db: Database, projections: readonly Projection[], conversationId: string, facts: readonly RecordedFact[]): Promise<string[]> {
+export async function rowDifferences(db: Database, projections: readonly Projection[], conversationId: string, events: readonly RecordedEvent[]): Promise<string[]> {
   const found: string[] = []
   for (const projection of projections) {
     if (!(await hasCheckpoints(db))) continue
     const [live] = await db.query<{ position: string }>(`select position from projection_checkpoints where name = $1 and state = 'live'`, [projection.name])
-    const shown = facts.filter((fact) => fact.position <= BigInt(live?.position ?? -1))
+    const shown = events.filter((event) => event.position <= BigInt(live?.position ?? -1))
     if (shown.length === 0) continue
     const check = createRowCheck({
       db,
       projections: [projection],
       everyConversation: false,
-      async *factsFrom(_id, seen) { yield* shown.filter((fact) => fact.revision > seen(fact.stream)) },
+      async *eventsFrom(_id, seen) { yield* shown.filter((event) => event.revision > seen(event.stream)) },
       catchUp: () => Promise.resolve(),
     })
     check.begin(conversationId)
-    for (const fact of shown) check.take(fact)
+    for (const event of shown) check.take(event)
     check.end(true)
     found.push(...(await check.finish()).map(({ detail }) => detail))
   }

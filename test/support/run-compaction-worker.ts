@@ -43,7 +43,7 @@ await runCompaction(
       log: { store: createPostgresEventStore(db), bodies: createPostgresBodyStore(db) },
       name: db.name,
       summarizer: slowly(await summarizerAt(baseUrl)),
-      standIn: createExtractiveSummarizer(),
+      fallback: createExtractiveSummarizer(),
       claims: createPostgresClaims(db),
       queue: createPostgresWorkQueue(db),
       budget: (limits) => createPostgresTokenBudget(db, limits),

@@ -21,7 +21,7 @@ const LOAD = `
   from (select revision, author, created_at, length, repeated, terms from archive_messages
         where conversation_id = $1 and revision > $2 order by revision) as message`
 
-interface Kept {
+interface KeptMessages {
   readonly revisions: number[]
   readonly authors: string[]
   readonly times: number[]
@@ -39,7 +39,7 @@ export type ConversationCache = (sql: Sql, conversationId: string) => Promise<Re
 
 /** A reader of whole conversations that remembers them. */
 export function createConversationCache(limitBytes = DEFAULT_LIMIT_BYTES): ConversationCache {
-  const cache = new LRUCache<string, Kept>({ maxSize: limitBytes, sizeCalculation: bytesOf })
+  const cache = new LRUCache<string, KeptMessages>({ maxSize: limitBytes, sizeCalculation: bytesOf })
   return async (sql, conversationId) => {
     const kept = cache.get(conversationId) ?? nothingKept()
     const refresh = kept.refreshed.then(async () => await addNewRows(sql, conversationId, kept))
@@ -54,13 +54,13 @@ export function createConversationCache(limitBytes = DEFAULT_LIMIT_BYTES): Conve
   }
 }
 
-const nothingKept = (): Kept => ({
+const nothingKept = (): KeptMessages => ({
   revisions: [], authors: [], times: [], lengths: [], replies: [], distinctAuthors: new Map(), totalLength: 0, table: emptyTermTable(), refreshed: Promise.resolve(),
 })
 
-const bytesOf = ({ table, revisions }: Kept): number => table.bytes + BYTES_A_MESSAGE * revisions.length + 1
+const bytesOf = ({ table, revisions }: KeptMessages): number => table.bytes + BYTES_A_MESSAGE * revisions.length + 1
 
-async function addNewRows(sql: Sql, conversationId: string, kept: Kept): Promise<void> {
+async function addNewRows(sql: Sql, conversationId: string, kept: KeptMessages): Promise<void> {
   const [row] = await sql.query<{ heads: string | null; terms: string | null }>(LOAD, [conversationId, String(kept.revisions.at(-1) ?? -1)])
   if (row === undefined || row.heads === null) return
   const repeated: number[] = []
@@ -81,7 +81,7 @@ async function addNewRows(sql: Sql, conversationId: string, kept: Kept): Promise
 }
 
 /** The conversation as it is now; what is added later lies behind `size`. */
-function corpusOf({ revisions, authors, times, lengths, replies, distinctAuthors, totalLength, table }: Kept): RevisionedCorpus {
+function corpusOf({ revisions, authors, times, lengths, replies, distinctAuthors, totalLength, table }: KeptMessages): RevisionedCorpus {
   // Ranking asks for a term's messages more than once.
   const asked = new Map<string, readonly number[]>()
   return {

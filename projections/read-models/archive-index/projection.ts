@@ -8,13 +8,13 @@
  * is adopted.
  */
 import { contentText, type ToolCall } from '../../../src/domain/values/message.js'
-import type { RecordedFact, TakeoverType } from '../../../src/domain/events/index.js'
+import type { RecordedEvent, ReplacementType } from '../../../src/domain/events/index.js'
 import { sha256 } from '../../../src/domain/values/hash.js'
 import { codedText } from '../../../src/domain/text-search/codes.js'
 import { authorOf } from '../../../src/domain/text-search/rank.js'
 import { codeCounts, storable, TERMS_VERSION } from '../../../src/domain/text-search/terms.js'
 import type { Projection, Row, RowChange, Table } from '../../engine/projection.js'
-import { subjectOfFact } from '../../engine/streams.js'
+import { subjectOfEvent } from '../../engine/streams.js'
 
 const coded = { terms: 'text', repeated: 'int4', length: 'int4', text: 'text', text_hash: 'text' } as const
 
@@ -85,7 +85,7 @@ const scopes: Table = {
   indexes: ['(scope)'],
 }
 
-const conversationIdOf = (fact: RecordedFact): string => subjectOfFact(fact).conversationId
+const conversationIdOf = (event: RecordedEvent): string => subjectOfEvent(event).conversationId
 
 /** What a message is found by: its text, and the names and arguments of the tools it calls. */
 export function searchedText(content: Parameters<typeof contentText>[0], calls: readonly ToolCall[] = []): string {
@@ -102,9 +102,9 @@ const codedCells = (text: string): Row => {
 // The header line of a batch is for people and tools; depth and times are columns, and as words they would match every year that is asked for.
 const withoutHeader = (content: string): string => content.replace(/^\[depth:[^\]\n]*\]\n?/u, '')
 
-const stateRow = (fact: RecordedFact<'BatchArchived' | 'BatchesResummarized'>): RowChange => {
-  const { conversationId, editionId } = subjectOfFact(fact)
-  const { batchId, depth, firstRevision, lastRevision } = fact.data
+const stateRow = (event: RecordedEvent<'BatchArchived' | 'BatchesResummarized'>): RowChange => {
+  const { conversationId, editionId } = subjectOfEvent(event)
+  const { batchId, depth, firstRevision, lastRevision } = event.data
   return {
     op: 'put',
     table: states.name,
@@ -121,30 +121,30 @@ const stateRow = (fact: RecordedFact<'BatchArchived' | 'BatchesResummarized'>): 
   }
 }
 
-const batchRow = (fact: RecordedFact<'BatchArchived' | 'BatchesResummarized'>): RowChange => ({
+const batchRow = (event: RecordedEvent<'BatchArchived' | 'BatchesResummarized'>): RowChange => ({
   op: 'put',
   table: batches.name,
   row: {
-    conversation_id: conversationIdOf(fact),
-    batch_id: fact.data.batchId,
-    edition_id: subjectOfFact(fact).editionId ?? null,
-    revision: fact.revision,
-    depth: fact.data.depth,
-    first_revision: fact.data.firstRevision,
-    last_revision: fact.data.lastRevision,
-    start_time: fact.data.startTime,
-    end_time: fact.data.endTime,
-    message_ids: fact.type === 'BatchArchived' ? JSON.stringify(fact.data.messageIds) : '[]',
-    source_batch_ids: fact.type === 'BatchesResummarized' ? JSON.stringify(fact.data.sourceBatchIds) : '[]',
-    ...codedCells(withoutHeader(fact.data.content)),
+    conversation_id: conversationIdOf(event),
+    batch_id: event.data.batchId,
+    edition_id: subjectOfEvent(event).editionId ?? null,
+    revision: event.revision,
+    depth: event.data.depth,
+    first_revision: event.data.firstRevision,
+    last_revision: event.data.lastRevision,
+    start_time: event.data.startTime,
+    end_time: event.data.endTime,
+    message_ids: event.type === 'BatchArchived' ? JSON.stringify(event.data.messageIds) : '[]',
+    source_batch_ids: event.type === 'BatchesResummarized' ? JSON.stringify(event.data.sourceBatchIds) : '[]',
+    ...codedCells(withoutHeader(event.data.content)),
   },
 })
 
 /** Every batch has its row since it was recorded; which of them are searched is all that changes. */
-const inForce = (fact: RecordedFact<TakeoverType>): readonly RowChange[] => {
-  const mark = (batch_id: string, active: boolean): RowChange => ({ op: 'patch', table: states.name, key: { conversation_id: conversationIdOf(fact), batch_id }, set: { active } })
-  const told: RowChange = { op: 'put', table: takeovers.name, row: { conversation_id: conversationIdOf(fact), revision: fact.revision } }
-  return [...fact.data.retired.map((id) => mark(id, false)), ...fact.data.batches.map(({ batchId }) => mark(batchId, true)), told]
+const inForce = (event: RecordedEvent<ReplacementType>): readonly RowChange[] => {
+  const mark = (batch_id: string, active: boolean): RowChange => ({ op: 'patch', table: states.name, key: { conversation_id: conversationIdOf(event), batch_id }, set: { active } })
+  const told: RowChange = { op: 'put', table: takeovers.name, row: { conversation_id: conversationIdOf(event), revision: event.revision } }
+  return [...event.data.retired.map((id) => mark(id, false)), ...event.data.batches.map(({ batchId }) => mark(batchId, true)), told]
 }
 
 export const archiveIndex: Projection = {
@@ -154,38 +154,38 @@ export const archiveIndex: Projection = {
   tables: [messages, batches, states, takeovers, scopes],
   handlers: {
     // Those of no scope are searched together, so they have a row too. A later configuration which leaves the scope out takes nothing away.
-    ConversationConfigured: (fact) =>
-      fact.data.scope === undefined && fact.revision > 0n ? [] : [{ op: 'put', table: scopes.name, row: { conversation_id: conversationIdOf(fact), scope: fact.data.scope ?? null } }],
-    MessageAppended: (fact) => [
+    ConversationConfigured: (event) =>
+      event.data.scope === undefined && event.revision > 0n ? [] : [{ op: 'put', table: scopes.name, row: { conversation_id: conversationIdOf(event), scope: event.data.scope ?? null } }],
+    MessageAppended: (event) => [
       {
         op: 'put',
         table: messages.name,
         row: {
-          conversation_id: conversationIdOf(fact),
-          revision: fact.revision,
-          message_id: fact.data.messageId,
-          author: authorOf(fact.data.role, fact.data.name),
-          created_at: fact.data.createdAt,
-          ...codedCells(searchedText(fact.data.content, fact.data.toolCalls)),
+          conversation_id: conversationIdOf(event),
+          revision: event.revision,
+          message_id: event.data.messageId,
+          author: authorOf(event.data.role, event.data.name),
+          created_at: event.data.createdAt,
+          ...codedCells(searchedText(event.data.content, event.data.toolCalls)),
         },
       },
     ],
     // What is said no more is found no more; the log has it.
-    MessagesWithdrawn: (fact) => fact.data.messages.map(({ revision }): RowChange => ({ op: 'delete', table: messages.name, key: { conversation_id: conversationIdOf(fact), revision } })),
+    MessagesWithdrawn: (event) => event.data.messages.map(({ revision }): RowChange => ({ op: 'delete', table: messages.name, key: { conversation_id: conversationIdOf(event), revision } })),
     MessagePinned: 'ignore',
     MessageUnpinned: 'ignore',
     ChunkSummarized: 'ignore',
-    BatchArchived: (fact) => [batchRow(fact), stateRow(fact)],
-    BatchesResummarized: (fact) => [
+    BatchArchived: (event) => [batchRow(event), stateRow(event)],
+    BatchesResummarized: (event) => [
       // Of an edition in force both its own stream and the conversation's may condense the same batches, each for itself.
-      ...fact.data.sourceBatchIds.map((batch_id): RowChange => ({
+      ...event.data.sourceBatchIds.map((batch_id): RowChange => ({
         op: 'patch',
         table: states.name,
-        key: { conversation_id: conversationIdOf(fact), batch_id },
-        set: subjectOfFact(fact).editionId === undefined ? { active: false } : { in_edition: false },
+        key: { conversation_id: conversationIdOf(event), batch_id },
+        set: subjectOfEvent(event).editionId === undefined ? { active: false } : { in_edition: false },
       })),
-      batchRow(fact),
-      stateRow(fact),
+      batchRow(event),
+      stateRow(event),
     ],
     // It is one append with the `BatchArchived` of its batches, which say all that search needs to know of it.
     MessagesPruned: 'ignore',
@@ -196,9 +196,9 @@ export const archiveIndex: Projection = {
     EditionAdvanced: 'ignore',
     EditionDropped: 'ignore',
     EditionCompared: 'ignore',
-    EditionAdopted: (fact) => inForce(fact),
-    EditionReverted: (fact) => inForce(fact),
-    CycleUndone: (fact) => inForce(fact),
+    EditionAdopted: (event) => inForce(event),
+    EditionReverted: (event) => inForce(event),
+    CycleUndone: (event) => inForce(event),
     PromptRegistered: 'ignore',
   },
 }

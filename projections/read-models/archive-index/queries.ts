@@ -259,20 +259,20 @@ async function messageRows(sql: Sql, refs: readonly MessageRef[]): Promise<reado
   })
 }
 
-type Asked = Pick<MessageSqlRow, 'conversationId' | 'revision'>
+type AskedMessage = Pick<MessageSqlRow, 'conversationId' | 'revision'>
 type Cover = Readonly<Record<'batchId' | 'messageIds', string>>
 
-const keyOf = ({ conversationId, revision }: Asked): string => `${revision} ${conversationId}`
+const keyOf = ({ conversationId, revision }: AskedMessage): string => `${revision} ${conversationId}`
 
 /**
  * The batches in force, of those that were made of messages, in whose run a message lies: from the few active ones down through their sources. A level
  * is some look-ups by key, and there are as many levels as the logarithm of the batches. A message that was pinned lies in the run of batches that
  * do not have it, so there may be several; and where none has it, it is live.
  */
-async function coversOf(sql: Sql, asked: readonly Asked[]): Promise<ReadonlyMap<string, readonly Cover[]>> {
+async function coversOf(sql: Sql, asked: readonly AskedMessage[]): Promise<ReadonlyMap<string, readonly Cover[]>> {
   const found = new Map<string, Cover[]>(asked.map((row) => [keyOf(row), []]))
   if (asked.length === 0) return found
-  const rows = await sql.query<Asked & Cover>(
+  const rows = await sql.query<AskedMessage & Cover>(
     `with recursive covering as (
        select asked.conversation_id, asked.revision, b.batch_id, b.depth, b.message_ids, b.source_batch_ids
        from unnest($1::text[], $2::int8[]) as asked(conversation_id, revision)

@@ -4,9 +4,9 @@
  * A batch is held when it is recorded and shown from the next prune on, so between two cycles the view does not change.
  * Sources of a re-summarized batch stay here: a view as of an earlier prune, or an audit, opens them. So do the batches of editions, in force or not.
  */
-import type { ClosingType, RecordedFact } from '../../../src/domain/events/index.js'
+import type { OriginType, RecordedEvent } from '../../../src/domain/events/index.js'
 import type { Projection, RowChange, Table } from '../../engine/projection.js'
-import { inConversation, subjectOfFact } from '../../engine/streams.js'
+import { inConversation, subjectOfEvent } from '../../engine/streams.js'
 
 const batches: Table = {
   name: 'batches',
@@ -57,45 +57,45 @@ const views: Table = {
   indexes: [],
 }
 
-const heldBatch = (fact: RecordedFact<'BatchArchived' | 'BatchesResummarized'>): RowChange => ({
+const heldBatch = (event: RecordedEvent<'BatchArchived' | 'BatchesResummarized'>): RowChange => ({
   op: 'put',
   table: batches.name,
   row: {
-    conversation_id: subjectOfFact(fact).conversationId,
-    batch_id: fact.data.batchId,
-    edition_id: subjectOfFact(fact).editionId ?? null,
-    revision: fact.revision,
-    label: fact.data.label,
-    depth: fact.data.depth,
-    start_time: fact.data.startTime,
-    end_time: fact.data.endTime,
-    message_count: fact.data.messageCount,
-    first_revision: fact.data.firstRevision,
-    last_revision: fact.data.lastRevision,
-    tokens: fact.data.tokens,
-    content: JSON.stringify(fact.data.content),
-    sections: fact.data.sections === undefined ? null : JSON.stringify(fact.data.sections),
-    source_batch_ids: fact.type === 'BatchesResummarized' ? JSON.stringify(fact.data.sourceBatchIds) : '[]',
-    message_ids: fact.type === 'BatchArchived' ? JSON.stringify(fact.data.messageIds) : '[]',
-    chunk_id: fact.type === 'BatchArchived' ? fact.data.chunkId : null,
-    recorded_at: fact.metadata.recordedAt,
+    conversation_id: subjectOfEvent(event).conversationId,
+    batch_id: event.data.batchId,
+    edition_id: subjectOfEvent(event).editionId ?? null,
+    revision: event.revision,
+    label: event.data.label,
+    depth: event.data.depth,
+    start_time: event.data.startTime,
+    end_time: event.data.endTime,
+    message_count: event.data.messageCount,
+    first_revision: event.data.firstRevision,
+    last_revision: event.data.lastRevision,
+    tokens: event.data.tokens,
+    content: JSON.stringify(event.data.content),
+    sections: event.data.sections === undefined ? null : JSON.stringify(event.data.sections),
+    source_batch_ids: event.type === 'BatchesResummarized' ? JSON.stringify(event.data.sourceBatchIds) : '[]',
+    message_ids: event.type === 'BatchArchived' ? JSON.stringify(event.data.messageIds) : '[]',
+    chunk_id: event.type === 'BatchArchived' ? event.data.chunkId : null,
+    recorded_at: event.metadata.recordedAt,
   },
 })
 
-const viewOf = (fact: RecordedFact<ClosingType>): RowChange => ({
+const viewOf = (event: RecordedEvent<OriginType>): RowChange => ({
   op: 'put',
   table: views.name,
   row: {
-    conversation_id: subjectOfFact(fact).conversationId,
-    cycle: fact.data.cycle,
-    revision: fact.revision,
-    window_start: fact.data.windowStart,
-    batch_ids: JSON.stringify(fact.data.carried.batches.map(({ batchId }) => batchId)),
-    messages_compressed: fact.data.carried.messagesCompressed,
-    tokens_before: fact.data.tokensBefore,
-    tokens_after: fact.data.tokensAfter,
-    context_hash: fact.data.contextHash,
-    recorded_at: fact.metadata.recordedAt,
+    conversation_id: subjectOfEvent(event).conversationId,
+    cycle: event.data.cycle,
+    revision: event.revision,
+    window_start: event.data.windowStart,
+    batch_ids: JSON.stringify(event.data.carried.batches.map(({ batchId }) => batchId)),
+    messages_compressed: event.data.carried.messagesCompressed,
+    tokens_before: event.data.tokensBefore,
+    tokens_after: event.data.tokensAfter,
+    context_hash: event.data.contextHash,
+    recorded_at: event.metadata.recordedAt,
   },
 })
 
@@ -110,12 +110,12 @@ export const clipArchive: Projection = {
     MessagePinned: 'ignore',
     MessageUnpinned: 'ignore',
     ChunkSummarized: 'ignore',
-    BatchArchived: (fact) => [heldBatch(fact)],
-    BatchesResummarized: (fact) => [heldBatch(fact)],
-    MessagesPruned: inConversation((fact) => [viewOf(fact)]),
-    EditionAdopted: (fact) => [viewOf(fact)],
-    EditionReverted: (fact) => [viewOf(fact)],
-    CycleUndone: (fact) => [viewOf(fact)],
+    BatchArchived: (event) => [heldBatch(event)],
+    BatchesResummarized: (event) => [heldBatch(event)],
+    MessagesPruned: inConversation((event) => [viewOf(event)]),
+    EditionAdopted: (event) => [viewOf(event)],
+    EditionReverted: (event) => [viewOf(event)],
+    CycleUndone: (event) => [viewOf(event)],
     EditionStarted: 'ignore',
     EditionAdvanced: 'ignore',
     EditionDropped: 'ignore',

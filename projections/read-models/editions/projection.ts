@@ -4,9 +4,9 @@
  * A handler reads nothing and so cannot count: an edition's batches, summaries and failures have a row each, and `queries.ts` counts them at the time of
  * asking. Which edition is in force is said by one row a conversation, because the fact that adopts one does not name the one before it.
  */
-import type { FactData, RecordedFact, SummarizerFacts, TakeoverType } from '../../../src/domain/events/index.js'
+import type { EventData, RecordedEvent, SummarizerRecord, ReplacementType } from '../../../src/domain/events/index.js'
 import type { Projection, Row, RowChange, Table } from '../../engine/projection.js'
-import { inConversation, inEdition, subjectOfFact, type EditionSubject } from '../../engine/streams.js'
+import { inConversation, inEdition, subjectOfEvent, type EditionSubject } from '../../engine/streams.js'
 
 const editions: Table = {
   name: 'editions',
@@ -85,27 +85,27 @@ const inForce: Table = {
 const keyOf = ({ conversationId, editionId }: EditionSubject): Row => ({ conversation_id: conversationId, edition_id: editionId })
 
 /** A change of the edition's own row; every fact of its stream says how far that is. */
-const told = (fact: RecordedFact, edition: EditionSubject, set: Row = {}): RowChange => ({
+const told = (event: RecordedEvent, edition: EditionSubject, set: Row = {}): RowChange => ({
   op: 'patch',
   table: editions.name,
   key: keyOf(edition),
-  set: { revision: fact.revision, last_recorded_at: fact.metadata.recordedAt, ...set },
+  set: { revision: event.revision, last_recorded_at: event.metadata.recordedAt, ...set },
 })
 
-const onlyTold = inEdition((fact: RecordedFact, edition) => [told(fact, edition)])
+const onlyTold = inEdition((event: RecordedEvent, edition) => [told(event, edition)])
 
-function started(fact: RecordedFact<'EditionStarted'>, edition: EditionSubject): readonly RowChange[] {
+function started(event: RecordedEvent<'EditionStarted'>, edition: EditionSubject): readonly RowChange[] {
   // One that was dropped and is begun again goes on where it stood.
-  if (fact.revision !== 0n) return [told(fact, edition, { dropped: false })]
-  const { configuration, summarizer, conversationRevision } = fact.data
-  const { recordedAt } = fact.metadata
+  if (event.revision !== 0n) return [told(event, edition, { dropped: false })]
+  const { configuration, summarizer, conversationRevision } = event.data
+  const { recordedAt } = event.metadata
   return [
     {
       op: 'put',
       table: editions.name,
       row: {
         ...keyOf(edition),
-        revision: fact.revision,
+        revision: event.revision,
         started_at: recordedAt,
         last_recorded_at: recordedAt,
         strategy: summarizer.strategy,
@@ -121,12 +121,12 @@ function started(fact: RecordedFact<'EditionStarted'>, edition: EditionSubject):
   ]
 }
 
-const summaryRow = (fact: RecordedFact, edition: EditionSubject, { reused, usage, prompt }: SummarizerFacts): RowChange => ({
+const summaryRow = (event: RecordedEvent, edition: EditionSubject, { reused, usage, prompt }: SummarizerRecord): RowChange => ({
   op: 'put',
   table: summaries.name,
   row: {
     ...keyOf(edition),
-    revision: fact.revision,
+    revision: event.revision,
     reused: reused === true,
     prompt_tokens: usage?.promptTokens ?? null,
     completion_tokens: usage?.completionTokens ?? null,
@@ -135,17 +135,17 @@ const summaryRow = (fact: RecordedFact, edition: EditionSubject, { reused, usage
   },
 })
 
-const batchRow = (edition: EditionSubject, { batchId, depth, tokens }: Pick<FactData<'BatchesResummarized'>, 'batchId' | 'depth' | 'tokens'>): RowChange => ({
+const batchRow = (edition: EditionSubject, { batchId, depth, tokens }: Pick<EventData<'BatchesResummarized'>, 'batchId' | 'depth' | 'tokens'>): RowChange => ({
   op: 'put',
   table: batches.name,
   row: { ...keyOf(edition), batch_id: batchId, depth, tokens, active: true },
 })
 
 /** Says which edition is in force from here on. */
-const putInForce = (fact: RecordedFact<TakeoverType>): RowChange => ({
+const putInForce = (event: RecordedEvent<ReplacementType>): RowChange => ({
   op: 'put',
   table: inForce.name,
-  row: { conversation_id: subjectOfFact(fact).conversationId, edition_id: fact.data.carried.line?.edition?.editionId ?? null },
+  row: { conversation_id: subjectOfEvent(event).conversationId, edition_id: event.data.carried.line?.edition?.editionId ?? null },
 })
 
 export const editionsProjection: Projection = {
@@ -154,30 +154,30 @@ export const editionsProjection: Projection = {
   tables: [editions, batches, summaries, failures, inForce],
   handlers: {
     EditionStarted: inEdition(started),
-    EditionAdvanced: inEdition((fact, edition) => [told(fact, edition, { seen_revision: fact.data.conversationRevision })]),
-    EditionDropped: inEdition((fact, edition) => [told(fact, edition, { dropped: true })]),
-    EditionCompared: inEdition((fact, edition) => [told(fact, edition, { compared_at: fact.metadata.recordedAt })]),
-    ChunkSummarized: inEdition((fact, edition) => [summaryRow(fact, edition, fact.data.summarizer), told(fact, edition)]),
-    BatchArchived: inEdition((fact, edition) => [batchRow(edition, fact.data), told(fact, edition)]),
-    BatchesResummarized: inEdition((fact, edition) => [
-      summaryRow(fact, edition, fact.data.summarizer),
-      ...fact.data.sourceBatchIds.map((batch_id): RowChange => ({ op: 'patch', table: batches.name, key: { ...keyOf(edition), batch_id }, set: { active: false } })),
-      batchRow(edition, fact.data),
-      told(fact, edition),
+    EditionAdvanced: inEdition((event, edition) => [told(event, edition, { seen_revision: event.data.conversationRevision })]),
+    EditionDropped: inEdition((event, edition) => [told(event, edition, { dropped: true })]),
+    EditionCompared: inEdition((event, edition) => [told(event, edition, { compared_at: event.metadata.recordedAt })]),
+    ChunkSummarized: inEdition((event, edition) => [summaryRow(event, edition, event.data.summarizer), told(event, edition)]),
+    BatchArchived: inEdition((event, edition) => [batchRow(edition, event.data), told(event, edition)]),
+    BatchesResummarized: inEdition((event, edition) => [
+      summaryRow(event, edition, event.data.summarizer),
+      ...event.data.sourceBatchIds.map((batch_id): RowChange => ({ op: 'patch', table: batches.name, key: { ...keyOf(edition), batch_id }, set: { active: false } })),
+      batchRow(edition, event.data),
+      told(event, edition),
     ]),
-    MessagesPruned: inEdition((fact, edition) => {
-      const { cycle, carried, tokensAfter } = fact.data
-      return [told(fact, edition, { cycles: cycle, messages_compressed: carried.messagesCompressed, tokens_after: tokensAfter })]
+    MessagesPruned: inEdition((event, edition) => {
+      const { cycle, carried, tokensAfter } = event.data
+      return [told(event, edition, { cycles: cycle, messages_compressed: carried.messagesCompressed, tokens_after: tokensAfter })]
     }),
-    CompactionFailed: inEdition((fact, edition) => [{ op: 'put', table: failures.name, row: { ...keyOf(edition), revision: fact.revision } }, told(fact, edition)]),
+    CompactionFailed: inEdition((event, edition) => [{ op: 'put', table: failures.name, row: { ...keyOf(edition), revision: event.revision } }, told(event, edition)]),
     CompactionCouldNotHelp: onlyTold,
     SummarySetAside: onlyTold,
-    EditionAdopted: inConversation((fact) => {
-      const edition = { conversationId: subjectOfFact(fact).conversationId, editionId: fact.data.editionId }
-      return [putInForce(fact), { op: 'patch', table: editions.name, key: keyOf(edition), set: { adopted_at: fact.metadata.recordedAt } }]
+    EditionAdopted: inConversation((event) => {
+      const edition = { conversationId: subjectOfEvent(event).conversationId, editionId: event.data.editionId }
+      return [putInForce(event), { op: 'patch', table: editions.name, key: keyOf(edition), set: { adopted_at: event.metadata.recordedAt } }]
     }),
-    EditionReverted: inConversation((fact) => [putInForce(fact)]),
-    CycleUndone: inConversation((fact) => [putInForce(fact)]),
+    EditionReverted: inConversation((event) => [putInForce(event)]),
+    CycleUndone: inConversation((event) => [putInForce(event)]),
     ConversationConfigured: 'ignore',
     MessageAppended: 'ignore',
     MessagesWithdrawn: 'ignore',

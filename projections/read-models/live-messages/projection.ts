@@ -5,9 +5,9 @@
  * How many messages a conversation has is no column: it is the rows that are live plus `messages_compressed`, which `queries.ts` counts,
  * since a handler reads nothing and so cannot count.
  */
-import type { FactData, RecordedFact, TakeoverType } from '../../../src/domain/events/index.js'
+import type { EventData, RecordedEvent, ReplacementType } from '../../../src/domain/events/index.js'
 import type { Projection, Row, RowChange, Table } from '../../engine/projection.js'
-import { inConversation, subjectOfFact } from '../../engine/streams.js'
+import { inConversation, subjectOfEvent } from '../../engine/streams.js'
 
 const messages: Table = {
   name: 'live_messages',
@@ -49,31 +49,31 @@ const conversations: Table = {
 }
 
 /** The conversation as the list shows it. Its row begins with the stream's first fact, whichever it is, and every later one changes it. */
-function listed(fact: RecordedFact, set: Row = {}): RowChange {
-  const conversation_id = subjectOfFact(fact).conversationId
-  const last = { revision: fact.revision, last_recorded_at: fact.metadata.recordedAt, ...set }
-  if (fact.revision !== 0n) return { op: 'patch', table: conversations.name, key: { conversation_id }, set: last }
-  const started = { conversation_id, started_at: fact.metadata.recordedAt, cycles: 0, messages_compressed: 0, window_start: 0n }
+function listed(event: RecordedEvent, set: Row = {}): RowChange {
+  const conversation_id = subjectOfEvent(event).conversationId
+  const last = { revision: event.revision, last_recorded_at: event.metadata.recordedAt, ...set }
+  if (event.revision !== 0n) return { op: 'patch', table: conversations.name, key: { conversation_id }, set: last }
+  const started = { conversation_id, started_at: event.metadata.recordedAt, cycles: 0, messages_compressed: 0, window_start: 0n }
   return { op: 'put', table: conversations.name, row: { ...started, ...last } }
 }
 
-const onlyListed = inConversation((fact: RecordedFact) => [listed(fact)])
+const onlyListed = inConversation((event: RecordedEvent) => [listed(event)])
 
-const messageKey = (fact: RecordedFact, message_id: string): Row => ({ conversation_id: subjectOfFact(fact).conversationId, message_id })
+const messageKey = (event: RecordedEvent, message_id: string): Row => ({ conversation_id: subjectOfEvent(event).conversationId, message_id })
 
-function messageRow(fact: RecordedFact, data: FactData<'MessageAppended'>, revision: bigint): RowChange {
+function messageRow(event: RecordedEvent, data: EventData<'MessageAppended'>, revision: bigint): RowChange {
   const { messageId, createdAt, tokens, pinned, role, content, name, toolCalls, toolCallId, attributes, extra, answers } = data
   const body = { role, content, name, toolCalls, toolCallId, attributes, extra, answers }
   // Field by field, since this is done for every message: cells added behind another object's take forty times as long.
-  const row = { conversation_id: subjectOfFact(fact).conversationId, message_id: messageId, revision, role, created_at: createdAt, tokens, pinned: pinned === true, body: JSON.stringify(body) }
+  const row = { conversation_id: subjectOfEvent(event).conversationId, message_id: messageId, revision, role, created_at: createdAt, tokens, pinned: pinned === true, body: JSON.stringify(body) }
   return { op: 'put', table: messages.name, row }
 }
 
 /** What comes back is whole in the fact, so that the rows follow in one step, whatever had been live before. */
-const tookOver = (fact: RecordedFact<TakeoverType>): readonly RowChange[] => [
-  ...fact.data.left.map((messageId): RowChange => ({ op: 'delete', table: messages.name, key: messageKey(fact, messageId) })),
-  ...fact.data.restored.map(({ revision, ...data }) => messageRow(fact, data, revision)),
-  listed(fact, { cycles: fact.data.cycle, messages_compressed: fact.data.carried.messagesCompressed, window_start: fact.data.windowStart }),
+const tookOver = (event: RecordedEvent<ReplacementType>): readonly RowChange[] => [
+  ...event.data.left.map((messageId): RowChange => ({ op: 'delete', table: messages.name, key: messageKey(event, messageId) })),
+  ...event.data.restored.map(({ revision, ...data }) => messageRow(event, data, revision)),
+  listed(event, { cycles: event.data.cycle, messages_compressed: event.data.carried.messagesCompressed, window_start: event.data.windowStart }),
 ]
 
 export const liveMessages: Projection = {
@@ -82,28 +82,28 @@ export const liveMessages: Projection = {
   tables: [messages, conversations],
   handlers: {
     // The scope is said once and never changes, but the first fact that says it need not be the first of the stream.
-    ConversationConfigured: (fact) => [listed(fact, fact.data.scope === undefined ? {} : { scope: fact.data.scope })],
-    MessageAppended: (fact) => [messageRow(fact, fact.data, fact.revision), listed(fact, { last_message_at: fact.data.createdAt })],
-    MessagesWithdrawn: (fact) => [
-      ...fact.data.messages.map(({ messageId }): RowChange => ({ op: 'delete', table: messages.name, key: messageKey(fact, messageId) })),
-      listed(fact),
+    ConversationConfigured: (event) => [listed(event, event.data.scope === undefined ? {} : { scope: event.data.scope })],
+    MessageAppended: (event) => [messageRow(event, event.data, event.revision), listed(event, { last_message_at: event.data.createdAt })],
+    MessagesWithdrawn: (event) => [
+      ...event.data.messages.map(({ messageId }): RowChange => ({ op: 'delete', table: messages.name, key: messageKey(event, messageId) })),
+      listed(event),
     ],
-    MessagePinned: (fact) => [
-      { op: 'patch', table: messages.name, key: messageKey(fact, fact.data.messageId), set: { pinned: true } },
-      listed(fact),
+    MessagePinned: (event) => [
+      { op: 'patch', table: messages.name, key: messageKey(event, event.data.messageId), set: { pinned: true } },
+      listed(event),
     ],
-    MessageUnpinned: (fact) => [
-      { op: 'patch', table: messages.name, key: messageKey(fact, fact.data.messageId), set: { pinned: false } },
-      listed(fact),
+    MessageUnpinned: (event) => [
+      { op: 'patch', table: messages.name, key: messageKey(event, event.data.messageId), set: { pinned: false } },
+      listed(event),
     ],
     ChunkSummarized: onlyListed,
     BatchArchived: onlyListed,
     BatchesResummarized: onlyListed,
-    MessagesPruned: inConversation((fact) => [
-      ...fact.data.pruned
+    MessagesPruned: inConversation((event) => [
+      ...event.data.pruned
         .flatMap(({ messageIds }) => messageIds)
-        .map((messageId): RowChange => ({ op: 'delete', table: messages.name, key: messageKey(fact, messageId) })),
-      listed(fact, { cycles: fact.data.cycle, messages_compressed: fact.data.carried.messagesCompressed, window_start: fact.data.windowStart }),
+        .map((messageId): RowChange => ({ op: 'delete', table: messages.name, key: messageKey(event, messageId) })),
+      listed(event, { cycles: event.data.cycle, messages_compressed: event.data.carried.messagesCompressed, window_start: event.data.windowStart }),
     ]),
     CompactionFailed: onlyListed,
     CompactionCouldNotHelp: onlyListed,

@@ -17,10 +17,10 @@ export const messageIdsProjection: Projection = {
   version: 1,
   tables: [messageIds],
   handlers: {
-    MessageAppended: (fact) => {
-      const conversation_id = conversationOf(fact.stream)
-      if (conversation_id === undefined) throw new Error(`${fact.stream} is no conversation's stream.`)
-      return [{ op: 'put', table: messageIds.name, row: { conversation_id, event_id: fact.id, revision: fact.revision } }]
+    MessageAppended: (event) => {
+      const conversation_id = conversationOf(event.stream)
+      if (conversation_id === undefined) throw new Error(`${event.stream} is no conversation's stream.`)
+      return [{ op: 'put', table: messageIds.name, row: { conversation_id, event_id: event.id, revision: event.revision } }]
     },
     ConversationConfigured: 'ignore',
     MessagesWithdrawn: 'ignore',

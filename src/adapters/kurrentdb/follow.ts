@@ -8,8 +8,9 @@ import { meaningOf, storeErrorOf } from './client-errors.js'
 import { lastOfAll } from './reads.js'
 import { positionOf, type Recorded } from './recorded-event.js'
 import type { Session } from './session.js'
-import { tap, type Tapped } from './tapped.js'
-import { type Alarm, backOffMs, createAlarm } from './waiting.js'
+import { pullFrom, type PullStream } from './pull-stream.js'
+import { createSignal, type Signal } from '../../ports/signal.js'
+import { backOffMs } from './waiting.js'
 import { sleep } from '../../ports/clock.js'
 
 /** Some events, and the position up to which there are no others. */
@@ -21,7 +22,7 @@ export interface Step {
 }
 
 /** A place as the server names it: of an event both are the same, of the gap right before an event `prepare` is 0. */
-interface Place {
+interface LogPlace {
   readonly commit: bigint
   readonly prepare: bigint
 }
@@ -29,7 +30,7 @@ interface Place {
 export interface Following {
   readonly after: bigint
   /** A place behind `after` up to which there is nothing that matches. */
-  readonly from?: Place | undefined
+  readonly from?: LogPlace | undefined
   /** Of the names of streams, one of which is wanted; an empty one is any name's. */
   readonly prefixes: readonly string[]
   /** Types of events that are left out by the server; the names of streams are then not looked at. */
@@ -52,20 +53,20 @@ const STUCK_MS = 1_000
 const NO_PLACE = 2n ** 63n
 
 interface Connection {
-  readonly tapped: Tapped<AllStreamResolvedEvent>
+  readonly pulled: PullStream<AllStreamResolvedEvent>
   /** The last checkpoint; it counts once the events before it have been taken. */
-  checkpoint: Place | undefined
+  checkpoint: LogPlace | undefined
   confirmed: boolean
   caughtUp: boolean
 }
 
-function subscribe({ client, base }: Session, after: Place | undefined, { prefixes, typesBut }: Pick<Following, 'prefixes' | 'typesBut'>, alarm: Alarm): Connection {
-  const connection: Omit<Connection, 'tapped'> = { checkpoint: undefined, confirmed: false, caughtUp: false }
+function subscribe({ client, base }: Session, after: LogPlace | undefined, { prefixes, typesBut }: Pick<Following, 'prefixes' | 'typesBut'>, news: Signal): Connection {
+  const connection: Omit<Connection, 'pulled'> = { checkpoint: undefined, confirmed: false, caughtUp: false }
   // Nothing in the client would catch what this throws.
-  const checkpointReached = (_subscription: unknown, { commit, prepare }: Place): void => {
+  const checkpointReached = (_subscription: unknown, { commit, prepare }: LogPlace): void => {
     if (commit >= NO_PLACE) return
     connection.checkpoint = { commit, prepare }
-    alarm.ring()
+    news.notify()
   }
   // The names of the server's own streams begin with $, and so do its types.
   const filter =
@@ -75,16 +76,16 @@ function subscribe({ client, base }: Session, after: Place | undefined, { prefix
   const subscription = client.subscribeToAll({ ...base, fromPosition: after ?? START, filter })
   subscription.on('confirmation', () => {
     connection.confirmed = true
-    alarm.ring()
+    news.notify()
   })
   subscription.on('caughtUp', () => {
     connection.caughtUp = true
-    alarm.ring()
+    news.notify()
   })
   subscription.on('fellBehind', () => {
     connection.caughtUp = false
   })
-  return Object.assign(connection, { tapped: tap<AllStreamResolvedEvent>(subscription, () => subscription.unsubscribe(), alarm) })
+  return Object.assign(connection, { pulled: pullFrom<AllStreamResolvedEvent>(subscription, () => subscription.unsubscribe(), news) })
 }
 
 /** The server's own streams, and what it writes into those of others: that one was deleted. Both begin with $. */
@@ -94,12 +95,12 @@ const isOfServer = ({ streamId, type }: Recorded): boolean => streamId.startsWit
 export async function* follow(session: Session, { after, from, prefixes, typesBut, signal, patienceMs }: Following): AsyncGenerator<Step> {
   const { closing, deadlineMs, name } = session
   const stop = new AbortController()
-  const alarm = createAlarm(stop.signal)
+  const news = createSignal(stop.signal, true)
   const end = (): void => stop.abort()
   if (signal.aborted || closing.aborted) end()
   signal.addEventListener('abort', end)
   closing.addEventListener('abort', end)
-  session.watching.add(alarm)
+  session.watching.add(news)
   let position = after
   /** Where a next connection goes on, where the server named a place beyond `position`. */
   let goOn = from
@@ -109,7 +110,7 @@ export async function* follow(session: Session, { after, from, prefixes, typesBu
     while (!stop.signal.aborted) {
       if (patienceMs === Infinity) heardAt = performance.now()
       const start = goOn !== undefined && goOn.commit > position ? goOn : position < 0n ? undefined : { commit: position, prepare: position }
-      const connection = subscribe(session, start, { prefixes, ...(typesBut === undefined ? {} : { typesBut }) }, alarm)
+      const connection = subscribe(session, start, { prefixes, ...(typesBut === undefined ? {} : { typesBut }) }, news)
       let failure: unknown
       try {
         let told = false
@@ -117,7 +118,7 @@ export async function* follow(session: Session, { after, from, prefixes, typesBu
         let settleMs = SETTLE_MS
         while (!stop.signal.aborted) {
           const { checkpoint, caughtUp } = connection
-          const { items, all } = connection.tapped.take()
+          const { items, all } = connection.pulled.take()
           const events = items.flatMap(({ event }) => (event === undefined || event.position.commit <= position || isOfServer(event) ? [] : [event]))
           const before = position
           position = events.at(-1)?.position.commit ?? position
@@ -139,7 +140,7 @@ export async function* follow(session: Session, { after, from, prefixes, typesBu
             heardAt = performance.now()
             continue
           }
-          const ended = connection.tapped.end()
+          const ended = connection.pulled.end()
           // Silence is normal once the server has confirmed; a connection that is dead by then shows by its pings.
           const left = heardAt + (connection.confirmed ? patienceMs : deadlineMs) - now
           if (ended !== undefined || left <= 0) {
@@ -155,17 +156,17 @@ export async function* follow(session: Session, { after, from, prefixes, typesBu
               position = between
               yield { events: [], position, caughtUp: true }
             }
-            if (between === 'events' && settleMs > STUCK_MS && connection.tapped.isEmpty()) {
+            if (between === 'events' && settleMs > STUCK_MS && connection.pulled.isEmpty()) {
               failure = new Error('the subscription does not tell what the log has')
               break
             }
             continue
           }
           const waitMs = behindSince === undefined ? left : settleMs - (now - behindSince)
-          await alarm.wait(waitMs)
+          await news.wait(waitMs)
         }
       } finally {
-        connection.tapped.stop()
+        connection.pulled.stop()
       }
       if (stop.signal.aborted) return
       // A place that only the server has named, and does not take: an event's own place is as good, and costs it some looking.
@@ -180,7 +181,7 @@ export async function* follow(session: Session, { after, from, prefixes, typesBu
   } finally {
     signal.removeEventListener('abort', end)
     closing.removeEventListener('abort', end)
-    session.watching.delete(alarm)
+    session.watching.delete(news)
   }
 }
 

@@ -6,14 +6,15 @@ import type { ReadOptions } from '../../ports/event-store.js'
 import { meaningOf, storeErrorOf } from './client-errors.js'
 import type { Recorded } from './recorded-event.js'
 import type { Session } from './session.js'
-import { tap } from './tapped.js'
-import { backOffMs, createAlarm } from './waiting.js'
+import { pullFrom } from './pull-stream.js'
+import { createSignal } from '../../ports/signal.js'
+import { backOffMs } from './waiting.js'
 
 const LAST_REVISION = 2n ** 63n - 1n
 
 type Read = ReturnType<Session['client']['readStream']> | ReturnType<Session['client']['readAll']>
 
-interface Reading {
+interface RunningRead {
   /** Makes the read that gives what follows `last`, after `given` events; undefined where nothing does. */
   readonly begin: (last: Recorded | undefined, given: number) => Read | undefined
   /** Whether to try again at all where the server cannot be reached. Default true; a server that is starting is always waited for. */
@@ -21,7 +22,7 @@ interface Reading {
 }
 
 /** The events of a read. A stream that is not there has none, and neither has one that was deleted: that it was there before is for who knows its name to say. */
-async function* batches(session: Session, { begin, patient = true }: Reading): AsyncGenerator<Recorded[]> {
+async function* batches(session: Session, { begin, patient = true }: RunningRead): AsyncGenerator<Recorded[]> {
   const { closing, deadlineMs, name } = session
   let last: Recorded | undefined
   let given = 0
@@ -33,12 +34,12 @@ async function* batches(session: Session, { begin, patient = true }: Reading): A
     session.checkOpen()
     const read = begin(last, given)
     if (read === undefined) return
-    const alarm = createAlarm(closing)
-    const tapped = tap<ResolvedEvent | AllStreamResolvedEvent>(read, () => read.cancel(), alarm)
+    const news = createSignal(closing, true)
+    const pulled = pullFrom<ResolvedEvent | AllStreamResolvedEvent>(read, () => read.cancel(), news)
     let failure: unknown
     try {
       for (;;) {
-        const { items } = tapped.take()
+        const { items } = pulled.take()
         if (items.length > 0) {
           const events = items.flatMap(({ event }) => event ?? [])
           last = events.at(-1) ?? last
@@ -50,19 +51,19 @@ async function* batches(session: Session, { begin, patient = true }: Reading): A
           until = performance.now() + deadlineMs
           continue
         }
-        const end = tapped.end()
+        const end = pulled.end()
         if (end === 'ended') return
         const left = until - performance.now()
         if (end !== undefined || left <= 0) {
           failure = end === undefined ? (reason ?? session.silence()) : end.error
           break
         }
-        await alarm.wait(left)
+        await news.wait(left)
         session.checkOpen()
       }
     } finally {
-      tapped.stop()
-      alarm.stop()
+      pulled.stop()
+      news.stop()
     }
     const meaning = meaningOf(failure)
     if (meaning.kind === 'no-stream' || meaning.kind === 'deleted-stream') return
@@ -97,7 +98,7 @@ export async function lastOf(session: Session, stream: string): Promise<Recorded
 
 /** The last event of the whole log, those of the server included. */
 export async function lastOfAll(session: Session, options: { readonly patient?: boolean } = {}): Promise<Recorded | undefined> {
-  const begin: Reading['begin'] = (last) => (last === undefined ? session.client.readAll({ ...session.base, direction: BACKWARDS, fromPosition: END, maxCount: 1 }) : undefined)
+  const begin: RunningRead['begin'] = (last) => (last === undefined ? session.client.readAll({ ...session.base, direction: BACKWARDS, fromPosition: END, maxCount: 1 }) : undefined)
   return await firstOf(batches(session, { ...options, begin }))
 }
 

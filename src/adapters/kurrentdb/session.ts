@@ -1,4 +1,5 @@
 /** What the parts of the store share: the client, how long to wait for it, whether the store is closed, and how far this process has seen the log. */
+import type { Signal } from '../../ports/signal.js'
 import { setMaxListeners } from 'node:events'
 import { StoreError } from '../../ports/store-error.js'
 import { createClient, type KurrentDbAddress, type LedgerClient, wantsLeader } from './connection.js'
@@ -19,7 +20,7 @@ export interface Session {
   seen(): bigint
   saw(position: bigint): void
   /** Rings whenever a higher position was seen. */
-  readonly watching: Set<{ ring(): void }>
+  readonly watching: Set<Pick<Signal, 'notify'>>
   close(): Promise<void>
 }
 
@@ -32,7 +33,7 @@ export function createSession(address: KurrentDbAddress, deadlineMs: number): Se
   const closing = new AbortController()
   // Everybody who waits listens to it.
   setMaxListeners(0, closing.signal)
-  const watching = new Set<{ ring(): void }>()
+  const watching = new Set<Pick<Signal, 'notify'>>()
   let seen = -1n
   let closed: Promise<void> | undefined
 
@@ -60,7 +61,7 @@ export function createSession(address: KurrentDbAddress, deadlineMs: number): Se
     saw(position) {
       if (position <= seen) return
       seen = position
-      for (const watcher of watching) watcher.ring()
+      for (const watcher of watching) watcher.notify()
     },
     watching,
     async close() {

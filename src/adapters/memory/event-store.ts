@@ -7,7 +7,7 @@ import { prefixesOf, recordedAtOf, type Appended, type AppendFailure, type Event
 import { checkAppend, repetition } from '../append-checks.js'
 import { inByteOrder } from '../byte-order.js'
 import { StoreError } from '../../ports/store-error.js'
-import { createBell, type Bell } from '../wake-up.js'
+import { createSignal, type Signal } from '../../ports/signal.js'
 
 export interface MemoryEventStore extends EventStore {
   /** From here on it answers like a store that cannot be reached. */
@@ -18,7 +18,7 @@ export interface MemoryEventStore extends EventStore {
 export function createMemoryEventStore(): MemoryEventStore {
   const log: StoredEvent[] = []
   const streams = new Map<string, { readonly events: StoredEvent[]; readonly byId: Map<string, StoredEvent> }>()
-  const bells = new Set<Bell>()
+  const waiting = new Set<Signal>()
   let closed = false
 
   function open(): void {
@@ -41,7 +41,7 @@ export function createMemoryEventStore(): MemoryEventStore {
       there.byId.set(id, stored)
       log.push(stored)
     }
-    for (const bell of bells) bell.ring()
+    for (const each of waiting) each.notify()
     return E.right({ revision: BigInt(there.events.length) - 1n, position: BigInt(log.length) - 1n, repeated: false })
   }
 
@@ -63,8 +63,8 @@ export function createMemoryEventStore(): MemoryEventStore {
   }
 
   async function* subscribe({ after = -1n, prefix = '', limit = Infinity, signal }: ReadAllOptions & { readonly signal: AbortSignal }): AsyncGenerator<SubscriptionItem> {
-    const bell = createBell()
-    bells.add(bell)
+    const news = createSignal(signal)
+    waiting.add(news)
     try {
       let seen = after
       let told: bigint | undefined
@@ -80,10 +80,11 @@ export function createMemoryEventStore(): MemoryEventStore {
         const head = BigInt(log.length) - 1n
         if (told !== head) yield { kind: 'caught-up', position: head }
         told = head
-        await bell.wait(signal)
+        await news.wait()
       }
     } finally {
-      bells.delete(bell)
+      news.stop()
+      waiting.delete(news)
     }
   }
 
@@ -140,7 +141,7 @@ export function createMemoryEventStore(): MemoryEventStore {
     },
     close() {
       closed = true
-      for (const bell of bells) bell.ring()
+      for (const each of waiting) each.notify()
     },
   }
 }

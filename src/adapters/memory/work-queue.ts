@@ -71,11 +71,11 @@ export function createMemoryWorkQueue(clock: Clock): WorkQueue {
       if (row.noted === row.looked) rows.delete(row.conversationId)
       else giveBack(row, { failures: 0, tokensPerDay: undefined, readyAt: READY })
     },
-    async rest(work, { ms, failures, tokensPerDay }) {
+    async backOff(work, { ms, failures, tokensPerDay }) {
       const row = held(work)
       if (row !== undefined) giveBack(row, { readyAt: now() + ms, failures, tokensPerDay })
     },
-    async putBack(work) {
+    async release(work) {
       const row = held(work)
       if (row !== undefined) giveBack(row, {})
     },

@@ -11,7 +11,7 @@ import { StoreError } from '../../ports/store-error.js'
 import { failureOf, messagesOf, PROTOCOL_VERSION, Request, send, type Answer } from './reading-protocol.js'
 
 /** Runs statements in one transaction that reads. */
-export type Reading = <T>(work: (query: (text: string, values: readonly unknown[]) => Promise<object[]>) => Promise<T>) => Promise<T>
+export type ReadWork = <T>(work: (query: (text: string, values: readonly unknown[]) => Promise<object[]>) => Promise<T>) => Promise<T>
 
 export interface ServeOptions {
   /** What the name of the folder is, for messages. */
@@ -27,7 +27,7 @@ const PATIENCE_MS = 2_000
 const MOST_READERS = 64
 
 /** Listens at `address` until it is told to stop. The process does not live on for it. Throws where the system does not let it listen. */
-export async function serveReaders(address: string, reading: Reading, { name, hasVector, onReader, patienceMs = PATIENCE_MS }: ServeOptions): Promise<{ stop(): Promise<void> }> {
+export async function serveReaders(address: string, reading: ReadWork, { name, hasVector, onReader, patienceMs = PATIENCE_MS }: ServeOptions): Promise<{ stop(): Promise<void> }> {
   const sockets = new Set<Socket>()
   const isFile = process.platform !== 'win32'
 
@@ -68,7 +68,7 @@ export async function serveReaders(address: string, reading: Reading, { name, ha
   }
 
   /** One transaction of a reader, from its beginning to its `end`. */
-  async function transaction(socket: Socket, next: Next, query: Parameters<Parameters<Reading>[0]>[0]): Promise<void> {
+  async function transaction(socket: Socket, next: Next, query: Parameters<Parameters<ReadWork>[0]>[0]): Promise<void> {
     let patience = patienceMs
     const waited = async <T>(what: Promise<T>): Promise<T> => {
       const from = performance.now()

@@ -16,7 +16,7 @@ import type { Database, Sql } from '../../ports/sql.js'
 import { codeOf, sentenceOf, StoreError } from '../../ports/store-error.js'
 import { findOwner, LOCK_NAME, lockFolder, sweepSockets, unusable, type FolderLock, type LockOptions } from './folder-lock.js'
 import { readBeside } from './read-beside.js'
-import { serveReaders, type Reading } from './serve-readers.js'
+import { serveReaders, type ReadWork } from './serve-readers.js'
 import { readTemplate } from './template.js'
 
 export interface OpenOptions extends LockOptions {
@@ -99,7 +99,7 @@ async function besideOwner(folder: string): Promise<FolderToRead | undefined> {
 
 /** Serves those who read the folder beside this process; does nothing where the system offers no sockets there, and then nobody reads beside. */
 async function readersOf(db: PGlite, folder: string, lock: FolderLock, { onReader = ignore }: OpenOptions): Promise<Stops> {
-  const reading: Reading = async (work) => {
+  const reading: ReadWork = async (work) => {
     lock.check()
     try {
       return await db.transaction(async (tx) => {

@@ -8,7 +8,7 @@ import { prefixesOf, type Appended, type AppendFailure, type EventPlace, type Ev
 import type { Database } from '../../ports/sql.js'
 import { checkAppend } from '../append-checks.js'
 import { sentenceOf } from '../../ports/store-error.js'
-import { createBell, type Bell } from '../wake-up.js'
+import { createSignal, type Signal } from '../../ports/signal.js'
 import { createAppendQueue, refusesData } from './append-queue.js'
 import { LOG_CHANNEL } from './schema.js'
 
@@ -19,10 +19,10 @@ export interface PostgresEventStoreOptions {
 
 /** The log in the tables that `migrateLog` creates. It lives as long as `db` does. */
 export function createPostgresEventStore(db: Database, { pollMs = 250 }: PostgresEventStoreOptions = {}): EventStore {
-  const bells = new Set<Bell>()
+  const waiting = new Set<Signal>()
   const queue = createAppendQueue(db)
   const ringAll = (): void => {
-    for (const bell of bells) bell.ring()
+    for (const each of waiting) each.notify()
   }
 
   async function head(): Promise<bigint> {
@@ -81,9 +81,9 @@ export function createPostgresEventStore(db: Database, { pollMs = 250 }: Postgre
   }
 
   async function* subscribe({ after = -1n, prefix, limit = Infinity, signal }: ReadAllOptions & { readonly signal: AbortSignal }): AsyncGenerator<SubscriptionItem> {
-    const bell = createBell()
-    bells.add(bell)
-    const stopListening = await db.listen(LOG_CHANNEL, () => bell.ring())
+    const news = createSignal(signal)
+    waiting.add(news)
+    const stopListening = await db.listen(LOG_CHANNEL, () => news.notify())
     try {
       let seen = after
       let told: bigint | undefined
@@ -98,10 +98,11 @@ export function createPostgresEventStore(db: Database, { pollMs = 250 }: Postgre
         if (upTo > seen) seen = upTo
         if (told !== upTo) yield { kind: 'caught-up', position: upTo }
         told = upTo
-        await bell.wait(signal, pollMs)
+        await news.wait(pollMs)
       }
     } finally {
-      bells.delete(bell)
+      news.stop()
+      waiting.delete(news)
       await stopListening()
     }
   }

@@ -35,10 +35,10 @@ export function createPostgresWorkQueue(db: Sql): WorkQueue {
       const left = await db.query(LEAVE, [conversationId, lease])
       if (left.length === 0) await db.query(STAY, [conversationId, lease])
     },
-    async rest({ conversationId, lease }, { ms, failures, tokensPerDay }) {
+    async backOff({ conversationId, lease }, { ms, failures, tokensPerDay }) {
       await db.query(REST, [conversationId, lease, ms, failures, tokensPerDay ?? null])
     },
-    async putBack({ conversationId, lease }) {
+    async release({ conversationId, lease }) {
       await db.query(PUT_BACK, [conversationId, lease])
     },
     async status() {

@@ -3,7 +3,7 @@ import { text as textOf } from 'node:stream/consumers'
 import type { MessageInput } from '../../library/ledger.js'
 import { InputError } from '../errors.js'
 import type { Flags } from '../flags.js'
-import { count, line, shown, toJson } from '../output.js'
+import { count, line, printable, toJson } from '../output.js'
 import { withLedger } from '../session.js'
 
 export interface AppendCommand {
@@ -68,7 +68,7 @@ export async function runAppend(flags: Flags, command: AppendCommand): Promise<v
     if (command.json) await line(toJson({ conversationId, revision, recorded, ...(position === undefined ? {} : { position }), ...(context === undefined ? {} : { tokens: context.tokens }) }))
     else {
       const now = context === undefined ? '' : `; the context has ${count(context.tokens)} tokens`
-      await line(recorded.length === 0 ? `recorded already, nothing added${now}` : `recorded ${shown(recorded.join(', '))}, revision ${appended.revision.toString()}${now}`)
+      await line(recorded.length === 0 ? `recorded already, nothing added${now}` : `recorded ${printable(recorded.join(', '))}, revision ${appended.revision.toString()}${now}`)
     }
   })
 }

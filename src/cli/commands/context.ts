@@ -7,7 +7,7 @@ import type { ChatMessage, Context, ContextAsOf, LiveMessages, ViewName, WaitOpt
 import { contentText, toChatMessage } from '../../domain/values/message.js'
 import { InputError } from '../errors.js'
 import type { Flags } from '../flags.js'
-import { colours, count, line, many, shown, toJson, typed } from '../output.js'
+import { colours, count, line, many, printable, toJson, typed } from '../output.js'
 import { withLedger } from '../session.js'
 
 export type ContextFormat = 'text' | 'json' | 'openai'
@@ -38,12 +38,12 @@ const paint: Readonly<Record<ChatMessage['role'], (text: string) => string>> = {
 
 /** A message for people; `id` is the recorded message's, undefined for what is only shown. */
 export function messageText(message: ChatMessage, id: string | undefined, isView: boolean): string {
-  const answered = message.tool_call_id === undefined ? '' : ` answers ${shown(message.tool_call_id)}`
-  const name = message.name === undefined ? '' : ` (${shown(message.name)})`
+  const answered = message.tool_call_id === undefined ? '' : ` answers ${printable(message.tool_call_id)}`
+  const name = message.name === undefined ? '' : ` (${printable(message.name)})`
   const source = id ?? (isView ? 'what was compacted' : 'shown only, not recorded')
-  const head = `${paint[message.role](colours.bold(message.role))}${name}${answered} ${colours.dim(`[${shown(source)}]`)}`
-  const text = shown(contentText(message.content))
-  const calls = (message.tool_calls ?? []).map((call) => `→ ${shown(call.function?.name ?? call.type)}(${shown(call.function?.arguments ?? '')}) ${colours.dim(`[${shown(call.id)}]`)}`)
+  const head = `${paint[message.role](colours.bold(message.role))}${name}${answered} ${colours.dim(`[${printable(source)}]`)}`
+  const text = printable(contentText(message.content))
+  const calls = (message.tool_calls ?? []).map((call) => `→ ${printable(call.function?.name ?? call.type)}(${printable(call.function?.arguments ?? '')}) ${colours.dim(`[${printable(call.id)}]`)}`)
   return [head, ...(text === '' ? [] : [text]), ...calls].join('\n')
 }
 

@@ -2,10 +2,10 @@
 import { diffWordsWithSpace } from 'diff'
 import { contentText } from '../../domain/values/message.js'
 import type { Difference, DiffOptions, Ledger, WaitOptions } from '../../library/ledger.js'
-import { describeFact } from '../describe-fact.js'
+import { describeEvent } from '../describe-event.js'
 import { InputError } from '../errors.js'
 import type { Flags } from '../flags.js'
-import { brief, colours, count, line, many, shown, toJson } from '../output.js'
+import { brief, colours, count, line, many, printable, toJson } from '../output.js'
 import { withLedger } from '../session.js'
 
 export interface DiffCommand {
@@ -30,7 +30,7 @@ type Batch = Difference['batches']['left'][number]
 
 const ofMessage = ({ messageId, revision, role, tokens, content, toolCalls = [], batchId }: Message): string => {
   const said = [contentText(content), ...toolCalls.map((call) => `→ ${call.function?.name ?? call.type}(${call.function?.arguments ?? ''})`)].filter((part) => part !== '').join(' ')
-  return `${shown(messageId)} (revision ${revision.toString()}, ${role}, ${many(tokens, 'token')}${batchId === undefined ? '' : `, now in ${batchId}`}): ${brief(said, TEXT_CHARACTERS)}`
+  return `${printable(messageId)} (revision ${revision.toString()}, ${role}, ${many(tokens, 'token')}${batchId === undefined ? '' : `, now in ${batchId}`}): ${brief(said, TEXT_CHARACTERS)}`
 }
 
 const ofBatch = ({ batchId, depth, messageCount, startTime, endTime, tokens }: Batch): string =>
@@ -40,7 +40,7 @@ const ofBatch = ({ batchId, depth, messageCount, startTime, endTime, tokens }: B
 const wordsOf = (before: string, after: string): string =>
   diffWordsWithSpace(before, after).map(({ added, removed, value }) => (added ? colours.green(`{+${value}+}`) : removed ? colours.red(`[-${value}-]`) : value)).join('')
 
-const linesOf = (text: string): string[] => shown(text).replace(/\n$/u, '').split('\n')
+const linesOf = (text: string): string[] => printable(text).replace(/\n$/u, '').split('\n')
 
 /** The lines of the view that changed, with a few beside them that did not. */
 export function viewLines(changes: Difference['view']): string[] {
@@ -79,13 +79,13 @@ const OUT_OF_FORCE: Readonly<Record<NonNullable<NonNullable<Difference['cycle']>
 /** Which of the cycles of a number it is, where that may be asked: one that is not in force, or one of several. */
 function cycleLines({ cycle, outOfForce, others }: NonNullable<Difference['cycle']>): string[] {
   return [
-    ...(outOfForce === undefined ? [] : [colours.yellow(`cycle ${String(cycle)} ${OUT_OF_FORCE[outOfForce.type]} at revision ${outOfForce.revision.toString()}, ${outOfForce.recordedAt}, asked by ${shown(outOfForce.actor)}`)]),
+    ...(outOfForce === undefined ? [] : [colours.yellow(`cycle ${String(cycle)} ${OUT_OF_FORCE[outOfForce.type]} at revision ${outOfForce.revision.toString()}, ${outOfForce.recordedAt}, asked by ${printable(outOfForce.actor)}`)]),
     ...others.map(({ from, to }) => `another cycle ${String(cycle)}, which is not in force: --from ${from.toString()} --to ${to.toString()}`),
   ]
 }
 
-async function show(ledger: Ledger, { conversationId, from, to, cycle, messages, batches, view, facts }: Difference): Promise<void> {
-  await line(`${colours.bold(shown(conversationId))}: ${side(from)} → ${side(to)}`)
+async function show(ledger: Ledger, { conversationId, from, to, cycle, messages, batches, view, events }: Difference): Promise<void> {
+  await line(`${colours.bold(printable(conversationId))}: ${side(from)} → ${side(to)}`)
   for (const said of cycle === undefined ? [] : cycleLines(cycle)) await line(said)
   const change = to.tokens - from.tokens
   await line(`context ${count(from.tokens)} → ${count(to.tokens)} tokens (${change < 0 ? '' : '+'}${count(change)}), ${many(from.liveMessages, 'live message')} → ${count(to.liveMessages)}, ${many(from.batches, 'batch', 'batches')} → ${count(to.batches)}, ${many(from.cycles, 'cycle')} → ${count(to.cycles)}`)
@@ -93,11 +93,11 @@ async function show(ledger: Ledger, { conversationId, from, to, cycle, messages,
   await section(`messages: ${count(messages.left.length)} left, ${count(messages.came.length)} came${passed}`, [...messages.left.map((each) => left(ofMessage(each))), ...messages.came.map((each) => came(ofMessage(each)))])
   await section(`batches: ${count(batches.left.length)} left, ${count(batches.came.length)} came`, [...batches.left.map((each) => left(ofBatch(each))), ...batches.came.map((each) => came(ofBatch(each)))])
   await section('the view', view.length === 0 ? [colours.dim('  is the same')] : viewLines(view))
-  const appended = facts.filter(({ type }) => type === 'MessageAppended').length
-  await line(`\n${colours.bold(`facts in between: ${count(facts.length)}, ${many(appended, 'message')} among them`)}`)
-  if (facts.length === appended) return
-  for await (const fact of ledger.log(conversationId, { from: from.revision + 1n, limit: facts.length })) {
-    if (fact.type !== 'MessageAppended') await line(`${fact.revision.toString().padStart(5)}  ${colours.dim(fact.metadata.recordedAt)}  ${fact.type}  ${describeFact(fact)}`)
+  const appended = events.filter(({ type }) => type === 'MessageAppended').length
+  await line(`\n${colours.bold(`facts in between: ${count(events.length)}, ${many(appended, 'message')} among them`)}`)
+  if (events.length === appended) return
+  for await (const event of ledger.log(conversationId, { from: from.revision + 1n, limit: events.length })) {
+    if (event.type !== 'MessageAppended') await line(`${event.revision.toString().padStart(5)}  ${colours.dim(event.metadata.recordedAt)}  ${event.type}  ${describeEvent(event)}`)
   }
 }
 

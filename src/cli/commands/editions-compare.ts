@@ -9,7 +9,7 @@ import { InputError } from '../errors.js'
 import type { Flags } from '../flags.js'
 import { parseJsonLine } from '../json-line.js'
 import { table } from '../layout.js'
-import { colours, count, line, many, shown, toJson } from '../output.js'
+import { colours, count, line, many, printable, toJson } from '../output.js'
 import { startProgress } from '../progress.js'
 import { withLedger } from '../session.js'
 
@@ -73,7 +73,7 @@ function listLines(title: string, { count: all, items }: LossList, paint: (text:
   const said = (mentions: number): string => (mentions > 1 ? `, in ${many(mentions, 'message')}` : '')
   return [
     `${paint(title)} (${count(all)})`,
-    ...items.map(({ text, messageId, mentions }) => `  ${shown(text)} ${colours.dim(`[${shown(messageId)}${said(mentions)}]`)}`),
+    ...items.map(({ text, messageId, mentions }) => `  ${printable(text)} ${colours.dim(`[${printable(messageId)}${said(mentions)}]`)}`),
     ...(all > items.length ? [colours.dim(`  … and ${many(all - items.length, 'more', 'more')}`)] : []),
   ]
 }
@@ -101,7 +101,7 @@ async function section(title: string, { figures, losses, evidence }: Pick<Compar
 
 async function printOne({ conversationId, report, view, recorded }: EditionComparison, otherName: string, withView: boolean): Promise<void> {
   const known = recorded ? 'recorded' : 'recorded before'
-  await section(`${colours.bold(shown(conversationId))} ${colours.dim(`as of revision ${String(report.conversationRevision)}, ${known}`)}`, asTotals(report), otherName)
+  await section(`${colours.bold(printable(conversationId))} ${colours.dim(`as of revision ${String(report.conversationRevision)}, ${known}`)}`, asTotals(report), otherName)
   await line()
   const named = namedLosses(report)
   for (const text of named.length === 0 ? [colours.green('nothing is lost')] : named) await line(text)

@@ -8,12 +8,12 @@ import { Ended, EXIT } from '../errors.js'
 import { boundsOf, documentOfEstimate, onceApproved, priceOf } from '../estimate.js'
 import type { Flags } from '../flags.js'
 import { table } from '../layout.js'
-import { colours, count, line, many, shown, toJson, typed } from '../output.js'
+import { colours, count, line, many, printable, toJson, typed } from '../output.js'
 import { conversationsAsked } from './replay.js'
 import { withLedger } from '../session.js'
 
 const madeBy = ({ summarizer: { strategy, provider, model }, prompt }: Pick<Edition, 'summarizer' | 'prompt'>): string =>
-  [strategy, ...(provider === 'none' ? [] : [model]), ...(prompt === undefined ? [] : [`${prompt.name} ${prompt.sha256.slice(0, 8)}`])].map(shown).join(', ')
+  [strategy, ...(provider === 'none' ? [] : [model]), ...(prompt === undefined ? [] : [`${prompt.name} ${prompt.sha256.slice(0, 8)}`])].map(printable).join(', ')
 
 /** `editions list`. */
 export async function runEditionsList(flags: Flags, json: boolean): Promise<void> {
@@ -51,7 +51,7 @@ export async function runEditionsShow(flags: Flags, given: string, json: boolean
       return
     }
     await line(`edition ${colours.bold(edition.editionId)}, made by ${madeBy(edition)}, begun ${edition.startedAt}, last recorded ${edition.lastRecordedAt}`)
-    const rows = edition.conversations.map((each) => [shown(each.conversationId), stateOf(each), count(each.cycles), count(each.summariesBought + each.summariesReused), count(each.summariesReused), count(each.promptTokens + each.completionTokens), count(each.failures)])
+    const rows = edition.conversations.map((each) => [printable(each.conversationId), stateOf(each), count(each.cycles), count(each.summariesBought + each.summariesReused), count(each.summariesReused), count(each.promptTokens + each.completionTokens), count(each.failures)])
     for (const row of table(['conversation', 'state', 'cycles', 'summaries', 'taken over', 'tokens', 'failures'], rows, new Set([2, 3, 4, 5, 6]))) await line(row)
     await line(`${many(edition.conversations.length, 'conversation')}, ${count(edition.states['in-force'])} in force; ${many(tokensOf(edition.spent), 'token')} spent on it, failed and lost calls included`)
   })
@@ -102,13 +102,13 @@ async function toEach<T extends Done>(ids: readonly string[], json: boolean, wor
     try {
       const one = await work(conversationId)
       done.push(one)
-      if (!json) await line(`${shown(conversationId)}: ${sentence(one)}`)
+      if (!json) await line(`${printable(conversationId)}: ${sentence(one)}`)
     } catch (error) {
       if (!(error instanceof LedgerError)) throw error
       // Alone it is the command's own error.
       if (ids.length === 1 && !isStopped()) throw error
       refused.push({ conversationId, error })
-      if (!json) await line(colours.yellow(`${shown(conversationId)}: ${error.message}`))
+      if (!json) await line(colours.yellow(`${printable(conversationId)}: ${error.message}`))
     }
   }
   return { done, refused, stopped: isStopped() }

@@ -1,5 +1,5 @@
 /** `explain`: where a summary or a line comes from, as a tree down to the messages. */
-import type { SummarizerFacts } from '../../domain/events/index.js'
+import type { SummarizerRecord } from '../../domain/events/index.js'
 import { editionOf } from '../../domain/values/ids.js'
 import { contentText } from '../../domain/values/message.js'
 import { isWithoutModel } from '../../domain/reports/prices.js'
@@ -7,7 +7,7 @@ import type { BatchOrigin, ChunkOrigin, CycleOrigin, Explanation, LineSource, Or
 import { messageText } from './context.js'
 import { InputError } from '../errors.js'
 import type { Flags } from '../flags.js'
-import { brief, colours, count, line, many, shown, toJson, typed } from '../output.js'
+import { brief, colours, count, line, many, printable, toJson, typed } from '../output.js'
 import { withLedger } from '../session.js'
 
 export interface ExplainCommand {
@@ -35,15 +35,15 @@ function* treeLines({ lines, under }: Branch, indent = '', stem = ''): Generator
   }
 }
 
-const indented = (text: string): string[] => shown(text).split('\n').map((part) => `  ${part}`)
+const indented = (text: string): string[] => printable(text).split('\n').map((part) => `  ${part}`)
 
 /** Whose revisions these are, where they are not the conversation's own. */
 function ofStream({ stream }: RecordedAt): string {
   const edition = editionOf(stream)
-  return edition === undefined ? '' : ` of edition ${shown(edition.editionId)}`
+  return edition === undefined ? '' : ` of edition ${printable(edition.editionId)}`
 }
 
-const where = (recorded: RecordedAt): string => `revision ${recorded.revision.toString()}${ofStream(recorded)}, ${recorded.recordedAt}, asked by ${shown(recorded.actor)} (request ${shown(recorded.correlationId)})`
+const where = (recorded: RecordedAt): string => `revision ${recorded.revision.toString()}${ofStream(recorded)}, ${recorded.recordedAt}, asked by ${printable(recorded.actor)} (request ${printable(recorded.correlationId)})`
 
 const STATES: Readonly<Record<BatchOrigin['state'], string>> = { shown: 'in the view', active: 'not in the view, searchable', retired: 'not active' }
 
@@ -57,20 +57,20 @@ const TAKEOVERS: Readonly<Record<TakeoverOrigin['type'], string>> = { EditionAdo
 
 const PUT_OUT: Readonly<Record<TakeoverOrigin['type'], string>> = { EditionAdopted: 'another edition was adopted', EditionReverted: 'the edition was reverted', CycleUndone: 'a cycle was undone' }
 
-const putOutText = ({ type, editionId, recorded }: TakeoverOrigin): string => `not any more: ${PUT_OUT[type]}${editionId === undefined ? '' : ` (${shown(editionId)})`}; ${where(recorded)}`
+const putOutText = ({ type, editionId, recorded }: TakeoverOrigin): string => `not any more: ${PUT_OUT[type]}${editionId === undefined ? '' : ` (${printable(editionId)})`}; ${where(recorded)}`
 
-const takeoverText = ({ type, editionId, recorded }: TakeoverOrigin): string => `by ${TAKEOVERS[type]}${editionId === undefined ? '' : `, as edition ${shown(editionId)} made it`}; ${where(recorded)}`
+const takeoverText = ({ type, editionId, recorded }: TakeoverOrigin): string => `by ${TAKEOVERS[type]}${editionId === undefined ? '' : `, as edition ${printable(editionId)} made it`}; ${where(recorded)}`
 
 /** How a summary was made, a line each. */
-function madeLines(summarizer: SummarizerFacts, recorded: RecordedAt): string[] {
+function madeLines(summarizer: SummarizerRecord, recorded: RecordedAt): string[] {
   const { strategy, provider, model, parameters, prompt, persona, formatterVersion, requestHash, responseId, usage, durationMs, standIn } = summarizer
   const tokens = isWithoutModel(summarizer) ? 'no model asked' : usage === undefined ? 'usage not reported' : `${count(usage.promptTokens)} tokens asked, ${count(usage.completionTokens)} answered`
   return [
-    `made by    ${strategy}, ${shown(model)}${isWithoutModel(summarizer) ? '' : ` of ${shown(provider)}`}: ${tokens}, ${count(durationMs)} ms${standIn === true ? `; ${colours.yellow('STOOD IN for the summarizer, which failed at the hard limit')}` : ''}${summarizer.reused === true ? '; taken over, not bought again' : ''}`,
-    `parameters ${shown(toJson(parameters))}`,
-    `prompt     ${shown(prompt.name)}, SHA-256 ${prompt.sha256}, formatter ${String(formatterVersion)}`,
+    `made by    ${strategy}, ${printable(model)}${isWithoutModel(summarizer) ? '' : ` of ${printable(provider)}`}: ${tokens}, ${count(durationMs)} ms${standIn === true ? `; ${colours.yellow('STOOD IN for the summarizer, which failed at the hard limit')}` : ''}${summarizer.reused === true ? '; taken over, not bought again' : ''}`,
+    `parameters ${printable(toJson(parameters))}`,
+    `prompt     ${printable(prompt.name)}, SHA-256 ${prompt.sha256}, formatter ${String(formatterVersion)}`,
     ...(persona === undefined ? [] : [`persona    SHA-256 ${persona.sha256}`]),
-    `request    SHA-256 ${requestHash}${responseId === undefined ? '' : `, answer ${shown(responseId)}`}`,
+    `request    SHA-256 ${requestHash}${responseId === undefined ? '' : `, answer ${printable(responseId)}`}`,
     `recorded   ${where(recorded)}`,
   ]
 }
@@ -82,7 +82,7 @@ function messageBranch({ message, messageId, recorded, createdAt, tokens, answer
 
 function idsText(ids: readonly string[]): string {
   const [first = '', last = first] = [ids[0], ids.at(-1)]
-  return `${many(ids.length, 'message')}: ${shown(ids.length === 1 ? first : ids.length <= 6 ? ids.join(', ') : `${first} to ${last}`)}`
+  return `${many(ids.length, 'message')}: ${printable(ids.length === 1 ? first : ids.length <= 6 ? ids.join(', ') : `${first} to ${last}`)}`
 }
 
 function chunkBranch({ chunkId, messageIds, firstRevision, lastRevision, continues, summarizer, recorded, messages }: ChunkOrigin, inShort: boolean): Branch {
@@ -96,7 +96,7 @@ function chunkBranch({ chunkId, messageIds, firstRevision, lastRevision, continu
 function batchBranch(batch: BatchOrigin, inShort: boolean, isTop = true): Branch {
   const { batchId, depth, startTime, endTime, messageCount, tokens, state, summarizer, cycle, takenOver, putOut, recorded, sources, chunk, missing } = batch
   const by = summarizer ?? chunk?.summarizer
-  const head = `${colours.bold(batchId)} depth ${String(depth)}, ${startTime} to ${endTime}, ${many(messageCount, 'message')}, ${many(tokens, 'token')}, ${STATES[state]}${inShort && by !== undefined ? `, by ${by.strategy} (${shown(by.model)})${cycle === undefined ? '' : `, cycle ${String(cycle.cycle)}${ofStream(cycle.recorded)}${cycle.undone === undefined ? '' : ' (undone)'}`}` : ''}`
+  const head = `${colours.bold(batchId)} depth ${String(depth)}, ${startTime} to ${endTime}, ${many(messageCount, 'message')}, ${many(tokens, 'token')}, ${STATES[state]}${inShort && by !== undefined ? `, by ${by.strategy} (${printable(by.model)})${cycle === undefined ? '' : `, cycle ${String(cycle.cycle)}${ofStream(cycle.recorded)}${cycle.undone === undefined ? '' : ' (undone)'}`}` : ''}`
   const full = [
     ...(isTop ? indented(batch.content) : [`  ${brief(batch.content, TEXT_CHARACTERS)}`]),
     ...(summarizer === undefined ? [`archived   ${where(recorded)}`] : madeLines(summarizer, recorded)),
@@ -105,7 +105,7 @@ function batchBranch(batch: BatchOrigin, inShort: boolean, isTop = true): Branch
     ...(putOut === undefined ? [] : [`in force   ${putOutText(putOut)}`]),
   ]
   return {
-    lines: [head, ...(inShort ? [] : full), ...missing.map((id) => colours.red(`MISSING    ${shown(id)} is not recorded`))],
+    lines: [head, ...(inShort ? [] : full), ...missing.map((id) => colours.red(`MISSING    ${printable(id)} is not recorded`))],
     under: [...sources.map((source) => batchBranch(source, inShort, false)), ...(chunk === undefined ? [] : [chunkBranch(chunk, inShort)])],
   }
 }
@@ -124,11 +124,11 @@ async function showBranch(branch: Branch): Promise<void> {
 
 /** The message that a sentence of an extractive summary stands in. */
 async function showSaid(conversationId: string, { messageId, createdAt, message, recorded }: OriginalMessage): Promise<void> {
-  await line(`said by ${message.role} in message ${colours.bold(shown(messageId))}, revision ${recorded.revision.toString()}, ${createdAt}: ${brief(contentText(message.content), TEXT_CHARACTERS)}`)
+  await line(`said by ${message.role} in message ${colours.bold(printable(messageId))}, revision ${recorded.revision.toString()}, ${createdAt}: ${brief(contentText(message.content), TEXT_CHARACTERS)}`)
   await line(colours.dim(`  what the model had before it then: context-ledger context ${typed(conversationId)} --at ${typed(messageId)}`))
 }
 
-const withdrawnText = ({ revision, recordedAt, actor, why }: Withdrawn): string => `withdrawn at revision ${revision.toString()} (${why}), ${recordedAt}, asked by ${shown(actor)}`
+const withdrawnText = ({ revision, recordedAt, actor, why }: Withdrawn): string => `withdrawn at revision ${revision.toString()} (${why}), ${recordedAt}, asked by ${printable(actor)}`
 
 /** What became of the message that a line stands in. */
 function placeText(batchId: string | undefined, withdrawn: Withdrawn | undefined): string {
@@ -140,7 +140,7 @@ function sourceText(source: LineSource, conversationId: string): string {
   const excerpt = `\n   ${brief(source.excerpt, TEXT_CHARACTERS)}`
   if (source.kind === 'batch') return `${colours.bold(source.batchId)} depth ${String(source.depth)}, ${source.startTime} to ${source.endTime}: context-ledger explain ${typed(conversationId)} --batch ${source.batchId}${excerpt}`
   const archived = source.withdrawn !== undefined ? `, ${withdrawnText(source.withdrawn)}` : source.batchId === undefined ? ', live' : `, archived: context-ledger explain ${typed(conversationId)} --batch ${source.batchId}`
-  return `message ${colours.bold(shown(source.messageId))} revision ${source.revision.toString()}${archived}${excerpt}`
+  return `message ${colours.bold(printable(source.messageId))} revision ${source.revision.toString()}${archived}${excerpt}`
 }
 
 const SHOWN_ONLY: Readonly<Record<Extract<Explanation, { kind: 'shown-only' }>['what'], string>> = {
@@ -162,7 +162,7 @@ async function show(explanation: Explanation, open: boolean): Promise<void> {
   if (explanation.kind === 'view') {
     const { batches, cycles, liveMessages, asOf } = explanation
     if (asOf !== undefined) await line(`a line of the view itself, which counts, orders or omits what it is made of: as revision ${asOf.revision.toString()} made it, ${asOf.recordedAt}`)
-    await line(`${shown(conversationId)}: ${many(batches.length, 'active batch', 'active batches')} after ${many(cycles, 'cycle')}, ${many(liveMessages, 'live message')}`)
+    await line(`${printable(conversationId)}: ${many(batches.length, 'active batch', 'active batches')} after ${many(cycles, 'cycle')}, ${many(liveMessages, 'live message')}`)
     for (const batch of batches) await showBranch(batchBranch(batch, !open))
     const [first] = batches
     if (first !== undefined) await line(colours.dim(`each with prompt, model, usage and trigger: context-ledger explain ${typed(conversationId)} --batch ${first.batchId}`))

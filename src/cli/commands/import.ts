@@ -115,13 +115,13 @@ async function revisionBefore(ledger: Ledger, conversationId: string): Promise<b
 
 async function account(ledger: Ledger, done: ImportedFile, before: bigint): Promise<void> {
   if (done.revision < 0n) return
-  for await (const fact of ledger.log(done.conversationId, { from: before + 1n })) {
-    if (fact.type === 'MessageAppended') done.messageTokens += fact.data.tokens
-    else if (fact.type === 'MessagesPruned') done.cycles += 1
-    else if (fact.type === 'BatchArchived') done.batches += 1
-    else if (fact.type === 'BatchesResummarized') done.resummarized += 1
-    else if (fact.type === 'CompactionFailed') done.failures += 1
-    done.revision = fact.revision
+  for await (const event of ledger.log(done.conversationId, { from: before + 1n })) {
+    if (event.type === 'MessageAppended') done.messageTokens += event.data.tokens
+    else if (event.type === 'MessagesPruned') done.cycles += 1
+    else if (event.type === 'BatchArchived') done.batches += 1
+    else if (event.type === 'BatchesResummarized') done.resummarized += 1
+    else if (event.type === 'CompactionFailed') done.failures += 1
+    done.revision = event.revision
   }
   try {
     done.contextTokens = (await ledger.context(done.conversationId)).tokens
@@ -134,7 +134,7 @@ async function account(ledger: Ledger, done: ImportedFile, before: bigint): Prom
 /** Hashes of the messages that the log has, by id: to pass over a long stretch of them without asking the store for each. */
 async function recordedMessages(ledger: Ledger, conversationId: string): Promise<ReadonlyMap<string, string>> {
   const found = new Map<string, string>()
-  for await (const fact of ledger.log(conversationId)) if (fact.type === 'MessageAppended') found.set(fact.data.messageId, messageHash(fact.data))
+  for await (const event of ledger.log(conversationId)) if (event.type === 'MessageAppended') found.set(event.data.messageId, messageHash(event.data))
   return found
 }
 
@@ -144,7 +144,7 @@ function isRecorded(recorded: ReadonlyMap<string, string>, message: MessageInput
   return E.isRight(parsed) && parsed.right.messageId !== undefined && recorded.get(parsed.right.messageId) === messageHash(parsed.right)
 }
 
-interface Placed {
+interface PlacedMessage {
   readonly message: MessageInput
   readonly where: string
 }
@@ -153,11 +153,11 @@ interface Placed {
 class Intake {
   recorded: ReadonlyMap<string, string> | undefined
   /** The last message that was passed over. It is asked for after all before anything new: compaction that a kill cut off behind it runs first, as it would have. */
-  private held: Placed | undefined
+  private held: PlacedMessage | undefined
 
   constructor(private readonly ledger: Ledger, readonly done: ImportedFile, private readonly scope: string | undefined) {}
 
-  async take(placed: Placed): Promise<void> {
+  async take(placed: PlacedMessage): Promise<void> {
     if (this.recorded !== undefined && isRecorded(this.recorded, placed.message)) {
       if (this.held !== undefined) this.done.alreadyThere += 1
       this.held = placed
@@ -173,7 +173,7 @@ class Intake {
     if (held !== undefined) await this.append(held)
   }
 
-  private async append({ message, where }: Placed): Promise<void> {
+  private async append({ message, where }: PlacedMessage): Promise<void> {
     const { conversationId } = this.done
     try {
       const appended = await this.ledger.append(conversationId, message, this.scope === undefined ? {} : { scope: this.scope })

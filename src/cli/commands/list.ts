@@ -3,7 +3,7 @@ import type { ListOptions } from '../../library/ledger.js'
 import { tellingCatchUp } from '../catching-up.js'
 import type { Flags } from '../flags.js'
 import { table } from '../layout.js'
-import { colours, count, line, many, note, noteColours, shown, tellBehind, toJson } from '../output.js'
+import { colours, count, line, many, note, noteColours, printable, tellBehind, toJson } from '../output.js'
 import { withLedger } from '../session.js'
 
 /** Runs the command. One more than is wanted is asked for, to tell whether there are more. */
@@ -17,24 +17,24 @@ export async function runList(flags: Flags, { limit, ...options }: ListOptions, 
       return
     }
     tellBehind(behind)
-    for (const { conversationId, reason } of unlisted) note(`${noteColours.yellow('not listed:')} ${shown(conversationId)} is stopped: ${shown(reason)}`)
+    for (const { conversationId, reason } of unlisted) note(`${noteColours.yellow('not listed:')} ${printable(conversationId)} is stopped: ${printable(reason)}`)
     if (conversations.length === 0) {
       const { scope, match, since, until } = options
-      const asked = [...(scope === undefined ? [] : [`of the scope ${shown(scope)}`]), ...(match === undefined ? [] : [`with "${shown(match)}" in their id`]), ...(since === undefined && until === undefined ? [] : ['of that time'])]
+      const asked = [...(scope === undefined ? [] : [`of the scope ${printable(scope)}`]), ...(match === undefined ? [] : [`with "${printable(match)}" in their id`]), ...(since === undefined && until === undefined ? [] : ['of that time'])]
       await line(asked.length === 0 ? 'no conversations so far' : `no conversations ${asked.join(', ')}`)
       return
     }
     const rows = conversations.map((conversation) => [
-      shown(conversation.conversationId),
+      printable(conversation.conversationId),
       count(conversation.messages),
       count(conversation.liveMessages),
       count(conversation.liveTokens),
       count(conversation.cycles),
       conversation.lastRecordedAt,
-      shown(conversation.scope ?? ''),
+      printable(conversation.scope ?? ''),
     ])
     for (const row of table(['conversation', 'messages', 'live', 'live tokens', 'cycles', 'last recorded', 'scope'], rows, new Set([1, 2, 3, 4]))) await line(row)
-    for (const { conversationId, stopped } of conversations) if (stopped !== undefined) await line(colours.red(`${shown(conversationId)} is stopped: ${shown(stopped)}`))
+    for (const { conversationId, stopped } of conversations) if (stopped !== undefined) await line(colours.red(`${printable(conversationId)} is stopped: ${printable(stopped)}`))
     await line(`${many(conversations.length, 'conversation')}${more ? '; there are more: a higher --limit shows them' : ''}`)
   })
 }

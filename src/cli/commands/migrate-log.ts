@@ -9,7 +9,7 @@ import type { LogSource, LogTarget } from '../../ports/log-copy.js'
 import { isPostgres, schemeOf } from '../../library/addresses.js'
 import { neighbour } from '../config.js'
 import { Ended, EXIT, InputError } from '../errors.js'
-import { colours, count, line, many, note, noteColours, shown, toJson } from '../output.js'
+import { colours, count, line, many, note, noteColours, printable, toJson } from '../output.js'
 import { duration, startProgress } from '../progress.js'
 
 export interface MigrateLogCommand {
@@ -30,7 +30,7 @@ export interface LogPlaces {
   createLogFile(path: string, options: { readonly overwrite: boolean }): Promise<LogTarget>
 }
 
-interface Place {
+interface LogAddress {
   readonly kind: 'store' | 'file'
   readonly address: string
   /** The same for two spellings of one place, as far as the spelling tells. */
@@ -39,7 +39,7 @@ interface Place {
 
 const DEFAULT_PORTS: Readonly<Record<string, string>> = { 'postgres:': '5432', 'esdb:': '2113' }
 
-function serverOf(address: string, flag: string): Place {
+function serverOf(address: string, flag: string): LogAddress {
   let url: URL
   try {
     url = new URL(address)
@@ -53,7 +53,7 @@ function serverOf(address: string, flag: string): Place {
 }
 
 /** What `--from` or `--to` names: a server by its scheme, else what is there under the path, else what the name says. */
-async function placeOf(address: string | undefined, flag: '--from' | '--to'): Promise<Place> {
+async function placeOf(address: string | undefined, flag: '--from' | '--to'): Promise<LogAddress> {
   if (address === undefined || address.trim() === '') throw new InputError('Usage', `${flag} is missing: a folder, postgres://…, esdb://…, or a file (name.clog.gz)`)
   if (address === 'memory') throw new InputError('Usage', `${flag} memory: a log in memory ends with its process`)
   if (/^[a-z][a-z0-9+.-]+:\/\//iu.test(address)) return serverOf(address, flag)
@@ -68,7 +68,7 @@ async function placeOf(address: string | undefined, flag: '--from' | '--to'): Pr
   return { kind: 'store', address, identity }
 }
 
-function refuseIdle(place: Place, flag: string, given: string | undefined): void {
+function refuseIdle(place: LogAddress, flag: string, given: string | undefined): void {
   if (given !== undefined && place.kind === 'file') throw new InputError('Usage', `${flag} goes with a store: a file has everything in it`)
   if (given !== undefined && (schemeOf(place.address) === undefined || isPostgres(place.address))) throw new InputError('Usage', `${flag} is for a log in KurrentDB: this one keeps its read models beside it`)
 }
@@ -114,14 +114,14 @@ async function report(copied: Copied, from: LogSource, to: LogTarget, seconds: n
   const what = [many(totals.streams, 'stream'), many(totals.events, 'event'), many(totals.bodies, 'body', 'bodies'), size(totals.bytes)].join(', ')
   if (equal) {
     await line(`${colours.green('equal')}: ${to.name} holds what ${from.name} held up to position ${head.toString()}: ${what}${alreadyThere === 0 ? '' : ` (${count(alreadyThere)} events were there before)`}`)
-  } else await line(`${colours.red('not equal')}: ${shown(difference)}`)
+  } else await line(`${colours.red('not equal')}: ${printable(difference)}`)
   await line(colours.dim(`${duration(seconds)}, ${count(rate)} events/s, sha256 ${totals.sha256}`))
 }
 
 /** Opens both ends, does `work`, and closes what was opened. */
-async function withEnds<T>(from: Place, to: Place, command: MigrateLogCommand, places: LogPlaces, work: (from: LogSource, to: LogTarget) => Promise<T>): Promise<T> {
+async function withEnds<T>(from: LogAddress, to: LogAddress, command: MigrateLogCommand, places: LogPlaces, work: (from: LogSource, to: LogTarget) => Promise<T>): Promise<T> {
   const opened: OpenedLog[] = []
-  const open = async ({ address }: Place, database: string | undefined): Promise<OpenedLog> => {
+  const open = async ({ address }: LogAddress, database: string | undefined): Promise<OpenedLog> => {
     const log = await places.openLog(address, database === undefined ? {} : { database })
     opened.push(log)
     return log

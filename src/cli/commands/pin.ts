@@ -1,6 +1,6 @@
 /** `pin` and `unpin`: a message that stays word for word, whatever is compacted around it. */
 import type { Flags } from '../flags.js'
-import { line, shown, toJson } from '../output.js'
+import { line, printable, toJson } from '../output.js'
 import { withLedger } from '../session.js'
 
 /** Runs either command. */
@@ -8,6 +8,6 @@ export async function runPin(flags: Flags, conversationId: string, messageId: st
   await withLedger(flags, {}, async ({ ledger }) => {
     await (pinned ? ledger.pin(conversationId, messageId) : ledger.unpin(conversationId, messageId))
     if (json) await line(toJson({ conversationId, messageId, pinned }))
-    else await line(pinned ? `${shown(messageId)} is pinned: it stays word for word` : `${shown(messageId)} may be folded again`)
+    else await line(pinned ? `${printable(messageId)} is pinned: it stays word for word` : `${printable(messageId)} may be folded again`)
   })
 }

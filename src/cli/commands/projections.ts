@@ -4,7 +4,7 @@ import { didYouMean, nameMeant } from '../../domain/text/known-names.js'
 import { InputError } from '../errors.js'
 import type { Flags } from '../flags.js'
 import { table } from '../layout.js'
-import { colours, count, line, many, shown, toJson } from '../output.js'
+import { colours, count, line, many, printable, toJson } from '../output.js'
 import { startProgress } from '../progress.js'
 import { withLedger } from '../session.js'
 
@@ -48,7 +48,7 @@ async function tellStopped(projections: readonly ProjectionStatus[]): Promise<vo
       byReason.set(reason, told)
     }
   }
-  for (const [reason, { conversationId, names }] of byReason) await line(colours.red(`conversation ${shown(conversationId)} is stopped in ${names.join(', ')}: ${shown(reason)}`))
+  for (const [reason, { conversationId, names }] of byReason) await line(colours.red(`conversation ${printable(conversationId)} is stopped in ${names.join(', ')}: ${printable(reason)}`))
   if (byReason.size > 0) await line('all other conversations are served; `projections rebuild` tries these again')
 }
 

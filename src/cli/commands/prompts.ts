@@ -2,7 +2,7 @@
 import { Ended, EXIT, InputError } from '../errors.js'
 import type { Flags } from '../flags.js'
 import { table } from '../layout.js'
-import { count, line, many, note, noteColours, shown, toJson } from '../output.js'
+import { count, line, many, note, noteColours, printable, toJson } from '../output.js'
 import { withLedger } from '../session.js'
 
 const HASH_DIGITS = 12
@@ -19,10 +19,10 @@ async function list(flags: Flags, json: boolean): Promise<void> {
       await line('no prompts so far: one is recorded when it is first used')
       return
     }
-    const rows = prompts.map(({ name, version, kind, sha256, text, firstUsedAt, actor }) => [shown(name), String(version), kind, sha256.slice(0, HASH_DIGITS), count(text.length), firstUsedAt, shown(actor)])
+    const rows = prompts.map(({ name, version, kind, sha256, text, firstUsedAt, actor }) => [printable(name), String(version), kind, sha256.slice(0, HASH_DIGITS), count(text.length), firstUsedAt, printable(actor)])
     for (const row of table(['name', 'version', 'kind', 'hash', 'characters', 'first used', 'by'], rows, new Set([1, 4]))) await line(row)
     await line(many(prompts.length, 'prompt'))
-    for (const { sha256, reason } of unreadable) note(`${noteColours.yellow('not listed:')} ${sha256.slice(0, HASH_DIGITS)}: ${shown(reason)}`)
+    for (const { sha256, reason } of unreadable) note(`${noteColours.yellow('not listed:')} ${sha256.slice(0, HASH_DIGITS)}: ${printable(reason)}`)
     if (unreadable.length > 0) throw new Ended(EXIT.untrusted)
   })
 }
@@ -30,7 +30,7 @@ async function list(flags: Flags, json: boolean): Promise<void> {
 async function show(flags: Flags, which: string, json: boolean): Promise<void> {
   await withLedger(flags, { reads: true }, async ({ ledger }) => {
     const prompt = await ledger.prompts.show(which)
-    await line(json ? toJson(prompt) : shown(prompt.text).replace(/\n$/u, ''))
+    await line(json ? toJson(prompt) : printable(prompt.text).replace(/\n$/u, ''))
   })
 }
 

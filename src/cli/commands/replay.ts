@@ -5,7 +5,7 @@ import { sentenceOfProblem } from '../../library/problem.js'
 import { Ended, EXIT, InputError } from '../errors.js'
 import { boundsOf, documentOfEstimate, money, NAMED_FAILURES, onceApproved, priceOf, spentOf } from '../estimate.js'
 import type { Flags } from '../flags.js'
-import { colours, count, line, many, note, noteColours, shown, toJson, typed } from '../output.js'
+import { colours, count, line, many, note, noteColours, printable, toJson, typed } from '../output.js'
 import { startProgress, type Progress } from '../progress.js'
 import { withLedger } from '../session.js'
 
@@ -57,7 +57,7 @@ async function tellReplay(replayed: Replay, price: Price | undefined, asked: str
   const sum = (of: (each: Replay['conversations'][number]) => number): number => conversations.reduce((all, each) => all + of(each), 0)
   await line(`edition ${colours.bold(editionId)}: ${count(done)} of ${many(conversations.length, 'conversation')} whole, ${count(sum(({ messages }) => messages))} of ${many(sum(({ messagesOf }) => messagesOf), 'message')} seen`)
   await line(`${many(sum(({ summaries }) => summaries), 'summary', 'summaries')} recorded, ${count(sum(({ reused }) => reused))} of them taken over; ${many(paid.calls, 'call')}, ${spentOf({ ...paid, ...(costMicros === undefined ? {} : { costMicros }) }, price?.currency)}; ${spentOf(spent, price?.currency)} on this edition in all`)
-  const stopped = conversations.flatMap(({ conversationId, outcome }) => (outcome.kind === 'stopped' ? [`${shown(conversationId)}: ${sentenceOfProblem(outcome.failure)}`] : outcome.kind === 'busy' ? [`${shown(conversationId)}: another process is making it`] : []))
+  const stopped = conversations.flatMap(({ conversationId, outcome }) => (outcome.kind === 'stopped' ? [`${printable(conversationId)}: ${sentenceOfProblem(outcome.failure)}`] : outcome.kind === 'busy' ? [`${printable(conversationId)}: another process is making it`] : []))
   for (const sentence of stopped.slice(0, NAMED_FAILURES)) await line(colours.yellow(sentence))
   if (stopped.length > NAMED_FAILURES) await line(colours.yellow(`… and ${many(stopped.length - NAMED_FAILURES, 'further conversation')}`))
   if (ended === 'bound' && noRoom !== undefined) {

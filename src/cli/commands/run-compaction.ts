@@ -17,7 +17,7 @@ import { createCompactionMetrics } from '../compaction-metrics.js'
 import { endSignals } from '../end-signals.js'
 import { InputError } from '../errors.js'
 import type { Flags } from '../flags.js'
-import { count, failureNotes, many, note, shown, toJson } from '../output.js'
+import { count, failureNotes, many, note, printable, toJson } from '../output.js'
 
 export interface RunCompactionOptions {
   /** Conversations at once. */
@@ -99,21 +99,21 @@ async function healthOf({ log }: CompactionProcess, worker: CompactionWorker | u
 
 /** The worker out of what `compose.ts` opened. */
 function workerOf(source: CompactionProcess, { persona, actor }: { readonly persona: string; readonly actor: string }, { concurrency, limits }: { concurrency: number; limits: TokenLimits }, tell: (happening: Happening) => void, onRun: (run: CompactionRun) => void): CompactionWorker {
-  const { log, queue, claims, summarizer, standIn } = source
+  const { log, queue, claims, summarizer, fallback } = source
   const conversations = createConversations({ log, clock })
   const isLimited = limits.tokensPerMinute !== undefined || limits.tokensPerDay !== undefined
   return createCompactionWorker({
     queue,
     load: (conversationId) => conversations.load(conversationId),
-    compact: createCompact({ conversations, summarizer, standIn, persona, claims, clock, registerPrompt: createRegisterPrompt(log, clock, actor), actor, budget: isLimited ? source.budget(limits) : undefined }),
+    compact: createCompact({ conversations, summarizer, fallback, persona, claims, clock, registerPrompt: createRegisterPrompt(log, clock, actor), actor, budget: isLimited ? source.budget(limits) : undefined }),
     clock,
     concurrency,
     follow: log.store,
-    restsByTime: true,
+    backsOffByTime: true,
     tokensPerDay: limits.tokensPerDay,
     onCompaction(conversationId, run) {
       onRun(run)
-      const failure = run.failure ?? run.stoodInFor
+      const failure = run.failure ?? run.fallbackFor
       if (run.summaries > 0 || run.messagesCompressed > 0) {
         const { batchesCreated, messagesCompressed, tokensBefore, tokensAfter, summaries, calls, tokensSpent } = run
         tell({ kind: 'compacted', conversationId, batchesCreated, messagesCompressed, tokensBefore, tokensAfter, summaries, calls, tokensSpent })
@@ -145,20 +145,20 @@ function sentenceOf(happening: Happening): string {
     case 'working': {
       const { tokensPerMinute, tokensPerDay } = happening
       const limits = [...(tokensPerMinute === undefined ? [] : [`${count(tokensPerMinute)} tokens a minute`]), ...(tokensPerDay === undefined ? [] : [`${count(tokensPerDay)} tokens a day`])]
-      return `follows ${happening.log}, summarizer ${shown(happening.summarizer)}, ${many(happening.concurrency, 'conversation')} at once${limits.length === 0 ? '' : `, at most ${limits.join(' and ')} with all other workers`}`
+      return `follows ${happening.log}, summarizer ${printable(happening.summarizer)}, ${many(happening.concurrency, 'conversation')} at once${limits.length === 0 ? '' : `, at most ${limits.join(' and ')} with all other workers`}`
     }
     case 'compacted': {
       const { conversationId, batchesCreated, messagesCompressed, tokensBefore, tokensAfter, summaries, calls, tokensSpent } = happening
       const pruned = `${many(messagesCompressed, 'message')} became ${many(batchesCreated, 'batch', 'batches')}: ${count(tokensBefore)} → ${count(tokensAfter)} tokens`
       const what = messagesCompressed > 0 ? pruned : `${many(summaries, 'summary', 'summaries')} ahead of need`
-      return `${shown(conversationId)}: ${what} (${many(calls, 'call')}, ${many(tokensSpent, 'token')})`
+      return `${printable(conversationId)}: ${what} (${many(calls, 'call')}, ${many(tokensSpent, 'token')})`
     }
     case 'failed':
-      return `${shown(happening.conversationId)}: ${happening.detail}`
+      return `${printable(happening.conversationId)}: ${happening.detail}`
     case 'waits':
-      return `${shown(happening.conversationId)}: waits ${many(happening.seconds, 'second')} for the limit a minute`
+      return `${printable(happening.conversationId)}: waits ${many(happening.seconds, 'second')} for the limit a minute`
     case 'problem':
-      return `${happening.conversationId === undefined ? '' : `${shown(happening.conversationId)}: `}trying again: ${happening.detail}`
+      return `${happening.conversationId === undefined ? '' : `${printable(happening.conversationId)}: `}trying again: ${happening.detail}`
     case 'other-log':
       return `the queue was filled from another log (its position ${happening.position} holds another event here): reading this one from its start`
     case 'metrics':

@@ -67,8 +67,8 @@ export async function runProjections(flags: Flags, options: RunProjectionsOption
       onStop: (projection, stop) => {
         tell(owner, { ...stop, kind: 'stopped', projection })
       },
-      onApplied: (projection, partition, facts) => {
-        metrics.applied(projection, partition, facts)
+      onApplied: (projection, partition, events) => {
+        metrics.applied(projection, partition, events)
       },
     })
     await ended.signalled

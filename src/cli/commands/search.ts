@@ -8,7 +8,7 @@ import { InputError } from '../errors.js'
 import { tellingCatchUp } from '../catching-up.js'
 import type { Flags } from '../flags.js'
 import { parseJsonLine } from '../json-line.js'
-import { brief, colours, line, many, note, noteColours, shown, tellBehind, toJson, typed } from '../output.js'
+import { brief, colours, line, many, note, noteColours, printable, tellBehind, toJson, typed } from '../output.js'
 import { withLedger } from '../session.js'
 
 export interface SearchCommand {
@@ -38,7 +38,7 @@ const resultDocument = ({ hits, ...more }: SearchResult): unknown => ({ hits: hi
 /** "m1", "m1 to m9, 5 messages". */
 function messagesOf({ messageIds }: SearchHit): string {
   const [first = '', last = first] = [messageIds[0], messageIds.at(-1)]
-  return shown(messageIds.length < 2 ? first : `${first} to ${last}, ${many(messageIds.length, 'message')}`)
+  return printable(messageIds.length < 2 ? first : `${first} to ${last}, ${many(messageIds.length, 'message')}`)
 }
 
 /** Where a hit comes from, in words. */
@@ -106,7 +106,7 @@ export async function runSearch(flags: Flags, command: SearchCommand): Promise<v
     const { hits, behind, vectors } = found
     if (hits.length === 0) await line('nothing found')
     for (const [at, hit] of hits.entries()) {
-      await line(`${colours.bold(`${String(at + 1)}. ${shown(hit.conversationId)}`)} ${colours.dim(provenance(hit))}`)
+      await line(`${colours.bold(`${String(at + 1)}. ${printable(hit.conversationId)}`)} ${colours.dim(provenance(hit))}`)
       await line(`   ${brief(hit.text, 400)}\n`)
     }
     tellBehind(behind)

@@ -4,7 +4,7 @@ import { tellingCatchUp } from '../catching-up.js'
 import { Ended, EXIT } from '../errors.js'
 import type { Flags } from '../flags.js'
 import { table } from '../layout.js'
-import { colours, count, line, many, note, noteColours, shown, toJson, write } from '../output.js'
+import { colours, count, line, many, note, noteColours, printable, toJson, write } from '../output.js'
 import { startProgress } from '../progress.js'
 import { withLedger } from '../session.js'
 
@@ -21,7 +21,7 @@ const chargeText = ({ charge, summaries, estimated }: Stats['models'][number]): 
 
 const usageText = ({ summaries, estimated }: ModelUse): string => `${count(summaries)}${estimated === 0 ? '' : ` (${count(estimated)} estimated)`}`
 
-const kinds = (counts: Readonly<Record<string, number>>): string => Object.entries(counts).map(([kind, times]) => `${shown(kind)} ${count(times)}`).join(', ')
+const kinds = (counts: Readonly<Record<string, number>>): string => Object.entries(counts).map(([kind, times]) => `${printable(kind)} ${count(times)}`).join(', ')
 
 const seconds = (ms: number): string => `${(ms / 1_000).toLocaleString('en-US', { maximumFractionDigits: 1 })} s`
 
@@ -35,13 +35,13 @@ function madeText({ made, undone, adopted, reverted }: Stats): string {
 export function statsLines(stats: Stats): string[] {
   const { tokensSent, tokensSentUncompacted } = stats
   const share = tokensSentUncompacted === 0 ? '' : `, ${(100 * (1 - tokensSent / tokensSentUncompacted)).toFixed(1)} % less`
-  const rows = stats.models.map((use) => [shown(use.model), shown(use.provider), usageText(use), count(use.promptTokens), count(use.completionTokens), seconds(use.durationMs), chargeText(use)])
+  const rows = stats.models.map((use) => [printable(use.model), printable(use.provider), usageText(use), count(use.promptTokens), count(use.completionTokens), seconds(use.durationMs), chargeText(use)])
   return [
     `messages      ${count(stats.messages)}: ${many(stats.tokensIn, 'token')} in, ${count(stats.tokensOut)} out (by the assistant)`,
     `compaction    ${many(stats.cycles, 'cycle')}, ${many(stats.messagesCompressed, 'message')} folded into ${many(stats.batches, 'active batch', 'active batches')}`,
     `made in all   ${madeText(stats)}`,
     `tokens saved  ${count(stats.tokensSaved)} at the cycles; over the life ${count(tokensSent)} sent for ${many(stats.answers, 'answer')}, ${count(tokensSentUncompacted)} without compaction${share}`,
-    `tokens bought ${count(bought(stats))}${stats.cost.length === 0 ? '' : `: ${costsText(stats.cost)}`}${stats.unpriced.length === 0 ? '' : `${stats.cost.length === 0 ? ': ' : ', and '}no price given for ${stats.unpriced.map(shown).join(', ')}`}`,
+    `tokens bought ${count(bought(stats))}${stats.cost.length === 0 ? '' : `: ${costsText(stats.cost)}`}${stats.unpriced.length === 0 ? '' : `${stats.cost.length === 0 ? ': ' : ', and '}no price given for ${stats.unpriced.map(printable).join(', ')}`}`,
     `summarizing   ${seconds(stats.summarizingMs)}${stats.standIns === 0 ? '' : `, ${many(stats.standIns, 'stand-in')} by the extractive strategy`}${stats.reused === 0 ? '' : `, ${many(stats.reused, 'summary', 'summaries')} taken over at no cost`}`,
     `failures      ${Object.keys(stats.failures).length === 0 ? 'none' : kinds(stats.failures)}${Object.keys(stats.couldNotHelp).length === 0 ? '' : `; could not help: ${kinds(stats.couldNotHelp)}`}`,
     ...(rows.length === 0 ? [] : ['', ...table(['model', 'provider', 'summaries', 'tokens asked', 'answered', 'time', 'cost'], rows, new Set([2, 3, 4, 5]))]),
@@ -53,7 +53,7 @@ export function statsLines(stats: Stats): string[] {
 function conversationLine(stats: ConversationStats): string {
   const failures = Object.values(stats.failures).reduce((sum, times) => sum + times, 0)
   const cells = [many(stats.messages, 'message'), many(stats.cycles, 'cycle'), ...(stats.undone === 0 ? [] : [`${count(stats.undone)} undone`]), `${count(bought(stats))} tokens bought`, `${count(stats.tokensSaved)} saved`, ...(stats.cost.length === 0 ? [] : [costsText(stats.cost)]), ...(failures === 0 ? [] : [many(failures, 'failure')])]
-  return `${colours.bold(shown(stats.conversationId))} ${cells.join(', ')}`
+  return `${colours.bold(printable(stats.conversationId))} ${cells.join(', ')}`
 }
 
 const SHOWN = 20
@@ -118,7 +118,7 @@ export async function runStats(flags: Flags, conversationId: string | undefined,
     if (told.length > 0) await line()
     for (const stats of told) await line(conversationLine(stats))
     if (conversationId === undefined && total.conversations > told.length) await line(colours.dim(`${told.length === 0 ? '' : `those ${count(told.length)} that took the most; `}${many(total.conversations - told.length, 'further conversation')}: a higher --limit shows them, --json all`))
-    for (const { conversationId: uncounted, reason } of total.uncounted) note(`${noteColours.yellow('not counted:')} ${shown(uncounted)}: ${shown(reason)}`)
+    for (const { conversationId: uncounted, reason } of total.uncounted) note(`${noteColours.yellow('not counted:')} ${printable(uncounted)}: ${printable(reason)}`)
     if (total.uncounted.length > 0) throw new Ended(EXIT.untrusted)
   })
 }

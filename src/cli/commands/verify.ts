@@ -9,7 +9,7 @@ import type { Ledger } from '../../library/ledger.js'
 import { tellingCatchUp } from '../catching-up.js'
 import { Ended, EXIT, InputError } from '../errors.js'
 import type { Flags } from '../flags.js'
-import { colours, count, line, many, note, noteColours, shown, toJson } from '../output.js'
+import { colours, count, line, many, note, noteColours, printable, toJson } from '../output.js'
 import { startProgress } from '../progress.js'
 import { withLedger } from '../session.js'
 
@@ -86,7 +86,7 @@ async function report({ ok, streams, conversations, events, summaries, problems,
     await line(toJson({ ok, streams, conversations, events, summaries, problems: problems.map(({ stream, conversationId, revision, rule, detail }) => ({ stream, ...(conversationId === undefined ? {} : { conversationId }), revision, rule, detail })), ...signed, ...(exported === undefined ? {} : { exported }) }))
     return
   }
-  for (const { stream, revision, rule, detail } of problems) await line(`${colours.red(rule)} ${shown(stream)}${revision < 0n ? '' : ` revision ${revision.toString()}`}: ${shown(detail)}`)
+  for (const { stream, revision, rule, detail } of problems) await line(`${colours.red(rule)} ${printable(stream)}${revision < 0n ? '' : ` revision ${revision.toString()}`}: ${printable(detail)}`)
   const what = `${many(streams, 'stream')} (${many(conversations, 'conversation')}), ${many(events, 'event')}`
   await line(ok ? `${colours.green('ok')}: ${what}: nothing lost, nothing changed, every row as the facts make it` : `${colours.red(many(problems.length, 'problem'))} in ${what}`)
   const { recomputed, notRecomputed } = summaries

@@ -6,7 +6,7 @@ import type { TriedPolicy, WhatIf, WhatIfRow } from '../../library/ledger.js'
 import { Ended, EXIT, InputError } from '../errors.js'
 import type { Given } from '../given.js'
 import { table } from '../layout.js'
-import { colours, count, line, many, noteColours, note, shown, toJson } from '../output.js'
+import { colours, count, line, many, noteColours, note, printable, toJson } from '../output.js'
 import { startProgress } from '../progress.js'
 import { withLedger } from '../session.js'
 
@@ -107,7 +107,7 @@ export async function whatIfCommand(given: Given): Promise<void> {
       .finally(() => { progress.stop() })
     if (given.json) await line(toJson({ ...tried, rows: tried.rows.map((row) => ({ ...row, total: totalOf(row) })) }))
     else await print(tried)
-    if (!given.json) for (const { conversationId, reason } of tried.untried) note(`${noteColours.yellow('not tried:')} ${shown(conversationId)}: ${shown(reason)}`)
+    if (!given.json) for (const { conversationId, reason } of tried.untried) note(`${noteColours.yellow('not tried:')} ${printable(conversationId)}: ${printable(reason)}`)
     if (tried.untried.length > 0) throw new Ended(EXIT.untrusted)
   })
 }

@@ -10,12 +10,12 @@ import { fitAsBefore } from './fit-1.js'
 import { fit, layoutTokens, type Layout } from './fit.js'
 import { hashOf } from '../values/hash.js'
 import { toChatMessage, type ChatMessage, type MessageBody, type ToolCall } from '../values/message.js'
-import { planCycle, restsAfterUndo, triggerOf, type NoPlan } from './plan.js'
+import { planCycle, backsOffAfterUndo, triggerOf, type NoPlan } from './plan.js'
 import { hardLimit, softLimit } from '../values/policy.js'
 import { textLength } from './shorten.js'
 import { estimatorNamed } from '../values/tokens.js'
 import type { ViewName } from '../values/view-names.js'
-import { asRecorded, isPinned, pinnedTokens, unitTokens, unitsOf, type Shown } from './units.js'
+import { asRecorded, isPinned, pinnedTokens, unitTokens, unitsOf, type Rendered } from './units.js'
 
 /** What a context shows less of than the log has. */
 export interface Shortened {
@@ -91,14 +91,14 @@ function overBudgetOf(state: Conversation, tokens: number, limit: number): OverB
   const plan = planCycle(state, triggerOf(state) ?? 'soft')
   if (plan.kind === 'none') return { tokens, limit, reason: plan.reason, messageIds: plan.messageIds }
   const folded = new Set(plan.chunks.flatMap((chunk) => chunk.messages.map((message) => message.messageId)))
-  const stays = [...state.leading, ...state.kept, ...state.window].map((message) => message.messageId).filter((id) => !folded.has(id))
-  const reason = state.failures !== undefined ? 'compaction-failed' : restsAfterUndo(state) ? 'cycle-undone' : 'compaction-due'
+  const stays = [...state.leading, ...state.retained, ...state.window].map((message) => message.messageId).filter((id) => !folded.has(id))
+  const reason = state.failures !== undefined ? 'compaction-failed' : backsOffAfterUndo(state) ? 'cycle-undone' : 'compaction-due'
   return { tokens, limit, reason, messageIds: stays }
 }
 
 /** A context before it is written out. */
 export interface Arrangement {
-  readonly leading: readonly Shown[]
+  readonly leading: readonly Rendered[]
   /** All that there is to show, and what of it is shown: the same where nothing had to be shortened. */
   readonly whole: Layout
   readonly layout: Layout
@@ -118,14 +118,14 @@ export function arrange(state: Conversation): E.Either<NoContext, Arrangement> {
   const leading = state.leading.map(asRecorded)
   const leadingTokens = unitTokens([leading])
   if (leadingTokens > hard) return E.left({ kind: 'LeadingTooLarge', messageIds: state.leading.map((message) => message.messageId), tokens: leadingTokens, limit: hard })
-  const live = [...state.kept, ...state.window]
-  const { units, open } = unitsOf(live, { configuration, foldedCalls: state.foldedCalls })
+  const live = [...state.retained, ...state.window]
+  const { units, open } = unitsOf(live, { configuration, foldedCalls: state.compactedCalls })
   const whole: Layout = { view: state.view?.parts ?? [], units, note: undefined }
   const room = hard - leadingTokens
   const wholeTokens = layoutTokens(whole, estimator)
   if (wholeTokens <= room) return E.right({ leading, whole, layout: whole, open, tokens: leadingTokens + wholeTokens })
   if (configuration.rendererVersion < 2) {
-    const before = new Set(state.kept)
+    const before = new Set(state.retained)
     const layout = fitAsBefore(whole, (unit) => unit.some((shown) => shown.source !== undefined && before.has(shown.source)), room, estimator)
     return E.right({ leading, whole, layout, open, tokens: leadingTokens + layoutTokens(layout, estimator) })
   }
@@ -153,7 +153,7 @@ export function contextOf(state: Conversation): E.Either<NoContext, Context> {
   if (E.isLeft(arranged)) return arranged
   const { leading, whole, layout, open, tokens } = arranged.right
   const noteAt = layout.note?.at ?? 0
-  const shown: (Shown | { body: MessageBody; source: undefined })[] = [
+  const shown: (Rendered | { body: MessageBody; source: undefined })[] = [
     ...leading,
     ...(layout.view.length === 0 ? [] : [{ body: { role: 'system', content: joinParts(layout.view) } as const, source: undefined }]),
     ...layout.units.slice(0, noteAt).flat(),

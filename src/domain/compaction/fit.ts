@@ -6,7 +6,7 @@ import { joinParts, type ViewPart } from '../conversation/clip-archive.js'
 import type { MessageBody } from '../values/message.js'
 import { shorten, shortenMessage } from './shorten.js'
 import { ROLE_TOKENS, messageTokens, type Estimator } from '../values/tokens.js'
-import { isPinned, leastOf, unitTokens, type Shown, type Unit } from './units.js'
+import { isPinned, leastOf, unitTokens, type Rendered, type Unit } from './units.js'
 
 /** What is shown behind the leading messages. */
 export interface Layout {
@@ -35,7 +35,7 @@ export function* capsFor(room: number): Generator<number> {
   for (let cap = 2 ** Math.floor(Math.log2(Math.max(SMALLEST_CAP_TOKENS, room / 2))); cap >= SMALLEST_CAP_TOKENS; cap /= 2) yield cap
 }
 
-function capped(shown: Shown, cap: number, estimator: Estimator): Shown {
+function capped(shown: Rendered, cap: number, estimator: Estimator): Rendered {
   if (shown.tokens <= cap || shown.source === undefined) return shown
   const body = shortenMessage(shown.body, cap, `message ${shown.source.messageId}`, estimator)
   const tokens = messageTokens(body, estimator)
@@ -43,7 +43,7 @@ function capped(shown: Shown, cap: number, estimator: Estimator): Shown {
 }
 
 /** The newest message in words, where nothing of it fits. */
-function inWords(newest: Shown, words: string, estimator: Estimator): Unit {
+function inWords(newest: Rendered, words: string, estimator: Estimator): Unit {
   const body: MessageBody = { role: newest.body.role === 'tool' ? 'user' : newest.body.role, content: words }
   return [{ ...newest, body, tokens: messageTokens(body, estimator) }]
 }
@@ -77,12 +77,12 @@ function leaveOutOldest(layout: Layout, stays: (unit: Unit) => boolean, room: nu
  * @param newestId the newest message
  */
 export function fit(whole: Layout, newestId: string | undefined, room: number, estimator: Estimator): Layout {
-  const isNewest = (shown: Shown): boolean => shown.source !== undefined && shown.source.messageId === newestId
+  const isNewest = (shown: Rendered): boolean => shown.source !== undefined && shown.source.messageId === newestId
   const stays = (unit: Unit): boolean => unit.some((shown) => isPinned(shown) || isNewest(shown))
-  const changing = (units: readonly Unit[], isHeld: (shown: Shown) => boolean, change: (shown: Shown) => Shown): Unit[] =>
+  const changing = (units: readonly Unit[], isHeld: (shown: Rendered) => boolean, change: (shown: Rendered) => Rendered): Unit[] =>
     units.map((unit) => unit.map((shown) => (isHeld(shown) ? shown : change(shown))))
 
-  const withNewestWhole = (shown: Shown): boolean => isPinned(shown) || isNewest(shown)
+  const withNewestWhole = (shown: Rendered): boolean => isPinned(shown) || isNewest(shown)
   for (const isHeld of [withNewestWhole, isPinned]) {
     const least = new Map(whole.units.filter(stays).map((unit) => [unit, unit.map((shown) => (isHeld(shown) ? shown : leastOf(shown, estimator)))]))
     // Not even alone: then the newest is shown as far as it fits.

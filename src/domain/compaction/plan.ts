@@ -6,7 +6,7 @@ import { callGroups } from '../conversation/call-groups.js'
 import type { Batch } from '../conversation/batch.js'
 import type { Chunk, Conversation, LiveMessage } from '../conversation/conversation.js'
 import { legalCuts } from './cut-rules.js'
-import type { FactData, Trigger } from '../events/index.js'
+import type { EventData, Trigger } from '../events/index.js'
 import { hardLimit, softLimit, type Policy } from '../values/policy.js'
 
 interface RecordedChunk {
@@ -30,7 +30,7 @@ export interface Plan {
 
 export interface NoPlan {
   readonly kind: 'none'
-  readonly reason: FactData<'CompactionCouldNotHelp'>['reason']
+  readonly reason: EventData<'CompactionCouldNotHelp'>['reason']
   /** The messages that it may not fold. */
   readonly messageIds: readonly string[]
 }
@@ -55,10 +55,10 @@ function heldByPins(messages: readonly LiveMessage[]): ReadonlySet<LiveMessage> 
 type Segment = readonly LiveMessage[]
 
 /** The foldable messages before the last `keep`, as segments that no cut rule objects to; oldest first. */
-function foldableSegments(state: Conversation, policy: Policy, keep: number): Segment[] {
-  const messages = [...state.kept, ...state.window]
+function compactableSegments(state: Conversation, policy: Policy, keep: number): Segment[] {
+  const messages = [...state.retained, ...state.window]
   const held = heldByPins(messages)
-  const end = Math.max(state.kept.length, messages.length - keep)
+  const end = Math.max(state.retained.length, messages.length - keep)
   const cuts = legalCuts(messages, policy.chunkSize).filter((cut) => cut <= end)
   return cuts
     .slice(1)
@@ -111,43 +111,43 @@ function cutChunks(segments: readonly Segment[], policy: Policy): LiveMessage[][
   return chunks
 }
 
-interface Folding {
+interface Selection {
   readonly chunks: readonly PlannedChunk[]
   readonly messages: number
   readonly tokens: number
 }
 
-function foldingOf(chunks: readonly PlannedChunk[]): Folding {
+function selectionOf(chunks: readonly PlannedChunk[]): Selection {
   const messages = chunks.flatMap((chunk) => chunk.messages)
   return { chunks, messages: messages.length, tokens: tokensOf(messages) }
 }
 
-function folding(state: Conversation, policy: Policy, keep: number): Folding {
-  const { taken, rest } = takeRecorded(foldableSegments(state, policy, keep), state.chunks)
+function selection(state: Conversation, policy: Policy, keep: number): Selection {
+  const { taken, rest } = takeRecorded(compactableSegments(state, policy, keep), state.chunks)
   const cut: PlannedChunk[] = cutChunks(rest, policy).map((messages) => ({ kind: 'new', messages }))
   // A short rest behind recorded chunks has no new chunk to join: it waits for the next cycle rather than buy a summary of its own.
   const short = taken.length > 0 && cut.length === 1 && tokensOf(cut[0]?.messages ?? []) < policy.chunkMinTokens / 2
-  return foldingOf([...taken, ...(short ? [] : cut)])
+  return selectionOf([...taken, ...(short ? [] : cut)])
 }
 
 /** What has its summary already, and nothing else. */
-const foldingRecorded = (state: Conversation, policy: Policy): Folding => foldingOf(takeRecorded(foldableSegments(state, policy, policy.keepRecent), state.chunks).taken)
+const selectionRecorded = (state: Conversation, policy: Policy): Selection => selectionOf(takeRecorded(compactableSegments(state, policy, policy.keepRecent), state.chunks).taken)
 
-const tokensAfter = (state: Conversation, policy: Policy, fold: Folding): number =>
+const tokensAfter = (state: Conversation, policy: Policy, fold: Selection): number =>
   state.tokens - fold.tokens + fold.chunks.length * (policy.maxSummaryTokens + BATCH_FRAME_TOKENS)
 
-const live = (state: Conversation): number => state.kept.length + state.window.length
+const live = (state: Conversation): number => state.retained.length + state.window.length
 
 /** Why nothing is folded, for people: the first cause that holds. */
-function reasonOf(state: Conversation, policy: Policy, fold: Folding): NoPlan {
+function reasonOf(state: Conversation, policy: Policy, fold: Selection): NoPlan {
   const recent = state.window.slice(-policy.keepRecent)
-  const fixed = [...state.leading, ...state.kept.filter((message) => message.pinned), ...state.window.filter((message) => message.pinned)]
+  const fixed = [...state.leading, ...state.retained.filter((message) => message.pinned), ...state.window.filter((message) => message.pinned)]
   const ids = (messages: readonly LiveMessage[]): string[] => [...new Set(messages.map((message) => message.messageId))]
   const mayNot = ids([...fixed, ...recent])
   const limit = softLimit(policy)
   if (tokensOf(fixed) >= limit) return { kind: 'none', reason: 'pinned-and-leading', messageIds: ids(fixed) }
   if (live(state) > policy.keepRecent + 1 && fold.messages === 0) {
-    const open = callGroups([...state.kept, ...state.window]).groups.some((group) => group.open.length > 0)
+    const open = callGroups([...state.retained, ...state.window]).groups.some((group) => group.open.length > 0)
     if (open) return { kind: 'none', reason: 'open-calls', messageIds: mayNot }
   }
   if (tokensOf(fixed) + tokensOf(recent.filter((message) => !message.pinned)) >= limit / 2) return { kind: 'none', reason: 'recent-messages', messageIds: mayNot }
@@ -156,14 +156,14 @@ function reasonOf(state: Conversation, policy: Policy, fold: Folding): NoPlan {
 }
 
 /** Whether a cycle was undone lately: who wanted the messages back has them for a while. */
-export const restsAfterUndo = (state: Conversation): boolean => state.softRestsUntil !== undefined && state.messagesAppended < state.softRestsUntil
+export const backsOffAfterUndo = (state: Conversation): boolean => state.softBackoffUntil !== undefined && state.messagesAppended < state.softBackoffUntil
 
 /** The trigger that a state pulls: above the hard limit, at the soft one unless a cycle was undone lately, or none. */
 export function triggerOf(state: Conversation): 'soft' | 'hard' | undefined {
   const policy = state.configuration?.policy
   if (policy === undefined) return undefined
   if (state.tokens > hardLimit(policy)) return 'hard'
-  return state.tokens >= softLimit(policy) && !restsAfterUndo(state) ? 'soft' : undefined
+  return state.tokens >= softLimit(policy) && !backsOffAfterUndo(state) ? 'soft' : undefined
 }
 
 /**
@@ -173,19 +173,19 @@ export function triggerOf(state: Conversation): 'soft' | 'hard' | undefined {
 export function planCycle(state: Conversation, trigger: Trigger): Plan | NoPlan {
   const policy = state.configuration?.policy
   if (policy === undefined) return { kind: 'none', reason: 'too-little-to-fold', messageIds: [] }
-  const usual = folding(state, policy, policy.keepRecent)
-  const plan = (fold: Folding): Plan => ({ kind: 'plan', trigger, ...fold })
+  const usual = selection(state, policy, policy.keepRecent)
+  const plan = (fold: Selection): Plan => ({ kind: 'plan', trigger, ...fold })
   if (trigger === 'manual') return usual.messages > 0 ? plan(usual) : reasonOf(state, policy, usual)
-  const worth = (fold: Folding): boolean => fold.tokens > 2 * policy.maxSummaryTokens
+  const worth = (fold: Selection): boolean => fold.tokens > 2 * policy.maxSummaryTokens
   // What was summarized ahead of need leaves at the limit without a call, where that is enough; the rest is summarized ahead of the next one.
-  const recorded = foldingRecorded(state, policy)
+  const recorded = selectionRecorded(state, policy)
   if (worth(recorded) && tokensAfter(state, policy, recorded) < softLimit(policy)) return plan(recorded)
   const helps = usual.messages >= policy.chunkSize || tokensAfter(state, policy, usual) < softLimit(policy)
   if (live(state) > policy.keepRecent + 1 && worth(usual) && helps) return plan(usual)
   if (trigger === 'hard') {
     // Fewer recent messages than the policy wants, one at a time, until the rest fits; the last call group always stays.
     for (let keep = policy.keepRecent; keep >= 1; keep -= 1) {
-      const fold = folding(state, policy, keep)
+      const fold = selection(state, policy, keep)
       if (worth(fold) && tokensAfter(state, policy, fold) <= hardLimit(policy)) return plan(fold)
     }
     // Nothing brings it below the limit (leading text, one huge message): it is shown shortened, and folded a whole chunk at a time, not a call a message.
@@ -213,8 +213,8 @@ export interface ChunkAhead {
  */
 export function planAhead(state: Conversation): ChunkAhead | undefined {
   const policy = state.configuration?.policy
-  if (policy === undefined || restsAfterUndo(state) || triggerOf(state) !== undefined || state.tokens < softLimit(policy) * AHEAD_SHARE) return undefined
-  const { taken, rest } = takeRecorded(foldableSegments(state, policy, policy.keepRecent), state.chunks)
+  if (policy === undefined || backsOffAfterUndo(state) || triggerOf(state) !== undefined || state.tokens < softLimit(policy) * AHEAD_SHARE) return undefined
+  const { taken, rest } = takeRecorded(compactableSegments(state, policy, policy.keepRecent), state.chunks)
   const [messages, next] = cutChunks(rest, policy)
   // One that has another behind it is as large as a request may be.
   const whole = messages !== undefined && (next !== undefined || isFull(messages, policy)) && tokensOf(messages) > 2 * policy.maxSummaryTokens

@@ -6,39 +6,39 @@ import { callGroups } from '../conversation/call-groups.js'
 import type { Conversation, LiveMessage } from '../conversation/conversation.js'
 import type { Configuration } from '../events/index.js'
 import type { MessageBody, ToolCall } from '../values/message.js'
-import { foldedResult, placeholderFor } from '../conversation/shown.js'
+import { compactedCallResult, placeholderFor } from '../conversation/placeholders.js'
 import { estimatorNamed, messageTokens, type Estimator } from '../values/tokens.js'
 
 /** A message as it is shown, and the one that it comes from: none behind a placeholder. */
-export interface Shown {
+export interface Rendered {
   readonly body: MessageBody
   readonly source: LiveMessage | undefined
   readonly tokens: number
 }
 
 /** What stands or falls together: a message, or a call with all its results. */
-export type Unit = readonly Shown[]
+export type Unit = readonly Rendered[]
 
 export const unitTokens = (units: readonly Unit[]): number => units.reduce((sum, unit) => unit.reduce((inner, shown) => inner + shown.tokens, sum), 0)
 
-export const isPinned = ({ source }: Shown): boolean => source?.pinned === true
+export const isPinned = ({ source }: Rendered): boolean => source?.pinned === true
 
-const placeholder = (call: ToolCall, estimator: Estimator): Shown => {
+const placeholder = (call: ToolCall, estimator: Estimator): Rendered => {
   const body = placeholderFor(call.id)
   return { body, source: undefined, tokens: messageTokens(body, estimator) }
 }
 
-export const asRecorded = (message: LiveMessage): Shown => ({ body: message, source: message, tokens: message.tokens })
+export const asRecorded = (message: LiveMessage): Rendered => ({ body: message, source: message, tokens: message.tokens })
 
-const lateResult = (message: LiveMessage, { foldedCalls, configuration }: Configured, estimator: Estimator): Shown => {
-  const body = foldedResult(message, foldedCalls, configuration.rendererVersion)
+const lateResult = (message: LiveMessage, { foldedCalls, configuration }: Configured, estimator: Estimator): Rendered => {
+  const body = compactedCallResult(message, foldedCalls, configuration.rendererVersion)
   return { body, source: message, tokens: messageTokens(body, estimator) }
 }
 
 /** What the units of a conversation go by, besides its messages. */
 export interface Configured {
   readonly configuration: Configuration
-  readonly foldedCalls: Conversation['foldedCalls']
+  readonly foldedCalls: Conversation['compactedCalls']
 }
 
 /** The units of a run of messages, in their order, and the calls that have no result so far. */
@@ -73,7 +73,7 @@ function leastBody({ role, content, toolCalls, toolCallId }: MessageBody): Messa
 }
 
 /** A message as short as it can be; as it is, where that is no longer. */
-export function leastOf(shown: Shown, estimator: Estimator): Shown {
+export function leastOf(shown: Rendered, estimator: Estimator): Rendered {
   if (shown.source === undefined) return shown
   const body = leastBody(shown.body)
   const tokens = messageTokens(body, estimator)

@@ -1,5 +1,5 @@
 /** A batch: a summary that is safe in the archive, with what it covers. Its text has a header line for people; its fields are the truth. */
-import type { FactData, Sections } from '../events/index.js'
+import type { EventData, Sections } from '../events/index.js'
 
 export interface Batch {
   readonly batchId: string
@@ -34,7 +34,7 @@ export const batchLabel = (conversationId: string, endTime: string): string => `
 /** The summary of a batch, without the header line that its fields make. */
 export const summaryOf = (batch: Span & { readonly content: string }): string => batch.content.slice(headerLine(batch).length + 1)
 
-export const batchFrom = (data: FactData<'BatchArchived'> | FactData<'BatchesResummarized'>, revision: bigint): Batch => ({
+export const batchFrom = (data: EventData<'BatchArchived'> | EventData<'BatchesResummarized'>, revision: bigint): Batch => ({
   batchId: data.batchId,
   label: data.label,
   depth: data.depth,

@@ -10,7 +10,7 @@ import { summaryOf } from './batch.js'
  */
 export const RENDERER_VERSION = 2
 
-export interface ViewFacts {
+export interface ViewEvents {
   readonly batches: readonly Batch[]
   readonly messagesCompressed: number
   readonly cycles: number
@@ -56,14 +56,14 @@ export function clip(batches: readonly Batch[], clips: Clips): { first: number[]
 }
 
 /** The parts of the view, in order. */
-export function clipArchiveParts(facts: ViewFacts, clips: Clips): ViewPart[] {
-  const { first, middle, last, omitted } = clip(facts.batches, clips)
+export function clipArchiveParts(events: ViewEvents, clips: Clips): ViewPart[] {
+  const { first, middle, last, omitted } = clip(events.batches, clips)
   const section = (title: string, shown: readonly number[]): ViewPart[] =>
     shown.length === 0
       ? []
-      : [line(title), ...shown.flatMap((at) => { const batch = facts.batches[at]; return batch === undefined ? [] : batchParts(batch, at + 1) })]
+      : [line(title), ...shown.flatMap((at) => { const batch = events.batches[at]; return batch === undefined ? [] : batchParts(batch, at + 1) })]
   return [
-    line(`[Context Summary — ${String(facts.messagesCompressed)} messages compressed across ${String(facts.cycles)} compaction cycles]`),
+    line(`[Context Summary — ${String(events.messagesCompressed)} messages compressed across ${String(events.cycles)} compaction cycles]`),
     ...section('## Earliest context', first),
     ...section('## In between', middle),
     ...(omitted > 0 ? [line(`[... ${String(omitted)} earlier summaries omitted, searchable via memory_read ...]`)] : []),

@@ -8,7 +8,7 @@ import type { ViewPart } from './clip-archive.js'
 import type { Sections } from '../events/index.js'
 import { type Estimator } from '../values/tokens.js'
 
-export interface SessionFacts {
+export interface SessionEvents {
   readonly batches: readonly Batch[]
   readonly originalTask: string | undefined
   readonly cycles: number
@@ -46,9 +46,9 @@ export const sectionLines = (sections: Sections): string[] => [
 ]
 
 /** The parts of the view; `maxTokens` bounds all sections but the original task, which is shown word for word. */
-export function sessionSummaryParts(facts: SessionFacts, maxTokens: number, estimator: Estimator): ViewPart[] {
-  const sections = facts.batches.flatMap((batch) => (batch.sections === undefined ? [] : [batch.sections]))
-  const told = facts.batches.filter((batch) => batch.sections === undefined)
+export function sessionSummaryParts(events: SessionEvents, maxTokens: number, estimator: Estimator): ViewPart[] {
+  const sections = events.batches.flatMap((batch) => (batch.sections === undefined ? [] : [batch.sections]))
+  const told = events.batches.filter((batch) => batch.sections === undefined)
   // Only the newest word on a file's state stands; what happened to it before is in the batches.
   const work = new Map<string, string>()
   for (const done of sections.flatMap((section) => section.completedWork)) {
@@ -64,8 +64,8 @@ export function sessionSummaryParts(facts: SessionFacts, maxTokens: number, esti
   const rows = bounded([...work.values()], share, estimator)
   const last = sections.at(-1)
   return [
-    line(`## Session Summary (Compaction Round ${String(facts.cycles)})`),
-    ...(facts.originalTask === undefined ? [] : [line('### Original Task'), { kind: 'batch', batchId: 'original-task', text: facts.originalTask } as const]),
+    line(`## Session Summary (Compaction Round ${String(events.cycles)})`),
+    ...(events.originalTask === undefined ? [] : [line('### Original Task'), { kind: 'batch', batchId: 'original-task', text: events.originalTask } as const]),
     ...(rows.length === 0 ? [] : [line(`### Completed Work\n| File | Action | Description |\n| --- | --- | --- |\n${rows.join('\n')}`)]),
     ...told.flatMap((batch): ViewPart[] => [line(`### ${batch.startTime} to ${batch.endTime}`), { kind: 'batch', batchId: batch.batchId, text: summaryOf(batch) }]).slice(-10),
     ...list('Key Technical Decisions', sections.flatMap((section) => section.decisions)),

@@ -16,7 +16,7 @@ export interface View {
 /** What a view is made of. */
 export interface ViewState {
   readonly configuration: Configuration | undefined
-  readonly shown: readonly Batch[]
+  readonly visibleBatches: readonly Batch[]
   readonly messagesCompressed: number
   readonly cycles: number
   readonly originalTask: MessageBody | undefined
@@ -27,18 +27,18 @@ export interface ViewState {
  * @param name which view; by default the one of the policy
  */
 export function renderView(state: ViewState, name = state.configuration?.policy.view): View | undefined {
-  const { configuration, shown } = state
-  if (configuration === undefined || shown.length === 0) return undefined
+  const { configuration, visibleBatches } = state
+  if (configuration === undefined || visibleBatches.length === 0) return undefined
   const { policy } = configuration
   const estimator = estimatorNamed(configuration.estimator)
   const parts =
     name === 'session-summary'
       ? sessionSummaryParts(
-          { batches: shown, originalTask: state.originalTask === undefined ? undefined : contentText(state.originalTask.content), cycles: state.cycles },
+          { batches: visibleBatches, originalTask: state.originalTask === undefined ? undefined : contentText(state.originalTask.content), cycles: state.cycles },
           (policy.clipFirst + policy.clipMiddle + policy.clipLast) * policy.maxSummaryTokens,
           estimator,
         )
-      : clipArchiveParts({ batches: shown, messagesCompressed: state.messagesCompressed, cycles: state.cycles }, policy)
+      : clipArchiveParts({ batches: visibleBatches, messagesCompressed: state.messagesCompressed, cycles: state.cycles }, policy)
   const text = joinParts(parts)
   return { parts, text, tokens: ROLE_TOKENS + estimator.text(text) }
 }

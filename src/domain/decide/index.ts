@@ -9,7 +9,7 @@ import { RENDERER_VERSION } from '../conversation/clip-archive.js'
 import { contextOf, type PinnedTooLarge } from '../compaction/context.js'
 import { evolve, liveMessage, type Chunk, type Conversation, type LiveMessage } from '../conversation/conversation.js'
 import { legalCuts } from '../compaction/cut-rules.js'
-import type { Carried, Configuration, Fact, FactData, PlacedFact, Sections, SummarizerFacts, TakeoverType, Trigger } from '../events/index.js'
+import type { CarryForward, Configuration, Event, EventData, PlacedEvent, Sections, SummarizerRecord, ReplacementType, Trigger } from '../events/index.js'
 import { canonicalJson, hashOf } from '../values/hash.js'
 import { batchIdOf, checkId, chunkIdOf, derivedMessageId, resummarizedBatchIdOf, type BadId, type LineOfBatches } from '../values/ids.js'
 import { sameMessage, type NewMessage } from '../values/message.js'
@@ -22,11 +22,11 @@ import { pinnedTokens, unitsOf } from '../compaction/units.js'
 export interface SummaryResult {
   readonly summary: string
   readonly sections?: Sections | undefined
-  readonly summarizer: SummarizerFacts
+  readonly summarizer: SummarizerRecord
 }
 
 /** A summary that came too late. */
-export type SetAside = FactData<'SummarySetAside'>
+export type SetAside = EventData<'SummarySetAside'>
 
 /** A message to append, and what a host's list says of it: that it leads, and the id that the host gave where it is recorded under another. */
 export interface MessageToAppend extends NewMessage {
@@ -40,24 +40,24 @@ export type Command =
   | { readonly type: 'Expect'; readonly revision: bigint }
   /** `takenIds`: ids of messages that this state does not know any more. */
   | { readonly type: 'AppendMessages'; readonly messages: readonly MessageToAppend[]; readonly now: string; readonly takenIds?: ReadonlySet<string> }
-  | { readonly type: 'WithdrawMessages'; readonly messageIds: readonly string[]; readonly why: FactData<'MessagesWithdrawn'>['why'] }
+  | { readonly type: 'WithdrawMessages'; readonly messageIds: readonly string[]; readonly why: EventData<'MessagesWithdrawn'>['why'] }
   | { readonly type: 'PinMessage' | 'UnpinMessage'; readonly messageId: string }
   | ({ readonly type: 'RecordChunk'; readonly messageIds: readonly string[]; readonly continues: string | undefined } & SummaryResult)
   | { readonly type: 'ArchiveAndPrune'; readonly chunkIds: readonly string[]; readonly trigger: Trigger }
   | ({ readonly type: 'RecordResummarization'; readonly sourceBatchIds: readonly string[] } & SummaryResult)
   // A summary that somebody paid for, and that one of the two above was refused for: what it is of has been compacted meanwhile.
   | ({ readonly type: 'SetSummaryAside'; readonly of: { readonly messageIds: readonly string[]; readonly continues: string | undefined } | { readonly sourceBatchIds: readonly string[] } } & SummaryResult)
-  | ({ readonly type: 'RecordFailure' } & Omit<FactData<'CompactionFailed'>, 'attempt' | 'retryAfterMessages'>)
+  | ({ readonly type: 'RecordFailure' } & Omit<EventData<'CompactionFailed'>, 'attempt' | 'retryAfterMessages'>)
   | { readonly type: 'RecordCouldNotHelp'; readonly trigger: Trigger }
-  | { readonly type: 'StartEdition'; readonly configuration: Configuration; readonly summarizer: FactData<'EditionStarted'>['summarizer']; readonly conversationRevision: bigint; readonly pinned: readonly bigint[] }
+  | { readonly type: 'StartEdition'; readonly configuration: Configuration; readonly summarizer: EventData<'EditionStarted'>['summarizer']; readonly conversationRevision: bigint; readonly pinned: readonly bigint[] }
   | { readonly type: 'DropEdition' }
-  | { readonly type: 'RecordComparison'; readonly report: FactData<'EditionCompared'> }
+  | { readonly type: 'RecordComparison'; readonly report: EventData<'EditionCompared'> }
   // What these three put into force is a state of its own, which has to know the conversation as far as it has come. `configured`: what the conversation
   // was configured with since that state parted from it; `aside`: the summaries that were set aside since.
   | { readonly type: 'AdoptEdition'; readonly edition: Conversation; readonly configured?: PolicySettings }
   | { readonly type: 'RevertEdition'; readonly before: Conversation; readonly configured?: PolicySettings; readonly aside?: readonly SetAside[] }
   // `toWithdraw`: messages of these cycles are withdrawn right behind it, so the soft limit does not rest, and what is above the hard limit is compacted anew.
-  | { readonly type: 'UndoCycles'; readonly undone: FactData<'CycleUndone'>['undone']; readonly before: Conversation; readonly toWithdraw?: boolean; readonly aside?: readonly SetAside[] }
+  | { readonly type: 'UndoCycles'; readonly undone: EventData<'CycleUndone'>['undone']; readonly before: Conversation; readonly toWithdraw?: boolean; readonly aside?: readonly SetAside[] }
 
 export type Rejection =
   | BadId
@@ -84,7 +84,7 @@ export type Rejection =
   | { readonly kind: 'NoSuchCycle'; readonly cycle: number; readonly cycles: number }
   | { readonly kind: 'UndoPassesHardLimit'; readonly tokens: number; readonly limit: number; readonly cycle: number }
 
-type Decision = E.Either<Rejection, Fact[]>
+type Decision = E.Either<Rejection, Event[]>
 
 /** The part of the hard limit that leading and pinned messages may take together. */
 const PIN_SHARE = 4
@@ -117,7 +117,7 @@ function configure(state: Conversation, command: Extract<Command, { type: 'Confi
 /** The live message with this id. What is said twice is mostly said again soon, so the newest are looked at first. */
 function liveMessageWith(state: Conversation, messageId: string): LiveMessage | undefined {
   const has = (message: LiveMessage): boolean => message.messageId === messageId
-  return state.window.findLast(has) ?? state.kept.find(has) ?? state.leading.find(has)
+  return state.window.findLast(has) ?? state.retained.find(has) ?? state.leading.find(has)
 }
 
 /** Whether a call with this id waits for its result: among the live messages, or folded away. */
@@ -127,18 +127,18 @@ function awaitsResult(state: Conversation, toolCallId: string): boolean {
     if (message?.toolCallId === toolCallId) return false
     if (message?.toolCalls?.some((call) => call.id === toolCallId) === true) return true
   }
-  const { groups } = callGroups(state.kept)
-  return groups.some((group) => group.open.some((call) => call.id === toolCallId)) || state.foldedCalls.some((call) => call.callId === toolCallId)
+  const { groups } = callGroups(state.retained)
+  return groups.some((group) => group.open.some((call) => call.id === toolCallId)) || state.compactedCalls.some((call) => call.callId === toolCallId)
 }
 
 /** Whether a message may be pinned: the leading messages and all pinned ones, with the least of what has to stand beside them, take a quarter of the hard limit. */
 function pinAllowed(state: Conversation, message: LiveMessage): E.Either<Rejection, undefined> {
   const configuration = configurationOf(state)
   const limit = Math.floor(hardLimit(configuration.policy) / PIN_SHARE)
-  const others = [...state.kept, ...state.window]
+  const others = [...state.retained, ...state.window]
   const isLive = others.some(({ messageId }) => messageId === message.messageId)
   const live = isLive ? others.map((other) => (other.messageId === message.messageId ? message : other)) : [...others, message]
-  const { units } = unitsOf(live, { configuration, foldedCalls: state.foldedCalls })
+  const { units } = unitsOf(live, { configuration, foldedCalls: state.compactedCalls })
   const tokens = state.leading.reduce((sum, leading) => sum + leading.tokens, 0) + pinnedTokens(units, estimatorNamed(configuration.estimator))
   return tokens > limit ? E.left({ kind: 'PinTooLarge', messageId: message.messageId, tokens, limit }) : E.right(undefined)
 }
@@ -149,9 +149,9 @@ function configurationOf(state: Conversation): Configuration {
 }
 
 // The facts that a decision has so far, as if they were recorded: to decide on the next one, and to know their revisions.
-function foresee(state: Conversation, facts: readonly Fact[]): Conversation {
-  const placed = (fact: Fact, after: Conversation): PlacedFact => ({ ...fact, revision: after.revision + 1n, metadata: { hash: after.hash, recordedAt: after.recordedAt ?? '' } })
-  return facts.reduce((seen, fact) => evolve(seen, placed(fact, seen)), state)
+function applyPending(state: Conversation, events: readonly Event[]): Conversation {
+  const placed = (event: Event, after: Conversation): PlacedEvent => ({ ...event, revision: after.revision + 1n, metadata: { hash: after.hash, recordedAt: after.recordedAt ?? '' } })
+  return events.reduce((seen, event) => evolve(seen, placed(event, seen)), state)
 }
 
 /** The id of a message that came without one: from its place, or from the next one whose id no other message has. */
@@ -173,7 +173,7 @@ function appendOne(state: Conversation, message: MessageToAppend, now: string, i
   if (message.role === 'tool' && message.toolCallId !== undefined && !awaitsResult(state, message.toolCallId)) {
     return E.left({ kind: 'ToolResultWithoutCall', messageId, toolCallId: message.toolCallId })
   }
-  const data: FactData<'MessageAppended'> = {
+  const data: EventData<'MessageAppended'> = {
     ...message,
     messageId,
     createdAt: message.createdAt ?? now,
@@ -187,21 +187,21 @@ function appendOne(state: Conversation, message: MessageToAppend, now: string, i
 }
 
 function appendMessages(state: Conversation, command: Extract<Command, { type: 'AppendMessages' }>): Decision {
-  const facts: Fact[] = []
+  const events: Event[] = []
   const given = new Set(command.messages.flatMap(({ messageId }) => messageId ?? []))
   const isTaken = (id: string): boolean => given.has(id) || command.takenIds?.has(id) === true
   let seen = state
   for (const message of command.messages) {
     const decided = appendOne(seen, message, command.now, isTaken)
     if (E.isLeft(decided)) return decided
-    facts.push(...decided.right)
-    seen = foresee(seen, decided.right)
+    events.push(...decided.right)
+    seen = applyPending(seen, decided.right)
   }
-  return E.right(facts)
+  return E.right(events)
 }
 
 function withdraw(state: Conversation, { messageIds, why }: Extract<Command, { type: 'WithdrawMessages' }>): Decision {
-  const live = new Map([...state.leading, ...state.kept, ...state.window].map((message) => [message.messageId, message]))
+  const live = new Map([...state.leading, ...state.retained, ...state.window].map((message) => [message.messageId, message]))
   const missing = messageIds.find((id) => !live.has(id))
   if (missing !== undefined) return E.left({ kind: 'MessageNotLive', messageId: missing })
   const messages = [...new Set(messageIds)].flatMap((id) => live.get(id) ?? []).map(({ messageId, revision }) => ({ messageId, revision }))
@@ -209,7 +209,7 @@ function withdraw(state: Conversation, { messageIds, why }: Extract<Command, { t
 }
 
 function setPin(state: Conversation, messageId: string, pinned: boolean): Decision {
-  const message = [...state.kept, ...state.window].find((live) => live.messageId === messageId)
+  const message = [...state.retained, ...state.window].find((live) => live.messageId === messageId)
   if (message === undefined) return E.left({ kind: 'MessageNotLive', messageId })
   if (message.pinned === pinned) return E.right([])
   if (pinned) {
@@ -221,7 +221,7 @@ function setPin(state: Conversation, messageId: string, pinned: boolean): Decisi
 
 /** The live messages with these ids, or the first id that is not live. */
 function liveOnes(state: Conversation, messageIds: readonly string[]): E.Either<Rejection, LiveMessage[]> {
-  const live = new Map([...state.kept, ...state.window].map((message) => [message.messageId, message]))
+  const live = new Map([...state.retained, ...state.window].map((message) => [message.messageId, message]))
   const missing = messageIds.find((id) => !live.has(id))
   return missing === undefined ? E.right(messageIds.flatMap((id) => live.get(id) ?? [])) : E.left({ kind: 'MessageNotLive', messageId: missing })
 }
@@ -232,15 +232,15 @@ const lowest = (revisions: readonly bigint[]): bigint => revisions.reduce((a, b)
 const highest = (revisions: readonly bigint[]): bigint => revisions.reduce((a, b) => (a >= b ? a : b))
 
 /** The line that the chunks and batches belong to which this state records. */
-export const lineOf = ({ conversationId, editionId, line }: Pick<Conversation, 'conversationId' | 'editionId' | 'line'>): LineOfBatches => ({ conversationId, editionId, since: line?.since })
+export const lineOf = ({ conversationId, editionId, lineage }: Pick<Conversation, 'conversationId' | 'editionId' | 'lineage'>): LineOfBatches => ({ conversationId, editionId, since: lineage?.since })
 
 function recordChunk(state: Conversation, command: Extract<Command, { type: 'RecordChunk' }>): Decision {
   const chunkId = chunkIdOf(lineOf(state), command.messageIds, command.summarizer.requestHash)
   if (state.chunks.some((chunk) => chunk.chunkId === chunkId)) return E.right([])
-  return E.map((messages: readonly LiveMessage[]): Fact[] => [chunkSummarized(chunkId, messages, command, command.continues)])(liveOnes(state, command.messageIds))
+  return E.map((messages: readonly LiveMessage[]): Event[] => [chunkSummarized(chunkId, messages, command, command.continues)])(liveOnes(state, command.messageIds))
 }
 
-function chunkSummarized(chunkId: string, messages: readonly LiveMessage[], { summary, sections, summarizer }: SummaryResult, continues: string | undefined): Fact {
+function chunkSummarized(chunkId: string, messages: readonly LiveMessage[], { summary, sections, summarizer }: SummaryResult, continues: string | undefined): Event {
   const revisions = messages.map((message) => message.revision)
   const times = messages.map((message) => message.createdAt)
   return {
@@ -266,7 +266,7 @@ function setSummaryAside({ of, summary, sections, summarizer }: Extract<Command,
   return E.right([{ type: 'SummarySetAside', data: { ...ids, summary, ...(sections === undefined ? {} : { sections }), summarizer } }])
 }
 
-function archive(state: Conversation, chunk: Chunk): FactData<'BatchArchived'> {
+function archive(state: Conversation, chunk: Chunk): EventData<'BatchArchived'> {
   const span = { depth: 0 as const, startTime: chunk.startTime, endTime: chunk.endTime, messageCount: chunk.messageCount }
   return {
     batchId: batchIdOf(lineOf(state), chunk.chunkId),
@@ -286,12 +286,12 @@ function archive(state: Conversation, chunk: Chunk): FactData<'BatchArchived'> {
 const MAX_FOLDED_CALLS = 256
 
 /** Calls that are folded without their result, and those folded before whose late result is still live or still to come. */
-function foldedCalls(state: Conversation, archived: readonly FactData<'BatchArchived'>[]): Carried['foldedCalls'] {
+function compactedCalls(state: Conversation, archived: readonly EventData<'BatchArchived'>[]): CarryForward['foldedCalls'] {
   const batchOf = new Map(archived.flatMap((batch) => batch.messageIds.map((id) => [id, batch.batchId] as const)))
-  const messages = [...state.kept, ...state.window]
+  const messages = [...state.retained, ...state.window]
   const { groups, strays } = callGroups(messages)
   const answeredAndFolded = new Set([...strays].flatMap((at) => { const message = messages[at]; return message !== undefined && batchOf.has(message.messageId) ? [message.toolCallId] : [] }))
-  const before = state.foldedCalls.filter((call) => !answeredAndFolded.has(call.callId))
+  const before = state.compactedCalls.filter((call) => !answeredAndFolded.has(call.callId))
   const now = groups.flatMap((group) => {
     const batchId = batchOf.get(messages[group.call]?.messageId ?? '')
     return batchId === undefined ? [] : group.open.map((call) => ({ callId: call.id, name: callName(call), batchId }))
@@ -307,7 +307,7 @@ function archiveAndPrune(state: Conversation, command: Extract<Command, { type: 
   const folded = new Set(chunks.flatMap((chunk) => chunk.messageIds))
   const live = liveOnes(state, [...folded])
   if (E.isLeft(live)) return live
-  const messages = [...state.kept, ...state.window]
+  const messages = [...state.retained, ...state.window]
   const last = messages.findLastIndex((message) => folded.has(message.messageId))
   // No hole: whatever is older than the newest folded message is folded with it, or pinned, or beside something pinned.
   const cut = last + 1
@@ -325,12 +325,12 @@ function archiveAndPrune(state: Conversation, command: Extract<Command, { type: 
   if (hole !== undefined) return E.left({ kind: 'NotAtHead', messageId: hole.messageId })
 
   const archived = chunks.map((chunk) => archive(state, chunk))
-  const facts: Fact[] = archived.map((data) => ({ type: 'BatchArchived', data }))
-  const seen = foresee(state, facts)
-  const windowStart = messages.slice(Math.max(cut, state.kept.length))[0]?.revision ?? seen.horizon + 1n
+  const events: Event[] = archived.map((data) => ({ type: 'BatchArchived', data }))
+  const seen = applyPending(state, events)
+  const windowStart = messages.slice(Math.max(cut, state.retained.length))[0]?.revision ?? seen.conversationRevision + 1n
   const kept = messages.filter((message) => !folded.has(message.messageId) && (message.revision < windowStart || message.pinned))
   const { modelMaxTokens, systemReserve, outputReserve, safetyBuffer, contextBudget } = policy
-  const pruned: FactData<'MessagesPruned'> = {
+  const pruned: EventData<'MessagesPruned'> = {
     cycle: state.cycles + 1,
     windowStart,
     pruned: archived.map(({ batchId, messageIds }) => ({ batchId, messageIds })),
@@ -351,18 +351,18 @@ function archiveAndPrune(state: Conversation, command: Extract<Command, { type: 
       kept: kept.map(({ revision, pinned }) => ({ revision, pinned })),
       batches: seen.batches.map(({ batchId, revision }) => ({ batchId, revision })),
       chunks: state.chunks.filter((chunk) => !chunk.messageIds.some((id) => folded.has(id))).map((chunk) => chunk.revision),
-      foldedCalls: foldedCalls(state, archived),
-      ...(state.line === undefined ? {} : { line: state.line }),
+      foldedCalls: compactedCalls(state, archived),
+      ...(state.lineage === undefined ? {} : { line: state.lineage }),
     },
     contextHash: hashOf([]),
     viewHash: hashOf(''),
-    ...(state.lastClosing === undefined ? {} : { previous: state.lastClosing }),
+    ...(state.lastOrigin === undefined ? {} : { previous: state.lastOrigin }),
   }
-  return E.right([...facts, { type: 'MessagesPruned', data: { ...pruned, ...closedBooks(foresee(seen, [{ type: 'MessagesPruned', data: pruned }])) } }])
+  return E.right([...events, { type: 'MessagesPruned', data: { ...pruned, ...originHashes(applyPending(seen, [{ type: 'MessagesPruned', data: pruned }])) } }])
 }
 
 /** What a fact that closes the books says of the state that it makes. */
-function closedBooks(after: Conversation): { tokensAfter: number; contextHash: string; viewHash: string } {
+function originHashes(after: Conversation): { tokensAfter: number; contextHash: string; viewHash: string } {
   const context = contextOf(after)
   // Where leading messages do not fit by themselves there is no context to hash; what is decided is right all the same.
   const contextHash = E.isRight(context) ? context.right.hash : hashOf([])
@@ -371,7 +371,7 @@ function closedBooks(after: Conversation): { tokensAfter: number; contextHash: s
 
 // --- Other batches and another window ---
 
-const asRestored = ({ messageId, role, content, name, toolCalls, toolCallId, createdAt, tokens, pinned, attributes, extra, answers, leads, givenId, revision }: LiveMessage): FactData<TakeoverType>['restored'][number] => ({
+const asRestored = ({ messageId, role, content, name, toolCalls, toolCallId, createdAt, tokens, pinned, attributes, extra, answers, leads, givenId, revision }: LiveMessage): EventData<ReplacementType>['restored'][number] => ({
   messageId,
   role,
   content,
@@ -389,15 +389,15 @@ const asRestored = ({ messageId, role, content, name, toolCalls, toolCallId, cre
   revision,
 })
 
-interface NewLine {
-  readonly edition: NonNullable<Conversation['line']>['edition']
+interface NewLineage {
+  readonly edition: NonNullable<Conversation['lineage']>['edition']
   readonly configuration: Configuration
 }
 
 /** What a takeover says, whichever it is: from the state that is to the one that it puts into force. */
-function takeover(state: Conversation, target: Conversation, { edition, configuration }: NewLine): Omit<FactData<'EditionReverted'>, 'editionId' | 'restores' | 'adoptedAt'> {
+function replacement(state: Conversation, target: Conversation, { edition, configuration }: NewLineage): Omit<EventData<'EditionReverted'>, 'editionId' | 'restores' | 'adoptedAt'> {
   const revision = state.revision + 1n
-  const [before, after] = [state, target].map(({ kept, window }) => [...kept, ...window])
+  const [before, after] = [state, target].map(({ retained, window }) => [...retained, ...window])
   const wereLive = new Set(before?.map((message) => message.messageId))
   const stay = new Set(after?.map((message) => message.messageId))
   const inForce = new Set(target.batches.map((batch) => batch.batchId))
@@ -417,42 +417,42 @@ function takeover(state: Conversation, target: Conversation, { edition, configur
       ...(state.withdrawn.messages === 0 ? {} : { withdrawn: state.withdrawn }),
       ...(state.originalTask === undefined ? {} : { originalTask: state.originalTask.revision }),
       leading: state.leading.map((message) => message.revision),
-      kept: [...target.kept, ...target.window.filter((message) => message.pinned)].map((message) => ({ revision: message.revision, pinned: message.pinned })),
+      kept: [...target.retained, ...target.window.filter((message) => message.pinned)].map((message) => ({ revision: message.revision, pinned: message.pinned })),
       batches: target.batches.map(({ batchId }) => ({ batchId, revision })),
       chunks: [],
-      foldedCalls: target.foldedCalls,
+      foldedCalls: target.compactedCalls,
       line: { since: revision, ...(edition === undefined ? {} : { edition }) },
     },
     contextHash: hashOf([]),
     viewHash: hashOf(''),
-    ...(state.lastClosing === undefined ? {} : { previous: state.lastClosing }),
+    ...(state.lastOrigin === undefined ? {} : { previous: state.lastOrigin }),
   }
 }
 
 /** Summaries that wait to be archived, as facts of the line that begins: nobody is asked for them again. */
-const chunksTakenOver = (target: Conversation): Fact[] =>
+const chunksTakenOver = (target: Conversation): Event[] =>
   target.chunks.map(({ revision: _revision, ...chunk }) => ({ type: 'ChunkSummarized', data: { ...chunk, summarizer: { ...chunk.summarizer, reused: true } } }))
 
 /** Summaries that were set aside because their messages were folded meanwhile, where all of these are live again: they wait to be archived like any other. */
-function asideTakenOver(state: Conversation, target: Conversation, aside: readonly SetAside[]): Fact[] {
+function asideTakenOver(state: Conversation, target: Conversation, aside: readonly SetAside[]): Event[] {
   const taken = new Set(target.chunks.flatMap((chunk) => chunk.messageIds))
-  const facts: Fact[] = []
+  const events: Event[] = []
   for (const { messageIds = [], continues, ...result } of aside) {
     const messages = liveOnes(target, messageIds)
     if (E.isLeft(messages) || messageIds.length === 0 || messageIds.some((id) => taken.has(id))) continue
     for (const id of messageIds) taken.add(id)
     const summarizer = { ...result.summarizer, reused: true }
-    facts.push(chunkSummarized(chunkIdOf(lineOf(state), messageIds, summarizer.requestHash), messages.right, { ...result, summarizer }, continues))
+    events.push(chunkSummarized(chunkIdOf(lineOf(state), messageIds, summarizer.requestHash), messages.right, { ...result, summarizer }, continues))
   }
-  return facts.toSorted((a, b) => (a.type === 'ChunkSummarized' && b.type === 'ChunkSummarized' && a.data.firstRevision < b.data.firstRevision ? -1 : 1))
+  return events.toSorted((a, b) => (a.type === 'ChunkSummarized' && b.type === 'ChunkSummarized' && a.data.firstRevision < b.data.firstRevision ? -1 : 1))
 }
 
 /** Whether a state may take the place of the one that is: it has seen all that happened, and keeps what is pinned. */
 function mayTakeOver(state: Conversation, target: Conversation): E.Either<Rejection, undefined> {
-  if (target.horizon !== state.revision) return E.left({ kind: 'ConversationMoved', revision: state.revision, known: target.horizon })
+  if (target.conversationRevision !== state.revision) return E.left({ kind: 'ConversationMoved', revision: state.revision, known: target.conversationRevision })
   if (target.withdrawn.folded > 0) return E.left({ kind: 'WithdrawnMessageFolded', messages: target.withdrawn.folded })
-  const live = new Set([...target.kept, ...target.window].map((message) => message.messageId))
-  const folded = [...state.kept, ...state.window].find((message) => message.pinned && !live.has(message.messageId))
+  const live = new Set([...target.retained, ...target.window].map((message) => message.messageId))
+  const folded = [...state.retained, ...state.window].find((message) => message.pinned && !live.has(message.messageId))
   return folded === undefined ? E.right(undefined) : E.left({ kind: 'PinnedMessageFolded', messageId: folded.messageId })
 }
 
@@ -474,40 +474,40 @@ function configuredAnew(target: Conversation, configured: PolicySettings = {}): 
 function adopt(state: Conversation, { edition, configured }: Extract<Command, { type: 'AdoptEdition' }>): Decision {
   const { editionId } = edition
   if (editionId === undefined) throw new Error('what is adopted is no edition')
-  if (state.line?.edition?.editionId === editionId) return E.right([])
+  if (state.lineage?.edition?.editionId === editionId) return E.right([])
   const known = mayTakeOver(state, edition)
   if (E.isLeft(known)) return known
   const { scope } = configurationOf(state)
   const anew = configuredAnew(edition, configured)
   if (E.isLeft(anew)) return anew
   const { scope: _scope, ...configuration } = anew.right
-  const line: NewLine = { edition: { editionId, adoptedAt: state.revision + 1n }, configuration: { ...configuration, ...(scope === undefined ? {} : { scope }) } }
-  const data = { editionId, editionRevision: edition.revision, conversationRevision: edition.horizon, ...takeover(state, edition, line) }
-  const seen = foresee(state, [{ type: 'EditionAdopted', data }])
+  const line: NewLineage = { edition: { editionId, adoptedAt: state.revision + 1n }, configuration: { ...configuration, ...(scope === undefined ? {} : { scope }) } }
+  const data = { editionId, editionRevision: edition.revision, conversationRevision: edition.conversationRevision, ...replacement(state, edition, line) }
+  const seen = applyPending(state, [{ type: 'EditionAdopted', data }])
   const shows = showsPinned(seen)
   if (E.isLeft(shows)) return shows
-  const after = closedBooks(seen)
+  const after = originHashes(seen)
   return E.right([{ type: 'EditionAdopted', data: { ...data, ...after } }, ...chunksTakenOver(edition)])
 }
 
 function revert(state: Conversation, { before, configured, aside = [] }: Extract<Command, { type: 'RevertEdition' }>): Decision {
-  const edition = state.line?.edition
+  const edition = state.lineage?.edition
   if (edition === undefined) return E.left({ kind: 'NoEditionInForce' })
   const known = mayTakeOver(state, before)
   if (E.isLeft(known)) return known
   const configuration = configuredAnew(before, configured)
   if (E.isLeft(configuration)) return configuration
-  const restored = before.line?.edition
+  const restored = before.lineage?.edition
   const data = {
     editionId: edition.editionId,
     ...(restored === undefined ? {} : { restores: restored.editionId }),
     adoptedAt: edition.adoptedAt,
-    ...takeover(state, before, { edition: restored, configuration: configuration.right }),
+    ...replacement(state, before, { edition: restored, configuration: configuration.right }),
   }
-  const seen = foresee(state, [{ type: 'EditionReverted', data }])
+  const seen = applyPending(state, [{ type: 'EditionReverted', data }])
   const shows = showsPinned(seen)
   if (E.isLeft(shows)) return shows
-  const after = closedBooks(seen)
+  const after = originHashes(seen)
   return E.right([{ type: 'EditionReverted', data: { ...data, ...after } }, ...chunksTakenOver(before), ...asideTakenOver(state, before, aside)])
 }
 
@@ -515,13 +515,13 @@ function undo(state: Conversation, { before, undone, toWithdraw = false, aside =
   const known = mayTakeOver(state, before)
   if (E.isLeft(known)) return known
   const { policy } = configurationOf(state)
-  const line: NewLine = { edition: state.line?.edition, configuration: configurationOf(state) }
-  const data = { undone: [...undone], restsUntilMessages: toWithdraw ? 0 : state.messagesAppended + policy.chunkSize, ...takeover(state, before, line) }
-  const seen = foresee(state, [{ type: 'CycleUndone', data }])
+  const line: NewLineage = { edition: state.lineage?.edition, configuration: configurationOf(state) }
+  const data = { undone: [...undone], restsUntilMessages: toWithdraw ? 0 : state.messagesAppended + policy.chunkSize, ...replacement(state, before, line) }
+  const seen = applyPending(state, [{ type: 'CycleUndone', data }])
   const limit = hardLimit(policy)
   if (seen.tokens > limit && !toWithdraw) return E.left({ kind: 'UndoPassesHardLimit', tokens: seen.tokens, limit, cycle: before.cycles + 1 })
   // What these cycles had made is out of use; what they came before is not.
-  return E.right([{ type: 'CycleUndone', data: { ...data, ...closedBooks(seen) } }, ...asideTakenOver(state, { ...before, chunks: [] }, aside)])
+  return E.right([{ type: 'CycleUndone', data: { ...data, ...originHashes(seen) } }, ...asideTakenOver(state, { ...before, chunks: [] }, aside)])
 }
 
 function startEdition(state: Conversation, command: Extract<Command, { type: 'StartEdition' }>): Decision {

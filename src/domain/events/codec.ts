@@ -4,7 +4,7 @@
  */
 import { either as E } from 'fp-ts'
 import { z } from 'zod'
-import { type Fact, type Metadata, type RecordedFact, factSchemas, isFactType, metadataSchema } from './index.js'
+import { type Event, type Metadata, type RecordedEvent, eventSchemas, isEventType, metadataSchema } from './index.js'
 import { sha256 } from '../values/hash.js'
 import type { EventToAppend, StoredEvent } from './stored-event.js'
 import { upcast } from './upcasters.js'
@@ -24,7 +24,7 @@ export interface Provenance {
 }
 
 /** The place that an event will have in its stream. */
-export interface Place {
+export interface EventPlace {
   readonly stream: string
   readonly revision: bigint
   readonly id: string
@@ -34,7 +34,7 @@ export interface Place {
 
 /** An event ready to be appended, and the body that has to be put beside the log before it. */
 export interface Encoded {
-  readonly event: EventToAppend
+  readonly toStore: EventToAppend
   readonly metadata: Metadata
   readonly hash: string
   readonly body?: { readonly sha256: string; readonly text: string }
@@ -44,8 +44,8 @@ const claimSchema = z.object({ claimCheck: z.object({ sha256: z.string().length(
 const CLAIM_START = '{"claimCheck":{"sha256":'
 
 /** The data of a fact as JSON; revisions become decimal strings. */
-export function encodeData(fact: Fact): string {
-  return JSON.stringify(fact.data, (_key, value: unknown) => (typeof value === 'bigint' ? value.toString() : value))
+export function encodeData(event: Event): string {
+  return JSON.stringify(event.data, (_key, value: unknown) => (typeof value === 'bigint' ? value.toString() : value))
 }
 
 /** The SHA-256 that an event has by its place, its metadata and the text of its data. */
@@ -62,7 +62,7 @@ export function metadataText({ schemaVersion, correlationId, causationId, actor,
 }
 
 /** Encodes a fact for its place in a stream. */
-export function encode(fact: Fact, dataText: string, place: Place, provenance: Provenance): Encoded {
+export function encode(event: Event, dataText: string, place: EventPlace, provenance: Provenance): Encoded {
   const bytes = Buffer.byteLength(dataText, 'utf8')
   const large = bytes > CLAIM_CHECK_BYTES
   const bodySha256 = large ? sha256(dataText) : ''
@@ -70,17 +70,17 @@ export function encode(fact: Fact, dataText: string, place: Place, provenance: P
     ? JSON.stringify({ claimCheck: { sha256: bodySha256, bytes, preview: dataText.slice(0, PREVIEW_CHARACTERS) } })
     : dataText
   const unsigned = {
-    schemaVersion: factSchemas[fact.type].version,
+    schemaVersion: eventSchemas[event.type].version,
     correlationId: provenance.correlationId,
     causationId: provenance.causationId,
     actor: provenance.actor,
     recordedAt: place.recordedAt,
     previousHash: place.previousHash,
   }
-  const hash = eventHash({ ...place, type: fact.type, data }, unsigned)
+  const hash = eventHash({ ...place, type: event.type, data }, unsigned)
   const metadata: Metadata = { ...unsigned, hash }
   return {
-    event: { id: place.id, type: fact.type, data, metadata: metadataText(metadata) },
+    toStore: { id: place.id, type: event.type, data, metadata: metadataText(metadata) },
     metadata,
     hash,
     ...(large ? { body: { sha256: bodySha256, text: dataText } } : {}),
@@ -148,20 +148,20 @@ function parseMetadata(stored: StoredEvent): E.Either<Unreadable, Metadata> {
  * Reads a stored event.
  * @param body the text that lies beside the log, where the event carries a claim check
  */
-export function decode(stored: StoredEvent, body?: string): E.Either<Unreadable, RecordedFact> {
-  if (!isFactType(stored.type)) return unreadable(stored, `unknown event type "${stored.type}"`)
+export function decode(stored: StoredEvent, body?: string): E.Either<Unreadable, RecordedEvent> {
+  if (!isEventType(stored.type)) return unreadable(stored, `unknown event type "${stored.type}"`)
   const metadata = decodeMetadata(stored)
   return E.isLeft(metadata) ? metadata : decodeWith(stored, metadata.right, body)
 }
 
 /** Reads a stored event whose metadata was read already. */
-export function decodeWith(stored: StoredEvent, metadata: Metadata, body?: string): E.Either<Unreadable, RecordedFact> {
-  const no = (detail: string): E.Either<Unreadable, RecordedFact> => unreadable(stored, detail)
-  if (!isFactType(stored.type)) return no(`unknown event type "${stored.type}"`)
+export function decodeWith(stored: StoredEvent, metadata: Metadata, body?: string): E.Either<Unreadable, RecordedEvent> {
+  const no = (detail: string): E.Either<Unreadable, RecordedEvent> => unreadable(stored, detail)
+  if (!isEventType(stored.type)) return no(`unknown event type "${stored.type}"`)
   const claim = claimOf(stored)
   if (claim !== undefined && body === undefined) return no(`its body ${claim} is not beside the log`)
   if (claim !== undefined && body !== undefined && sha256(body) !== claim) return no(`the body beside the log is not the one that was recorded (${claim})`)
-  const { version, schema } = factSchemas[stored.type]
+  const { version, schema } = eventSchemas[stored.type]
   const stands = metadata.schemaVersion
   try {
     const stood: unknown = JSON.parse(body ?? stored.data)
@@ -172,7 +172,7 @@ export function decodeWith(stored: StoredEvent, metadata: Metadata, body?: strin
     if (!data.success) return no(wrongIn(data.error))
     const { stream, revision, position, id } = stored
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the schema was chosen by the type, which the union cannot follow
-    return E.right({ type: stored.type, data: data.data, stream, revision, position, id, metadata } as RecordedFact)
+    return E.right({ type: stored.type, data: data.data, stream, revision, position, id, metadata } as RecordedEvent)
   } catch {
     return no('its data is no JSON')
   }

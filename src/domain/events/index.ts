@@ -16,7 +16,7 @@ const revision = z.string().regex(/^\d+$/).transform(BigInt)
 const hash = z.string().regex(/^[0-9a-f]{64}$/)
 
 /** What a summary was made with. */
-export const summarizerFactsSchema = z.object({
+export const summarizerRecordSchema = z.object({
   strategy: id,
   provider: id,
   model: id,
@@ -35,7 +35,7 @@ export const summarizerFactsSchema = z.object({
   reused: z.boolean().optional(),
 })
 /** How a summary was made: by whom, with which request and prompt, and what it took. */
-export type SummarizerFacts = z.infer<typeof summarizerFactsSchema>
+export type SummarizerRecord = z.infer<typeof summarizerRecordSchema>
 
 /** The named sections of a session summary, where the strategy gives them. */
 export const sectionsSchema = z.object({
@@ -103,7 +103,7 @@ const chunkSummarized = z.object({
   continues: z.string().optional(),
   summary: id,
   sections: sectionsSchema.optional(),
-  summarizer: summarizerFactsSchema,
+  summarizer: summarizerRecordSchema,
 })
 
 const batchArchived = z.object({
@@ -132,7 +132,7 @@ const batchesResummarized = z.object({
   content: id,
   sections: sectionsSchema.optional(),
   tokens: count,
-  summarizer: summarizerFactsSchema,
+  summarizer: summarizerRecordSchema,
 })
 
 /** Of a chunk of messages, or of batches: one of the two lists is there. */
@@ -143,11 +143,11 @@ const summarySetAside = z.object({
   continues: z.string().optional(),
   summary: id,
   sections: sectionsSchema.optional(),
-  summarizer: summarizerFactsSchema,
+  summarizer: summarizerRecordSchema,
 })
 
 /** What the next load needs from before the live window. */
-export const carriedSchema = z.object({
+export const carryForwardSchema = z.object({
   configuration: configurationSchema,
   messagesCompressed: count,
   /** Messages appended before this event, live ones included. */
@@ -171,7 +171,7 @@ export const carriedSchema = z.object({
     })
     .optional(),
 })
-export type Carried = z.infer<typeof carriedSchema>
+export type CarryForward = z.infer<typeof carryForwardSchema>
 
 export const triggerSchema = z.enum(['soft', 'hard', 'manual'])
 export type Trigger = z.infer<typeof triggerSchema>
@@ -184,12 +184,12 @@ const whySchema = z.object({
 })
 
 /** What every fact says that closes the books. */
-const closing = {
+const origin = {
   /** The live window now starts at this revision. */
   windowStart: revision,
   tokensBefore: count,
   tokensAfter: count,
-  carried: carriedSchema,
+  carried: carryForwardSchema,
   /** SHA-256 of the canonical JSON of the messages of the context that this makes. */
   contextHash: hash,
   /** SHA-256 of the text of the view that this makes, so that it is recognized when it is given back. */
@@ -200,7 +200,7 @@ const closing = {
 
 const messagesPruned = z.object({
   cycle: count.min(1),
-  ...closing,
+  ...origin,
   pruned: z.array(z.object({ batchId: id, messageIds: z.array(id).min(1) })).min(1),
   why: whySchema,
 })
@@ -221,8 +221,8 @@ const batchInForce = z.object({
 })
 
 /** What a fact says that puts other batches and another window into force. It holds all that comes back whole, so that it is understood alone. */
-const takeover = {
-  ...closing,
+const replacement = {
+  ...origin,
   /** Cycles that the batches in force took. */
   cycle: count,
   /** The active batches in order. */
@@ -240,7 +240,7 @@ const editionAdopted = z.object({
   /** The edition's last fact, and the conversation's last one that it has seen. */
   editionRevision: revision,
   conversationRevision: revision,
-  ...takeover,
+  ...replacement,
 })
 
 const editionReverted = z.object({
@@ -250,7 +250,7 @@ const editionReverted = z.object({
   restores: id.optional(),
   /** The fact that had adopted the edition: the batches are those before it. */
   adoptedAt: revision,
-  ...takeover,
+  ...replacement,
 })
 
 const cycleUndone = z.object({
@@ -258,7 +258,7 @@ const cycleUndone = z.object({
   undone: z.array(z.object({ cycle: count.min(1), revision })).min(1),
   /** The soft limit starts no cycle before the conversation has so many messages. */
   restsUntilMessages: count,
-  ...takeover,
+  ...replacement,
 })
 
 const editionStarted = z.object({
@@ -351,7 +351,7 @@ const compactionCouldNotHelp = z.object({
 const promptRegistered = z.object({ name: id, kind: z.enum(['template', 'persona']), sha256: hash, text: z.string() })
 
 /** Every type of fact, with the schema of its data and the version that is written today. */
-export const factSchemas = {
+export const eventSchemas = {
   ConversationConfigured: { version: 1, schema: conversationConfigured },
   MessageAppended: { version: 2, schema: messageAppended },
   MessagesWithdrawn: { version: 1, schema: messagesWithdrawn },
@@ -375,25 +375,25 @@ export const factSchemas = {
 } as const
 
 /** The names of all facts. */
-export type FactType = keyof typeof factSchemas
+export type EventType = keyof typeof eventSchemas
 /** The data of one type of fact. */
-export type FactData<Type extends FactType> = z.infer<(typeof factSchemas)[Type]['schema']>
+export type EventData<Type extends EventType> = z.infer<(typeof eventSchemas)[Type]['schema']>
 /** A fact: its type and its data. */
-export type Fact = { [Type in FactType]: { readonly type: Type; readonly data: FactData<Type> } }[FactType]
+export type Event = { [Type in EventType]: { readonly type: Type; readonly data: EventData<Type> } }[EventType]
 
 /** The facts that streams begin with, each kind of stream with its own. */
-const openingTypes = ['ConversationConfigured', 'EditionStarted', 'PromptRegistered'] as const satisfies readonly FactType[]
+const openingTypes = ['ConversationConfigured', 'EditionStarted', 'PromptRegistered'] as const satisfies readonly EventType[]
 /** The facts that no stream begins with. */
-export const laterTypes: readonly string[] = Object.keys(factSchemas).filter((type) => !openingTypes.some((opening) => opening === type))
+export const laterTypes: readonly string[] = Object.keys(eventSchemas).filter((type) => !openingTypes.some((opening) => opening === type))
 
 /** The facts that put other batches and another window into force. */
-export const takeoverTypes = ['EditionAdopted', 'EditionReverted', 'CycleUndone'] as const satisfies readonly FactType[]
-export type TakeoverType = (typeof takeoverTypes)[number]
+export const replacementTypes = ['EditionAdopted', 'EditionReverted', 'CycleUndone'] as const satisfies readonly EventType[]
+export type ReplacementType = (typeof replacementTypes)[number]
 /** The facts that close the books: a load needs nothing from before the last one but what it names. */
-export const closingTypes = ['MessagesPruned', ...takeoverTypes] as const
-export type ClosingType = (typeof closingTypes)[number]
+export const originTypes = ['MessagesPruned', ...replacementTypes] as const
+export type OriginType = (typeof originTypes)[number]
 
-export const isFactType = (type: string): type is FactType => Object.hasOwn(factSchemas, type)
+export const isEventType = (type: string): type is EventType => Object.hasOwn(eventSchemas, type)
 
 /** What stands beside the data of every fact. */
 export const metadataSchema = z.object({
@@ -412,13 +412,13 @@ export const metadataSchema = z.object({
 export type Metadata = z.infer<typeof metadataSchema>
 
 /** A fact and what the state takes from its place: recorded, or foreseen by a decision. */
-export type PlacedFact<Type extends FactType = FactType> = Extract<Fact, { type: Type }> & {
+export type PlacedEvent<Type extends EventType = EventType> = Extract<Event, { type: Type }> & {
   readonly revision: bigint
   readonly metadata: Pick<Metadata, 'hash' | 'recordedAt'>
 }
 
 /** A fact as it was recorded: where, when, by whom. */
-export type RecordedFact<Type extends FactType = FactType> = Extract<Fact, { type: Type }> & {
+export type RecordedEvent<Type extends EventType = EventType> = Extract<Event, { type: Type }> & {
   readonly stream: string
   readonly revision: bigint
   readonly position: bigint

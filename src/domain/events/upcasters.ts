@@ -2,10 +2,10 @@
  * Old stored shapes to today's, one step a version. Recorded events are for ever, so a step that was written once stays.
  * An upcaster takes the data as it was stored under `fromVersion` and returns it as the next version would have stored it.
  */
-import type { FactType } from './index.js'
+import type { EventType } from './index.js'
 
 type Upcast = (data: Record<string, unknown>) => Record<string, unknown>
-export type Upcasters = { readonly [Type in FactType]?: Readonly<Record<number, Upcast>> }
+export type Upcasters = { readonly [Type in EventType]?: Readonly<Record<number, Upcast>> }
 
 /** The steps that exist: type → version it lifts from → step. A type that is not named is still at its first version. */
 export const upcasters: Upcasters = {
@@ -27,7 +27,7 @@ export const upcasters: Upcasters = {
  * @returns the data, or undefined where a step is missing (a version from the future, or one that was never written)
  */
 export function upcast(
-  type: FactType,
+  type: EventType,
   data: Record<string, unknown>,
   from: number,
   to: number,

@@ -13,7 +13,7 @@ import { summaryOf } from '../conversation/batch.js'
 import { contextOf } from '../compaction/context.js'
 import type { Conversation } from '../conversation/conversation.js'
 import { clausesOf, isConstraint, isDenied, isNegated } from '../text/cues.js'
-import { lossKinds, type FactData } from '../events/index.js'
+import { lossKinds, type EventData } from '../events/index.js'
 import { contentText, type MessageBody } from '../values/message.js'
 import { dashedNamesIn, namesIn } from '../text/names.js'
 import { numbersIn } from '../text/numbers.js'
@@ -21,7 +21,7 @@ import { sentencesOf } from '../text/sentences.js'
 import { isSingleLetter, isVague, termCounts } from '../text-search/terms.js'
 
 /** What two sides keep and show of one kind. */
-export type KindReport = FactData<'EditionCompared'>['losses'][number]
+export type KindReport = EventData<'EditionCompared'>['losses'][number]
 export type LossKind = KindReport['kind']
 /** All of what one side has and the other has not, counted, and the first ones: what more messages say stands in front. */
 export type LossList = KindReport['lost']['kept']
@@ -39,7 +39,7 @@ export interface ReportedMessage extends MessageBody {
 }
 
 /** What is looked for in a text. */
-export interface Said {
+export interface SaidNames {
   /** The file itself, or an end of its path that `isEnough`. */
   file(path: string, isEnough: (end: string) => boolean): boolean
   identifier(name: string): boolean
@@ -49,9 +49,9 @@ export interface Said {
 }
 
 /** A side of the comparison: what it says, and which messages are live in it. */
-export interface Side {
-  readonly kept: Said
-  readonly shown: Said
+export interface ComparedSide {
+  readonly kept: SaidNames
+  readonly shown: SaidNames
   readonly liveIds: ReadonlySet<string>
   /** Messages that the context shows whole. */
   readonly shownIds: ReadonlySet<string>
@@ -84,7 +84,7 @@ function tellingTerms(text: string): string[] {
 }
 
 /** What a side says, made to be asked. Long texts are read in pieces, since the collectors read only the ends of one. */
-export function createSaid(texts: readonly string[]): Said {
+export function createSaid(texts: readonly string[]): SaidNames {
   const files = new Set<string>()
   const fileEnds = new Set<string>()
   const identifiers = new Set<string>()
@@ -171,8 +171,8 @@ function piecesOf(text: string): string[] {
 }
 
 /** A state as a side of the comparison. Where its leading messages alone do not fit, there is no context, and nothing is shown. */
-export function sideOf(state: Conversation): Side {
-  const live = [...state.leading, ...state.kept, ...state.window]
+export function sideOf(state: Conversation): ComparedSide {
+  const live = [...state.leading, ...state.retained, ...state.window]
   const context = contextOf(state)
   const messages = E.isRight(context) ? context.right.messages : []
   const shownIds = new Set(E.isRight(context) ? context.right.messageIds.flatMap((id) => id ?? []) : [])
@@ -194,7 +194,7 @@ function constraintsIn({ role, content }: MessageBody): string[] {
   return [...spoken, ...quoted].filter((sentence) => isConstraint(sentence) && termCounts(sentence).counts.size > 1)
 }
 
-interface Found extends LossItem {
+interface FoundItem extends LossItem {
   readonly key: string
 }
 
@@ -233,7 +233,7 @@ function distinctFiles(paths: ReadonlyMap<string, Tally>): { readonly files: Rea
  * Begins a report on two sides.
  * @param pinned ids of the messages that are pinned on either side
  */
-export function createLossReport(against: Side, edition: Side, pinned: ReadonlySet<string>): LossReport {
+export function createLossReport(against: ComparedSide, edition: ComparedSide, pinned: ReadonlySet<string>): LossReport {
   const found: Readonly<Record<LossKind, Map<string, { readonly text: string; readonly said: number[] }>>> = { pinned: new Map(), constraints: new Map(), files: new Map(), identifiers: new Map(), numbers: new Map() }
   const messageIds: string[] = []
 
@@ -267,7 +267,7 @@ export function createLossReport(against: Side, edition: Side, pinned: ReadonlyS
     const { files, bearers } = distinctFiles(found.files)
     // index.ts tells which file is meant only where there is no second one.
     const isEnough = (end: string): boolean => (bearers.get(end)?.size ?? 0) < 2
-    const says = (kind: LossKind, said: Said, ids: ReadonlySet<string>, { key, text }: Found): boolean => {
+    const says = (kind: LossKind, said: SaidNames, ids: ReadonlySet<string>, { key, text }: FoundItem): boolean => {
       switch (kind) {
         case 'pinned':
           return ids.has(key)
@@ -282,8 +282,8 @@ export function createLossReport(against: Side, edition: Side, pinned: ReadonlyS
       }
     }
     return lossKinds.map((kind) => {
-      const all = [...(kind === 'files' ? files : found[kind])].map(([key, { text, said }]): Found => ({ key, text, messageId: messageIds[said[0] ?? 0] ?? '', mentions: said.length }))
-      const has = ({ kept, shown, liveIds, shownIds }: Side): Levels<ReadonlySet<Found>> => ({
+      const all = [...(kind === 'files' ? files : found[kind])].map(([key, { text, said }]): FoundItem => ({ key, text, messageId: messageIds[said[0] ?? 0] ?? '', mentions: said.length }))
+      const has = ({ kept, shown, liveIds, shownIds }: ComparedSide): Levels<ReadonlySet<FoundItem>> => ({
         kept: new Set(all.filter((item) => says(kind, kept, liveIds, item))),
         shown: new Set(all.filter((item) => says(kind, shown, shownIds, item))),
       })

@@ -6,7 +6,7 @@
 import { summaryOf } from '../conversation/batch.js'
 import { contextTokens } from '../compaction/context.js'
 import { evolve, initialState, type Conversation } from '../conversation/conversation.js'
-import { closingTypes, type Configuration, type FactData, type RecordedFact, type SummarizerFacts, type TakeoverType } from '../events/index.js'
+import { originTypes, type Configuration, type EventData, type RecordedEvent, type SummarizerRecord, type ReplacementType } from '../events/index.js'
 import { isWithoutModel, type TokenUsage } from './prices.js'
 import { defaultEstimator, isRegisteredEstimator } from '../values/tokens.js'
 
@@ -116,13 +116,13 @@ export function addTallies(a: Tally, b: Partial<Tally>): Tally {
 }
 
 // A summary that was bought elsewhere, and is recorded again where it is used.
-const isReused = ({ reused }: SummarizerFacts): boolean => reused === true
+const isReused = ({ reused }: SummarizerRecord): boolean => reused === true
 
 /** Whether nobody reported what a summary took, though a model was asked for it. */
-export const isUnreported = (summarizer: SummarizerFacts): boolean => summarizer.usage === undefined && !isWithoutModel(summarizer) && !isReused(summarizer)
+export const isUnreported = (summarizer: SummarizerRecord): boolean => summarizer.usage === undefined && !isWithoutModel(summarizer) && !isReused(summarizer)
 
 /** What a summary cost. @param estimate what it may have taken, used where nobody reported it */
-function purchase(summarizer: SummarizerFacts, estimate: () => TokenUsage): Partial<Tally> {
+function purchase(summarizer: SummarizerRecord, estimate: () => TokenUsage): Partial<Tally> {
   if (isReused(summarizer)) return { reused: 1 }
   const { provider, model, durationMs, standIn } = summarizer
   const usage = summarizer.usage ?? (isWithoutModel(summarizer) ? { promptTokens: 0, completionTokens: 0 } : estimate())
@@ -133,15 +133,15 @@ function purchase(summarizer: SummarizerFacts, estimate: () => TokenUsage): Part
 /** A configuration whose estimator is known. One that nobody registered here counts as ours does: what it counted is recorded with each message. */
 const countable = <Of extends Configuration>(configuration: Of): Of => (isRegisteredEstimator(configuration.estimator) ? configuration : { ...configuration, estimator: defaultEstimator.name })
 
-const countableTakeover = <Data extends FactData<TakeoverType>>(data: Data): Data => ({ ...data, carried: { ...data.carried, configuration: countable(data.carried.configuration) } })
+const countableReplacement = <Data extends EventData<ReplacementType>>(data: Data): Data => ({ ...data, carried: { ...data.carried, configuration: countable(data.carried.configuration) } })
 
 /** A fact by which the state can be told with what is registered here. */
-function countableFact(fact: RecordedFact): RecordedFact {
-  if (fact.type === 'ConversationConfigured') return { ...fact, data: countable(fact.data) }
-  if (fact.type === 'EditionAdopted') return { ...fact, data: countableTakeover(fact.data) }
-  if (fact.type === 'EditionReverted') return { ...fact, data: countableTakeover(fact.data) }
-  if (fact.type === 'CycleUndone') return { ...fact, data: countableTakeover(fact.data) }
-  return fact
+function countableEvent(event: RecordedEvent): RecordedEvent {
+  if (event.type === 'ConversationConfigured') return { ...event, data: countable(event.data) }
+  if (event.type === 'EditionAdopted') return { ...event, data: countableReplacement(event.data) }
+  if (event.type === 'EditionReverted') return { ...event, data: countableReplacement(event.data) }
+  if (event.type === 'CycleUndone') return { ...event, data: countableReplacement(event.data) }
+  return event
 }
 
 const NOTHING_MADE = EMPTY_TALLY.made
@@ -168,19 +168,19 @@ export class TallyFold {
     this.sums = addTallies(this.sums, some)
   }
 
-  private message({ role, tokens }: FactData<'MessageAppended'>): void {
+  private message({ role, tokens }: EventData<'MessageAppended'>): void {
     const answer = (): Partial<Tally> => ({ tokensOut: tokens, answers: 1, tokensSent: contextTokens(this.state), tokensSentUncompacted: this.allTokens })
     this.add({ messages: 1, ...(role === 'assistant' ? answer() : { tokensIn: tokens }) })
     this.allTokens += tokens
   }
 
   /** Other batches and another window were put into force. */
-  private takenOver({ batches }: FactData<TakeoverType>): void {
+  private takenOver({ batches }: EventData<ReplacementType>): void {
     this.batchTokens.clear()
     for (const { batchId, tokens } of batches) this.batchTokens.set(batchId, tokens)
   }
 
-  private resummarized(data: FactData<'BatchesResummarized'>): void {
+  private resummarized(data: EventData<'BatchesResummarized'>): void {
     const promptTokens = data.sourceBatchIds.reduce((sum, id) => sum + (this.batchTokens.get(id) ?? 0), 0)
     for (const id of data.sourceBatchIds) this.batchTokens.delete(id)
     this.batchTokens.set(data.batchId, data.tokens)
@@ -191,31 +191,31 @@ export class TallyFold {
    * Takes the next fact of the conversation's own stream.
    * @param chunkTokens tokens of the messages of a chunk whose usage nobody reported
    */
-  take(fact: RecordedFact, chunkTokens = 0): void {
+  take(event: RecordedEvent, chunkTokens = 0): void {
     // The fact counts all that is in force. An agent never gets more than fits, and what its contexts lost is what is saved.
-    const closes = closingTypes.some((type) => type === fact.type)
+    const closes = originTypes.some((type) => type === event.type)
     const tokensBefore = closes ? contextTokens(this.state) : 0
-    if (fact.type === 'MessageAppended') this.message(fact.data)
-    else if (fact.type === 'EditionAdopted' || fact.type === 'EditionReverted' || fact.type === 'CycleUndone') {
-      this.takenOver(fact.data)
-      this.add(fact.type === 'CycleUndone' ? { undone: fact.data.undone.length } : fact.type === 'EditionAdopted' ? { adopted: 1 } : { reverted: 1 })
+    if (event.type === 'MessageAppended') this.message(event.data)
+    else if (event.type === 'EditionAdopted' || event.type === 'EditionReverted' || event.type === 'CycleUndone') {
+      this.takenOver(event.data)
+      this.add(event.type === 'CycleUndone' ? { undone: event.data.undone.length } : event.type === 'EditionAdopted' ? { adopted: 1 } : { reverted: 1 })
     }
-    this.state = evolve(this.state, countableFact(fact))
+    this.state = evolve(this.state, countableEvent(event))
     if (closes) this.add({ tokensSaved: tokensBefore - contextTokens(this.state) })
-    this.takeMade(fact, chunkTokens)
+    this.takeMade(event, chunkTokens)
   }
 
   /** Takes what a fact says of what was made and of failures alone: all that counts of a stream beside the conversation's own. */
-  takeMade(fact: RecordedFact, chunkTokens = 0): void {
-    if (fact.type === 'ChunkSummarized' || fact.type === 'SummarySetAside') {
-      const { summarizer, summary } = fact.data
+  takeMade(event: RecordedEvent, chunkTokens = 0): void {
+    if (event.type === 'ChunkSummarized' || event.type === 'SummarySetAside') {
+      const { summarizer, summary } = event.data
       this.add(purchase(summarizer, () => ({ promptTokens: chunkTokens, completionTokens: defaultEstimator.text(summary) })))
-    } else if (fact.type === 'BatchArchived') {
-      this.batchTokens.set(fact.data.batchId, fact.data.tokens)
+    } else if (event.type === 'BatchArchived') {
+      this.batchTokens.set(event.data.batchId, event.data.tokens)
       this.add({ made: { ...NOTHING_MADE, batches: 1 } })
-    } else if (fact.type === 'BatchesResummarized') this.resummarized(fact.data)
-    else if (fact.type === 'MessagesPruned') this.add({ made: { ...NOTHING_MADE, cycles: 1 } })
-    else if (fact.type === 'CompactionFailed') this.add({ failures: { [fact.data.failure]: 1 } })
-    else if (fact.type === 'CompactionCouldNotHelp') this.add({ couldNotHelp: { [fact.data.reason]: 1 } })
+    } else if (event.type === 'BatchesResummarized') this.resummarized(event.data)
+    else if (event.type === 'MessagesPruned') this.add({ made: { ...NOTHING_MADE, cycles: 1 } })
+    else if (event.type === 'CompactionFailed') this.add({ failures: { [event.data.failure]: 1 } })
+    else if (event.type === 'CompactionCouldNotHelp') this.add({ couldNotHelp: { [event.data.reason]: 1 } })
   }
 }

@@ -50,7 +50,7 @@ export function checkId(field: string, id: unknown, maxBytes = MAX_CONVERSATION_
 export const messageEventId = (stream: string, messageId: string): string => uuidOf(stream, 'MessageAppended', messageId)
 
 /** Event id of any other fact: from its place and its content. */
-export const factEventId = (stream: string, revision: bigint, type: string, data: string): string =>
+export const eventIdOf = (stream: string, revision: bigint, type: string, data: string): string =>
   uuidOf(stream, revision.toString(), type, data)
 
 /** Id of a message that came without one: from its conversation and its place in it, counted from 0. */

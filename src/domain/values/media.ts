@@ -62,13 +62,13 @@ function bytesOf(value: unknown): number | undefined {
 const MEDIA_TYPE_KEYS = new Set(['media_type', 'mime_type', 'mediaType', 'mimeType', 'format'])
 const NAME_KEYS = new Set(['filename', 'file_name', 'fileName', 'name', 'title'])
 
-interface Found {
+interface FoundMedia {
   mediaType?: string
   name?: string
   bytes?: number
 }
 
-function look(value: unknown, found: Found): void {
+function look(value: unknown, found: FoundMedia): void {
   if (!isObject(value)) return
   for (const [key, item] of Object.entries(value)) {
     const bytes = typeof item === 'string' ? bytesIn(item) : bytesOf(item)
@@ -86,7 +86,7 @@ const kindIn = (text: string): MediaKind | undefined =>
 
 /** What a part is. */
 export function mediaOf(part: ContentPart): Media {
-  const found: Found = {}
+  const found: FoundMedia = {}
   look(part, found)
   const named = /file|document|pdf|media|inline_?data|blob/iu.test(part.type)
   // A file of an image is an image. A part whose type says nothing is what its data are, where it says that.

@@ -101,7 +101,7 @@ export class EstimatorFailed extends Error {
 }
 
 /** A value in a few words, whatever it is. */
-function shown(value: unknown): string {
+function inWords(value: unknown): string {
   return typeof value === 'number' || typeof value === 'bigint' || value === undefined || value === null ? String(value) : `a ${typeof value}`
 }
 
@@ -116,7 +116,7 @@ function checked(estimator: Estimator): Estimator {
       throw new EstimatorFailed(name, `threw: ${thrownSentence(error)}`, { cause: error })
     }
     if (tokens === undefined || (typeof tokens === 'number' && Number.isInteger(tokens) && tokens >= 0 && tokens <= MAX_TOKENS)) return tokens
-    throw new EstimatorFailed(name, `gave ${shown(tokens)} for ${what}: it has to be a whole number from 0 to ${String(MAX_TOKENS)}`)
+    throw new EstimatorFailed(name, `gave ${inWords(tokens)} for ${what}: it has to be a whole number from 0 to ${String(MAX_TOKENS)}`)
   }
   return {
     name,

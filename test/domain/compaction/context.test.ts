@@ -2,7 +2,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { either as E } from 'fp-ts'
 import { contextOf, type Context } from '../../../src/domain/compaction/context.js'
-import type { Fact } from '../../../src/domain/events/index.js'
+import type { Event } from '../../../src/domain/events/index.js'
 import type { ContentPart } from '../../../src/domain/values/message.js'
 import { shorten } from '../../../src/domain/compaction/shorten.js'
 import { defaultEstimator, messageTokens } from '../../../src/domain/values/tokens.js'
@@ -11,10 +11,10 @@ import { chatProblems } from '../../support/chat-validity.js'
 import { configuredWith, stateAfter } from '../../support/given.js'
 import { contextIn } from '../../support/harness.js'
 
-const calls = (id: string, callIds: readonly string[], args = '{}'): Fact => appended(id, { role: 'assistant', content: null, toolCalls: callIds.map((callId) => ({ id: callId, type: 'function', function: { name: 'run', arguments: args } })), tokens: 10 + Math.ceil(args.length / 4) * callIds.length })
-const result = (id: string, callId: string, content = 'done'): Fact => appended(id, { role: 'tool', content, toolCallId: callId, tokens: 4 + Math.ceil(content.length / 4) })
-const text = (id: string, content: string, some: Parameters<typeof appended>[1] = {}): Fact => appended(id, { content, tokens: 2 + defaultEstimator.text(content), ...some })
-const shown = (...facts: Fact[]): Context => contextIn(stateAfter(facts[0]?.type === 'ConversationConfigured' ? facts : [configuredWith({}), ...facts]))
+const calls = (id: string, callIds: readonly string[], args = '{}'): Event => appended(id, { role: 'assistant', content: null, toolCalls: callIds.map((callId) => ({ id: callId, type: 'function', function: { name: 'run', arguments: args } })), tokens: 10 + Math.ceil(args.length / 4) * callIds.length })
+const result = (id: string, callId: string, content = 'done'): Event => appended(id, { role: 'tool', content, toolCallId: callId, tokens: 4 + Math.ceil(content.length / 4) })
+const text = (id: string, content: string, some: Parameters<typeof appended>[1] = {}): Event => appended(id, { content, tokens: 2 + defaultEstimator.text(content), ...some })
+const shown = (...events: Event[]): Context => contextIn(stateAfter(events[0]?.type === 'ConversationConfigured' ? events : [configuredWith({}), ...events]))
 const tiny = configuredWith({ modelMaxTokens: 512 })
 
 describe('a context', () => {
@@ -113,7 +113,7 @@ describe('what does not fit', () => {
   const image = { type: 'image_url', image_url: { url: 'https://example.org/a.png' } }
   const pdf = { type: 'file', file: { filename: 'report.pdf', file_data: `data:application/pdf;base64,${'QUJDRA'.repeat(20_000)}` } }
   const ASK: ContentPart = { type: 'text', text: 'Summarize this PDF.' }
-  const withParts = (id: string, content: readonly ContentPart[], some: Parameters<typeof appended>[1] = {}): Fact => {
+  const withParts = (id: string, content: readonly ContentPart[], some: Parameters<typeof appended>[1] = {}): Event => {
     const message = { role: 'user' as const, content, ...some }
     return appended(id, { ...message, tokens: messageTokens(message, defaultEstimator) })
   }
@@ -155,8 +155,8 @@ describe('what does not fit', () => {
   })
 
   it('says that all of the view is left out', () => {
-    const facts = [configuredWith({ modelMaxTokens: 512 }), appended('a'), archived('k', ['a'], { content: `[depth:0|start:2026-01-01T00:00:00.000Z|end:2026-01-01T00:00:00.000Z|count:1]\n${'what was done '.repeat(40)}` }), prunedBy({ k: ['a'] }), text('q', 'x'.repeat(1_960))]
-    const context = shown(...facts)
+    const events = [configuredWith({ modelMaxTokens: 512 }), appended('a'), archived('k', ['a'], { content: `[depth:0|start:2026-01-01T00:00:00.000Z|end:2026-01-01T00:00:00.000Z|count:1]\n${'what was done '.repeat(40)}` }), prunedBy({ k: ['a'] }), text('q', 'x'.repeat(1_960))]
+    const context = shown(...events)
     expect(context.viewAt).toBeUndefined()
     expect(context.messages.map(({ content }) => content)).toEqual(['x'.repeat(1_960)])
     expect(context.shortened?.map(({ id, how }) => [id, how])).toEqual([['view', 'left-out'], ['k', 'left-out']])
@@ -176,9 +176,9 @@ describe('what does not fit', () => {
   })
 
   it('of pinned messages is an error that names them, where the window became smaller', () => {
-    const facts = [configuredWith({ modelMaxTokens: 8_000 }), text('p', 'x'.repeat(4_000), { pinned: true }), text('q', 'x'.repeat(2_000), { pinned: true }), text('u', 'hello')]
-    expect(contextOf(stateAfter([...facts, configuredWith({ modelMaxTokens: 1_024 })]))).toEqual(E.left({ kind: 'PinnedTooLarge', messageIds: ['p', 'q'], tokens: 1_504, limit: 1_024 }))
-    expect(shown(...facts, configuredWith({ modelMaxTokens: 2_048 })).messageIds).toEqual(['p', 'q', 'u'])
+    const events = [configuredWith({ modelMaxTokens: 8_000 }), text('p', 'x'.repeat(4_000), { pinned: true }), text('q', 'x'.repeat(2_000), { pinned: true }), text('u', 'hello')]
+    expect(contextOf(stateAfter([...events, configuredWith({ modelMaxTokens: 1_024 })]))).toEqual(E.left({ kind: 'PinnedTooLarge', messageIds: ['p', 'q'], tokens: 1_504, limit: 1_024 }))
+    expect(shown(...events, configuredWith({ modelMaxTokens: 2_048 })).messageIds).toEqual(['p', 'q', 'u'])
   })
 
   it('of the leading messages themselves is an error that names them', () => {

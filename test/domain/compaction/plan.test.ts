@@ -2,15 +2,15 @@
 import { describe, expect, it } from '@jest/globals'
 import type { Batch } from '../../../src/domain/conversation/batch.js'
 import type { Conversation } from '../../../src/domain/conversation/conversation.js'
-import type { Fact, Trigger } from '../../../src/domain/events/index.js'
+import type { Event, Trigger } from '../../../src/domain/events/index.js'
 import { dueTrigger, isBackingOff, planAhead, planCycle, planResummarization, retryAfterMessages, splitChunk, triggerOf, type Plan } from '../../../src/domain/compaction/plan.js'
 import type { PolicySettings } from '../../../src/domain/values/policy.js'
 import { appended, at, compactionFailed, pinned, summarized } from '../../support/builders.js'
 import { configuredWith, stateAfter } from '../../support/given.js'
 
-const message = (number: number, tokens = 100, some: Parameters<typeof appended>[1] = {}): Fact => appended(`m${String(number)}`, { tokens, ...some })
-const messages = (count: number, tokens = 100, from = 0): Fact[] => Array.from({ length: count }, (_, place) => message(from + place, tokens))
-const state = (settings: PolicySettings, ...facts: Fact[]): Conversation => stateAfter([configuredWith({ modelMaxTokens: 2_000, keepRecent: 2, chunkSize: 4, chunkMinTokens: 0, maxSummaryTokens: 50, ...settings }), ...facts])
+const message = (number: number, tokens = 100, some: Parameters<typeof appended>[1] = {}): Event => appended(`m${String(number)}`, { tokens, ...some })
+const messages = (count: number, tokens = 100, from = 0): Event[] => Array.from({ length: count }, (_, place) => message(from + place, tokens))
+const state = (settings: PolicySettings, ...events: Event[]): Conversation => stateAfter([configuredWith({ modelMaxTokens: 2_000, keepRecent: 2, chunkSize: 4, chunkMinTokens: 0, maxSummaryTokens: 50, ...settings }), ...events])
 
 function planned(of: Conversation, trigger: Trigger = 'soft'): Plan {
   const plan = planCycle(of, trigger)

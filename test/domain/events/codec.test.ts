@@ -3,21 +3,21 @@ import { describe, expect, it } from '@jest/globals'
 import { either as E } from 'fp-ts'
 import fc from 'fast-check'
 import { CLAIM_CHECK_BYTES, claimOf, decode, decodeMetadata, encode, encodeData, eventHash, GENESIS_HASH, type Encoded, metadataText, readMetadata, type Unreadable } from '../../../src/domain/events/codec.js'
-import { factSchemas, metadataSchema, type Fact, type Metadata, type RecordedFact } from '../../../src/domain/events/index.js'
+import { eventSchemas, metadataSchema, type Event, type Metadata, type RecordedEvent } from '../../../src/domain/events/index.js'
 import { sha256, uuidOf } from '../../../src/domain/values/hash.js'
 import type { StoredEvent } from '../../../src/ports/event-store.js'
 import { texts } from '../../support/arbitraries.js'
 import { appended, archived, at, compactionCouldNotHelp, compactionFailed, configured, pinned, promptRegistered, prunedBy, resummarized, summarized, unpinned } from '../../support/builders.js'
 import { jsonAs } from '../../support/json.js'
-import { storedFacts } from '../../support/stored-facts.js'
+import { storedEvents } from '../../support/stored-event-texts.js'
 
 const place = { stream: 'conversation-c', revision: 7n, id: uuidOf('x'), previousHash: GENESIS_HASH, recordedAt: at(7) }
 const provenance = { actor: 'test', correlationId: 'one', causationId: 'two' }
 
-const encoded = (fact: Fact): Encoded => encode(fact, encodeData(fact), place, provenance)
-const stored = (fact: Fact, some: Partial<StoredEvent> = {}): StoredEvent => ({ ...encoded(fact).event, stream: place.stream, revision: place.revision, position: 9n, ...some })
+const encoded = (event: Event): Encoded => encode(event, encodeData(event), place, provenance)
+const stored = (event: Event, some: Partial<StoredEvent> = {}): StoredEvent => ({ ...encoded(event).toStore, stream: place.stream, revision: place.revision, position: 9n, ...some })
 
-function read(event: StoredEvent, body?: string): RecordedFact {
+function read(event: StoredEvent, body?: string): RecordedEvent {
   const decoded = decode(event, body)
   if (E.isLeft(decoded)) throw new Error(decoded.left.detail)
   return decoded.right
@@ -29,26 +29,26 @@ function refusal(event: StoredEvent, body?: string): Unreadable {
   return decoded.left
 }
 
-const ofEveryType: readonly Fact[] = [
+const ofEveryType: readonly Event[] = [
   configured(), appended('m'), pinned('m'), unpinned('m'), summarized('c', ['m']), archived('b', ['m']), resummarized('d', ['a', 'b']), prunedBy({ b: ['m'] }),
-  compactionFailed(), compactionCouldNotHelp(), promptRegistered(), ...Object.values(storedFacts),
+  compactionFailed(), compactionCouldNotHelp(), promptRegistered(), ...Object.values(storedEvents),
 ]
 
 describe('decode(encode(e)) is e', () => {
-  it.each(ofEveryType.map((fact) => [fact.type, fact] as const))('%s', (_type, fact) => {
-    const { type, data, metadata, stream, revision, position, id } = read(stored(fact))
-    expect({ type, data }).toStrictEqual(fact)
+  it.each(ofEveryType.map((event) => [event.type, event] as const))('%s', (_type, event) => {
+    const { type, data, metadata, stream, revision, position, id } = read(stored(event))
+    expect({ type, data }).toStrictEqual(event)
     expect({ stream, revision, position, id }).toEqual({ stream: 'conversation-c', revision: 7n, position: 9n, id: place.id })
-    expect(metadata).toEqual({ schemaVersion: factSchemas[fact.type].version, actor: 'test', correlationId: 'one', causationId: 'two', recordedAt: at(7), previousHash: GENESIS_HASH, hash: encoded(fact).hash })
+    expect(metadata).toEqual({ schemaVersion: eventSchemas[event.type].version, actor: 'test', correlationId: 'one', causationId: 'two', recordedAt: at(7), previousHash: GENESIS_HASH, hash: encoded(event).hash })
   })
 
   it('whatever stands in it, and the text has nothing that a store would change', () => {
     fc.assert(fc.property(texts, fc.jsonValue(), fc.dictionary(fc.string(), fc.jsonValue()), (text, value, attributes) => {
       const plain = (given: object): Record<string, unknown> => jsonAs(JSON.stringify(given))
-      const fact = appended('m', { content: [{ type: 'text', text }], extra: plain({ value }), attributes: plain(attributes) })
-      const { event, body } = encoded(fact)
-      expect(event.data.isWellFormed() && !event.data.includes('\0')).toBe(true)
-      expect(read(stored(fact), body?.text).data).toMatchObject({ content: [{ type: 'text', text }] })
+      const event = appended('m', { content: [{ type: 'text', text }], extra: plain({ value }), attributes: plain(attributes) })
+      const { toStore: kept, body } = encoded(event)
+      expect(kept.data.isWellFormed() && !kept.data.includes('\0')).toBe(true)
+      expect(read(stored(event), body?.text).data).toMatchObject({ content: [{ type: 'text', text }] })
     }))
   })
 })
@@ -57,18 +57,18 @@ describe('a body above 64 KiB', () => {
   const large = appended('m', { content: `${'berth '.repeat(12_000)}\ud83d` })
 
   it('lies beside the log under its hash, with a preview in the event', () => {
-    const { event, body } = encoded(large)
+    const { toStore, body } = encoded(large)
     expect(body?.text).toBe(encodeData(large))
     expect(body?.sha256).toBe(sha256(encodeData(large)))
-    expect(event.data.length).toBeLessThan(2_000)
-    expect(event.data).toContain('berth berth')
-    expect(claimOf(event)).toBe(body?.sha256)
+    expect(toStore.data.length).toBeLessThan(2_000)
+    expect(toStore.data).toContain('berth berth')
+    expect(claimOf(toStore)).toBe(body?.sha256)
     expect(read(stored(large), body?.text).data).toStrictEqual(large.data)
   })
 
   it('starts right above, and not at, 64 KiB', () => {
     const frame = Buffer.byteLength(encodeData(appended('m', { content: '' })))
-    const of = (bytes: number): Fact => appended('m', { content: 'é'.padEnd(bytes - frame - 1, 'x') })
+    const of = (bytes: number): Event => appended('m', { content: 'é'.padEnd(bytes - frame - 1, 'x') })
     expect(Buffer.byteLength(encodeData(of(CLAIM_CHECK_BYTES)))).toBe(CLAIM_CHECK_BYTES)
     expect(encoded(of(CLAIM_CHECK_BYTES)).body).toBeUndefined()
     expect(encoded(of(CLAIM_CHECK_BYTES + 1)).body).toBeDefined()
@@ -86,7 +86,7 @@ describe('an event that cannot be read names itself', () => {
 
   it.each([
     ['an unknown type', { type: 'MessageEaten' }, 'unknown event type "MessageEaten"'],
-    ['a version from the future', { metadata: event.metadata.replace(/"schemaVersion":\d+/u, '"schemaVersion":99') }, `version 99 of MessageAppended is not known here (the newest known is ${String(factSchemas.MessageAppended.version)})`],
+    ['a version from the future', { metadata: event.metadata.replace(/"schemaVersion":\d+/u, '"schemaVersion":99') }, `version 99 of MessageAppended is not known here (the newest known is ${String(eventSchemas.MessageAppended.version)})`],
     ['data that is no JSON', { data: '{' }, 'its data is no JSON'],
     ['data that starts like a claim and is none', { data: '{"claimCheck":{"sha256":' }, 'its data is no JSON'],
     ['data of another shape, in one line', { data: '{"messageId":"m"}' }, '; createdAt: Invalid input: expected string, received undefined; tokens: '],

@@ -5,9 +5,9 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { decode, eventHash } from '../../../src/domain/events/codec.js'
-import { factSchemas, isFactType } from '../../../src/domain/events/index.js'
+import { eventSchemas, isEventType } from '../../../src/domain/events/index.js'
 import type { StoredEvent } from '../../../src/ports/event-store.js'
-import { storedFacts } from '../../support/stored-facts.js'
+import { storedEvents } from '../../support/stored-event-texts.js'
 
 const FOLDER = join('test', 'fixtures', 'stored-events')
 
@@ -15,7 +15,7 @@ const fixtureSchema = z.strictObject({ stream: z.string(), revision: z.string().
 
 const stored = (name: string): StoredEvent => ({ ...fixtureSchema.parse(JSON.parse(readFileSync(join(FOLDER, `${name}.json`), 'utf8'))), position: 0n })
 
-const names = Object.entries(factSchemas).flatMap(([type, { version }]) => Array.from({ length: version }, (_, at) => `${type}-v${String(at + 1)}`))
+const names = Object.entries(eventSchemas).flatMap(([type, { version }]) => Array.from({ length: version }, (_, at) => `${type}-v${String(at + 1)}`))
 
 describe('every version of every type of fact', () => {
   it('has a fixture, and every fixture a type', () => {
@@ -27,9 +27,9 @@ describe('every version of every type of fact', () => {
     const decoded = decode(event)
     if (E.isLeft(decoded)) throw new Error(decoded.left.detail)
     const { type, data, metadata, stream, revision } = decoded.right
-    expect({ type, data }).toStrictEqual(Object.entries(storedFacts).find(([key]) => key === name)?.[1])
+    expect({ type, data }).toStrictEqual(Object.entries(storedEvents).find(([key]) => key === name)?.[1])
     expect({ stream, revision, id: decoded.right.id }).toEqual({ stream: event.stream, revision: event.revision, id: event.id })
-    expect(isFactType(event.type)).toBe(true)
+    expect(isEventType(event.type)).toBe(true)
     expect(eventHash(event, metadata)).toBe(metadata.hash)
   })
 })

@@ -1,7 +1,7 @@
 /** What two compactions keep and lose: examples made by hand in several languages and in code, and what holds of any. */
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
-import { createLossReport, createSaid, type KindReport, type LossKind, type ReportedMessage, type Side } from '../../../src/domain/reports/loss-report.js'
+import { createLossReport, createSaid, type KindReport, type LossKind, type ReportedMessage, type ComparedSide } from '../../../src/domain/reports/loss-report.js'
 import { contentText, type Role } from '../../../src/domain/values/message.js'
 import { numbersIn } from '../../../src/domain/text/numbers.js'
 import { texts } from '../../support/arbitraries.js'
@@ -9,9 +9,9 @@ import { texts } from '../../support/arbitraries.js'
 const message = (messageId: string, content: string, role: Role = 'user'): ReportedMessage => ({ messageId, role, content })
 
 /** A side whose summaries say `kept` and whose context says `shown`. */
-const side = (kept: readonly string[], shown = kept, liveIds: readonly string[] = []): Side => ({ kept: createSaid(kept), shown: createSaid(shown), liveIds: new Set(liveIds), shownIds: new Set(liveIds) })
+const side = (kept: readonly string[], shown = kept, liveIds: readonly string[] = []): ComparedSide => ({ kept: createSaid(kept), shown: createSaid(shown), liveIds: new Set(liveIds), shownIds: new Set(liveIds) })
 
-function reportOn(messages: readonly ReportedMessage[], against: Side, edition: Side, pinned: readonly string[] = []): Readonly<Record<LossKind, KindReport>> {
+function reportOn(messages: readonly ReportedMessage[], against: ComparedSide, edition: ComparedSide, pinned: readonly string[] = []): Readonly<Record<LossKind, KindReport>> {
   const report = createLossReport(against, edition, new Set(pinned))
   for (const each of messages) report.add(each)
   const result = report.result()
@@ -177,7 +177,7 @@ describe('constraints', () => {
 
 describe('pinned messages', () => {
   it('are kept while they are live, and shown while the context shows them whole', () => {
-    const live: Side = { ...side([]), liveIds: new Set(['m1', 'm2']), shownIds: new Set(['m1']) }
+    const live: ComparedSide = { ...side([]), liveIds: new Set(['m1', 'm2']), shownIds: new Set(['m1']) }
     const { pinned } = reportOn([message('m1', 'one'), message('m2', 'two'), message('m3', 'three')], live, side([], [], ['m2']), ['m1', 'm2'])
     expect({ total: pinned.total, against: pinned.against, edition: pinned.edition, lost: lostTexts(pinned) }).toEqual({ total: 2, against: { kept: 2, shown: 1 }, edition: { kept: 1, shown: 1 }, lost: ['one'] })
   })

@@ -1,7 +1,7 @@
 /** Names of streams, and ids that derive from what they name. */
 import { describe, expect, it } from '@jest/globals'
 import { either as E } from 'fp-ts'
-import { checkId, chunkIdOf, conversationOf, conversationStream, derivedMessageId, factEventId, messageEventId, promptStream } from '../../../src/domain/values/ids.js'
+import { checkId, chunkIdOf, conversationOf, conversationStream, derivedMessageId, eventIdOf, messageEventId, promptStream } from '../../../src/domain/values/ids.js'
 import { uuidOf } from '../../../src/domain/values/hash.js'
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/u
@@ -30,8 +30,8 @@ describe('ids that derive', () => {
 
   it('tell a message by its id alone, and every other fact by its place and content', () => {
     expect(messageEventId('s', 'm')).not.toBe(messageEventId('t', 'm'))
-    expect(factEventId('s', 1n, 'T', '{}')).not.toBe(factEventId('s', 2n, 'T', '{}'))
-    expect(factEventId('s', 1n, 'T', '{}')).not.toBe(factEventId('s', 1n, 'T', '{"a":1}'))
+    expect(eventIdOf('s', 1n, 'T', '{}')).not.toBe(eventIdOf('s', 2n, 'T', '{}'))
+    expect(eventIdOf('s', 1n, 'T', '{}')).not.toBe(eventIdOf('s', 1n, 'T', '{"a":1}'))
   })
 
   it('tell a message without an id by its place, and a chunk by its messages and the request', () => {

@@ -12,7 +12,7 @@ import { createProjectionRunner, type ProjectionRunner, type RunnerOptions } fro
 import { createProjectionWatch } from '../../../projections/engine/watch.js'
 import { startProjectionWorker, type ProjectionWorker, type WorkerState } from '../../../projections/engine/worker.js'
 import { appended as message, decodeStored } from '../../support/builders.js'
-import { everyFact } from '../../support/conversation-story.js'
+import { everyEvent } from '../../support/conversation-story.js'
 import { changes } from '../../support/latch.js'
 import { describeOnDatabases, record, rowsOf } from '../../support/projections.js'
 
@@ -27,12 +27,12 @@ describeOnDatabases('fence', (database) => {
   const rows = async (): Promise<unknown> => await Promise.all(projections.map((projection) => rowsOf(db, projection)))
 
   test('what was read under an old fence is not written, and its runner learns that it is fenced', async () => {
-    await record(store, 'a', everyFact)
+    await record(store, 'a', everyEvent)
     const [first, second] = [runner({ fence: 1n }), runner({ fence: 2n })]
     await first.catchUp()
     const stale = await readGenerations(db, projections.map(({ name }) => name))
     await second.catchUp(-1n)
-    await record(store, 'b', everyFact)
+    await record(store, 'b', everyEvent)
     const head = await store.head()
     // It has the claim no longer and does not know: the checkpoints stand where it left them.
     const source = { db, store, decode: decodeStored, projections, fence: 1n }
@@ -41,10 +41,10 @@ describeOnDatabases('fence', (database) => {
     await runner({ fence: 2n }).catchUp()
     const after = await rows()
     expect(after).not.toEqual(before)
-    await db.query('update projection_checkpoints set position = $1', [everyFact.length - 1])
+    await db.query('update projection_checkpoints set position = $1', [everyEvent.length - 1])
     const targets = projections.flatMap((projection) => stale.filter(({ name }) => name === projection.name).flatMap((generation) => targetsOf(projection, generation)))
     expect(await applyUntil(source, targets, head, { batchSize: 10 })).toBe('moved')
-    expect(targets.every(({ position }) => position === BigInt(everyFact.length - 1))).toBe(true)
+    expect(targets.every(({ position }) => position === BigInt(everyEvent.length - 1))).toBe(true)
     await expect(first.catchUp()).rejects.toThrow(Fenced)
     await expect(first.rebuild('all')).rejects.toThrow('another process keeps the read models')
     await second.catchUp()
@@ -52,7 +52,7 @@ describeOnDatabases('fence', (database) => {
     // Rows that took the place of others are fenced as these were.
     await runner().rebuild('all')
     await expect(first.catchUp(head)).resolves.toBe(head)
-    await record(store, 'c', everyFact)
+    await record(store, 'c', everyEvent)
     await expect(first.catchUp()).rejects.toThrow(Fenced)
     await second.catchUp()
   })
@@ -76,7 +76,7 @@ describeOnDatabases('fence', (database) => {
     await until('first working')
     const second = start('second')
     await until('second standing-by')
-    await record(store, 'a', everyFact)
+    await record(store, 'a', everyEvent)
     const watch = createProjectionWatch({ db, store, projections, claims })
     expect(await watch.waitFor(await store.head(), 30_000)).toBe(true)
     expect(await second.status()).toMatchObject(projections.map(() => ({ lagEvents: 0, lagSeconds: 0 })))
@@ -97,18 +97,18 @@ describeOnDatabases('fence', (database) => {
   })
 
   test('rows of another log stop their projections, with both ids and the place; a rebuild makes them belong', async () => {
-    await record(store, 'a', everyFact)
+    await record(store, 'a', everyEvent)
     await runner({ partitions: 2 }).catchUp()
     const [mine] = (await readGenerations(db, ['live-messages']))[0]?.checkpoints.flatMap(({ event }) => event ?? []) ?? []
     const own = store
     store = createMemoryEventStore()
-    for (let place = 0; place < 3; place += 1) await record(store, `other ${String(place)}`, everyFact)
+    for (let place = 0; place < 3; place += 1) await record(store, `other ${String(place)}`, everyEvent)
     const there = await store.eventAt(mine?.position ?? -1n)
     const other = runner()
     await expect(other.catchUp()).rejects.toThrow(
       `archive-index was made from another log, or this one was changed: it has applied event ${mine?.id ?? ''} at position ${String(mine?.position)}, and this log has event ${there?.id ?? ''} there; \`context-ledger verify\` tells`,
     )
-    expect(await createProjectionWatch({ db, store, projections }).status()).toMatchObject(projections.map(() => ({ state: 'stopped', position: BigInt(everyFact.length - 1) })))
+    expect(await createProjectionWatch({ db, store, projections }).status()).toMatchObject(projections.map(() => ({ state: 'stopped', position: BigInt(everyEvent.length - 1) })))
     // The right address: as if nothing had been.
     store = own
     await runner().catchUp()

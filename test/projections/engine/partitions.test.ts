@@ -10,7 +10,7 @@ import type { Projection } from '../../../projections/engine/projection.js'
 import { createProjectionRunner, ProjectionStopped, type ProjectionRunner, type RunnerOptions } from '../../../projections/engine/runner.js'
 import { createProjectionWatch } from '../../../projections/engine/watch.js'
 import { appended as message, decodeStored } from '../../support/builders.js'
-import { everyFact } from '../../support/conversation-story.js'
+import { everyEvent } from '../../support/conversation-story.js'
 import { appended, eventNamed } from '../../support/events.js'
 import { describeOnDatabases, record, rowsOf } from '../../support/projections.js'
 
@@ -50,7 +50,7 @@ describeOnDatabases('partitions', (database) => {
   }
 
   test('the rows are those of one partition, and those of a rebuild', async () => {
-    for (const id of ids) await record(store, id, everyFact)
+    for (const id of ids) await record(store, id, everyEvent)
     await runner().catchUp()
     const one = await rows()
     for (const partitions of [2, 3, 7]) {
@@ -66,25 +66,25 @@ describeOnDatabases('partitions', (database) => {
   })
 
   test('another number of partitions at a restart goes on from one place, wherever each had come', async () => {
-    for (const id of ids.slice(0, 8)) await record(store, id, everyFact)
+    for (const id of ids.slice(0, 8)) await record(store, id, everyEvent)
     await runner().catchUp()
     // The first number after the failure is another each time, and so is what it had written by then.
     for (const [at, [before, after]] of [[1, 4], [4, 3], [3, 1], [1, 2], [2, 5]].entries()) {
       const id = ids[8 + (at % 4)] ?? ''
-      await (at < 4 ? record(store, id, everyFact) : record(store, 'the last', everyFact))
+      await (at < 4 ? record(store, id, everyEvent) : record(store, 'the last', everyEvent))
       await runner({ ...(before === undefined ? {} : { partitions: before }), db: flaky((count) => count > 1 && count % 2 === 0), batchSize: 5 }).catchUp().catch(() => undefined)
       await runner(after === undefined ? {} : { partitions: after }).catchUp()
-      expect((await places()).every((place) => place.endsWith(`/${String(after)} ${String(everyFact.length * (9 + at) - 1)}`))).toBe(true)
+      expect((await places()).every((place) => place.endsWith(`/${String(after)} ${String(everyEvent.length * (9 + at) - 1)}`))).toBe(true)
     }
     const divided = await rows()
     // Who does not say how many goes on with as many as there are.
-    await record(store, 'one more', everyFact)
+    await record(store, 'one more', everyEvent)
     await runner().catchUp()
     expect((await places())).toHaveLength(projections.length * 5)
     db = await database.fresh()
     const log = store
     store = createMemoryEventStore()
-    for await (const event of log.readAll()) if (event.stream !== 'conversation-one more') await appended(store, event.stream, [event])
+    for await (const stored of log.readAll()) if (stored.stream !== 'conversation-one more') await appended(store, stored.stream, [stored])
     await runner().catchUp()
     expect(await rows()).toEqual(divided)
   })
@@ -123,7 +123,7 @@ describeOnDatabases('partitions', (database) => {
       ...messageIdsProjection,
       handlers: {
         ...messageIdsProjection.handlers,
-        MessageAppended: (fact) => [{ op: 'put', table: 'message_ids', row: { conversation_id: fact.stream, event_id: ['conversation-c3 1', 'conversation-c5 0'].includes(fact.stream) ? tooLong : fact.id, revision: fact.revision } }],
+        MessageAppended: (event) => [{ op: 'put', table: 'message_ids', row: { conversation_id: event.stream, event_id: ['conversation-c3 1', 'conversation-c5 0'].includes(event.stream) ? tooLong : event.id, revision: event.revision } }],
       },
     }
     const working = runner({ partitions: 4, batchSize: 200, projections: [refused] })
@@ -150,7 +150,7 @@ describeOnDatabases('partitions', (database) => {
   })
 
   test('the table of an older program is brought up to date in place, and nothing is built anew', async () => {
-    for (const id of ids) await record(store, id, everyFact)
+    for (const id of ids) await record(store, id, everyEvent)
     await runner().catchUp()
     const before = await rows()
     await db.script(`

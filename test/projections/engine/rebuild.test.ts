@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
 import { createPostgresEventStore } from '../../../src/adapters/postgres/event-store.js'
 import { conversationStream } from '../../../src/domain/values/ids.js'
-import type { Fact } from '../../../src/domain/events/index.js'
+import type { Event } from '../../../src/domain/events/index.js'
 import { openPostgres } from '../../../src/adapters/postgres/sql.js'
 import type { EventStore } from '../../../src/ports/event-store.js'
 import type { Database } from '../../../src/ports/sql.js'
@@ -10,25 +10,25 @@ import { projections } from '../../../projections/index.js'
 import { rebuild, type RebuildProgress } from '../../../projections/engine/rebuild.js'
 import { createProjectionRunner } from '../../../projections/engine/runner.js'
 import { appended as message, archived, configured, decodeStored, eventsFor, prunedBy } from '../../support/builders.js'
-import { everyFact } from '../../support/conversation-story.js'
+import { everyEvent } from '../../support/conversation-story.js'
 import { appended, eventNamed } from '../../support/events.js'
 import { openTestSchema, testServer } from '../../support/postgres.js'
 import { describeOnDatabases, record, rowsOf } from '../../support/projections.js'
 
 /** A conversation of so many messages, the oldest of which are folded by tens. */
-function longStory(count: number): Fact[] {
-  const facts: Fact[] = [configured({ scope: 'tenant-1' })]
+function longStory(count: number): Event[] {
+  const events: Event[] = [configured({ scope: 'tenant-1' })]
   let live: string[] = []
   for (let place = 0; place < count; place += 1) {
-    facts.push(message(`m${String(place)}`))
+    events.push(message(`m${String(place)}`))
     live.push(`m${String(place)}`)
     if (live.length === 15) {
       const left = live.slice(0, 10)
-      facts.push(archived(`b${String(place)}`, left), prunedBy({ [`b${String(place)}`]: left }))
+      events.push(archived(`b${String(place)}`, left), prunedBy({ [`b${String(place)}`]: left }))
       live = live.slice(10)
     }
   }
-  return facts
+  return events
 }
 
 describeOnDatabases('rebuild', (database) => {
@@ -79,7 +79,7 @@ describeOnDatabases('rebuild', (database) => {
   })
 
   test('one projection alone, and a name that there is not', async () => {
-    await record(store, 'a', everyFact)
+    await record(store, 'a', everyEvent)
     await createProjectionRunner(source()).catchUp()
     const before = await all()
     await rebuild(source(), ['clip-archive'])

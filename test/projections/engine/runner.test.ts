@@ -1,14 +1,14 @@
 /** The runner: exactly once, whatever fails, however many there are; and what it says of itself. */
 import { beforeEach, expect, test } from '@jest/globals'
 import { createMemoryEventStore } from '../../../src/adapters/memory/event-store.js'
-import type { Fact } from '../../../src/domain/events/index.js'
+import type { Event } from '../../../src/domain/events/index.js'
 import type { EventStore } from '../../../src/ports/event-store.js'
 import type { Database, Sql } from '../../../src/ports/sql.js'
 import { projections } from '../../../projections/index.js'
 import type { Projection, Table } from '../../../projections/engine/projection.js'
 import { createProjectionRunner, ProjectionStopped, type ProjectionRunner, type RunnerOptions } from '../../../projections/engine/runner.js'
 import { appended as message, configured, decodeStored, eventsFor, promptRegistered, recorded } from '../../support/builders.js'
-import { everyFact } from '../../support/conversation-story.js'
+import { everyEvent } from '../../support/conversation-story.js'
 import { appended, eventNamed } from '../../support/events.js'
 import { describeOnDatabases, record, rowsOf, silent } from '../../support/projections.js'
 import { rowDifferences } from '../../support/row-differences.js'
@@ -25,18 +25,18 @@ const notes = (answer?: (text: string) => string, version = 1): Projection =>
     'notes',
     [noted],
     {
-      MessageAppended: (fact) => [
+      MessageAppended: (event) => [
         {
           op: 'put',
           table: 'noted',
-          row: { conversation_id: fact.stream.slice('conversation-'.length), revision: fact.revision, text: answer?.(fact.data.messageId) ?? fact.data.messageId },
+          row: { conversation_id: event.stream.slice('conversation-'.length), revision: event.revision, text: answer?.(event.data.messageId) ?? event.data.messageId },
         },
       ],
     },
     version,
   )
 
-const messages = (count: number, from = 0): Fact[] => Array.from({ length: count }, (_, place) => message(`m${String(from + place)}`))
+const messages = (count: number, from = 0): Event[] => Array.from({ length: count }, (_, place) => message(`m${String(from + place)}`))
 
 describeOnDatabases('runner', (database) => {
   let db: Database
@@ -82,7 +82,7 @@ describeOnDatabases('runner', (database) => {
   })
 
   test('a failure in the middle of a transaction leaves rows and checkpoint as they were', async () => {
-    await record(store, 'a', everyFact)
+    await record(store, 'a', everyEvent)
     let statements = 0
     // Fails at each statement in turn, in the way of a connection that breaks, until one pass comes through.
     for (let failAt = 1; ; failAt += 1) {
@@ -102,12 +102,12 @@ describeOnDatabases('runner', (database) => {
           ),
       }
       const result = await runner({ db: failing, projections, batchSize: 4 }).catchUp().then(() => 'done', (error: unknown) => String(error))
-      expect(await rowDifferences(db, projections, 'a', await recorded('a', everyFact))).toEqual([])
+      expect(await rowDifferences(db, projections, 'a', await recorded('a', everyEvent))).toEqual([])
       if (result === 'done') break
       expect(result).toBe('Error: the connection broke')
     }
     expect(statements).toBeGreaterThan(0)
-    expect(await rowDifferences(db, projections, 'a', await recorded('a', everyFact))).toEqual([])
+    expect(await rowDifferences(db, projections, 'a', await recorded('a', everyEvent))).toEqual([])
   })
 
   test('an event of an unknown type stops its own conversation right before it, by stream, revision and type; all others go on', async () => {
@@ -142,12 +142,12 @@ describeOnDatabases('runner', (database) => {
     await record(store, 'a', messages(20))
     await record(store, 'b', messages(40))
     await appended(store, 'conversation-a', eventsFor('conversation-a', messages(20, 20), 20n).events)
-    const odd = silent('notes', [noted], { MessageAppended: (fact) => {
-      const { messageId } = fact.data
-      return [{ op: 'put', table: 'noted', row: { conversation_id: fact.stream.slice('conversation-'.length), revision: fact.revision, text: fact.stream === 'conversation-a' && messageId === 'm17' ? answer() : messageId } }]
+    const odd = silent('notes', [noted], { MessageAppended: (event) => {
+      const { messageId } = event.data
+      return [{ op: 'put', table: 'noted', row: { conversation_id: event.stream.slice('conversation-'.length), revision: event.revision, text: event.stream === 'conversation-a' && messageId === 'm17' ? answer() : messageId } }]
     } })
-    const other: Projection = { ...notes(), name: 'other', tables: [{ ...noted, name: 'noted_too', indexes: [] }], handlers: { ...notes().handlers, MessageAppended: (fact) => [
-      { op: 'put', table: 'noted_too', row: { conversation_id: fact.stream, revision: fact.revision, text: fact.data.messageId } },
+    const other: Projection = { ...notes(), name: 'other', tables: [{ ...noted, name: 'noted_too', indexes: [] }], handlers: { ...notes().handlers, MessageAppended: (event) => [
+      { op: 'put', table: 'noted_too', row: { conversation_id: event.stream, revision: event.revision, text: event.data.messageId } },
     ] } }
     const one = runner({ projections: [odd, other], batchSize: 16 })
     expect(await one.catchUp()).toBe(79n)
@@ -260,14 +260,14 @@ describeOnDatabases('runner', (database) => {
   })
 
   test('differences between rows and facts are named by table and key', async () => {
-    await record(store, 'a', everyFact)
+    await record(store, 'a', everyEvent)
     await runner({ projections }).catchUp()
     await db.script(`
       update live_messages_g1 set tokens = 999 where message_id = 'm5';
       delete from batches_g1 where batch_id = 'b2';
       insert into archive_conversations_g1 select conversation_id, scope from archive_conversations_g1 where false;
       insert into live_messages_g1 (conversation_id, message_id, revision) values ('a', 'ghost', 7)`)
-    expect(await rowDifferences(db, projections, 'a', await recorded('a', everyFact))).toEqual([
+    expect(await rowDifferences(db, projections, 'a', await recorded('a', everyEvent))).toEqual([
       'live-messages, table live_messages: the row {"conversation_id":"a","message_id":"m5"} is different (tokens)',
       'live-messages, table live_messages: the row {"conversation_id":"a","message_id":"ghost"} is unexpected',
       'clip-archive, table batches: the row {"conversation_id":"a","batch_id":"b2"} is missing',

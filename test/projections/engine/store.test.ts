@@ -125,6 +125,6 @@ test.each([
 ])('a cell that Postgres would refuse or alter (%j) is refused fact by fact, with its column', async (cell, said) => {
   const noted: Table = { name: 'noted', columns: { conversation_id: 'text', text: 'text', count: 'int4' }, key: ['conversation_id'], indexes: [] }
   const notes = silent('notes', [noted], { MessageAppended: () => [{ op: 'put', table: 'noted', row: { conversation_id: 'a', ...(typeof cell === 'string' ? { text: cell } : { count: cell }) } }] })
-  const [fact] = await recorded('a', [message('m0')])
-  expect(() => (fact === undefined ? [] : changesOf(notes, fact))).toThrow(said)
+  const [event] = await recorded('a', [message('m0')])
+  expect(() => (event === undefined ? [] : changesOf(notes, event))).toThrow(said)
 })

@@ -11,7 +11,7 @@ import { createProjectionRunner } from '../../../projections/engine/runner.js'
 import { createProjectionWatch, PROJECTIONS_CLAIM, type ProjectionWatch } from '../../../projections/engine/watch.js'
 import { appended as message, decodeStored, eventsFor } from '../../support/builders.js'
 import { startChild, type Child } from '../../support/child.js'
-import { everyFact } from '../../support/conversation-story.js'
+import { everyEvent } from '../../support/conversation-story.js'
 import { appended } from '../../support/events.js'
 import { openTestSchema, testServer } from '../../support/postgres.js'
 import { record, rowsOf } from '../../support/projections.js'
@@ -54,10 +54,10 @@ describeOnServer('processes that keep the read models', () => {
     await says(first, 'working')
     const second = start('second', 2)
     await says(second, 'standing-by')
-    await record(store, 'a', everyFact)
+    await record(store, 'a', everyEvent)
     await shows()
     await first.kill()
-    const { position } = await appended(store, conversationStream('b'), eventsFor(conversationStream('b'), everyFact).events)
+    const { position } = await appended(store, conversationStream('b'), eventsFor(conversationStream('b'), everyEvent).events)
     // Its claim lasts three seconds; how long it takes is measured by the benchmark `workers`.
     expect(await watch.waitFor(position, 30_000)).toBe(true)
     expect((await watch.status()).every(({ holder }) => holder === 'second')).toBe(true)
@@ -91,7 +91,7 @@ describeOnServer('processes that keep the read models', () => {
       create trigger writers after update of position on projection_checkpoints for each statement execute function note_writer()`)
     const over = new AbortController()
     const appending = (async () => {
-      for (let place = 0; !over.signal.aborted; place += 1) await record(store, `c${String(place)}`, everyFact)
+      for (let place = 0; !over.signal.aborted; place += 1) await record(store, `c${String(place)}`, everyEvent)
     })()
     await appendedSome()
     process.kill(first.pid, 'SIGSTOP')
@@ -121,7 +121,7 @@ describeOnServer('processes that keep the read models', () => {
   }
 
   test('a rebuild while a process keeps the rows and sixteen append', async () => {
-    for (let place = 0; place < 40; place += 1) await record(store, `early ${String(place)}`, everyFact)
+    for (let place = 0; place < 40; place += 1) await record(store, `early ${String(place)}`, everyEvent)
     const working = start('working', 3)
     await says(working, 'working')
     const over = new AbortController()

@@ -5,12 +5,12 @@
 import { beforeEach, expect, test } from '@jest/globals'
 import { setImmediate } from 'node:timers/promises'
 import { createMemoryClaims } from '../../../src/adapters/memory/claims.js'
-import { factsFrom } from '../../../src/audit/verify.js'
+import { eventsFrom } from '../../../src/audit/verify.js'
 import type { RowCheck } from '../../../src/ports/row-check.js'
 import { search } from '../../../src/search/search.js'
 import type { Within } from '../../../src/ports/archive-index.js'
 import type { Database } from '../../../src/ports/sql.js'
-import type { RecordedFact } from '../../../src/domain/events/index.js'
+import type { RecordedEvent } from '../../../src/domain/events/index.js'
 import { createArchiveIndex } from '../../../projections/read-models/archive-index/queries.js'
 import { findBatches } from '../../../projections/read-models/clip-archive/queries.js'
 import { createRowCheck } from '../../../projections/engine/compare.js'
@@ -24,7 +24,7 @@ import { startProjectionWorker } from '../../../projections/engine/worker.js'
 import { conversation, liveMessages as liveMessagesOf } from '../../../projections/read-models/live-messages/queries.js'
 import { decodeStored } from '../../support/builders.js'
 import { say, SMALL, talk } from '../../support/conversations.js'
-import { batchesInForce, dropEdition, editionHistory, everyStep, madeEdition, projectedFacts, revert, tryToAdopt, undo } from '../../support/edition-history.js'
+import { batchesInForce, dropEdition, editionHistory, everyStep, madeEdition, projectedEvents, revert, tryToAdopt, undo } from '../../support/edition-history.js'
 import { CONVERSATION, createHarness, type Harness } from '../../support/harness.js'
 import { describeOnDatabases, rowsOf } from '../../support/projections.js'
 import { expectedSeen, inOneStatement, inOneTransaction, startReading, type Reader, type Seen } from '../../support/reading-rows.js'
@@ -51,7 +51,7 @@ function searching(db: Database): (within: Within) => Promise<string> {
 }
 
 /** What a reader has to see as of a revision of the conversation. */
-const expectedAt = (facts: readonly RecordedFact[], revision: string): Seen | undefined => expectedSeen(facts, CONVERSATION, new Set([revision])).get(revision)
+const expectedAt = (events: readonly RecordedEvent[], revision: string): Seen | undefined => expectedSeen(events, CONVERSATION, new Set([revision])).get(revision)
 
 describeOnDatabases('adoption', (database) => {
   let db: Database
@@ -94,12 +94,12 @@ describeOnDatabases('adoption', (database) => {
   }
 
   async function expectNoMixture(readers: readonly Reader[]): Promise<void> {
-    const facts = await projectedFacts(harness.store, CONVERSATION)
-    const takeovers = facts.flatMap((fact) => (fact.type === 'EditionAdopted' || fact.type === 'EditionReverted' || fact.type === 'CycleUndone' ? [fact.revision] : []))
+    const events = await projectedEvents(harness.store, CONVERSATION)
+    const takeovers = events.flatMap((event) => (event.type === 'EditionAdopted' || event.type === 'EditionReverted' || event.type === 'CycleUndone' ? [event.revision] : []))
     expect(takeovers.length).toBeGreaterThan(5)
     for (const reader of readers) {
       const seen = await seenBy(reader)
-      const expected = expectedSeen(facts, CONVERSATION, new Set(seen.map(({ revision }) => revision)))
+      const expected = expectedSeen(events, CONVERSATION, new Set(seen.map(({ revision }) => revision)))
       for (const one of seen) expect(one).toEqual(expected.get(one.revision))
       // It did look while things changed, and saw both before and after.
       expect(new Set(seen.map(({ edition }) => edition)).size).toBeGreaterThan(1)
@@ -143,8 +143,8 @@ describeOnDatabases('adoption', (database) => {
       expect(await (at % 2 === 0 ? tryToAdopt(harness, 'e1') : revert(harness))).toBe(true)
       const reader = startReading(db, [CONVERSATION], inOneStatement)
       await rebuild(source(), [name], { batchSize: 25 })
-      const facts = await projectedFacts(harness.store, CONVERSATION)
-      for (const one of [...(await seenBy(reader)), await inOneStatement(db, CONVERSATION)]) expect(one).toEqual(expectedAt(facts, one?.revision ?? ''))
+      const events = await projectedEvents(harness.store, CONVERSATION)
+      for (const one of [...(await seenBy(reader)), await inOneStatement(db, CONVERSATION)]) expect(one).toEqual(expectedAt(events, one?.revision ?? ''))
       expect((await inOneStatement(db, CONVERSATION))?.edition).toBe(at % 2 === 0 ? null : 'e1')
       await kept.catchUp()
       expect((await inOneStatement(db, CONVERSATION))?.edition).toBe(at % 2 === 0 ? 'e1' : null)
@@ -180,8 +180,8 @@ describeOnDatabases('adoption', (database) => {
     expect((await inOneStatement(db, CONVERSATION))?.edition).toBeNull()
     const reader = startReading(db, [CONVERSATION], inOneStatement)
     await runner({ partitions: 3 }).catchUp()
-    const facts = await projectedFacts(harness.store, CONVERSATION)
-    for (const one of await seenBy(reader)) expect(one).toEqual(expectedAt(facts, one.revision))
+    const events = await projectedEvents(harness.store, CONVERSATION)
+    for (const one of await seenBy(reader)) expect(one).toEqual(expectedAt(events, one.revision))
     expect((await inOneStatement(db, CONVERSATION))?.edition).toBe('e1')
   })
 
@@ -190,27 +190,27 @@ describeOnDatabases('adoption', (database) => {
       await runner({ partitions: 2, batchSize: 9 }).catchUp()
       const loaded = await harness.restart().conversations.load(CONVERSATION)
       const live = await liveMessagesOf(db, CONVERSATION)
-      const state = [...loaded.leading, ...loaded.kept, ...loaded.window].map(({ messageId, revision, pinned }) => ({ messageId, revision, pinned }))
+      const state = [...loaded.leading, ...loaded.retained, ...loaded.window].map(({ messageId, revision, pinned }) => ({ messageId, revision, pinned }))
       expect(live.map(({ messageId, revision, pinned }) => ({ messageId, revision, pinned }))).toEqual(state)
       const index = createArchiveIndex(db)
       expect((await index.read((reads) => reads.batches(CONVERSATION))).map(({ batchId }) => batchId)).toEqual(loaded.batches.map(({ batchId }) => batchId))
       // Each message belongs to the batch in force that has it, however deep below, and to none while it is live.
-      const said = await harness.factsOf('MessageAppended')
+      const said = await harness.eventsOf('MessageAppended')
       const rows = await index.read((reads) => reads.messages(said.map(({ revision }) => ({ conversationId: CONVERSATION, revision: Number(revision) }))))
-      const wanted = batchesInForce(await projectedFacts(harness.store, CONVERSATION), loaded)
+      const wanted = batchesInForce(await projectedEvents(harness.store, CONVERSATION), loaded)
       expect(rows.map(({ messageId, batchId }) => [messageId, batchId])).toEqual(said.map(({ data }) => [data.messageId, wanted.get(data.messageId) ?? null]))
     })
-    const facts = await projectedFacts(harness.store, CONVERSATION)
-    expect(new Set(facts.map(({ type }) => type))).toEqual(new Set([...new Set(facts.map(({ type }) => type)), 'EditionAdopted', 'EditionReverted', 'CycleUndone', 'EditionDropped', 'BatchesResummarized']))
-    expect(await rowDifferences(db, projections, CONVERSATION, facts)).toEqual([])
+    const events = await projectedEvents(harness.store, CONVERSATION)
+    expect(new Set(events.map(({ type }) => type))).toEqual(new Set([...new Set(events.map(({ type }) => type)), 'EditionAdopted', 'EditionReverted', 'CycleUndone', 'EditionDropped', 'BatchesResummarized']))
+    expect(await rowDifferences(db, projections, CONVERSATION, events)).toEqual([])
     // As `verify` gives them: an edition's before those of the conversation, each read from its stream.
-    const check = (): RowCheck => createRowCheck({ db, projections, everyConversation: true, factsFrom: (id, seen) => factsFrom(harness.log, id, seen), catchUp: () => Promise.resolve() })
+    const check = (): RowCheck => createRowCheck({ db, projections, everyConversation: true, eventsFrom: (id, seen) => eventsFrom(harness.log, id, seen), catchUp: () => Promise.resolve() })
     const differences = async (every?: number): Promise<readonly string[]> => {
       const rows = check()
       rows.begin(CONVERSATION)
       let taken = 0
       // Facts go on being taken while rows are compared, and so change some of those that are.
-      for await (const fact of factsFrom(harness.log, CONVERSATION, () => -1n)) if (rows.take(fact) || (taken += 1) % (every ?? Infinity) === 0) await rows.compare()
+      for await (const event of eventsFrom(harness.log, CONVERSATION, () => -1n)) if (rows.take(event) || (taken += 1) % (every ?? Infinity) === 0) await rows.compare()
       rows.end(true)
       return (await rows.finish()).map(({ detail }) => detail)
     }
@@ -303,7 +303,7 @@ describeOnDatabases('adoption', (database) => {
     const batchHits = hits.flatMap((hit) => (hit.kind === 'batch' ? [hit.batchId] : []))
     expect(batchHits.length).toBeGreaterThan(0)
     expect(loaded.batches.map(({ batchId }): string | null => batchId)).toEqual(expect.arrayContaining(batchHits))
-    const live = new Set([...loaded.leading, ...loaded.kept, ...loaded.window].map(({ messageId }) => messageId))
+    const live = new Set([...loaded.leading, ...loaded.retained, ...loaded.window].map(({ messageId }) => messageId))
     for (const hit of hits.filter(({ kind }) => kind === 'message')) expect(hit.batchId === null).toBe(live.has(hit.messageIds[0] ?? ''))
   })
 
@@ -320,7 +320,7 @@ describeOnDatabases('adoption', (database) => {
     const { state, spent } = replay
     expect(first).toMatchObject({
       conversationId: CONVERSATION, editionId: 'e1', state: 'in-the-making', summarizer: { strategy: 'scripted', provider: 'scripted', model: 'the model of e1' }, adoptedAt: undefined, comparedAt: undefined,
-      revision: state().revision, seenRevision: state().horizon, batches: state().batches.length, depth: Math.max(...state().batches.map(({ depth }) => depth)),
+      revision: state().revision, seenRevision: state().conversationRevision, batches: state().batches.length, depth: Math.max(...state().batches.map(({ depth }) => depth)),
       batchTokens: state().batches.reduce((sum, { tokens }) => sum + tokens, 0), cycles: state().cycles, messagesCompressed: state().messagesCompressed,
       summariesBought: spent.summaries, summariesReused: 0, promptTokens: 10 * spent.summaries, completionTokens: 5 * spent.summaries,
     })

@@ -8,7 +8,7 @@ import { projections } from '../../../projections/index.js'
 import { conversation, listConversations, liveMessages, type ConversationsAsked } from '../../../projections/read-models/live-messages/queries.js'
 import { createProjectionRunner } from '../../../projections/engine/runner.js'
 import { appended as message, configured, decodeStored } from '../../support/builders.js'
-import { everyFact } from '../../support/conversation-story.js'
+import { everyEvent } from '../../support/conversation-story.js'
 import { describeOnDatabases, record } from '../../support/projections.js'
 
 describeOnDatabases('queries', (database) => {
@@ -17,7 +17,7 @@ describeOnDatabases('queries', (database) => {
   beforeEach(async () => {
     db = await database.fresh()
     store = createMemoryEventStore()
-    await record(store, 'a', everyFact)
+    await record(store, 'a', everyEvent)
     await record(store, 'b', [configured(), message('only', { tokens: 3 })])
     for (const name of ['c', 'd', 'e']) await record(store, name, [configured({ scope: 'tenant-2' })])
     await createProjectionRunner({ db, store, decode: decodeStored, projections }).catchUp()

@@ -3,10 +3,10 @@ import { describe, expect, test } from '@jest/globals'
 import { foldRows } from '../../../../projections/engine/fold.js'
 import { archiveIndex, searchedText } from '../../../../projections/read-models/archive-index/projection.js'
 import type { Row } from '../../../../projections/engine/projection.js'
-import type { Fact } from '../../../../src/domain/events/index.js'
+import type { Event } from '../../../../src/domain/events/index.js'
 import { appended, archived, at, configured, pinned, prunedBy, recorded, resummarized } from '../../../support/builders.js'
 
-const rowsOf = async (table: string, ...facts: readonly Fact[]): Promise<readonly Row[]> => foldRows(archiveIndex, await recorded('c', facts)).get(table) ?? []
+const rowsOf = async (table: string, ...events: readonly Event[]): Promise<readonly Row[]> => foldRows(archiveIndex, await recorded('c', events)).get(table) ?? []
 
 describe('the archive index', () => {
   test('has one row a message, which later facts leave alone', async () => {

@@ -9,7 +9,7 @@ import { conversationStream } from '../../../../src/domain/values/ids.js'
 import type { EventStore } from '../../../../src/ports/event-store.js'
 import type { Database } from '../../../../src/ports/sql.js'
 import { decodeStored } from '../../../support/builders.js'
-import { everyFact } from '../../../support/conversation-story.js'
+import { everyEvent } from '../../../support/conversation-story.js'
 import { collect, eventNamed } from '../../../support/events.js'
 import { describeOnDatabases, record } from '../../../support/projections.js'
 
@@ -30,8 +30,8 @@ describeOnDatabases('index of event ids', (database) => {
   })
 
   test('it gives the revisions of messages, in order, and says how far it has come', async () => {
-    await record(store, 'a', everyFact)
-    await record(store, 'b', everyFact)
+    await record(store, 'a', everyEvent)
+    await record(store, 'b', everyEvent)
     await catchUp()
     const there = await collect(store.readStream(conversationStream('a')))
     const messages = there.filter((event) => event.type === 'MessageAppended')
@@ -45,10 +45,10 @@ describeOnDatabases('index of event ids', (database) => {
   })
 
   test('while it lags it says so, and of streams that are no conversation it knows nothing', async () => {
-    await record(store, 'a', everyFact)
+    await record(store, 'a', everyEvent)
     await catchUp()
     const before = await store.head()
-    await record(store, 'b', everyFact)
+    await record(store, 'b', everyEvent)
     const messages = (await collect(store.readStream(conversationStream('b')))).filter((event) => event.type === 'MessageAppended')
     const index = createEventIdIndex(db)
     expect(await index.find(conversationStream('b'), messages.map((event) => event.id))).toEqual({ revisions: [], upTo: before })
@@ -56,7 +56,7 @@ describeOnDatabases('index of event ids', (database) => {
   })
 
   test('of several partitions the one furthest behind counts', async () => {
-    await record(store, 'a', everyFact)
+    await record(store, 'a', everyEvent)
     await catchUp()
     await db.query(`insert into projection_checkpoints (name, generation, version, position, state, tables, partition, partitions) select name, generation, version, 3, state, tables, 1, 2 from projection_checkpoints where name = 'message-ids'`)
     expect(await createEventIdIndex(db).find(conversationStream('a'), [])).toMatchObject({ upTo: 3n })

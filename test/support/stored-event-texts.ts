@@ -2,7 +2,7 @@
  * What the fixtures under `test/fixtures/stored-events/` say, by the name of the file: every field that the version knows. A file stays as it
  * was stored; when a shape changes, its fact here says what the upcaster makes of it, and a new file stands beside it.
  */
-import type { Configuration, Fact, FactData, SummarizerFacts } from '../../src/domain/events/index.js'
+import type { Configuration, Event, EventData, SummarizerRecord } from '../../src/domain/events/index.js'
 
 const hash = (digit: string): string => digit.repeat(64)
 const START = '2026-03-10T07:51:03.205Z'
@@ -19,7 +19,7 @@ const configuration: Configuration = {
   scope: 'harbour',
 }
 
-const summarizer: SummarizerFacts = {
+const summarizer: SummarizerRecord = {
   strategy: 'fold-in', provider: 'openai', model: 'gpt-4o-mini', parameters: { temperature: 0, maxOutputTokens: 619 }, prompt: { name: 'fold-in-1', sha256: hash('a') },
   persona: { sha256: hash('b') }, formatterVersion: 1, requestHash: hash('c'), responseId: 'resp-1', usage: { promptTokens: 1_200, completionTokens: 90 }, durationMs: 812.5, standIn: true,
 }
@@ -32,7 +32,7 @@ const sections = {
   errors: ['A flaky test: fixed clock.'],
 }
 
-const takeover: Omit<FactData<'CycleUndone'>, 'undone' | 'restsUntilMessages'> = {
+const takeover: Omit<EventData<'CycleUndone'>, 'undone' | 'restsUntilMessages'> = {
   cycle: 1,
   windowStart: 4n,
   tokensBefore: 3_100,
@@ -61,7 +61,7 @@ const takeoverBehindWithdrawals: typeof takeover = {
   carried: { ...takeover.carried, withdrawn: { messages: 2, folded: 0 } },
 }
 
-export const storedFacts: Readonly<Record<`${Fact['type']}-v${number}`, Fact>> = {
+export const storedEvents: Readonly<Record<`${Event['type']}-v${number}`, Event>> = {
   'ConversationConfigured-v1': { type: 'ConversationConfigured', data: configuration },
   'MessageAppended-v1': {
     type: 'MessageAppended',

@@ -2,7 +2,7 @@
  * Reading the client's streams by hand. `for await` on them leaks the call where the loop is left, and waits for ever for a server that says nothing;
  * here the reader takes what has arrived, many events at once, and decides itself how long it waits.
  */
-import type { Alarm } from './waiting.js'
+import type { Signal } from '../../ports/signal.js'
 
 /** How many events may wait for the reader. An event has at most about a megabyte. */
 const WAITING_EVENTS = 64
@@ -17,7 +17,7 @@ interface Source {
   readonly readableLength: number
 }
 
-export interface Tapped<Item> {
+export interface PullStream<Item> {
   /** What has arrived; `all` where the client holds nothing more back. */
   take(): { readonly items: readonly Item[]; readonly all: boolean }
   /** Nothing waits for the reader. */
@@ -28,31 +28,31 @@ export interface Tapped<Item> {
   stop(): void
 }
 
-/** Listens to a stream of the client that `cancel` ends; `alarm` rings when something has arrived, and when it ends. */
-export function tap<Item>(stream: Source, cancel: () => Promise<void>, alarm: Alarm): Tapped<Item> {
+/** Listens to a stream of the client that `cancel` ends; `news` is told when something has arrived, and when it ends. */
+export function pullFrom<Item>(stream: Source, cancel: () => Promise<void>, news: Signal): PullStream<Item> {
   let waiting: Item[] = []
   let end: { readonly error: unknown } | 'ended' | undefined
-  let ringing: NodeJS.Immediate | undefined
-  const ring = (): void => {
-    ringing = undefined
-    alarm.ring()
+  let waking: NodeJS.Immediate | undefined
+  const wake = (): void => {
+    waking = undefined
+    news.notify()
   }
   const arrived = (item: unknown): void => {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a stream does not say what it gives; its caller knows
     waiting.push(item as Item)
     if (waiting.length >= WAITING_EVENTS) stream.pause()
     // Events come one by one out of one packet of the network: the reader is woken once for all of them.
-    ringing ??= setImmediate(ring)
+    waking ??= setImmediate(wake)
   }
   stream.on('data', arrived)
   stream.on('end', () => {
     end ??= 'ended'
-    alarm.ring()
+    news.notify()
   })
   // The client tells an error twice, and the second time, an AbortError, after the reader has left: this listener stays.
   stream.on('error', (error) => {
     end ??= { error }
-    alarm.ring()
+    news.notify()
   })
   return {
     take() {
@@ -66,7 +66,7 @@ export function tap<Item>(stream: Source, cancel: () => Promise<void>, alarm: Al
     end: () => end,
     stop() {
       stream.off('data', arrived)
-      clearImmediate(ringing)
+      clearImmediate(waking)
       // Where the call could not even begin, there is nothing to cancel, and that error was told.
       cancel().catch(() => undefined)
     },

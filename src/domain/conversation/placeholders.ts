@@ -3,11 +3,11 @@
  * result whose call was folded away. Their tokens count towards the limits like any other's.
  */
 import { callGroups } from './call-groups.js'
-import type { Configuration, FactData } from '../events/index.js'
+import type { Configuration, EventData } from '../events/index.js'
 import { contentText, type MessageBody } from '../values/message.js'
 import { estimatorNamed, messageTokens } from '../values/tokens.js'
 
-type FoldedCalls = FactData<'MessagesPruned'>['carried']['foldedCalls']
+type CompactedCalls = EventData<'MessagesPruned'>['carried']['foldedCalls']
 
 /** A message with its recorded tokens. */
 interface Counted extends MessageBody {
@@ -21,7 +21,7 @@ export const placeholderFor = (callId: string): MessageBody => ({ role: 'tool', 
  * A result whose call was folded away: the user says it, naming the call and its batch.
  * @param rendererVersion parts of a content pass as they are since version 2; before, those that are no text were only named
  */
-export function foldedResult(message: MessageBody, foldedCalls: FoldedCalls, rendererVersion: number): MessageBody {
+export function compactedCallResult(message: MessageBody, foldedCalls: CompactedCalls, rendererVersion: number): MessageBody {
   const folded = foldedCalls.find((call) => call.callId === message.toolCallId)
   const call = folded === undefined ? `the call ${message.toolCallId ?? ''}` : `the call ${folded.name} (${folded.callId}), which is summarized in ${folded.batchId}`
   const head = `[late result of ${call}]`
@@ -30,21 +30,21 @@ export function foldedResult(message: MessageBody, foldedCalls: FoldedCalls, ren
 }
 
 /** Tokens of messages as they are shown, all of them whole. */
-export function shownTokens(messages: readonly Counted[], foldedCalls: FoldedCalls, configuration: Configuration): number {
+export function renderedTokens(messages: readonly Counted[], foldedCalls: CompactedCalls, configuration: Configuration): number {
   const estimator = estimatorNamed(configuration.estimator)
   const { groups, strays } = callGroups(messages)
-  const recorded = messages.reduce((sum, message, at) => sum + (strays.has(at) ? messageTokens(foldedResult(message, foldedCalls, configuration.rendererVersion), estimator) : message.tokens), 0)
+  const recorded = messages.reduce((sum, message, at) => sum + (strays.has(at) ? messageTokens(compactedCallResult(message, foldedCalls, configuration.rendererVersion), estimator) : message.tokens), 0)
   return groups.flatMap((group) => group.open).reduce((sum, call) => sum + messageTokens(placeholderFor(call.id), estimator), recorded)
 }
 
 /** What one more message adds to the tokens that are shown: its own, and the placeholders that it brings or takes away. */
-export function addedTokens(before: readonly MessageBody[], message: Counted, foldedCalls: FoldedCalls, configuration: Configuration): number {
+export function addedTokens(before: readonly MessageBody[], message: Counted, foldedCalls: CompactedCalls, configuration: Configuration): number {
   const estimator = estimatorNamed(configuration.estimator)
   const calls = message.toolCalls ?? []
   if (calls.length > 0) return calls.reduce((sum, call) => sum + messageTokens(placeholderFor(call.id), estimator), message.tokens)
   const id = message.toolCallId
   if (message.role !== 'tool' || id === undefined) return message.tokens
   const last = before.findLast((other) => other.toolCallId === id || other.toolCalls?.some((call) => call.id === id) === true)
-  if (last?.toolCalls === undefined) return messageTokens(foldedResult(message, foldedCalls, configuration.rendererVersion), estimator)
+  if (last?.toolCalls === undefined) return messageTokens(compactedCallResult(message, foldedCalls, configuration.rendererVersion), estimator)
   return message.tokens - messageTokens(placeholderFor(id), estimator)
 }
