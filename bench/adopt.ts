@@ -1,6 +1,8 @@
 /**
- * Adopting an edition of a conversation of 10,000 messages, and putting it back, while readers ask the three read models again and again: how
- * long the transaction takes that puts it into force, how long a reader is without the new state, and whether any of them sees some of both.
+ * Adopting an edition of a conversation of 10,000 messages, and putting it back, while readers ask the three read
+ * models again and again: how
+ * long the transaction takes that puts it into force, how long a reader is without the new state, and whether any of
+ * them sees some of both.
  */
 import { either as E } from 'fp-ts'
 import { projections } from '../projections/index.js'
@@ -109,8 +111,20 @@ async function editionOf(db: Database, conversations: Conversations): Promise<Co
   const policy = resolvePolicy(settings)
   if (E.isLeft(policy) || conversation.configuration === undefined) throw new Error('there is no policy')
   const replay = await openReplay(
-    { log, clock: systemClock, summarizer: quickSummarizer, persona: '', registerPrompt: createRegisterPrompt(log, systemClock, 'bench'), actor: 'bench' },
-    { editionId: 'other', configuration: { ...conversation.configuration, settings, policy: policy.right }, summarizer: { strategy: 'bench', provider: 'none', model: 'bench-1' }, conversation },
+    {
+      log,
+      clock: systemClock,
+      summarizer: quickSummarizer,
+      persona: '',
+      registerPrompt: createRegisterPrompt(log, systemClock, 'bench'),
+      actor: 'bench',
+    },
+    {
+      editionId: 'other',
+      configuration: { ...conversation.configuration, settings, policy: policy.right },
+      summarizer: { strategy: 'bench', provider: 'none', model: 'bench-1' },
+      conversation,
+    },
     { recording: true },
   )
   if (E.isLeft(replay)) throw new Error(`the edition could not be begun: ${replay.left.kind}`)
@@ -132,14 +146,23 @@ async function measure(bench: Bench, db: Database): Promise<Figure[]> {
   if (made.kind !== 'done') throw new Error(`the edition is not made: ${made.kind}`)
 
   const rows = watched(db)
-  const runner = createProjectionRunner({ db: rows.db, store, decode: async (stored) => await decodeEvent(stored, bodies), projections })
+  const runner = createProjectionRunner({
+    db: rows.db,
+    store,
+    decode: async (stored) => await decodeEvent(stored, bodies),
+    projections,
+  })
   bench.say('filling the read models')
   await runner.catchUp()
   // What a server's autovacuum does within a minute, and must not do in the middle of a figure.
   if (bench.engine === 'native') await db.script('vacuum analyze')
   runner.start()
   const readers = startReaders(db)
-  const settle = async (): Promise<void> => { await new Promise((resolve) => { setTimeout(resolve, 600) }) }
+  const settle = async (): Promise<void> => {
+    await new Promise((resolve) => {
+      setTimeout(resolve, 600)
+    })
+  }
 
   const takeOver = async (adopts: boolean): Promise<void> => {
     if (adopts) {
@@ -156,7 +179,9 @@ async function measure(bench: Bench, db: Database): Promise<Figure[]> {
     const before = await atOnce(db)
     readers.reads.length = 0
     const state = replay.state()
-    const done = adopts ? await conversations.handle(CONVERSATION, [{ type: 'AdoptEdition', edition: state }], BY) : await revertEdition({ log, conversations }, CONVERSATION, BY)
+    const done = adopts
+      ? await conversations.handle(CONVERSATION, [{ type: 'AdoptEdition', edition: state }], BY)
+      : await revertEdition({ log, conversations }, CONVERSATION, BY)
     if (E.isLeft(done)) throw new Error(`it was refused: ${done.left.kind}`)
     const answeredAt = performance.now()
     await runner.waitFor(await store.head(), 30_000)
@@ -164,13 +189,22 @@ async function measure(bench: Bench, db: Database): Promise<Figure[]> {
     const after = await atOnce(db)
     if (before === after) throw new Error('nothing changed')
     const reads = [...readers.reads]
-    const first = reads.filter(({ seen }) => seen === after).reduce<Read | undefined>((best, read) => (best === undefined || read.to < best.to ? read : best), undefined)
-    const applied = rows.transactions.filter(({ from }) => first !== undefined && from <= first.to).reduce<{ from: number; to: number } | undefined>((best, one) => (best === undefined || one.to - one.from > best.to - best.from ? one : best), undefined)
+    const first = reads
+      .filter(({ seen }) => seen === after)
+      .reduce<Read | undefined>((best, read) => (best === undefined || read.to < best.to ? read : best), undefined)
+    const applied = rows.transactions
+      .filter(({ from }) => first !== undefined && from <= first.to)
+      .reduce<{ from: number; to: number } | undefined>(
+        (best, one) => (best === undefined || one.to - one.from > best.to - best.from ? one : best),
+        undefined,
+      )
     if (first === undefined || applied === undefined) throw new Error('no reader has seen it')
     swaps.push({
       transaction: applied.to - applied.from,
       withoutNews: first.to - applied.from,
-      longestRead: Math.max(...reads.filter(({ from, to }) => to >= applied.from && from <= first.to).map(({ from, to }) => to - from)),
+      longestRead: Math.max(
+        ...reads.filter(({ from, to }) => to >= applied.from && from <= first.to).map(({ from, to }) => to - from),
+      ),
       untilSeen: first.to - answeredAt,
       reads: reads.length,
       mixed: reads.filter(({ seen }) => seen !== before && seen !== after).length,
@@ -202,16 +236,45 @@ async function measure(bench: Bench, db: Database): Promise<Figure[]> {
   const mixed = swaps.reduce((sum, swap) => sum + swap.mixed, 0)
   const longest = (of: (swap: Swap) => number): number => Math.max(...measured.map(of))
   return [
-    against('adopt: the transaction that puts it into force, longest', longest((swap) => swap.transaction), { most: 50 }, milliseconds, undefined, note),
-    against('adopt: from its begin until a reader sees it, longest', longest((swap) => swap.withoutNews), { most: 50 }, milliseconds, beside),
-    against('adopt: a read meanwhile, longest', longest((swap) => swap.longestRead), { most: 50 }, milliseconds, beside),
+    against(
+      'adopt: the transaction that puts it into force, longest',
+      longest((swap) => swap.transaction),
+      { most: 50 },
+      milliseconds,
+      undefined,
+      note,
+    ),
+    against(
+      'adopt: from its begin until a reader sees it, longest',
+      longest((swap) => swap.withoutNews),
+      { most: 50 },
+      milliseconds,
+      beside,
+    ),
+    against(
+      'adopt: a read meanwhile, longest',
+      longest((swap) => swap.longestRead),
+      { most: 50 },
+      milliseconds,
+      beside,
+    ),
     {
-      ...told('adopt: reads that saw some of both', mixed, (value) => `${value.toLocaleString('en')} of ${reads.toLocaleString('en')}`, undefined, 'every read of the three read models, in one statement or in one transaction, is the state before or the one after'),
+      ...told(
+        'adopt: reads that saw some of both',
+        mixed,
+        (value) => `${value.toLocaleString('en')} of ${reads.toLocaleString('en')}`,
+        undefined,
+        'every read of the three read models, in one statement or in one transaction, is the state before or the one after',
+      ),
       target: '0',
       met: mixed === 0,
     },
     told('adopt: the transaction, median', median(adoptions.map((swap) => swap.transaction)), milliseconds),
-    told('adopt: from the answer to the one who adopts until a reader sees it, median', median(adoptions.map((swap) => swap.untilSeen)), milliseconds),
+    told(
+      'adopt: from the answer to the one who adopts until a reader sees it, median',
+      median(adoptions.map((swap) => swap.untilSeen)),
+      milliseconds,
+    ),
   ]
 }
 

@@ -1,6 +1,8 @@
 /**
- * Appending: by the store, by the ledger, ten a call, sixteen writers at once; each beside plain inserts of the same bytes into a table
- * with the same columns, a number for its only key, and nothing else: no revision to expect, no id to know again, no order to keep.
+ * Appending: by the store, by the ledger, ten a call, sixteen writers at once; each beside plain inserts of the same
+ * bytes into a table
+ * with the same columns, a number for its only key, and nothing else: no revision to expect, no id to know again, no
+ * order to keep.
  */
 import { either as E } from 'fp-ts'
 import { createPostgresEventStore } from '../src/adapters/postgres/event-store.js'
@@ -11,7 +13,17 @@ import type { EventStore, EventToAppend } from '../src/ports/event-store.js'
 import type { Database } from '../src/ports/sql.js'
 import { createEventMaker } from './support/events.js'
 import { messageAt } from './support/bulk-log.js'
-import { against, atLeastShare, atMost, milliseconds, perSecond, told, type Bench, type Figure, type Group } from './support/figures.js'
+import {
+  against,
+  atLeastShare,
+  atMost,
+  milliseconds,
+  perSecond,
+  told,
+  type Bench,
+  type Figure,
+  type Group,
+} from './support/figures.js'
 import { inTurns, median, timed } from './support/measure.js'
 import { openDatabase } from './support/places.js'
 import { randomOf } from './support/text.js'
@@ -30,14 +42,25 @@ const EACH = 20
 const random = randomOf(7)
 const eventFor = createEventMaker(7)
 
-const eventsFor = (stream: string, from: number, count: number): EventToAppend[] => Array.from({ length: count }, (_unused, at) => eventFor(stream, BigInt(from + at)))
+const eventsFor = (stream: string, from: number, count: number): EventToAppend[] =>
+  Array.from({ length: count }, (_unused, at) => eventFor(stream, BigInt(from + at)))
 
-async function mustAppend(store: EventStore, stream: string, at: number, events: readonly EventToAppend[]): Promise<void> {
+async function mustAppend(
+  store: EventStore,
+  stream: string,
+  at: number,
+  events: readonly EventToAppend[],
+): Promise<void> {
   const done = await store.append(stream, at === 0 ? 'no_stream' : BigInt(at - 1), events)()
   if (E.isLeft(done)) throw new Error(`the append failed: ${done.left.kind}`)
 }
 
-async function rawInsert(db: Database, { id, type, data, metadata }: EventToAppend, stream: string, revision: number): Promise<void> {
+async function rawInsert(
+  db: Database,
+  { id, type, data, metadata }: EventToAppend,
+  stream: string,
+  revision: number,
+): Promise<void> {
   await db.query(RAW_INSERT, [revision, id, stream, type, data, metadata])
 }
 
@@ -45,20 +68,23 @@ async function oneByOne(bench: Bench, db: Database, store: EventStore): Promise<
   const place = await bench.place('append-ledger')
   const ledger = await openLedger({ store: place.store })
   const conversation = 'in-use'
-  for (let at = 0; at < 100; at += 1) await ledger.append(conversation, { ...messageAt(1_000_000 + at, random), id: `before-${String(at)}` })
+  for (let at = 0; at < 100; at += 1)
+    await ledger.append(conversation, { ...messageAt(1_000_000 + at, random), id: `before-${String(at)}` })
   let recorded = 0
   const rounds = await inTurns(8, {
     async raw(round) {
       const events = eventsFor('raw', 0, BLOCK)
       const times: number[] = []
-      for (const [at, event] of events.entries()) times.push(await timed(async () => await rawInsert(db, event, 'conversation-raw', round * BLOCK + at)))
+      for (const [at, event] of events.entries())
+        times.push(await timed(async () => await rawInsert(db, event, 'conversation-raw', round * BLOCK + at)))
       return times
     },
     async store(round) {
       const stream = 'conversation-store'
       const events = eventsFor(stream, round * BLOCK, BLOCK)
       const times: number[] = []
-      for (const [at, event] of events.entries()) times.push(await timed(async () => await mustAppend(store, stream, round * BLOCK + at, [event])))
+      for (const [at, event] of events.entries())
+        times.push(await timed(async () => await mustAppend(store, stream, round * BLOCK + at, [event])))
       return times
     },
     async ledger() {
@@ -80,7 +106,14 @@ async function oneByOne(bench: Bench, db: Database, store: EventStore): Promise<
   const raw = { name: 'one raw INSERT', value: median(rounds.raw) }
   return [
     atMost('append by the store, one message a call, p50', median(rounds.store), raw, 2, milliseconds),
-    atMost('`ledger.append` to a conversation in use, p50', median(rounds.ledger), raw, 3, milliseconds, 'read models follow meanwhile'),
+    atMost(
+      '`ledger.append` to a conversation in use, p50',
+      median(rounds.ledger),
+      raw,
+      3,
+      milliseconds,
+      'read models follow meanwhile',
+    ),
   ]
 }
 
@@ -92,7 +125,12 @@ async function tenACall(bench: Bench, db: Database, store: EventStore): Promise<
       for (let call = 0; call < CALLS; call += 1) {
         const events = eventsFor('raw', 0, TEN)
         const columns = [
-          events.map((_event, at) => (round * CALLS + call) * TEN + at), events.map(({ id }) => id), events.map(() => 'conversation-raw'), events.map(({ type }) => type), events.map(({ data }) => data), events.map(({ metadata }) => metadata),
+          events.map((_event, at) => (round * CALLS + call) * TEN + at),
+          events.map(({ id }) => id),
+          events.map(() => 'conversation-raw'),
+          events.map(({ type }) => type),
+          events.map(({ data }) => data),
+          events.map(({ metadata }) => metadata),
         ]
         times.push(await timed(async () => await db.query(RAW_MANY, columns)))
       }
@@ -104,18 +142,38 @@ async function tenACall(bench: Bench, db: Database, store: EventStore): Promise<
       for (let call = 0; call < CALLS; call += 1) {
         const at = (round * CALLS + call) * TEN
         const events = eventsFor(stream, at, TEN)
-        times.push(await timed(async () => { await mustAppend(store, stream, at, events) }))
+        times.push(
+          await timed(async () => {
+            await mustAppend(store, stream, at, events)
+          }),
+        )
       }
       return times
     },
   })
   const speed = (times: readonly number[]): number => (TEN * 1_000) / median(times)
   const raw = { name: 'raw insert of ten rows', value: speed(rounds.raw) }
-  return [against('append by the store, ten a call', speed(rounds.store), { least: bench.engine === 'native' ? 10_000 : 8_000 }, (value) => perSecond(value, 'events'), raw, 'at the median call, one after the other')]
+  return [
+    against(
+      'append by the store, ten a call',
+      speed(rounds.store),
+      { least: bench.engine === 'native' ? 10_000 : 8_000 },
+      (value) => perSecond(value, 'events'),
+      raw,
+      'at the median call, one after the other',
+    ),
+  ]
 }
 
-/** What sixteen writers left behind: all that they wrote, each once, in the order of each, without a gap between positions. */
-async function faults(store: EventStore, written: ReadonlyMap<string, readonly string[]>, prefix: string): Promise<string[]> {
+/**
+ * What sixteen writers left behind: all that they wrote, each once, in the order of each, without a gap between
+ * positions.
+ */
+async function faults(
+  store: EventStore,
+  written: ReadonlyMap<string, readonly string[]>,
+  prefix: string,
+): Promise<string[]> {
   const found = new Map<string, string[]>()
   const seen = new Set<string>()
   const wrong: string[] = []
@@ -128,11 +186,18 @@ async function faults(store: EventStore, written: ReadonlyMap<string, readonly s
     seen.add(id)
     found.set(stream, [...(found.get(stream) ?? []), id])
   }
-  for (const [stream, ids] of written) if (found.get(stream)?.join() !== ids.join()) wrong.push(`${stream} is not what was written`)
+  for (const [stream, ids] of written)
+    if (found.get(stream)?.join() !== ids.join()) wrong.push(`${stream} is not what was written`)
   return wrong
 }
 
-async function sixteenWriters(bench: Bench, db: Database, store: EventStore, wide: Database, others: readonly EventStore[]): Promise<Figure[]> {
+async function sixteenWriters(
+  bench: Bench,
+  db: Database,
+  store: EventStore,
+  wide: Database,
+  others: readonly EventStore[],
+): Promise<Figure[]> {
   const writers = Array.from({ length: WRITERS }, (_unused, at) => at)
   const written = new Map<string, string[]>()
   const speed = (milliseconds_: number): number[] => [(WRITERS * EACH * 1_000) / milliseconds_]
@@ -144,23 +209,33 @@ async function sixteenWriters(bench: Bench, db: Database, store: EventStore, wid
       written.set(stream, [...(written.get(stream) ?? []), ...events.map(({ id }) => id)])
       return { stream, events, store: storeOf(writer) }
     })
-    return speed(await timed(async () => {
-      await Promise.all(works.map(async ({ stream, events, store: mine }) => {
-        for (const [at, event] of events.entries()) await mustAppend(mine, stream, round * EACH + at, [event])
-      }))
-    }))
+    return speed(
+      await timed(async () => {
+        await Promise.all(
+          works.map(async ({ stream, events, store: mine }) => {
+            for (const [at, event] of events.entries()) await mustAppend(mine, stream, round * EACH + at, [event])
+          }),
+        )
+      }),
+    )
   }
   const rounds = await inTurns(15, {
     async raw(round) {
       const works = writers.map((writer) => eventsFor(`raw-${String(writer)}`, 0, EACH))
-      return speed(await timed(async () => {
-        await Promise.all(works.map(async (events, writer) => {
-          for (const [at, event] of events.entries()) await rawInsert(wide, event, `conversation-raw-${String(writer)}`, round * EACH + at)
-        }))
-      }))
+      return speed(
+        await timed(async () => {
+          await Promise.all(
+            works.map(async (events, writer) => {
+              for (const [at, event] of events.entries())
+                await rawInsert(wide, event, `conversation-raw-${String(writer)}`, round * EACH + at)
+            }),
+          )
+        }),
+      )
     },
     store: async (round) => await race(round, 'one', () => store),
-    others: async (round) => (others.length === 0 ? [0] : await race(round, 'own', (writer) => others[writer] ?? store)),
+    others: async (round) =>
+      others.length === 0 ? [0] : await race(round, 'own', (writer) => others[writer] ?? store),
   })
   const wrong = await faults(store, written, prefix)
   const raw = { name: `raw INSERT x ${String(WRITERS)}`, value: median(rounds.raw) }
@@ -169,7 +244,17 @@ async function sixteenWriters(bench: Bench, db: Database, store: EventStore, wid
   const figure = atLeastShare('16 writers at once', median(rounds.store), raw, 0.3, events, note)
   return [
     { ...figure, met: figure.met === true && wrong.length === 0 },
-    ...(others.length === 0 ? [] : [told('16 writers, each with a store and connections of its own', median(rounds.others), events, raw, 'as 16 processes would; the one in the row above shares commits')]),
+    ...(others.length === 0
+      ? []
+      : [
+          told(
+            '16 writers, each with a store and connections of its own',
+            median(rounds.others),
+            events,
+            raw,
+            'as 16 processes would; the one in the row above shares commits',
+          ),
+        ]),
   ]
 }
 
@@ -179,7 +264,12 @@ export const group: Group = {
     const place = await bench.place('append')
     const db = await openDatabase(place.store)
     const wide = bench.engine === 'native' ? await openPostgres(place.store, { connections: WRITERS }) : db
-    const own = bench.engine === 'native' ? await Promise.all(Array.from({ length: WRITERS }, async () => await openPostgres(place.store, { connections: 1 }))) : []
+    const own =
+      bench.engine === 'native'
+        ? await Promise.all(
+            Array.from({ length: WRITERS }, async () => await openPostgres(place.store, { connections: 1 })),
+          )
+        : []
     try {
       await migrateLog(db)
       await db.script(RAW_TABLE)
@@ -189,7 +279,17 @@ export const group: Group = {
       bench.say('ten a call')
       const ten = await tenACall(bench, db, store)
       bench.say('16 writers')
-      return [...single, ...ten, ...(await sixteenWriters(bench, db, store, wide, own.map((each) => createPostgresEventStore(each))))]
+      return [
+        ...single,
+        ...ten,
+        ...(await sixteenWriters(
+          bench,
+          db,
+          store,
+          wide,
+          own.map((each) => createPostgresEventStore(each)),
+        )),
+      ]
     } finally {
       for (const each of own) await each.close()
       if (wide !== db) await wide.close()

@@ -1,6 +1,8 @@
 /**
- * A context as of any moment of a conversation of 1,000,000 messages, beside the live one. Where in a cycle a conversation stands decides
- * how much of it is live, so the live context is loaded afresh at many places of the cycles that it goes through while this is measured.
+ * A context as of any moment of a conversation of 1,000,000 messages, beside the live one. Where in a cycle a
+ * conversation stands decides
+ * how much of it is live, so the live context is loaded afresh at many places of the cycles that it goes through while
+ * this is measured.
  */
 import { either as E } from 'fp-ts'
 import { createMemoryClaims } from '../src/adapters/memory/claims.js'
@@ -38,12 +40,27 @@ function livingOn(log: Log): (from: number) => Promise<void> {
   const conversations = createConversations({ log, clock: systemClock, alone: true })
   const clock = systemClock
   const append = createAppendMessages({ conversations, clock, summarizerWindowTokens: quickSummarizer.windowTokens })
-  const compact = createCompact({ conversations, summarizer: quickSummarizer, fallback: quickSummarizer, persona: '', claims: createMemoryClaims(clock), clock, registerPrompt: createRegisterPrompt(log, clock, 'bench'), actor: 'bench' })
+  const compact = createCompact({
+    conversations,
+    summarizer: quickSummarizer,
+    fallback: quickSummarizer,
+    persona: '',
+    claims: createMemoryClaims(clock),
+    clock,
+    registerPrompt: createRegisterPrompt(log, clock, 'bench'),
+    actor: 'bench',
+  })
   const random = randomOf(11)
   const provenance = { actor: 'bench', correlationId: clock.newId(), causationId: clock.newId() }
   return async (from) => {
     const messages = Array.from({ length: APPENDED }, (_none, at) => messageAt(from + at, random))
-    const appended = await append({ conversationId: CONVERSATION, messages, settings: undefined, scope: undefined, provenance })
+    const appended = await append({
+      conversationId: CONVERSATION,
+      messages,
+      settings: undefined,
+      scope: undefined,
+      provenance,
+    })
     if (E.isLeft(appended)) throw new Error(`the messages could not be appended: ${appended.left.kind}`)
     if (isCompactionDue(appended.right.state)) await compact(CONVERSATION, 'due')
   }
@@ -71,7 +88,9 @@ async function run(bench: Bench): Promise<readonly Figure[]> {
     await bulk.finish()
     const log: Log = { store: createPostgresEventStore(db), bodies: createPostgresBodyStore(db) }
     const head = await log.store.streamRevision(conversationStream(CONVERSATION))
-    const [first, last] = await Promise.all([0n, head].map(async (at) => (await loadConversation(log, CONVERSATION, at)).recordedAt ?? ''))
+    const [first, last] = await Promise.all(
+      [0n, head].map(async (at) => (await loadConversation(log, CONVERSATION, at)).recordedAt ?? ''),
+    )
     const span = [Date.parse(first ?? ''), Date.parse(last ?? '')] as const
     const random = randomOf(3)
     const anyRevision = (): bigint => BigInt(Math.floor(random() * Number(head)))
@@ -81,19 +100,40 @@ async function run(bench: Bench): Promise<readonly Figure[]> {
     for (let at = 0; at < PLACES + WARM_UP_PLACES; at += 1) {
       await goOn(MESSAGES + at * APPENDED)
       for (let load = 0; load < LOADS; load += 1) {
-        const [now, byRevision, byTime] = [await timed(() => live(log)), await timed(() => asOf(log, { revision: anyRevision() })), await timed(() => asOf(log, { time: anyTime() }))]
+        const [now, byRevision, byTime] = [
+          await timed(() => live(log)),
+          await timed(() => asOf(log, { revision: anyRevision() })),
+          await timed(() => asOf(log, { time: anyTime() })),
+        ]
         if (at < WARM_UP_PLACES) continue
         times.live.push(now)
         times.revision.push(byRevision)
         times.time.push(byTime)
       }
     }
-    const of = (share: number): { name: string; value: number } => ({ name: 'live, loaded afresh', value: percentile(times.live, share) })
+    const of = (share: number): { name: string; value: number } => ({
+      name: 'live, loaded afresh',
+      value: percentile(times.live, share),
+    })
     const where = `anywhere in a conversation of ${MESSAGES.toLocaleString('en')} messages`
     return [
-      atMost(`context as of a revision ${where}, p50`, median(times.revision), of(0.5), 1.5, milliseconds, `no cache of ours; ${String(times.live.length)} random places, and as many live contexts over the cycles that the conversation goes through meanwhile`),
+      atMost(
+        `context as of a revision ${where}, p50`,
+        median(times.revision),
+        of(0.5),
+        1.5,
+        milliseconds,
+        `no cache of ours; ${String(times.live.length)} random places, and as many live contexts over the cycles that the conversation goes through meanwhile`,
+      ),
       told(`context as of a revision ${where}, p95`, percentile(times.revision, 0.95), milliseconds, of(0.95)),
-      atMost(`context as of a time ${where}, p50`, median(times.time), of(0.5), 1.5, milliseconds, 'the revision of a time is found by point reads, a few at once'),
+      atMost(
+        `context as of a time ${where}, p50`,
+        median(times.time),
+        of(0.5),
+        1.5,
+        milliseconds,
+        'the revision of a time is found by point reads, a few at once',
+      ),
       told(`context as of a time ${where}, p95`, percentile(times.time, 0.95), milliseconds, of(0.95)),
     ]
   } finally {

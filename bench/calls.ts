@@ -1,6 +1,8 @@
 /**
- * How often a summarizer is asked: all conversations of the data folder, message by message, at the defaults and at a policy of chunks by
- * count alone, summaries of 1,024 tokens and a buffer of 2. What is asked does not depend on the store, so it is counted over the one in memory.
+ * How often a summarizer is asked: all conversations of the data folder, message by message, at the defaults and at a
+ * policy of chunks by
+ * count alone, summaries of 1,024 tokens and a buffer of 2. What is asked does not depend on the store, so it is
+ * counted over the one in memory.
  */
 import { either as E } from 'fp-ts'
 import { createMemoryBodyStore } from '../src/adapters/memory/body-store.js'
@@ -25,7 +27,14 @@ async function callsFor({ id, messages }: DataConversation, settings: PolicySett
   const conversations = createConversations({ log, clock, alone: true })
   const append = createAppendMessages({ conversations, clock, summarizerWindowTokens: summarizer.windowTokens })
   const compact = createCompact({
-    conversations, summarizer, fallback: createExtractiveSummarizer(), persona: '', claims: createMemoryClaims(clock), clock, registerPrompt: () => Promise.resolve(), actor: 'bench',
+    conversations,
+    summarizer,
+    fallback: createExtractiveSummarizer(),
+    persona: '',
+    claims: createMemoryClaims(clock),
+    clock,
+    registerPrompt: () => Promise.resolve(),
+    actor: 'bench',
   })
   const provenance = { actor: 'bench', correlationId: clock.newId(), causationId: clock.newId() }
   for (const message of messages) {
@@ -46,7 +55,10 @@ export const group: Group = {
   async run(bench) {
     if (dataFolder === undefined) return NO_DATA
     const figures: Figure[] = []
-    for (const [window, most] of [[8_000, 0.55], [32_000, 0.75]] as const) {
+    for (const [window, most] of [
+      [8_000, 0.55],
+      [32_000, 0.75],
+    ] as const) {
       bench.say(`at ${window.toLocaleString('en')} tokens`)
       let ours = 0
       let theirs = 0
@@ -54,7 +66,15 @@ export const group: Group = {
         ours += await callsFor(conversation, { modelMaxTokens: window })
         theirs += await callsFor(conversation, { modelMaxTokens: window, ...BASELINE })
       }
-      figures.push(atMost(`summarizer calls at ${window.toLocaleString('en')} tokens`, ours, { name: 'chunks by count, 1,024 tokens a summary, buffer 2', value: theirs }, most, count))
+      figures.push(
+        atMost(
+          `summarizer calls at ${window.toLocaleString('en')} tokens`,
+          ours,
+          { name: 'chunks by count, 1,024 tokens a summary, buffer 2', value: theirs },
+          most,
+          count,
+        ),
+      )
     }
     return figures
   },

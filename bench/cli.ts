@@ -7,11 +7,15 @@ import { inTurns, median, timed } from './support/measure.js'
 import { openDatabase } from './support/places.js'
 
 async function ran(words: readonly string[]): Promise<number[]> {
-  return [await timed(async () => {
-    const child = spawn(process.execPath, words, { stdio: ['ignore', 'ignore', 'inherit'] })
-    const code = await new Promise<number | null>((resolve) => { child.on('exit', resolve) })
-    if (code !== 0) throw new Error(`${words.join(' ')} ended with ${String(code)}`)
-  })]
+  return [
+    await timed(async () => {
+      const child = spawn(process.execPath, words, { stdio: ['ignore', 'ignore', 'inherit'] })
+      const code = await new Promise<number | null>((resolve) => {
+        child.on('exit', resolve)
+      })
+      if (code !== 0) throw new Error(`${words.join(' ')} ended with ${String(code)}`)
+    }),
+  ]
 }
 
 const seconds = (value: number): string => `${(value / 1_000).toFixed(2)} s`
@@ -34,7 +38,14 @@ export const group: Group = {
       const node = { name: 'node -e 0', value: median(runs.node) }
       return [
         against('context-ledger --help', median(runs.help), { most: 200 }, seconds, node),
-        against('context-ledger context', median(runs.context), { most: 1_500 }, seconds, node, 'on a ledger of 1,000 messages that is there'),
+        against(
+          'context-ledger context',
+          median(runs.context),
+          { most: 1_500 },
+          seconds,
+          node,
+          'on a ledger of 1,000 messages that is there',
+        ),
         told('context-ledger --help, less what Node takes by itself', median(runs.help) - median(runs.node), seconds),
       ]
     } finally {

@@ -1,6 +1,8 @@
 /**
- * What a message costs as a conversation grows, in time and in bytes that the database writes (its write-ahead log, read models included): around
- * message 100 and around message 3,000. Beside it, where the peers are installed, a LangGraph.js agent that keeps its thread by PostgresSaver.
+ * What a message costs as a conversation grows, in time and in bytes that the database writes (its write-ahead log,
+ * read models included): around
+ * message 100 and around message 3,000. Beside it, where the peers are installed, a LangGraph.js agent that keeps its
+ * thread by PostgresSaver.
  */
 import pg from 'pg'
 import { openLedger } from '../src/index.js'
@@ -25,18 +27,31 @@ interface Cost {
 /** How far the write-ahead log is. */
 type Written = () => Promise<number>
 
-async function around(append: (at: number) => Promise<void>, first: number, written: Written, settled: () => Promise<void>): Promise<Cost> {
+async function around(
+  append: (at: number) => Promise<void>,
+  first: number,
+  written: Written,
+  settled: () => Promise<void>,
+): Promise<Cost> {
   await settled()
   const before = await written()
   const ms: number[] = []
-  for (let at = first; at < first + AROUND; at += 1) ms.push(await timed(async () => { await append(at) }))
+  for (let at = first; at < first + AROUND; at += 1)
+    ms.push(
+      await timed(async () => {
+        await append(at)
+      }),
+    )
   await settled()
   return { ms, bytes: ((await written()) - before) / AROUND }
 }
 
 const bytesText = (value: number): string => `${(value / 1_000).toFixed(1)} kB`
 
-async function ledgerCosts(bench: Bench, written: (store: string) => Promise<{ written: Written; end(): Promise<void> }>): Promise<Figure[]> {
+async function ledgerCosts(
+  bench: Bench,
+  written: (store: string) => Promise<{ written: Written; end(): Promise<void> }>,
+): Promise<Figure[]> {
   const place = await bench.place('growth')
   const ledger = await openLedger({ store: place.store, policy: { modelMaxTokens: 8_000 } })
   const costs: { early: Cost[]; late: Cost[] } = { early: [], late: [] }
@@ -75,13 +90,31 @@ async function ledgerCosts(bench: Bench, written: (store: string) => Promise<{ w
     await place.remove()
   }
   const time = (all: readonly Cost[]): number => median(all.map(({ ms }) => median(ms)))
-  const mean = (all: readonly Cost[]): number => median(all.map(({ ms }) => ms.reduce((sum, each) => sum + each, 0) / ms.length))
+  const mean = (all: readonly Cost[]): number =>
+    median(all.map(({ ms }) => ms.reduce((sum, each) => sum + each, 0) / ms.length))
   const bytes = (all: readonly Cost[]): number => median(all.map((cost) => cost.bytes))
   const at = `at ${String(EARLY)}`
   return [
-    atMost(`a message at ${LATE.toLocaleString('en')}, p50`, time(costs.late), { name: at, value: time(costs.early) }, 1.2, milliseconds, 'at 8,000 tokens, so cycles fall in both places'),
-    told(`a message at ${LATE.toLocaleString('en')}, mean with the cycles behind it`, mean(costs.late), milliseconds, { name: at, value: mean(costs.early) }),
-    atMost(`bytes written a message at ${LATE.toLocaleString('en')}`, bytes(costs.late), { name: at, value: bytes(costs.early) }, 1.2, bytesText, 'write-ahead log, with cycles and read models'),
+    atMost(
+      `a message at ${LATE.toLocaleString('en')}, p50`,
+      time(costs.late),
+      { name: at, value: time(costs.early) },
+      1.2,
+      milliseconds,
+      'at 8,000 tokens, so cycles fall in both places',
+    ),
+    told(`a message at ${LATE.toLocaleString('en')}, mean with the cycles behind it`, mean(costs.late), milliseconds, {
+      name: at,
+      value: mean(costs.early),
+    }),
+    atMost(
+      `bytes written a message at ${LATE.toLocaleString('en')}`,
+      bytes(costs.late),
+      { name: at, value: bytes(costs.early) },
+      1.2,
+      bytesText,
+      'write-ahead log, with cycles and read models',
+    ),
   ]
 }
 
@@ -93,7 +126,22 @@ interface Graph {
   START: string
   END: string
   StateGraph: new (state: unknown) => {
-    addNode(name: string, work: () => unknown): { addEdge(from: string, to: string): { addEdge(from: string, to: string): { compile(options: { checkpointer: unknown }): { invoke(input: unknown, config: unknown): Promise<unknown> } } } }
+    addNode(
+      name: string,
+      work: () => unknown,
+    ): {
+      addEdge(
+        from: string,
+        to: string,
+      ): {
+        addEdge(
+          from: string,
+          to: string,
+        ): {
+          compile(options: { checkpointer: unknown }): { invoke(input: unknown, config: unknown): Promise<unknown> }
+        }
+      }
+    }
   }
 }
 interface Messages {
@@ -121,15 +169,23 @@ async function peerCosts(bench: Bench): Promise<Figure[] | string> {
       .addEdge(graphs.START, 'reply')
       .addEdge('reply', graphs.END)
       .compile({ checkpointer })
-    const written = async (): Promise<number> => Number((await client.query<{ at: string }>(`select pg_current_wal_lsn() - '0/0' as at`)).rows[0]?.at)
+    const written = async (): Promise<number> =>
+      Number((await client.query<{ at: string }>(`select pg_current_wal_lsn() - '0/0' as at`)).rows[0]?.at)
     const TURNS = 10
     const cost = async (thread: string, there: number): Promise<Cost> => {
       const config = { configurable: { thread_id: thread } }
-      const history = Array.from({ length: there }, (_unused, at) => (at % 2 === 0 ? new messages.HumanMessage(prose(random, 400)) : new messages.AIMessage(prose(random, 400))))
+      const history = Array.from({ length: there }, (_unused, at) =>
+        at % 2 === 0 ? new messages.HumanMessage(prose(random, 400)) : new messages.AIMessage(prose(random, 400)),
+      )
       await graph.invoke({ messages: history }, config)
       const before = await written()
       const ms: number[] = []
-      for (let turn = 0; turn < TURNS; turn += 1) ms.push(await timed(async () => { await graph.invoke({ messages: [new messages.HumanMessage(prose(random, 400))] }, config) }))
+      for (let turn = 0; turn < TURNS; turn += 1)
+        ms.push(
+          await timed(async () => {
+            await graph.invoke({ messages: [new messages.HumanMessage(prose(random, 400))] }, config)
+          }),
+        )
       return { ms, bytes: ((await written()) - before) / (2 * TURNS) }
     }
     await cost('warm', EARLY)
@@ -142,8 +198,17 @@ async function peerCosts(bench: Bench): Promise<Figure[] | string> {
     const ms = (all: readonly Cost[]): number => median(all.flatMap((each) => each.ms)) / 2
     const bytes = (all: readonly Cost[]): number => median(all.map((each) => each.bytes))
     return [
-      told('LangGraph.js PostgresSaver, a message at 3,000, p50', ms(late), milliseconds, { name: 'at 100', value: ms(early) }, 'half a turn: a question and its canned answer in a graph of one node; the thread’s history was put there in one step'),
-      told('LangGraph.js PostgresSaver, bytes written a message at 3,000', bytes(late), bytesText, { name: 'at 100', value: bytes(early) }),
+      told(
+        'LangGraph.js PostgresSaver, a message at 3,000, p50',
+        ms(late),
+        milliseconds,
+        { name: 'at 100', value: ms(early) },
+        'half a turn: a question and its canned answer in a graph of one node; the thread’s history was put there in one step',
+      ),
+      told('LangGraph.js PostgresSaver, bytes written a message at 3,000', bytes(late), bytesText, {
+        name: 'at 100',
+        value: bytes(early),
+      }),
     ]
   } finally {
     await client.end()
@@ -156,17 +221,22 @@ async function walOfServer(store: string): Promise<{ written: Written; end(): Pr
   const client = new pg.Client({ connectionString: store })
   await client.connect()
   return {
-    written: async () => Number((await client.query<{ at: string }>(`select pg_current_wal_lsn() - '0/0' as at`)).rows[0]?.at),
-    end: async () => { await client.end() },
+    written: async () =>
+      Number((await client.query<{ at: string }>(`select pg_current_wal_lsn() - '0/0' as at`)).rows[0]?.at),
+    end: async () => {
+      await client.end()
+    },
   }
 }
 
 function walOfFolder(): (store: string) => Promise<{ written: Written; end(): Promise<void> }> {
   const engine = watchEngines()
-  return () => Promise.resolve({
-    written: async () => Number((await engine().query<{ at: string }>(`select (pg_current_wal_lsn() - '0/0')::text as at`)).rows[0]?.at),
-    end: () => Promise.resolve(),
-  })
+  return () =>
+    Promise.resolve({
+      written: async () =>
+        Number((await engine().query<{ at: string }>(`select (pg_current_wal_lsn() - '0/0')::text as at`)).rows[0]?.at),
+      end: () => Promise.resolve(),
+    })
 }
 
 export const group: Group = {

@@ -1,6 +1,8 @@
 /**
- * Importing all conversations of the data folder, as `context-ledger import` does: message by message, settled after each. The read models
- * follow meanwhile, and the time ends when they have caught up. Each import runs in a process of its own, whose memory is what it took at most.
+ * Importing all conversations of the data folder, as `context-ledger import` does: message by message, settled after
+ * each. The read models
+ * follow meanwhile, and the time ends when they have caught up. Each import runs in a process of its own, whose memory
+ * is what it took at most.
  */
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
@@ -48,10 +50,16 @@ async function importAll(folder: string, store: string, policy: PolicySettings):
 }
 
 async function inChild(engine: Engine, store: string, name: string): Promise<Imported> {
-  const child = spawn(process.execPath, [fileURLToPath(import.meta.url), engine, store, name], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, [fileURLToPath(import.meta.url), engine, store, name], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   let text = ''
-  child.stdout.on('data', (chunk: Buffer) => { text += chunk.toString('utf8') })
-  const code = await new Promise<number | null>((resolve) => { child.on('close', resolve) })
+  child.stdout.on('data', (chunk: Buffer) => {
+    text += chunk.toString('utf8')
+  })
+  const code = await new Promise<number | null>((resolve) => {
+    child.on('close', resolve)
+  })
   if (code !== 0) throw new Error(`the import ended with ${String(code)}`)
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the child is this file
   return JSON.parse(text) as Imported
@@ -77,14 +85,30 @@ export const group: Group = {
       if (done === without) return []
       const messages = (value: number): string => perSecond(value, 'messages')
       return [
-        against(`import with compaction, ${name}`, speed(done), { least: 500 }, messages, baseline, `${done.messages.toLocaleString('en')} messages in ${done.seconds.toFixed(0)} s`),
-        { ...told(`resident memory at most, ${name}`, done.maxRssMb, megabytes, memory), target: '<= 1,024 MB', met: done.maxRssMb <= 1_024 },
+        against(
+          `import with compaction, ${name}`,
+          speed(done),
+          { least: 500 },
+          messages,
+          baseline,
+          `${done.messages.toLocaleString('en')} messages in ${done.seconds.toFixed(0)} s`,
+        ),
+        {
+          ...told(`resident memory at most, ${name}`, done.maxRssMb, megabytes, memory),
+          target: '<= 1,024 MB',
+          met: done.maxRssMb <= 1_024,
+        },
       ]
     })
   },
 }
 
 const [, script, , store, name] = process.argv
-if (script === fileURLToPath(import.meta.url) && store !== undefined && name !== undefined && dataFolder !== undefined) {
+if (
+  script === fileURLToPath(import.meta.url) &&
+  store !== undefined &&
+  name !== undefined &&
+  dataFolder !== undefined
+) {
   process.stdout.write(JSON.stringify(await importAll(dataFolder, store, POLICIES[name] ?? {})))
 }

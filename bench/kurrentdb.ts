@@ -1,8 +1,11 @@
 /**
- * A log in KurrentDB: appends by the adapter, and read models that catch up from it; each beside the bare client on the same server. The
- * bare client appends the very events that the adapter makes of the same facts, and reads by the same subscription and drops what it gets.
+ * A log in KurrentDB: appends by the adapter, and read models that catch up from it; each beside the bare client on the
+ * same server. The
+ * bare client appends the very events that the adapter makes of the same facts, and reads by the same subscription and
+ * drops what it gets.
  *
- * The server may be one that others use, and that earlier runs have filled: every name begins with what this run is called, only these streams are read,
+ * The server may be one that others use, and that earlier runs have filled: every name begins with what this run is
+ * called, only these streams are read,
  * and nothing is said of where the log begins or ends.
  */
 import { EventStoreDBClient, FORWARDS, NO_STREAM, START, streamNameFilter } from '@eventstore/db-client'
@@ -28,7 +31,17 @@ import type { Database } from '../src/ports/sql.js'
 import { createEventMaker } from './support/events.js'
 import { createBulkLog } from './support/bulk-log.js'
 import { conversationsOf, dataFolder } from './support/data.js'
-import { atLeastShare, atMost, milliseconds, perSecond, told, type Bench, type Figure, type Group, type Place } from './support/figures.js'
+import {
+  atLeastShare,
+  atMost,
+  milliseconds,
+  perSecond,
+  told,
+  type Bench,
+  type Figure,
+  type Group,
+  type Place,
+} from './support/figures.js'
 import { kurrentName, letGo, openKurrent } from './support/kurrent.js'
 import { inTurns, median, timed } from './support/measure.js'
 import { openDatabase } from './support/places.js'
@@ -38,7 +51,10 @@ const newRun = (): string => `bench-${randomUUID().slice(0, 8)}`
 const prefixOf = (run: string): string => `${CONVERSATION_PREFIX}${run} `
 
 /** The conversations of one run, out of all that a store has. */
-const only = <Store extends EventStore>(run: string, store: Store): Store => ({ ...store, readAll: (options = {}) => store.readAll({ ...options, prefix: prefixOf(run) }) })
+const only = <Store extends EventStore>(run: string, store: Store): Store => ({
+  ...store,
+  readAll: (options = {}) => store.readAll({ ...options, prefix: prefixOf(run) }),
+})
 
 // --- Appends ---
 
@@ -50,17 +66,24 @@ const eventFor = createEventMaker(11)
 
 type Append = (stream: string, revision: number, event: EventToAppend) => () => Promise<unknown>
 
-/** What each append takes, one after the other in each stream, so many streams at once. What the bytes are made of is there before. */
+/**
+ * What each append takes, one after the other in each stream, so many streams at once. What the bytes are made of is
+ * there before.
+ */
 async function appends(round: number, name: string, streams: number, each: number, append: Append): Promise<number[]> {
   const works = Array.from({ length: streams }, (_unused, at) => {
     // No conversation's name, so that no read model will want it.
     const stream = `${name}-${String(at)}`
-    return Array.from({ length: each }, (_also, place) => append(stream, round * each + place, eventFor(stream, BigInt(round * each + place))))
+    return Array.from({ length: each }, (_also, place) =>
+      append(stream, round * each + place, eventFor(stream, BigInt(round * each + place))),
+    )
   })
   const times: number[] = []
-  await Promise.all(works.map(async (calls) => {
-    for (const call of calls) times.push(await timed(call))
-  }))
+  await Promise.all(
+    works.map(async (calls) => {
+      for (const call of calls) times.push(await timed(call))
+    }),
+  )
   return times
 }
 
@@ -68,19 +91,33 @@ async function measureAppends(bench: Bench, address: string): Promise<Figure[]> 
   const run = newRun()
   const parsed = parseAddress(address)
   const leader = wantsLeader(parsed) ? { requiresLeader: true } : {}
-  const bareBy = (client: EventStoreDBClient): Append => (stream, revision, event) => {
-    const wire = toWire(stream, event, undefined)
-    return async () => await client.appendToStream(stream, wire, { ...leader, expectedRevision: revision === 0 ? NO_STREAM : BigInt(revision - 1) })
-  }
+  const bareBy =
+    (client: EventStoreDBClient): Append =>
+    (stream, revision, event) => {
+      const wire = toWire(stream, event, undefined)
+      return async () =>
+        await client.appendToStream(stream, wire, {
+          ...leader,
+          expectedRevision: revision === 0 ? NO_STREAM : BigInt(revision - 1),
+        })
+    }
   const unary = createClient(parsed)
   // The client knows one of the schemes.
   const batch = EventStoreDBClient.connectionString(address.replace(/^(kurrentdb|kdb)\b/u, 'esdb'))
-  const store = await openKurrentDbEventStore(address, { bodies: createMemoryBodyStore(), eventIds: { find: () => Promise.resolve({ revisions: [], upTo: -1n }) } })
+  const store = await openKurrentDbEventStore(address, {
+    bodies: createMemoryBodyStore(),
+    eventIds: { find: () => Promise.resolve({ revisions: [], upTo: -1n }) },
+  })
   const byAdapter: Append = (stream, revision, event) => async () => {
     const done = await store.append(stream, revision === 0 ? 'no_stream' : BigInt(revision - 1), [event])()
     if (E.isLeft(done)) throw new Error(`the append failed: ${done.left.kind}`)
   }
-  const race = async (label: string, rounds: number, streams: number, each: number): Promise<Record<'bare' | 'adapter' | 'batch', number[]>> =>
+  const race = async (
+    label: string,
+    rounds: number,
+    streams: number,
+    each: number,
+  ): Promise<Record<'bare' | 'adapter' | 'batch', number[]>> =>
     await inTurns(rounds, {
       bare: async (round) => await appends(round, `${run}-bare-${label}`, streams, each, bareBy(unary)),
       adapter: async (round) => await appends(round, `${run}-adapter-${label}`, streams, each, byAdapter),
@@ -91,11 +128,34 @@ async function measureAppends(bench: Bench, address: string): Promise<Figure[]> 
     const single = await race('one', 10, 1, BLOCK)
     bench.say('appends, 16 at once')
     const many = await race('many', 10, STREAMS, EACH)
-    const bare = (times: readonly number[]): { name: string; value: number } => ({ name: 'the bare client, unary', value: median(times) })
+    const bare = (times: readonly number[]): { name: string; value: number } => ({
+      name: 'the bare client, unary',
+      value: median(times),
+    })
     return [
-      atMost('append by the adapter, one after the other, p50', median(single.adapter), bare(single.bare), 1.2, milliseconds, `the same events of 400 characters to the same server, ${kurrentName}`),
-      atMost('append by the adapter, 16 at once, p50', median(many.adapter), bare(many.bare), 1.2, milliseconds, '16 streams, in each one after the other'),
-      told('the bare client by batch, one after the other, p50', median(single.batch), milliseconds, bare(single.bare), 'the path that the adapter does not take, and why: docs/decisions/0008-kurrentdb-appends.md'),
+      atMost(
+        'append by the adapter, one after the other, p50',
+        median(single.adapter),
+        bare(single.bare),
+        1.2,
+        milliseconds,
+        `the same events of 400 characters to the same server, ${kurrentName}`,
+      ),
+      atMost(
+        'append by the adapter, 16 at once, p50',
+        median(many.adapter),
+        bare(many.bare),
+        1.2,
+        milliseconds,
+        '16 streams, in each one after the other',
+      ),
+      told(
+        'the bare client by batch, one after the other, p50',
+        median(single.batch),
+        milliseconds,
+        bare(single.bare),
+        'the path that the adapter does not take, and why: docs/decisions/0008-kurrentdb-appends.md',
+      ),
       told('the bare client by batch, 16 at once, p50', median(many.batch), milliseconds, bare(many.bare)),
     ]
   } finally {
@@ -124,15 +184,28 @@ const WINDOW = 8_000
 const events = (value: number): string => perSecond(value, 'events')
 
 /** Fills the log in KurrentDB from one in a database, which is faster to make. */
-async function fill(bench: Bench, run: string, address: string, write: (bulk: Awaited<ReturnType<typeof createBulkLog>>) => Promise<void>, bodies: BodyStore): Promise<void> {
+async function fill(
+  bench: Bench,
+  run: string,
+  address: string,
+  write: (bulk: Awaited<ReturnType<typeof createBulkLog>>) => Promise<void>,
+  bodies: BodyStore,
+): Promise<void> {
   const place = await bench.place('kurrentdb-source')
   const db = await openDatabase(place.store)
-  const store = await openKurrentDbEventStore(address, { bodies, eventIds: { find: () => Promise.resolve({ revisions: [], upTo: -1n }) } })
+  const store = await openKurrentDbEventStore(address, {
+    bodies,
+    eventIds: { find: () => Promise.resolve({ revisions: [], upTo: -1n }) },
+  })
   try {
     const bulk = await createBulkLog(db)
     await write(bulk)
     await bulk.finish()
-    const source = storeSource({ name: 'the database', store: only(run, createPostgresEventStore(db)), bodies: createPostgresBodyStore(db) })
+    const source = storeSource({
+      name: 'the database',
+      store: only(run, createPostgresEventStore(db)),
+      bodies: createPostgresBodyStore(db),
+    })
     await copyLog(source, storeTarget({ name: store.name, store: only(run, store), bodies }))
   } finally {
     await store.close()
@@ -145,14 +218,21 @@ async function fill(bench: Bench, run: string, address: string, write: (bulk: Aw
 async function drain(client: LedgerClient, run: string): Promise<number> {
   let count = 0
   await new Promise<void>((resolve, reject) => {
-    const subscription = client.subscribeToAll({ fromPosition: START, filter: streamNameFilter({ prefixes: [prefixOf(run)] }) })
+    const subscription = client.subscribeToAll({
+      fromPosition: START,
+      filter: streamNameFilter({ prefixes: [prefixOf(run)] }),
+    })
     // What it has sent before may still wait in the stream.
     const done = (): void => {
       if (subscription.readableLength > 0) setImmediate(done)
       else subscription.unsubscribe().then(resolve, reject)
     }
-    subscription.on('data', ({ event }) => { if (event !== undefined) count += 1 })
-    subscription.on('caughtUp', () => { setImmediate(done) })
+    subscription.on('data', ({ event }) => {
+      if (event !== undefined) count += 1
+    })
+    subscription.on('caughtUp', () => {
+      setImmediate(done)
+    })
     subscription.on('error', reject)
   })
   return count
@@ -162,8 +242,12 @@ async function readForwards(client: LedgerClient): Promise<number> {
   let count = 0
   const read = client.readAll({ direction: FORWARDS, fromPosition: START })
   await new Promise<void>((resolve, reject) => {
-    read.on('data', ({ event }) => { if (event !== undefined) count += 1 })
-    read.on('end', () => { resolve() })
+    read.on('data', ({ event }) => {
+      if (event !== undefined) count += 1
+    })
+    read.on('end', () => {
+      resolve()
+    })
     read.on('error', reject)
   })
   return count
@@ -188,9 +272,18 @@ async function closeReadModels({ place, db, log }: ReadModels): Promise<void> {
   await place.remove()
 }
 
-/** Brings the read models of a new database to the end of the log, as `projections run --partitions` does when it begins. */
+/**
+ * Brings the read models of a new database to the end of the log, as `projections run --partitions` does when it
+ * begins.
+ */
 async function catchUp(run: string, { db, log }: ReadModels, bodies: BodyStore, partitions: number): Promise<number> {
-  const runner = createProjectionRunner({ db, store: only(run, log), decode: async (stored) => await decodeEvent(stored, bodies), projections: projectionsFor(log), partitions })
+  const runner = createProjectionRunner({
+    db,
+    store: only(run, log),
+    decode: async (stored) => await decodeEvent(stored, bodies),
+    projections: projectionsFor(log),
+    partitions,
+  })
   const took = await timed(async () => await runner.catchUp())
   await runner.stop()
   return took
@@ -201,7 +294,9 @@ async function rowsOf({ db, log }: ReadModels): Promise<string> {
   const tables = projectionsFor(log).flatMap((projection) => projection.tables)
   const found: string[] = []
   for (const { name } of tables) {
-    const [row] = await db.query<{ rows: string; digest: string | null }>(`select count(*)::text as rows, md5(string_agg(md5(t::text), '' order by md5(t::text))) as digest from "${name}" t`)
+    const [row] = await db.query<{ rows: string; digest: string | null }>(
+      `select count(*)::text as rows, md5(string_agg(md5(t::text), '' order by md5(t::text))) as digest from "${name}" t`,
+    )
     found.push(`${name}: ${row?.rows ?? ''} rows, ${row?.digest ?? ''}`)
   }
   return found.join('\n')
@@ -217,7 +312,13 @@ interface CaughtUp {
   readonly adapter: number
 }
 
-async function measureCatchUp(bench: Bench, run: string, address: string, bodies: BodyStore, rounds: number): Promise<CaughtUp> {
+async function measureCatchUp(
+  bench: Bench,
+  run: string,
+  address: string,
+  bodies: BodyStore,
+  rounds: number,
+): Promise<CaughtUp> {
   const client = createClient(parseAddress(address))
   let count = 0
   const rows: Record<'one' | 'four', string> = { one: '', four: '' }
@@ -231,7 +332,11 @@ async function measureCatchUp(bench: Bench, run: string, address: string, bodies
   }
   try {
     const measured = await inTurns(rounds, {
-      bare: async () => [await timed(async () => { count = await drain(client, run) })],
+      bare: async () => [
+        await timed(async () => {
+          count = await drain(client, run)
+        }),
+      ],
       one: async () => await round(1, 'one'),
       four: async () => {
         const took = await round(PARTITIONS, 'four')
@@ -240,20 +345,33 @@ async function measureCatchUp(bench: Bench, run: string, address: string, bodies
       },
       all: async () => {
         let read = 0
-        const took = await timed(async () => { read = await readForwards(client) })
+        const took = await timed(async () => {
+          read = await readForwards(client)
+        })
         return [(took * count) / read]
       },
       adapter: async () => {
         const models = await openReadModels(bench, address, bodies)
         let read = 0
-        const took = await timed(async () => { for await (const _event of models.log.readAll({ prefix: prefixOf(run) })) read += 1 })
-        if (read !== count) throw new Error(`the adapter read ${String(read)} events, and the bare client ${String(count)}`)
+        const took = await timed(async () => {
+          for await (const _event of models.log.readAll({ prefix: prefixOf(run) })) read += 1
+        })
+        if (read !== count)
+          throw new Error(`the adapter read ${String(read)} events, and the bare client ${String(count)}`)
         await closeReadModels(models)
         return [took]
       },
     })
     const speed = (times: readonly number[]): number => (count * 1_000) / median(times)
-    return { events: count, bare: speed(measured.bare), one: speed(measured.one), four: speed(measured.four), differs, all: speed(measured.all), adapter: speed(measured.adapter) }
+    return {
+      events: count,
+      bare: speed(measured.bare),
+      one: speed(measured.one),
+      four: speed(measured.four),
+      differs,
+      all: speed(measured.all),
+      adapter: speed(measured.adapter),
+    }
   } finally {
     await letGo(client.shutdown())
   }
@@ -267,20 +385,62 @@ async function synthetic(bench: Bench): Promise<Figure[]> {
   const bodies = createMemoryBodyStore()
   try {
     bench.say('writing the log')
-    await fill(bench, run, server.address, async (bulk) => {
-      // At once, so that conversations lie between each other, as partitions will find them.
-      await Promise.all(Array.from({ length: CONVERSATIONS }, async (_unused, at) => { await bulk.write(`${run} ${String(at)}`, MESSAGES, { modelMaxTokens: WINDOW }, { seed: at }) }))
-    }, bodies)
+    await fill(
+      bench,
+      run,
+      server.address,
+      async (bulk) => {
+        // At once, so that conversations lie between each other, as partitions will find them.
+        await Promise.all(
+          Array.from({ length: CONVERSATIONS }, async (_unused, at) => {
+            await bulk.write(`${run} ${String(at)}`, MESSAGES, { modelMaxTokens: WINDOW }, { seed: at })
+          }),
+        )
+      },
+      bodies,
+    )
     bench.say('read models catch up')
-    const { events: count, bare, one, four, differs, all, adapter } = await measureCatchUp(bench, run, server.address, bodies, 4)
+    const {
+      events: count,
+      bare,
+      one,
+      four,
+      differs,
+      all,
+      adapter,
+    } = await measureCatchUp(bench, run, server.address, bodies, 4)
     const reads = { name: BARE, value: bare }
-    const partitions = atLeastShare(`--partitions ${String(PARTITIONS)} on two cores`, four, { name: 'one partition', value: one }, 1.3, events, differs ? 'WRONG: the rows differ' : 'all rows are the same; or 0.8 x of what the bare client reads')
+    const partitions = atLeastShare(
+      `--partitions ${String(PARTITIONS)} on two cores`,
+      four,
+      { name: 'one partition', value: one },
+      1.3,
+      events,
+      differs ? 'WRONG: the rows differ' : 'all rows are the same; or 0.8 x of what the bare client reads',
+    )
     return [
-      atLeastShare('read models catch up from KurrentDB', one, reads, 0.8, events, `${count.toLocaleString('en')} events, messages of 400 characters among them, into new tables; the bare client reads by the same subscription to the same server, ${kurrentName}`),
-      { ...partitions, target: '>= 1.3 x, or 0.8 x of the bare client', met: !differs && (four / one >= 1.3 || four / bare >= 0.8) },
+      atLeastShare(
+        'read models catch up from KurrentDB',
+        one,
+        reads,
+        0.8,
+        events,
+        `${count.toLocaleString('en')} events, messages of 400 characters among them, into new tables; the bare client reads by the same subscription to the same server, ${kurrentName}`,
+      ),
+      {
+        ...partitions,
+        target: '>= 1.3 x, or 0.8 x of the bare client',
+        met: !differs && (four / one >= 1.3 || four / bare >= 0.8),
+      },
       told(`--partitions ${String(PARTITIONS)}, beside the bare client`, four, events, reads),
       told('the adapter reads the whole log and drops it', adapter, events, reads),
-      told('the bare client reads the whole log forwards (`readAll`) and drops it', all, events, reads, 'the server’s own events included, without a filter'),
+      told(
+        'the bare client reads the whole log forwards (`readAll`) and drops it',
+        all,
+        events,
+        reads,
+        'the server’s own events included, without a filter',
+      ),
     ]
   } finally {
     await server.close()
@@ -295,23 +455,38 @@ async function realConversations(bench: Bench): Promise<Figure[]> {
   const bodies = createMemoryBodyStore()
   try {
     bench.say('writing the real conversations')
-    await fill(bench, run, server.address, async (bulk) => {
-      await Promise.all([...conversationsOf(folder)].map(async ({ id, messages }) => {
-        const parsed = messages.map((message) => {
-          const one = parseMessage(message)
-          if (E.isLeft(one)) throw new Error(`a message of ${id} is none: ${one.left.detail}`)
-          return one.right
-        })
-        await bulk.record(`${run} ${id}`, parsed, { modelMaxTokens: 32_000 })
-      }))
-    }, bodies)
+    await fill(
+      bench,
+      run,
+      server.address,
+      async (bulk) => {
+        await Promise.all(
+          [...conversationsOf(folder)].map(async ({ id, messages }) => {
+            const parsed = messages.map((message) => {
+              const one = parseMessage(message)
+              if (E.isLeft(one)) throw new Error(`a message of ${id} is none: ${one.left.detail}`)
+              return one.right
+            })
+            await bulk.record(`${run} ${id}`, parsed, { modelMaxTokens: 32_000 })
+          }),
+        )
+      },
+      bodies,
+    )
     bench.say('read models catch up with the real conversations')
     const { events: count, bare, one, four, differs } = await measureCatchUp(bench, run, server.address, bodies, 2)
     const reads = { name: BARE, value: bare }
     const note = `${count.toLocaleString('en')} events of conversations that others published, at 32,000 tokens`
     return [
       told('read models catch up from KurrentDB, real conversations', one, events, reads, note),
-      { ...told(`--partitions ${String(PARTITIONS)}, real conversations`, four, events, { name: 'one partition', value: one }), target: 'the same rows', met: !differs },
+      {
+        ...told(`--partitions ${String(PARTITIONS)}, real conversations`, four, events, {
+          name: 'one partition',
+          value: one,
+        }),
+        target: 'the same rows',
+        met: !differs,
+      },
     ]
   } finally {
     await server.close()

@@ -1,5 +1,6 @@
 /**
- * Loading a context: at message 1,000 and at message 1,000,000 of a conversation, without any cache. Where in a cycle a conversation stands
+ * Loading a context: at message 1,000 and at message 1,000,000 of a conversation, without any cache. Where in a cycle a
+ * conversation stands
  * decides how much of it is live, so each is loaded as of many revisions, spread over its last cycles.
  */
 import { either as E } from 'fp-ts'
@@ -26,13 +27,20 @@ const PLACES = 40
 const SPREAD = 500
 
 /** No read models were made of this log. */
-const noRows: RowCheck = { begin: () => undefined, take: () => false, end: () => false, compare: () => Promise.resolve([]), finish: () => Promise.resolve([]) }
+const noRows: RowCheck = {
+  begin: () => undefined,
+  take: () => false,
+  end: () => false,
+  compare: () => Promise.resolve([]),
+  finish: () => Promise.resolve([]),
+}
 
 async function fill(bench: Bench, db: Database): Promise<number> {
   const bulk = await createBulkLog(db)
   for (const window of WINDOWS) {
     await bulk.write(`few-${String(window)}`, FEW, { modelMaxTokens: window }, { seed: window })
-    // The wider window is told and not judged, and a tenth of its length is long enough to see that length is nothing to it.
+    // The wider window is told and not judged, and a tenth of its length is long enough to see that length is nothing
+    // to it.
     const messages = window === WINDOWS[0] ? MANY : MANY / 10
     bench.say(`writing ${messages.toLocaleString('en')} messages at ${window.toLocaleString('en')} tokens`)
     await bulk.write(`many-${String(window)}`, messages, { modelMaxTokens: window }, { seed: window })
@@ -40,12 +48,18 @@ async function fill(bench: Bench, db: Database): Promise<number> {
   return (await bulk.finish()).events
 }
 
-/** The facts are the ledger's own: coverage, order, hashes and contexts of the shorter conversations, which were written like the longer ones. */
+/**
+ * The facts are the ledger's own: coverage, order, hashes and contexts of the shorter conversations, which were written
+ * like the longer ones.
+ */
 async function prove(log: Log): Promise<void> {
   const verify = createVerify({ log, checkRequest, rowCheck: () => noRows })
   for (const window of WINDOWS) {
     const { ok, problems } = await verify(`few-${String(window)}`)
-    if (!ok) throw new Error(`the facts written in bulk are not what the ledger writes: ${problems[0]?.rule ?? ''} ${problems[0]?.detail ?? ''}`)
+    if (!ok)
+      throw new Error(
+        `the facts written in bulk are not what the ledger writes: ${problems[0]?.rule ?? ''} ${problems[0]?.detail ?? ''}`,
+      )
   }
 }
 
@@ -54,10 +68,12 @@ async function loads(log: Log, conversationId: string): Promise<number[]> {
   const times: number[] = []
   for (let place = 0; place < PLACES; place += 1) {
     const at = last - BigInt(Math.floor((place * SPREAD) / PLACES))
-    times.push(await timed(async () => {
-      const context = contextOf(await loadConversation(log, conversationId, at))
-      if (E.isLeft(context)) throw new Error(`no context: ${context.left.kind}`)
-    }))
+    times.push(
+      await timed(async () => {
+        const context = contextOf(await loadConversation(log, conversationId, at))
+        if (E.isLeft(context)) throw new Error(`no context: ${context.left.kind}`)
+      }),
+    )
   }
   return times
 }
@@ -70,24 +86,49 @@ export const group: Group = {
     try {
       const started = performance.now()
       const events = await fill(bench, db)
-      bench.say(`${events.toLocaleString('en')} facts written in ${((performance.now() - started) / 1_000).toFixed(0)} s`)
+      bench.say(
+        `${events.toLocaleString('en')} facts written in ${((performance.now() - started) / 1_000).toFixed(0)} s`,
+      )
       const log: Log = { store: createPostgresEventStore(db), bodies: createPostgresBodyStore(db) }
       await prove(log)
       const figures: Figure[] = []
       for (const window of WINDOWS) {
-        const measured = await inTurns(10, { few: async () => await loads(log, `few-${String(window)}`), many: async () => await loads(log, `many-${String(window)}`) }, 4)
+        const measured = await inTurns(
+          10,
+          {
+            few: async () => await loads(log, `few-${String(window)}`),
+            many: async () => await loads(log, `many-${String(window)}`),
+          },
+          4,
+        )
         const long = (window === WINDOWS[0] ? MANY : MANY / 10).toLocaleString('en')
         const name = `load a context at ${long} messages, window of ${window.toLocaleString('en')} tokens`
-        const few = (value: number): { name: string; value: number } => ({ name: `at ${FEW.toLocaleString('en')}`, value })
+        const few = (value: number): { name: string; value: number } => ({
+          name: `at ${FEW.toLocaleString('en')}`,
+          value,
+        })
         const p95 = percentile(measured.many, 0.95)
-        const summaries = async (id: string): Promise<string> => String((await loadConversation(log, `${id}-${String(window)}`)).batches.length)
+        const summaries = async (id: string): Promise<string> =>
+          String((await loadConversation(log, `${id}-${String(window)}`)).batches.length)
         const counts = `${await summaries('few')} active summaries at ${FEW.toLocaleString('en')} messages and ${await summaries('many')} at ${long}: each is read, and their number grows with the logarithm of the length`
         const slow = told(`${name}, p95`, p95, milliseconds, few(percentile(measured.few, 0.95)))
         if (window === WINDOWS[0]) {
-          figures.push(atMost(`${name}, p50`, median(measured.many), few(median(measured.few)), 1.2, milliseconds, `no cache of ours; as of revisions spread over the last cycles; ${counts}`))
+          figures.push(
+            atMost(
+              `${name}, p50`,
+              median(measured.many),
+              few(median(measured.few)),
+              1.2,
+              milliseconds,
+              `no cache of ours; as of revisions spread over the last cycles; ${counts}`,
+            ),
+          )
           figures.push(bench.engine === 'native' ? { ...slow, target: '<= 5 ms', met: p95 <= 5 } : slow)
         } else {
-          figures.push(told(`${name}, p50`, median(measured.many), milliseconds, few(median(measured.few)), counts), slow)
+          figures.push(
+            told(`${name}, p50`, median(measured.many), milliseconds, few(median(measured.few)), counts),
+            slow,
+          )
         }
       }
       return figures

@@ -1,6 +1,8 @@
 /**
- * Copying a log from one server's database to another's, by the command, from its start to its end: read, compared, written, read back and
- * proved. Beside `COPY` of the same table out of the one and into the other, whose keys and indexes are there, as the command's are.
+ * Copying a log from one server's database to another's, by the command, from its start to its end: read, compared,
+ * written, read back and
+ * proved. Beside `COPY` of the same table out of the one and into the other, whose keys and indexes are there, as the
+ * command's are.
  */
 import { pipeline } from 'node:stream/promises'
 import pg from 'pg'
@@ -33,7 +35,10 @@ async function connected(address: string): Promise<pg.Client> {
 async function copyTable(streams: CopyStreams, from: Place, to: Place): Promise<void> {
   const [source, target] = await Promise.all([connected(from.store), connected(to.store)])
   try {
-    await pipeline(source.query(streams.to(`copy ${EVENTS} to stdout`)), target.query(streams.from(`copy ${EVENTS} from stdin`)))
+    await pipeline(
+      source.query(streams.to(`copy ${EVENTS} to stdout`)),
+      target.query(streams.from(`copy ${EVENTS} from stdin`)),
+    )
   } finally {
     await source.end()
     await target.end()
@@ -45,7 +50,11 @@ async function fill(place: Place): Promise<number> {
   try {
     const bulk = await createBulkLog(db)
     // At once, so that conversations lie between each other, as in a log of many users.
-    await Promise.all(Array.from({ length: CONVERSATIONS }, async (_unused, at) => { await bulk.write(`conversation ${String(at)}`, MESSAGES, { modelMaxTokens: 8_000 }, { seed: at }) }))
+    await Promise.all(
+      Array.from({ length: CONVERSATIONS }, async (_unused, at) => {
+        await bulk.write(`conversation ${String(at)}`, MESSAGES, { modelMaxTokens: 8_000 }, { seed: at })
+      }),
+    )
     return (await bulk.finish()).events
   } finally {
     await db.close()
@@ -66,17 +75,30 @@ async function measure(bench: Bench, streams: CopyStreams, source: Place): Promi
         await migrateLog(db)
         await db.close()
       }
-      return [await timed(async () => { await work(target) })]
+      return [
+        await timed(async () => {
+          await work(target)
+        }),
+      ]
     } finally {
       await target.remove()
     }
   }
   const rounds = await inTurns(ROUNDS, {
-    copy: async () => await into(true, async (target) => { await copyTable(streams, source, target) }),
+    copy: async () =>
+      await into(true, async (target) => {
+        await copyTable(streams, source, target)
+      }),
     command: async () =>
       await into(false, async (target) => {
         // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what the command prints
-        const { equal, seconds } = (await runCommand(['migrate-log', '--from', source.store, '--to', target.store])) as { equal: boolean; seconds: number }
+        const { equal, seconds } = (await runCommand([
+          'migrate-log',
+          '--from',
+          source.store,
+          '--to',
+          target.store,
+        ])) as { equal: boolean; seconds: number }
         if (!equal) throw new Error('the copy is not equal')
         itself.push(seconds * 1_000)
       }),
@@ -85,8 +107,21 @@ async function measure(bench: Bench, streams: CopyStreams, source: Place): Promi
   const unit = (value: number): string => perSecond(value, 'events')
   const copy = { name: 'COPY of the table, out and in', value: speed(rounds.copy) }
   return [
-    against('`migrate-log`, Postgres to Postgres, proof included', speed(rounds.command), { least: 10_000 }, unit, copy, `${events.toLocaleString('en')} events, messages of 400 characters among them; from the start of the process to its end, into a new database. COPY proves nothing`),
-    told('`migrate-log`, by its own clock', speed(itself), unit, copy, 'without what Node and the command line take to begin'),
+    against(
+      '`migrate-log`, Postgres to Postgres, proof included',
+      speed(rounds.command),
+      { least: 10_000 },
+      unit,
+      copy,
+      `${events.toLocaleString('en')} events, messages of 400 characters among them; from the start of the process to its end, into a new database. COPY proves nothing`,
+    ),
+    told(
+      '`migrate-log`, by its own clock',
+      speed(itself),
+      unit,
+      copy,
+      'without what Node and the command line take to begin',
+    ),
   ]
 }
 

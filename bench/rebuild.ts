@@ -1,5 +1,6 @@
 /**
- * Rebuilding all read models from the log, their indexes included; beside `COPY` of the very rows that come out of it into empty tables,
+ * Rebuilding all read models from the log, their indexes included; beside `COPY` of the very rows that come out of it
+ * into empty tables,
  * then the same keys and indexes. `COPY` is told the rows; a rebuild reads facts, decodes them and works the rows out.
  */
 import { PGlite } from '@electric-sql/pglite'
@@ -22,7 +23,10 @@ const MESSAGES = 1_000
 
 const quoted = (name: string): string => `"${name}"`
 const tables: readonly Table[] = projections.flatMap((projection: Projection) => projection.tables)
-const columnsOf = (table: Table): string => Object.entries(table.columns).map(([name, type]) => `${quoted(name)} ${type}${type === 'text' ? ' collate "C"' : ''}`).join(', ')
+const columnsOf = (table: Table): string =>
+  Object.entries(table.columns)
+    .map(([name, type]) => `${quoted(name)} ${type}${type === 'text' ? ' collate "C"' : ''}`)
+    .join(', ')
 
 /** The rows of every table as `COPY` takes them. */
 async function rowsAsText(db: Database): Promise<Map<string, string>> {
@@ -30,11 +34,25 @@ async function rowsAsText(db: Database): Promise<Map<string, string>> {
   const escaped = (cell: unknown): string => {
     if (cell === null || cell === undefined) return String.raw`\N`
     if (typeof cell === 'boolean') return cell ? 't' : 'f'
-    return (typeof cell === 'string' ? cell : JSON.stringify(cell)).replaceAll('\\', String.raw`\\`).replaceAll('\t', String.raw`\t`).replaceAll('\n', String.raw`\n`).replaceAll('\r', String.raw`\r`)
+    return (typeof cell === 'string' ? cell : JSON.stringify(cell))
+      .replaceAll('\\', String.raw`\\`)
+      .replaceAll('\t', String.raw`\t`)
+      .replaceAll('\n', String.raw`\n`)
+      .replaceAll('\r', String.raw`\r`)
   }
   for (const table of tables) {
     const rows = await db.query(`select * from ${quoted(table.name)}`)
-    texts.set(table.name, rows.map((row) => `${Object.keys(table.columns).map((column) => escaped(row[column])).join('\t')}\n`).join(''))
+    texts.set(
+      table.name,
+      rows
+        .map(
+          (row) =>
+            `${Object.keys(table.columns)
+              .map((column) => escaped(row[column]))
+              .join('\t')}\n`,
+        )
+        .join(''),
+    )
   }
   return texts
 }
@@ -53,31 +71,45 @@ async function copyToServer(address: string, streams: CopyStreams): Promise<Targ
   const client = new pg.Client({ connectionString: address })
   await client.connect()
   return {
-    script: async (sql) => { await client.query(sql) },
+    script: async (sql) => {
+      await client.query(sql)
+    },
     copy: async (table, text) => {
       const stream = client.query(streams.from(`copy ${quoted(table)} from stdin`))
       await new Promise<void>((resolve, reject) => {
-        stream.on('finish', () => { resolve() })
+        stream.on('finish', () => {
+          resolve()
+        })
         stream.on('error', reject)
         stream.end(text)
       })
     },
-    close: async () => { await client.end() },
+    close: async () => {
+      await client.end()
+    },
   }
 }
 
 async function copyToFolder(folder: string): Promise<Target> {
   const db = await PGlite.create(folder)
   return {
-    script: async (sql) => { await db.exec(sql) },
-    copy: async (table, text) => { await db.query(`copy ${quoted(table)} from '/dev/blob'`, [], { blob: new Blob([text]) }) },
-    close: async () => { await db.close() },
+    script: async (sql) => {
+      await db.exec(sql)
+    },
+    copy: async (table, text) => {
+      await db.query(`copy ${quoted(table)} from '/dev/blob'`, [], { blob: new Blob([text]) })
+    },
+    close: async () => {
+      await db.close()
+    },
   }
 }
 
 async function copyAll(target: Target, texts: ReadonlyMap<string, string>): Promise<void> {
   for (const table of tables) {
-    await target.script(`drop table if exists ${quoted(table.name)}; create table ${quoted(table.name)} (${columnsOf(table)})`)
+    await target.script(
+      `drop table if exists ${quoted(table.name)}; create table ${quoted(table.name)} (${columnsOf(table)})`,
+    )
     await target.copy(table.name, texts.get(table.name) ?? '')
     await target.script(`alter table ${quoted(table.name)} add primary key (${table.key.map(quoted).join(', ')})`)
     for (const index of table.indexes) await target.script(`create index on ${quoted(table.name)} ${index}`)
@@ -88,25 +120,46 @@ async function copyAll(target: Target, texts: ReadonlyMap<string, string>): Prom
 async function measure(bench: Bench, db: Database, target: Target): Promise<Figure[]> {
   bench.say('writing the log')
   const bulk = await createBulkLog(db)
-  for (let at = 0; at < CONVERSATIONS; at += 1) await bulk.write(`conversation ${String(at)}`, MESSAGES, { modelMaxTokens: 8_000 }, { seed: at })
+  for (let at = 0; at < CONVERSATIONS; at += 1)
+    await bulk.write(`conversation ${String(at)}`, MESSAGES, { modelMaxTokens: 8_000 }, { seed: at })
   const { events: count } = await bulk.finish()
   const store = createPostgresEventStore(db)
   const bodies = createPostgresBodyStore(db)
-  const runner = createProjectionRunner({ db, store, decode: async (stored) => await decodeEvent(stored, bodies), projections })
+  const runner = createProjectionRunner({
+    db,
+    store,
+    decode: async (stored) => await decodeEvent(stored, bodies),
+    projections,
+  })
   bench.say('filling the read models')
   const firstFill = await timed(async () => await runner.catchUp())
   const texts = await rowsAsText(db)
   bench.say('rebuilding, and copying')
   const rounds = await inTurns(bench.engine === 'native' ? 4 : 3, {
-    copy: async () => [await timed(async () => { await copyAll(target, texts) })],
-    rebuild: async () => [await timed(async () => { await runner.rebuild('all') })],
+    copy: async () => [
+      await timed(async () => {
+        await copyAll(target, texts)
+      }),
+    ],
+    rebuild: async () => [
+      await timed(async () => {
+        await runner.rebuild('all')
+      }),
+    ],
   })
   await runner.stop()
   const speed = (milliseconds: number): number => (count * 1_000) / milliseconds
   const eventRate = (value: number): string => `${Math.round(value).toLocaleString('en')} facts/s`
   const copy = { name: 'COPY of the same rows, keys and indexes', value: speed(median(rounds.copy)) }
   return [
-    atLeastShare('rebuild of all read models', speed(median(rounds.rebuild)), copy, 0.3, eventRate, `${count.toLocaleString('en')} facts, ${(CONVERSATIONS * MESSAGES).toLocaleString('en')} messages among them; keys after the COPY, as is fastest`),
+    atLeastShare(
+      'rebuild of all read models',
+      speed(median(rounds.rebuild)),
+      copy,
+      0.3,
+      eventRate,
+      `${count.toLocaleString('en')} facts, ${(CONVERSATIONS * MESSAGES).toLocaleString('en')} messages among them; keys after the COPY, as is fastest`,
+    ),
     told('the runner’s first fill, for comparison', speed(firstFill), eventRate, copy),
   ]
 }

@@ -1,6 +1,8 @@
 /**
- * Does a search find what was said? Every question of the data folder whose evidence is known, within its conversation; scored by
- * `evidence-recall.mjs` beside that folder, and read beside its own plain BM25. Nothing here knows the questions' wording.
+ * Does a search find what was said? Every question of the data folder whose evidence is known, within its conversation;
+ * scored by
+ * `evidence-recall.mjs` beside that folder, and read beside its own plain BM25. Nothing here knows the questions'
+ * wording.
  */
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -13,13 +15,16 @@ import { told, type Figure, type Group } from './support/figures.js'
 const WANTED: Readonly<Record<string, number>> = { locomo: 0.68, beam: 0.42, 'bfcl-memory': 0.96, madial: 0.46 }
 const BIG = 1 << 28
 
-const toolBeside = (folder: string): string => process.env['CONTEXT_LEDGER_RECALL_TOOL'] ?? join(folder, '..', 'tools', 'evidence-recall.mjs')
+const toolBeside = (folder: string): string =>
+  process.env['CONTEXT_LEDGER_RECALL_TOOL'] ?? join(folder, '..', 'tools', 'evidence-recall.mjs')
 
 function scores(table: string): Map<string, number> {
-  return new Map(table.split('\n').flatMap((line): [string, number][] => {
-    const found = /^(\S+)\s+\d+ questions\s+recall@10 (\S+)$/u.exec(line.trim())
-    return found?.[1] === undefined ? [] : [[found[1], Number(found[2])]]
-  }))
+  return new Map(
+    table.split('\n').flatMap((line): [string, number][] => {
+      const found = /^(\S+)\s+\d+ questions\s+recall@10 (\S+)$/u.exec(line.trim())
+      return found?.[1] === undefined ? [] : [[found[1], Number(found[2])]]
+    }),
+  )
 }
 
 async function fill(ledger: Ledger, folder: string): Promise<void> {
@@ -37,7 +42,11 @@ async function hits(ledger: Ledger, queries: string): Promise<string> {
   const lines: string[] = []
   for (const line of queries.split('\n').filter((each) => each !== '')) {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the tool writes these lines
-    const { query, conversationId, limit } = JSON.parse(line) as { query: string; conversationId: string; limit: number }
+    const { query, conversationId, limit } = JSON.parse(line) as {
+      query: string
+      conversationId: string
+      limit: number
+    }
     const { hits: found } = await ledger.search(query, { conversationId, limit })
     lines.push(JSON.stringify({ hits: found.map(({ messageIds }) => ({ messageIds })) }))
   }
@@ -50,8 +59,10 @@ export const group: Group = {
     if (dataFolder === undefined) return NO_DATA
     const folder = dataFolder
     const tool = toolBeside(folder)
-    if (!existsSync(tool)) return 'evidence-recall.mjs is not beside the folder of conversations: CONTEXT_LEDGER_RECALL_TOOL names it'
-    const score = (...words: string[]): string => execFileSync(process.execPath, [tool, ...words], { encoding: 'utf8', maxBuffer: BIG })
+    if (!existsSync(tool))
+      return 'evidence-recall.mjs is not beside the folder of conversations: CONTEXT_LEDGER_RECALL_TOOL names it'
+    const score = (...words: string[]): string =>
+      execFileSync(process.execPath, [tool, ...words], { encoding: 'utf8', maxBuffer: BIG })
     const queries = score('queries', folder)
     const baseline = scores(score('baseline', folder))
     const figures: Figure[] = []
@@ -68,8 +79,15 @@ export const group: Group = {
         await place.remove()
         for (const [name, recall] of scores(score('score', folder, file))) {
           const least = WANTED[name]
-          const figure = told(`recall@10, ${name}, imported at ${window.toLocaleString('en')} tokens`, recall, (value) => value.toFixed(3), { name: 'plain BM25', value: baseline.get(name) ?? Number.NaN })
-          figures.push(least === undefined ? figure : { ...figure, target: `>= ${String(least)}`, met: recall >= least })
+          const figure = told(
+            `recall@10, ${name}, imported at ${window.toLocaleString('en')} tokens`,
+            recall,
+            (value) => value.toFixed(3),
+            { name: 'plain BM25', value: baseline.get(name) ?? Number.NaN },
+          )
+          figures.push(
+            least === undefined ? figure : { ...figure, target: `>= ${String(least)}`, met: recall >= least },
+          )
         }
       }
     } finally {

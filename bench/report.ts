@@ -9,21 +9,60 @@ const judged = ({ met }: Figure): string => (met === undefined ? '' : met ? 'met
 /** A group's figures as lines of text. */
 export function tableOf({ figures, notRun }: Result): string {
   if (notRun !== undefined) return `  not run: ${notRun}`
-  const rows = [['figure', 'value', 'baseline', 'ratio', 'target', ''], ...figures.map((each) => [each.name, each.value, each.baseline ?? '', ratioText(each.ratio), each.target ?? '', judged(each)])]
+  const rows = [
+    ['figure', 'value', 'baseline', 'ratio', 'target', ''],
+    ...figures.map((each) => [
+      each.name,
+      each.value,
+      each.baseline ?? '',
+      ratioText(each.ratio),
+      each.target ?? '',
+      judged(each),
+    ]),
+  ]
   const widths = rows[0]?.map((_cell, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? []
-  return rows.map((row) => `  ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ').trimEnd()}`).join('\n')
+  return rows
+    .map(
+      (row) =>
+        `  ${row
+          .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+          .join('  ')
+          .trimEnd()}`,
+    )
+    .join('\n')
 }
 
-const ORDER = ['opening', 'append', 'load', 'as-of', 'growth', 'rebuild', 'import', 'calls', 'search', 'recall', 'cli', 'kurrentdb', 'workers', 'migrate', 'verify', 'slow-model', 'editions', 'adopt']
+const ORDER = [
+  'opening',
+  'append',
+  'load',
+  'as-of',
+  'growth',
+  'rebuild',
+  'import',
+  'calls',
+  'search',
+  'recall',
+  'cli',
+  'kurrentdb',
+  'workers',
+  'migrate',
+  'verify',
+  'slow-model',
+  'editions',
+  'adopt',
+]
 const ENGINE_NAMES = { native: 'native Postgres', pglite: 'PGlite folder', any: 'any store' } as const
 
 function resultsIn(folder: string): Result[] {
   if (!existsSync(folder)) return []
-  return readdirSync(folder)
-    .filter((file) => file.endsWith('.json'))
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `run.ts` wrote it
-    .map((file) => JSON.parse(readFileSync(join(folder, file), 'utf8')) as Result)
-    .toSorted((a, b) => ORDER.indexOf(a.group) - ORDER.indexOf(b.group) || a.engine.localeCompare(b.engine))
+  return (
+    readdirSync(folder)
+      .filter((file) => file.endsWith('.json'))
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `run.ts` wrote it
+      .map((file) => JSON.parse(readFileSync(join(folder, file), 'utf8')) as Result)
+      .toSorted((a, b) => ORDER.indexOf(a.group) - ORDER.indexOf(b.group) || a.engine.localeCompare(b.engine))
+  )
 }
 
 const cell = (text: string): string => text.replaceAll('|', String.raw`\|`)
@@ -33,15 +72,32 @@ function section(results: readonly Result[]): string {
   const [first] = results
   if (first === undefined) return ''
   const rows = results.flatMap(({ engine, figures }) =>
-    figures.map((each) => `| ${cell(each.name)} | ${ENGINE_NAMES[engine]} | ${cell(each.value)} | ${cell(each.baseline ?? '')} | ${ratioText(each.ratio)} | ${cell(each.target ?? '')} | ${judged(each)} |`),
+    figures.map(
+      (each) =>
+        `| ${cell(each.name)} | ${ENGINE_NAMES[engine]} | ${cell(each.value)} | ${cell(each.baseline ?? '')} | ${ratioText(each.ratio)} | ${cell(each.target ?? '')} | ${judged(each)} |`,
+    ),
   )
-  const notes = [...new Set(results.flatMap(({ figures }) => figures.flatMap((each) => (each.note === undefined ? [] : [`- ${each.name}: ${each.note}`]))))]
-  const runs = results.map(({ engine, measuredAt, seconds, machine }) => `${ENGINE_NAMES[engine]} on ${measuredAt.slice(0, 10)} in ${String(seconds)} s, load ${String(machine.load)} when it began`)
+  const notes = [
+    ...new Set(
+      results.flatMap(({ figures }) =>
+        figures.flatMap((each) => (each.note === undefined ? [] : [`- ${each.name}: ${each.note}`])),
+      ),
+    ),
+  ]
+  const runs = results.map(
+    ({ engine, measuredAt, seconds, machine }) =>
+      `${ENGINE_NAMES[engine]} on ${measuredAt.slice(0, 10)} in ${String(seconds)} s, load ${String(machine.load)} when it began`,
+  )
   return [
-    `## ${first.title}`, '',
-    '| figure | store | value | baseline in the same run | ratio | target | |', '|---|---|--:|---|--:|---|---|', ...rows, '',
+    `## ${first.title}`,
+    '',
+    '| figure | store | value | baseline in the same run | ratio | target | |',
+    '|---|---|--:|---|--:|---|---|',
+    ...rows,
+    '',
     ...(notes.length === 0 ? [] : [...notes, '']),
-    `Measured: ${runs.join('; ')}.`, '',
+    `Measured: ${runs.join('; ')}.`,
+    '',
   ].join('\n')
 }
 
@@ -51,22 +107,32 @@ export function writeReport(folder: string): string {
   if (results.length === 0) return 'no figures yet, so no page was written'
   const names = ORDER.filter((name) => results.some(({ group }) => group === name))
   const missing = ORDER.filter((name) => !names.includes(name))
-  const missed = results.flatMap(({ engine, figures }) => figures.filter(({ met }) => met === false).map(({ name, value, target }) => `- ${name} (${ENGINE_NAMES[engine]}): ${value}, wanted ${target ?? ''}`))
+  const missed = results.flatMap(({ engine, figures }) =>
+    figures
+      .filter(({ met }) => met === false)
+      .map(({ name, value, target }) => `- ${name} (${ENGINE_NAMES[engine]}): ${value}, wanted ${target ?? ''}`),
+  )
   const machines = results.map(({ machine }) => machine)
   const page = [
-    '# Benchmarks', '',
-    '<!-- Written by `npm run bench`; do not edit. -->', '',
+    '# Benchmarks',
+    '',
+    '<!-- Written by `npm run bench`; do not edit. -->',
+    '',
     `Machine: ${distinct(machines.map(({ cpu, cores, memoryGb }) => `${cpu}, ${String(cores)} cores, ${String(memoryGb)} GB`))}; Node ${distinct(machines.map(({ node }) => node))}; ${distinct(results.map(({ database }) => database).filter((name) => name !== 'in memory'))}; ${distinct(results.map(({ measuredAt }) => measuredAt.slice(0, 10)).toSorted())}.`,
     'Other programs were running on it, so go by the ratios: a figure and its baseline were measured in turns, and the medians of the turns are compared.',
-    'The server ran with `fsync` and `synchronous_commit` on. PGlite never calls fsync, so its figures are those of a store that a power cut may cost its last writes.', '',
-    missed.length === 0 ? 'Every target below is met.' : `Missed:\n\n${missed.join('\n')}`, '',
+    'The server ran with `fsync` and `synchronous_commit` on. PGlite never calls fsync, so its figures are those of a store that a power cut may cost its last writes.',
+    '',
+    missed.length === 0 ? 'Every target below is met.' : `Missed:\n\n${missed.join('\n')}`,
+    '',
     ...(missing.length === 0 ? [] : [`Not run: ${missing.join(', ')}.`, '']),
     ...names.map((name) => section(results.filter(({ group }) => group === name))),
-    '## To run them', '',
+    '## To run them',
+    '',
     '`npm ci --prefix bench` installs the peers, `npm run bench` runs everything, `npm run bench -- append load --engine pglite` runs some of it, and `npm run bench -- --report` writes this page from what was measured so far.',
     '`CONTEXT_LEDGER_TEST_POSTGRES` names a server where databases may be created; `CONTEXT_LEDGER_DATA` names the folder of conversations. What has neither is not run, by name.',
     '`CONTEXT_LEDGER_TEST_KURRENTDB` names a KurrentDB that may be filled; without it the server of the tests stands in, in a process of its own.',
-    '`CONTEXT_LEDGER_BENCH_MESSAGES` (default 1,000,000) and `CONTEXT_LEDGER_BENCH_CONVERSATIONS` (10,000) make the largest logs smaller; `CONTEXT_LEDGER_RECALL_TOOL` names the tool that counts recall, where it is not `tools/evidence-recall.mjs` beside the folder of conversations.', '',
+    '`CONTEXT_LEDGER_BENCH_MESSAGES` (default 1,000,000) and `CONTEXT_LEDGER_BENCH_CONVERSATIONS` (10,000) make the largest logs smaller; `CONTEXT_LEDGER_RECALL_TOOL` names the tool that counts recall, where it is not `tools/evidence-recall.mjs` beside the folder of conversations.',
+    '',
   ].join('\n')
   const path = join(root, 'docs', 'benchmarks.md')
   writeFileSync(path, page)

@@ -1,6 +1,8 @@
 /**
- * Runs benchmarks: `npm run bench -- [NAMES…] [--engine native|pglite]`. Each group runs in a process of its own for each engine, so that no
- * group's memory or warm code is another one's; what it found lies in `bench/.results`, and `docs/benchmarks.md` is written from all of that.
+ * Runs benchmarks: `npm run bench -- [NAMES…] [--engine native|pglite]`. Each group runs in a process of its own for
+ * each engine, so that no
+ * group's memory or warm code is another one's; what it found lies in `bench/.results`, and `docs/benchmarks.md` is
+ * written from all of that.
  */
 import { spawn } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
@@ -36,7 +38,11 @@ const engines: readonly Engine[] = ['native', 'pglite']
 export const resultsFolder = join(root, 'bench', '.results')
 
 const machine = (): Machine => ({
-  cpu: cpus()[0]?.model.trim() ?? 'unknown', cores: cpus().length, memoryGb: Math.round(totalmem() / 2 ** 30), node: process.version, load: Math.round((loadavg()[0] ?? 0) * 10) / 10,
+  cpu: cpus()[0]?.model.trim() ?? 'unknown',
+  cores: cpus().length,
+  memoryGb: Math.round(totalmem() / 2 ** 30),
+  node: process.version,
+  load: Math.round((loadavg()[0] ?? 0) * 10) / 10,
 })
 
 async function runHere(name: string, engine: Engine): Promise<void> {
@@ -49,7 +55,9 @@ async function runHere(name: string, engine: Engine): Promise<void> {
   const outcome = await group.run({
     engine,
     place: async (label) => await newPlace(engine, label),
-    say: (text) => { process.stderr.write(`  ${name}, ${engine}: ${text}\n`) },
+    say: (text) => {
+      process.stderr.write(`  ${name}, ${engine}: ${text}\n`)
+    },
   })
   const result: Result = {
     group: name,
@@ -62,16 +70,24 @@ async function runHere(name: string, engine: Engine): Promise<void> {
     figures: typeof outcome === 'string' ? [] : outcome,
     ...(typeof outcome === 'string' ? { notRun: outcome } : {}),
   }
-  process.stdout.write(`\n${group.title} (${result.engine}, ${result.database}, ${String(result.seconds)} s)\n${tableOf(result)}\n`)
+  process.stdout.write(
+    `\n${group.title} (${result.engine}, ${result.database}, ${String(result.seconds)} s)\n${tableOf(result)}\n`,
+  )
   if (typeof outcome === 'string') return
   mkdirSync(resultsFolder, { recursive: true })
   writeFileSync(join(resultsFolder, `${name}-${result.engine}.json`), `${JSON.stringify(result, undefined, 2)}\n`)
 }
 
 async function inProcessOfItsOwn(name: string, engine: Engine): Promise<boolean> {
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', fileURLToPath(import.meta.url), '--here', name, '--engine', engine], { stdio: 'inherit' })
+  const child = spawn(
+    process.execPath,
+    ['--disable-warning=ExperimentalWarning', fileURLToPath(import.meta.url), '--here', name, '--engine', engine],
+    { stdio: 'inherit' },
+  )
   return await new Promise((resolve) => {
-    child.on('exit', (code) => { resolve(code === 0) })
+    child.on('exit', (code) => {
+      resolve(code === 0)
+    })
   })
 }
 
@@ -81,7 +97,8 @@ async function main(words: readonly string[]): Promise<number> {
   if (at !== -1 && asked !== 'native' && asked !== 'pglite') throw new Error('--engine is native or pglite')
   const names = words.filter((word, place) => !word.startsWith('--') && (at === -1 || place !== at + 1))
   const unknown = names.find((name) => groups[name] === undefined)
-  if (unknown !== undefined) throw new Error(`there is no benchmark ${unknown}; there are ${Object.keys(groups).join(', ')}`)
+  if (unknown !== undefined)
+    throw new Error(`there is no benchmark ${unknown}; there are ${Object.keys(groups).join(', ')}`)
   if (words.includes('--here')) {
     await runHere(names[0] ?? '', asked === 'native' ? 'native' : 'pglite')
     return 0

@@ -1,5 +1,6 @@
 /**
- * Searching 100,000 messages and the batches that cover most of them: within one conversation, and over all of a scope. Beside it a scan of the same
+ * Searching 100,000 messages and the batches that cover most of them: within one conversation, and over all of a scope.
+ * Beside it a scan of the same
  * rows in SQL that looks for the query's words in every text, which is what a program without an index would do.
  */
 import { openLedger, type Ledger } from '../src/index.js'
@@ -24,7 +25,9 @@ function queryOf(kind: Kind, random: () => number): string {
   const [low, high] = KINDS[kind]
   const count = 1 + Math.floor(random() * 5)
   // Evenly over the logarithm of ranks, so that a mixed query has words of every frequency.
-  return Array.from({ length: count }, () => word(Math.floor(Math.exp(Math.log(low + 1) + random() * (Math.log(high) - Math.log(low + 1)))) - 1)).join(' ')
+  return Array.from({ length: count }, () =>
+    word(Math.floor(Math.exp(Math.log(low + 1) + random() * (Math.log(high) - Math.log(low + 1)))) - 1),
+  ).join(' ')
 }
 
 // One look at each text for each word, and those with most of the words first.
@@ -39,7 +42,8 @@ const scanOf = (words: readonly string[]): string => {
 async function fill(store: string, say: (text: string) => void): Promise<void> {
   const db = await openDatabase(store)
   const bulk = await createBulkLog(db)
-  for (let at = 0; at < CONVERSATIONS - LONG / MESSAGES; at += 1) await bulk.write(`conversation ${String(at)}`, MESSAGES, { modelMaxTokens: 8_000 }, { seed: at, scope: SCOPE })
+  for (let at = 0; at < CONVERSATIONS - LONG / MESSAGES; at += 1)
+    await bulk.write(`conversation ${String(at)}`, MESSAGES, { modelMaxTokens: 8_000 }, { seed: at, scope: SCOPE })
   await bulk.write(LONGEST, LONG, { modelMaxTokens: 8_000 }, { seed: 1_000, scope: SCOPE })
   const { events } = await bulk.finish()
   await db.close()
@@ -53,7 +57,12 @@ type Ask = (sql: string, values: readonly string[]) => Promise<unknown>
 const kinds: readonly Kind[] = ['rare', 'middling', 'frequent', 'mixed']
 const p95 = (values: readonly number[]): number => percentile(values, 0.95)
 
-async function searches(ledger: Ledger, count: number, seed: number, where: (random: () => number) => Where): Promise<number[]> {
+async function searches(
+  ledger: Ledger,
+  count: number,
+  seed: number,
+  where: (random: () => number) => Where,
+): Promise<number[]> {
   const random = randomOf(seed)
   const times: number[] = []
   for (const kind of kinds) {
@@ -70,17 +79,40 @@ async function withinConversations(ledger: Ledger, most: number, bench: Bench): 
   bench.say('within conversations')
   const all = CONVERSATIONS - LONG / MESSAGES
   const first: number[] = []
-  for (let at = 0; at < all; at += 1) first.push(await timed(async () => await ledger.search(word(500), { conversationId: `conversation ${String(at)}` })))
+  for (let at = 0; at < all; at += 1)
+    first.push(
+      await timed(async () => await ledger.search(word(500), { conversationId: `conversation ${String(at)}` })),
+    )
   await ledger.search(word(500), { conversationId: LONGEST })
-  const measured = await inTurns(8, {
-    short: async (round) => await searches(ledger, 25, round, (random) => ({ conversationId: `conversation ${String(Math.floor(random() * all))}` })),
-    long: async (round) => await searches(ledger, 10, round, () => ({ conversationId: LONGEST })),
-  }, 2)
+  const measured = await inTurns(
+    8,
+    {
+      short: async (round) =>
+        await searches(ledger, 25, round, (random) => ({
+          conversationId: `conversation ${String(Math.floor(random() * all))}`,
+        })),
+      long: async (round) => await searches(ledger, 10, round, () => ({ conversationId: LONGEST })),
+    },
+    2,
+  )
   return [
-    against('search within a conversation of 1,000, p95', p95(measured.short), { most }, milliseconds, undefined, 'one to five rare, middling, frequent or mixed words, in equal parts; the conversation was searched before'),
+    against(
+      'search within a conversation of 1,000, p95',
+      p95(measured.short),
+      { most },
+      milliseconds,
+      undefined,
+      'one to five rare, middling, frequent or mixed words, in equal parts; the conversation was searched before',
+    ),
     told('search within a conversation of 1,000, p50', median(measured.short), milliseconds),
     told('search within a conversation of 10,000, p95', p95(measured.long), milliseconds),
-    told('the first search of a conversation of 1,000, p50', median(first), milliseconds, undefined, 'what ranking needs of it is read into memory then'),
+    told(
+      'the first search of a conversation of 1,000, p50',
+      median(first),
+      milliseconds,
+      undefined,
+      'what ranking needs of it is read into memory then',
+    ),
   ]
 }
 
@@ -101,11 +133,20 @@ async function overAll(ledger: Ledger, ask: Ask, bench: Bench): Promise<Figure[]
     }
     ours.push(...mine)
     scans.push(...theirs)
-    figures.push(told(`search over all, ${kind} words, p95`, p95(mine), milliseconds, { name: 'a sequential scan for the same', value: p95(theirs) }))
+    figures.push(
+      told(`search over all, ${kind} words, p95`, p95(mine), milliseconds, {
+        name: 'a sequential scan for the same',
+        value: p95(theirs),
+      }),
+    )
   }
   const scan = { name: 'a sequential scan for the same', value: p95(scans) }
   return [
-    { ...told('search over a scope of all 100,000, p95', p95(ours), milliseconds, scan), target: '<= 0.2 x', met: p95(ours) <= 0.2 * scan.value },
+    {
+      ...told('search over a scope of all 100,000, p95', p95(ours), milliseconds, scan),
+      target: '<= 0.2 x',
+      met: p95(ours) <= 0.2 * scan.value,
+    },
     told('search over a scope of all 100,000, p50', median(ours), milliseconds, { ...scan, value: median(scans) }),
     ...figures,
   ]
@@ -120,11 +161,13 @@ export const group: Group = {
       const engine = bench.engine === 'pglite' ? watchEngines() : undefined
       const ledger = await openLedger({ store: place.store })
       const beside = bench.engine === 'native' ? await openDatabase(place.store) : undefined
-      const ask: Ask = async (sql, values) => await (beside === undefined ? engine?.().query(sql, [...values]) : beside.query(sql, values))
+      const ask: Ask = async (sql, values) =>
+        await (beside === undefined ? engine?.().query(sql, [...values]) : beside.query(sql, values))
       try {
         const filled = await timed(async () => await ledger.projections.catchUp())
         bench.say(`read models filled in ${(filled / 1_000).toFixed(0)} s`)
-        // What a server's autovacuum does within a minute, and must not do in the middle of a figure. The embedded engine has none.
+        // What a server's autovacuum does within a minute, and must not do in the middle of a figure. The embedded
+        // engine has none.
         await beside?.script('vacuum analyze')
         const most = bench.engine === 'native' ? 5 : 10
         return [...(await withinConversations(ledger, most, bench)), ...(await overAll(ledger, ask, bench))]

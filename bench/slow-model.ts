@@ -1,5 +1,6 @@
 /**
- * An agent that says something every second and reads its context each time, while its summarizer takes five seconds a chunk; beside it, at
+ * An agent that says something every second and reads its context each time, while its summarizer takes five seconds a
+ * chunk; beside it, at
  * the same time in the same process, one whose conversation nobody compacts.
  */
 import { openLedger, type Ledger, type PolicySettings, type Summarizer } from '../src/index.js'
@@ -14,7 +15,11 @@ const EVERY_MS = 1_000
 const CHUNK_MS = 5_000
 const POLICY: PolicySettings = { modelMaxTokens: 4_000, chunkSize: 10, chunkMinTokens: 0 }
 const CONVERSATION = 'talk'
-const wait = async (ms: number): Promise<void> => { await new Promise((resolve) => { setTimeout(resolve, ms) }) }
+const wait = async (ms: number): Promise<void> => {
+  await new Promise((resolve) => {
+    setTimeout(resolve, ms)
+  })
+}
 
 /** The extractive summarizer, as slow as a model. */
 function slowed(counted: { summaries: number }): Summarizer {
@@ -61,13 +66,34 @@ async function run(bench: Bench): Promise<readonly Figure[]> {
     bench.say(`${String(MESSAGES)} messages, one a second`)
     const [during, without] = await Promise.all([talk(compacted), talk(alone)])
     const note = `${String(MESSAGES)} messages of 100 tokens, one a second, both conversations at once; ${String(counted.summaries)} summaries of ${String(CHUNK_MS / 1_000)} s each; of the contexts with compaction ${String(during.shortened)} were shown shortened, without ${String(without.shortened)}`
-    const beside = (value: number): { readonly name: string; readonly value: number } => ({ name: 'without compaction', value })
+    const beside = (value: number): { readonly name: string; readonly value: number } => ({
+      name: 'without compaction',
+      value,
+    })
     const tokens = (value: number): string => `${value.toLocaleString('en')} tokens`
     return [
-      atMost('longest wait for a read, a summarizer of 5 s a chunk', Math.max(...during.reads), beside(Math.max(...without.reads)), 1, milliseconds, note),
-      told('wait for a read, p99', percentile(during.reads, 0.99), milliseconds, beside(percentile(without.reads, 0.99))),
+      atMost(
+        'longest wait for a read, a summarizer of 5 s a chunk',
+        Math.max(...during.reads),
+        beside(Math.max(...without.reads)),
+        1,
+        milliseconds,
+        note,
+      ),
+      told(
+        'wait for a read, p99',
+        percentile(during.reads, 0.99),
+        milliseconds,
+        beside(percentile(without.reads, 0.99)),
+      ),
       told('wait for a read, p50', median(during.reads), milliseconds, beside(median(without.reads))),
-      against('largest context, a summarizer of 5 s a chunk', during.largest, { most: 4_000 }, tokens, beside(without.largest)),
+      against(
+        'largest context, a summarizer of 5 s a chunk',
+        during.largest,
+        { most: 4_000 },
+        tokens,
+        beside(without.largest),
+      ),
     ]
   } finally {
     await compacted.close()

@@ -1,9 +1,12 @@
 /**
- * Verifying, as the library does it: one conversation of a million messages, and ten thousand conversations, with every law, every request hash and
+ * Verifying, as the library does it: one conversation of a million messages, and ten thousand conversations, with every
+ * law, every request hash and
  * every row. Beside it, in turns with it, the same events read and nothing else done with them.
  *
- * Memory is looked at in a run of its own, in which one thread does all of the work: what is still held right after a collection, ten times, beside
- * that of a tenth of the length. What is resident beside it is garbage that nobody has collected yet, and grows with the memory that the machine has
+ * Memory is looked at in a run of its own, in which one thread does all of the work: what is still held right after a
+ * collection, ten times, beside
+ * that of a tenth of the length. What is resident beside it is garbage that nobody has collected yet, and grows with
+ * the memory that the machine has
  * to spare. It is told all the same.
  */
 import { setFlagsFromString } from 'node:v8'
@@ -41,7 +44,10 @@ const megabytes = (value: number): string => `${Math.round(value).toLocaleString
 /** By a model that answers at once, as long as a summary may be; it remembers its calls. */
 const createQuickSummarizer = (): Summarizer =>
   createFoldInSummarizer({
-    model: createScriptedLanguageModel([({ prompt, maxOutputTokens }) => prompt.slice(-Math.max(80, maxOutputTokens)).replaceAll(/\s+/gu, ' ').trim()], { windowTokens: DEFAULT_WINDOW_TOKENS }),
+    model: createScriptedLanguageModel(
+      [({ prompt, maxOutputTokens }) => prompt.slice(-Math.max(80, maxOutputTokens)).replaceAll(/\s+/gu, ' ').trim()],
+      { windowTokens: DEFAULT_WINDOW_TOKENS },
+    ),
   })
 
 setFlagsFromString('--expose-gc')
@@ -90,7 +96,8 @@ interface Filled {
 
 async function read(log: Log, conversationId: string | undefined): Promise<number> {
   let events = 0
-  const all = conversationId === undefined ? log.store.streams(CONVERSATION_PREFIX) : [conversationStream(conversationId)]
+  const all =
+    conversationId === undefined ? log.store.streams(CONVERSATION_PREFIX) : [conversationStream(conversationId)]
   for await (const stream of all) for await (const _event of log.store.readStream(stream)) events += 1
   return events
 }
@@ -109,20 +116,38 @@ async function write(bench: Bench, store: string, fill: (bulk: BulkLog) => Promi
 }
 
 /** Opens a place, has it filled, and works with it. */
-async function within<T>(bench: Bench, label: string, fill: (bulk: BulkLog) => Promise<void>, work: (filled: Filled) => Promise<T>): Promise<T> {
+async function within<T>(
+  bench: Bench,
+  label: string,
+  fill: (bulk: BulkLog) => Promise<void>,
+  work: (filled: Filled) => Promise<T>,
+): Promise<T> {
   const place = await bench.place(label)
   const opened: { close(): Promise<void> }[] = []
   try {
     await write(bench, place.store, fill)
-    const ledger = await openLedger({ store: place.store, onProblem: (problem) => { bench.say(String(problem)) } })
+    const ledger = await openLedger({
+      store: place.store,
+      onProblem: (problem) => {
+        bench.say(String(problem))
+      },
+    })
     opened.push(ledger)
     await ledger.projections.catchUp()
     const db: Database = await openDatabase(place.store)
     opened.push(db)
     await db.script('vacuum analyze')
     const log: Log = { store: createPostgresEventStore(db), bodies: createPostgresBodyStore(db) }
-    const here = createVerify({ log, checkRequest, rowCheck: rowCheckOf({ log, db, projections: projectionsFor(log.store) }) })
-    return await work({ read: async (id) => await read(log, id), verify: async (id) => await ledger.verify(id), verifyHere: async (id, options) => await here(id, options) })
+    const here = createVerify({
+      log,
+      checkRequest,
+      rowCheck: rowCheckOf({ log, db, projections: projectionsFor(log.store) }),
+    })
+    return await work({
+      read: async (id) => await read(log, id),
+      verify: async (id) => await ledger.verify(id),
+      verifyHere: async (id, options) => await here(id, options),
+    })
   } finally {
     for (const each of opened.toReversed()) await each.close()
     await place.remove()
@@ -136,13 +161,20 @@ async function measured({ read: readAll, verify, verifyHere }: Filled, conversat
   let events = 0
   let verification: Verification | undefined
   const proved = (found: Verification): void => {
-    if (!found.ok) throw new Error(`there are problems: ${JSON.stringify(found.problems.slice(0, 3), (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value))}`)
+    if (!found.ok)
+      throw new Error(
+        `there are problems: ${JSON.stringify(found.problems.slice(0, 3), (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value))}`,
+      )
     verification = found
   }
   for (let round = 0; round < ROUNDS; round += 1) {
-    const ms = await timed(async () => { events = await readAll(conversationId) })
+    const ms = await timed(async () => {
+      events = await readAll(conversationId)
+    })
     reads.push((events * 1_000) / ms)
-    const took = await timed(async () => { proved(await verify(conversationId)) })
+    const took = await timed(async () => {
+      proved(await verify(conversationId))
+    })
     verifies.push(((verification?.events ?? 0) * 1_000) / took)
   }
   const memory = watchMemory(events)
@@ -152,7 +184,10 @@ async function measured({ read: readAll, verify, verifyHere }: Filled, conversat
 }
 
 async function figures(bench: Bench): Promise<Figure[]> {
-  const one = async ({ name, messages }: { readonly name: string; readonly messages: number }, filled: Filled): Promise<Measured> => {
+  const one = async (
+    { name, messages }: { readonly name: string; readonly messages: number },
+    filled: Filled,
+  ): Promise<Measured> => {
     bench.say(`verifying a conversation of ${messages.toLocaleString('en')} messages`)
     return await measured(filled, name)
   }
@@ -175,7 +210,13 @@ async function figures(bench: Bench): Promise<Figure[]> {
       'verify-all',
       async (bulk) => {
         bench.say(`writing ${count.toLocaleString('en')} conversations of ${String(MESSAGES_EACH)} messages`)
-        for (let at = 0; at < count; at += 1) await bulk.write(`small-${String(at).padStart(6, '0')}`, MESSAGES_EACH, { modelMaxTokens: SMALL_WINDOW }, { seed: at })
+        for (let at = 0; at < count; at += 1)
+          await bulk.write(
+            `small-${String(at).padStart(6, '0')}`,
+            MESSAGES_EACH,
+            { modelMaxTokens: SMALL_WINDOW },
+            { seed: at },
+          )
       },
       async (filled) => {
         bench.say('verifying all of them')
@@ -185,16 +226,54 @@ async function figures(bench: Bench): Promise<Figure[]> {
   const some = await conversations(CONVERSATIONS / 10)
   const all = await conversations(CONVERSATIONS)
   const events = (value: number): string => perSecond(value, 'events')
-  const note = ({ verification: { events: count, summaries } }: Measured): string => `${count.toLocaleString('en')} events, ${summaries.recomputed.toLocaleString('en')} request hashes made again, every row of every read model compared, in a thread of its own`
-  const flat = (what: string, held: number, beside: { readonly name: string; readonly value: number }, about: string): Figure => ({
-    ...told(`memory held at most, ${what}`, held, megabytes, beside, about), target: '<= 1.2 x', met: held <= 1.2 * beside.value,
+  const note = ({ verification: { events: count, summaries } }: Measured): string =>
+    `${count.toLocaleString('en')} events, ${summaries.recomputed.toLocaleString('en')} request hashes made again, every row of every read model compared, in a thread of its own`
+  const flat = (
+    what: string,
+    held: number,
+    beside: { readonly name: string; readonly value: number },
+    about: string,
+  ): Figure => ({
+    ...told(`memory held at most, ${what}`, held, megabytes, beside, about),
+    target: '<= 1.2 x',
+    met: held <= 1.2 * beside.value,
   })
   return [
-    against(`verify one conversation of ${MANY.toLocaleString('en')} messages`, many.verified, { least: 20_000 }, events, { name: 'reading the same events', value: many.read }, note(many)),
-    against(`verify ${CONVERSATIONS.toLocaleString('en')} conversations`, all.verified, { least: 20_000 }, events, { name: 'reading the same events', value: all.read }, note(all)),
-    flat(`${MANY.toLocaleString('en')} messages`, many.memory.held, { name: `at ${FEW.toLocaleString('en')}`, value: few.memory.held }, 'the heap right after a collection, ten times in a run in which one thread does all the work'),
-    flat(`${CONVERSATIONS.toLocaleString('en')} conversations`, all.memory.held, { name: `at ${(CONVERSATIONS / 10).toLocaleString('en')}`, value: some.memory.held }, 'as above'),
-    told(`resident memory at most, ${MANY.toLocaleString('en')} messages`, many.memory.resident, megabytes, { name: `at ${FEW.toLocaleString('en')}`, value: few.memory.resident }, 'the whole process in that run, garbage included'),
+    against(
+      `verify one conversation of ${MANY.toLocaleString('en')} messages`,
+      many.verified,
+      { least: 20_000 },
+      events,
+      { name: 'reading the same events', value: many.read },
+      note(many),
+    ),
+    against(
+      `verify ${CONVERSATIONS.toLocaleString('en')} conversations`,
+      all.verified,
+      { least: 20_000 },
+      events,
+      { name: 'reading the same events', value: all.read },
+      note(all),
+    ),
+    flat(
+      `${MANY.toLocaleString('en')} messages`,
+      many.memory.held,
+      { name: `at ${FEW.toLocaleString('en')}`, value: few.memory.held },
+      'the heap right after a collection, ten times in a run in which one thread does all the work',
+    ),
+    flat(
+      `${CONVERSATIONS.toLocaleString('en')} conversations`,
+      all.memory.held,
+      { name: `at ${(CONVERSATIONS / 10).toLocaleString('en')}`, value: some.memory.held },
+      'as above',
+    ),
+    told(
+      `resident memory at most, ${MANY.toLocaleString('en')} messages`,
+      many.memory.resident,
+      megabytes,
+      { name: `at ${FEW.toLocaleString('en')}`, value: few.memory.resident },
+      'the whole process in that run, garbage included',
+    ),
   ]
 }
 

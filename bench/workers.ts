@@ -1,5 +1,6 @@
 /**
- * Workers in processes of their own, as the command line starts them: how far the read models lag behind a stream of appends, how soon the
+ * Workers in processes of their own, as the command line starts them: how far the read models lag behind a stream of
+ * appends, how soon the
  * next process takes over from one that was killed, and what compaction costs the agent that reads meanwhile.
  */
 import { createServer, type Server } from 'node:http'
@@ -55,7 +56,10 @@ const FILL_MS = 600_000
 
 /** Waits until the worker has the log behind it that it found: a server that others have filled is no new one. */
 async function filled(ledger: Ledger): Promise<void> {
-  const { position } = await ledger.append(`bench ${String(process.pid)} first ${String(performance.now())}`, { role: 'user', content: 'Are you there?' })
+  const { position } = await ledger.append(`bench ${String(process.pid)} first ${String(performance.now())}`, {
+    role: 'user',
+    content: 'Are you there?',
+  })
   if (position !== undefined) await ledger.list({ waitFor: position, timeout: FILL_MS })
 }
 
@@ -74,7 +78,9 @@ interface Appender {
   stop(): Promise<number>
 }
 
-/** Appends so many messages a second to many conversations in turn, whether or not those before have been acknowledged. */
+/**
+ * Appends so many messages a second to many conversations in turn, whether or not those before have been acknowledged.
+ */
 function startAppender(ledger: Ledger, rate: number): Appender {
   const random = randomOf(5)
   const acknowledged: Acknowledged[] = []
@@ -94,7 +100,11 @@ function startAppender(ledger: Ledger, rate: number): Appender {
   const done = (async () => {
     while (!ending.signal.aborted) {
       for (const due = ((performance.now() - started) * rate) / 1_000; sent < due; sent += 1) {
-        const one = append(sent).catch((error: unknown) => { failures.push(error) }).finally(() => underWay.delete(one))
+        const one = append(sent)
+          .catch((error: unknown) => {
+            failures.push(error)
+          })
+          .finally(() => underWay.delete(one))
         underWay.add(one)
       }
       await delay(1)
@@ -124,7 +134,8 @@ function watchRows({ db }: Elsewhere, seen: (position: bigint, at: number) => vo
   const done = (async () => {
     while (!ending.signal.aborted) {
       const live = await watch.live()
-      const least = live.length < projections.length ? -1n : leastPosition(live.flatMap(({ checkpoints }) => checkpoints))
+      const least =
+        live.length < projections.length ? -1n : leastPosition(live.flatMap(({ checkpoints }) => checkpoints))
       if (least > before) seen(least, performance.now())
       before = least
       await delay(LOOK_MS)
@@ -159,8 +170,13 @@ async function lag(bench: Bench, name: string, kurrent?: KurrentPlace): Promise<
     let next = 0
     const { acknowledged } = appender
     const unwatch = watchRows(place, (position, at) => {
-      for (let first = acknowledged[next]; first !== undefined && first.position <= position; first = acknowledged[next]) {
-        // What is acknowledged together may be out of order by a place or two; the later one of them waits for the look that shows it.
+      for (
+        let first = acknowledged[next];
+        first !== undefined && first.position <= position;
+        first = acknowledged[next]
+      ) {
+        // What is acknowledged together may be out of order by a place or two; the later one of them waits for the look
+        // that shows it.
         if (first.at >= began) lags.push(Math.max(0, at - first.at))
         next += 1
       }
@@ -170,7 +186,10 @@ async function lag(bench: Bench, name: string, kurrent?: KurrentPlace): Promise<
     const last = acknowledged.reduce((most, { position }) => (position > most ? position : most), -1n)
     await place.ledger.list({ waitFor: last, timeout: 60_000 })
     await unwatch()
-    const [shown] = await place.db.query<{ count: string }>(`select count(*)::text as count from live_messages where conversation_id like $1`, [`bench ${String(process.pid)} ${String(begun)} %`])
+    const [shown] = await place.db.query<{ count: string }>(
+      `select count(*)::text as count from live_messages where conversation_id like $1`,
+      [`bench ${String(process.pid)} ${String(begun)} %`],
+    )
     const isComplete = Number(shown?.count) === acknowledged.length
     const isFast = rate >= RATE * LEAST_SHARE_OF_RATE
     const behind = acknowledged.length - next
@@ -181,8 +200,18 @@ async function lag(bench: Bench, name: string, kurrent?: KurrentPlace): Promise<
       ...(isFast ? [] : ['the rate was not reached']),
       ...(behind === 0 ? [] : [`${String(behind)} appends behind when it ended`]),
     ].join('; ')
-    const figure = against(`lag at ${String(RATE)} appends/s, ${name}, p99`, percentile(lags, 0.99), LAG_LIMIT, milliseconds, undefined, note)
-    return [{ ...figure, met: figure.met === true && isComplete && isFast }, told(`lag at ${String(RATE)} appends/s, ${name}, p50`, median(lags), milliseconds)]
+    const figure = against(
+      `lag at ${String(RATE)} appends/s, ${name}, p99`,
+      percentile(lags, 0.99),
+      LAG_LIMIT,
+      milliseconds,
+      undefined,
+      note,
+    )
+    return [
+      { ...figure, met: figure.met === true && isComplete && isFast },
+      told(`lag at ${String(RATE)} appends/s, ${name}, p50`, median(lags), milliseconds),
+    ]
   } finally {
     await appender?.stop().catch(() => 0)
     await worker.end()
@@ -232,7 +261,9 @@ async function takeover(bench: Bench, name: string, kurrent?: KurrentPlace): Pro
         first = appender.acknowledged.find(({ at }) => at > killedAt)
       }
       const { position } = first
-      const visible = new Promise<number>((resolve) => { waiting.add({ position, resolve }) })
+      const visible = new Promise<number>((resolve) => {
+        waiting.add({ position, resolve })
+      })
       const at = await Promise.race([visible, delay(GIVE_UP_MS, undefined, { ref: false })])
       if (at === undefined) throw new Error('nobody took over')
       times.push(at - killedAt)
@@ -241,7 +272,17 @@ async function takeover(bench: Bench, name: string, kurrent?: KurrentPlace): Pro
     }
     await appender.stop()
     const note = `the slowest of ${String(KILLS)} kills, at ${String(FEW)} appends/s: until the rows of all read models show what was appended after the kill${kurrent === undefined ? '' : `; the log is in ${kurrentName}`}`
-    return [against(`takeover after kill -9 of \`projections run\`, ${name}`, Math.max(...times), { most: 5_000 }, seconds, undefined, note), told(`takeover after kill -9 of \`projections run\`, ${name}, p50`, median(times), seconds)]
+    return [
+      against(
+        `takeover after kill -9 of \`projections run\`, ${name}`,
+        Math.max(...times),
+        { most: 5_000 },
+        seconds,
+        undefined,
+        note,
+      ),
+      told(`takeover after kill -9 of \`projections run\`, ${name}, p50`, median(times), seconds),
+    ]
   } finally {
     await appender?.stop().catch(() => 0)
     await unwatch()
@@ -256,7 +297,10 @@ async function takeover(bench: Bench, name: string, kurrent?: KurrentPlace): Pro
 /** What a model takes for a summary here. Ones that are slower leave the machine idle for longer. */
 const ANSWER_MS = 60
 const ROUNDS = 40
-/** As many as bring what the last compaction left above the soft limit, so that each round has its compaction, and not above the hard one. */
+/**
+ * As many as bring what the last compaction left above the soft limit, so that each round has its compaction, and not
+ * above the hard one.
+ */
 const A_ROUND = 65
 const STILL_MS = 400
 /** How often it is looked whether the worker is done. */
@@ -266,16 +310,25 @@ const ANSWER = 'They spoke of many things, agreed on most of them, and left two 
 /** A model that answers after its time, and tells when it was asked. */
 async function startModel(asked: () => void): Promise<{ readonly address: string; readonly server: Server }> {
   const body = JSON.stringify({
-    id: 'chatcmpl-bench', object: 'chat.completion', created: 1_700_000_000, model: 'bench-1',
+    id: 'chatcmpl-bench',
+    object: 'chat.completion',
+    created: 1_700_000_000,
+    model: 'bench-1',
     choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: ANSWER, refusal: null } }],
     usage: { prompt_tokens: 1_000, completion_tokens: 30, total_tokens: 1_030 },
   })
   const server = createServer((request, response) => {
     asked()
     request.resume()
-    request.on('end', () => { setTimeout(() => { response.writeHead(200, { 'content-type': 'application/json' }).end(body) }, ANSWER_MS) })
+    request.on('end', () => {
+      setTimeout(() => {
+        response.writeHead(200, { 'content-type': 'application/json' }).end(body)
+      }, ANSWER_MS)
+    })
   })
-  await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve) })
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve)
+  })
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a server that listens on a port has such an address
   const { port } = server.address() as AddressInfo
   return { address: `http://127.0.0.1:${String(port)}/v1`, server }
@@ -294,8 +347,24 @@ async function agentsRead(bench: Bench): Promise<Figure[]> {
   bench.say('an agent reads while its conversation is compacted')
   const place = await openElsewhere(bench, 'read')
   let firstAsked = Infinity
-  const model = await startModel(() => { firstAsked = Math.min(firstAsked, performance.timeOrigin + performance.now()) })
-  const worker = startWorker(['compaction', 'run', ...place.words, '--summarizer', 'openai', '--model', 'bench-1', '--base-url', model.address, '--api-key', 'none', '--window-tokens', '128000'])
+  const model = await startModel(() => {
+    firstAsked = Math.min(firstAsked, performance.timeOrigin + performance.now())
+  })
+  const worker = startWorker([
+    'compaction',
+    'run',
+    ...place.words,
+    '--summarizer',
+    'openai',
+    '--model',
+    'bench-1',
+    '--base-url',
+    model.address,
+    '--api-key',
+    'none',
+    '--window-tokens',
+    '128000',
+  ])
   const conversation = 'a conversation'
   const queue = createPostgresWorkQueue(place.db)
   const random = randomOf(3)
@@ -318,14 +387,18 @@ async function agentsRead(bench: Bench): Promise<Figure[]> {
     agent = await startAgent(place.store, conversation)
     await worker.said('working')
     for (let round = 0; round < ROUNDS; round += 1) {
-      // The same conversation at the same place, with the worker standing still and with the worker at work; looked at as often.
+      // The same conversation at the same place, with the worker standing still and with the worker at work; looked at
+      // as often.
       worker.signal('SIGSTOP')
-      const messages = Array.from({ length: A_ROUND }, (_unused, at) => messageAt(round * A_ROUND + at, random)).map(({ messageId, ...message }) => ({ ...message, id: messageId }))
+      const messages = Array.from({ length: A_ROUND }, (_unused, at) => messageAt(round * A_ROUND + at, random)).map(
+        ({ messageId, ...message }) => ({ ...message, id: messageId }),
+      )
       const position = await agent.append(messages, 8_000)
       // The first rounds warm up.
       const isCounted = round >= 4
       const still = await agent.readWhile(async () => {
-        for (const until = performance.now() + STILL_MS; performance.now() < until; await delay(IDLE_LOOK_MS)) await isIdle(queue, position)
+        for (const until = performance.now() + STILL_MS; performance.now() < until; await delay(IDLE_LOOK_MS))
+          await isIdle(queue, position)
       })
       if (isCounted) without.push(...still.map(({ took }) => took))
       firstAsked = Infinity
@@ -337,12 +410,27 @@ async function agentsRead(bench: Bench): Promise<Figure[]> {
       if (isCounted) for (const { from, took } of reads) if (from >= firstAsked && from <= ended) during.push(took)
     }
     const compacted = worker.count('compacted')
-    if (compacted < ROUNDS || during.length < 100) throw new Error(`only ${String(compacted)} compactions and ${String(during.length)} reads: the conversation was not compacted`)
+    if (compacted < ROUNDS || during.length < 100)
+      throw new Error(
+        `only ${String(compacted)} compactions and ${String(during.length)} reads: the conversation was not compacted`,
+      )
     const note = `by an agent in a process of its own; ${during.length.toLocaleString('en')} reads from the first call to the summarizer until the last fact of the compaction, and ${without.length.toLocaleString('en')} at the same places with \`compaction run\` standing still; ${String(compacted)} compactions at 8,000 tokens by a model that answers after ${String(ANSWER_MS)} ms`
     const alone = (value: number): { name: string; value: number } => ({ name: 'without compaction', value })
     return [
-      atMost('`ledger.context` while the conversation is compacted, p99', percentile(during, 0.99), alone(percentile(without, 0.99)), 1.5, milliseconds, note),
-      told('`ledger.context` while the conversation is compacted, p50', median(during), milliseconds, alone(median(without))),
+      atMost(
+        '`ledger.context` while the conversation is compacted, p99',
+        percentile(during, 0.99),
+        alone(percentile(without, 0.99)),
+        1.5,
+        milliseconds,
+        note,
+      ),
+      told(
+        '`ledger.context` while the conversation is compacted, p50',
+        median(during),
+        milliseconds,
+        alone(median(without)),
+      ),
     ]
   } finally {
     worker.signal('SIGCONT')
@@ -358,10 +446,18 @@ export const group: Group = {
   title: 'Workers',
   only: 'native',
   async run(bench) {
-    const figures = [...(await lag(bench, 'Postgres log')), ...(await takeover(bench, 'Postgres log')), ...(await agentsRead(bench))]
+    const figures = [
+      ...(await lag(bench, 'Postgres log')),
+      ...(await takeover(bench, 'Postgres log')),
+      ...(await agentsRead(bench)),
+    ]
     const kurrent = await openKurrent()
     try {
-      return [...figures, ...(await lag(bench, 'KurrentDB log', kurrent)), ...(await takeover(bench, 'KurrentDB log', kurrent))]
+      return [
+        ...figures,
+        ...(await lag(bench, 'KurrentDB log', kurrent)),
+        ...(await takeover(bench, 'KurrentDB log', kurrent)),
+      ]
     } finally {
       await kurrent.close()
     }

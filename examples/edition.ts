@@ -1,7 +1,10 @@
 /**
- * An edition from prompt to adoption: a prompt forgets what matters, another one compacts the same history again, the two are compared, the
- * better one is put into force, and put back again. No message is lost on the way, and nothing of it needs a key: the model is a stand-in
- * that keeps the sentences which have one of the words that its prompt names. Run it with `node node_modules/context-ledger/dist/examples/edition.js`.
+ * An edition from prompt to adoption: a prompt forgets what matters, another one compacts the same history again, the
+ * two are compared, the
+ * better one is put into force, and put back again. No message is lost on the way, and nothing of it needs a key: the
+ * model is a stand-in
+ * that keeps the sentences which have one of the words that its prompt names. Run it with `node
+ * node_modules/context-ledger/dist/examples/edition.js`.
  */
 import { createHash } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -20,11 +23,24 @@ function summarizerWith(name: string, prompt: string): Summarizer {
     ...events,
     windowTokens: 128_000,
     prepare(job): PreparedSummary {
-      const texts = job.kind === 'chunk' ? job.messages.map(({ content }) => (typeof content === 'string' ? content : '')) : job.summaries.map(({ text }) => text)
-      const kept = texts.flatMap((text) => text.split(/(?<=[.?!])\s+/u)).filter((sentence) => words.some((word) => sentence.includes(word)))
+      const texts =
+        job.kind === 'chunk'
+          ? job.messages.map(({ content }) => (typeof content === 'string' ? content : ''))
+          : job.summaries.map(({ text }) => text)
+      const kept = texts
+        .flatMap((text) => text.split(/(?<=[.?!])\s+/u))
+        .filter((sentence) => words.some((word) => sentence.includes(word)))
       // Four characters are about a token; a summary above `maxSummaryTokens` would be refused.
       const request = (kept.length === 0 ? 'Nothing of note.' : kept.join(' ')).slice(0, job.maxSummaryTokens * 3)
-      return { job, ...events, parameters: {}, prompt: { name, sha256: sha256(prompt), text: prompt }, formatterVersion: 1, requestHash: sha256(JSON.stringify([prompt, job.maxSummaryTokens, request])), request }
+      return {
+        job,
+        ...events,
+        parameters: {},
+        prompt: { name, sha256: sha256(prompt), text: prompt },
+        formatterVersion: 1,
+        requestHash: sha256(JSON.stringify([prompt, job.maxSummaryTokens, request])),
+        request,
+      }
     },
     summarize: ({ request }) => TE.right({ text: String(request), durationMs: 0 }),
   }
@@ -45,20 +61,36 @@ export async function edition(say: (line: string) => void = console.log): Promis
   const folder = await mkdtemp(join(tmpdir(), 'context-ledger-example-'))
   try {
     let ledger = await openLedger({ store: folder, summarizer: chatty, policy: { modelMaxTokens: 2_000 } })
-    const shown = async (): Promise<string> => (await ledger.context(CONVERSATION)).messages.map(({ content }) => (typeof content === 'string' ? content : '')).join('\n')
-    await ledger.append(CONVERSATION, { role: 'user', content: 'Never deploy from a branch. The release must have ticket REL-412 in src/release/notes.md.' })
+    const shown = async (): Promise<string> =>
+      (await ledger.context(CONVERSATION)).messages
+        .map(({ content }) => (typeof content === 'string' ? content : ''))
+        .join('\n')
+    await ledger.append(CONVERSATION, {
+      role: 'user',
+      content: 'Never deploy from a branch. The release must have ticket REL-412 in src/release/notes.md.',
+    })
     for (let turn = 1; turn <= 40; turn += 1) {
       await ledger.append(CONVERSATION, [
-        { role: 'user', content: `Good morning, this is turn ${String(turn)}. Is the build of src/part-${String(turn)}.ts green? We would like to know before noon.` },
-        { role: 'assistant', content: `Sure, I looked. The build of part ${String(turn)} fails with E_${String(turn * 7)} and was started again.` },
+        {
+          role: 'user',
+          content: `Good morning, this is turn ${String(turn)}. Is the build of src/part-${String(turn)}.ts green? We would like to know before noon.`,
+        },
+        {
+          role: 'assistant',
+          content: `Sure, I looked. The build of part ${String(turn)} fails with E_${String(turn * 7)} and was started again.`,
+        },
       ])
       await ledger.settled(CONVERSATION)
     }
     const before = await shown()
 
     // What a policy would come to is told before anything is made: nothing is recorded, and no model is asked.
-    const tried = await ledger.whatIf([CONVERSATION], { policies: [{ name: 'twice the window', settings: { modelMaxTokens: 4_000 } }] })
-    for (const { name, courses } of tried.rows) for (const { cycles, tokensSent } of courses) say(`${name}: ${String(cycles)} cycles, ${String(tokensSent)} tokens sent`)
+    const tried = await ledger.whatIf([CONVERSATION], {
+      policies: [{ name: 'twice the window', settings: { modelMaxTokens: 4_000 } }],
+    })
+    for (const { name, courses } of tried.rows)
+      for (const { cycles, tokensSent } of courses)
+        say(`${name}: ${String(cycles)} cycles, ${String(tokensSent)} tokens sent`)
     await ledger.close()
 
     // The summarizer that a ledger is opened with is the one that writes its editions.
@@ -68,12 +100,17 @@ export async function edition(say: (line: string) => void = console.log): Promis
     const compared = await ledger.editions.compare([CONVERSATION], editionId)
     const report = compared.conversations[0]?.report
     if (report === undefined) throw new Error('nothing was compared')
-    for (const { kind, total, against, edition: kept, gained } of report.losses) say(`${kind}: ${String(against.kept)} of ${String(total)} kept before, ${String(kept.kept)} now${gained.kept.items[0] === undefined ? '' : `, such as ${gained.kept.items[0].text}`}`)
+    for (const { kind, total, against, edition: kept, gained } of report.losses)
+      say(
+        `${kind}: ${String(against.kept)} of ${String(total)} kept before, ${String(kept.kept)} now${gained.kept.items[0] === undefined ? '' : `, such as ${gained.kept.items[0].text}`}`,
+      )
 
     await ledger.editions.adopt(CONVERSATION, editionId)
     const adopted = await shown()
     const proof = await ledger.verify(CONVERSATION)
-    say(`adopted: the context says "Never deploy" ${adopted.includes('Never deploy') ? 'now' : 'still not'}; ${proof.ok ? 'nothing was lost' : `${String(proof.problems.length)} problems`}`)
+    say(
+      `adopted: the context says "Never deploy" ${adopted.includes('Never deploy') ? 'now' : 'still not'}; ${proof.ok ? 'nothing was lost' : `${String(proof.problems.length)} problems`}`,
+    )
 
     await ledger.editions.revert(CONVERSATION, editionId)
     const reverted = await shown()

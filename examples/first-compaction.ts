@@ -11,22 +11,36 @@ export async function firstCompaction(store = 'memory', say: (line: string) => v
   try {
     const id = 'first-compaction'
     await ledger.append(id, { role: 'system', content: 'You are a careful assistant.' })
-    await ledger.append(id, { role: 'user', content: 'We decided that invoices are rounded per line, never per total. Ticket BILL-77.', pinned: true })
+    await ledger.append(id, {
+      role: 'user',
+      content: 'We decided that invoices are rounded per line, never per total. Ticket BILL-77.',
+      pinned: true,
+    })
     for (let turn = 1; turn <= 60; turn += 1) {
       await ledger.append(id, [
-        { role: 'user', content: `Question ${String(turn)}: what does file src/module-${String(turn)}.ts do, and which module calls it?` },
-        { role: 'assistant', content: `It validates input number ${String(turn)}, fails with E_${String(turn * 7)} where a field is missing, and is called by src/index.ts.` },
+        {
+          role: 'user',
+          content: `Question ${String(turn)}: what does file src/module-${String(turn)}.ts do, and which module calls it?`,
+        },
+        {
+          role: 'assistant',
+          content: `It validates input number ${String(turn)}, fails with E_${String(turn * 7)} where a field is missing, and is called by src/index.ts.`,
+        },
       ])
     }
     // Appends never wait for a summary; whoever wants to see the result does.
     await ledger.settled(id)
 
     const context = await ledger.context(id)
-    say(`${String(context.messages.length)} messages, ${String(context.tokens)} tokens, hash ${context.hash.slice(0, 12)}`)
+    say(
+      `${String(context.messages.length)} messages, ${String(context.tokens)} tokens, hash ${context.hash.slice(0, 12)}`,
+    )
     const view = context.messages[1]?.content
     say(typeof view === 'string' ? view : '')
 
-    const { hits: [hit] } = await ledger.search('E_70 missing field', { conversationId: id, limit: 1 })
+    const {
+      hits: [hit],
+    } = await ledger.search('E_70 missing field', { conversationId: id, limit: 1 })
     say(`found in ${hit?.batchId ?? 'the live window'}: ${hit?.text ?? ''}`)
 
     const proof = await ledger.verify(id)

@@ -1,6 +1,8 @@
 /**
- * A summarizer of one's own: it names its request before it is paid for, so that the ledger can find a recorded answer again, and
- * answers with a text or a named failure. Run it with `node node_modules/context-ledger/dist/examples/own-summarizer.js`.
+ * A summarizer of one's own: it names its request before it is paid for, so that the ledger can find a recorded answer
+ * again, and
+ * answers with a text or a named failure. Run it with `node
+ * node_modules/context-ledger/dist/examples/own-summarizer.js`.
  */
 import { createHash } from 'node:crypto'
 import { taskEither as TE } from 'fp-ts'
@@ -10,9 +12,17 @@ const sha256 = (text: string): string => createHash('sha256').update(text).diges
 const RULE = 'The first line of every message, as many as fit.'
 
 const firstLines = (job: SummaryJob): string => {
-  const texts = job.kind === 'chunk' ? job.messages.map((message) => `${message.role}: ${typeof message.content === 'string' ? message.content : '(parts)'}`) : job.summaries.map((summary) => summary.text)
+  const texts =
+    job.kind === 'chunk'
+      ? job.messages.map(
+          (message) => `${message.role}: ${typeof message.content === 'string' ? message.content : '(parts)'}`,
+        )
+      : job.summaries.map((summary) => summary.text)
   // Four characters are about a token; a summary above `maxSummaryTokens` would be refused.
-  return texts.map((text) => text.split('\n')[0]?.slice(0, 80) ?? '').join('\n').slice(0, job.maxSummaryTokens * 3)
+  return texts
+    .map((text) => text.split('\n')[0]?.slice(0, 80) ?? '')
+    .join('\n')
+    .slice(0, job.maxSummaryTokens * 3)
 }
 
 /** Takes the first line of every message. */
@@ -40,12 +50,22 @@ export const firstLineSummarizer: Summarizer = {
 
 /** @returns the strategies that the recorded summaries name */
 export async function ownSummarizer(say: (line: string) => void = console.log): Promise<readonly string[]> {
-  const ledger = await openLedger({ store: 'memory', summarizer: firstLineSummarizer, policy: { modelMaxTokens: 2_000 } })
+  const ledger = await openLedger({
+    store: 'memory',
+    summarizer: firstLineSummarizer,
+    policy: { modelMaxTokens: 2_000 },
+  })
   try {
     for (let turn = 1; turn <= 150; turn += 1) {
       await ledger.append('own', [
-        { role: 'user', content: `Please look at job ${String(turn)}; it ran for ${String(turn * 13)} seconds and nobody knows why that is.` },
-        { role: 'assistant', content: `Job ${String(turn)} waited for the lock of job ${String(turn - 1)}, so its own work took only a second of that time.` },
+        {
+          role: 'user',
+          content: `Please look at job ${String(turn)}; it ran for ${String(turn * 13)} seconds and nobody knows why that is.`,
+        },
+        {
+          role: 'assistant',
+          content: `Job ${String(turn)} waited for the lock of job ${String(turn - 1)}, so its own work took only a second of that time.`,
+        },
       ])
     }
     await ledger.settled()

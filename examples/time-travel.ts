@@ -1,5 +1,6 @@
 /**
- * An auditor's question, weeks later: what exactly did the model see when it gave this answer, and what did a compaction cycle take out of
+ * An auditor's question, weeks later: what exactly did the model see when it gave this answer, and what did a
+ * compaction cycle take out of
  * its sight? Run it with `node node_modules/context-ledger/dist/examples/time-travel.js`.
  */
 import { openLedger } from 'context-ledger'
@@ -14,7 +15,10 @@ export async function timeTravel(say: (line: string) => void = console.log): Pro
       for (let turn = 1; turn <= turns; turn += 1) {
         await ledger.append(id, [
           { role: 'user', content: `Invoice ${String(turn)} of customer ${String(turn * 3)} is off by one cent. Why?` },
-          { role: 'assistant', content: `Its lines were rounded one by one, and the total of invoice ${String(turn)} was not: src/invoice-${String(turn)}.ts, line ${String(turn * 7)}.` },
+          {
+            role: 'assistant',
+            content: `Its lines were rounded one by one, and the total of invoice ${String(turn)} was not: src/invoice-${String(turn)}.ts, line ${String(turn * 7)}.`,
+          },
         ])
       }
       await ledger.settled(id)
@@ -25,7 +29,12 @@ export async function timeTravel(say: (line: string) => void = console.log): Pro
     // The agent answers, and says what it answers.
     await ledger.append(id, { id: 'question', role: 'user', content: 'May I refund 700 euro alone?' })
     const seen = await ledger.context(id)
-    await ledger.append(id, { id: 'answer', role: 'assistant', content: 'Yes, go ahead.', answers: { revision: String(seen.revision), hash: seen.hash } })
+    await ledger.append(id, {
+      id: 'answer',
+      role: 'assistant',
+      content: 'Yes, go ahead.',
+      answers: { revision: String(seen.revision), hash: seen.hash },
+    })
     await talk(60)
 
     // Much later the answer has left the context; the log still says what it was an answer to.
@@ -35,16 +44,22 @@ export async function timeTravel(say: (line: string) => void = console.log): Pro
       const then = await ledger.context(id, { at: revision })
       const now = await ledger.context(id)
       const knew = (content: unknown): boolean => JSON.stringify(content).includes('second pair of eyes')
-      say(`"${typeof event.data.content === 'string' ? event.data.content : '…'}" answered ${String(then.messages.length)} messages at revision ${revision}; its hash is ${then.hash === hash ? 'the recorded one' : 'another one'}`)
+      say(
+        `"${typeof event.data.content === 'string' ? event.data.content : '…'}" answered ${String(then.messages.length)} messages at revision ${revision}; its hash is ${then.hash === hash ? 'the recorded one' : 'another one'}`,
+      )
       say(`the rule about refunds was ${knew(then.messages) ? 'in' : 'not in'} what the model saw`)
-      say(`now: ${String(now.messages.length)} messages at revision ${String(now.revision)}, and the answer is ${now.messageIds.includes('answer') ? 'still there' : 'among what was compacted'}`)
+      say(
+        `now: ${String(now.messages.length)} messages at revision ${String(now.revision)}, and the answer is ${now.messageIds.includes('answer') ? 'still there' : 'among what was compacted'}`,
+      )
 
       // The same moment through the other view. No model was given this; `inForce` names what one was given.
       const other = await ledger.context(id, { at: revision, view: 'session-summary' })
       say(`as a session summary it would have had ${String(other.tokens)} tokens instead of ${String(then.tokens)}`)
 
       const { messages, batches, from, to } = await ledger.diff(id, { cycle: 1 })
-      say(`cycle 1: ${String(messages.left.length)} messages left, ${String(batches.came.length)} batches came, ${String(from.tokens)} → ${String(to.tokens)} tokens`)
+      say(
+        `cycle 1: ${String(messages.left.length)} messages left, ${String(batches.came.length)} batches came, ${String(from.tokens)} → ${String(to.tokens)} tokens`,
+      )
       return JSON.stringify(then.messages) === JSON.stringify(seen.messages) && then.hash === hash
     }
     return false

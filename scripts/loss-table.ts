@@ -1,6 +1,8 @@
 /**
- * How much of what somebody may ask for again the summarizer without a model keeps: every conversation of the folder that `CONTEXT_LEDGER_DATA` names
- * (without it, the sample) is compacted message by message, and the loss report counts what its summaries and live messages still say.
+ * How much of what somebody may ask for again the summarizer without a model keeps: every conversation of the folder
+ * that `CONTEXT_LEDGER_DATA` names
+ * (without it, the sample) is compacted message by message, and the loss report counts what its summaries and live
+ * messages still say.
  * `npx tsx scripts/loss-table.ts [WINDOW…]`; the windows are in tokens, 8000 and 32000 by default.
  */
 import { either as E } from 'fp-ts'
@@ -29,11 +31,25 @@ async function lossesOf({ id, messages }: RealConversation, modelMaxTokens: numb
   const conversations = createConversations({ log, clock, alone: true })
   const summarizer = createExtractiveSummarizer()
   const appendMessages = createAppendMessages({ conversations, clock, summarizerWindowTokens: summarizer.windowTokens })
-  const compact = createCompact({ conversations, summarizer, persona: '', claims: createMemoryClaims(clock), clock, registerPrompt: createRegisterPrompt(log, clock, BY.actor), actor: BY.actor })
+  const compact = createCompact({
+    conversations,
+    summarizer,
+    persona: '',
+    claims: createMemoryClaims(clock),
+    clock,
+    registerPrompt: createRegisterPrompt(log, clock, BY.actor),
+    actor: BY.actor,
+  })
   for (const given of messages) {
     const message = parseMessage(given)
     if (E.isLeft(message)) throw new Error(`${id}: ${message.left.field} ${message.left.detail}`)
-    const done = await appendMessages({ conversationId: id, messages: [message.right], settings: { modelMaxTokens }, scope: undefined, provenance: BY })
+    const done = await appendMessages({
+      conversationId: id,
+      messages: [message.right],
+      settings: { modelMaxTokens },
+      scope: undefined,
+      provenance: BY,
+    })
     if (E.isLeft(done)) throw new Error(`${id}: ${done.left.kind}`)
     await compact(id, 'due')
   }
@@ -62,5 +78,9 @@ for (const window of windows) {
       sum.shown += against.shown
     }
   }
-  for (const [kind, { total, kept, shown }] of sums) if (total > 0) process.stdout.write(`| ${window.toLocaleString('en')} | ${kind} | ${total.toLocaleString('en')} | ${percent(kept, total)} | ${percent(shown, total)} |\n`)
+  for (const [kind, { total, kept, shown }] of sums)
+    if (total > 0)
+      process.stdout.write(
+        `| ${window.toLocaleString('en')} | ${kind} | ${total.toLocaleString('en')} | ${percent(kept, total)} | ${percent(shown, total)} |\n`,
+      )
 }

@@ -3,11 +3,27 @@ export { openLedger } from './library/open-ledger.js'
 export { createCompactor, type Compactor, type CompactorOptions } from './library/compactor.js'
 export type * from './library/ledger.js'
 export { LedgerError, type Failure, type Fault } from './library/problem.js'
-export type { Event, EventData, EventType, Metadata, RecordedEvent, Sections, SummarizerRecord } from './domain/events/index.js'
+export type {
+  Event,
+  EventData,
+  EventType,
+  Metadata,
+  RecordedEvent,
+  Sections,
+  SummarizerRecord,
+} from './domain/events/index.js'
 export { registerModelWindow, type Policy, type PolicySettings } from './domain/values/policy.js'
 export type { Media, MediaKind } from './domain/values/media.js'
 export { defaultEstimator, EstimatorFailed, registerEstimator, type Estimator } from './domain/values/tokens.js'
 export type { Clock } from './ports/clock.js'
-export type { MessageToSummarize, PreparedSummary, Summarizer, SummarizerFailure, Summary, SummaryJob, SummaryToFold } from './ports/summarizer.js'
+export type {
+  MessageToSummarize,
+  PreparedSummary,
+  Summarizer,
+  SummarizerFailure,
+  Summary,
+  SummaryJob,
+  SummaryToFold,
+} from './ports/summarizer.js'
 export type { SummarizerConfig } from './summarizers/index.js'
 export { StoreError } from './ports/store-error.js'

@@ -1,10 +1,21 @@
-/** The arrows of the house, read from the imports: a folder imports itself and what lies to the left of it, and neighbours never each other. */
+/**
+ * The arrows of the house, read from the imports: a folder imports itself and what lies to the left of it, and
+ * neighbours never each other.
+ */
 import { describe, expect, it } from '@jest/globals'
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize, sep } from 'node:path'
 
 const CORE = ['src/domain', 'src/ports'] as const
-const CAPABILITIES = ['src/recording', 'src/compaction', 'src/history', 'src/search', 'src/editions', 'src/audit', 'src/backup'] as const
+const CAPABILITIES = [
+  'src/recording',
+  'src/compaction',
+  'src/history',
+  'src/search',
+  'src/editions',
+  'src/audit',
+  'src/backup',
+] as const
 
 const LEFT_OF: Readonly<Record<string, readonly string[]>> = {
   'src/domain': [],
@@ -21,7 +32,15 @@ const LEFT_OF: Readonly<Record<string, readonly string[]>> = {
   'projections/engine': CORE,
   'projections/read-models': [...CORE, 'projections/engine'],
   projections: [...CORE, 'projections/engine', 'projections/read-models'],
-  'src/library': [...CORE, ...CAPABILITIES, 'src/summarizers', 'src/adapters', 'projections', 'projections/engine', 'projections/read-models'],
+  'src/library': [
+    ...CORE,
+    ...CAPABILITIES,
+    'src/summarizers',
+    'src/adapters',
+    'projections',
+    'projections/engine',
+    'projections/read-models',
+  ],
   'src/cli': [...CORE, ...CAPABILITIES, 'src/summarizers', 'projections/engine', 'src/library'],
   src: ['src/library', 'src/domain', 'src/ports', 'src/summarizers', 'src/adapters'],
 }
@@ -35,17 +54,33 @@ interface Import {
 }
 
 const files = (folder: string): string[] =>
-  readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts')).map((file) => join(folder, file))
+  readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts'))
+    .map((file) => join(folder, file))
 
 const importsOf = (file: string): Import[] =>
-  [...readFileSync(file, 'utf8').matchAll(/^(?:import|export)\b[^'"]*?from '([^']+)'|^import '([^']+)'|\bimport\('([^']+)'\)/gmu)].map((match) => ({ file, names: match[1] ?? match[2] ?? match[3] ?? '' }))
+  [
+    ...readFileSync(file, 'utf8').matchAll(
+      /^(?:import|export)\b[^'"]*?from '([^']+)'|^import '([^']+)'|\bimport\('([^']+)'\)/gmu,
+    ),
+  ].map((match) => ({ file, names: match[1] ?? match[2] ?? match[3] ?? '' }))
 
 const folderOf = (file: string): string => {
   const path = file.split(sep).join('/')
-  return Object.keys(LEFT_OF).filter((folder) => path.startsWith(`${folder}/`)).toSorted((a, b) => b.length - a.length)[0] ?? 'nowhere'
+  return (
+    Object.keys(LEFT_OF)
+      .filter((folder) => path.startsWith(`${folder}/`))
+      .toSorted((a, b) => b.length - a.length)[0] ?? 'nowhere'
+  )
 }
 
-const packageOf = (name: string): string => (name.startsWith('node:') ? name : name.split('/').slice(0, name.startsWith('@') ? 2 : 1).join('/'))
+const packageOf = (name: string): string =>
+  name.startsWith('node:')
+    ? name
+    : name
+        .split('/')
+        .slice(0, name.startsWith('@') ? 2 : 1)
+        .join('/')
 
 const all = [...files('src'), ...files('projections')].flatMap(importsOf)
 const own = all.filter(({ names }) => names.startsWith('.'))
@@ -68,19 +103,38 @@ describe('the arrows', () => {
 describe('the domain', () => {
   it('uses nothing that it does not need', () => {
     const used = all.filter(({ file, names }) => folderOf(file) === 'src/domain' && !names.startsWith('.'))
-    expect(used.filter(({ names }) => !DOMAIN_USES.has(packageOf(names))).map(({ file, names }) => `${file} imports ${names}`)).toEqual([])
+    expect(
+      used
+        .filter(({ names }) => !DOMAIN_USES.has(packageOf(names)))
+        .map(({ file, names }) => `${file} imports ${names}`),
+    ).toEqual([])
   })
 
   it('has no clock, no chance and no promise', () => {
     const impure = files(join('src', 'domain')).flatMap((file) => {
       const code = readFileSync(file, 'utf8').replaceAll(/\/\*[^]*?\*\/|\/\/.*$/gmu, '')
-      return [/\bDate\.now\b/u, /\bnew Date\(\)/u, /\bMath\.random\b/u, /\brandomUUID\b/u, /\bawait\b/u, /\bPromise\b/u, /\bprocess\./u].filter((pattern) => pattern.test(code)).map((pattern) => `${file}: ${pattern.source}`)
+      return [
+        /\bDate\.now\b/u,
+        /\bnew Date\(\)/u,
+        /\bMath\.random\b/u,
+        /\brandomUUID\b/u,
+        /\bawait\b/u,
+        /\bPromise\b/u,
+        /\bprocess\./u,
+      ]
+        .filter((pattern) => pattern.test(code))
+        .map((pattern) => `${file}: ${pattern.source}`)
     })
     expect(impure).toEqual([])
   })
 })
 
 it('only compose.ts knows every adapter', () => {
-  const knows = own.filter(({ file, names }) => folderOf(normalize(join(dirname(file), names))) === 'src/adapters' && folderOf(file) !== 'src/adapters')
-  expect(knows.filter(({ file }) => !file.endsWith('compose.ts')).map(({ file, names }) => `${file} imports ${names}`)).toEqual([])
+  const knows = own.filter(
+    ({ file, names }) =>
+      folderOf(normalize(join(dirname(file), names))) === 'src/adapters' && folderOf(file) !== 'src/adapters',
+  )
+  expect(
+    knows.filter(({ file }) => !file.endsWith('compose.ts')).map(({ file, names }) => `${file} imports ${names}`),
+  ).toEqual([])
 })

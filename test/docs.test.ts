@@ -1,4 +1,6 @@
-/** Every command line that the documents give is one that the program takes: its command, its words and its flags exist. */
+/**
+ * Every command line that the documents give is one that the program takes: its command, its words and its flags exist.
+ */
 import { describe, expect, it } from '@jest/globals'
 import { readdirSync, readFileSync } from 'node:fs'
 import { openLedger, type MessageInput } from '../src/index.js'
@@ -15,13 +17,25 @@ function wordsOf(line: string): string[] {
   return words
 }
 
-const documents = ['README.md', 'ARCHITECTURE.md', ...readdirSync('docs').filter((name) => name.endsWith('.md')).toSorted().map((name) => `docs/${name}`)]
+const documents = [
+  'README.md',
+  'ARCHITECTURE.md',
+  ...readdirSync('docs')
+    .filter((name) => name.endsWith('.md'))
+    .toSorted()
+    .map((name) => `docs/${name}`),
+]
 const lines = documents.flatMap((document) => {
-  const blocks = [...readFileSync(document, 'utf8').matchAll(/```sh\n([\s\S]*?)```/gu)].flatMap(([, block = '']) => block.replaceAll('\\\n', ' ').split('\n'))
-  const inline = [...readFileSync(document, 'utf8').matchAll(/`((?:npx )?context-ledger [^`]+)`/gu)].map(([, line = '']) => line)
+  const blocks = [...readFileSync(document, 'utf8').matchAll(/```sh\n([\s\S]*?)```/gu)].flatMap(([, block = '']) =>
+    block.replaceAll('\\\n', ' ').split('\n'),
+  )
+  const inline = [...readFileSync(document, 'utf8').matchAll(/`((?:npx )?context-ledger [^`]+)`/gu)].map(
+    ([, line = '']) => line,
+  )
   return [...blocks, ...inline].flatMap((line) => {
     const at = /(?:^|\s)(?:npx )?context-ledger (.+)$/u.exec(line)?.[1]
-    // A name in capitals or an ellipsis stands for something; what is in brackets or alternatives is a form, and no line to type.
+    // A name in capitals or an ellipsis stands for something; what is in brackets or alternatives is a form, and no
+    // line to type.
     return at === undefined || /[[\]|(]|^COMMAND/u.test(at.split(' #')[0] ?? '') ? [] : [{ document, line: at }]
   })
 })
@@ -51,8 +65,17 @@ describe('the figures of the first screen', () => {
     const context = await ledger.context('sample-harbour')
     await ledger.close()
     expect(context.tokens).toBeLessThan(1_000)
-    for (const said of [`${String(messages)} messages, ${tokens.toLocaleString('en-US')} tokens`, `${String(cycles)} cycles, ${String(batches)} batches,`, `${String(again)} re-summarizations`]) expect(shown).toContain(said)
-    for (const line of ['never touch the production database harbour_prod', `across ${String(cycles)} compaction cycles`]) expect([shown.includes(line), JSON.stringify(context.messages).includes(line)]).toEqual([true, true])
+    for (const said of [
+      `${String(messages)} messages, ${tokens.toLocaleString('en-US')} tokens`,
+      `${String(cycles)} cycles, ${String(batches)} batches,`,
+      `${String(again)} re-summarizations`,
+    ])
+      expect(shown).toContain(said)
+    for (const line of [
+      'never touch the production database harbour_prod',
+      `across ${String(cycles)} compaction cycles`,
+    ])
+      expect([shown.includes(line), JSON.stringify(context.messages).includes(line)]).toEqual([true, true])
   })
 })
 
@@ -65,7 +88,9 @@ describe('the documents', () => {
     const words = wordsOf(line)
     const called: string[] = []
     if (words[0] === 'help' || words.includes('--help') || words[0] === 'completion') return
-    const parser = await parserOf(words, async (command) => { called.push(command.words) })
+    const parser = await parserOf(words, async (command) => {
+      called.push(command.words)
+    })
     await parser.parseAsync()
     expect(called).toHaveLength(1)
   })

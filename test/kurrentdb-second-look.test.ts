@@ -1,6 +1,8 @@
 /**
- * What a second look at EventStoreDB 24.2.0 found, beside the questions of `kurrentdb-wire-server.test.ts`: asked of the server that stands in for it, and
- * of a real one where `CONTEXT_LEDGER_TEST_KURRENTDB` names it. Streams are new at each run, so a used server will do; what is true of a new log alone is asked of
+ * What a second look at EventStoreDB 24.2.0 found, beside the questions of `kurrentdb-wire-server.test.ts`: asked of
+ * the server that stands in for it, and
+ * of a real one where `CONTEXT_LEDGER_TEST_KURRENTDB` names it. Streams are new at each run, so a used server will do;
+ * what is true of a new log alone is asked of
  * the stand-in alone.
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
@@ -15,15 +17,28 @@ const NOWHERE = 2n ** 64n - 1n
 const real = process.env['CONTEXT_LEDGER_TEST_KURRENTDB'] ?? ''
 
 /** What a catch-up with this filter is sent, until it has caught up. */
-async function catchUp(client: EventStoreDBClient, prefix: string, fromPosition: Position | 'start' | 'end'): Promise<{ readonly events: readonly bigint[]; readonly checkpoints: readonly Position[] }> {
+async function catchUp(
+  client: EventStoreDBClient,
+  prefix: string,
+  fromPosition: Position | 'start' | 'end',
+): Promise<{ readonly events: readonly bigint[]; readonly checkpoints: readonly Position[] }> {
   const events: bigint[] = []
   const checkpoints: Position[] = []
-  const filter = esdb.streamNameFilter({ prefixes: [prefix], checkpointReached: async (_subscription, position) => { checkpoints.push(position) } })
+  const filter = esdb.streamNameFilter({
+    prefixes: [prefix],
+    checkpointReached: async (_subscription, position) => {
+      checkpoints.push(position)
+    },
+  })
   const subscription: AllStreamSubscription = client.subscribeToAll({ fromPosition, filter })
-  subscription.on('data', ({ event }) => { if (event !== undefined) events.push(event.position.commit) })
+  subscription.on('data', ({ event }) => {
+    if (event !== undefined) events.push(event.position.commit)
+  })
   try {
     await new Promise<void>((resolve, reject) => {
-      subscription.on('caughtUp', () => { setImmediate(resolve) })
+      subscription.on('caughtUp', () => {
+        setImmediate(resolve)
+      })
       subscription.on('error', reject)
     })
   } finally {
@@ -32,7 +47,10 @@ async function catchUp(client: EventStoreDBClient, prefix: string, fromPosition:
   return { events, checkpoints }
 }
 
-for (const { name, address } of [{ name: 'the server of the tests', address: undefined }, { name: 'a KurrentDB', address: real }]) {
+for (const { name, address } of [
+  { name: 'the server of the tests', address: undefined },
+  { name: 'a KurrentDB', address: real },
+]) {
   const describeIt = address === '' ? describe.skip : describe
 
   describeIt(name, () => {
@@ -56,7 +74,8 @@ for (const { name, address } of [{ name: 'the server of the tests', address: und
     }
 
     test('a new log is not empty: what the server writes for itself comes first', async () => {
-      for await (const { event } of client.readAll({ direction: FORWARDS, fromPosition: START, maxCount: 1 })) expect(event?.streamId).toMatch(/^\$/u)
+      for await (const { event } of client.readAll({ direction: FORWARDS, fromPosition: START, maxCount: 1 }))
+        expect(event?.streamId).toMatch(/^\$/u)
     })
 
     test('a catch-up ends with a checkpoint at the last event that was sent, or where it began, and not where it has looked to', async () => {
@@ -97,13 +116,18 @@ for (const { name, address } of [{ name: 'the server of the tests', address: und
       for (const place of checkpoints) {
         const rest = (await catchUp(client, stream, place)).events
         // A place right before an event is where that event comes next.
-        expect([ours.filter((commit) => commit > place.commit), ours.filter((commit) => commit >= place.commit)]).toContainEqual(rest)
+        expect([
+          ours.filter((commit) => commit > place.commit),
+          ours.filter((commit) => commit >= place.commit),
+        ]).toContainEqual(rest)
       }
     })
 
     test('a position between two events, as those of another log mostly are, is an error; one beyond the end is taken in silence', async () => {
       const { commit } = await append(newStream(), 2)
-      await expect(catchUp(client, 'x', { commit: commit - 1n, prepare: commit - 1n })).rejects.toThrow('Trying to read from an invalid position.')
+      await expect(catchUp(client, 'x', { commit: commit - 1n, prepare: commit - 1n })).rejects.toThrow(
+        'Trying to read from an invalid position.',
+      )
       expect(await catchUp(client, 'x', { commit: 2n ** 60n, prepare: 2n ** 60n })).toMatchObject({ events: [] })
     })
 
@@ -123,15 +147,26 @@ for (const { name, address } of [{ name: 'the server of the tests', address: und
         }
         return types.join(' ')
       }
-      expect([await read(gone), await read(deleted), await read(cut)]).toEqual(['stream-deleted', 'stream-not-found', 'E2'])
+      expect([await read(gone), await read(deleted), await read(cut)]).toEqual([
+        'stream-deleted',
+        'stream-not-found',
+        'E2',
+      ])
       const all: string[] = []
       for await (const { event } of client.readAll({ direction: FORWARDS, fromPosition: before })) {
         const place = [gone, deleted, cut].indexOf(event?.streamId ?? '')
         if (place >= 0) all.push(`${['gone', 'deleted', 'cut'][place] ?? ''} ${event?.type ?? ''}`)
       }
-      expect(all.filter((what) => !what.startsWith('gone $'))).toEqual(['gone', 'deleted', 'cut'].flatMap((what) => ['E0', 'E1', 'E2'].map((type) => `${what} ${type}`)))
+      expect(all.filter((what) => !what.startsWith('gone $'))).toEqual(
+        ['gone', 'deleted', 'cut'].flatMap((what) => ['E0', 'E1', 'E2'].map((type) => `${what} ${type}`)),
+      )
       expect(all.filter((what) => what.startsWith('gone $'))).toEqual(['gone $streamDeleted'])
-      await expect(client.appendToStream(gone, esdb.jsonEvent({ type: 'E', data: {} }), { expectedRevision: NO_STREAM, credentials: { username: 'admin', password: 'changeit' } })).rejects.toMatchObject({ type: 'stream-deleted' })
+      await expect(
+        client.appendToStream(gone, esdb.jsonEvent({ type: 'E', data: {} }), {
+          expectedRevision: NO_STREAM,
+          credentials: { username: 'admin', password: 'changeit' },
+        }),
+      ).rejects.toMatchObject({ type: 'stream-deleted' })
     })
   })
 }
@@ -140,9 +175,13 @@ test('a log that was just made has its head at 548, and a catch-up that matches 
   const server = await startWireServer()
   const client = esdb.EventStoreDBClient.connectionString(server.connectionString)
   const head: unknown[] = []
-  for await (const { event } of client.readAll({ direction: BACKWARDS, fromPosition: END, maxCount: 1 })) head.push(event?.position)
+  for await (const { event } of client.readAll({ direction: BACKWARDS, fromPosition: END, maxCount: 1 }))
+    head.push(event?.position)
   expect(head).toEqual([{ commit: 548n, prepare: 548n }])
-  expect(await catchUp(client, 'nobody', START)).toEqual({ events: [], checkpoints: [{ commit: NOWHERE, prepare: NOWHERE }] })
+  expect(await catchUp(client, 'nobody', START)).toEqual({
+    events: [],
+    checkpoints: [{ commit: NOWHERE, prepare: NOWHERE }],
+  })
   await client.dispose()
   await server.close()
 })

@@ -1,5 +1,6 @@
 /**
- * The server that stands in for KurrentDB answers the real client as a real one does, and fails as a real one fails. The first test asks all the
+ * The server that stands in for KurrentDB answers the real client as a real one does, and fails as a real one fails.
+ * The first test asks all the
  * questions that were put to EventStoreDB 24.2.0; the others need nothing beside the repository.
  */
 import { afterEach, describe, expect, jest, test } from '@jest/globals'
@@ -10,7 +11,13 @@ import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import type { AllStreamSubscription, EventStoreDBClient, JSONEventData, ReadStreamOptions, StreamSubscription } from '@eventstore/db-client'
+import type {
+  AllStreamSubscription,
+  EventStoreDBClient,
+  JSONEventData,
+  ReadStreamOptions,
+  StreamSubscription,
+} from '@eventstore/db-client'
 import { certificateIn } from './support/kurrentdb/certificate.js'
 import { startWireCluster } from './support/kurrentdb/cluster.js'
 import { openJournal } from './support/kurrentdb/journal.js'
@@ -65,7 +72,8 @@ function newFolder(): string {
 }
 
 /** Named, so that a test can tell what lies in a stream. */
-const event = (name: string, data: Record<string, unknown> = {}): JSONEventData => esdb.jsonEvent({ id: randomUUID(), type: name, data })
+const event = (name: string, data: Record<string, unknown> = {}): JSONEventData =>
+  esdb.jsonEvent({ id: randomUUID(), type: name, data })
 
 async function typesIn(client: EventStoreDBClient, stream: string, options: ReadStreamOptions = {}): Promise<string> {
   const types: string[] = []
@@ -86,7 +94,10 @@ const failureOf = async (promise: Promise<unknown>): Promise<Error & { type?: st
   )
 
 /** What a subscription has been sent so far; `until` resolves once it is enough. */
-function watch(subscription: AllStreamSubscription | StreamSubscription): { seen: string[]; until(enough: (seen: readonly string[]) => boolean): Promise<readonly string[]> } {
+function watch(subscription: AllStreamSubscription | StreamSubscription): {
+  seen: string[]
+  until(enough: (seen: readonly string[]) => boolean): Promise<readonly string[]>
+} {
   const seen: string[] = []
   const change = changes()
   const note = (what: string): void => {
@@ -121,26 +132,40 @@ describeWithShared('the questions that were put to a real server (needs ../share
 describe('appends', () => {
   test.each(paths)('$path: exactly one of many at the same revision wins', async ({ by }) => {
     const { client } = await started()
-    const all = await Promise.all(Array.from({ length: 20 }, () => failureOf(client.appendToStream('s', event('x'), { expectedRevision: NO_STREAM, ...by }))))
+    const all = await Promise.all(
+      Array.from({ length: 20 }, () =>
+        failureOf(client.appendToStream('s', event('x'), { expectedRevision: NO_STREAM, ...by })),
+      ),
+    )
     const refused = all.filter(({ type }) => type !== undefined)
     expect(refused).toHaveLength(19)
-    expect(refused[0]).toMatchObject({ type: 'wrong-expected-version', expectedVersion: 'no_stream', actualVersion: 0n, streamName: 's' })
+    expect(refused[0]).toMatchObject({
+      type: 'wrong-expected-version',
+      expectedVersion: 'no_stream',
+      actualVersion: 0n,
+      streamName: 's',
+    })
     expect(await typesIn(client, 's')).toBe('x')
   })
 
-  test.each(paths)('$path: an exact revision is idempotent over a restart, ANY and STREAM_EXISTS are not', async ({ by }) => {
-    const { server, client } = await started()
-    const [a, b] = [event('a'), event('b')]
-    const first = await client.appendToStream('s', [a, b], { expectedRevision: NO_STREAM, ...by })
-    expect(await client.appendToStream('s', [a, b], { expectedRevision: ANY, ...by })).toEqual(first)
-    await server.restart()
-    expect(await client.appendToStream('s', [a, b], { expectedRevision: NO_STREAM, ...by })).toEqual(first)
-    expect(await client.appendToStream('s', b, { expectedRevision: 0n, ...by })).toMatchObject({ nextExpectedRevision: 1n })
-    expect(await typesIn(client, 's')).toBe('a b')
-    await client.appendToStream('s', a, { expectedRevision: ANY, ...by })
-    await client.appendToStream('s', b, { expectedRevision: STREAM_EXISTS, ...by })
-    expect(await typesIn(client, 's')).toBe('a b a b')
-  })
+  test.each(paths)(
+    '$path: an exact revision is idempotent over a restart, ANY and STREAM_EXISTS are not',
+    async ({ by }) => {
+      const { server, client } = await started()
+      const [a, b] = [event('a'), event('b')]
+      const first = await client.appendToStream('s', [a, b], { expectedRevision: NO_STREAM, ...by })
+      expect(await client.appendToStream('s', [a, b], { expectedRevision: ANY, ...by })).toEqual(first)
+      await server.restart()
+      expect(await client.appendToStream('s', [a, b], { expectedRevision: NO_STREAM, ...by })).toEqual(first)
+      expect(await client.appendToStream('s', b, { expectedRevision: 0n, ...by })).toMatchObject({
+        nextExpectedRevision: 1n,
+      })
+      expect(await typesIn(client, 's')).toBe('a b')
+      await client.appendToStream('s', a, { expectedRevision: ANY, ...by })
+      await client.appendToStream('s', b, { expectedRevision: STREAM_EXISTS, ...by })
+      expect(await typesIn(client, 's')).toBe('a b a b')
+    },
+  )
 
   test('ANY forgets the oldest ids', async () => {
     const { client } = await started({ log: createEventLog({ rememberedIds: 3 }) })
@@ -155,16 +180,24 @@ describe('appends', () => {
 
   test.each(paths)('$path: an empty type and an id that is no UUID are refused', async ({ path, by }) => {
     const { client } = await started()
-    for (const wrong of [esdb.jsonEvent({ type: '', data: {} }), esdb.jsonEvent({ id: 'no-uuid', type: 'x', data: {} })]) {
+    for (const wrong of [
+      esdb.jsonEvent({ type: '', data: {} }),
+      esdb.jsonEvent({ id: 'no-uuid', type: 'x', data: {} }),
+    ]) {
       const failure = await failureOf(client.appendToStream('s', wrong, { ...by }))
-      expect(failure).toMatchObject(path === 'batch' ? { type: 'unknown', message: 'Could not recognize BadRequest' } : { type: 'unknown', code: 2 })
+      expect(failure).toMatchObject(
+        path === 'batch'
+          ? { type: 'unknown', message: 'Could not recognize BadRequest' }
+          : { type: 'unknown', code: 2 },
+      )
     }
     expect(await failureOf(typesIn(client, 's'))).toMatchObject({ type: 'stream-not-found' })
   })
 
   test('batch: an append that comes in many messages is stored as one', async () => {
     const { client } = await started()
-    const named = (letter: string): JSONEventData[] => Array.from({ length: 100 }, (_, number) => event(`${letter}${String(number)}`, { text: 'x'.repeat(100) }))
+    const named = (letter: string): JSONEventData[] =>
+      Array.from({ length: 100 }, (_, number) => event(`${letter}${String(number)}`, { text: 'x'.repeat(100) }))
     const [a, b] = [named('a'), named('b')]
     await Promise.all([a, b].map((events) => client.appendToStream('s', events, { batchAppendSize: 1_000 })))
     const types = [...a, ...b].map(({ type }) => type).join(' ')
@@ -173,7 +206,9 @@ describe('appends', () => {
 
   test('batch: what comes after its deadline is not stored', async () => {
     const { client } = await started()
-    expect(await failureOf(client.appendToStream('s', event('x'), { deadline: -1_000 }))).toMatchObject({ type: 'deadline-exceeded' })
+    expect(await failureOf(client.appendToStream('s', event('x'), { deadline: -1_000 }))).toMatchObject({
+      type: 'deadline-exceeded',
+    })
     expect(await failureOf(typesIn(client, 's'))).toMatchObject({ type: 'stream-not-found' })
   })
 
@@ -195,7 +230,8 @@ describe('reads and subscriptions', () => {
     const streams: string[] = []
     for await (const { event: recorded } of client.readAll()) streams.push(recorded?.streamId ?? '')
     expect(streams).toEqual(['$$$settings', '$$$stats-127.0.0.1:2113', 's'])
-    for await (const { event: last } of client.readAll({ direction: BACKWARDS, fromPosition: END, maxCount: 1 })) expect(last?.type).toBe('a')
+    for await (const { event: last } of client.readAll({ direction: BACKWARDS, fromPosition: END, maxCount: 1 }))
+      expect(last?.type).toBe('a')
   })
 
   test.each([
@@ -225,7 +261,8 @@ describe('reads and subscriptions', () => {
     const watched = watch(client.subscribeToAll({ fromPosition: END, filter }))
     await watched.until((seen) => seen.includes('caughtUp'))
     const positions: bigint[] = []
-    for (let number = 0; number < 20; number++) positions.push((await client.appendToStream('noise', event('N'))).position?.commit ?? -1n)
+    for (let number = 0; number < 20; number++)
+      positions.push((await client.appendToStream('noise', event('N'))).position?.commit ?? -1n)
     // A second subscription hears of the event after these, and the first one's answers have been sent before that.
     await client.appendToStream('nobody-1', event('last'))
     await watched.until((seen) => seen.includes('last'))
@@ -238,9 +275,15 @@ describe('reads and subscriptions', () => {
     const watched = watch(subscription)
     await watched.until((seen) => seen.includes('caughtUp'))
     subscription.pause()
-    for (let number = 0; number < 5; number++) await client.appendToStream('s', Array.from({ length: 200 }, () => event('x', { text: 'x'.repeat(2_000) })))
+    for (let number = 0; number < 5; number++)
+      await client.appendToStream(
+        's',
+        Array.from({ length: 200 }, () => event('x', { text: 'x'.repeat(2_000) })),
+      )
     subscription.resume()
-    await watched.until((seen) => seen.lastIndexOf('caughtUp') > seen.lastIndexOf('fellBehind') && seen.includes('fellBehind'))
+    await watched.until(
+      (seen) => seen.lastIndexOf('caughtUp') > seen.lastIndexOf('fellBehind') && seen.includes('fellBehind'),
+    )
     expect(watched.seen.filter((what) => what === 'x')).toHaveLength(1_000)
   })
 
@@ -253,15 +296,26 @@ describe('reads and subscriptions', () => {
     expect(await typesIn(client, 's', { direction: BACKWARDS, fromRevision: END })).toBe('c')
     await client.setStreamMetadata('s', { truncateBefore: 3 })
     expect(await typesIn(client, 's')).toBe('')
-    expect(await failureOf(client.deleteStream('s', { expectedRevision: 9n }))).toMatchObject({ type: 'wrong-expected-version', expectedVersion: 9n, actualVersion: 2n })
+    expect(await failureOf(client.deleteStream('s', { expectedRevision: 9n }))).toMatchObject({
+      type: 'wrong-expected-version',
+      expectedVersion: 9n,
+      actualVersion: 2n,
+    })
     await client.deleteStream('s')
     expect(await failureOf(typesIn(client, 's'))).toMatchObject({ type: 'stream-not-found' })
-    expect(await client.appendToStream('s', event('d'), { expectedRevision: NO_STREAM })).toMatchObject({ nextExpectedRevision: 3n })
+    expect(await client.appendToStream('s', event('d'), { expectedRevision: NO_STREAM })).toMatchObject({
+      nextExpectedRevision: 3n,
+    })
     expect(await typesIn(client, 's')).toBe('d')
     await client.tombstoneStream('s')
     expect(await failureOf(typesIn(client, 's'))).toMatchObject({ type: 'stream-deleted' })
-    for (const { by } of paths) expect(await failureOf(client.appendToStream('s', event('e'), { ...by }))).toMatchObject({ type: 'stream-deleted' })
-    expect(await watch(client.subscribeToStream('s')).until((seen) => seen.length > 0)).toEqual(['error stream-deleted'])
+    for (const { by } of paths)
+      expect(await failureOf(client.appendToStream('s', event('e'), { ...by }))).toMatchObject({
+        type: 'stream-deleted',
+      })
+    expect(await watch(client.subscribeToStream('s')).until((seen) => seen.length > 0)).toEqual([
+      'error stream-deleted',
+    ])
   })
 })
 
@@ -273,7 +327,9 @@ describe('a server that fails', () => {
     await watched.until((seen) => seen.includes('caughtUp'))
     await server.stop()
     expect(server.isRunning).toBe(false)
-    expect((await watched.until((seen) => seen.some((what) => what.startsWith('error')))).slice(3)).toContain('error unavailable')
+    expect((await watched.until((seen) => seen.some((what) => what.startsWith('error')))).slice(3)).toContain(
+      'error unavailable',
+    )
     expect(await failureOf(typesIn(client, 's'))).toMatchObject({ type: 'unavailable', code: 14 })
     expect(await failureOf(client.appendToStream('s', event('b')))).toMatchObject({ code: 14 })
     await server.start()
@@ -287,7 +343,9 @@ describe('a server that fails', () => {
     await client.appendToStream('s', event('a'))
     server.hang()
     let settled = 0
-    const pending = [client.appendToStream('s', event('b')), typesIn(client, 's')].map(async (call) => call.finally(() => (settled += 1)))
+    const pending = [client.appendToStream('s', event('b')), typesIn(client, 's')].map(async (call) =>
+      call.finally(() => (settled += 1)),
+    )
     // Longer than the keepalive's interval and timeout: if pings went unanswered, this would be `unavailable`.
     const late = failureOf(client.appendToStream('other', event('c'), { ...paths[1].by, deadline: 1_500 }))
     expect(await late).toMatchObject({ type: 'deadline-exceeded' })
@@ -313,7 +371,10 @@ describe('a server that fails', () => {
     const { server, client } = await started()
     await client.appendToStream('s', event('a'))
     server.beNotReady()
-    expect(await failureOf(client.appendToStream('s', event('b')))).toMatchObject({ type: 'unknown', message: 'Could not recognize Server Is Not Ready' })
+    expect(await failureOf(client.appendToStream('s', event('b')))).toMatchObject({
+      type: 'unknown',
+      message: 'Could not recognize Server Is Not Ready',
+    })
     const unary = await failureOf(client.appendToStream('s', event('b'), { ...paths[1].by }))
     expect(unary).toMatchObject({ type: 'unavailable', message: '14 UNAVAILABLE: Server Is Not Ready' })
     expect(await failureOf(typesIn(client, 's'))).toMatchObject({ type: 'unavailable' })
@@ -321,25 +382,34 @@ describe('a server that fails', () => {
     expect(await typesIn(client, 's')).toBe('a')
   })
 
-  test.each(paths.flatMap(({ path, by }) => [
-    { path, by, answer: 'deadline' as const, type: 'deadline-exceeded' },
-    { path, by, answer: 'unavailable' as const, type: 'unavailable' },
-  ]))('$path: an append whose answer is "$answer" has been stored, and is recognised at the same revision', async ({ by, answer, type }) => {
-    const { server, client } = await started()
-    await client.appendToStream('s', event('a'))
-    server.hideOutcome(answer, 2)
-    const b = event('b')
-    expect(await failureOf(client.appendToStream('s', b, { expectedRevision: 0n, ...by }))).toMatchObject({ type })
-    expect(await failureOf(client.appendToStream('s', b, { expectedRevision: 0n, ...by }))).toMatchObject({ type })
-    expect(await client.appendToStream('s', b, { expectedRevision: 0n, ...by })).toMatchObject({ nextExpectedRevision: 1n })
-    expect(await typesIn(client, 's')).toBe('a b')
-  })
+  test.each(
+    paths.flatMap(({ path, by }) => [
+      { path, by, answer: 'deadline' as const, type: 'deadline-exceeded' },
+      { path, by, answer: 'unavailable' as const, type: 'unavailable' },
+    ]),
+  )(
+    '$path: an append whose answer is "$answer" has been stored, and is recognised at the same revision',
+    async ({ by, answer, type }) => {
+      const { server, client } = await started()
+      await client.appendToStream('s', event('a'))
+      server.hideOutcome(answer, 2)
+      const b = event('b')
+      expect(await failureOf(client.appendToStream('s', b, { expectedRevision: 0n, ...by }))).toMatchObject({ type })
+      expect(await failureOf(client.appendToStream('s', b, { expectedRevision: 0n, ...by }))).toMatchObject({ type })
+      expect(await client.appendToStream('s', b, { expectedRevision: 0n, ...by })).toMatchObject({
+        nextExpectedRevision: 1n,
+      })
+      expect(await typesIn(client, 's')).toBe('a b')
+    },
+  )
 
   test.each(paths)('$path: it dies with appends in flight, of which some are stored', async ({ path, by }) => {
     const { server, client } = await started()
     await client.appendToStream('s', event('a'), { ...by })
     const died = server.dieDuringAppends({ stored: 2, lost: 1 })
-    const failures = Promise.all(['b', 'c', 'd'].map((name) => failureOf(client.appendToStream(name, event(name), { ...by }))))
+    const failures = Promise.all(
+      ['b', 'c', 'd'].map((name) => failureOf(client.appendToStream(name, event(name), { ...by }))),
+    )
     await died
     for (const failure of await failures) expect(failure).toMatchObject({ type: 'unavailable', code: 14 })
     await server.start()
@@ -391,7 +461,13 @@ describe('a server in a process of its own', () => {
 
   test('a last line that a kill has torn counts as not written, and the next append begins a line of its own', () => {
     const path = join(newFolder(), 'events.jsonl')
-    const proposed = (type: string) => ({ id: randomUUID(), type, contentType: 'application/json', data: Buffer.from('{}'), metadata: Buffer.from('') })
+    const proposed = (type: string) => ({
+      id: randomUUID(),
+      type,
+      contentType: 'application/json',
+      data: Buffer.from('{}'),
+      metadata: Buffer.from(''),
+    })
     const reopened = (): ReturnType<typeof createEventLog> => createEventLog({ journal: openJournal(path) })
     const before = reopened()
     before.append('s', 'no_stream', [proposed('a')])
@@ -470,37 +546,50 @@ describe('a cluster', () => {
     const a = event('a')
     await client.appendToStream('s', a, { expectedRevision: NO_STREAM, requiresLeader: true })
     await first.server.stop()
-    const leaderless = await failureOf(client.appendToStream('s', event('b'), { expectedRevision: 0n, requiresLeader: true }))
+    const leaderless = await failureOf(
+      client.appendToStream('s', event('b'), { expectedRevision: 0n, requiresLeader: true }),
+    )
     expect(leaderless.message).toMatch(/UNAVAILABLE|Server Is Not Ready/)
     cluster.elect(second)
     // By now the client may have gone to any of the two that are left, and the wrong one names the right one.
-    const again = async (): Promise<unknown> => client.appendToStream('s', a, { expectedRevision: NO_STREAM, requiresLeader: true })
-    const repeated = await again().catch(async (error: { type?: string }) => (error.type === 'not-leader' ? again() : Promise.reject(error)))
+    const again = async (): Promise<unknown> =>
+      client.appendToStream('s', a, { expectedRevision: NO_STREAM, requiresLeader: true })
+    const repeated = await again().catch(async (error: { type?: string }) =>
+      error.type === 'not-leader' ? again() : Promise.reject(error),
+    )
     expect(repeated).toMatchObject({ nextExpectedRevision: 0n })
     await client.appendToStream('s', event('c'), { expectedRevision: 0n, requiresLeader: true })
     expect(await typesIn(client, 's')).toBe('a c')
   })
 
-  test.each(paths)('$path: a former leader names the new one where the leader is asked for, and passes other appends on', async ({ by }) => {
-    const { cluster, first, second } = await startedCluster(2)
-    // Two clients: whether a batch stream asks for the leader is decided by the append that opens it.
-    const [asking, contented] = [connect(first.server.connectionString), connect(first.server.connectionString)]
-    await asking.appendToStream('s', event('a'), { requiresLeader: true, ...by })
-    cluster.elect(second)
-    await contented.appendToStream('s', event('b'), { ...by })
-    const refused = await failureOf(asking.appendToStream('s', event('c'), { requiresLeader: true, ...by }))
-    expect(refused).toMatchObject({ type: 'not-leader', leader: { address: second.server.host, port: second.server.port } })
-    // The error has told the client where to go.
-    await asking.appendToStream('s', event('d'), { requiresLeader: true, ...by })
-    expect(await typesIn(asking, 's', { requiresLeader: true })).toBe('a b d')
-    expect(await failureOf(typesIn(contented, 's', { requiresLeader: true }))).toMatchObject({ type: 'not-leader' })
-  })
+  test.each(paths)(
+    '$path: a former leader names the new one where the leader is asked for, and passes other appends on',
+    async ({ by }) => {
+      const { cluster, first, second } = await startedCluster(2)
+      // Two clients: whether a batch stream asks for the leader is decided by the append that opens it.
+      const [asking, contented] = [connect(first.server.connectionString), connect(first.server.connectionString)]
+      await asking.appendToStream('s', event('a'), { requiresLeader: true, ...by })
+      cluster.elect(second)
+      await contented.appendToStream('s', event('b'), { ...by })
+      const refused = await failureOf(asking.appendToStream('s', event('c'), { requiresLeader: true, ...by }))
+      expect(refused).toMatchObject({
+        type: 'not-leader',
+        leader: { address: second.server.host, port: second.server.port },
+      })
+      // The error has told the client where to go.
+      await asking.appendToStream('s', event('d'), { requiresLeader: true, ...by })
+      expect(await typesIn(asking, 's', { requiresLeader: true })).toBe('a b d')
+      expect(await failureOf(typesIn(contented, 's', { requiresLeader: true }))).toMatchObject({ type: 'not-leader' })
+    },
+  )
 
   test('while nobody leads, a follower is not ready', async () => {
     const { first, second } = await startedCluster(2)
     const client = connect(second.server.connectionString)
     await first.server.stop()
-    expect(await failureOf(client.appendToStream('s', event('a')))).toMatchObject({ message: 'Could not recognize Server Is Not Ready' })
+    expect(await failureOf(client.appendToStream('s', event('a')))).toMatchObject({
+      message: 'Could not recognize Server Is Not Ready',
+    })
     await first.server.start()
     await client.appendToStream('s', event('a'))
   })

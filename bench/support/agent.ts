@@ -1,5 +1,6 @@
 /**
- * An agent in a process of its own: it appends to one conversation and reads its context. What a benchmark does beside it (it plays the
+ * An agent in a process of its own: it appends to one conversation and reads its context. What a benchmark does beside
+ * it (it plays the
  * model, looks whether the workers are done, reads what they say) is then no part of what the agent waits for.
  */
 import { fork } from 'node:child_process'
@@ -34,11 +35,20 @@ export interface Agent {
 
 /** Starts an agent whose ledger leaves the work to others. */
 export async function startAgent(store: string, conversation: string): Promise<Agent> {
-  const child = fork(fileURLToPath(import.meta.url), ['agent'], { serialization: 'advanced', execArgv: ['--disable-warning=ExperimentalWarning'] })
-  const gone = new Promise<void>((resolve) => { child.on('close', () => { resolve() }) })
+  const child = fork(fileURLToPath(import.meta.url), ['agent'], {
+    serialization: 'advanced',
+    execArgv: ['--disable-warning=ExperimentalWarning'],
+  })
+  const gone = new Promise<void>((resolve) => {
+    child.on('close', () => {
+      resolve()
+    })
+  })
   async function ask(asked: Asked): Promise<Exclude<Answer, { error: string }>> {
     const answer = await new Promise<Answer>((resolve) => {
-      const ended = (): void => { resolve({ error: 'it ended' }) }
+      const ended = (): void => {
+        resolve({ error: 'it ended' })
+      }
       child.once('close', ended)
       child.once('message', (message) => {
         child.off('close', ended)
@@ -52,7 +62,8 @@ export async function startAgent(store: string, conversation: string): Promise<A
   }
   await ask({ kind: 'open', options: { store, workers: 'elsewhere', actor: 'bench' }, conversation })
   return {
-    append: async (messages, modelMaxTokens) => (await ask({ kind: 'append', messages, modelMaxTokens })).position ?? -1n,
+    append: async (messages, modelMaxTokens) =>
+      (await ask({ kind: 'append', messages, modelMaxTokens })).position ?? -1n,
     async readWhile(work) {
       await ask({ kind: 'read' })
       try {
@@ -93,7 +104,9 @@ async function runAgent(): Promise<void> {
         conversation = asked.conversation
         return {}
       case 'append': {
-        const appended = await ledger?.append(conversation, asked.messages, { policy: { modelMaxTokens: asked.modelMaxTokens } })
+        const appended = await ledger?.append(conversation, asked.messages, {
+          policy: { modelMaxTokens: asked.modelMaxTokens },
+        })
         await ledger?.context(conversation)
         return { position: appended?.position }
       }
@@ -113,11 +126,15 @@ async function runAgent(): Promise<void> {
     return asked satisfies never
   }
   async function reply(asked: Asked): Promise<void> {
-    const given = await answer(asked).catch((error: unknown): Answer => ({ error: error instanceof Error ? error.message : String(error) }))
+    const given = await answer(asked).catch((error: unknown): Answer => ({
+      error: error instanceof Error ? error.message : String(error),
+    }))
     if (asked.kind === 'close') process.disconnect()
     else process.send?.(given)
   }
-  process.on('message', (asked: Asked) => { void reply(asked) })
+  process.on('message', (asked: Asked) => {
+    void reply(asked)
+  })
 }
 
 if (process.argv[2] === 'agent') await runAgent()

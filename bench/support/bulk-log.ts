@@ -1,6 +1,8 @@
 /**
- * Long conversations in a log, quickly: the real decider, plan and cycle run in memory, and their facts are written in bulk. They are the
- * facts that the ledger itself would have written, hash chain and closed books included (`load` has `verify` say so); only the
+ * Long conversations in a log, quickly: the real decider, plan and cycle run in memory, and their facts are written in
+ * bulk. They are the
+ * facts that the ledger itself would have written, hash chain and closed books included (`load` has `verify` say so);
+ * only the
  * summaries are made up, because a summary's text is not what is measured.
  */
 import { Readable } from 'node:stream'
@@ -24,7 +26,11 @@ import { prose, randomOf } from './text.js'
 export const TEXT_CHARACTERS = 400
 
 /** The n-th message of a conversation: a question and its answer in turns, half a minute apart. */
-export function messageAt(at: number, random: () => number, characters = TEXT_CHARACTERS): NewMessage & { readonly messageId: string; readonly content: string } {
+export function messageAt(
+  at: number,
+  random: () => number,
+  characters = TEXT_CHARACTERS,
+): NewMessage & { readonly messageId: string; readonly content: string } {
   return {
     messageId: `m${String(at).padStart(7, '0')}`,
     role: at % 2 === 0 ? 'user' : 'assistant',
@@ -33,22 +39,50 @@ export function messageAt(at: number, random: () => number, characters = TEXT_CH
   }
 }
 
-const PROMPT = { name: 'bench', text: 'No prompt: the beginning of the first messages.', sha256: sha256('No prompt: the beginning of the first messages.') }
+const PROMPT = {
+  name: 'bench',
+  text: 'No prompt: the beginning of the first messages.',
+  sha256: sha256('No prompt: the beginning of the first messages.'),
+}
 
-const spokenOf = (job: SummaryJob): string[] => (job.kind === 'chunk' ? job.messages.map(({ content }) => (typeof content === 'string' ? content : '')) : job.summaries.map(({ text }) => text))
+const spokenOf = (job: SummaryJob): string[] =>
+  job.kind === 'chunk'
+    ? job.messages.map(({ content }) => (typeof content === 'string' ? content : ''))
+    : job.summaries.map(({ text }) => text)
 
 /** As long as a summary may be, and made in no time. */
 export const quickSummarizer: Summarizer = {
-  strategy: 'bench', provider: 'none', model: 'bench-1', windowTokens: 128_000,
+  strategy: 'bench',
+  provider: 'none',
+  model: 'bench-1',
+  windowTokens: 128_000,
   prepare(job) {
     const texts = spokenOf(job)
-    const request = { kind: job.kind, texts: texts.length, first: texts[0]?.slice(0, 100), last: texts.at(-1)?.slice(0, 100) }
-    return { job, strategy: 'bench', provider: 'none', model: 'bench-1', parameters: {}, prompt: PROMPT, formatterVersion: 1, requestHash: sha256(JSON.stringify(request)), request }
+    const request = {
+      kind: job.kind,
+      texts: texts.length,
+      first: texts[0]?.slice(0, 100),
+      last: texts.at(-1)?.slice(0, 100),
+    }
+    return {
+      job,
+      strategy: 'bench',
+      provider: 'none',
+      model: 'bench-1',
+      parameters: {},
+      prompt: PROMPT,
+      formatterVersion: 1,
+      requestHash: sha256(JSON.stringify(request)),
+      request,
+    }
   },
   summarize({ job }) {
     const texts = spokenOf(job)
     const share = Math.floor((job.maxSummaryTokens * 4) / texts.length)
-    const text = texts.map((each) => each.slice(0, Math.max(1, share - 1))).join(' ').slice(0, job.maxSummaryTokens * 4)
+    const text = texts
+      .map((each) => each.slice(0, Math.max(1, share - 1)))
+      .join(' ')
+      .slice(0, job.maxSummaryTokens * 4)
     return TE.right({ text, durationMs: 0 })
   },
 }
@@ -66,9 +100,22 @@ const INSERT = `
 
 export interface BulkLog {
   /** Writes a conversation of so many messages. */
-  write(conversationId: string, messages: number, settings: PolicySettings, options?: { readonly scope?: string; readonly seed?: number; readonly characters?: number }): Promise<void>
-  /** Writes a conversation of these messages. Several that are written at once lie between each other in the log, as where they were held at the same time. */
-  record(conversationId: string, messages: readonly NewMessage[], settings: PolicySettings, scope?: string): Promise<void>
+  write(
+    conversationId: string,
+    messages: number,
+    settings: PolicySettings,
+    options?: { readonly scope?: string; readonly seed?: number; readonly characters?: number },
+  ): Promise<void>
+  /**
+   * Writes a conversation of these messages. Several that are written at once lie between each other in the log, as
+   * where they were held at the same time.
+   */
+  record(
+    conversationId: string,
+    messages: readonly NewMessage[],
+    settings: PolicySettings,
+    scope?: string,
+  ): Promise<void>
   /** Writes what is left, and tells the log how far it goes. Nothing is appended any other way before that. */
   finish(): Promise<{ readonly events: number }>
 }
@@ -86,8 +133,13 @@ export async function createBulkLog(db: Database, summarizer = quickSummarizer):
     const sent = rows
     rows = []
     await db.query(INSERT, [
-      sent.map((row) => row.position), sent.map((row) => row.revision), sent.map((row) => row.id), sent.map((row) => row.stream),
-      sent.map((row) => row.type), sent.map((row) => row.data), sent.map((row) => row.metadata),
+      sent.map((row) => row.position),
+      sent.map((row) => row.revision),
+      sent.map((row) => row.id),
+      sent.map((row) => row.stream),
+      sent.map((row) => row.type),
+      sent.map((row) => row.data),
+      sent.map((row) => row.metadata),
     ])
   }
 
@@ -98,7 +150,8 @@ export async function createBulkLog(db: Database, summarizer = quickSummarizer):
     append: (stream, expected, events) => async () => {
       let revision = revisions.get(stream) ?? -1n
       // Conversations that are written at once register the same prompt.
-      if (expected === 'no_stream' && revision >= 0n) return E.left({ kind: 'RevisionConflict', stream, expected, actual: revision })
+      if (expected === 'no_stream' && revision >= 0n)
+        return E.left({ kind: 'RevisionConflict', stream, expected, actual: revision })
       for (const event of events) {
         revision += 1n
         head += 1n
@@ -117,7 +170,13 @@ export async function createBulkLog(db: Database, summarizer = quickSummarizer):
     // Of a new conversation there is nothing to read; of one that is being written everything is in memory.
     readStream: (stream) => (revisions.has(stream) ? unread() : Readable.from([])),
     recognizes: 'always',
-    readRevisions: unread, findByIds: unread, eventAt: unread, readAll: unread, readPlaces: unread, streams: unread, subscribe: unread,
+    readRevisions: unread,
+    findByIds: unread,
+    eventAt: unread,
+    readAll: unread,
+    readPlaces: unread,
+    streams: unread,
+    subscribe: unread,
     head: () => Promise.resolve(head),
     streamRevision: (stream) => Promise.resolve(revisions.get(stream) ?? -1n),
   }
@@ -126,16 +185,41 @@ export async function createBulkLog(db: Database, summarizer = quickSummarizer):
   const registerPrompt = createRegisterPrompt(log, clock, 'bench')
 
   /** `messages` gives the n-th message, which need not be there before it is wanted. */
-  async function record(conversationId: string, count: number, messages: (at: number) => NewMessage, settings: PolicySettings, scope: string | undefined): Promise<void> {
+  async function record(
+    conversationId: string,
+    count: number,
+    messages: (at: number) => NewMessage,
+    settings: PolicySettings,
+    scope: string | undefined,
+  ): Promise<void> {
     const conversations = createConversations({ log, clock, alone: true })
-    const appendMessages = createAppendMessages({ conversations, clock, summarizerWindowTokens: summarizer.windowTokens })
-    const compact = createCompact({ conversations, summarizer, fallback: summarizer, persona: '', claims: createMemoryClaims(clock), clock, registerPrompt, actor: 'bench' })
+    const appendMessages = createAppendMessages({
+      conversations,
+      clock,
+      summarizerWindowTokens: summarizer.windowTokens,
+    })
+    const compact = createCompact({
+      conversations,
+      summarizer,
+      fallback: summarizer,
+      persona: '',
+      claims: createMemoryClaims(clock),
+      clock,
+      registerPrompt,
+      actor: 'bench',
+    })
     const request = clock.newId()
     const provenance = { actor: 'bench', correlationId: request, causationId: request }
     const A_CALL = 8
     for (let at = 0; at < count; at += A_CALL) {
       const some = Array.from({ length: Math.min(A_CALL, count - at) }, (_unused, offset) => messages(at + offset))
-      const appended = await appendMessages({ conversationId, messages: some, settings: at === 0 ? settings : undefined, scope: at === 0 ? scope : undefined, provenance })
+      const appended = await appendMessages({
+        conversationId,
+        messages: some,
+        settings: at === 0 ? settings : undefined,
+        scope: at === 0 ? scope : undefined,
+        provenance,
+      })
       if (E.isLeft(appended)) throw new Error(`the message could not be written: ${appended.left.kind}`)
       if (!isCompactionDue(appended.right.state)) continue
       const done = await compact(conversationId, 'due')
@@ -158,7 +242,10 @@ export async function createBulkLog(db: Database, summarizer = quickSummarizer):
     },
     async finish() {
       await flush()
-      await db.query('insert into streams (stream, revision) select * from unnest($1::text[], $2::bigint[])', [[...revisions.keys()], [...revisions.values()]])
+      await db.query('insert into streams (stream, revision) select * from unnest($1::text[], $2::bigint[])', [
+        [...revisions.keys()],
+        [...revisions.values()],
+      ])
       await db.query('update log_head set position = $1', [head])
       await db.script('analyze events; analyze streams')
       return { events: Number(head) + 1 }

@@ -1,4 +1,7 @@
-/** The built command line in processes of its own: commands that end, and workers that run until they are told to end, or are killed. */
+/**
+ * The built command line in processes of its own: commands that end, and workers that run until they are told to end,
+ * or are killed.
+ */
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
@@ -7,7 +10,9 @@ import { fileURLToPath } from 'node:url'
 export const CLI = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))
 
 /** What the environment of whoever runs the benchmarks must not decide. */
-const environment = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(CONTEXT_LEDGER_(?!TEST_)|OPENAI_)/u.test(name)))
+const environment = Object.fromEntries(
+  Object.entries(process.env).filter(([name]) => !/^(CONTEXT_LEDGER_(?!TEST_)|OPENAI_)/u.test(name)),
+)
 
 export interface Worker {
   /** Resolves once it has said a line of that kind, at once where it has already. */
@@ -21,7 +26,10 @@ export interface Worker {
 
 /** Starts a worker of the command line, which says what it does as lines of JSON on standard error. */
 export function startWorker(words: readonly string[]): Worker {
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', CLI, ...words, '--json'], { stdio: ['ignore', 'ignore', 'pipe'], env: environment })
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', CLI, ...words, '--json'], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: environment,
+  })
   const counts = new Map<string, number>()
   const waiting = new Set<() => void>()
   const lines: string[] = []
@@ -47,14 +55,19 @@ export function startWorker(words: readonly string[]): Worker {
           if (!isThere && !ended) return
           waiting.delete(look)
           if (isThere) resolve()
-          else reject(new Error(`${words.slice(0, 2).join(' ')} ended before it was ${kind}: ${lines.slice(-5).join('\n')}`))
+          else
+            reject(
+              new Error(`${words.slice(0, 2).join(' ')} ended before it was ${kind}: ${lines.slice(-5).join('\n')}`),
+            )
         }
         waiting.add(look)
         look()
       })
     },
     count: (kind) => counts.get(kind) ?? 0,
-    signal: (signal) => { child.kill(signal) },
+    signal: (signal) => {
+      child.kill(signal)
+    },
     async end(signal = 'SIGTERM') {
       if (!ended) child.kill(signal)
       await gone
@@ -64,12 +77,21 @@ export function startWorker(words: readonly string[]): Worker {
 
 /** Runs a command that ends and says what it found as JSON. */
 export async function runCommand(words: readonly string[]): Promise<unknown> {
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', CLI, ...words, '--json'], { stdio: ['ignore', 'pipe', 'pipe'], env: environment })
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', CLI, ...words, '--json'], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: environment,
+  })
   let text = ''
   let errors = ''
-  child.stdout.on('data', (chunk: Buffer) => { text += chunk.toString('utf8') })
-  child.stderr.on('data', (chunk: Buffer) => { errors += chunk.toString('utf8') })
-  const code = await new Promise<number | null>((resolve) => { child.on('close', resolve) })
+  child.stdout.on('data', (chunk: Buffer) => {
+    text += chunk.toString('utf8')
+  })
+  child.stderr.on('data', (chunk: Buffer) => {
+    errors += chunk.toString('utf8')
+  })
+  const code = await new Promise<number | null>((resolve) => {
+    child.on('close', resolve)
+  })
   if (code !== 0) throw new Error(`${words[0] ?? ''} ended with ${String(code)}: ${errors}`)
   return JSON.parse(text)
 }

@@ -1,5 +1,6 @@
 /**
- * Conversations that others published, read where they lie and never copied: the folder that CONTEXT_LEDGER_DATA names, or `shared/data`
+ * Conversations that others published, read where they lie and never copied: the folder that CONTEXT_LEDGER_DATA names,
+ * or `shared/data`
  * beside this repository. Where it is not, the figures that need it are not run.
  */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
@@ -9,7 +10,9 @@ import { root } from './root.js'
 const beside = join(root, '..', 'shared', 'data')
 
 /** The folder, or undefined. */
-export const dataFolder: string | undefined = [process.env['CONTEXT_LEDGER_DATA'], beside].find((folder) => folder !== undefined && folder !== '' && existsSync(folder))
+export const dataFolder: string | undefined = [process.env['CONTEXT_LEDGER_DATA'], beside].find(
+  (folder) => folder !== undefined && folder !== '' && existsSync(folder),
+)
 
 export const NO_DATA = 'no folder of conversations: CONTEXT_LEDGER_DATA names one'
 
@@ -30,8 +33,16 @@ export function* conversationsOf(folder: string): Generator<DataConversation> {
     const files = readdirSync(join(folder, group)).toSorted()
     for (const file of files) {
       if (!file.endsWith('.jsonl') || /\.(questions|sessions|compactions)\.jsonl$/u.test(file)) continue
-      const [header, ...messages] = readFileSync(join(folder, group, file), 'utf8').split('\n').filter((line) => line !== '').map(parsed)
-      yield { group, id: String(header?.['id']), hasQuestions: files.includes(file.replace('.jsonl', '.questions.jsonl')), messages }
+      const [header, ...messages] = readFileSync(join(folder, group, file), 'utf8')
+        .split('\n')
+        .filter((line) => line !== '')
+        .map(parsed)
+      yield {
+        group,
+        id: String(header?.['id']),
+        hasQuestions: files.includes(file.replace('.jsonl', '.questions.jsonl')),
+        messages,
+      }
     }
   }
 }

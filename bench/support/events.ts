@@ -13,8 +13,22 @@ export function createEventMaker(seed: number): (stream: string, revision: bigin
   return (stream, revision) => {
     made += 1
     const { messageId, ...message } = messageAt(made, random)
-    const event: Event = { type: 'MessageAppended', data: { messageId, role: message.role, content: message.content, createdAt: message.createdAt ?? '', tokens: 102 } }
+    const event: Event = {
+      type: 'MessageAppended',
+      data: {
+        messageId,
+        role: message.role,
+        content: message.content,
+        createdAt: message.createdAt ?? '',
+        tokens: 102,
+      },
+    }
     const id = messageEventId(stream, messageId)
-    return encode(event, encodeData(event), { stream, revision, id, previousHash: GENESIS_HASH, recordedAt: new Date().toISOString() }, { actor: 'library', correlationId: id, causationId: id }).toStore
+    return encode(
+      event,
+      encodeData(event),
+      { stream, revision, id, previousHash: GENESIS_HASH, recordedAt: new Date().toISOString() },
+      { actor: 'library', correlationId: id, causationId: id },
+    ).toStore
   }
 }

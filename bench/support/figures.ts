@@ -63,30 +63,80 @@ export interface Result {
   readonly notRun?: string
 }
 
-export const milliseconds = (value: number): string => `${value < 10 ? value.toFixed(2) : value < 100 ? value.toFixed(1) : value.toFixed(0)} ms`
+export const milliseconds = (value: number): string =>
+  `${value < 10 ? value.toFixed(2) : value < 100 ? value.toFixed(1) : value.toFixed(0)} ms`
 export const perSecond = (value: number, what: string): string => `${Math.round(value).toLocaleString('en')} ${what}/s`
 
 const compared = (ratio: number): string => (ratio < 10 ? ratio.toFixed(2) : ratio.toFixed(0))
 export const ratioText = (ratio: number | undefined): string => (ratio === undefined ? '' : `${compared(ratio)} x`)
 
 /** A figure that must not be more than so many times its baseline. */
-export const atMost = (name: string, value: number, of: { readonly name: string; readonly value: number }, most: number, unit: (value: number) => string, note?: string): Figure => ({
-  name, value: unit(value), baseline: `${of.name}: ${unit(of.value)}`, ratio: value / of.value, target: `<= ${String(most)} x`, met: value / of.value <= most, ...(note === undefined ? {} : { note }),
+export const atMost = (
+  name: string,
+  value: number,
+  of: { readonly name: string; readonly value: number },
+  most: number,
+  unit: (value: number) => string,
+  note?: string,
+): Figure => ({
+  name,
+  value: unit(value),
+  baseline: `${of.name}: ${unit(of.value)}`,
+  ratio: value / of.value,
+  target: `<= ${String(most)} x`,
+  met: value / of.value <= most,
+  ...(note === undefined ? {} : { note }),
 })
 
 /** A figure that must be at least such a share of its baseline. */
-export const atLeastShare = (name: string, value: number, of: { readonly name: string; readonly value: number }, least: number, unit: (value: number) => string, note?: string): Figure => ({
-  name, value: unit(value), baseline: `${of.name}: ${unit(of.value)}`, ratio: value / of.value, target: `>= ${String(least)} x`, met: value / of.value >= least, ...(note === undefined ? {} : { note }),
+export const atLeastShare = (
+  name: string,
+  value: number,
+  of: { readonly name: string; readonly value: number },
+  least: number,
+  unit: (value: number) => string,
+  note?: string,
+): Figure => ({
+  name,
+  value: unit(value),
+  baseline: `${of.name}: ${unit(of.value)}`,
+  ratio: value / of.value,
+  target: `>= ${String(least)} x`,
+  met: value / of.value >= least,
+  ...(note === undefined ? {} : { note }),
 })
 
 /** A figure that is held against a limit of its own, and read beside its baseline. */
-export function against(name: string, value: number, limit: { readonly most: number } | { readonly least: number }, unit: (value: number) => string, of?: { readonly name: string; readonly value: number }, note?: string): Figure {
+export function against(
+  name: string,
+  value: number,
+  limit: { readonly most: number } | { readonly least: number },
+  unit: (value: number) => string,
+  of?: { readonly name: string; readonly value: number },
+  note?: string,
+): Figure {
   const met = 'most' in limit ? value <= limit.most : value >= limit.least
   const target = 'most' in limit ? `<= ${unit(limit.most)}` : `>= ${unit(limit.least)}`
-  return { name, value: unit(value), ...(of === undefined ? {} : { baseline: `${of.name}: ${unit(of.value)}`, ratio: value / of.value }), target, met, ...(note === undefined ? {} : { note }) }
+  return {
+    name,
+    value: unit(value),
+    ...(of === undefined ? {} : { baseline: `${of.name}: ${unit(of.value)}`, ratio: value / of.value }),
+    target,
+    met,
+    ...(note === undefined ? {} : { note }),
+  }
 }
 
 /** A figure that is told and not judged. */
-export const told = (name: string, value: number, unit: (value: number) => string, of?: { readonly name: string; readonly value: number }, note?: string): Figure => ({
-  name, value: unit(value), ...(of === undefined ? {} : { baseline: `${of.name}: ${unit(of.value)}`, ratio: value / of.value }), ...(note === undefined ? {} : { note }),
+export const told = (
+  name: string,
+  value: number,
+  unit: (value: number) => string,
+  of?: { readonly name: string; readonly value: number },
+  note?: string,
+): Figure => ({
+  name,
+  value: unit(value),
+  ...(of === undefined ? {} : { baseline: `${of.name}: ${unit(of.value)}`, ratio: value / of.value }),
+  ...(note === undefined ? {} : { note }),
 })

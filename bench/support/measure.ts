@@ -1,5 +1,6 @@
 /**
- * Clocks and medians. A shared machine drifts by half within minutes, so what is compared is measured in turns (a, b, a, b …) and the
+ * Clocks and medians. A shared machine drifts by half within minutes, so what is compared is measured in turns (a, b,
+ * a, b …) and the
  * median of the turns counts.
  */
 
@@ -17,8 +18,15 @@ export function percentile(values: readonly number[], share: number): number {
 
 export const median = (values: readonly number[]): number => percentile(values, 0.5)
 
-/** Each of `works` once a round, so many rounds, what they return by their names. The first round warms up and is left out. */
-export async function inTurns<Name extends string>(rounds: number, works: Readonly<Record<Name, (round: number) => Promise<readonly number[]>>>, warmUp = 1): Promise<Record<Name, number[]>> {
+/**
+ * Each of `works` once a round, so many rounds, what they return by their names. The first round warms up and is left
+ * out.
+ */
+export async function inTurns<Name extends string>(
+  rounds: number,
+  works: Readonly<Record<Name, (round: number) => Promise<readonly number[]>>>,
+  warmUp = 1,
+): Promise<Record<Name, number[]>> {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the keys of a record are its names, which `Object.keys` forgets
   const names = Object.keys(works) as Name[]
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see above

@@ -1,4 +1,7 @@
-/** Packages that only a benchmark needs, from `bench/node_modules`; undefined where nobody installed them (`npm ci --prefix bench`). */
+/**
+ * Packages that only a benchmark needs, from `bench/node_modules`; undefined where nobody installed them (`npm ci
+ * --prefix bench`).
+ */
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { root } from './root.js'

@@ -1,4 +1,7 @@
-/** Where a benchmark keeps its data: a database of its own on the server that the environment names, or a folder that is thrown away. */
+/**
+ * Where a benchmark keeps its data: a database of its own on the server that the environment names, or a folder that is
+ * thrown away.
+ */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -42,13 +45,19 @@ async function newFolder(label: string): Promise<Place> {
   return { store: join(folder, 'ledger'), remove: async () => await rm(folder, { recursive: true, force: true }) }
 }
 
-export const newPlace = async (engine: Engine, label: string): Promise<Place> => (engine === 'native' ? await newDatabase(label) : await newFolder(label))
+export const newPlace = async (engine: Engine, label: string): Promise<Place> =>
+  engine === 'native' ? await newDatabase(label) : await newFolder(label)
 
 /** Opens the database itself, as the ledger does. */
-export const openDatabase = async (store: string): Promise<Database> => (/^postgres(ql)?:/u.test(store) ? await openPostgres(store, { statementTimeoutMs: 600_000 }) : await openFolder(store))
+export const openDatabase = async (store: string): Promise<Database> =>
+  /^postgres(ql)?:/u.test(store) ? await openPostgres(store, { statementTimeoutMs: 600_000 }) : await openFolder(store)
 
 /** What the database calls itself. */
 export async function versionOf(engine: Engine): Promise<string> {
-  if (engine === 'native') return await onServer(async (client) => `PostgreSQL ${String((await client.query<{ v: string }>(`select split_part(current_setting('server_version'), ' ', 1) as v`)).rows[0]?.v)}`)
+  if (engine === 'native')
+    return await onServer(
+      async (client) =>
+        `PostgreSQL ${String((await client.query<{ v: string }>(`select split_part(current_setting('server_version'), ' ', 1) as v`)).rows[0]?.v)}`,
+    )
   return 'PGlite 0.5.14 in a folder'
 }

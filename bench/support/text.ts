@@ -1,5 +1,6 @@
 /**
- * Text that nobody wrote: sentences of made-up words, as frequent as words are (the n-th has a share of 1/n), the same on every machine.
+ * Text that nobody wrote: sentences of made-up words, as frequent as words are (the n-th has a share of 1/n), the same
+ * on every machine.
  */
 
 /** Numbers that look random, from a seed (mulberry32). */
@@ -13,7 +14,28 @@ export function randomOf(seed: number): () => number {
   }
 }
 
-const SYLLABLES = ['ba', 'cor', 'del', 'fin', 'gra', 'hul', 'jen', 'kip', 'lom', 'mer', 'nus', 'pol', 'quar', 'rid', 'sta', 'tev', 'ush', 'vin', 'wex', 'yar']
+const SYLLABLES = [
+  'ba',
+  'cor',
+  'del',
+  'fin',
+  'gra',
+  'hul',
+  'jen',
+  'kip',
+  'lom',
+  'mer',
+  'nus',
+  'pol',
+  'quar',
+  'rid',
+  'sta',
+  'tev',
+  'ush',
+  'vin',
+  'wex',
+  'yar',
+]
 const WORDS = 20_000
 
 /** The n-th word of the language, 0 the most frequent one. */

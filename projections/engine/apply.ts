@@ -1,10 +1,14 @@
 /**
- * The loop that the runner and a rebuild share: read a batch of facts, turn it into rows, commit rows and checkpoints together.
+ * The loop that the runner and a rebuild share: read a batch of facts, turn it into rows, commit rows and checkpoints
+ * together.
  *
- * Several projections take the same batch, decoded once. Where conversations are spread over partitions, each partition commits its own
- * transaction on its own connection, all of a batch at the same time: decoding is one processor's work, and storing that of others. A transaction is of
+ * Several projections take the same batch, decoded once. Where conversations are spread over partitions, each partition
+ * commits its own
+ * transaction on its own connection, all of a batch at the same time: decoding is one processor's work, and storing
+ * that of others. A transaction is of
  * all projections that take the batch, which is what makes an adopted edition appear in all of them at once.
- * A fact that cannot be read, answered or stored stops its own conversation, with its editions, right before it and by name: later facts of it are
+ * A fact that cannot be read, answered or stored stops its own conversation, with its editions, right before it and by
+ * name: later facts of it are
  * passed over until its rows are made anew. Everybody else's go on, and the checkpoint moves.
  */
 import { claimOf } from '../../src/domain/events/codec.js'
@@ -13,7 +17,17 @@ import { conversationStream, EDITION_PREFIX } from '../../src/domain/values/ids.
 import { thrownSentence } from '../../src/domain/values/thrown.js'
 import type { EventStore, StoredEvent } from '../../src/ports/event-store.js'
 import type { Database, Sql } from '../../src/ports/sql.js'
-import { advance, countStopped, forgetStopped, recordStopped, type ConversationStop, type EventMark, type Generation, type CheckpointPlace, type Stop } from './checkpoints.js'
+import {
+  advance,
+  countStopped,
+  forgetStopped,
+  recordStopped,
+  type ConversationStop,
+  type EventMark,
+  type Generation,
+  type CheckpointPlace,
+  type Stop,
+} from './checkpoints.js'
 import { createNet, type NetChanges } from './fold.js'
 import { partitionOfStream } from './partitions.js'
 import { CellRefused, changesOf, type Projection } from './projection.js'
@@ -27,7 +41,9 @@ export interface ProjectionSource {
   /** Reads a stored event; throws where it cannot be read. */
   readonly decode: (stored: StoredEvent) => Promise<RecordedEvent>
   readonly projections: readonly Projection[]
-  /** Of the claim under which this process works. Once a larger one is on the checkpoints, nothing is written any more. */
+  /**
+   * Of the claim under which this process works. Once a larger one is on the checkpoints, nothing is written any more.
+   */
   readonly fence?: bigint
 }
 
@@ -49,10 +65,25 @@ export interface Target {
 /** The targets that a generation consists of. */
 export function targetsOf(projection: Projection, { generation, checkpoints, stopped }: Generation): Target[] {
   const known = new Map(stopped.map((stop) => [stop.conversationId, stop]))
-  return checkpoints.map(({ partition, position, stop }) => ({ projection, generation, partition, partitions: checkpoints.length, position, stop, stopped: new Map(known), refusals: 0 }))
+  return checkpoints.map(({ partition, position, stop }) => ({
+    projection,
+    generation,
+    partition,
+    partitions: checkpoints.length,
+    position,
+    stop,
+    stopped: new Map(known),
+    refusals: 0,
+  }))
 }
 
-const placeOf = ({ projection, generation, partition, partitions, position }: Target): CheckpointPlace => ({ name: projection.name, generation, partition, partitions, position })
+const placeOf = ({ projection, generation, partition, partitions, position }: Target): CheckpointPlace => ({
+  name: projection.name,
+  generation,
+  partition,
+  partitions,
+  position,
+})
 
 interface Batch {
   readonly events: number
@@ -65,18 +96,31 @@ interface Batch {
 // A batch is held in memory with its rows; a log of large messages must not make it many times its usual size.
 const BATCH_CHARACTERS = 16 * 1024 * 1024
 
-// So many events are read, decoded and answered in some 3 ms. The transaction that runs beside waits for its turns as well: with 64 a server
+// So many events are read, decoded and answered in some 3 ms. The transaction that runs beside waits for its turns as
+// well: with 64 a server
 // stood idle between two statements for longer than it worked.
 const TURN_EVENTS = 16
 
-function stopAt(event: Pick<StoredEvent, 'stream' | 'revision' | 'type' | 'position'>, error: unknown): ConversationStop {
+function stopAt(
+  event: Pick<StoredEvent, 'stream' | 'revision' | 'type' | 'position'>,
+  error: unknown,
+): ConversationStop {
   const { stream, revision, type, position } = event
-  return { reason: `cannot apply ${type} at revision ${String(revision)} of ${stream}: ${thrownSentence(error)}`, stream, revision, type, conversationId: stoppedAt(stream), position }
+  return {
+    reason: `cannot apply ${type} at revision ${String(revision)} of ${stream}: ${thrownSentence(error)}`,
+    stream,
+    revision,
+    type,
+    conversationId: stoppedAt(stream),
+    position,
+  }
 }
 
 // A body beside the log is as long as the content that came from it; the event itself is then a short claim.
 const charactersOf = (stored: StoredEvent, event: RecordedEvent): number =>
-  claimOf(stored) === undefined ? stored.data.length : JSON.stringify(event.data, (_key, value: unknown) => (typeof value === 'bigint' ? null : value)).length
+  claimOf(stored) === undefined
+    ? stored.data.length
+    : JSON.stringify(event.data, (_key, value: unknown) => (typeof value === 'bigint' ? null : value)).length
 
 /** Who hears of the events of a batch, in their order. */
 interface Listener {
@@ -92,10 +136,16 @@ interface Reader {
 }
 
 /**
- * Reads the log behind `after` in batches. One reading of the store from end to end, since a store pages better when it is not asked anew for each batch.
- * With `end` no event behind that place is given, and the last batch ends right there: it has to be a place that the store itself has named.
+ * Reads the log behind `after` in batches. One reading of the store from end to end, since a store pages better when it
+ * is not asked anew for each batch.
+ * With `end` no event behind that place is given, and the last batch ends right there: it has to be a place that the
+ * store itself has named.
  */
-function createReader({ store, decode }: Pick<ProjectionSource, 'store' | 'decode'>, after: bigint, end?: bigint): Reader {
+function createReader(
+  { store, decode }: Pick<ProjectionSource, 'store' | 'decode'>,
+  after: bigint,
+  end?: bigint,
+): Reader {
   let upTo = after
   let head = -1n
   let stored: AsyncIterator<StoredEvent> | undefined
@@ -103,7 +153,8 @@ function createReader({ store, decode }: Pick<ProjectionSource, 'store' | 'decod
   return {
     async next(limit, listener) {
       if (stored === undefined) {
-        // Asked before the events: what is committed until then is among them, so up to here the log was seen even where no event matched.
+        // Asked before the events: what is committed until then is among them, so up to here the log was seen even
+        // where no event matched.
         head = await store.head()
         stored = store.readAll({ after, prefix: PROJECTED_PREFIXES })[Symbol.asyncIterator]()
       }
@@ -125,7 +176,8 @@ function createReader({ store, decode }: Pick<ProjectionSource, 'store' | 'decod
         }
         upTo = item.value.position
         events += 1
-        // Timers and requests get their turn: the embedded engine and a decoded text leave the queue of promises to nobody else.
+        // Timers and requests get their turn: the embedded engine and a decoded text leave the queue of promises to
+        // nobody else.
         if (events % TURN_EVENTS === 0) await new Promise(setImmediate)
       }
       return { events, upTo, ended: false }
@@ -136,7 +188,10 @@ function createReader({ store, decode }: Pick<ProjectionSource, 'store' | 'decod
   }
 }
 
-/** What a batch means for one target. Without the facts themselves: two batches of them in memory are work for the garbage collector. */
+/**
+ * What a batch means for one target. Without the facts themselves: two batches of them in memory are work for the
+ * garbage collector.
+ */
 interface Step {
   readonly target: Target
   /** How many facts it is of, and the last of them. */
@@ -159,7 +214,10 @@ interface Collector {
   step(upTo: bigint): Step
 }
 
-/** Collects what facts mean for a target, one by one as they are decoded. Where its position is behind them is looked at once, since no batch begins before the last one ended. */
+/**
+ * Collects what facts mean for a target, one by one as they are decoded. Where its position is behind them is looked at
+ * once, since no batch begins before the last one ended.
+ */
 function createCollector(target: Target): Collector {
   const { projection, position, stopped, refusals } = target
   const collected = createNet(projection.tables)
@@ -203,11 +261,15 @@ function createCollector(target: Target): Collector {
 }
 
 /** An event of a step, read once more: as a fact, or why it is none. */
-type Item = { readonly stored: StoredEvent; readonly event: RecordedEvent } | { readonly stored: StoredEvent; readonly error: unknown }
+type Item =
+  | { readonly stored: StoredEvent; readonly event: RecordedEvent }
+  | { readonly stored: StoredEvent; readonly error: unknown }
 
 function stepOf(target: Target, items: readonly Item[], upTo: bigint): Step {
   // What stopped in these is found again; else it would count as known, and not be told to the database.
-  for (const { stored } of items) if (target.stopped.get(stoppedAt(stored.stream))?.position === stored.position) target.stopped.delete(stoppedAt(stored.stream))
+  for (const { stored } of items)
+    if (target.stopped.get(stoppedAt(stored.stream))?.position === stored.position)
+      target.stopped.delete(stoppedAt(stored.stream))
   const collector = createCollector(target)
   for (const item of items) {
     if ('event' in item) collector.add(item.event)
@@ -248,8 +310,11 @@ async function prepare(reader: Reader, targets: readonly Target[], limit: number
   return { ...batch, steps: collectors.map((collector) => collector.step(batch.upTo)) }
 }
 
-// A body beside the log that cannot be fetched now is no fault of its event. 08, 53, 57 and 58: connection, resources, somebody stepped in, its system.
-const isOfTheWorld = (error: unknown): boolean => (error instanceof Error && 'kind' in error && error.kind === 'StoreUnavailable') || /^(08|53|57|58)/.test(sqlState(error))
+// A body beside the log that cannot be fetched now is no fault of its event. 08, 53, 57 and 58: connection, resources,
+// somebody stepped in, its system.
+const isOfTheWorld = (error: unknown): boolean =>
+  (error instanceof Error && 'kind' in error && error.kind === 'StoreUnavailable') ||
+  /^(08|53|57|58)/.test(sqlState(error))
 
 class CheckpointMoved extends Error {}
 
@@ -259,15 +324,21 @@ const sqlState = (error: unknown): string => {
   return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : ''
 }
 
-// 22: a value that its type cannot hold. 23: a constraint. 54: a limit of the program, as for a key too long for its index. The same rows would fail for ever.
+// 22: a value that its type cannot hold. 23: a constraint. 54: a limit of the program, as for a key too long for its
+// index. The same rows would fail for ever.
 const isRefusedRow = (error: unknown): boolean => error instanceof CellRefused || /^(22|23|54)/.test(sqlState(error))
-// 40: a deadlock or a serialization failure. 42P01: the table was dropped by the one who swapped generations in the meantime.
+// 40: a deadlock or a serialization failure. 42P01: the table was dropped by the one who swapped generations in the
+// meantime.
 const isRace = (error: unknown): boolean => error instanceof CheckpointMoved || /^(40|42P01)/.test(sqlState(error))
 
 /** How transactions are made, and how many facts each target has taken by them. */
-type Manner = Pick<ApplyOptions, 'isQuick'> & { readonly fence: bigint | undefined; readonly applied: Map<Target, number> }
+type Manner = Pick<ApplyOptions, 'isQuick'> & {
+  readonly fence: bigint | undefined
+  readonly applied: Map<Target, number>
+}
 
-// A text index collects what is new in a list and tidies up when the list is full: at the default of 4 MB that is one statement of a second, at this
+// A text index collects what is new in a list and tidies up when the list is full: at the default of 4 MB that is one
+// statement of a second, at this
 // size one of 50 ms. All in all it costs a third more, so it is for rows that somebody waits for.
 const QUICK = `select set_config('gin_pending_list_limit', '256', true)`
 
@@ -277,7 +348,8 @@ async function commit(db: Sql, steps: readonly Step[], { fence, isQuick, applied
     for (const { target, last, upTo, stops, passedOver } of steps) {
       if (!(await advance(sql, placeOf(target), upTo, last, fence))) throw new CheckpointMoved()
       // Somebody else may have completed the rows of one of them since: then its facts must not be passed over.
-      if (passedOver.size > 0 && (await countStopped(sql, placeOf(target), [...passedOver])) < passedOver.size) throw new CheckpointMoved()
+      if (passedOver.size > 0 && (await countStopped(sql, placeOf(target), [...passedOver])) < passedOver.size)
+        throw new CheckpointMoved()
       await recordStopped(sql, placeOf(target), stops)
     }
     for (const { target, net } of steps) await writeNet(sql, target.projection.tables, target.generation, net)
@@ -289,11 +361,15 @@ async function commit(db: Sql, steps: readonly Step[], { fence, isQuick, applied
 }
 
 /** The events of a step, once more from the log. */
-async function itemsOf({ store, decode }: Pick<ProjectionSource, 'store' | 'decode'>, { target, upTo }: Step): Promise<Item[]> {
+async function itemsOf(
+  { store, decode }: Pick<ProjectionSource, 'store' | 'decode'>,
+  { target, upTo }: Step,
+): Promise<Item[]> {
   const items: Item[] = []
   for await (const stored of store.readAll({ after: target.position, prefix: PROJECTED_PREFIXES })) {
     if (stored.position > upTo) break
-    if (partitionOfStream(stored.stream, target.partitions) === target.partition) items.push(await itemOf(decode, stored))
+    if (partitionOfStream(stored.stream, target.partitions) === target.partition)
+      items.push(await itemOf(decode, stored))
   }
   return items
 }
@@ -308,10 +384,18 @@ async function itemOf(decode: ProjectionSource['decode'], stored: StoredEvent): 
 }
 
 /**
- * Commits events of which one is refused. Halves find it in as many commits as the batch has binary digits; its conversation stops right before it,
+ * Commits events of which one is refused. Halves find it in as many commits as the batch has binary digits; its
+ * conversation stops right before it,
  * and all others go on.
  */
-async function commitAround(db: Sql, target: Target, items: readonly Item[], upTo: bigint, refusal: unknown, manner: Manner): Promise<void> {
+async function commitAround(
+  db: Sql,
+  target: Target,
+  items: readonly Item[],
+  upTo: bigint,
+  refusal: unknown,
+  manner: Manner,
+): Promise<void> {
   const [item] = items
   if (item === undefined) throw refusal
   if (items.length === 1) {
@@ -321,7 +405,10 @@ async function commitAround(db: Sql, target: Target, items: readonly Item[], upT
   }
   const half = Math.ceil(items.length / 2)
   const first = items.slice(0, half)
-  for (const part of [{ items: first, upTo: first.at(-1)?.stored.position ?? target.position }, { items: items.slice(half), upTo }]) {
+  for (const part of [
+    { items: first, upTo: first.at(-1)?.stored.position ?? target.position },
+    { items: items.slice(half), upTo },
+  ]) {
     try {
       await commit(db, [stepOf(target, part.items, part.upTo)], manner)
     } catch (error) {
@@ -331,7 +418,9 @@ async function commitAround(db: Sql, target: Target, items: readonly Item[], upT
   }
 }
 
-/** Commits steps; where rows are refused, looks for the facts at fault and stops their conversations right before them. */
+/**
+ * Commits steps; where rows are refused, looks for the facts at fault and stops their conversations right before them.
+ */
 async function commitOrFind(source: ProjectionSource, steps: readonly Step[], manner: Manner): Promise<void> {
   try {
     await commit(source.db, steps, manner)
@@ -349,26 +438,35 @@ async function upToDate(source: ProjectionSource, step: Step): Promise<Step> {
   return step.refusals === step.target.refusals ? step : stepOf(step.target, await itemsOf(source, step), step.upTo)
 }
 
-const inOrder = (a: Target, b: Target): number => (a.projection.name === b.projection.name ? a.partition - b.partition : a.projection.name < b.projection.name ? -1 : 1)
+const inOrder = (a: Target, b: Target): number =>
+  a.projection.name === b.projection.name ? a.partition - b.partition : a.projection.name < b.projection.name ? -1 : 1
 
 // Below so many facts a transaction for each partition costs more than it saves.
 const TOGETHER = 100
 
-/** What one partition (or all, of a few facts) takes of a batch: one transaction. Throws where a checkpoint stood elsewhere. */
+/**
+ * What one partition (or all, of a few facts) takes of a batch: one transaction. Throws where a checkpoint stood
+ * elsewhere.
+ */
 async function applyPart(source: ProjectionSource, steps: readonly Step[], manner: Manner): Promise<void> {
   // In one order, so that two runners lock checkpoints alike and one waits instead of both.
-  const moving = steps.filter(({ target, upTo }) => upTo > target.position).toSorted((a, b) => inOrder(a.target, b.target))
+  const moving = steps
+    .filter(({ target, upTo }) => upTo > target.position)
+    .toSorted((a, b) => inOrder(a.target, b.target))
   if (moving.length === 0) return
   await commitOrFind(source, await Promise.all(moving.map((step) => upToDate(source, step))), manner)
 }
 
 /**
- * Applies a batch to all targets that are behind it, rows and checkpoints of each partition in one transaction, and moves the targets on.
- * 'moved' where a checkpoint stood elsewhere (another runner, a swap): that partition was not written, and the targets have to be read anew.
+ * Applies a batch to all targets that are behind it, rows and checkpoints of each partition in one transaction, and
+ * moves the targets on.
+ * 'moved' where a checkpoint stood elsewhere (another runner, a swap): that partition was not written, and the targets
+ * have to be read anew.
  */
 async function applyBatch(source: ProjectionSource, batch: Prepared, manner: Manner): Promise<'applied' | 'moved'> {
   const parts = new Map<string, Step[]>()
-  // What one fact changes in several read models is in one transaction, so that no reader sees it in one of them and not yet in the other. A partition
+  // What one fact changes in several read models is in one transaction, so that no reader sees it in one of them and
+  // not yet in the other. A partition
   // is that for all of them where they are divided alike; where they are not, only the whole is.
   const isDividedAlike = new Set(batch.steps.map(({ target }) => target.partitions)).size <= 1
   const isOne = batch.events <= TOGETHER || !isDividedAlike
@@ -388,26 +486,40 @@ async function applyBatch(source: ProjectionSource, batch: Prepared, manner: Man
 
 /** The place from which the next batch has to be read, or undefined where no target goes on. */
 function nextAfter(targets: readonly Target[], until: bigint): bigint | undefined {
-  const waiting = targets.filter((target) => target.stop === undefined && target.position < until).map((target) => target.position)
+  const waiting = targets
+    .filter((target) => target.stop === undefined && target.position < until)
+    .map((target) => target.position)
   return waiting.length === 0 ? undefined : waiting.reduce((least, position) => (position < least ? position : least))
 }
 
 export interface ApplyOptions {
   readonly batchSize: number
   readonly signal?: AbortSignal
-  /** Ends right at `until`, which has to be a place that the store itself has named; else with the batch that it falls in. */
+  /**
+   * Ends right at `until`, which has to be a place that the store itself has named; else with the batch that it falls
+   * in.
+   */
   readonly exactly?: boolean
   /** Rows soon rather than cheaply. */
   readonly isQuick?: boolean
   /** Told after each batch how many facts each target has taken, and how many events were read for it. */
-  readonly onBatch?: (applied: readonly { readonly target: Target; readonly events: number }[], storedEvents: number) => void
+  readonly onBatch?: (
+    applied: readonly { readonly target: Target; readonly events: number }[],
+    storedEvents: number,
+  ) => void
 }
 
 /**
- * Applies all that the log has up to `until`. The next batch is read, decoded and turned into rows while the one before is written:
+ * Applies all that the log has up to `until`. The next batch is read, decoded and turned into rows while the one before
+ * is written:
  * on a server these are two processors' work.
  */
-export async function applyUntil(source: ProjectionSource, targets: readonly Target[], until: bigint, options: ApplyOptions): Promise<'done' | 'moved'> {
+export async function applyUntil(
+  source: ProjectionSource,
+  targets: readonly Target[],
+  until: bigint,
+  options: ApplyOptions,
+): Promise<'done' | 'moved'> {
   const from = nextAfter(targets, until)
   if (from === undefined) return 'done'
   const reader = createReader(source, from, options.exactly === true ? until : undefined)
@@ -422,8 +534,15 @@ export async function applyUntil(source: ProjectionSource, targets: readonly Tar
         next.catch(ignore)
       }
       const applied = new Map<Target, number>()
-      const result = await applyBatch(source, batch, { isQuick: options.isQuick ?? false, fence: source.fence, applied })
-      options.onBatch?.(batch.steps.map(({ target }) => ({ target, events: applied.get(target) ?? 0 })), batch.events)
+      const result = await applyBatch(source, batch, {
+        isQuick: options.isQuick ?? false,
+        fence: source.fence,
+        applied,
+      })
+      options.onBatch?.(
+        batch.steps.map(({ target }) => ({ target, events: applied.get(target) ?? 0 })),
+        batch.events,
+      )
       if (result === 'moved') return 'moved'
       if (!goesOn || nextAfter(targets, until) === undefined) return 'done'
     }
@@ -438,19 +557,33 @@ function ignore(): void {
 }
 
 /**
- * Tries the conversations again at which targets stopped: what a program of its time could not read may be readable by now. Each is completed in one
- * transaction, from the fact on at which it stopped up to where its checkpoint stands; where it cannot be, it stays as it is.
+ * Tries the conversations again at which targets stopped: what a program of its time could not read may be readable by
+ * now. Each is completed in one
+ * transaction, from the fact on at which it stopped up to where its checkpoint stands; where it cannot be, it stays as
+ * it is.
  */
 export async function retryStopped(source: ProjectionSource, targets: readonly Target[]): Promise<void> {
   for (const target of targets) {
     for (const stop of target.stopped.values()) {
-      if (partitionOfStream(stop.stream ?? stop.conversationId, target.partitions) !== target.partition || stop.position > target.position) continue
+      if (
+        partitionOfStream(stop.stream ?? stop.conversationId, target.partitions) !== target.partition ||
+        stop.position > target.position
+      )
+        continue
       const net = await completed(source, target, stop)
       if (net === undefined) continue
       try {
         await source.db.transaction(async (sql) => {
-          if (!(await advance(sql, placeOf(target), target.position, undefined, source.fence))) throw new CheckpointMoved()
-          if (!(await forgetStopped(sql, { name: target.projection.name, generation: target.generation }, stop.conversationId))) throw new CheckpointMoved()
+          if (!(await advance(sql, placeOf(target), target.position, undefined, source.fence)))
+            throw new CheckpointMoved()
+          if (
+            !(await forgetStopped(
+              sql,
+              { name: target.projection.name, generation: target.generation },
+              stop.conversationId,
+            ))
+          )
+            throw new CheckpointMoved()
           await writeNet(sql, target.projection.tables, target.generation, net)
         })
         target.stopped.delete(stop.conversationId)
@@ -462,7 +595,11 @@ export async function retryStopped(source: ProjectionSource, targets: readonly T
 }
 
 /** The rows of a conversation from where it stopped; undefined where it still cannot be applied. */
-async function completed({ store, decode }: ProjectionSource, { projection, position }: Target, stop: ConversationStop): Promise<NetChanges | undefined> {
+async function completed(
+  { store, decode }: ProjectionSource,
+  { projection, position }: Target,
+  stop: ConversationStop,
+): Promise<NetChanges | undefined> {
   // Mostly nothing has changed, and then one look at the one event is all.
   const first = await store.eventAt(stop.position)
   if (first === undefined) return undefined
@@ -478,7 +615,8 @@ async function completed({ store, decode }: ProjectionSource, { projection, posi
       }
     }
     const collected = createNet(projection.tables)
-    for (const event of events.toSorted((a, b) => (a.position < b.position ? -1 : 1))) collected.add(changesOf(projection, event))
+    for (const event of events.toSorted((a, b) => (a.position < b.position ? -1 : 1)))
+      collected.add(changesOf(projection, event))
     return collected.net
   } catch (error) {
     if (isOfTheWorld(error)) throw error
@@ -489,6 +627,7 @@ async function completed({ store, decode }: ProjectionSource, { projection, posi
 /** The stream of a conversation that stopped, and those of its editions. */
 async function streamsStoppedWith(store: EventStore, stop: ConversationStop): Promise<string[]> {
   const streams = [conversationStream(stop.conversationId)]
-  for await (const stream of store.streams(EDITION_PREFIX)) if (stoppedAt(stream) === stop.conversationId) streams.push(stream)
+  for await (const stream of store.streams(EDITION_PREFIX))
+    if (stoppedAt(stream) === stop.conversationId) streams.push(stream)
   return streams
 }

@@ -1,11 +1,15 @@
 /**
- * Are the rows what the facts say? The same handlers that keep the rows fold the facts in memory, and what is folded is held against the rows.
+ * Are the rows what the facts say? The same handlers that keep the rows fold the facts in memory, and what is folded is
+ * held against the rows.
  *
- * In memory that does not grow with a conversation: a row that nothing changed for a while is compared by its key and, where it is the same,
- * forgotten but counted. One that differs is kept, since a later fact may change it to what the database has by now. In the end every row that
+ * In memory that does not grow with a conversation: a row that nothing changed for a while is compared by its key and,
+ * where it is the same,
+ * forgotten but counted. One that differs is kept, since a later fact may change it to what the database has by now. In
+ * the end every row that
  * the facts make was found equal, and as many rows are there as they make, so none is there beside them.
  *
- * As of one moment: each comparison is a transaction with a snapshot. Whoever appends meanwhile changes rows before we have read why; so what
+ * As of one moment: each comparison is a transaction with a snapshot. Whoever appends meanwhile changes rows before we
+ * have read why; so what
  * differs in the end is looked at again, with the facts that came since, once the rows have come to the end of the log.
  */
 import { conversationStream } from '../../src/domain/values/ids.js'
@@ -16,14 +20,23 @@ import type { Database, Sql } from '../../src/ports/sql.js'
 import { hasCheckpoints, liveOf, readGenerations } from './checkpoints.js'
 import { rowKey } from './fold.js'
 import { partitionOf } from './partitions.js'
-import { changesOf, type Cell, type ColumnType, type Projection, type Row, type RowChange, type Table } from './projection.js'
+import {
+  changesOf,
+  type Cell,
+  type ColumnType,
+  type Projection,
+  type Row,
+  type RowChange,
+  type Table,
+} from './projection.js'
 import { physicalName } from './store.js'
 
 export interface RowCheckDependencies {
   readonly db: Database
   readonly projections: readonly Projection[]
   /**
-   * Facts of a conversation and its editions behind those that were seen, for what was appended meanwhile; those of the editions first.
+   * Facts of a conversation and its editions behind those that were seen, for what was appended meanwhile; those of the
+   * editions first.
    * @param seen the last revision of a stream that was seen, -1n where none was
    */
   readonly eventsFrom: (conversationId: string, seen: (stream: string) => bigint) => AsyncIterable<RecordedEvent>
@@ -41,7 +54,10 @@ const CHARACTERS_HELD = 8_000_000
 const TRIES = 5
 /** Differences that are told one by one. */
 const MOST_DIFFERENCES = 200
-/** Rows of a conversation that differ so far, beyond those that are held, before it is plain that they do not belong to it. */
+/**
+ * Rows of a conversation that differ so far, beyond those that are held, before it is plain that they do not belong to
+ * it.
+ */
 const MOST_PENDING = 20_000
 
 /** A table with what a comparison of its rows asks again and again. */
@@ -53,7 +69,9 @@ interface KeptRow {
   readonly single: boolean
 }
 
-/** A row as the facts make it. `partial`: it was found equal before and forgotten, and these cells of it changed since. */
+/**
+ * A row as the facts make it. `partial`: it was found equal before and forgotten, and these cells of it changed since.
+ */
 interface Expected {
   readonly row: Row
   readonly partial: boolean
@@ -71,7 +89,10 @@ interface Rows {
   settled: number
 }
 
-/** A row's key among the rows of one conversation. Mostly that is one cell, which is a key as it is: to make a text of several costs more than all else that is done with it. */
+/**
+ * A row's key among the rows of one conversation. Mostly that is one cell, which is a key as it is: to make a text of
+ * several costs more than all else that is done with it.
+ */
 function keyWithin({ table }: KeptRow, row: Row): string {
   const [, only, further] = table.key
   if (only === undefined) return ''
@@ -89,8 +110,17 @@ class ConversationRows {
   refused: { readonly revision: bigint; readonly detail: string } | undefined
   readonly tables: readonly Rows[]
 
-  constructor(readonly conversationId: string, tables: readonly KeptRow[]) {
-    this.tables = tables.map((kept) => ({ kept, held: new Map<string, Expected>(), comparing: new Map<string, Expected>(), pending: new Map<string, Expected>(), settled: 0 }))
+  constructor(
+    readonly conversationId: string,
+    tables: readonly KeptRow[],
+  ) {
+    this.tables = tables.map((kept) => ({
+      kept,
+      held: new Map<string, Expected>(),
+      comparing: new Map<string, Expected>(),
+      pending: new Map<string, Expected>(),
+      settled: 0,
+    }))
   }
 
   /** The last revision of a stream that it has taken. */
@@ -112,9 +142,11 @@ class ConversationRows {
     rows.pending.delete(key)
     if (change.op === 'put') rows.held.set(key, { row: change.row, partial: false })
     else if (change.op === 'delete') {
-      // Facts that were found sound delete what they made before: where it is not held, it was found equal and forgotten.
+      // Facts that were found sound delete what they made before: where it is not held, it was found equal and
+      // forgotten.
       if (rows.settled > 0 && (before === undefined || before.partial)) rows.settled -= 1
-    } else if (before !== undefined) rows.held.set(key, { row: { ...before.row, ...change.set }, partial: before.partial })
+    } else if (before !== undefined)
+      rows.held.set(key, { row: { ...before.row, ...change.set }, partial: before.partial })
     else if (rows.settled > 0) rows.held.set(key, { row: { ...change.key, ...change.set }, partial: true })
   }
 
@@ -129,7 +161,8 @@ class ConversationRows {
         const rows = this.tables[at]
         if (rows === undefined) throw new Error(`There is no table ${change.table} in ${projection.name}.`)
         this.change(rows, change)
-        if (change.op === 'put' && !rows.kept.single) this.characters += 200 + charactersOf(change.row, rows.kept.columns)
+        if (change.op === 'put' && !rows.kept.single)
+          this.characters += 200 + charactersOf(change.row, rows.kept.columns)
       }
       from += projection.tables.length
     }
@@ -145,7 +178,9 @@ function charactersOf(row: Row, columns: readonly string[]): number {
   return sum
 }
 
-/** How many rows the facts make in a table. A row of which only changed cells are known is counted as settled already. */
+/**
+ * How many rows the facts make in a table. A row of which only changed cells are known is counted as settled already.
+ */
 const madeBy = ({ held, pending, settled }: Rows): number => {
   let count = settled
   for (const rows of [held, pending]) for (const { partial } of rows.values()) if (!partial) count += 1
@@ -160,10 +195,15 @@ interface AskedRows {
 
 /** Whether a cell is the one that the facts make: a number comes back from a database as a number or as text. */
 const sameCell = (type: ColumnType | undefined, expected: Cell, found: Cell): boolean =>
-  expected === found || (type !== 'text' && type !== 'boolean' && expected !== null && found !== null && String(expected) === String(found))
+  expected === found ||
+  (type !== 'text' && type !== 'boolean' && expected !== null && found !== null && String(expected) === String(found))
 
 /** The columns of a row that are others than the facts make; undefined where there is no such row. */
-function othersIn({ table, columns }: KeptRow, { row, partial }: Expected, found: Row | undefined): readonly string[] | undefined {
+function othersIn(
+  { table, columns }: KeptRow,
+  { row, partial }: Expected,
+  found: Row | undefined,
+): readonly string[] | undefined {
   // A change of a row that is not there changes nothing; that a row is missing which was there, its count tells.
   if (found === undefined) return partial ? NONE : undefined
   const names = partial ? Object.keys(row) : columns
@@ -177,29 +217,60 @@ function othersIn({ table, columns }: KeptRow, { row, partial }: Expected, found
 const NONE: readonly string[] = []
 
 /** The live tables in one snapshot: the generation of each projection, and where its checkpoints stand. */
-type Generations = ReadonlyMap<string, { readonly generation: number; readonly checkpoints: readonly { readonly position: bigint }[] }>
+type Generations = ReadonlyMap<
+  string,
+  { readonly generation: number; readonly checkpoints: readonly { readonly position: bigint }[] }
+>
 
 const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
-const ELEMENT: Readonly<Record<ColumnType, string>> = { text: 'text', int8: 'int8', int4: 'int4', float8: 'float8', boolean: 'boolean', jsonb: 'text', tsvector: 'text' }
+const ELEMENT: Readonly<Record<ColumnType, string>> = {
+  text: 'text',
+  int8: 'int8',
+  int4: 'int4',
+  float8: 'float8',
+  boolean: 'boolean',
+  jsonb: 'text',
+  tsvector: 'text',
+}
 
-/** Finds the rows under these keys, each with its place in the list. Each is looked up by itself, by the index of the key, in a table of any size. */
+/**
+ * Finds the rows under these keys, each with its place in the list. Each is looked up by itself, by the index of the
+ * key, in a table of any size.
+ */
 function rowsByKey({ table, columns }: KeptRow, generation: number): string {
   const keys = table.key.map((column, at) => `$${String(at + 1)}::${ELEMENT[table.columns[column] ?? 'text']}[]`)
   const names = table.key.map((_column, at) => `k${String(at)}`)
   const where = table.key.map((column, at) => `t.${quoted(column)} = asked.k${String(at)}`).join(' and ')
-  const shown = columns.map((column) => (table.columns[column] === 'jsonb' || table.columns[column] === 'tsvector' ? `there.${quoted(column)}::text as ${quoted(column)}` : `there.${quoted(column)}`))
+  const shown = columns.map((column) =>
+    table.columns[column] === 'jsonb' || table.columns[column] === 'tsvector'
+      ? `there.${quoted(column)}::text as ${quoted(column)}`
+      : `there.${quoted(column)}`,
+  )
   return `select asked.place::int4 as "asked place", ${shown.join(', ')}
     from unnest(${keys.join(', ')}) with ordinality as asked(${names.join(', ')}, place)
     cross join lateral (select * from ${quoted(physicalName(table.name, generation))} t where ${where} limit 1) there`
 }
 
-/** Cells as they come back from the database, which orders the keys of a `jsonb` and the words of a `tsvector` in its own way. */
-async function asDatabaseSees(sql: Sql, { table }: KeptRow, expected: readonly Expected[]): Promise<readonly Expected[]> {
+/**
+ * Cells as they come back from the database, which orders the keys of a `jsonb` and the words of a `tsvector` in its
+ * own way.
+ */
+async function asDatabaseSees(
+  sql: Sql,
+  { table }: KeptRow,
+  expected: readonly Expected[],
+): Promise<readonly Expected[]> {
   const reordered = Object.entries(table.columns).filter(([, type]) => type === 'jsonb' || type === 'tsvector')
   let seen = expected
   for (const [column, type] of reordered) {
-    const texts = await sql.query<{ text: string | null }>(`select t::${type}::text as text from unnest($1::text[]) with ordinality as u(t, place) order by place`, [seen.map(({ row }) => row[column] ?? null)])
-    seen = seen.map(({ row, partial }, at) => ({ row: { ...row, ...(partial && !Object.hasOwn(row, column) ? {} : { [column]: texts[at]?.text ?? null }) }, partial }))
+    const texts = await sql.query<{ text: string | null }>(
+      `select t::${type}::text as text from unnest($1::text[]) with ordinality as u(t, place) order by place`,
+      [seen.map(({ row }) => row[column] ?? null)],
+    )
+    seen = seen.map(({ row, partial }, at) => ({
+      row: { ...row, ...(partial && !Object.hasOwn(row, column) ? {} : { [column]: texts[at]?.text ?? null }) },
+      partial,
+    }))
   }
   return seen
 }
@@ -207,27 +278,47 @@ async function asDatabaseSees(sql: Sql, { table }: KeptRow, expected: readonly E
 /** A failure of a statement on a table that a swap has dropped. */
 const isTableGone = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === '42P01'
 
-export function createRowCheck({ db, projections, eventsFrom, catchUp, everyConversation }: RowCheckDependencies): RowCheck {
+export function createRowCheck({
+  db,
+  projections,
+  eventsFrom,
+  catchUp,
+  everyConversation,
+}: RowCheckDependencies): RowCheck {
   const tables: readonly KeptRow[] = projections.flatMap((projection) =>
     projection.tables.map((table): KeptRow => {
-      if (table.key[0] !== 'conversation_id') throw new Error(`The key of ${table.name} does not begin with conversation_id.`)
+      if (table.key[0] !== 'conversation_id')
+        throw new Error(`The key of ${table.name} does not begin with conversation_id.`)
       return { projection, table, columns: Object.keys(table.columns), single: table.key.length === 1 }
     }),
   )
   let current: ConversationRows | undefined
   let ended: ConversationRows[] = []
-  /** The last conversation whose rows were counted: whatever stands behind it and before the next one is one too many. */
+  /**
+   * The last conversation whose rows were counted: whatever stands behind it and before the next one is one too many.
+   */
   let countedTo: string | undefined
   let told = 0
 
-  /** Work on the live tables as of one moment; from the physical tables, because a swap may drop them, and then the next try finds the new ones. */
+  /**
+   * Work on the live tables as of one moment; from the physical tables, because a swap may drop them, and then the next
+   * try finds the new ones.
+   */
   async function snapshot<T>(work: (sql: Sql, generations: Generations) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
       try {
         return await db.snapshot([], async (sql) => {
           const names = projections.map(({ name }) => name)
           const found = (await hasCheckpoints(sql)) ? await readGenerations(sql, names) : []
-          return await work(sql, new Map(names.flatMap((name) => { const live = liveOf(found, name); return live === undefined ? [] : [[name, live] as const] })))
+          return await work(
+            sql,
+            new Map(
+              names.flatMap((name) => {
+                const live = liveOf(found, name)
+                return live === undefined ? [] : [[name, live] as const]
+              }),
+            ),
+          )
         })
       } catch (error) {
         if (!isTableGone(error) || attempt === TRIES) throw error
@@ -235,16 +326,28 @@ export function createRowCheck({ db, projections, eventsFrom, catchUp, everyConv
     }
   }
 
-  async function comparedTable(sql: Sql, generations: Generations, kept: KeptRow, asked: readonly AskedRows[]): Promise<void> {
+  async function comparedTable(
+    sql: Sql,
+    generations: Generations,
+    kept: KeptRow,
+    asked: readonly AskedRows[],
+  ): Promise<void> {
     const live = generations.get(kept.projection.name)
     const all = asked.flatMap(({ rows, entries }) => entries.map(([key, expected]) => ({ rows, key, expected })))
     if (all.length === 0) return
     const found: (Row | undefined)[] = []
     if (live !== undefined) {
-      const rows = await sql.query<Record<string, Cell>>(rowsByKey(kept, live.generation), kept.table.key.map((column) => all.map(({ expected }) => expected.row[column] ?? null)))
+      const rows = await sql.query<Record<string, Cell>>(
+        rowsByKey(kept, live.generation),
+        kept.table.key.map((column) => all.map(({ expected }) => expected.row[column] ?? null)),
+      )
       for (const row of rows) found[Number(row['asked place']) - 1] = row
     }
-    const expected = await asDatabaseSees(sql, kept, all.map((each) => each.expected))
+    const expected = await asDatabaseSees(
+      sql,
+      kept,
+      all.map((each) => each.expected),
+    )
     for (const [at, { rows, key, expected: folded }] of all.entries()) {
       // What a fact changed meanwhile is compared as it is now, later.
       if ((rows.held.get(key) ?? rows.comparing.get(key) ?? rows.pending.get(key)) !== folded) continue
@@ -260,7 +363,9 @@ export function createRowCheck({ db, projections, eventsFrom, catchUp, everyConv
 
   /** Compares the oldest rows of the conversation that is being folded; those that are the same are forgotten. */
   async function relieve(of: ConversationRows): Promise<void> {
-    const asked = of.tables.filter(({ kept }) => !kept.single).map((rows): AskedRows => ({ rows, entries: [...rows.held].slice(0, Math.ceil(rows.held.size / 2)) }))
+    const asked = of.tables
+      .filter(({ kept }) => !kept.single)
+      .map((rows): AskedRows => ({ rows, entries: [...rows.held].slice(0, Math.ceil(rows.held.size / 2)) }))
     for (const { rows, entries } of asked) {
       for (const [key, expected] of entries) {
         rows.held.delete(key)
@@ -276,13 +381,23 @@ export function createRowCheck({ db, projections, eventsFrom, catchUp, everyConv
   }
 
   /** How many rows of a table each conversation has: of these, or of all between two. */
-  async function counts(sql: Sql, generations: Generations, kept: KeptRow, ids: readonly string[], range: readonly [after: string | undefined, upTo: string | undefined] | undefined): Promise<ReadonlyMap<string, number>> {
+  async function counts(
+    sql: Sql,
+    generations: Generations,
+    kept: KeptRow,
+    ids: readonly string[],
+    range: readonly [after: string | undefined, upTo: string | undefined] | undefined,
+  ): Promise<ReadonlyMap<string, number>> {
     const live = generations.get(kept.projection.name)
     if (live === undefined) return new Map()
     const [after, upTo] = range ?? []
     // Bounds that are not there are left out: an index is used for what is asked plainly.
-    const bounds = [...(after === undefined ? [] : ['conversation_id > $1']), ...(upTo === undefined ? [] : [`conversation_id <= $${after === undefined ? '1' : '2'}`])]
-    const where = range === undefined ? 'conversation_id = any($1::text[])' : bounds.length === 0 ? 'true' : bounds.join(' and ')
+    const bounds = [
+      ...(after === undefined ? [] : ['conversation_id > $1']),
+      ...(upTo === undefined ? [] : [`conversation_id <= $${after === undefined ? '1' : '2'}`]),
+    ]
+    const where =
+      range === undefined ? 'conversation_id = any($1::text[])' : bounds.length === 0 ? 'true' : bounds.join(' and ')
     const rows = await sql.query<{ id: string; rows: string | number }>(
       `select conversation_id as id, count(*) as rows from ${quoted(physicalName(kept.table.name, live.generation))} where ${where} group by conversation_id`,
       range === undefined ? [ids] : [after, upTo].filter((bound) => bound !== undefined),
@@ -298,7 +413,10 @@ export function createRowCheck({ db, projections, eventsFrom, catchUp, everyConv
   }
 
   /** Compares everything that is held of these conversations, and counts their rows. */
-  async function compareAll(group: readonly ConversationRows[], range: readonly [string | undefined, string | undefined] | undefined): Promise<Counted> {
+  async function compareAll(
+    group: readonly ConversationRows[],
+    range: readonly [string | undefined, string | undefined] | undefined,
+  ): Promise<Counted> {
     return await snapshot(async (sql, generations) => {
       const suspects = new Set<ConversationRows>()
       const strangers: { kept: KeptRow; conversationId: string }[] = []
@@ -312,17 +430,28 @@ export function createRowCheck({ db, projections, eventsFrom, catchUp, everyConv
         const found = await counts(sql, generations, kept, [...byId.keys()], range)
         for (const of of group) {
           const rows = of.tables[place]
-          if (rows !== undefined && (rows.pending.size > 0 || madeBy(rows) !== (found.get(of.conversationId) ?? 0))) suspects.add(of)
+          if (rows !== undefined && (rows.pending.size > 0 || madeBy(rows) !== (found.get(of.conversationId) ?? 0)))
+            suspects.add(of)
         }
-        for (const conversationId of found.keys()) if (!byId.has(conversationId)) strangers.push({ kept, conversationId })
+        for (const conversationId of found.keys())
+          if (!byId.has(conversationId)) strangers.push({ kept, conversationId })
       }
       return { suspects, strangers }
     })
   }
 
   const nameOf = ({ projection, table }: KeptRow): string => `${projection.name}, table ${table.name}`
-  const keyOf = ({ table }: KeptRow, row: Row): string => JSON.stringify(Object.fromEntries(table.key.map((column) => [column, typeof row[column] === 'bigint' ? String(row[column]) : (row[column] ?? null)])))
-  const revisionOf = (row: Row): bigint => (row['revision'] === undefined || row['revision'] === null ? -1n : BigInt(String(row['revision'])))
+  const keyOf = ({ table }: KeptRow, row: Row): string =>
+    JSON.stringify(
+      Object.fromEntries(
+        table.key.map((column) => [
+          column,
+          typeof row[column] === 'bigint' ? String(row[column]) : (row[column] ?? null),
+        ]),
+      ),
+    )
+  const revisionOf = (row: Row): bigint =>
+    row['revision'] === undefined || row['revision'] === null ? -1n : BigInt(String(row['revision']))
 
   /** What differs of a conversation, in words, one sentence a row. */
   async function describe(of: ConversationRows): Promise<RowDifference[]> {
@@ -330,7 +459,12 @@ export function createRowCheck({ db, projections, eventsFrom, catchUp, everyConv
       const found: RowDifference[] = []
       const say = (revision: bigint, detail: string): void => {
         if (told < MOST_DIFFERENCES) found.push({ conversationId: of.conversationId, revision, detail })
-        if (told === MOST_DIFFERENCES) found.push({ conversationId: of.conversationId, revision: -1n, detail: 'more rows differ, which are not listed' })
+        if (told === MOST_DIFFERENCES)
+          found.push({
+            conversationId: of.conversationId,
+            revision: -1n,
+            detail: 'more rows differ, which are not listed',
+          })
         told += 1
       }
       for (const rows of of.tables) {
@@ -339,30 +473,43 @@ export function createRowCheck({ db, projections, eventsFrom, catchUp, everyConv
         const at = live?.checkpoints[partitionOf(of.conversationId, live.checkpoints.length)]
         if (live === undefined || at === undefined || at.position < of.position) {
           // Said once for a read model, whatever tables it has.
-          if (kept.table === kept.projection.tables[0]) say(-1n, live === undefined || at === undefined ? `${kept.projection.name} was never built` : `${kept.projection.name} has come to position ${at.position.toString()}, and the conversation to ${of.position.toString()}`)
+          if (kept.table === kept.projection.tables[0])
+            say(
+              -1n,
+              live === undefined || at === undefined
+                ? `${kept.projection.name} was never built`
+                : `${kept.projection.name} has come to position ${at.position.toString()}, and the conversation to ${of.position.toString()}`,
+            )
           continue
         }
         const pending = [...rows.pending.values()]
         const there: (Row | undefined)[] = []
-        const asked = await sql.query<Record<string, Cell>>(rowsByKey(kept, live.generation), kept.table.key.map((column) => pending.map(({ row }) => row[column] ?? null)))
+        const asked = await sql.query<Record<string, Cell>>(
+          rowsByKey(kept, live.generation),
+          kept.table.key.map((column) => pending.map(({ row }) => row[column] ?? null)),
+        )
         for (const row of asked) there[Number(row['asked place']) - 1] = row
         const seen = await asDatabaseSees(sql, kept, pending)
         for (const [place, expected] of seen.entries()) {
           const others = othersIn(kept, expected, there[place])
           const row = `${nameOf(kept)}: the row ${keyOf(kept, expected.row)}`
           if (others === undefined) say(revisionOf(expected.row), `${row} is missing`)
-          else if (others.length > 0) say(revisionOf({ ...there[place], ...expected.row }), `${row} is different (${others.join(', ')})`)
+          else if (others.length > 0)
+            say(revisionOf({ ...there[place], ...expected.row }), `${row} is different (${others.join(', ')})`)
         }
         const counted = await counts(sql, generations, kept, [of.conversationId], undefined)
         const missing = pending.filter(({ partial }, place) => !partial && there[place] === undefined).length
-        if ((counted.get(of.conversationId) ?? 0) > madeBy(rows) - missing) for await (const row of unexpected(sql, kept, live.generation, of)) say(revisionOf(row), `${nameOf(kept)}: the row ${keyOf(kept, row)} is unexpected`)
+        if ((counted.get(of.conversationId) ?? 0) > madeBy(rows) - missing)
+          for await (const row of unexpected(sql, kept, live.generation, of))
+            say(revisionOf(row), `${nameOf(kept)}: the row ${keyOf(kept, row)} is unexpected`)
       }
       return found
     })
   }
 
   /**
-   * Rows that no fact makes. Only asked where there are some: their keys are found by folding the conversation once more with all its keys in memory,
+   * Rows that no fact makes. Only asked where there are some: their keys are found by folding the conversation once
+   * more with all its keys in memory,
    * which is the one place where memory grows with it.
    */
   async function* unexpected(sql: Sql, kept: KeptRow, generation: number, of: ConversationRows): AsyncIterable<Row> {
@@ -370,16 +517,28 @@ export function createRowCheck({ db, projections, eventsFrom, catchUp, everyConv
     let after: Row | undefined
     const key = kept.table.key.map(quoted).join(', ')
     for (;;) {
-      const values: Cell[] = [of.conversationId, ...(after === undefined ? [] : kept.table.key.map((column) => after?.[column] ?? null))]
-      const behind = after === undefined ? '' : ` and (${key}) > (${kept.table.key.map((_column, at) => `$${String(at + 2)}`).join(', ')})`
-      const rows = await sql.query<Record<string, Cell>>(`select ${kept.columns.map(quoted).join(', ')} from ${quoted(physicalName(kept.table.name, generation))} where conversation_id = $1${behind} order by ${key} limit 1000`, values)
+      const values: Cell[] = [
+        of.conversationId,
+        ...(after === undefined ? [] : kept.table.key.map((column) => after?.[column] ?? null)),
+      ]
+      const behind =
+        after === undefined
+          ? ''
+          : ` and (${key}) > (${kept.table.key.map((_column, at) => `$${String(at + 2)}`).join(', ')})`
+      const rows = await sql.query<Record<string, Cell>>(
+        `select ${kept.columns.map(quoted).join(', ')} from ${quoted(physicalName(kept.table.name, generation))} where conversation_id = $1${behind} order by ${key} limit 1000`,
+        values,
+      )
       for (const row of rows) if (!keys.has(rowKey(kept.table, row))) yield row
       after = rows.at(-1)
       if (rows.length < 1_000) return
     }
   }
 
-  /** The keys that the facts of a conversation make, by table; found before the snapshot, because an embedded engine has one connection. */
+  /**
+   * The keys that the facts of a conversation make, by table; found before the snapshot, because an embedded engine has
+   * one connection.
+   */
   const keysOf = new WeakMap<ConversationRows, ReadonlyMap<string, ReadonlySet<string>>>()
 
   async function foldKeys(of: ConversationRows): Promise<void> {
@@ -425,13 +584,23 @@ export function createRowCheck({ db, projections, eventsFrom, catchUp, everyConv
     countedTo = upTo ?? countedTo
     const found: RowDifference[] = []
     for (const of of suspects) {
-      if (of.abandoned) found.push({ conversationId: of.conversationId, revision: -1n, detail: `more than ${String(MOST_PENDING)} rows differ, so the read models do not belong to this conversation` })
+      if (of.abandoned)
+        found.push({
+          conversationId: of.conversationId,
+          revision: -1n,
+          detail: `more than ${String(MOST_PENDING)} rows differ, so the read models do not belong to this conversation`,
+        })
       else found.push(...(await settle(of)))
     }
     for (const { kept, conversationId } of strangers) {
       if (distrusted.has(conversationId)) continue
       // It may have begun since the list of conversations was read.
-      if (!(await movedOn(new ConversationRows(conversationId, [])))) found.push({ conversationId, revision: -1n, detail: `${nameOf(kept)} has rows of ${conversationStream(conversationId)}, which is not in the log` })
+      if (!(await movedOn(new ConversationRows(conversationId, []))))
+        found.push({
+          conversationId,
+          revision: -1n,
+          detail: `${nameOf(kept)} has rows of ${conversationStream(conversationId)}, which is not in the log`,
+        })
     }
     return found
   }
@@ -440,7 +609,10 @@ export function createRowCheck({ db, projections, eventsFrom, catchUp, everyConv
   const distrusted = new Set<string>()
   /** Facts that no rows can be made of. */
   const refusals: RowDifference[] = []
-  /** The comparison that runs while further facts are taken: the database works meanwhile, and one that waits for it would do nothing. */
+  /**
+   * The comparison that runs while further facts are taken: the database works meanwhile, and one that waits for it
+   * would do nothing.
+   */
   let running: Promise<readonly RowDifference[]> = Promise.resolve([])
 
   async function relieved(of: ConversationRows): Promise<readonly RowDifference[]> {
@@ -458,7 +630,10 @@ export function createRowCheck({ db, projections, eventsFrom, catchUp, everyConv
         current.take(projections, event)
       } catch (error) {
         const { stream, revision, type } = event
-        current.refused = { revision, detail: `no rows can be made of ${type} at revision ${String(revision)} of ${stream}: ${thrownSentence(error)}` }
+        current.refused = {
+          revision,
+          detail: `no rows can be made of ${type} at revision ${String(revision)} of ${stream}: ${thrownSentence(error)}`,
+        }
       }
       return current.held >= ROWS_HELD || current.characters >= CHARACTERS_HELD
     },

@@ -1,25 +1,34 @@
 /**
- * Changes of rows, applied in memory: what the rows must be (`createFold`, `foldRows`), and the net effect of many changes (`createNet`, `coalesce`).
+ * Changes of rows, applied in memory: what the rows must be (`createFold`, `foldRows`), and the net effect of many
+ * changes (`createNet`, `coalesce`).
  *
- * `verify` compares the SQL rows with the first; the writer sends the second, so that a message which came and left within one batch costs no statement at all.
+ * `verify` compares the SQL rows with the first; the writer sends the second, so that a message which came and left
+ * within one batch costs no statement at all.
  */
 import type { RecordedEvent } from '../../src/domain/events/index.js'
 import type { Cell, ColumnType, Projection, Row, RowChange, Table } from './projection.js'
 import { changesOf } from './projection.js'
 
-/** A text that two rows share only where they share their key: the cells with their lengths, so that no two lists of cells run together. */
+/**
+ * A text that two rows share only where they share their key: the cells with their lengths, so that no two lists of
+ * cells run together.
+ */
 export function rowKey(table: Table, row: Row): string {
   let key = ''
   for (const column of table.key) {
     const cell = row[column]
-    if (cell === undefined || cell === null) throw new Error(`A row of ${table.name} has no ${column}, which belongs to its key.`)
+    if (cell === undefined || cell === null)
+      throw new Error(`A row of ${table.name} has no ${column}, which belongs to its key.`)
     const text = String(cell)
     key += `${String(text.length)}:${text}`
   }
   return key
 }
 
-/** What is left of several changes under one key. A patch is only sent where the row may be there: behind a `put` it is part of it, behind a `delete` it is nothing. */
+/**
+ * What is left of several changes under one key. A patch is only sent where the row may be there: behind a `put` it is
+ * part of it, behind a `delete` it is nothing.
+ */
 export type NetChange =
   | { readonly op: 'put'; readonly row: Row }
   | { readonly op: 'patch'; readonly key: Row; readonly set: Row }
@@ -37,7 +46,8 @@ function joined(before: NetChange | undefined, change: RowChange): NetChange {
 /** The net effect of changes, by table and key. */
 export type NetChanges = ReadonlyMap<string, ReadonlyMap<string, NetChange>>
 
-const named = (tables: readonly Table[]): ReadonlyMap<string, Table> => new Map(tables.map((table) => [table.name, table]))
+const named = (tables: readonly Table[]): ReadonlyMap<string, Table> =>
+  new Map(tables.map((table) => [table.name, table]))
 
 function tableOf(tables: ReadonlyMap<string, Table>, name: string): Table {
   const table = tables.get(name)
@@ -45,8 +55,14 @@ function tableOf(tables: ReadonlyMap<string, Table>, name: string): Table {
   return table
 }
 
-/** Collects changes, in the order in which they happened, as at most one change a row; those that are added together are added all or not at all. */
-export function createNet(tables: readonly Table[]): { add(changes: readonly RowChange[]): void; readonly net: NetChanges } {
+/**
+ * Collects changes, in the order in which they happened, as at most one change a row; those that are added together are
+ * added all or not at all.
+ */
+export function createNet(tables: readonly Table[]): {
+  add(changes: readonly RowChange[]): void
+  readonly net: NetChanges
+} {
   const byName = named(tables)
   const net = new Map<string, Map<string, NetChange>>()
   return {
@@ -54,7 +70,8 @@ export function createNet(tables: readonly Table[]): { add(changes: readonly Row
     add(changes) {
       // All keys first: changes of which one has none leave nothing behind.
       const keys: string[] = []
-      for (const change of changes) keys.push(rowKey(tableOf(byName, change.table), change.op === 'put' ? change.row : change.key))
+      for (const change of changes)
+        keys.push(rowKey(tableOf(byName, change.table), change.op === 'put' ? change.row : change.key))
       let at = 0
       for (const change of changes) {
         let rows = net.get(change.table)
@@ -80,7 +97,10 @@ function comparable(type: ColumnType | undefined, cell: Cell | undefined): strin
   return type === 'int4' || type === 'float8' ? Number(cell) : String(cell)
 }
 
-/** Rows in the order of their key, by code units and numbers: the same on every machine, where a database goes by its collation. */
+/**
+ * Rows in the order of their key, by code units and numbers: the same on every machine, where a database goes by its
+ * collation.
+ */
 export function inKeyOrder(table: Table, rows: Iterable<Row>): Row[] {
   return [...rows].toSorted((a, b) => {
     for (const column of table.key) {
@@ -112,7 +132,10 @@ export function createFold(tables: readonly Table[]): Fold {
         if (change.op === 'delete') rows.delete(key)
         else if (change.op === 'put') {
           checked(table, change.row)
-          rows.set(key, Object.fromEntries(Object.keys(table.columns).map((column) => [column, change.row[column] ?? null])))
+          rows.set(
+            key,
+            Object.fromEntries(Object.keys(table.columns).map((column) => [column, change.row[column] ?? null])),
+          )
         } else if (before !== undefined) rows.set(key, { ...before, ...checked(table, change.set) })
       }
     },

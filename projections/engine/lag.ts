@@ -1,5 +1,6 @@
 /**
- * How far a checkpoint is behind the log, counted. Positions say nothing of it: in some stores they are byte offsets, and events of other streams
+ * How far a checkpoint is behind the log, counted. Positions say nothing of it: in some stores they are byte offsets,
+ * and events of other streams
  * lie between.
  */
 import type { EventPlace, EventStore } from '../../src/ports/event-store.js'
@@ -31,7 +32,8 @@ export async function lagsOf(store: EventStore, places: readonly LagPlace[], now
   let events: readonly EventPlace[] = []
   let isAtLeast = false
   let end: bigint | undefined
-  // From the place nearest to the head backwards: what is behind the next one is what lies between the two, and what is behind this one.
+  // From the place nearest to the head backwards: what is behind the next one is what lies between the two, and what is
+  // behind this one.
   for (const position of [...new Set(places.map((place) => place.position))].toSorted((a, b) => (a > b ? -1 : 1))) {
     const between = await eventsBetween(store, position, end)
     const all = [...between, ...events]
@@ -42,7 +44,9 @@ export async function lagsOf(store: EventStore, places: readonly LagPlace[], now
   }
   return places.map(({ position, partition, partitions }) => {
     const behind = counted.get(position)
-    const mine = (behind?.events ?? []).filter(({ stream }) => partitions === 1 || partitionOfStream(stream, partitions) === partition)
+    const mine = (behind?.events ?? []).filter(
+      ({ stream }) => partitions === 1 || partitionOfStream(stream, partitions) === partition,
+    )
     return { events: mine.length, isAtLeast: behind?.isAtLeast === true, seconds: secondsSince(mine[0], now) }
   })
 }
@@ -57,7 +61,8 @@ async function eventsBetween(store: EventStore, after: bigint, end: bigint | und
 }
 
 function secondsSince(event: EventPlace | undefined, now: number): number {
-  // The clock of who appended may be ahead of ours; and metadata that cannot be read is what stops a projection, not what breaks its status.
+  // The clock of who appended may be ahead of ours; and metadata that cannot be read is what stops a projection, not
+  // what breaks its status.
   const time = Date.parse(event?.recordedAt ?? '')
   return Number.isNaN(time) ? 0 : Math.max(0, (now - time) / 1_000)
 }

@@ -1,4 +1,7 @@
-/** Being the one of several processes that works: a claim that is extended for as long as this process lives, and that runs out when it does not. */
+/**
+ * Being the one of several processes that works: a claim that is extended for as long as this process lives, and that
+ * runs out when it does not.
+ */
 import type { ClaimHolder, Claims } from '../../src/ports/claims.js'
 import { sleep } from '../../src/ports/clock.js'
 

@@ -1,8 +1,11 @@
 /**
- * Keeps the read models: from their checkpoints on over the streams of conversations and editions, rows and checkpoint in one transaction.
+ * Keeps the read models: from their checkpoints on over the streams of conversations and editions, rows and checkpoint
+ * in one transaction.
  *
- * Two runners on one database share the work and never apply twice. A projection whose version is newer than its rows is rebuilt beside them
- * at the start; one whose rows are newer than this program stands still, because two programs of different age would rebuild in turns for ever.
+ * Two runners on one database share the work and never apply twice. A projection whose version is newer than its rows
+ * is rebuilt beside them
+ * at the start; one whose rows are newer than this program stands still, because two programs of different age would
+ * rebuild in turns for ever.
  * Where a process of its own keeps the read models, `worker.ts` lets one runner of several work at a time.
  */
 import { setTimeout as delay } from 'node:timers/promises'
@@ -10,20 +13,43 @@ import { thrownSentence } from '../../src/domain/values/thrown.js'
 import type { Claims } from '../../src/ports/claims.js'
 import { createSignal } from '../../src/ports/signal.js'
 import { applyUntil, retryStopped, targetsOf, type ProjectionSource, type Target } from './apply.js'
-import { clearStops, divide, hasCheckpoints, leastPosition, liveOf, lockLayout, mostPosition, raiseFence, recordStop, type Generation, type Stop } from './checkpoints.js'
+import {
+  clearStops,
+  divide,
+  hasCheckpoints,
+  leastPosition,
+  liveOf,
+  lockLayout,
+  mostPosition,
+  raiseFence,
+  recordStop,
+  type Generation,
+  type Stop,
+} from './checkpoints.js'
 import { foreignLog } from './log-identity.js'
 import type { Projection } from './projection.js'
 import { dropRetired, rebuild, type RebuildOptions } from './rebuild.js'
 import { openGenerations, runsInProcess } from './store.js'
 import { PROJECTED_PREFIXES } from './streams.js'
-import { createProjectionWatch, ProjectionStopped, type Behind, type ProjectionStatus, type Refusal, type StoppedConversation, type WaitOptions } from './watch.js'
+import {
+  createProjectionWatch,
+  ProjectionStopped,
+  type Behind,
+  type ProjectionStatus,
+  type Refusal,
+  type StoppedConversation,
+  type WaitOptions,
+} from './watch.js'
 
 export { ProjectionStopped, type ProjectionStatus, type StoppedConversation } from './watch.js'
 
 export interface RunnerOptions extends ProjectionSource {
   /** Facts a transaction. Default 500 on the embedded engine, 2,000 on a server. */
   readonly batchSize?: number
-  /** Where it follows the log: how long after one transaction the next may begin, unless `eagerEvents` wait. Default 200 ms on the embedded engine, 20 ms on a server. */
+  /**
+   * Where it follows the log: how long after one transaction the next may begin, unless `eagerEvents` wait. Default 200
+   * ms on the embedded engine, 20 ms on a server.
+   */
   readonly intervalMs?: number
   readonly eagerEvents?: number
   /** Over how many partitions the conversations are spread. Default: over as many as the rows were last kept by. */
@@ -40,14 +66,16 @@ export interface RunnerOptions extends ProjectionSource {
 
 export interface ProjectionRunner {
   /**
-   * Applies what the log has up to `until` (default: its head now) and says how far all rows have come, those of stopped conversations excepted. Throws
+   * Applies what the log has up to `until` (default: its head now) and says how far all rows have come, those of
+   * stopped conversations excepted. Throws
    * `ProjectionStopped` where a projection cannot go on at all; the others have.
    */
   catchUp(until?: bigint): Promise<bigint>
   /** Follows the log until `stop`. What stopped before is tried again. */
   start(): void
   /**
-   * Resolves to true as soon as all rows show `position`, those of stopped conversations excepted, to false after `timeoutMs`; throws `ProjectionStopped`
+   * Resolves to true as soon as all rows show `position`, those of stopped conversations excepted, to false after
+   * `timeoutMs`; throws `ProjectionStopped`
    * where a projection, or the conversation that is waited for, stopped before it.
    * Works wherever the runner runs, and without one.
    */
@@ -62,17 +90,31 @@ export interface ProjectionRunner {
   stop(): Promise<void>
 }
 
-// 500 facts of usual size are one transaction of about 100 ms on the embedded engine, for which long an append waits. On a server nobody waits.
+// 500 facts of usual size are one transaction of about 100 ms on the embedded engine, for which long an append waits.
+// On a server nobody waits.
 const EMBEDDED = { batchSize: 500, intervalMs: 200, isQuick: false }
 const SERVER = { batchSize: 2_000, intervalMs: 20, isQuick: true }
 const RETRY_MS = 1_000
 
 /** Creates a runner; it does nothing until it is asked. */
 export function createProjectionRunner(options: RunnerOptions): ProjectionRunner {
-  const { db, store, projections, fence, partitions, eagerEvents = 200, onFailure = ignore, onApplied = ignore, onStop = ignore } = options
+  const {
+    db,
+    store,
+    projections,
+    fence,
+    partitions,
+    eagerEvents = 200,
+    onFailure = ignore,
+    onApplied = ignore,
+    onStop = ignore,
+  } = options
   const names = projections.map(({ name }) => name)
   const watch = createProjectionWatch(options)
-  /** Why this program cannot keep a projection, as it is at the moment, at all. What stops at a fact is noted with its checkpoint. */
+  /**
+   * Why this program cannot keep a projection, as it is at the moment, at all. What stops at a fact is noted with its
+   * checkpoint.
+   */
   const refused = new Map<string, Refusal>()
   const rebuilding = new Set<string>()
   let pace: typeof EMBEDDED | undefined
@@ -97,10 +139,17 @@ export function createProjectionRunner(options: RunnerOptions): ProjectionRunner
 
   async function paceOf(): Promise<typeof EMBEDDED> {
     pace ??= (await runsInProcess(db)) ? EMBEDDED : SERVER
-    return { ...pace, batchSize: options.batchSize ?? pace.batchSize, intervalMs: options.intervalMs ?? pace.intervalMs }
+    return {
+      ...pace,
+      batchSize: options.batchSize ?? pace.batchSize,
+      intervalMs: options.intervalMs ?? pace.intervalMs,
+    }
   }
 
-  /** Reads where the rows stand; what this program cannot keep is left out, with the reason in `refused`. Gives those whose rows are of an older version. */
+  /**
+   * Reads where the rows stand; what this program cannot keep is left out, with the reason in `refused`. Gives those
+   * whose rows are of an older version.
+   */
   async function refresh(): Promise<Generation[]> {
     let live = await openGenerations(db, projections, partitions)
     if (fence !== undefined) await raiseFence(db, names, fence)
@@ -115,7 +164,9 @@ export function createProjectionRunner(options: RunnerOptions): ProjectionRunner
         return []
       }
       if (generation.version > projection.version) {
-        refuse(projection.name, generation.generation, { reason: `has rows of version ${String(generation.version)}, which is newer than this program's version ${String(projection.version)}` })
+        refuse(projection.name, generation.generation, {
+          reason: `has rows of version ${String(generation.version)}, which is newer than this program's version ${String(projection.version)}`,
+        })
         return []
       }
       return targetsOf(projection, generation)
@@ -129,7 +180,8 @@ export function createProjectionRunner(options: RunnerOptions): ProjectionRunner
   }
 
   /**
-   * Whether somebody else has rebuilt, or brought on, what does not go on here: then it is taken up again. What stands still would not notice by
+   * Whether somebody else has rebuilt, or brought on, what does not go on here: then it is taken up again. What stands
+   * still would not notice by
    * itself, because it moves no checkpoint. One query, and only where something has stopped.
    */
   async function isMended(): Promise<boolean> {
@@ -139,10 +191,13 @@ export function createProjectionRunner(options: RunnerOptions): ProjectionRunner
     const replaced = [...refused].filter(([name, { generation }]) => liveOf(live, name)?.generation !== generation)
     for (const [name] of replaced) refused.delete(name)
     if (replaced.length > 0) hasLookedAtLog = false
-    return replaced.length > 0 || stopped.some(({ projection, generation, partition, position }) => {
-      const now = liveOf(live, projection.name)
-      return now?.generation !== generation || now.checkpoints[partition]?.position !== position
-    })
+    return (
+      replaced.length > 0 ||
+      stopped.some(({ projection, generation, partition, position }) => {
+        const now = liveOf(live, projection.name)
+        return now?.generation !== generation || now.checkpoints[partition]?.position !== position
+      })
+    )
   }
 
   /** Forgets why projections stopped, so that they are tried again, on this log. */
@@ -164,7 +219,12 @@ export function createProjectionRunner(options: RunnerOptions): ProjectionRunner
       if (stop === undefined) continue
       refuse(generation.name, generation.generation, stop)
       const { name, checkpoints } = generation
-      for (const { partition, position } of checkpoints) await recordStop(db, { name, generation: generation.generation, partition, partitions: checkpoints.length, position }, stop)
+      for (const { partition, position } of checkpoints)
+        await recordStop(
+          db,
+          { name, generation: generation.generation, partition, partitions: checkpoints.length, position },
+          stop,
+        )
     }
     hasLookedAtLog = true
   }
@@ -173,11 +233,16 @@ export function createProjectionRunner(options: RunnerOptions): ProjectionRunner
   async function divideAll(live: readonly Generation[]): Promise<boolean> {
     const kept = projections.flatMap((projection) => {
       const generation = liveOf(live, projection.name)
-      return generation?.version !== projection.version || refused.has(projection.name) ? [] : [{ projection, generation }]
+      return generation?.version !== projection.version || refused.has(projection.name)
+        ? []
+        : [{ projection, generation }]
     })
-    const others = kept.filter(({ generation }) => partitions !== undefined && generation.checkpoints.length !== partitions)
+    const others = kept.filter(
+      ({ generation }) => partitions !== undefined && generation.checkpoints.length !== partitions,
+    )
     if (partitions === undefined || others.length === 0) return false
-    // A checkpoint says of all conversations of its partition how far they are, so there must be one place that is true of all. All projections go there
+    // A checkpoint says of all conversations of its partition how far they are, so there must be one place that is true
+    // of all. All projections go there
     // together, also those that stay as they are: a reader must not see a fact in one of them and not in the other.
     const old = kept.flatMap(({ projection, generation }) => targetsOf(projection, generation))
     const { batchSize } = await paceOf()
@@ -191,7 +256,12 @@ export function createProjectionRunner(options: RunnerOptions): ProjectionRunner
       await lockLayout(sql)
       return await divide(sql, name, generation, into)
     })
-    if (!isDone) onFailure(new Error(`${name} stays in ${String(checkpoints.length)} partitions, and does not come to ${String(into)}, for as long as one of them is stopped`))
+    if (!isDone)
+      onFailure(
+        new Error(
+          `${name} stays in ${String(checkpoints.length)} partitions, and does not come to ${String(into)}, for as long as one of them is stopped`,
+        ),
+      )
   }
 
   async function pass(until: bigint, signal?: AbortSignal, isLive = false): Promise<void> {
@@ -202,7 +272,8 @@ export function createProjectionRunner(options: RunnerOptions): ProjectionRunner
       isQuick: isLive && isQuick,
       ...(signal === undefined ? {} : { signal }),
       onBatch: (applied: readonly { readonly target: Target; readonly events: number }[]) => {
-        for (const { target, events } of applied) if (events > 0) onApplied(target.projection.name, target.partition, events)
+        for (const { target, events } of applied)
+          if (events > 0) onApplied(target.projection.name, target.partition, events)
       },
     }
     while ((await applyUntil(options, targets, until, applying)) === 'moved') await refresh()
@@ -234,12 +305,16 @@ export function createProjectionRunner(options: RunnerOptions): ProjectionRunner
     await exclusively(refresh)
   }
 
-  /** How far all rows have come, where they are of this very version and show `wanted`: two queries, where laying out tables takes eight. */
+  /**
+   * How far all rows have come, where they are of this very version and show `wanted`: two queries, where laying out
+   * tables takes eight.
+   */
   async function shown(wanted: bigint): Promise<bigint | undefined> {
     const live = await watch.live()
     if (!hasLookedAtLog) await lookAtLog(live)
     if (!hasRetried && live.some(({ stopped }) => stopped.length > 0)) return undefined
-    if (refused.size > 0 || !projections.every(({ name, version }) => liveOf(live, name)?.version === version)) return undefined
+    if (refused.size > 0 || !projections.every(({ name, version }) => liveOf(live, name)?.version === version))
+      return undefined
     const checkpoints = live.flatMap((generation) => generation.checkpoints)
     const least = leastPosition(checkpoints)
     return least >= wanted && checkpoints.every(({ stop }) => stop === undefined) ? least : undefined
@@ -252,13 +327,17 @@ export function createProjectionRunner(options: RunnerOptions): ProjectionRunner
     await exclusively(async () => {
       const outdated = await tryAgain()
       if (outdated.length > 0) {
-        await rebuild(options, outdated.map(({ name }) => name))
+        await rebuild(
+          options,
+          outdated.map(({ name }) => name),
+        )
         await refresh()
       }
       await pass(until ?? (await store.head()))
     })
     for (const [name, { stop }] of refused) throw new ProjectionStopped(name, stop)
-    for (const { projection, stop } of targets) if (stop !== undefined) throw new ProjectionStopped(projection.name, stop)
+    for (const { projection, stop } of targets)
+      if (stop !== undefined) throw new ProjectionStopped(projection.name, stop)
     return leastPosition(targets)
   }
 
@@ -270,7 +349,13 @@ export function createProjectionRunner(options: RunnerOptions): ProjectionRunner
     const outdated = await exclusively(isFirst ? tryAgain : refresh)
     await dropRetired(options, projections)
     // Beside, and not before: the other projections go on, and readers keep the old rows until the new ones are there.
-    const beside = outdated.length === 0 ? undefined : rebuildNamed(outdated.map(({ name }) => name), { signal })
+    const beside =
+      outdated.length === 0
+        ? undefined
+        : rebuildNamed(
+            outdated.map(({ name }) => name),
+            { signal },
+          )
     beside?.catch((failure: unknown) => {
       if (signal.aborted) return
       for (const { name, generation } of outdated) refuse(name, generation, { reason: thrownSentence(failure) })
@@ -285,14 +370,17 @@ export function createProjectionRunner(options: RunnerOptions): ProjectionRunner
   }
 
   /**
-   * The subscription says that something came; the facts themselves are read from the checkpoints on, which is one way in for all that can have
-   * happened between (a second runner, a swap, a retry). The first event after a pause is applied at once, further ones together.
+   * The subscription says that something came; the facts themselves are read from the checkpoints on, which is one way
+   * in for all that can have
+   * happened between (a second runner, a swap, a retry). The first event after a pause is applied at once, further ones
+   * together.
    */
   async function keepApplying(from: bigint, signal: AbortSignal): Promise<void> {
     const { intervalMs } = await paceOf()
     const news = createSignal()
     const stopListening = new AbortController()
-    // By hand and not with `AbortSignal.any`: Node 20 lets the joined signal be collected, and then the subscription never hears of the end.
+    // By hand and not with `AbortSignal.any`: Node 20 lets the joined signal be collected, and then the subscription
+    // never hears of the end.
     const ending = (): void => {
       stopListening.abort()
     }
@@ -302,18 +390,26 @@ export function createProjectionRunner(options: RunnerOptions): ProjectionRunner
     let late: NodeJS.Timeout | undefined
     const listening = (async () => {
       try {
-        for await (const item of store.subscribe({ after: from, prefix: PROJECTED_PREFIXES, signal: stopListening.signal })) {
+        for await (const item of store.subscribe({
+          after: from,
+          prefix: PROJECTED_PREFIXES,
+          signal: stopListening.signal,
+        })) {
           if (item.kind === 'event') heard.events += 1
           // Some stores say that all was given only from time to time.
           if (heard.events === 1) {
             clearTimeout(late)
-            late = setTimeout(() => { news.notify() }, intervalMs).unref()
+            late = setTimeout(() => {
+              news.notify()
+            }, intervalMs).unref()
           }
           heard.position = item.kind === 'event' ? item.event.position : item.position
           if (item.kind === 'caught-up' || heard.events >= eagerEvents) news.notify()
-          // The subscription works only while it is asked: under a stream of appends it looks once an interval, and not after each of them
+          // The subscription works only while it is asked: under a stream of appends it looks once an interval, and not
+          // after each of them
           // (measured on the embedded engine: two queries an append, more than the append itself).
-          if (item.kind === 'caught-up') await delay(intervalMs, undefined, { signal: stopListening.signal, ref: false }).catch(ignore)
+          if (item.kind === 'caught-up')
+            await delay(intervalMs, undefined, { signal: stopListening.signal, ref: false }).catch(ignore)
         }
       } finally {
         heard.ended = true
@@ -352,7 +448,7 @@ export function createProjectionRunner(options: RunnerOptions): ProjectionRunner
     if (following !== undefined) return
     const abort = new AbortController()
     const done = (async () => {
-      for (let isFirst = true; !abort.signal.aborted; ) {
+      for (let isFirst = true; !abort.signal.aborted;) {
         try {
           await follow(abort.signal, isFirst)
           isFirst = false

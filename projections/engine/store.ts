@@ -1,11 +1,21 @@
 /**
  * Where the rows lie, and how changes get there.
  *
- * A table `t` of a projection is a view `t` upon a physical table `t_g<generation>`. Readers know the view alone; a rebuild fills the tables
- * of the next generation and then points the views at them. `checkpoints.ts` says which generation readers see, and how far each has come.
+ * A table `t` of a projection is a view `t` upon a physical table `t_g<generation>`. Readers know the view alone; a
+ * rebuild fills the tables
+ * of the next generation and then points the views at them. `checkpoints.ts` says which generation readers see, and how
+ * far each has come.
  */
 import type { Database, Sql } from '../../src/ports/sql.js'
-import { addGeneration, createCheckpoints, liveOf, lockLayout, readGenerations, removeGeneration, type Generation } from './checkpoints.js'
+import {
+  addGeneration,
+  createCheckpoints,
+  liveOf,
+  lockLayout,
+  readGenerations,
+  removeGeneration,
+  type Generation,
+} from './checkpoints.js'
 import { coalesce, type NetChange, type NetChanges } from './fold.js'
 import type { Cell, ColumnType, Projection, Row, RowChange, Table } from './projection.js'
 
@@ -20,23 +30,34 @@ const quoted = (identifier: string): string => `"${identifier.replaceAll('"', '"
 export async function createTables(sql: Sql, projection: Projection, generation: number): Promise<void> {
   for (const table of projection.tables) {
     const name = physicalName(table.name, generation)
-    const columns = Object.entries(table.columns).map(([column, type]) => `${quoted(column)} ${type}${type === 'text' ? ' collate "C"' : ''}`)
-    await sql.script(`drop table if exists ${quoted(name)}; create table ${quoted(name)} (${columns.join(', ')}, primary key (${table.key.map(quoted).join(', ')}))`)
+    const columns = Object.entries(table.columns).map(
+      ([column, type]) => `${quoted(column)} ${type}${type === 'text' ? ' collate "C"' : ''}`,
+    )
+    await sql.script(
+      `drop table if exists ${quoted(name)}; create table ${quoted(name)} (${columns.join(', ')}, primary key (${table.key.map(quoted).join(', ')}))`,
+    )
   }
 }
 
 /**
- * The live generation of each projection; one that has none yet gets its tables, empty, at the start of the log, in so many partitions; where no number
+ * The live generation of each projection; one that has none yet gets its tables, empty, at the start of the log, in so
+ * many partitions; where no number
  * is given, in as many as the others have.
  */
-export async function openGenerations(db: Database, projections: readonly Projection[], partitions: number | undefined): Promise<Generation[]> {
+export async function openGenerations(
+  db: Database,
+  projections: readonly Projection[],
+  partitions: number | undefined,
+): Promise<Generation[]> {
   return await db.transaction(async (sql) => {
     await lockLayout(sql)
     await createCheckpoints(sql)
     const names = projections.map((projection) => projection.name)
     const known = await readGenerations(sql, names)
     const missing = projections.filter(({ name }) => liveOf(known, name) === undefined)
-    const alike = known.filter(({ state }) => state === 'live').reduce((most, { checkpoints }) => Math.max(most, checkpoints.length), 1)
+    const alike = known
+      .filter(({ state }) => state === 'live')
+      .reduce((most, { checkpoints }) => Math.max(most, checkpoints.length), 1)
     for (const projection of missing) {
       const generation = await beginGeneration(sql, known, projection)
       await createTables(sql, projection, generation)
@@ -48,12 +69,25 @@ export async function openGenerations(db: Database, projections: readonly Projec
   })
 }
 
-/** The number of a generation that is not there yet. Where none is known, but views and tables stand from before the checkpoints were lost, those go: nobody can say how far they are. */
-export async function beginGeneration(sql: Sql, known: readonly Generation[], { name, tables }: Projection): Promise<number> {
+/**
+ * The number of a generation that is not there yet. Where none is known, but views and tables stand from before the
+ * checkpoints were lost, those go: nobody can say how far they are.
+ */
+export async function beginGeneration(
+  sql: Sql,
+  known: readonly Generation[],
+  { name, tables }: Projection,
+): Promise<number> {
   const mine = known.filter((one) => one.name === name)
   if (mine.length === 0) {
-    await dropViews(sql, tables.map((table) => table.name))
-    const left = await sql.query<{ name: string }>(`select tablename as name from pg_tables where schemaname = current_schema() and tablename ~ '_g[0-9]+$' and regexp_replace(tablename, '_g[0-9]+$', '') = any($1)`, [tables.map((table) => table.name)])
+    await dropViews(
+      sql,
+      tables.map((table) => table.name),
+    )
+    const left = await sql.query<{ name: string }>(
+      `select tablename as name from pg_tables where schemaname = current_schema() and tablename ~ '_g[0-9]+$' and regexp_replace(tablename, '_g[0-9]+$', '') = any($1)`,
+      [tables.map((table) => table.name)],
+    )
     for (const table of left) await sql.script(`drop table ${quoted(table.name)}`)
   }
   return 1 + mine.reduce((most, one) => Math.max(most, one.generation), 0)
@@ -69,29 +103,48 @@ export async function runsInProcess(sql: Sql): Promise<boolean> {
 export function indexStatements(projection: Projection, generation: number): string[] {
   return projection.tables.flatMap((table) => {
     const name = physicalName(table.name, generation)
-    return table.indexes.map((index, at) => `create index if not exists ${quoted(`${name}_i${String(at)}`)} on ${quoted(name)} ${index}`)
+    return table.indexes.map(
+      (index, at) => `create index if not exists ${quoted(`${name}_i${String(at)}`)} on ${quoted(name)} ${index}`,
+    )
   })
 }
 
 /**
- * Gathers the planner's statistics of a table that was just filled; on the embedded engine nothing ever does that by itself.
- * From a tenth of the usual sample: an index on an expression has it computed for every row of the sample, which took 0.8 s of a rebuild of 40,000 messages.
+ * Gathers the planner's statistics of a table that was just filled; on the embedded engine nothing ever does that by
+ * itself.
+ * From a tenth of the usual sample: an index on an expression has it computed for every row of the sample, which took
+ * 0.8 s of a rebuild of 40,000 messages.
  */
 export async function gatherStatistics(db: Database, projection: Projection, generation: number): Promise<void> {
   for (const table of projection.tables) {
-    await db.transaction(async (sql) => {
-      await sql.script(`set local default_statistics_target = 10; analyze ${quoted(physicalName(table.name, generation))}`)
-    }, { isPatient: true })
+    await db.transaction(
+      async (sql) => {
+        await sql.script(
+          `set local default_statistics_target = 10; analyze ${quoted(physicalName(table.name, generation))}`,
+        )
+      },
+      { isPatient: true },
+    )
   }
 }
 
-/** Points the views of a projection at the tables of a generation. `gone` are tables of the generation before, whose views go too. */
-export async function pointViews(sql: Sql, projection: Projection, generation: number, gone: readonly string[]): Promise<void> {
+/**
+ * Points the views of a projection at the tables of a generation. `gone` are tables of the generation before, whose
+ * views go too.
+ */
+export async function pointViews(
+  sql: Sql,
+  projection: Projection,
+  generation: number,
+  gone: readonly string[],
+): Promise<void> {
   // Dropped and made anew, because `create or replace` refuses a view whose columns changed.
   await dropViews(sql, [...gone, ...projection.tables.map((table) => table.name)])
   for (const table of projection.tables) {
     const columns = Object.keys(table.columns).map(quoted).join(', ')
-    await sql.script(`create view ${quoted(table.name)} as select ${columns} from ${quoted(physicalName(table.name, generation))}`)
+    await sql.script(
+      `create view ${quoted(table.name)} as select ${columns} from ${quoted(physicalName(table.name, generation))}`,
+    )
   }
 }
 
@@ -101,12 +154,18 @@ async function dropViews(sql: Sql, names: readonly string[]): Promise<void> {
 }
 
 /** Drops the tables of a generation and its checkpoints. */
-export async function dropGeneration(sql: Sql, { name, generation, tables }: Pick<Generation, 'name' | 'generation' | 'tables'>): Promise<void> {
+export async function dropGeneration(
+  sql: Sql,
+  { name, generation, tables }: Pick<Generation, 'name' | 'generation' | 'tables'>,
+): Promise<void> {
   for (const table of tables) await sql.script(`drop table if exists ${quoted(physicalName(table, generation))}`)
   await removeGeneration(sql, name, generation)
 }
 
-/** About how many rows the tables of a generation have: the planner's own numbers, which cost nothing, or undefined where it has none yet. */
+/**
+ * About how many rows the tables of a generation have: the planner's own numbers, which cost nothing, or undefined
+ * where it has none yet.
+ */
 export async function estimatedRows(sql: Sql, { tables, generation }: Generation): Promise<number | undefined> {
   const rows = await sql.query<{ rows: string | null }>(
     `select sum(greatest(c.reltuples, 0))::int8 as rows from unnest($1::text[]) as t(name) join pg_class c on c.oid = to_regclass(quote_ident(t.name)) having min(c.reltuples) >= 0`,
@@ -116,13 +175,21 @@ export async function estimatedRows(sql: Sql, { tables, generation }: Generation
   return count === undefined || count === null ? undefined : Number(count)
 }
 
-// A statement of at most so many rows and characters takes PGlite well below 100 ms, for which long nothing else in the process runs.
+// A statement of at most so many rows and characters takes PGlite well below 100 ms, for which long nothing else in the
+// process runs.
 const STATEMENT_ROWS = 1_000
 const STATEMENT_CHARACTERS = 512 * 1024
 
-// `unnest` takes one array a column. Types without an array form that every driver knows go as text and are cast behind it.
+// `unnest` takes one array a column. Types without an array form that every driver knows go as text and are cast behind
+// it.
 const ELEMENT: Readonly<Record<ColumnType, string>> = {
-  text: 'text', int8: 'int8', int4: 'int4', float8: 'float8', boolean: 'boolean', jsonb: 'text', tsvector: 'text',
+  text: 'text',
+  int8: 'int8',
+  int4: 'int4',
+  float8: 'float8',
+  boolean: 'boolean',
+  jsonb: 'text',
+  tsvector: 'text',
 }
 const CAST: Readonly<Partial<Record<ColumnType, string>>> = { jsonb: '::jsonb', tsvector: '::tsvector' }
 
@@ -139,11 +206,15 @@ function given(table: Table, columns: readonly string[]): string {
   return `select ${shown.join(', ')} from unnest(${arrays.join(', ')}) as u(${columns.map(quoted).join(', ')})`
 }
 
-const onKey = (table: Table): string => table.key.map((column) => `t.${quoted(column)} = n.${quoted(column)}`).join(' and ')
+const onKey = (table: Table): string =>
+  table.key.map((column) => `t.${quoted(column)} = n.${quoted(column)}`).join(' and ')
 
 function putStatement(table: Table, physical: string, columns: readonly string[]): string {
   const rest = columns.filter((column) => !table.key.includes(column))
-  const update = rest.length === 0 ? 'nothing' : `update set ${rest.map((column) => `${quoted(column)} = excluded.${quoted(column)}`).join(', ')}`
+  const update =
+    rest.length === 0
+      ? 'nothing'
+      : `update set ${rest.map((column) => `${quoted(column)} = excluded.${quoted(column)}`).join(', ')}`
   const names = columns.map(quoted).join(', ')
   return `insert into ${quoted(physical)} (${names}) ${given(table, columns)} on conflict (${table.key.map(quoted).join(', ')}) do ${update}`
 }
@@ -157,7 +228,13 @@ const deleteStatement = (table: Table, physical: string): string =>
   `delete from ${quoted(physical)} as t using (${given(table, table.key)}) as n where ${onKey(table)}`
 
 /** Sends rows in statements of bounded size, one array a column. */
-async function send(sql: Sql, table: Table, statement: string, columns: readonly string[], rows: readonly Row[]): Promise<void> {
+async function send(
+  sql: Sql,
+  table: Table,
+  statement: string,
+  columns: readonly string[],
+  rows: readonly Row[],
+): Promise<void> {
   let arrays: Cell[][] = columns.map(() => [])
   let characters = 0
   let count = 0
@@ -167,7 +244,8 @@ async function send(sql: Sql, table: Table, statement: string, columns: readonly
     arrays = columns.map(() => [])
     characters = 0
     count = 0
-    // The embedded engine answers without ever leaving the queue of promises, so timers and requests would wait for the whole batch.
+    // The embedded engine answers without ever leaving the queue of promises, so timers and requests would wait for the
+    // whole batch.
     await new Promise(setImmediate)
   }
   for (const row of rows) {
@@ -183,7 +261,10 @@ async function send(sql: Sql, table: Table, statement: string, columns: readonly
   await flush()
 }
 
-/** Writes net changes to the tables of a generation: a few statements a table, whatever the number of rows. Inside a transaction. */
+/**
+ * Writes net changes to the tables of a generation: a few statements a table, whatever the number of rows. Inside a
+ * transaction.
+ */
 export async function writeNet(sql: Sql, tables: readonly Table[], generation: number, net: NetChanges): Promise<void> {
   for (const table of tables) {
     const changes = net.get(table.name)
@@ -199,11 +280,17 @@ export async function writeNet(sql: Sql, tables: readonly Table[], generation: n
     if (deletes.length > 0) await send(sql, table, deleteStatement(table, physical), table.key, deletes)
     const columns = Object.keys(table.columns)
     if (puts.length > 0) await send(sql, table, putStatement(table, physical, columns), columns, puts)
-    for (const { set, rows } of patches.values()) await send(sql, table, patchStatement(table, physical, set), [...table.key, ...set], rows)
+    for (const { set, rows } of patches.values())
+      await send(sql, table, patchStatement(table, physical, set), [...table.key, ...set], rows)
   }
 }
 
-function sortChange(change: NetChange, puts: Row[], deletes: Row[], patches: Map<string, { readonly set: readonly string[]; readonly rows: Row[] }>): void {
+function sortChange(
+  change: NetChange,
+  puts: Row[],
+  deletes: Row[],
+  patches: Map<string, { readonly set: readonly string[]; readonly rows: Row[] }>,
+): void {
   switch (change.op) {
     case 'put':
       puts.push(change.row)
@@ -223,6 +310,11 @@ function sortChange(change: NetChange, puts: Row[], deletes: Row[], patches: Map
 }
 
 /** Writes changes in their order, by way of their net effect. Inside a transaction. */
-export async function writeChanges(sql: Sql, tables: readonly Table[], generation: number, changes: Iterable<RowChange>): Promise<void> {
+export async function writeChanges(
+  sql: Sql,
+  tables: readonly Table[],
+  generation: number,
+  changes: Iterable<RowChange>,
+): Promise<void> {
   await writeNet(sql, tables, generation, coalesce(tables, changes))
 }

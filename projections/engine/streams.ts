@@ -1,5 +1,6 @@
 /**
- * The streams that read models are made from: those of conversations and of their editions. An edition's facts belong to its conversation, so
+ * The streams that read models are made from: those of conversations and of their editions. An edition's facts belong
+ * to its conversation, so
  * both are met in one order and lie in one partition.
  */
 import type { RecordedEvent } from '../../src/domain/events/index.js'
@@ -24,8 +25,12 @@ export function subjectOf(stream: string): Subject | undefined {
   return conversationId === undefined ? editionOf(stream) : { conversationId, editionId: undefined }
 }
 
-/** Whose rows stop where a fact of a stream cannot be applied: the conversation's; of a stream that is of none, its own name. As a database can keep it. */
-export const stoppedAt = (stream: string): string => (subjectOf(stream)?.conversationId ?? stream).toWellFormed().replaceAll('\0', '\ufffd')
+/**
+ * Whose rows stop where a fact of a stream cannot be applied: the conversation's; of a stream that is of none, its own
+ * name. As a database can keep it.
+ */
+export const stoppedAt = (stream: string): string =>
+  (subjectOf(stream)?.conversationId ?? stream).toWellFormed().replaceAll('\0', '\ufffd')
 
 /** The subject of a fact; a fact of another stream here is a mistake of the one who passed it. */
 export function subjectOfEvent(event: Pick<RecordedEvent, 'stream'>): Subject {
@@ -34,13 +39,20 @@ export function subjectOfEvent(event: Pick<RecordedEvent, 'stream'>): Subject {
   return subject
 }
 
-/** An answer to what happens in a conversation's own stream. What an edition does on its own changes nothing until it is adopted. */
-export function inConversation<Event extends RecordedEvent>(handler: (event: Event) => readonly RowChange[]): (event: Event) => readonly RowChange[] {
+/**
+ * An answer to what happens in a conversation's own stream. What an edition does on its own changes nothing until it is
+ * adopted.
+ */
+export function inConversation<Event extends RecordedEvent>(
+  handler: (event: Event) => readonly RowChange[],
+): (event: Event) => readonly RowChange[] {
   return (event) => (subjectOfEvent(event).editionId === undefined ? handler(event) : [])
 }
 
 /** An answer to what happens in an edition's stream. */
-export function inEdition<Event extends RecordedEvent>(handler: (event: Event, edition: EditionSubject) => readonly RowChange[]): (event: Event) => readonly RowChange[] {
+export function inEdition<Event extends RecordedEvent>(
+  handler: (event: Event, edition: EditionSubject) => readonly RowChange[],
+): (event: Event) => readonly RowChange[] {
   return (event) => {
     const { conversationId, editionId } = subjectOfEvent(event)
     return editionId === undefined ? [] : handler(event, { conversationId, editionId })

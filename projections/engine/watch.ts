@@ -1,5 +1,6 @@
 /**
- * What any process can say of the read models, whoever keeps them: how far they are, why one does not go on, who works. All of it is read from
+ * What any process can say of the read models, whoever keeps them: how far they are, why one does not go on, who works.
+ * All of it is read from
  * the checkpoints, the claim and the log.
  */
 import type { Claims } from '../../src/ports/claims.js'
@@ -7,7 +8,15 @@ import { sleep } from '../../src/ports/clock.js'
 import type { EventStore } from '../../src/ports/event-store.js'
 import type { Database } from '../../src/ports/sql.js'
 import { foreignLog } from './log-identity.js'
-import { hasCheckpoints, leastPosition, liveOf, readGenerations, type ConversationStop, type Generation, type Stop } from './checkpoints.js'
+import {
+  hasCheckpoints,
+  leastPosition,
+  liveOf,
+  readGenerations,
+  type ConversationStop,
+  type Generation,
+  type Stop,
+} from './checkpoints.js'
 import { lagsOf } from './lag.js'
 import { partitionOf } from './partitions.js'
 import type { Projection } from './projection.js'
@@ -53,11 +62,17 @@ export interface ProjectionStatus {
   readonly lagSeconds: number
   /** Each partition by itself. */
   readonly partitions: readonly PartitionStatus[]
-  /** 'idle' where nobody keeps it at the moment, 'following' where this process or the holder of the claim does, 'rebuilding' where this process fills new rows beside. */
+  /**
+   * 'idle' where nobody keeps it at the moment, 'following' where this process or the holder of the claim does,
+   * 'rebuilding' where this process fills new rows beside.
+   */
   readonly state: 'idle' | 'following' | 'rebuilding' | 'stopped'
   /** Why it does not go on at all. */
   readonly stop?: Stop
-  /** The conversations that it goes on without, each with the fact that could not be applied, in the order of the log. A rebuild tries them again. */
+  /**
+   * The conversations that it goes on without, each with the fact that could not be applied, in the order of the log. A
+   * rebuild tries them again.
+   */
   readonly stopped: readonly ConversationStop[]
   /** The process that holds the claim, where one does. */
   readonly holder?: string
@@ -67,7 +82,10 @@ export interface ProjectionStatus {
   readonly updatedAt: string
 }
 
-/** Rows of a projection do not go on: all of them, or those of one conversation, at a fact that cannot be applied. They show everything before it. */
+/**
+ * Rows of a projection do not go on: all of them, or those of one conversation, at a fact that cannot be applied. They
+ * show everything before it.
+ */
 export class ProjectionStopped extends Error {
   constructor(
     readonly projection: string,
@@ -124,20 +142,27 @@ export interface ProjectionWatch {
 }
 
 export interface WaitOptions {
-  /** Only the rows of this conversation matter: with several partitions, another one that is behind or stopped does not. */
+  /**
+   * Only the rows of this conversation matter: with several partitions, another one that is behind or stopped does not.
+   */
   readonly conversationId?: string
 }
 
 /** Beyond so many events whoever reads rows need not know how far they are behind. */
 const BEHIND_COUNTED = 1_000
 
-// A look is one small query. Who waits for its own write mostly waits for some ten milliseconds, and who waits for long can wait a little longer.
+// A look is one small query. Who waits for its own write mostly waits for some ten milliseconds, and who waits for long
+// can wait a little longer.
 const FIRST_LOOKS_MS = 10
 const LATER_LOOKS_MS = 50
 const LATER_AFTER_MS = 500
 
 const stoppedIn = (generations: readonly Generation[], conversationId: string | undefined): StoppedConversation[] =>
-  generations.flatMap(({ name, stopped }) => stopped.flatMap((stop) => (conversationId === undefined || stop.conversationId === conversationId ? [{ ...stop, projection: name }] : [])))
+  generations.flatMap(({ name, stopped }) =>
+    stopped.flatMap((stop) =>
+      conversationId === undefined || stop.conversationId === conversationId ? [{ ...stop, projection: name }] : [],
+    ),
+  )
 
 /** Looks at the read models from outside; writes nothing. */
 export function createProjectionWatch({ db, store, projections, claims }: WatchOptions): ProjectionWatch {
@@ -147,21 +172,28 @@ export function createProjectionWatch({ db, store, projections, claims }: WatchO
   let isThere = false
 
   async function live(): Promise<Generation[]> {
-    // Once made, the table stays. One of an older program is brought up to date by the first that keeps the read models.
+    // Once made, the table stays. One of an older program is brought up to date by the first that keeps the read
+    // models.
     isThere ||= await hasCheckpoints(db)
     if (!isThere) return []
     return (await readGenerations(db, names)).filter(({ state }) => state === 'live')
   }
 
-  async function status(own: OwnKnowledge = { isFollowing: false, rebuilding: new Set(), stops: new Map() }): Promise<ProjectionStatus[]> {
+  async function status(
+    own: OwnKnowledge = { isFollowing: false, rebuilding: new Set(), stops: new Map() },
+  ): Promise<ProjectionStatus[]> {
     const generations = await live()
     const [head, holder] = await Promise.all([store.head(), claims?.holder(PROJECTIONS_CLAIM)])
     const foreign = await foreignAmong(generations)
-    const places = generations.flatMap(({ name, checkpoints }) => checkpoints.map((checkpoint) => ({ ...checkpoint, name, partitions: checkpoints.length })))
+    const places = generations.flatMap(({ name, checkpoints }) =>
+      checkpoints.map((checkpoint) => ({ ...checkpoint, name, partitions: checkpoints.length })),
+    )
     // A place of another log is none of this one, which its rows do not show at all.
     const counted = places.map((place) => (foreign.has(place.name) ? { ...place, position: -1n } : place))
     // Rows that nobody has made yet are as far behind as can be.
-    const unmade = names.some((name) => liveOf(generations, name) === undefined) ? [{ position: -1n, partition: 0, partitions: 1 }] : []
+    const unmade = names.some((name) => liveOf(generations, name) === undefined)
+      ? [{ position: -1n, partition: 0, partitions: 1 }]
+      : []
     const lags = await lagsOf(store, [...counted, ...unmade], Date.now())
     const parts = places.map((place, at) => ({ place, lag: lags[at] ?? { events: 0, isAtLeast: false, seconds: 0 } }))
     const all: ProjectionStatus[] = []
@@ -179,7 +211,10 @@ export function createProjectionWatch({ db, store, projections, claims }: WatchO
       const position = leastPosition(partitions)
       const behind = generation === undefined ? lags.slice(places.length) : mine.map(({ lag }) => lag)
       const refusal = own.stops.get(name)
-      const stop = (refusal?.generation === generation?.generation ? refusal?.stop : undefined) ?? foreign.get(name) ?? partitions.find((partition) => partition.stop !== undefined)?.stop
+      const stop =
+        (refusal?.generation === generation?.generation ? refusal?.stop : undefined) ??
+        foreign.get(name) ??
+        partitions.find((partition) => partition.stop !== undefined)?.stop
       const isKept = own.isFollowing || holder !== undefined
       const rows = generation === undefined ? undefined : await estimatedRows(db, generation)
       all.push({
@@ -197,7 +232,8 @@ export function createProjectionWatch({ db, store, projections, claims }: WatchO
         ...(stop === undefined ? {} : { stop }),
         ...(holder === undefined ? {} : { holder: holder.owner }),
         ...(rows === undefined ? {} : { rows }),
-        updatedAt: generation?.checkpoints.reduce((last, { updatedAt }) => (updatedAt > last ? updatedAt : last), '') ?? '',
+        updatedAt:
+          generation?.checkpoints.reduce((last, { updatedAt }) => (updatedAt > last ? updatedAt : last), '') ?? '',
       })
     }
     return all
@@ -213,36 +249,58 @@ export function createProjectionWatch({ db, store, projections, claims }: WatchO
     return foreign
   }
 
-  /** Throws where rows were made from another log, whose places say nothing of this one. What was found to be of this log stays so. */
+  /**
+   * Throws where rows were made from another log, whose places say nothing of this one. What was found to be of this
+   * log stays so.
+   */
   async function refuseForeign(generations: readonly Generation[]): Promise<void> {
     const unknown = generations.filter(({ name, generation }) => !known.has(`${name}/${String(generation)}`))
     for (const [name, stop] of await foreignAmong(unknown)) throw new ProjectionStopped(name, stop)
-    for (const { name, generation, checkpoints } of unknown) if (checkpoints.some(({ event }) => event !== undefined)) known.add(`${name}/${String(generation)}`)
+    for (const { name, generation, checkpoints } of unknown)
+      if (checkpoints.some(({ event }) => event !== undefined)) known.add(`${name}/${String(generation)}`)
   }
 
-  /** The place of the first event behind `after` that rows are made of; undefined where the log has come to `position`, and has none up to there. */
+  /**
+   * The place of the first event behind `after` that rows are made of; undefined where the log has come to `position`,
+   * and has none up to there.
+   */
   async function nextEvent(after: bigint, position: bigint): Promise<bigint | undefined> {
     const head = await store.head()
-    for await (const place of store.readPlaces({ after, prefix: PROJECTED_PREFIXES, limit: 1 })) if (place.position <= position) return place.position
+    for await (const place of store.readPlaces({ after, prefix: PROJECTED_PREFIXES, limit: 1 }))
+      if (place.position <= position) return place.position
     return head < position ? position : undefined
   }
 
   async function howFarBehind({ conversationId }: WaitOptions = {}): Promise<Behind | undefined> {
     const [generations, head] = await Promise.all([live(), store.head()])
-    const wanted = generations.flatMap(({ checkpoints }) => checkpoints.filter(({ partition }) => conversationId === undefined || partition === partitionOf(conversationId, checkpoints.length)))
+    const wanted = generations.flatMap(({ checkpoints }) =>
+      checkpoints.filter(
+        ({ partition }) =>
+          conversationId === undefined || partition === partitionOf(conversationId, checkpoints.length),
+      ),
+    )
     const after = generations.length < projections.length ? -1n : leastPosition(wanted)
     if (after >= head) return undefined
     let looked = 0
     let events = 0
     for await (const { stream } of store.readPlaces({ after, prefix: PROJECTED_PREFIXES, limit: BEHIND_COUNTED + 1 })) {
       looked += 1
-      if (looked <= BEHIND_COUNTED && (conversationId === undefined || subjectOf(stream)?.conversationId === conversationId)) events += 1
+      if (
+        looked <= BEHIND_COUNTED &&
+        (conversationId === undefined || subjectOf(stream)?.conversationId === conversationId)
+      )
+        events += 1
     }
     const isAtLeast = looked > BEHIND_COUNTED
     return events === 0 && !isAtLeast ? undefined : { events, isAtLeast }
   }
 
-  async function waitFor(position: bigint, timeoutMs: number, { conversationId }: WaitOptions = {}, nudge?: () => Promise<void>): Promise<boolean> {
+  async function waitFor(
+    position: bigint,
+    timeoutMs: number,
+    { conversationId }: WaitOptions = {},
+    nudge?: () => Promise<void>,
+  ): Promise<boolean> {
     const startedAt = performance.now()
     let stoodAt: bigint | undefined
     /** Rows that have not come here lack an event. */
@@ -250,15 +308,24 @@ export function createProjectionWatch({ db, store, projections, claims }: WatchO
     for (;;) {
       const generations = await live()
       await refuseForeign(generations)
-      const places = generations.flatMap(({ name, checkpoints }) => checkpoints.map((checkpoint) => ({ ...checkpoint, name, partitions: checkpoints.length })))
-      const wanted = places.filter(({ partition, partitions }) => conversationId === undefined || partition === partitionOf(conversationId, partitions))
+      const places = generations.flatMap(({ name, checkpoints }) =>
+        checkpoints.map((checkpoint) => ({ ...checkpoint, name, partitions: checkpoints.length })),
+      )
+      const wanted = places.filter(
+        ({ partition, partitions }) =>
+          conversationId === undefined || partition === partitionOf(conversationId, partitions),
+      )
       const behind = wanted.filter((place) => place.position < position)
-      const [own] = conversationId === undefined ? [] : stoppedIn(generations, conversationId).filter((stop) => stop.position <= position)
+      const [own] =
+        conversationId === undefined
+          ? []
+          : stoppedIn(generations, conversationId).filter((stop) => stop.position <= position)
       if (own !== undefined) throw new ProjectionStopped(own.projection, own)
       const isMade = generations.length === projections.length
       if (isMade && behind.length === 0) return true
       for (const { name, stop } of behind) if (stop !== undefined) throw new ProjectionStopped(name, stop)
-      // Up to `position` there may be nothing but events that no row is made of, those of other systems in the same log among them: of these nobody tells who
+      // Up to `position` there may be nothing but events that no row is made of, those of other systems in the same log
+      // among them: of these nobody tells who
       // keeps the rows. Asked where the rows stand still, since mostly they are on their way.
       const least = leastPosition(behind)
       if (isMade && least === stoodAt && least >= next) {
@@ -274,5 +341,11 @@ export function createProjectionWatch({ db, store, projections, claims }: WatchO
     }
   }
 
-  return { live, behind: howFarBehind, status, stopped: async (conversationId) => stoppedIn(await live(), conversationId), waitFor }
+  return {
+    live,
+    behind: howFarBehind,
+    status,
+    stopped: async (conversationId) => stoppedIn(await live(), conversationId),
+    waitFor,
+  }
 }

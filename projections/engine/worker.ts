@@ -1,7 +1,9 @@
 /**
- * The process that keeps the read models. Several may run; the one that holds the claim works, and the next takes over when it ends or dies.
+ * The process that keeps the read models. Several may run; the one that holds the claim works, and the next takes over
+ * when it ends or dies.
  *
- * What makes that safe is not the claim but its fence: it is written on the checkpoints when a process begins to work, and every transaction that
+ * What makes that safe is not the claim but its fence: it is written on the checkpoints when a process begins to work,
+ * and every transaction that
  * moves one refuses a smaller fence. So a process that stood still, lost its claim and wakes up again commits nothing.
  */
 import type { ClaimHolder, Claims } from '../../src/ports/claims.js'
@@ -21,7 +23,10 @@ export interface WorkerOptions extends Omit<RunnerOptions, 'fence'> {
   readonly claims: Claims
   /** Names this process to people and to the others; unlike that of any other process. */
   readonly owner: string
-  /** How long the claim lasts without being extended: so long, and a sixth, after the working process died the next one has taken over. Default 3 s. */
+  /**
+   * How long the claim lasts without being extended: so long, and a sixth, after the working process died the next one
+   * has taken over. Default 3 s.
+   */
   readonly ttlMs?: number
   readonly onState?: (state: WorkerState) => void
 }
@@ -51,7 +56,12 @@ export function startProjectionWorker(options: WorkerOptions): ProjectionWorker 
   async function work(): Promise<void> {
     while (!ending.signal.aborted) {
       const lease = await takeLease({
-        claims, key: PROJECTIONS_CLAIM, owner, ttlMs, signal: ending.signal, onFailure,
+        claims,
+        key: PROJECTIONS_CLAIM,
+        owner,
+        ttlMs,
+        signal: ending.signal,
+        onFailure,
         onWaiting: (holder) => {
           become({ kind: 'standing-by', holder })
         },

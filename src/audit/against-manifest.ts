@@ -1,4 +1,7 @@
-/** A log held against a manifest that was taken of it before: every stream is there, at least as long, and at that revision the very event that it had. */
+/**
+ * A log held against a manifest that was taken of it before: every stream is there, at least as long, and at that
+ * revision the very event that it had.
+ */
 import { either as E } from 'fp-ts'
 import { decodeMetadata, eventHash } from '../domain/events/codec.js'
 import { conversationOf, conversationStream, editionOf, LEDGER_PREFIXES } from '../domain/values/ids.js'
@@ -17,18 +20,22 @@ async function headProblem(log: Log, { stream, revision, hash }: StreamHead): Pr
   if (event === undefined) {
     // By the events alone: what the store says of a stream's end may be as untrue as the rest.
     for await (const last of log.store.readStream(stream, { direction: 'backwards', limit: 1 })) {
-      return last.revision >= revision ? 'the fact that stood here is gone' : `the facts from revision ${(last.revision + 1n).toString()} to ${revision.toString()} are gone: the stream was cut`
+      return last.revision >= revision
+        ? 'the fact that stood here is gone'
+        : `the facts from revision ${(last.revision + 1n).toString()} to ${revision.toString()} are gone: the stream was cut`
     }
     return 'the stream is gone'
   }
   const metadata = decodeMetadata(event)
   if (E.isLeft(metadata)) return metadata.left.detail
-  if (metadata.right.hash !== hash) return 'its hash is not the one that it had then: something at or before it was changed, and the chain computed anew'
+  if (metadata.right.hash !== hash)
+    return 'its hash is not the one that it had then: something at or before it was changed, and the chain computed anew'
   return eventHash(event, metadata.right) === hash ? undefined : 'it is not what its hash says'
 }
 
 /** Whether a stream holds facts of a conversation: its own, or one of its editions'. */
-const isOf = (stream: string, conversationId: string): boolean => stream === conversationStream(conversationId) || editionOf(stream)?.conversationId === conversationId
+const isOf = (stream: string, conversationId: string): boolean =>
+  stream === conversationStream(conversationId) || editionOf(stream)?.conversationId === conversationId
 
 /** Whether a manifest names a conversation. */
 export async function isNamed({ heads }: Pick<Manifest, 'heads'>, conversationId: string): Promise<boolean> {
@@ -44,15 +51,33 @@ export interface HeldAgainst {
 
 /**
  * Holds a log against a manifest; says how much of it that was.
- * @param conversationId the one whose streams are looked at, its editions' too; undefined: every stream that the manifest names
+ * @param conversationId the one whose streams are looked at, its editions' too; undefined: every stream that the
+ * manifest names
  * @param tell hears what is wrong
  */
-export async function againstManifest(log: Log, { header, heads }: Pick<Manifest, 'header' | 'heads'>, conversationId: string | undefined, tell: (problem: Problem) => void): Promise<HeldAgainst> {
-  const found = (stream: string, revision: bigint, detail: string): void => { tell({ stream, conversationId: conversationOf(stream), revision, rule: 'manifest', detail: `${detail} (manifest of ${header.takenAt})` }) }
+export async function againstManifest(
+  log: Log,
+  { header, heads }: Pick<Manifest, 'header' | 'heads'>,
+  conversationId: string | undefined,
+  tell: (problem: Problem) => void,
+): Promise<HeldAgainst> {
+  const found = (stream: string, revision: bigint, detail: string): void => {
+    tell({
+      stream,
+      conversationId: conversationOf(stream),
+      revision,
+      rule: 'manifest',
+      detail: `${detail} (manifest of ${header.takenAt})`,
+    })
+  }
   const origin = await originOf(log)
   // Of another log every stream would be missing: said once.
   if (origin?.stream !== header.origin.stream || origin.id !== header.origin.id) {
-    found(header.origin.stream, 0n, `the log does not begin with the event ${header.origin.id}: it is another log, or its beginning was changed`)
+    found(
+      header.origin.stream,
+      0n,
+      `the log does not begin with the event ${header.origin.id}: it is another log, or its beginning was changed`,
+    )
     return { streams: 0, events: 0 }
   }
   let streams = 0
@@ -67,6 +92,11 @@ export async function againstManifest(log: Log, { header, heads }: Pick<Manifest
     if (problem !== undefined) found(head.stream, head.revision, problem)
   }
   // Who asks for this conversation must not take silence for a proof of it.
-  if (!named && conversationId !== undefined) found(conversationStream(conversationId), -1n, 'the manifest does not name this conversation, so its facts were held against nothing')
+  if (!named && conversationId !== undefined)
+    found(
+      conversationStream(conversationId),
+      -1n,
+      'the manifest does not name this conversation, so its facts were held against nothing',
+    )
   return { streams, events }
 }

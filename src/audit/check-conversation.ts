@@ -1,14 +1,26 @@
 /**
- * One conversation, fact by fact, in memory that does not grow with its length: the state that the decider has, the facts that a load would read by
+ * One conversation, fact by fact, in memory that does not grow with its length: the state that the decider has, the
+ * facts that a load would read by
  * revision, and nothing of what has left the live window.
  *
- * Coverage is proved step by step. After every append the live messages and those that left are together all that were appended. A message leaves
- * once, because only a live one can, and only with the batch that was archived for it right before. Batches become part of one that takes their
- * place, and the fact that closes the books carries just the active ones, which cover as many messages as have left. So each message that left is
- * covered by exactly one chain of batches, though no list of all messages is ever held. A fact that puts other batches into force holds them and the
- * messages that come back whole: these are held against the facts that recorded them, and both are counted in the same way.
+ * Coverage is proved step by step. After every append the live messages and those that left are together all that were
+ * appended. A message leaves
+ * once, because only a live one can, and only with the batch that was archived for it right before. Batches become part
+ * of one that takes their
+ * place, and the fact that closes the books carries just the active ones, which cover as many messages as have left. So
+ * each message that left is
+ * covered by exactly one chain of batches, though no list of all messages is ever held. A fact that puts other batches
+ * into force holds them and the
+ * messages that come back whole: these are held against the facts that recorded them, and both are counted in the same
+ * way.
  */
-import { evolve, initialState, messagesInForce, revisionsCarried, type Conversation } from '../domain/conversation/conversation.js'
+import {
+  evolve,
+  initialState,
+  messagesInForce,
+  revisionsCarried,
+  type Conversation,
+} from '../domain/conversation/conversation.js'
 import type { RecordedEvent, ReplacementType } from '../domain/events/index.js'
 import { isRegisteredEstimator } from '../domain/values/tokens.js'
 import { conversationStream, editionStream } from '../domain/values/ids.js'
@@ -22,12 +34,16 @@ import type { Log } from '../recording/load-conversation.js'
 import type { SeenIds } from './seen-ids.js'
 
 /** What a load may read by revision. */
-const isHeld = (event: RecordedEvent): boolean => isOfType(event, 'MessageAppended', 'BatchArchived', 'BatchesResummarized', 'ChunkSummarized') || isReplacement(event)
+const isHeld = (event: RecordedEvent): boolean =>
+  isOfType(event, 'MessageAppended', 'BatchArchived', 'BatchesResummarized', 'ChunkSummarized') || isReplacement(event)
 
 export class ConversationCheck {
   private state: Conversation
   private readonly context = new ContextWatch()
-  /** By revision: the facts of live messages, of batches and chunks since the books were closed, and what was carried then. */
+  /**
+   * By revision: the facts of live messages, of batches and chunks since the books were closed, and what was carried
+   * then.
+   */
   private held = new Map<bigint, RecordedEvent>()
   /** The batches that were archived right before, whose prune has to follow. */
   private archived: ArchivedEvent[] = []
@@ -51,20 +67,34 @@ export class ConversationCheck {
     const inForce = messagesInForce(this.state)
     const accounted = leading.length + retained.length + window.length + messagesCompressed
     if (accounted === inForce) return []
-    return [{ rule: 'coverage', detail: `after this ${event.type} ${String(inForce)} messages are recorded and not withdrawn, and ${String(accounted)} are live or have left` }]
+    return [
+      {
+        rule: 'coverage',
+        detail: `after this ${event.type} ${String(inForce)} messages are recorded and not withdrawn, and ${String(accounted)} are live or have left`,
+      },
+    ]
   }
 
   private archiveOrder(event: RecordedEvent): Finding[] {
-    if (this.archived.length === 0 && isOfType(event, 'MessagesPruned')) return [{ rule: 'archive-before-prune', detail: 'prunes, and no batch was archived right before it' }]
+    if (this.archived.length === 0 && isOfType(event, 'MessagesPruned'))
+      return [{ rule: 'archive-before-prune', detail: 'prunes, and no batch was archived right before it' }]
     const follows = isOfType(event, 'BatchArchived', 'MessagesPruned')
-    return this.archived.length === 0 || follows ? [] : [{ rule: 'archive-before-prune', detail: 'stands between archived batches and the prune that belongs to them' }]
+    return this.archived.length === 0 || follows
+      ? []
+      : [{ rule: 'archive-before-prune', detail: 'stands between archived batches and the prune that belongs to them' }]
   }
 
   private closing(before: Conversation, event: OriginEvent): Finding[] {
-    const findings = [...originLaws(before, event, this.state, this.archived, { messages: this.held, made: this.held }), ...this.context.closed(before, this.state)]
+    const findings = [
+      ...originLaws(before, event, this.state, this.archived, { messages: this.held, made: this.held }),
+      ...this.context.closed(before, this.state),
+    ]
     const { messages, made } = revisionsCarried(event)
     const carried = new Set([...messages, ...made])
-    const held = [...this.held].filter(([revision, each]) => carried.has(revision) || (isOfType(each, 'MessageAppended') && revision >= event.data.windowStart))
+    const held = [...this.held].filter(
+      ([revision, each]) =>
+        carried.has(revision) || (isOfType(each, 'MessageAppended') && revision >= event.data.windowStart),
+    )
     this.held = new Map(held)
     if (isHeld(event)) this.held.set(event.revision, event)
     return findings
@@ -80,18 +110,26 @@ export class ConversationCheck {
       if (isOfType(event, 'BatchArchived')) this.archived.push(event)
       else this.archived = []
       if (isHeld(event)) this.held.set(event.revision, event)
-      if (isOfType(event, 'MessagesWithdrawn')) for (const { revision } of event.data.messages) this.held.delete(revision)
+      if (isOfType(event, 'MessagesWithdrawn'))
+        for (const { revision } of event.data.messages) this.held.delete(revision)
     }
     findings.push(...this.appendLaws(event))
     return findings
   }
 
-  /** Takes the next fact. Only a summary, whose prompt may have to be read, and what puts other batches into force are waited for. */
+  /**
+   * Takes the next fact. Only a summary, whose prompt may have to be read, and what puts other batches into force are
+   * waited for.
+   */
   take(event: RecordedEvent): Promise<void> | undefined {
     if (this.stopped) return undefined
     if (isOfType(event, 'ConversationConfigured') && !isRegisteredEstimator(event.data.estimator)) {
       this.stopped = true
-      this.stream.report('readable', `goes by the token estimator "${event.data.estimator}", which is not registered here, so nothing from here on can be proved`, event.revision)
+      this.stream.report(
+        'readable',
+        `goes by the token estimator "${event.data.estimator}", which is not registered here, so nothing from here on can be proved`,
+        event.revision,
+      )
       return undefined
     }
     if (isOfType(event, 'MessageAppended') && this.seen.add(event.id)) this.suspects.add(event.id)
@@ -106,7 +144,10 @@ export class ConversationCheck {
   /** What comes back is read where it was recorded, because nothing of it is held any more. */
   private async takeover(before: Conversation, event: RecordedEvent<ReplacementType>): Promise<void> {
     const { findings, restored } = await restoredLaws(event, async (editionId, revisions) => {
-      const stream = editionId === undefined ? conversationStream(this.conversationId) : editionStream(editionId, this.conversationId)
+      const stream =
+        editionId === undefined
+          ? conversationStream(this.conversationId)
+          : editionStream(editionId, this.conversationId)
       const events: RecordedEvent[] = []
       for (const stored of await this.log.store.readRevisions(stream, revisions)) {
         const read = await decodeEvent(stored, this.log.bodies).catch((error: unknown) => {
@@ -136,7 +177,11 @@ export class ConversationCheck {
       if (before === undefined) first.set(stored.id, stored.revision)
       else {
         const event = await decodeEvent(stored, this.log.bodies)
-        this.stream.report('messages', `records message ${isOfType(event, 'MessageAppended') ? event.data.messageId : stored.id} again, which revision ${before.toString()} records`, stored.revision)
+        this.stream.report(
+          'messages',
+          `records message ${isOfType(event, 'MessageAppended') ? event.data.messageId : stored.id} again, which revision ${before.toString()} records`,
+          stored.revision,
+        )
       }
     }
   }
@@ -145,7 +190,8 @@ export class ConversationCheck {
   async end(): Promise<void> {
     const last = this.stream.count - 1n
     if (this.stopped) return
-    if (this.archived.length > 0) this.stream.report('archive-before-prune', 'archives batches, and no prune follows', last)
+    if (this.archived.length > 0)
+      this.stream.report('archive-before-prune', 'archives batches, and no prune follows', last)
     this.stream.found(this.context.end(this.state), last)
     await this.twice()
   }

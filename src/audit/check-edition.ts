@@ -1,8 +1,16 @@
 /**
- * One edition, fact by fact, under the laws of a conversation: its own facts stand upon the conversation's messages as far as it says that it had
+ * One edition, fact by fact, under the laws of a conversation: its own facts stand upon the conversation's messages as
+ * far as it says that it had
  * seen them. So the conversation's stream is read beside its own, once, up to where the edition has come.
  */
-import { evolve, initialEdition, messagesInForce, revisionsCarried, seeConversation, type Conversation } from '../domain/conversation/conversation.js'
+import {
+  evolve,
+  initialEdition,
+  messagesInForce,
+  revisionsCarried,
+  seeConversation,
+  type Conversation,
+} from '../domain/conversation/conversation.js'
 import type { RecordedEvent } from '../domain/events/index.js'
 import { isRegisteredEstimator } from '../domain/values/tokens.js'
 import { isSummarized, type RequestWatch } from './check-requests.js'
@@ -39,18 +47,29 @@ export class EditionCheck {
   private started(event: RecordedEvent<'EditionStarted'>): Finding[] {
     const { editionId, conversationId } = event.data
     if (event.revision > 0n && !this.dropped) return order('begins an edition again that was not dropped')
-    return editionId === this.of.editionId && conversationId === this.of.conversationId ? [] : [{ rule: 'id', detail: `begins edition ${editionId} of ${conversationId}, which its stream is not named after` }]
+    return editionId === this.of.editionId && conversationId === this.of.conversationId
+      ? []
+      : [
+          {
+            rule: 'id',
+            detail: `begins edition ${editionId} of ${conversationId}, which its stream is not named after`,
+          },
+        ]
   }
 
   /** Sees the conversation as far as the fact says. */
   private async advance({ data: { conversationRevision } }: RecordedEvent<'EditionAdvanced'>): Promise<Finding[]> {
-    if (conversationRevision <= this.state.conversationRevision) return order(`has seen the conversation up to revision ${conversationRevision.toString()}, and had come to ${this.state.conversationRevision.toString()} before`)
+    if (conversationRevision <= this.state.conversationRevision)
+      return order(
+        `has seen the conversation up to revision ${conversationRevision.toString()}, and had come to ${this.state.conversationRevision.toString()} before`,
+      )
     const findings: Finding[] = []
     try {
       for await (const event of this.conversation(this.state.conversationRevision, conversationRevision)) {
         const before = this.state
         this.state = seeConversation(before, event)
-        if (isOfType(event, 'MessagesWithdrawn')) for (const { revision } of event.data.messages) this.messages.delete(revision)
+        if (isOfType(event, 'MessagesWithdrawn'))
+          for (const { revision } of event.data.messages) this.messages.delete(revision)
         else if (isOfType(event, 'MessageAppended')) this.messages.set(event.revision, event)
         else continue
         findings.push(...this.context.follow(before, this.state, event))
@@ -58,18 +77,34 @@ export class EditionCheck {
     } catch (error) {
       if (!(error instanceof UnreadableEventError)) throw error
       this.stopped = true
-      return [...findings, { rule: 'readable', detail: `stands upon revision ${error.event.revision.toString()} of ${error.event.stream}, which cannot be read, so nothing from here on can be proved` }]
+      return [
+        ...findings,
+        {
+          rule: 'readable',
+          detail: `stands upon revision ${error.event.revision.toString()} of ${error.event.stream}, which cannot be read, so nothing from here on can be proved`,
+        },
+      ]
     }
-    if (this.state.conversationRevision < conversationRevision) findings.push(...order(`has seen the conversation up to revision ${conversationRevision.toString()}, and it has none behind ${this.state.conversationRevision.toString()}`))
+    if (this.state.conversationRevision < conversationRevision)
+      findings.push(
+        ...order(
+          `has seen the conversation up to revision ${conversationRevision.toString()}, and it has none behind ${this.state.conversationRevision.toString()}`,
+        ),
+      )
     return findings
   }
 
   private closing(before: Conversation, event: OriginEvent): Finding[] {
-    const findings = [...originLaws(before, event, this.state, this.archived, { messages: this.messages, made: this.made }), ...this.context.closed(before, this.state)]
+    const findings = [
+      ...originLaws(before, event, this.state, this.archived, { messages: this.messages, made: this.made }),
+      ...this.context.closed(before, this.state),
+    ]
     const carried = revisionsCarried(event)
     const kept = new Set(carried.messages)
     const held = new Set(carried.made)
-    this.messages = new Map([...this.messages].filter(([revision]) => kept.has(revision) || revision >= event.data.windowStart))
+    this.messages = new Map(
+      [...this.messages].filter(([revision]) => kept.has(revision) || revision >= event.data.windowStart),
+    )
     this.made = new Map([...this.made].filter(([revision]) => held.has(revision)))
     this.archived = []
     return findings
@@ -77,10 +112,33 @@ export class EditionCheck {
 
   private compacted(before: Conversation, event: RecordedEvent): Finding[] {
     if (before.configuration === undefined) return order('stands before the edition was begun')
-    if (isReplacement(event) || isOfType(event, 'ConversationConfigured', 'MessageAppended', 'MessagesWithdrawn', 'MessagePinned', 'MessageUnpinned', 'PromptRegistered')) return order('does not belong into an edition')
+    if (
+      isReplacement(event) ||
+      isOfType(
+        event,
+        'ConversationConfigured',
+        'MessageAppended',
+        'MessagesWithdrawn',
+        'MessagePinned',
+        'MessageUnpinned',
+        'PromptRegistered',
+      )
+    )
+      return order('does not belong into an edition')
     const findings = eventLaws(before, event)
-    if (closesBooks(event)) return [...findings, ...(this.archived.length === 0 ? [{ rule: 'archive-before-prune' as const, detail: 'prunes, and no batch was archived right before it' }] : []), ...this.closing(before, event)]
-    if (this.archived.length > 0 && !isOfType(event, 'BatchArchived')) findings.push({ rule: 'archive-before-prune', detail: 'stands between archived batches and the prune that belongs to them' })
+    if (closesBooks(event))
+      return [
+        ...findings,
+        ...(this.archived.length === 0
+          ? [{ rule: 'archive-before-prune' as const, detail: 'prunes, and no batch was archived right before it' }]
+          : []),
+        ...this.closing(before, event),
+      ]
+    if (this.archived.length > 0 && !isOfType(event, 'BatchArchived'))
+      findings.push({
+        rule: 'archive-before-prune',
+        detail: 'stands between archived batches and the prune that belongs to them',
+      })
     if (isOfType(event, 'BatchArchived')) this.archived.push(event)
     else this.archived = []
     if (isOfType(event, 'BatchArchived', 'BatchesResummarized', 'ChunkSummarized')) this.made.set(event.revision, event)
@@ -92,7 +150,11 @@ export class EditionCheck {
     if (this.stopped) return
     if (isOfType(event, 'EditionStarted') && !isRegisteredEstimator(event.data.configuration.estimator)) {
       this.stopped = true
-      this.stream.report('readable', `goes by the token estimator "${event.data.configuration.estimator}", which is not registered here, so nothing from here on can be proved`, event.revision)
+      this.stream.report(
+        'readable',
+        `goes by the token estimator "${event.data.configuration.estimator}", which is not registered here, so nothing from here on can be proved`,
+        event.revision,
+      )
       return
     }
     const findings: Finding[] = []
@@ -101,12 +163,17 @@ export class EditionCheck {
     this.state = evolve(before, event)
     if (closesBooks(event) || isOfType(event, 'EditionStarted')) this.requests.follow(this.state)
     if (isOfType(event, 'EditionStarted')) findings.push(...this.started(event))
-    else if (!isOfType(event, 'EditionAdvanced', 'EditionCompared', 'EditionDropped')) findings.push(...this.compacted(before, event))
+    else if (!isOfType(event, 'EditionAdvanced', 'EditionCompared', 'EditionDropped'))
+      findings.push(...this.compacted(before, event))
     this.dropped = isOfType(event, 'EditionDropped')
     const { leading, retained, window, messagesCompressed } = this.state
     const inForce = messagesInForce(this.state)
     const accounted = leading.length + retained.length + window.length + messagesCompressed
-    if (accounted !== inForce) findings.push({ rule: 'coverage', detail: `after this ${event.type} ${String(inForce)} messages are seen and not withdrawn, and ${String(accounted)} are live or have left` })
+    if (accounted !== inForce)
+      findings.push({
+        rule: 'coverage',
+        detail: `after this ${event.type} ${String(inForce)} messages are seen and not withdrawn, and ${String(accounted)} are live or have left`,
+      })
     if (isSummarized(event)) findings.push(...(await this.requests.summarized(before, event)))
     this.stream.found(findings, event.revision)
   }
@@ -115,7 +182,8 @@ export class EditionCheck {
   end(): void {
     const last = this.stream.count - 1n
     if (this.stopped) return
-    if (this.archived.length > 0) this.stream.report('archive-before-prune', 'archives batches, and no prune follows', last)
+    if (this.archived.length > 0)
+      this.stream.report('archive-before-prune', 'archives batches, and no prune follows', last)
     this.stream.found(this.context.end(this.state), last)
   }
 }

@@ -1,5 +1,6 @@
 /**
- * Where summaries came from: each one's request is made again from the messages that it covers, the background, the recorded prompt and parameters,
+ * Where summaries came from: each one's request is made again from the messages that it covers, the background, the
+ * recorded prompt and parameters,
  * and must have the recorded hash. What cannot be made again is counted, and neither passed nor blamed.
  */
 import { either as E } from 'fp-ts'
@@ -26,14 +27,20 @@ export type PromptText = E.Either<string, string>
 const PROMPTS_KEPT = 200
 /** Chunks that a later one may continue: those of its own run, of which there are never so many. */
 const CHUNKS_KEPT = 1_000
-/** Backgrounds and temperatures of before. While a summary is made other batches may be put into force, or another temperature; what it was asked with is older then. */
+/**
+ * Backgrounds and temperatures of before. While a summary is made other batches may be put into force, or another
+ * temperature; what it was asked with is older then.
+ */
 const KEPT_OF_BEFORE = 8
 
 /** What is wrong with the first fact of a prompt's stream; undefined where it is what the stream's name says. */
 export function promptProblem(event: RecordedEvent): string | undefined {
   if (!isOfType(event, 'PromptRegistered')) return 'does not begin with a registered prompt'
-  if (promptStream(event.data.sha256) !== event.stream) return `registers the prompt ${event.data.sha256}, which its stream is not named after`
-  return sha256(event.data.text) === event.data.sha256 ? undefined : 'holds another text than the one whose SHA-256 it names'
+  if (promptStream(event.data.sha256) !== event.stream)
+    return `registers the prompt ${event.data.sha256}, which its stream is not named after`
+  return sha256(event.data.text) === event.data.sha256
+    ? undefined
+    : 'holds another text than the one whose SHA-256 it names'
 }
 
 /** The registered prompts, each read once. */
@@ -44,7 +51,9 @@ export function createPromptTexts(log: Log): (promptSha256: string) => Promise<P
       try {
         const event = await decodeEvent(stored, log.bodies)
         const problem = promptProblem(event)
-        return problem === undefined && isOfType(event, 'PromptRegistered') ? E.right(event.data.text) : E.left(problem ?? 'is no prompt')
+        return problem === undefined && isOfType(event, 'PromptRegistered')
+          ? E.right(event.data.text)
+          : E.left(problem ?? 'is no prompt')
       } catch (error) {
         if (error instanceof UnreadableEventError) return E.left(error.event.detail)
         throw error
@@ -64,10 +73,12 @@ export function createPromptTexts(log: Log): (promptSha256: string) => Promise<P
 
 type SummarizedEvent = RecordedEvent<'ChunkSummarized' | 'BatchesResummarized'>
 
-export const isSummarized = (event: RecordedEvent): event is SummarizedEvent => isOfType(event, 'ChunkSummarized', 'BatchesResummarized')
+export const isSummarized = (event: RecordedEvent): event is SummarizedEvent =>
+  isOfType(event, 'ChunkSummarized', 'BatchesResummarized')
 
 const VERDICTS: readonly RequestVerdict[] = ['same', 'unknown', 'other']
-const kindest = (verdicts: readonly RequestVerdict[]): RequestVerdict => VERDICTS.find((verdict) => verdicts.includes(verdict)) ?? 'unknown'
+const kindest = (verdicts: readonly RequestVerdict[]): RequestVerdict =>
+  VERDICTS.find((verdict) => verdicts.includes(verdict)) ?? 'unknown'
 
 /** The summaries of one conversation, in their order. */
 export class RequestWatch {
@@ -76,7 +87,11 @@ export class RequestWatch {
   private readonly temperatures: number[] = []
   private shown: Batch | undefined
 
-  constructor(private readonly check: CheckRequest, private readonly prompts: (promptSha256: string) => Promise<PromptText>, private readonly requests: Requests) {}
+  constructor(
+    private readonly check: CheckRequest,
+    private readonly prompts: (promptSha256: string) => Promise<PromptText>,
+    private readonly requests: Requests,
+  ) {}
 
   /** Notes what summaries are asked with from here on; to be called after each fact that may change it. */
   follow(state: Conversation): void {
@@ -99,11 +114,23 @@ export class RequestWatch {
     if (oldest !== undefined) this.chunks.delete(oldest)
   }
 
-  /** What may have been asked, each a job: with each temperature and, for a first chunk, each background that it may have had. Undefined where it names what is not there. */
+  /**
+   * What may have been asked, each a job: with each temperature and, for a first chunk, each background that it may
+   * have had. Undefined where it names what is not there.
+   */
   private jobs(state: Conversation, event: SummarizedEvent, persona: string): readonly RecordedJob[] | undefined {
     if (isOfType(event, 'BatchesResummarized')) {
-      const summaries = sourcesOf(state, event.data.sourceBatchIds)?.map((batch) => ({ text: summaryOf(batch), startTime: batch.startTime, endTime: batch.endTime, messageCount: batch.messageCount, depth: batch.depth, sections: batch.sections }))
-      return summaries === undefined ? undefined : this.temperatures.map((temperature) => ({ persona, temperature, kind: 'resummarize', summaries }))
+      const summaries = sourcesOf(state, event.data.sourceBatchIds)?.map((batch) => ({
+        text: summaryOf(batch),
+        startTime: batch.startTime,
+        endTime: batch.endTime,
+        messageCount: batch.messageCount,
+        depth: batch.depth,
+        sections: batch.sections,
+      }))
+      return summaries === undefined
+        ? undefined
+        : this.temperatures.map((temperature) => ({ persona, temperature, kind: 'resummarize', summaries }))
     }
     const live = new Map([...state.retained, ...state.window].map((message) => [message.messageId, message]))
     const messages: LiveMessage[] = event.data.messageIds.flatMap((id) => live.get(id) ?? [])
@@ -111,7 +138,9 @@ export class RequestWatch {
     const { continues } = event.data
     if (continues !== undefined && !this.chunks.has(continues)) return undefined
     const backgrounds = continues === undefined ? this.backgrounds : [this.chunks.get(continues)]
-    return this.temperatures.flatMap((temperature) => backgrounds.map((existingSummary) => ({ persona, temperature, kind: 'chunk', messages, existingSummary })))
+    return this.temperatures.flatMap((temperature) =>
+      backgrounds.map((existingSummary) => ({ persona, temperature, kind: 'chunk', messages, existingSummary })),
+    )
   }
 
   /** The text behind a hash; a finding where there is none. */
@@ -127,11 +156,20 @@ export class RequestWatch {
     const { summarizer }: { readonly summarizer: SummarizerRecord } = event.data
     const findings: Finding[] = []
     const template = await this.text('prompt', summarizer.prompt.sha256, findings)
-    const persona = summarizer.persona === undefined ? '' : await this.text('persona', summarizer.persona.sha256, findings)
+    const persona =
+      summarizer.persona === undefined ? '' : await this.text('persona', summarizer.persona.sha256, findings)
     // What was taken over from another line was made upon that line's background, and proved where it was made.
     const reused = summarizer.reused === true
-    const unknown = !reused && isOfType(event, 'ChunkSummarized') && event.data.continues !== undefined && !this.chunks.has(event.data.continues)
-    if (unknown) findings.push({ rule: 'request', detail: `continues the chunk ${event.data.continues ?? ''}, which is none of those before it` })
+    const unknown =
+      !reused &&
+      isOfType(event, 'ChunkSummarized') &&
+      event.data.continues !== undefined &&
+      !this.chunks.has(event.data.continues)
+    if (unknown)
+      findings.push({
+        rule: 'request',
+        detail: `continues the chunk ${event.data.continues ?? ''}, which is none of those before it`,
+      })
     const jobs = persona === undefined || unknown ? undefined : this.jobs(state, event, persona)
     this.noteChunk(event)
     if (reused && jobs === undefined) this.requests.notRecomputed += 1
@@ -145,7 +183,11 @@ export class RequestWatch {
     const verdict = reused && found === 'other' ? 'unknown' : found
     if (verdict === 'unknown') this.requests.notRecomputed += 1
     else this.requests.recomputed += 1
-    if (verdict === 'other') findings.push({ rule: 'request', detail: `its requestHash is not the one of the request that its messages, background, prompt and parameters make` })
+    if (verdict === 'other')
+      findings.push({
+        rule: 'request',
+        detail: `its requestHash is not the one of the request that its messages, background, prompt and parameters make`,
+      })
     return findings
   }
 }

@@ -1,5 +1,6 @@
 /**
- * Whether the rows are what the facts make them. A comparison of rows is fed by whoever reads the facts anyway; or it reads the log by itself,
+ * Whether the rows are what the facts make them. A comparison of rows is fed by whoever reads the facts anyway; or it
+ * reads the log by itself,
  * beside whoever proves the facts, so that the two can work in two threads.
  */
 import { CONVERSATION_PREFIX, conversationOf, conversationStream } from '../domain/values/ids.js'
@@ -11,13 +12,19 @@ import { decodeEvent, UnreadableEventError } from '../recording/read-event.js'
 import type { Log } from '../recording/load-conversation.js'
 import { readAhead } from './read-ahead.js'
 
-/** Gives the facts of conversations to a comparison of rows; those of an edition before the conversation's own, since its rows are made of them too. */
+/**
+ * Gives the facts of conversations to a comparison of rows; those of an edition before the conversation's own, since
+ * its rows are made of them too.
+ */
 export class RowFeed {
   private readonly found: RowDifference[] = []
   private readable = true
   private readonly editions: () => Promise<EditionStreams>
 
-  constructor(private readonly log: Log, private readonly rows: RowCheck) {
+  constructor(
+    private readonly log: Log,
+    private readonly rows: RowCheck,
+  ) {
     this.editions = editionStreamsOnce(log)
   }
 
@@ -25,11 +32,15 @@ export class RowFeed {
     this.found.push(...(await this.rows.compare()))
   }
 
-  /** Begins with a conversation, and takes the facts of its editions. Where one cannot be read nothing can be said of the rows; its own stream says why. */
+  /**
+   * Begins with a conversation, and takes the facts of its editions. Where one cannot be read nothing can be said of
+   * the rows; its own stream says why.
+   */
   async begin(conversationId: string): Promise<void> {
     this.rows.begin(conversationId)
     this.readable = true
-    for (const stream of (await this.editions()).get(conversationId) ?? []) await this.read(this.log.store.readStream(stream))
+    for (const stream of (await this.editions()).get(conversationId) ?? [])
+      await this.read(this.log.store.readStream(stream))
   }
 
   /** Takes its next fact; what is returned is to be waited for. */
@@ -74,8 +85,11 @@ export function createCheckRows(log: Log, rowCheck: (everyConversation: boolean)
       await feed.read(events)
       await feed.end(true)
     }
-    if (conversationId !== undefined) await conversation(conversationId, log.store.readStream(conversationStream(conversationId)))
-    else for await (const { stream, events } of readAhead(log, CONVERSATION_PREFIX)) await conversation(conversationOf(stream) ?? '', events)
+    if (conversationId !== undefined)
+      await conversation(conversationId, log.store.readStream(conversationStream(conversationId)))
+    else
+      for await (const { stream, events } of readAhead(log, CONVERSATION_PREFIX))
+        await conversation(conversationOf(stream) ?? '', events)
     return await feed.finish()
   }
 }
@@ -85,7 +99,11 @@ const APART_FROM = 20_000n
 
 /** Whether there is so much to compare that it is worth a thread of its own. */
 export async function isMuch({ store }: Log, conversationId: string | undefined): Promise<boolean> {
-  return (conversationId === undefined ? await store.head() : await store.streamRevision(conversationStream(conversationId))) >= APART_FROM
+  return (
+    (conversationId === undefined
+      ? await store.head()
+      : await store.streamRevision(conversationStream(conversationId))) >= APART_FROM
+  )
 }
 
 export interface CheckRowsApart {
@@ -99,7 +117,8 @@ export interface CheckRowsApart {
 }
 
 /**
- * Compares in a thread of its own. Conversations in which that finds a difference are looked at again here, where rows are waited for that are
+ * Compares in a thread of its own. Conversations in which that finds a difference are looked at again here, where rows
+ * are waited for that are
  * behind; and where there can be no thread, all of them.
  */
 export function createCheckRowsApart({ log, here, apart, onProblem }: CheckRowsApart): CheckRows {

@@ -1,5 +1,6 @@
 /**
- * What must be true of any stream of the log, whatever it holds: revisions without a gap, positions in their order, an unbroken hash chain, times that
+ * What must be true of any stream of the log, whatever it holds: revisions without a gap, positions in their order, an
+ * unbroken hash chain, times that
  * never go back, ids that derive from what is recorded, a cause that came before, and facts that can be read.
  */
 import { either as E } from 'fp-ts'
@@ -42,11 +43,16 @@ export class StreamCheck {
   private previousPosition = -1n
   private readonly causes = new Map<string, bigint | undefined>()
 
-  constructor(readonly stream: string, private readonly conversationId: string | undefined, private readonly log: Log) {}
+  constructor(
+    readonly stream: string,
+    private readonly conversationId: string | undefined,
+    private readonly log: Log,
+  ) {}
 
   report(rule: Rule, detail: string, revision: bigint): void {
     if (this.problems.length > MOST_PROBLEMS) return
-    const told = this.problems.length < MOST_PROBLEMS ? detail : `${detail}; what else is wrong with this stream is not listed`
+    const told =
+      this.problems.length < MOST_PROBLEMS ? detail : `${detail}; what else is wrong with this stream is not listed`
     this.problems.push({ stream: this.stream, conversationId: this.conversationId, revision, rule, detail: told })
   }
 
@@ -75,25 +81,44 @@ export class StreamCheck {
     return this.previousHash
   }
 
-  /** The fact of the next event; undefined where the event is not one that can be trusted or read. Only a body beside the log and a cause are waited for. */
+  /**
+   * The fact of the next event; undefined where the event is not one that can be trusted or read. Only a body beside
+   * the log and a cause are waited for.
+   */
   event(stored: StoredEvent): RecordedEvent | undefined | Promise<RecordedEvent | undefined> {
     const { revision } = stored
     const expected = this.next
     this.next = revision + 1n
-    if (revision !== expected) this.broken('order', revision > expected ? `stands where revision ${expected.toString()} is expected: ${revision === expected + 1n ? 'that fact is' : `the facts from there to ${(revision - 1n).toString()} are`} missing` : `stands where revision ${expected.toString()} is expected: facts are doubled or out of order`, revision)
-    // Who reads by revision does not notice; who goes by position, as the read models do, is given the facts in another order.
-    if (stored.position <= this.previousPosition) this.report('order', `stands at position ${stored.position.toString()} of the log, which is not behind its predecessor's, ${this.previousPosition.toString()}`, revision)
+    if (revision !== expected)
+      this.broken(
+        'order',
+        revision > expected
+          ? `stands where revision ${expected.toString()} is expected: ${revision === expected + 1n ? 'that fact is' : `the facts from there to ${(revision - 1n).toString()} are`} missing`
+          : `stands where revision ${expected.toString()} is expected: facts are doubled or out of order`,
+        revision,
+      )
+    // Who reads by revision does not notice; who goes by position, as the read models do, is given the facts in another
+    // order.
+    if (stored.position <= this.previousPosition)
+      this.report(
+        'order',
+        `stands at position ${stored.position.toString()} of the log, which is not behind its predecessor's, ${this.previousPosition.toString()}`,
+        revision,
+      )
     this.previousPosition = stored.position
     const read = readMetadata(stored)
     if (E.isLeft(read)) return this.broken('readable', read.left.detail, revision)
     const { metadata, asRecorded } = read.right
     const { previousHash, hash, recordedAt, causationId, correlationId } = metadata
     // Behind a gap the chain cannot hold, which the gap has said.
-    if (revision === expected && previousHash !== this.previousHash) this.broken('hash', 'does not chain to the fact before it', revision)
-    if (eventHash(stored, metadata) !== hash) this.broken('hash', `this ${stored.type} is not what was recorded: its hash differs`, revision)
+    if (revision === expected && previousHash !== this.previousHash)
+      this.broken('hash', 'does not chain to the fact before it', revision)
+    if (eventHash(stored, metadata) !== hash)
+      this.broken('hash', `this ${stored.type} is not what was recorded: its hash differs`, revision)
     // The hash covers what the metadata say; how they are written is part of what was recorded too.
     else if (!asRecorded) this.broken('hash', 'its metadata are not written as they were recorded', revision)
-    if (recordedAt < this.previousTime) this.report('time', `is recorded at ${recordedAt}, before its predecessor at ${this.previousTime}`, revision)
+    if (recordedAt < this.previousTime)
+      this.report('time', `is recorded at ${recordedAt}, before its predecessor at ${this.previousTime}`, revision)
     this.previousHash = hash
     this.previousTime = recordedAt
     const cause = causationId === correlationId || this.causes.has(causationId) ? undefined : causationId
@@ -101,7 +126,11 @@ export class StreamCheck {
     return this.read(stored, metadata, undefined)
   }
 
-  private async waiting(stored: StoredEvent, metadata: RecordedEvent['metadata'], cause: string | undefined): Promise<RecordedEvent | undefined> {
+  private async waiting(
+    stored: StoredEvent,
+    metadata: RecordedEvent['metadata'],
+    cause: string | undefined,
+  ): Promise<RecordedEvent | undefined> {
     const claim = claimOf(stored)
     if (cause !== undefined) await this.lookUpCause(cause, stored.revision)
     return this.read(stored, metadata, claim === undefined ? undefined : await this.log.bodies.get(claim))
@@ -112,14 +141,26 @@ export class StreamCheck {
     if (this.causes.size >= CAUSES_KEPT) this.causes.clear()
     const [stored] = UUID.test(cause) ? await this.log.store.findByIds(this.stream, [cause]) : []
     this.causes.set(cause, stored?.revision)
-    if (stored !== undefined && stored.revision >= revision) this.report('cause', `names the event at revision ${stored.revision.toString()} as its cause, which is not before it`, revision)
+    if (stored !== undefined && stored.revision >= revision)
+      this.report(
+        'cause',
+        `names the event at revision ${stored.revision.toString()} as its cause, which is not before it`,
+        revision,
+      )
   }
 
-  private read(stored: StoredEvent, metadata: RecordedEvent['metadata'], body: string | undefined): RecordedEvent | undefined {
+  private read(
+    stored: StoredEvent,
+    metadata: RecordedEvent['metadata'],
+    body: string | undefined,
+  ): RecordedEvent | undefined {
     const decoded = decodeWith(stored, metadata, body)
     if (E.isLeft(decoded)) return this.broken('readable', decoded.left.detail, stored.revision)
     const event = decoded.right
-    const id = event.type === 'MessageAppended' ? messageEventId(this.stream, event.data.messageId) : eventIdOf(this.stream, event.revision, event.type, body ?? stored.data)
+    const id =
+      event.type === 'MessageAppended'
+        ? messageEventId(this.stream, event.data.messageId)
+        : eventIdOf(this.stream, event.revision, event.type, body ?? stored.data)
     if (id !== stored.id) this.report('id', `has the id ${stored.id}, and what it records makes ${id}`, stored.revision)
     return event
   }
@@ -129,10 +170,20 @@ export class StreamCheck {
    * @param last its last revision by the store's own count
    */
   async end(last: bigint): Promise<void> {
-    if (last < this.next - 1n) this.report('order', `the store says that the stream ends at revision ${last.toString()}, and it goes on to ${(this.next - 1n).toString()}`, -1n)
+    if (last < this.next - 1n)
+      this.report(
+        'order',
+        `the store says that the stream ends at revision ${last.toString()}, and it goes on to ${(this.next - 1n).toString()}`,
+        -1n,
+      )
     if (last <= this.next - 1n) return
     // Somebody may have appended since; then the event is there by now.
     const [stored] = await this.log.store.readRevisions(this.stream, [last])
-    if (stored === undefined) this.report('order', `the store says that the stream ends at revision ${last.toString()}, and the facts from ${this.next.toString()} on are missing`, -1n)
+    if (stored === undefined)
+      this.report(
+        'order',
+        `the store says that the stream ends at revision ${last.toString()}, and the facts from ${this.next.toString()} on are missing`,
+        -1n,
+      )
   }
 }

@@ -1,6 +1,8 @@
 /**
- * What must be true of a fact on the state that it was recorded upon, whoever recorded it: its numbers, times, ids and texts follow from what
- * stands before it. Nothing here asks whether the decider would decide the same today: a fact is right where the laws hold.
+ * What must be true of a fact on the state that it was recorded upon, whoever recorded it: its numbers, times, ids and
+ * texts follow from what
+ * stands before it. Nothing here asks whether the decider would decide the same today: a fact is right where the laws
+ * hold.
  */
 import { isDeepStrictEqual } from 'node:util'
 import { archivedContent, batchLabel, headerLine, summaryOf, type Batch } from '../domain/conversation/batch.js'
@@ -11,9 +13,25 @@ import { batchIdOf, chunkIdOf, resummarizedBatchIdOf } from '../domain/values/id
 import { estimatorNamed, messageTokens } from '../domain/values/tokens.js'
 
 export type Rule =
-  | 'order' | 'hash' | 'readable' | 'time' | 'id' | 'cause'
-  | 'coverage' | 'archive-before-prune' | 'messages' | 'figures' | 'carried'
-  | 'context' | 'hard-limit' | 'prefix' | 'request' | 'prompt' | 'load' | 'rows' | 'manifest'
+  | 'order'
+  | 'hash'
+  | 'readable'
+  | 'time'
+  | 'id'
+  | 'cause'
+  | 'coverage'
+  | 'archive-before-prune'
+  | 'messages'
+  | 'figures'
+  | 'carried'
+  | 'context'
+  | 'hard-limit'
+  | 'prefix'
+  | 'request'
+  | 'prompt'
+  | 'load'
+  | 'rows'
+  | 'manifest'
 
 /** What is wrong with a fact, in words that go on from "this fact". */
 export interface Finding {
@@ -26,19 +44,27 @@ const finding = (rule: Rule, detail: string): Finding => ({ rule, detail })
 /** One finding where two values differ, naming both where they are short. */
 function unequal(rule: Rule, what: string, recorded: unknown, follows: unknown): Finding[] {
   if (Object.is(recorded, follows) || isDeepStrictEqual(recorded, follows)) return []
-  const short = (value: unknown): string => (typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint' ? String(value).slice(0, 80) : '')
-  const said = short(recorded) === '' || short(follows) === '' ? 'is not what follows from the facts before it' : `is ${short(recorded)}, and ${short(follows)} follows from the facts before it`
+  const short = (value: unknown): string =>
+    typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint'
+      ? String(value).slice(0, 80)
+      : ''
+  const said =
+    short(recorded) === '' || short(follows) === ''
+      ? 'is not what follows from the facts before it'
+      : `is ${short(recorded)}, and ${short(follows)} follows from the facts before it`
   return [finding(rule, `its ${what} ${said}`)]
 }
 
 /** The live messages that a compaction may fold, by id. */
-const foldable = (state: Conversation): Map<string, LiveMessage> => new Map([...state.retained, ...state.window].map((message) => [message.messageId, message]))
+const foldable = (state: Conversation): Map<string, LiveMessage> =>
+  new Map([...state.retained, ...state.window].map((message) => [message.messageId, message]))
 
 const least = (times: readonly string[]): string => times.reduce((a, b) => (a <= b ? a : b))
 const most = (times: readonly string[]): string => times.reduce((a, b) => (a >= b ? a : b))
 
 function messageLaws(state: Conversation, { data }: RecordedEvent<'MessageAppended'>): Finding[] {
-  const tokens = state.configuration === undefined ? data.tokens : messageTokens(data, estimatorNamed(state.configuration.estimator))
+  const tokens =
+    state.configuration === undefined ? data.tokens : messageTokens(data, estimatorNamed(state.configuration.estimator))
   return tokens === data.tokens ? [] : unequal('figures', 'number of tokens', data.tokens, tokens)
 }
 
@@ -52,7 +78,9 @@ function chunkLaws(state: Conversation, { data }: RecordedEvent<'ChunkSummarized
   return [
     ...(new Set(data.messageIds).size === data.messageIds.length ? [] : [finding('coverage', 'names a message twice')]),
     // One that was taken over keeps the id of the line that it was made in.
-    ...(data.summarizer.reused === true ? [] : unequal('id', 'chunkId', data.chunkId, chunkIdOf(lineOf(state), data.messageIds, data.summarizer.requestHash))),
+    ...(data.summarizer.reused === true
+      ? []
+      : unequal('id', 'chunkId', data.chunkId, chunkIdOf(lineOf(state), data.messageIds, data.summarizer.requestHash))),
     ...unequal('figures', 'firstRevision', data.firstRevision, revisions[0]),
     ...unequal('figures', 'lastRevision', data.lastRevision, revisions.at(-1)),
     ...unequal('figures', 'startTime', data.startTime, least(times)),
@@ -61,18 +89,31 @@ function chunkLaws(state: Conversation, { data }: RecordedEvent<'ChunkSummarized
   ]
 }
 
-const textTokens = (state: Conversation, text: string): number | undefined => (state.configuration === undefined ? undefined : estimatorNamed(state.configuration.estimator).text(text))
+const textTokens = (state: Conversation, text: string): number | undefined =>
+  state.configuration === undefined ? undefined : estimatorNamed(state.configuration.estimator).text(text)
 
 function archiveLaws(state: Conversation, { data }: RecordedEvent<'BatchArchived'>): Finding[] {
   const chunk = state.chunks.find((each) => each.chunkId === data.chunkId)
-  if (chunk === undefined) return [finding('coverage', `archives chunk ${data.chunkId}, which has no summary that waits to be archived`)]
+  if (chunk === undefined)
+    return [finding('coverage', `archives chunk ${data.chunkId}, which has no summary that waits to be archived`)]
   const { startTime, endTime, messageCount, firstRevision, lastRevision, messageIds, summary, sections } = chunk
   const span = { depth: 0, startTime, endTime, messageCount }
   return [
     ...unequal('id', 'batchId', data.batchId, batchIdOf(lineOf(state), chunk.chunkId)),
     ...unequal('id', 'label', data.label, batchLabel(state.conversationId, endTime)),
     ...unequal('coverage', 'list of messages', data.messageIds, messageIds),
-    ...unequal('figures', 'span', { startTime: data.startTime, endTime: data.endTime, messageCount: data.messageCount, firstRevision: data.firstRevision, lastRevision: data.lastRevision }, { startTime, endTime, messageCount, firstRevision, lastRevision }),
+    ...unequal(
+      'figures',
+      'span',
+      {
+        startTime: data.startTime,
+        endTime: data.endTime,
+        messageCount: data.messageCount,
+        firstRevision: data.firstRevision,
+        lastRevision: data.lastRevision,
+      },
+      { startTime, endTime, messageCount, firstRevision, lastRevision },
+    ),
     ...unequal('figures', 'content', data.content, archivedContent(span, summary)),
     ...unequal('figures', 'sections', data.sections, sections),
     ...unequal('figures', 'number of tokens', data.tokens, textTokens(state, summary)),
@@ -83,13 +124,23 @@ function archiveLaws(state: Conversation, { data }: RecordedEvent<'BatchArchived
 export function sourcesOf(state: Conversation, sourceBatchIds: readonly string[]): readonly Batch[] | undefined {
   const first = state.batches.findIndex((batch) => batch.batchId === sourceBatchIds[0])
   const sources = first < 0 ? [] : state.batches.slice(first, first + sourceBatchIds.length)
-  return sources.length === sourceBatchIds.length && sources.every((batch, at) => batch.batchId === sourceBatchIds[at]) ? sources : undefined
+  return sources.length === sourceBatchIds.length && sources.every((batch, at) => batch.batchId === sourceBatchIds[at])
+    ? sources
+    : undefined
 }
 
 function resummarizedLaws(state: Conversation, { data }: RecordedEvent<'BatchesResummarized'>): Finding[] {
   const sources = sourcesOf(state, data.sourceBatchIds)
-  if (sources === undefined) return [finding('coverage', `condenses the batches ${data.sourceBatchIds.join(', ')}, which are not active one behind the other`)]
-  const revisions = sources.flatMap((batch) => [batch.firstRevision, batch.lastRevision]).toSorted((a, b) => (a < b ? -1 : 1))
+  if (sources === undefined)
+    return [
+      finding(
+        'coverage',
+        `condenses the batches ${data.sourceBatchIds.join(', ')}, which are not active one behind the other`,
+      ),
+    ]
+  const revisions = sources
+    .flatMap((batch) => [batch.firstRevision, batch.lastRevision])
+    .toSorted((a, b) => (a < b ? -1 : 1))
   const span = {
     depth: 1 + Math.max(...sources.map((batch) => batch.depth)),
     startTime: least(sources.map((batch) => batch.startTime)),
@@ -97,7 +148,12 @@ function resummarizedLaws(state: Conversation, { data }: RecordedEvent<'BatchesR
     messageCount: sources.reduce((sum, batch) => sum + batch.messageCount, 0),
   }
   return [
-    ...unequal('id', 'batchId', data.batchId, resummarizedBatchIdOf(lineOf(state), data.sourceBatchIds, data.summarizer.requestHash)),
+    ...unequal(
+      'id',
+      'batchId',
+      data.batchId,
+      resummarizedBatchIdOf(lineOf(state), data.sourceBatchIds, data.summarizer.requestHash),
+    ),
     ...unequal('id', 'label', data.label, batchLabel(state.conversationId, span.endTime)),
     ...unequal('figures', 'depth', data.depth, span.depth),
     ...unequal('figures', 'startTime', data.startTime, span.startTime),
@@ -105,7 +161,9 @@ function resummarizedLaws(state: Conversation, { data }: RecordedEvent<'BatchesR
     ...unequal('figures', 'messageCount', data.messageCount, span.messageCount),
     ...unequal('figures', 'firstRevision', data.firstRevision, revisions[0]),
     ...unequal('figures', 'lastRevision', data.lastRevision, revisions.at(-1)),
-    ...(data.content.startsWith(`${headerLine(span)}\n`) ? [] : [finding('figures', 'its content does not begin with the header line that its fields make')]),
+    ...(data.content.startsWith(`${headerLine(span)}\n`)
+      ? []
+      : [finding('figures', 'its content does not begin with the header line that its fields make')]),
     ...unequal('figures', 'number of tokens', data.tokens, textTokens(state, summaryOf(data))),
   ]
 }
@@ -117,21 +175,36 @@ function pinLaws(state: Conversation, { messageId, revision }: EventData<'Messag
 }
 
 function withdrawalLaws(state: Conversation, { data }: RecordedEvent<'MessagesWithdrawn'>): Finding[] {
-  const live = new Map([...state.leading, ...state.retained, ...state.window].map((message) => [message.messageId, message.revision]))
+  const live = new Map(
+    [...state.leading, ...state.retained, ...state.window].map((message) => [message.messageId, message.revision]),
+  )
   const missing = data.messages.find(({ messageId, revision }) => live.get(messageId) !== revision)
   const twice = new Set(data.messages.map(({ messageId }) => messageId)).size !== data.messages.length
   return [
-    ...(missing === undefined ? [] : [finding('coverage', `withdraws message ${missing.messageId} of revision ${missing.revision.toString()}, which is not live`)]),
+    ...(missing === undefined
+      ? []
+      : [
+          finding(
+            'coverage',
+            `withdraws message ${missing.messageId} of revision ${missing.revision.toString()}, which is not live`,
+          ),
+        ]),
     ...(twice ? [finding('coverage', 'withdraws a message twice')] : []),
   ]
 }
 
-/** What is wrong with a fact on the state before it, apart from what it leaves of the context and, where it closes the books, of what it carries. */
+/**
+ * What is wrong with a fact on the state before it, apart from what it leaves of the context and, where it closes the
+ * books, of what it carries.
+ */
 export function eventLaws(state: Conversation, event: RecordedEvent): Finding[] {
-  if (state.configuration === undefined && event.type !== 'ConversationConfigured') return [finding('order', 'stands before any configuration')]
+  if (state.configuration === undefined && event.type !== 'ConversationConfigured')
+    return [finding('order', 'stands before any configuration')]
   switch (event.type) {
     case 'ConversationConfigured':
-      return state.configuration === undefined ? [] : unequal('messages', 'scope', event.data.scope, state.configuration.scope)
+      return state.configuration === undefined
+        ? []
+        : unequal('messages', 'scope', event.data.scope, state.configuration.scope)
     case 'MessageAppended':
       return messageLaws(state, event)
     case 'ChunkSummarized':
@@ -151,7 +224,8 @@ export function eventLaws(state: Conversation, event: RecordedEvent): Finding[] 
     case 'EditionDropped':
     case 'EditionCompared':
       return [finding('order', 'does not belong into a conversation')]
-    // What closes the books has a file of its own; a failure, and a summary that came too late, say nothing of the conversation.
+    // What closes the books has a file of its own; a failure, and a summary that came too late, say nothing of the
+    // conversation.
     case 'MessagesPruned':
     case 'EditionAdopted':
     case 'EditionReverted':

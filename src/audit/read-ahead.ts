@@ -1,5 +1,6 @@
 /**
- * Many streams one after the other, without a question for each: of many short ones the waiting would take longer than the work. From a store that
+ * Many streams one after the other, without a question for each: of many short ones the waiting would take longer than
+ * the work. From a store that
  * answers only for one stream each is opened while the one before it is worked on.
  */
 import type { StoredEvent } from '../ports/event-store.js'
@@ -55,4 +56,5 @@ async function* byStream(events: AsyncIterable<StoredEvent>): AsyncGenerator<Ope
 }
 
 /** The streams of a prefix, in the order of their names' bytes. */
-export const readAhead = (log: Log, prefix: string): AsyncGenerator<OpenedStream> => (log.store.readStreams === undefined ? oneByOne(log, prefix) : byStream(log.store.readStreams(prefix)))
+export const readAhead = (log: Log, prefix: string): AsyncGenerator<OpenedStream> =>
+  log.store.readStreams === undefined ? oneByOne(log, prefix) : byStream(log.store.readStreams(prefix))

@@ -1,14 +1,25 @@
 /**
- * The proof that nothing was lost: every stream of the log is read, in memory that does not grow with it. Of each the order, the hash chain, ids
- * and causes; of a conversation the laws that hold after every append, what each fact that closes the books carries, and where each summary came
- * from; and that the projected rows are what the facts make them, which somebody else proves beside it where there is much to compare.
+ * The proof that nothing was lost: every stream of the log is read, in memory that does not grow with it. Of each the
+ * order, the hash chain, ids
+ * and causes; of a conversation the laws that hold after every append, what each fact that closes the books carries,
+ * and where each summary came
+ * from; and that the projected rows are what the facts make them, which somebody else proves beside it where there is
+ * much to compare.
  *
- * The list of streams comes by their names and not from the log itself, which would read everything twice; and stream by stream rather than in one
+ * The list of streams comes by their names and not from the log itself, which would read everything twice; and stream
+ * by stream rather than in one
  * pass over the log, because that would need the state of every conversation at once.
  */
 import { isDeepStrictEqual } from 'node:util'
 import { contextOf } from '../domain/compaction/context.js'
-import { CONVERSATION_PREFIX, conversationOf, conversationStream, EDITION_PREFIX, editionOf, PROMPT_PREFIX } from '../domain/values/ids.js'
+import {
+  CONVERSATION_PREFIX,
+  conversationOf,
+  conversationStream,
+  EDITION_PREFIX,
+  editionOf,
+  PROMPT_PREFIX,
+} from '../domain/values/ids.js'
 import type { RecordedEvent } from '../domain/events/index.js'
 import type { Manifest, StreamHead } from '../ports/manifest.js'
 import type { StoredEvent } from '../ports/event-store.js'
@@ -38,7 +49,10 @@ export interface Verification {
   readonly conversations: number
   /** Events that were looked at. */
   readonly events: number
-  /** Summaries whose request was made again and compared by its hash, and those whose request this program cannot make again. */
+  /**
+   * Summaries whose request was made again and compared by its hash, and those whose request this program cannot make
+   * again.
+   */
   readonly summaries: Readonly<Requests>
   /** What is wrong, each with its place. */
   readonly problems: readonly Problem[]
@@ -57,11 +71,17 @@ export interface VerifyProgress {
 export interface VerifyDependencies {
   readonly log: Log
   readonly checkRequest: CheckRequest
-  /** Compares rows in the course of reading; for one conversation, or for every one of the log. `catchUp` waits for rows that are behind. */
+  /**
+   * Compares rows in the course of reading; for one conversation, or for every one of the log. `catchUp` waits for rows
+   * that are behind.
+   */
   readonly rowCheck: (everyConversation: boolean, catchUp: () => Promise<void>) => RowCheck
   /** Compares rows by reading the log itself, where there is much to compare; `here` does so in this thread. */
   readonly checkRowsApart?: ((here: CheckRows) => CheckRows) | undefined
-  /** Brings the rows to the end of the log, as far as they come; says which do not, and why. Left out where nobody keeps them. */
+  /**
+   * Brings the rows to the end of the log, as far as they come; says which do not, and why. Left out where nobody keeps
+   * them.
+   */
   readonly catchUp?: () => Promise<readonly StoppedRows[]>
 }
 
@@ -95,13 +115,17 @@ export function createVerify({ log, checkRequest, rowCheck, checkRowsApart, catc
     // Whatever keeps the rows back is one problem among the others: the facts are proved without them.
     const stopped = (await catchUp?.()) ?? []
     /** What keeps the rows back: once something does, none of their differences is waited for. */
-    const ofAll = (rows: readonly StoppedRows[]): readonly StoppedRows[] => rows.filter((each) => each.conversationId === undefined)
+    const ofAll = (rows: readonly StoppedRows[]): readonly StoppedRows[] =>
+      rows.filter((each) => each.conversationId === undefined)
     let keptBack = ofAll(stopped)
     const rowsOf = (everyConversation: boolean): RowCheck =>
       rowCheck(everyConversation, async () => {
         if (keptBack.length === 0) keptBack = ofAll((await catchUp?.()) ?? [])
       })
-    const apart = checkRowsApart !== undefined && (await isMuch(log, conversationId)) ? checkRowsApart(createCheckRows(log, rowsOf)) : undefined
+    const apart =
+      checkRowsApart !== undefined && (await isMuch(log, conversationId))
+        ? checkRowsApart(createCheckRows(log, rowsOf))
+        : undefined
     const feed = apart === undefined ? new RowFeed(log, rowsOf(conversationId === undefined)) : undefined
     /** Facts and rows may be looked at beside each other: where one of the two fails, the other has no use any more. */
     const stop = new AbortController()
@@ -130,15 +154,24 @@ export function createVerify({ log, checkRequest, rowCheck, checkRowsApart, catc
       stop.signal.throwIfAborted()
     }
     async function ended(check: StreamCheck): Promise<void> {
-      const last = countedAll ? (miscounted.get(check.stream) ?? check.count - 1n) : await log.store.streamRevision(check.stream)
+      const last = countedAll
+        ? (miscounted.get(check.stream) ?? check.count - 1n)
+        : await log.store.streamRevision(check.stream)
       await check.end(last)
-      if (conversationId === undefined && check.count === 0n && last < 0n) check.report('order', 'the log names this stream, and has no event of it any more: somebody deleted it, or cut off all that it had', -1n)
+      if (conversationId === undefined && check.count === 0n && last < 0n)
+        check.report(
+          'order',
+          'the log names this stream, and has no event of it any more: somebody deleted it, or cut off all that it had',
+          -1n,
+        )
       streams += 1
-      if (check.position > furthest.position) furthest = { stream: check.stream, revision: check.count - 1n, position: check.position }
+      if (check.position > furthest.position)
+        furthest = { stream: check.stream, revision: check.count - 1n, position: check.position }
       tell(check.problems)
       const id = conversationOf(check.stream) ?? editionOf(check.stream)?.conversationId
       if (id !== undefined && check.problems.length > 0) distrusted.add(id)
-      if (onStream !== undefined && check.count > 0n) await onStream({ stream: check.stream, revision: check.count - 1n, hash: check.head })
+      if (onStream !== undefined && check.count > 0n)
+        await onStream({ stream: check.stream, revision: check.count - 1n, hash: check.head })
     }
 
     /** An edition's facts under the laws of a conversation; its messages are proved where the conversation is. */
@@ -147,7 +180,8 @@ export function createVerify({ log, checkRequest, rowCheck, checkRowsApart, catc
       if (of === undefined) return undefined
       async function* conversationEvents(after: bigint, until: bigint): AsyncGenerator<RecordedEvent> {
         const range = { from: after + 1n, limit: Number(until - after) }
-        for await (const stored of log.store.readStream(conversationStream(of?.conversationId ?? ''), range)) yield await decodeEvent(stored, log.bodies)
+        for await (const stored of log.store.readStream(conversationStream(of?.conversationId ?? ''), range))
+          yield await decodeEvent(stored, log.bodies)
       }
       return new EditionCheck(of, check, new RequestWatch(checkRequest, prompts, summaries), conversationEvents)
     }
@@ -171,7 +205,8 @@ export function createVerify({ log, checkRequest, rowCheck, checkRowsApart, catc
       if (check.sound) await deep.end()
       if (conversationId !== undefined && check.problems.length === 0) {
         const loaded = contextOf(await loadConversation(log, id, deep.folded.revision))
-        if (!isDeepStrictEqual(loaded, contextOf(deep.folded))) check.report('load', 'a load gives another context than all facts do', deep.folded.revision)
+        if (!isDeepStrictEqual(loaded, contextOf(deep.folded)))
+          check.report('load', 'a load gives another context than all facts do', deep.folded.revision)
       }
       await ended(check)
       await feed?.end(check.problems.length === 0)
@@ -188,15 +223,22 @@ export function createVerify({ log, checkRequest, rowCheck, checkRowsApart, catc
         countEvent()
         if (event !== undefined && check.sound) await edition?.take(event)
         if (event === undefined || !stream.startsWith(PROMPT_PREFIX)) continue
-        const problem = event.revision === 0n ? promptProblem(event) : 'stands in the stream of a prompt, which has one fact'
+        const problem =
+          event.revision === 0n ? promptProblem(event) : 'stands in the stream of a prompt, which has one fact'
         if (problem !== undefined) check.report('prompt', problem, event.revision)
       }
       if (check.sound) edition?.end()
       await ended(check)
     }
 
-    /** The streams of a prefix. Those that no event names any more, and that the store still counts, come last: the end of each says so. */
-    async function withPrefix(prefix: string, each: (stream: string, stored: AsyncIterable<StoredEvent>) => Promise<void>): Promise<void> {
+    /**
+     * The streams of a prefix. Those that no event names any more, and that the store still counts, come last: the end
+     * of each says so.
+     */
+    async function withPrefix(
+      prefix: string,
+      each: (stream: string, stored: AsyncIterable<StoredEvent>) => Promise<void>,
+    ): Promise<void> {
       const emptied: string[] = []
       for await (const { stream, counted, last } of log.store.miscountedStreams?.(prefix) ?? []) {
         if (miscounted.size > MOST_PROBLEMS) break
@@ -211,9 +253,20 @@ export function createVerify({ log, checkRequest, rowCheck, checkRowsApart, catc
     async function logEnd(): Promise<void> {
       const head = await log.store.head()
       const { stream, revision, position } = furthest
-      const found = (detail: string): void => { tell([{ stream, conversationId: conversationOf(stream), revision, rule: 'order', detail }]) }
-      if (position > head) found(`stands at position ${position.toString()}, and the store says that the log ends at ${head.toString()}`)
-      else if (conversationId === undefined && position >= 0n && position < head && (await log.store.eventAt(head)) === undefined) found(`is the last that is left of the log, at position ${position.toString()}, and the store says that the log ends at ${head.toString()}, where there is no event`)
+      const found = (detail: string): void => {
+        tell([{ stream, conversationId: conversationOf(stream), revision, rule: 'order', detail }])
+      }
+      if (position > head)
+        found(`stands at position ${position.toString()}, and the store says that the log ends at ${head.toString()}`)
+      else if (
+        conversationId === undefined &&
+        position >= 0n &&
+        position < head &&
+        (await log.store.eventAt(head)) === undefined
+      )
+        found(
+          `is the last that is left of the log, at position ${position.toString()}, and the store says that the log ends at ${head.toString()}, where there is no event`,
+        )
     }
 
     async function events(): Promise<void> {
@@ -224,30 +277,65 @@ export function createVerify({ log, checkRequest, rowCheck, checkRowsApart, catc
         const stream = conversationStream(conversationId)
         await conversation(stream, log.store.readStream(stream))
         const editions = new Set((await editionStreams(log)).get(conversationId))
-        for await (const { stream: edition } of log.store.miscountedStreams?.(EDITION_PREFIX) ?? []) if (editionOf(edition)?.conversationId === conversationId) editions.add(edition)
+        for await (const { stream: edition } of log.store.miscountedStreams?.(EDITION_PREFIX) ?? [])
+          if (editionOf(edition)?.conversationId === conversationId) editions.add(edition)
         for (const edition of editions) await other(edition, log.store.readStream(edition))
       }
       await logEnd()
     }
 
-    const [, rows] = await Promise.allSettled([events().catch(giveUp), apart?.(conversationId, stop.signal).catch(giveUp)])
+    const [, rows] = await Promise.allSettled([
+      events().catch(giveUp),
+      apart?.(conversationId, stop.signal).catch(giveUp),
+    ])
     stop.signal.throwIfAborted()
     const differences = (await feed?.finish()) ?? (rows.status === 'fulfilled' ? rows.value : undefined) ?? []
     // One that nobody asked of is not named.
-    const asked = stopped.filter((each) => conversationId === undefined || each.conversationId === undefined || each.conversationId === conversationId)
-    for (const { readModel, at, detail } of asked) tell([{ stream: at?.stream ?? readModel, conversationId: conversationOf(at?.stream ?? ''), revision: at?.revision ?? -1n, rule: 'rows', detail }])
+    const asked = stopped.filter(
+      (each) =>
+        conversationId === undefined || each.conversationId === undefined || each.conversationId === conversationId,
+    )
+    for (const { readModel, at, detail } of asked)
+      tell([
+        {
+          stream: at?.stream ?? readModel,
+          conversationId: conversationOf(at?.stream ?? ''),
+          revision: at?.revision ?? -1n,
+          rule: 'rows',
+          detail,
+        },
+      ])
     for (const { conversationId: id, revision, detail } of differences) {
-      if (!distrusted.has(id)) tell([{ stream: conversationStream(id), conversationId: id, revision, rule: 'rows', detail }])
+      if (!distrusted.has(id))
+        tell([{ stream: conversationStream(id), conversationId: id, revision, rule: 'rows', detail }])
     }
-    const held = against === undefined ? undefined : await againstManifest(log, against, conversationId, (problem) => { tell([problem]) })
-    return { ok: problems.length === 0, streams, conversations, events: eventCount, summaries, problems, ...(held === undefined ? {} : { against: held }) }
+    const held =
+      against === undefined
+        ? undefined
+        : await againstManifest(log, against, conversationId, (problem) => {
+            tell([problem])
+          })
+    return {
+      ok: problems.length === 0,
+      streams,
+      conversations,
+      events: eventCount,
+      summaries,
+      problems,
+      ...(held === undefined ? {} : { against: held }),
+    }
   }
 }
 
 /** Facts of a conversation's editions, then its own, behind those that were seen. */
-export async function* eventsFrom(log: Log, conversationId: string, seen: (stream: string) => bigint): AsyncIterable<RecordedEvent> {
+export async function* eventsFrom(
+  log: Log,
+  conversationId: string,
+  seen: (stream: string) => bigint,
+): AsyncIterable<RecordedEvent> {
   for (const stream of streamsOf(conversationId, await editionStreams(log)).toReversed()) {
-    for await (const stored of log.store.readStream(stream, { from: seen(stream) + 1n })) yield await decodeEvent(stored, log.bodies)
+    for await (const stored of log.store.readStream(stream, { from: seen(stream) + 1n }))
+      yield await decodeEvent(stored, log.bodies)
   }
 }
 

@@ -1,9 +1,12 @@
 /**
- * A log copied from one place to another, stores or files alike: the same streams, revisions, ids, types, data and metadata, hence the same
+ * A log copied from one place to another, stores or files alike: the same streams, revisions, ids, types, data and
+ * metadata, hence the same
  * times and hashes, in exactly the order of the source's log. Positions are the target's own.
  *
- * Nothing is remembered beside the target: what it holds has to be the start of the same log, which is compared event by event, and the
- * copy goes on behind it. So a copy that was killed goes on, and one that is made again brings what came since. In the end the target is
+ * Nothing is remembered beside the target: what it holds has to be the start of the same log, which is compared event
+ * by event, and the
+ * copy goes on behind it. So a copy that was killed goes on, and one that is made again brings what came since. In the
+ * end the target is
  * read back and has to come to the same digest.
  */
 import { either as E } from 'fp-ts'
@@ -13,7 +16,14 @@ import { LEDGER_PREFIXES } from '../domain/values/ids.js'
 import { createLogTally, eventText, type LogTotals } from '../domain/events/log-digest.js'
 import type { BodyStore } from '../ports/body-store.js'
 import type { AppendFailure, EventStore, StoredEvent } from '../ports/event-store.js'
-import { LogCopyError, type BulkTarget, type FilledEntry, type LogEntry, type LogSource, type LogTarget } from '../ports/log-copy.js'
+import {
+  LogCopyError,
+  type BulkTarget,
+  type FilledEntry,
+  type LogEntry,
+  type LogSource,
+  type LogTarget,
+} from '../ports/log-copy.js'
 
 export interface CopyProgress {
   readonly doing: 'copying' | 'proving'
@@ -40,7 +50,8 @@ export interface Copied {
   readonly difference: string | undefined
 }
 
-// What one write holds: enough for a bulk path to be fast, and little enough that the few that are under way fit any memory.
+// What one write holds: enough for a bulk path to be fast, and little enough that the few that are under way fit any
+// memory.
 const EVENTS_TOGETHER = 2_000
 const CHARACTERS_TOGETHER = 4_000_000
 // What one append holds where there is no bulk path: far below the 1 MiB that a server may limit an append to.
@@ -48,7 +59,10 @@ const APPEND_EVENTS = 500
 const APPEND_CHARACTERS = 200_000
 const PROGRESS_EVERY = 500
 
-/** Copies what `from` holds to `to` and proves it equal. Throws a `LogCopyError` where it cannot; what differs in the end is returned. */
+/**
+ * Copies what `from` holds to `to` and proves it equal. Throws a `LogCopyError` where it cannot; what differs in the
+ * end is returned.
+ */
 export async function copyLog(from: LogSource, to: LogTarget, options: CopyOptions = {}): Promise<Copied> {
   try {
     const head = await from.head()
@@ -64,7 +78,12 @@ export async function copyLog(from: LogSource, to: LogTarget, options: CopyOptio
   }
 }
 
-async function copy(from: LogSource, to: LogTarget, head: bigint, { signal, onProgress }: CopyOptions): Promise<{ digest: string; alreadyThere: number }> {
+async function copy(
+  from: LogSource,
+  to: LogTarget,
+  head: bigint,
+  { signal, onProgress }: CopyOptions,
+): Promise<{ digest: string; alreadyThere: number }> {
   const tally = createLogTally()
   const there = to.entries(await to.head())[Symbol.asyncIterator]()
   const writer = createWriter(to)
@@ -74,13 +93,20 @@ async function copy(from: LogSource, to: LogTarget, head: bigint, { signal, onPr
       signal?.throwIfAborted()
       const text = eventText(entry.event)
       tally.event(entry.event, text)
-      if (tally.events % PROGRESS_EVERY === 0) onProgress?.({ doing: 'copying', done: Number(entry.event.position) + 1, of: Number(head) + 1, events: tally.events })
+      if (tally.events % PROGRESS_EVERY === 0)
+        onProgress?.({
+          doing: 'copying',
+          done: Number(entry.event.position) + 1,
+          of: Number(head) + 1,
+          events: tally.events,
+        })
       if (comparing) {
         const next = await there.next()
         if (next.done === true) comparing = false
         else {
           refuseOther(differenceBetween(entry.event, next.value.event, from.name, to.name), to.name)
-          // A body was put before the event that names it; whether it is still there shows when the target is read back.
+          // A body was put before the event that names it; whether it is still there shows when the target is read
+          // back.
           continue
         }
       }
@@ -100,7 +126,11 @@ async function copy(from: LogSource, to: LogTarget, head: bigint, { signal, onPr
 }
 
 function refuseOther(difference: string | undefined, name: string): void {
-  if (difference !== undefined) throw new LogCopyError('TargetDiffers', `${name} holds another log, and nothing was written to it: ${difference}. Name an empty one, or the one that an earlier copy of this log went to`)
+  if (difference !== undefined)
+    throw new LogCopyError(
+      'TargetDiffers',
+      `${name} holds another log, and nothing was written to it: ${difference}. Name an empty one, or the one that an earlier copy of this log went to`,
+    )
 }
 
 interface Writer {
@@ -157,7 +187,8 @@ async function readBack(to: LogTarget, { signal, onProgress }: CopyOptions): Pro
     signal?.throwIfAborted()
     tally.event(event, eventText(event))
     if (body !== undefined) tally.body((await body()).text)
-    if (tally.events % PROGRESS_EVERY === 0) onProgress?.({ doing: 'proving', done: Number(event.position) + 1, of: Number(head) + 1, events: tally.events })
+    if (tally.events % PROGRESS_EVERY === 0)
+      onProgress?.({ doing: 'proving', done: Number(event.position) + 1, of: Number(head) + 1, events: tally.events })
   }
   return tally.totals()
 }
@@ -182,10 +213,16 @@ async function firstDifference(from: LogSource, to: LogTarget, head: bigint): Pr
 const placeOf = (event: StoredEvent): string => `${event.stream} revision ${event.revision.toString()}`
 
 /** In what two events at the same place of two logs differ, or undefined. */
-function differenceBetween(source: StoredEvent | undefined, target: StoredEvent | undefined, sourceName: string, targetName: string): string | undefined {
+function differenceBetween(
+  source: StoredEvent | undefined,
+  target: StoredEvent | undefined,
+  sourceName: string,
+  targetName: string,
+): string | undefined {
   if (target === undefined) return source === undefined ? undefined : `${placeOf(source)} is not in ${targetName}`
   if (source === undefined) return `${placeOf(target)} is in ${targetName}, and ${sourceName} ends before it`
-  if (source.stream !== target.stream || source.revision !== target.revision) return `${targetName} has ${placeOf(target)} where ${sourceName} has ${placeOf(source)}`
+  if (source.stream !== target.stream || source.revision !== target.revision)
+    return `${targetName} has ${placeOf(target)} where ${sourceName} has ${placeOf(source)}`
   const fields = (['id', 'type', 'data', 'metadata'] as const).filter((field) => source[field] !== target[field])
   return fields.length === 0 ? undefined : `${placeOf(source)} differs in its ${fields.join(', ')}`
 }
@@ -225,10 +262,20 @@ export function storeSource({ name, store, bodies }: CopiedStore): LogSource {
   }
 }
 
-async function bodyOf(event: StoredEvent, claim: string, bodies: BodyStore, name: string): ReturnType<NonNullable<LogEntry['body']>> {
+async function bodyOf(
+  event: StoredEvent,
+  claim: string,
+  bodies: BodyStore,
+  name: string,
+): ReturnType<NonNullable<LogEntry['body']>> {
   const text = await bodies.get(claim)
-  if (text === undefined) throw new LogCopyError('BodyLost', `${placeOf(event)}: its body ${claim} is not beside the log of ${name}`)
-  if (sha256(text) !== claim) throw new LogCopyError('BodyLost', `${placeOf(event)}: the body beside the log of ${name} is not the one that was recorded (${claim})`)
+  if (text === undefined)
+    throw new LogCopyError('BodyLost', `${placeOf(event)}: its body ${claim} is not beside the log of ${name}`)
+  if (sha256(text) !== claim)
+    throw new LogCopyError(
+      'BodyLost',
+      `${placeOf(event)}: the body beside the log of ${name} is not the one that was recorded (${claim})`,
+    )
   return { sha256: claim, text }
 }
 
@@ -240,8 +287,10 @@ export function storeTarget(place: CopiedStore): LogTarget {
     async write(entries) {
       // Before the events, so that no event is there without its body.
       await Promise.all(entries.flatMap(({ body }) => (body === undefined ? [] : [bodies.put(body.sha256, body.text)])))
-      // Without a bulk path one append waits for the other, though they are of different streams: the order of the log is part of what is copied.
-      if (bulk === undefined) for (const run of runs(entries.map(({ event }) => event))) await appendRun(store, run, name)
+      // Without a bulk path one append waits for the other, though they are of different streams: the order of the log
+      // is part of what is copied.
+      if (bulk === undefined)
+        for (const run of runs(entries.map(({ event }) => event))) await appendRun(store, run, name)
       else await bulk.appendInOrder(entries)
     },
     end: () => Promise.resolve(),
@@ -256,7 +305,10 @@ function* runs(events: readonly StoredEvent[]): Generator<readonly [StoredEvent,
   let characters = 0
   for (const event of events) {
     const size = event.data.length + event.metadata.length
-    if (run !== undefined && (run[0].stream !== event.stream || run.length >= APPEND_EVENTS || characters + size > APPEND_CHARACTERS)) {
+    if (
+      run !== undefined &&
+      (run[0].stream !== event.stream || run.length >= APPEND_EVENTS || characters + size > APPEND_CHARACTERS)
+    ) {
       yield run
       run = undefined
     }
@@ -271,22 +323,43 @@ function* runs(events: readonly StoredEvent[]): Generator<readonly [StoredEvent,
   if (run !== undefined) yield run
 }
 
-async function appendRun(store: EventStore, run: readonly [StoredEvent, ...StoredEvent[]], name: string): Promise<void> {
+async function appendRun(
+  store: EventStore,
+  run: readonly [StoredEvent, ...StoredEvent[]],
+  name: string,
+): Promise<void> {
   const [first] = run
   const expected = first.revision === 0n ? 'no_stream' : first.revision - 1n
-  const result = await store.append(first.stream, expected, run.map(({ id, type, data, metadata }) => ({ id, type, data, metadata })))()
+  const result = await store.append(
+    first.stream,
+    expected,
+    run.map(({ id, type, data, metadata }) => ({ id, type, data, metadata })),
+  )()
   if (E.isLeft(result)) throw appendError(result.left, first, name)
-  if (result.right.revision !== first.revision + BigInt(run.length - 1)) throw new LogCopyError('TargetChanged', `${name} gave ${placeOf(first)} the revision ${result.right.revision.toString()}`)
+  if (result.right.revision !== first.revision + BigInt(run.length - 1))
+    throw new LogCopyError(
+      'TargetChanged',
+      `${name} gave ${placeOf(first)} the revision ${result.right.revision.toString()}`,
+    )
 }
 
 function appendError(failure: AppendFailure, first: StoredEvent, name: string): LogCopyError {
   switch (failure.kind) {
     case 'RevisionConflict':
-      return new LogCopyError('TargetChanged', `${placeOf(first)} cannot be written to ${name}: the stream ends there at revision ${failure.actual.toString()}. Either somebody else writes to it, or the source has a gap before it`)
+      return new LogCopyError(
+        'TargetChanged',
+        `${placeOf(first)} cannot be written to ${name}: the stream ends there at revision ${failure.actual.toString()}. Either somebody else writes to it, or the source has a gap before it`,
+      )
     case 'IdsRecorded':
-      return new LogCopyError('TargetChanged', `${placeOf(first)} cannot be written to ${name}: the stream has these ids already (${failure.ids.join(', ')})`)
+      return new LogCopyError(
+        'TargetChanged',
+        `${placeOf(first)} cannot be written to ${name}: the stream has these ids already (${failure.ids.join(', ')})`,
+      )
     case 'StoreUnavailable':
-      return new LogCopyError('TargetUnavailable', `${name} does not answer: ${failure.detail}; the same copy again goes on from where it was`)
+      return new LogCopyError(
+        'TargetUnavailable',
+        `${name} does not answer: ${failure.detail}; the same copy again goes on from where it was`,
+      )
     case 'AppendRefused':
       return new LogCopyError('TargetRefuses', `${name} refuses ${placeOf(first)} or one behind it: ${failure.detail}`)
   }

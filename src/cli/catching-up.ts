@@ -1,18 +1,28 @@
-/** Says that the read models are brought to the end of the log where a reader waits for that: behind a large import it takes a minute. */
+/**
+ * Says that the read models are brought to the end of the log where a reader waits for that: behind a large import it
+ * takes a minute.
+ */
 import type { Ledger } from '../library/ledger.js'
 import { startProgress, type Progress } from './progress.js'
 
 const LOOK_EVERY_MS = 1_000
 
 /** Waits for what is read, and shows how far the read models have come while it is not there. */
-export async function tellingCatchUp<T>(projections: Pick<Ledger['projections'], 'status'>, read: () => Promise<T>, everyMs = LOOK_EVERY_MS): Promise<T> {
+export async function tellingCatchUp<T>(
+  projections: Pick<Ledger['projections'], 'status'>,
+  read: () => Promise<T>,
+  everyMs = LOOK_EVERY_MS,
+): Promise<T> {
   let progress: Promise<Progress> | undefined
   let from: bigint | undefined
   let ended = false
   let looking: Promise<void> | undefined
   async function look(): Promise<void> {
     const status = await projections.status()
-    const position = status.reduce<bigint | undefined>((least, each) => (least === undefined || each.position < least ? each.position : least), undefined)
+    const position = status.reduce<bigint | undefined>(
+      (least, each) => (least === undefined || each.position < least ? each.position : least),
+      undefined,
+    )
     const head = status[0]?.head
     if (ended || position === undefined || head === undefined || position >= head) return
     from ??= position
@@ -22,7 +32,11 @@ export async function tellingCatchUp<T>(projections: Pick<Ledger['projections'],
   }
   const timer = setInterval(() => {
     // What cannot be asked is told by the reading itself.
-    looking ??= look().catch(() => undefined).finally(() => { looking = undefined })
+    looking ??= look()
+      .catch(() => undefined)
+      .finally(() => {
+        looking = undefined
+      })
   }, everyMs)
   timer.unref()
   try {

@@ -9,13 +9,22 @@ export interface CompactionMetrics {
 }
 
 /** Registers the metrics; `status` is asked at each scrape. */
-export function createCompactionMetrics(register: Registry, status: () => Promise<QueueStatus | undefined>): CompactionMetrics {
-  const counter = (name: string, help: string): Counter => new Counter({ name: `context_ledger_compaction_${name}_total`, help, registers: [register] })
+export function createCompactionMetrics(
+  register: Registry,
+  status: () => Promise<QueueStatus | undefined>,
+): CompactionMetrics {
+  const counter = (name: string, help: string): Counter =>
+    new Counter({ name: `context_ledger_compaction_${name}_total`, help, registers: [register] })
   const cycles = counter('cycles', 'Cycles that this process has ended with a prune.')
   const summaries = counter('summaries', 'Summaries that this process has recorded, bought or made without a model.')
   const calls = counter('calls', 'Calls of this process to a model.')
   const tokens = counter('tokens', 'Tokens that those calls took, by what the model says, else by our estimate.')
-  const failures = new Counter({ name: 'context_ledger_compaction_failures_total', help: 'Runs that ended with a failure, by its kind.', labelNames: ['kind'], registers: [register] })
+  const failures = new Counter({
+    name: 'context_ledger_compaction_failures_total',
+    help: 'Runs that ended with a failure, by its kind.',
+    labelNames: ['kind'],
+    registers: [register],
+  })
   const queue: Gauge<'state'> = new Gauge({
     name: 'context_ledger_compaction_queue',
     help: 'Conversations in the queue of all workers: waiting for one, running, or resting after a failure or at a limit.',
@@ -32,7 +41,8 @@ export function createCompactionMetrics(register: Registry, status: () => Promis
       calls.inc(run.calls)
       tokens.inc(run.tokensSpent)
       const failure = run.failure ?? run.fallbackFor
-      if (failure !== undefined) failures.inc({ kind: failure.kind === 'SummarizerFailed' ? failure.failure : failure.kind })
+      if (failure !== undefined)
+        failures.inc({ kind: failure.kind === 'SummarizerFailed' ? failure.failure : failure.kind })
     },
   }
 }

@@ -1,5 +1,6 @@
 /**
- * The configuration of the command line, parsed once: flags over the environment over a config file over the variables that everybody
+ * The configuration of the command line, parsed once: flags over the environment over a config file over the variables
+ * that everybody
  * shares (`OPENAI_…`). Every complaint names where the value came from.
  */
 import { either as E } from 'fp-ts'
@@ -34,16 +35,22 @@ const valuesSchema = z.strictObject({
   store: text.default(DEFAULT_STORE),
   database: text.optional(),
   workers: z.enum(['inside', 'elsewhere']).default('inside'),
-  actor: z.string().superRefine((value, context) => {
-    const checked = checkId('actor', value)
-    if (E.isLeft(checked)) context.addIssue(checked.left.detail)
-  }).optional(),
+  actor: z
+    .string()
+    .superRefine((value, context) => {
+      const checked = checkId('actor', value)
+      if (E.isLeft(checked)) context.addIssue(checked.left.detail)
+    })
+    .optional(),
   summarizer: z.enum(['extractive', 'openai']).default('extractive'),
   strategy: z.enum(STRATEGIES).optional(),
   model: text.optional(),
   baseUrl: z.url({ protocol: /^https?$/u, error: 'is no http or https address' }).optional(),
   apiKey: text.optional(),
-  windowTokens: z.preprocess(numberOf, z.number('is no number').int('is no whole number').min(512, 'is less than 512').optional()),
+  windowTokens: z.preprocess(
+    numberOf,
+    z.number('is no number').int('is no whole number').min(512, 'is less than 512').optional(),
+  ),
   /** Seconds. */
   timeout: z.preprocess(numberOf, z.number('is no number').positive('must be above 0').optional()),
   prompt: text.optional(),
@@ -53,7 +60,10 @@ const valuesSchema = z.strictObject({
 })
 type Values = z.infer<typeof valuesSchema>
 
-const fileSchema = z.strictObject({ ...Object.fromEntries(settings.map(({ key }) => [key, z.unknown().optional()])), policy: z.unknown().optional() })
+const fileSchema = z.strictObject({
+  ...Object.fromEntries(settings.map(({ key }) => [key, z.unknown().optional()])),
+  policy: z.unknown().optional(),
+})
 
 export interface Config extends Values {
   /** Where a value came from, for who has to complain of it. */
@@ -68,7 +78,13 @@ const bad = (where: string, detail: string): InputError => new InputError('BadCo
 
 function unreadable(error: unknown): string {
   const code = codeOf(error)
-  return code === 'ENOENT' ? 'does not exist' : code === 'EISDIR' ? 'is a folder' : code === 'ERR_ENCODING_INVALID_ENCODED_DATA' ? 'is no text in UTF-8' : `cannot be read: ${sentenceOf(error)}`
+  return code === 'ENOENT'
+    ? 'does not exist'
+    : code === 'EISDIR'
+      ? 'is a folder'
+      : code === 'ERR_ENCODING_INVALID_ENCODED_DATA'
+        ? 'is no text in UTF-8'
+        : `cannot be read: ${sentenceOf(error)}`
 }
 
 /** The file beside it that may have been meant, to add to a sentence that says that there is none. */
@@ -76,12 +92,18 @@ export async function neighbour(path: string): Promise<string> {
   return didYouMean(nameMeant(basename(path), await readdir(dirname(resolve(path))).catch(() => [])))
 }
 
-/** Reads a file that a setting names; `what` says which, where it cannot be read. Bytes that are no text would go to a model, and into the log, as something else. */
+/**
+ * Reads a file that a setting names; `what` says which, where it cannot be read. Bytes that are no text would go to a
+ * model, and into the log, as something else.
+ */
 async function readNamed(path: string, what: string): Promise<string> {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(await readFile(path))
   } catch (error) {
-    throw bad(what, `names ${path}, which ${unreadable(error)}${codeOf(error) === 'ENOENT' ? await neighbour(path) : ''}`)
+    throw bad(
+      what,
+      `names ${path}, which ${unreadable(error)}${codeOf(error) === 'ENOENT' ? await neighbour(path) : ''}`,
+    )
   }
 }
 
@@ -102,17 +124,23 @@ interface ConfigFile {
 async function readConfigFile({ flags, cwd }: ConfigSources): Promise<ConfigFile | undefined> {
   const named = flags['config']
   const path = resolve(cwd, typeof named === 'string' ? named : CONFIG_FILE)
-  const content = typeof named === 'string' ? await readNamed(path, '--config') : await readFile(path, 'utf8').catch((error: unknown) => {
-    if (codeOf(error) === 'ENOENT') return undefined
-    throw bad(path, `cannot be read: ${sentenceOf(error)}`)
-  })
+  const content =
+    typeof named === 'string'
+      ? await readNamed(path, '--config')
+      : await readFile(path, 'utf8').catch((error: unknown) => {
+          if (codeOf(error) === 'ENOENT') return undefined
+          throw bad(path, `cannot be read: ${sentenceOf(error)}`)
+        })
   if (content === undefined) return undefined
   const parsed = fileSchema.safeParse(parseJson(content, path))
   if (!parsed.success) {
     const issue = parsed.error.issues[0]
     if (issue?.code === 'unrecognized_keys') {
       const [unknown = ''] = issue.keys
-      throw bad(`${path}:`, `"${unknown}" ${notKnown(unknown, [...settings.map(({ key }) => key), 'policy'], 'setting')}`)
+      throw bad(
+        `${path}:`,
+        `"${unknown}" ${notKnown(unknown, [...settings.map(({ key }) => key), 'policy'], 'setting')}`,
+      )
     }
     throw bad(`${path}:`, issue?.message ?? 'is no object')
   }
@@ -125,7 +153,10 @@ interface FoundSetting {
   readonly origin: string
 }
 
-/** The first that is set: the flag, our variable, the config file, everybody's variable. A variable without a text is not set. */
+/**
+ * The first that is set: the flag, our variable, the config file, everybody's variable. A variable without a text is
+ * not set.
+ */
 function find(setting: Setting, { flags, env }: ConfigSources, file: ConfigFile | undefined): FoundSetting | undefined {
   const flag = flags[setting.flag]
   if (flag !== undefined) return { value: flag, origin: `--${setting.flag}` }
@@ -143,12 +174,20 @@ function sentence(issue: z.core.$ZodIssue | undefined): string {
   return issue.code === 'invalid_type' && /^[A-Z]/u.test(issue.message) ? `must be a ${issue.expected}` : issue.message
 }
 
-/** The settings of the policy: a flag each over a policy file over the config file. They are checked together, and complained of by origin. */
-async function policyOf({ flags, cwd }: ConfigSources, file: ConfigFile | undefined, path = flags['policy']): Promise<PolicySettings | undefined> {
+/**
+ * The settings of the policy: a flag each over a policy file over the config file. They are checked together, and
+ * complained of by origin.
+ */
+async function policyOf(
+  { flags, cwd }: ConfigSources,
+  file: ConfigFile | undefined,
+  path = flags['policy'],
+): Promise<PolicySettings | undefined> {
   const origins = new Map<string, string>()
   const given: Record<string, unknown> = {}
   const take = (content: unknown, where: string): void => {
-    if (typeof content !== 'object' || content === null || Array.isArray(content)) throw bad(where, 'is no object of policy settings')
+    if (typeof content !== 'object' || content === null || Array.isArray(content))
+      throw bad(where, 'is no object of policy settings')
     for (const [key, value] of Object.entries(content)) {
       given[key] = value
       origins.set(key, `${where}: ${key}`)
@@ -173,13 +212,24 @@ async function policyOf({ flags, cwd }: ConfigSources, file: ConfigFile | undefi
 }
 
 /** A flag that is given twice counts as it was given last, as in `given.ts`. */
-const lastGiven = (flags: Flags): Flags => Object.fromEntries(Object.entries(flags).map(([name, value]: [string, unknown]) => [name, Array.isArray(value) ? value.at(-1) : value]))
+const lastGiven = (flags: Flags): Flags =>
+  Object.fromEntries(
+    Object.entries(flags).map(([name, value]: [string, unknown]) => [
+      name,
+      Array.isArray(value) ? value.at(-1) : value,
+    ]),
+  )
 
-/** The policies that several files make, each as if it were the only one; without a file the one that flags and the config file make, where they say something. */
+/**
+ * The policies that several files make, each as if it were the only one; without a file the one that flags and the
+ * config file make, where they say something.
+ */
 export async function policiesOf(given: ConfigSources, paths: readonly string[]): Promise<readonly PolicySettings[]> {
   const sources: ConfigSources = { ...given, flags: lastGiven(given.flags) }
   const file = await readConfigFile(sources)
-  const policies = await Promise.all((paths.length === 0 ? [undefined] : paths).map((path) => policyOf(sources, file, path)))
+  const policies = await Promise.all(
+    (paths.length === 0 ? [undefined] : paths).map((path) => policyOf(sources, file, path)),
+  )
   return policies.flatMap((policy) => policy ?? (paths.length === 0 ? [] : [{}]))
 }
 
@@ -187,10 +237,12 @@ export async function policiesOf(given: ConfigSources, paths: readonly string[])
 export async function loadConfig(given: ConfigSources, options: { readonly writes: boolean }): Promise<Config> {
   const sources: ConfigSources = { ...given, flags: lastGiven(given.flags) }
   const file = await readConfigFile(sources)
-  const found = new Map(settings.flatMap((setting) => {
-    const value = find(setting, sources, file)
-    return value === undefined ? [] : [[setting.key, value] as const]
-  }))
+  const found = new Map(
+    settings.flatMap((setting) => {
+      const value = find(setting, sources, file)
+      return value === undefined ? [] : [[setting.key, value] as const]
+    }),
+  )
   const parsed = valuesSchema.safeParse(Object.fromEntries([...found].map(([key, { value }]) => [key, value])))
   if (!parsed.success) {
     const issue = parsed.error.issues[0]
@@ -198,15 +250,32 @@ export async function loadConfig(given: ConfigSources, options: { readonly write
   }
   const origins = Object.fromEntries([...found].map(([key, { origin }]) => [key, origin]))
   for (const key of ['store', 'database'] as const) {
-    if (parsed.data[key] === 'memory') throw bad(origins[key] ?? key, 'is "memory", which ends with the command that made it: ./memory is a folder of that name')
+    if (parsed.data[key] === 'memory')
+      throw bad(
+        origins[key] ?? key,
+        'is "memory", which ends with the command that made it: ./memory is a folder of that name',
+      )
   }
-  const baseOf = (key: string): string => (file !== undefined && origins[key] === `${file.path}: ${key}` ? dirname(file.path) : sources.cwd)
-  // What the environment or a file holds may be meant for a log in KurrentDB, beside which this one is opened; a flag is meant for this very call.
+  const baseOf = (key: string): string =>
+    file !== undefined && origins[key] === `${file.path}: ${key}` ? dirname(file.path) : sources.cwd
+  // What the environment or a file holds may be meant for a log in KurrentDB, beside which this one is opened; a flag
+  // is meant for this very call.
   const idle = !isKurrentDb(parsed.data.store) && origins['database']?.startsWith('--') === false
-  const config: Config = { ...parsed.data, ...(idle ? { database: undefined } : {}), origins, baseOf, policy: options.writes ? await policyOf(sources, file) : undefined }
+  const config: Config = {
+    ...parsed.data,
+    ...(idle ? { database: undefined } : {}),
+    origins,
+    baseOf,
+    policy: options.writes ? await policyOf(sources, file) : undefined,
+  }
   // A folder that the config file names lies beside that file, wherever the command is called.
-  const placed = (key: 'store' | 'database', address: string): string => (isFolder(address) && !isAbsolute(address) ? join(baseOf(key), address) : address)
-  return { ...config, store: placed('store', config.store), ...(config.database === undefined ? {} : { database: placed('database', config.database) }) }
+  const placed = (key: 'store' | 'database', address: string): string =>
+    isFolder(address) && !isAbsolute(address) ? join(baseOf(key), address) : address
+  return {
+    ...config,
+    store: placed('store', config.store),
+    ...(config.database === undefined ? {} : { database: placed('database', config.database) }),
+  }
 }
 
 /** The user and the machine, as far as the system knows them: in a container a user may have no name. */
@@ -243,15 +312,24 @@ export interface PromptSources {
 }
 
 /** The summarizer as it is configured; reads the prompt, from its file or from the registry. */
-export async function summarizerOf(config: Config, prompts: PromptSources = {}): Promise<'extractive' | SummarizerConfig> {
+export async function summarizerOf(
+  config: Config,
+  prompts: PromptSources = {},
+): Promise<'extractive' | SummarizerConfig> {
   if (config.summarizer === 'extractive') {
     // What the environment holds may be meant for others; a flag is meant for this very call.
     const idle = forModels.find((key) => config.origins[key]?.startsWith('--') === true)
-    const apiToo = (idle === 'baseUrl' || idle === 'apiKey' || idle === 'timeout') && config.embeddingModel !== undefined
-    if (idle !== undefined && !apiToo) throw bad(config.origins[idle] ?? idle, 'is for a summarizer with a model: give --summarizer openai too')
+    const apiToo =
+      (idle === 'baseUrl' || idle === 'apiKey' || idle === 'timeout') && config.embeddingModel !== undefined
+    if (idle !== undefined && !apiToo)
+      throw bad(config.origins[idle] ?? idle, 'is for a summarizer with a model: give --summarizer openai too')
     return 'extractive'
   }
-  if (config.model === undefined) throw new InputError('BadConfig', 'the summarizer’s model is missing: give --model, or set CONTEXT_LEDGER_MODEL or OPENAI_MODEL')
+  if (config.model === undefined)
+    throw new InputError(
+      'BadConfig',
+      'the summarizer’s model is missing: give --model, or set CONTEXT_LEDGER_MODEL or OPENAI_MODEL',
+    )
   return {
     kind: 'openai',
     model: config.model,
@@ -264,28 +342,52 @@ export async function summarizerOf(config: Config, prompts: PromptSources = {}):
   }
 }
 
-async function promptOf(config: Config, given: string, { promptName, registered }: PromptSources): Promise<{ name: string; text: string }> {
+async function promptOf(
+  config: Config,
+  given: string,
+  { promptName, registered }: PromptSources,
+): Promise<{ name: string; text: string }> {
   const path = resolve(config.baseOf('prompt'), given)
-  const isFile = await access(path).then(() => true, () => false)
+  const isFile = await access(path).then(
+    () => true,
+    () => false,
+  )
   const known = isFile ? undefined : await registered?.(given)
   if (known !== undefined) return { name: known.name, text: known.text }
   const origin = config.origins['prompt'] ?? 'prompt'
-  if (!isFile) throw bad(origin, `names ${path}, which does not exist${await neighbour(path)}${registered === undefined ? '' : `, and no prompt of this ledger has the name or the hash "${given}"; \`context-ledger prompts\` lists them`}`)
+  if (!isFile)
+    throw bad(
+      origin,
+      `names ${path}, which does not exist${await neighbour(path)}${registered === undefined ? '' : `, and no prompt of this ledger has the name or the hash "${given}"; \`context-ledger prompts\` lists them`}`,
+    )
   const template = await readNamed(path, origin)
   if (template.trim() === '') throw new InputError('BadConfig', `the prompt ${path} has no text`)
   return { name: promptName ?? (basename(path, extname(path)) || 'prompt'), text: template }
 }
 
-/** A template is used as it is; one that shows no messages is paid for all the same: a sentence about it, where it is so. */
+/**
+ * A template is used as it is; one that shows no messages is paid for all the same: a sentence about it, where it is
+ * so.
+ */
 export function blindPrompt(summarizer: 'extractive' | SummarizerConfig | undefined): string | undefined {
-  if (typeof summarizer !== 'object' || summarizer.kind !== 'openai' || summarizer.prompt === undefined || summarizer.prompt.text.includes('{messages}')) return undefined
+  if (
+    typeof summarizer !== 'object' ||
+    summarizer.kind !== 'openai' ||
+    summarizer.prompt === undefined ||
+    summarizer.prompt.text.includes('{messages}')
+  )
+    return undefined
   return `the prompt ${printable(summarizer.prompt.name)} has no {messages}: the model is asked for summaries of messages that it does not see`
 }
 
 /** Whom the summaries are for: a text, or `@FILE`. */
 export async function personaOf(config: Config): Promise<string> {
   const { persona = '' } = config
-  return persona.startsWith('@') ? (await readNamed(resolve(config.baseOf('persona'), persona.slice(1)), config.origins['persona'] ?? 'persona')).trim() : persona
+  return persona.startsWith('@')
+    ? (
+        await readNamed(resolve(config.baseOf('persona'), persona.slice(1)), config.origins['persona'] ?? 'persona')
+      ).trim()
+    : persona
 }
 
 /** What models cost; reads the file of the price table. */

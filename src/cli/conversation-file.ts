@@ -1,6 +1,8 @@
 /**
- * Reading what `import` takes, message by message, each with the place that a complaint names: JSON Lines with a header or without, chat
- * arrays of the OpenAI API in a `.json` file, one message per line on standard input. No message is judged here; the ledger does that.
+ * Reading what `import` takes, message by message, each with the place that a complaint names: JSON Lines with a header
+ * or without, chat
+ * arrays of the OpenAI API in a `.json` file, one message per line on standard input. No message is judged here; the
+ * ledger does that.
  */
 import { createReadStream } from 'node:fs'
 import { readFile } from 'node:fs/promises'
@@ -12,14 +14,18 @@ import { InputError } from './errors.js'
 export type Item =
   | { readonly kind: 'header'; readonly id: string | undefined }
   | { readonly kind: 'message'; readonly value: unknown; readonly where: string; readonly bytes: number }
-  /** The questions, sessions or summaries beside a conversation; their own first line tells that they are no messages. */
+  /**
+   * The questions, sessions or summaries beside a conversation; their own first line tells that they are no messages.
+   */
   | { readonly kind: 'side-file' }
 
 /** What comes beside a conversation in folders like ours. */
 const SIDE_FILE = /(?:\.(?:questions|sessions|compactions)\.jsonl|^manifest\.jsonl)$/u
 
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value)
-const isHeader = (value: unknown): value is Record<string, unknown> => isObject(value) && value['type'] === 'conversation' && !('role' in value)
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+const isHeader = (value: unknown): value is Record<string, unknown> =>
+  isObject(value) && value['type'] === 'conversation' && !('role' in value)
 
 const bad = (where: string, detail: string): InputError => new InputError('MalformedInput', `${where}: ${detail}`)
 
@@ -29,7 +35,9 @@ interface Line {
   readonly bytes: number
 }
 
-/** Lines by bytes, so that a text that is no UTF-8 is named by its line and not recorded with replacement characters. */
+/**
+ * Lines by bytes, so that a text that is no UTF-8 is named by its line and not recorded with replacement characters.
+ */
 async function* linesOf(chunks: AsyncIterable<Buffer>, name: string): AsyncIterable<Line> {
   const decoder = new TextDecoder('utf-8', { fatal: true })
   let number = 0
@@ -66,7 +74,8 @@ function parseLine({ text, number }: Line, name: string): unknown {
 
 function headerOf(value: Record<string, unknown>, where: string): Item {
   const { id } = value
-  if (id !== undefined && (typeof id !== 'string' || id === '')) throw bad(where, 'id must be a text, and names the conversation')
+  if (id !== undefined && (typeof id !== 'string' || id === ''))
+    throw bad(where, 'id must be a text, and names the conversation')
   return { kind: 'header', id }
 }
 
@@ -92,10 +101,16 @@ async function* jsonLines(chunks: AsyncIterable<Buffer>, name: string, fileName:
         return
       }
     } else if (isHeader(value)) throw bad(where, 'a second conversation begins: one file holds one')
-    if (Array.isArray(value)) throw bad(where, 'is an array: a line holds one message, and a chat array goes in a .json file')
+    if (Array.isArray(value))
+      throw bad(where, 'is an array: a line holds one message, and a chat array goes in a .json file')
     if (isObject(value) && !('role' in value)) {
       const foreign = foreignMessage(value)
-      throw bad(where, foreign === undefined ? 'role is missing: neither a message nor the header of a conversation' : `${foreign.field} ${foreign.detail}`)
+      throw bad(
+        where,
+        foreign === undefined
+          ? 'role is missing: neither a message nor the header of a conversation'
+          : `${foreign.field} ${foreign.detail}`,
+      )
     }
     yield { kind: 'message', value, where, bytes: line.bytes + skipped }
     skipped = 0
@@ -108,7 +123,8 @@ async function* chatArray(path: string): AsyncIterable<Item> {
   const fail = (error: unknown): InputError => {
     const said = error instanceof Error ? error.message : String(error)
     const position = /position (\d+)/u.exec(said)?.[1]
-    const line = position === undefined ? '' : `:${String(bytes.toString('utf8').slice(0, Number(position)).split('\n').length)}`
+    const line =
+      position === undefined ? '' : `:${String(bytes.toString('utf8').slice(0, Number(position)).split('\n').length)}`
     return bad(`${path}${line}`, `is no JSON: ${said}`)
   }
   const parse = (): unknown => {
@@ -130,14 +146,21 @@ async function* chatArray(path: string): AsyncIterable<Item> {
   if (isHeader(value)) yield headerOf(value, path)
   const prefix = isObject(value) ? 'messages' : ''
   for (const [at, message] of messages.entries()) {
-    yield { kind: 'message', value: message, where: `${path}: ${prefix}[${String(at)}]`, bytes: bytes.length / messages.length }
+    yield {
+      kind: 'message',
+      value: message,
+      where: `${path}: ${prefix}[${String(at)}]`,
+      bytes: bytes.length / messages.length,
+    }
   }
 }
 
 /** What a file holds, or standard input where the path is `-`. */
 export function readConversationFile(path: string): AsyncIterable<Item> {
   if (path === '-') return jsonLines(process.stdin, 'standard input', '-')
-  return extname(path).toLowerCase() === '.json' ? chatArray(path) : jsonLines(createReadStream(path), path, basename(path))
+  return extname(path).toLowerCase() === '.json'
+    ? chatArray(path)
+    : jsonLines(createReadStream(path), path, basename(path))
 }
 
 /** The id that a file without a header gives its conversation. */

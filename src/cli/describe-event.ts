@@ -14,14 +14,21 @@ function spanOf(ids: readonly string[]): string {
 }
 
 function messageLine(data: Extract<RecordedEvent, { type: 'MessageAppended' }>['data']): string {
-  const calls = (data.toolCalls ?? []).map((call) => `→ ${call.function?.name ?? call.type}(${call.function?.arguments ?? ''})`)
+  const calls = (data.toolCalls ?? []).map(
+    (call) => `→ ${call.function?.name ?? call.type}(${call.function?.arguments ?? ''})`,
+  )
   const text = brief([contentText(data.content), ...calls].filter((part) => part !== '').join(' '), TEXT_CHARACTERS)
   const name = data.name === undefined ? '' : ` (${printable(data.name)})`
   const answers = data.toolCallId === undefined ? '' : ` answers ${printable(data.toolCallId)}`
   return `${printable(data.messageId)} ${data.role}${name}${answers}${data.pinned === true ? ', pinned' : ''}${data.leads === true ? ', leads' : ''}${data.answers === undefined ? '' : `, to the context of revision ${data.answers.revision}`}, ${many(data.tokens, 'token')}: ${text}`
 }
 
-function configurationLine({ policy, settings, scope, estimator }: Extract<RecordedEvent, { type: 'ConversationConfigured' }>['data']): string {
+function configurationLine({
+  policy,
+  settings,
+  scope,
+  estimator,
+}: Extract<RecordedEvent, { type: 'ConversationConfigured' }>['data']): string {
   const set = Object.entries(settings).map(([key, value]) => `${key} ${String(value)}`)
   return `window ${count(policy.modelMaxTokens)} tokens, budget ${String(policy.contextBudget)}, view ${policy.view}, estimator ${estimator}${scope === undefined ? '' : `, scope ${printable(scope)}`}; set: ${set.length === 0 ? 'nothing, all defaults' : set.join(', ')}`
 }
@@ -50,7 +57,10 @@ export function describeEvent(event: RecordedEvent): string {
       return `${many(event.data.sourceBatchIds.length, 'batch', 'batches')} became ${event.data.batchId}, depth ${String(event.data.depth)}, ${many(event.data.messageCount, 'message')}, ${by(event.data.summarizer)}`
     case 'MessagesPruned': {
       const { cycle, pruned, tokensBefore, tokensAfter, why } = event.data
-      return `cycle ${String(cycle)}: ${many(pruned.reduce((sum, { messageIds }) => sum + messageIds.length, 0), 'message')} left, ${count(tokensBefore)} → ${count(tokensAfter)} tokens (${why.trigger} limit ${count(why.threshold)})`
+      return `cycle ${String(cycle)}: ${many(
+        pruned.reduce((sum, { messageIds }) => sum + messageIds.length, 0),
+        'message',
+      )} left, ${count(tokensBefore)} → ${count(tokensAfter)} tokens (${why.trigger} limit ${count(why.threshold)})`
     }
     case 'EditionStarted':
       return `edition ${event.data.editionId} by ${event.data.summarizer.strategy} (${printable(event.data.summarizer.model)}); ${configurationLine(event.data.configuration)}`
@@ -61,7 +71,11 @@ export function describeEvent(event: RecordedEvent): string {
     case 'EditionCompared': {
       const { against, losses, conversationRevision } = event.data
       const lost = losses.reduce((sum, kind) => sum + kind.lost.kept.count, 0)
-      return `compared with ${against === undefined ? 'what was in force' : `edition ${against.editionId}`} as of revision ${String(conversationRevision)}: of ${many(losses.reduce((sum, kind) => sum + kind.total, 0), 'name, number and constraint', 'names, numbers and constraints')} it loses ${count(lost)} that the other side keeps`
+      return `compared with ${against === undefined ? 'what was in force' : `edition ${against.editionId}`} as of revision ${String(conversationRevision)}: of ${many(
+        losses.reduce((sum, kind) => sum + kind.total, 0),
+        'name, number and constraint',
+        'names, numbers and constraints',
+      )} it loses ${count(lost)} that the other side keeps`
     }
     case 'EditionAdopted':
       return `edition ${event.data.editionId} is in force: ${takeoverLine(event.data)}`
@@ -75,7 +89,10 @@ export function describeEvent(event: RecordedEvent): string {
     }
     case 'SummarySetAside': {
       const { messageIds = [], sourceBatchIds = [], summarizer, summary } = event.data
-      const what = messageIds.length > 0 ? `${many(messageIds.length, 'message')} (${spanOf(messageIds)})` : many(sourceBatchIds.length, 'batch', 'batches')
+      const what =
+        messageIds.length > 0
+          ? `${many(messageIds.length, 'message')} (${spanOf(messageIds)})`
+          : many(sourceBatchIds.length, 'batch', 'batches')
       return `${what} ${by(summarizer)}, compacted by others meanwhile; kept for when the same is asked again: ${brief(summary, TEXT_CHARACTERS)}`
     }
     case 'CompactionCouldNotHelp':

@@ -1,6 +1,9 @@
 /** How a process that works in the background is told to end. */
 
-/** Resolves `signalled` when the process is told to end, and keeps it alive until then. Told again, it ends at once, as it would have without this. */
+/**
+ * Resolves `signalled` when the process is told to end, and keeps it alive until then. Told again, it ends at once, as
+ * it would have without this.
+ */
 export function endSignals(): { readonly signalled: Promise<void>; forget(): void } {
   let end: () => void = () => undefined
   const signalled = new Promise<void>((resolve) => {

@@ -1,4 +1,7 @@
-/** What a command ends with: the exit status, and the one sentence (or the one document, with `--json`) on standard error. */
+/**
+ * What a command ends with: the exit status, and the one sentence (or the one document, with `--json`) on standard
+ * error.
+ */
 import type { Fault } from '../library/problem.js'
 import { OutputFailed } from './output.js'
 
@@ -7,7 +10,10 @@ export const EXIT = { ok: 0, bug: 1, input: 2, world: 3, untrusted: 4, interrupt
 /** The command line, a file or a setting is wrong. */
 export class InputError extends Error {
   override readonly name = 'InputError'
-  constructor(readonly kind: string, message: string) {
+  constructor(
+    readonly kind: string,
+    message: string,
+  ) {
     super(message)
   }
 }
@@ -38,7 +44,8 @@ const exitOf: Readonly<Record<Fault | 'bug', number>> = {
 const hints: Partial<Record<string, string>> = {
   NoSuchConversation: '; `context-ledger list` shows those that are there',
   NoSuchBatch: '; `context-ledger explain CONV` shows those that are there',
-  FolderLocked: '; what only reads (`list`, `context`, `search`, `log`, …) goes beside that process. To write, do it there or end it; `context-ledger migrate-log --from FOLDER --to postgres://…` moves the ledger to a server, where many write',
+  FolderLocked:
+    '; what only reads (`list`, `context`, `search`, `log`, …) goes beside that process. To write, do it there or end it; `context-ledger migrate-log --from FOLDER --to postgres://…` moves the ledger to a server, where many write',
 }
 
 /** What to tell of an error. `problem.ts` knows whose fault it is, and is loaded only now. */

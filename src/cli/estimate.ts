@@ -1,5 +1,6 @@
 /**
- * Before tokens are bought for an edition, by `replay` and by `editions adopt`: what it would come to at most and, without `--yes`, a question.
+ * Before tokens are bought for an edition, by `replay` and by `editions adopt`: what it would come to at most and,
+ * without `--yes`, a question.
  * What the bounds and the price are is read here too, so that both ask and refuse alike.
  */
 import { createInterface } from 'node:readline/promises'
@@ -16,15 +17,24 @@ import type { Session } from './session.js'
 export const NAMED_FAILURES = 10
 const MICROS = 1_000_000
 
-export const money = (costMicros: number, currency: string): string => `${(costMicros / MICROS).toFixed(costMicros < MICROS / 10 ? 4 : 2)} ${currency}`
+export const money = (costMicros: number, currency: string): string =>
+  `${(costMicros / MICROS).toFixed(costMicros < MICROS / 10 ? 4 : 2)} ${currency}`
 
 /** What the summarizer's model costs, as it is configured. */
 export async function priceOf(config: Session['config'], maxCost: number | undefined): Promise<Price | undefined> {
   const prices = await pricesOf(config)
   const { model = '' } = config
   const price = Object.hasOwn(prices, model) ? prices[model] : undefined
-  if (maxCost !== undefined && config.summarizer === 'extractive') throw new InputError('Usage', '--max-cost is for a summarizer with a model, and the extractive one costs nothing: leave it out, or give --summarizer openai too')
-  if (maxCost !== undefined && price === undefined) throw new InputError('Usage', `--max-cost needs the price of the model "${model}": --prices names a JSON file of prices by model`)
+  if (maxCost !== undefined && config.summarizer === 'extractive')
+    throw new InputError(
+      'Usage',
+      '--max-cost is for a summarizer with a model, and the extractive one costs nothing: leave it out, or give --summarizer openai too',
+    )
+  if (maxCost !== undefined && price === undefined)
+    throw new InputError(
+      'Usage',
+      `--max-cost needs the price of the model "${model}": --prices names a JSON file of prices by model`,
+    )
   return price
 }
 
@@ -33,23 +43,51 @@ export const spentOf = ({ costMicros, ...usage }: EditionSpending, currency: str
   `${many(tokensOf(usage), 'token')}${costMicros === undefined || currency === undefined ? '' : ` (${money(costMicros, currency)})`}`
 
 async function tellEstimate(estimate: ReplayEstimate): Promise<void> {
-  const { editionId, conversations, upToDate, messages, messagesOf, calls, promptTokens, completionTokens, reused, spent, failures } = estimate
+  const {
+    editionId,
+    conversations,
+    upToDate,
+    messages,
+    messagesOf,
+    calls,
+    promptTokens,
+    completionTokens,
+    reused,
+    spent,
+    failures,
+  } = estimate
   const done = upToDate === 0 ? '' : `, ${count(upToDate)} of them up to date`
-  await line(`edition ${colours.bold(editionId)}: ${many(conversations, 'conversation')}${done}; ${count(messages)} of ${many(messagesOf, 'message')} still to be seen`)
-  const cost = estimate.costMicros === undefined || estimate.currency === undefined ? '' : `, ${money(estimate.costMicros, estimate.currency)}`
-  await line(`at most ${many(calls, 'model call')}, ${count(promptTokens)} tokens to the model and ${count(completionTokens)} from it${cost} (every summary reckoned as long as it may be; failed calls come on top)`)
-  if (reused > 0) await line(`${many(reused, 'summary', 'summaries')} recorded for the same requests would be taken over without a call`)
+  await line(
+    `edition ${colours.bold(editionId)}: ${many(conversations, 'conversation')}${done}; ${count(messages)} of ${many(messagesOf, 'message')} still to be seen`,
+  )
+  const cost =
+    estimate.costMicros === undefined || estimate.currency === undefined
+      ? ''
+      : `, ${money(estimate.costMicros, estimate.currency)}`
+  await line(
+    `at most ${many(calls, 'model call')}, ${count(promptTokens)} tokens to the model and ${count(completionTokens)} from it${cost} (every summary reckoned as long as it may be; failed calls come on top)`,
+  )
+  if (reused > 0)
+    await line(
+      `${many(reused, 'summary', 'summaries')} recorded for the same requests would be taken over without a call`,
+    )
   if (tokensOf(spent) > 0) await line(`spent on it so far: ${spentOf(spent, estimate.currency)}`)
-  for (const { conversationId, failure } of failures.slice(0, NAMED_FAILURES)) await line(colours.yellow(`${printable(conversationId)} cannot be replayed: ${sentenceOfProblem(failure)}`))
+  for (const { conversationId, failure } of failures.slice(0, NAMED_FAILURES))
+    await line(colours.yellow(`${printable(conversationId)} cannot be replayed: ${sentenceOfProblem(failure)}`))
 }
 
 async function confirmed(stop: AbortSignal): Promise<boolean> {
   const asking = createInterface({ input: process.stdin, output: process.stderr })
-  const close = (): void => { asking.close() }
+  const close = (): void => {
+    asking.close()
+  }
   stop.addEventListener('abort', close, { once: true })
-  // Ctrl-C or Ctrl-D at the question closes it without an answer, and that is a no: the terminal hands over the key, and nobody is signalled.
+  // Ctrl-C or Ctrl-D at the question closes it without an answer, and that is a no: the terminal hands over the key,
+  // and nobody is signalled.
   const gone = new AbortController()
-  asking.once('close', () => { gone.abort() })
+  asking.once('close', () => {
+    gone.abort()
+  })
   try {
     return /^y(?:es)?$/iu.test((await asking.question('begin? [y/N] ', { signal: gone.signal })).trim())
   } catch (error) {
@@ -63,9 +101,18 @@ async function confirmed(stop: AbortSignal): Promise<boolean> {
 }
 
 /** The estimate as the documents have it. */
-export const documentOfEstimate = (estimate: ReplayEstimate): unknown => ({ ...estimate, failures: estimate.failures.map(({ conversationId, failure }) => ({ conversationId, detail: sentenceOfProblem(failure) })) })
+export const documentOfEstimate = (estimate: ReplayEstimate): unknown => ({
+  ...estimate,
+  failures: estimate.failures.map(({ conversationId, failure }) => ({
+    conversationId,
+    detail: sentenceOfProblem(failure),
+  })),
+})
 
-/** True where it is to begin. Where nobody can be asked, the estimate is all there is. Throws the signal's reason where that comes in place of an answer. */
+/**
+ * True where it is to begin. Where nobody can be asked, the estimate is all there is. Throws the signal's reason where
+ * that comes in place of an answer.
+ */
 async function approved(estimate: ReplayEstimate, json: boolean, stop: AbortSignal): Promise<boolean> {
   if (json) await line(toJson({ estimate: documentOfEstimate(estimate) }))
   if (json || !process.stdin.isTTY || !process.stderr.isTTY) {
@@ -89,7 +136,15 @@ function stopWhenTold(): { readonly signal: AbortSignal; begin(): void; forget()
     stop.abort()
   }
   void stopped()
-  return { signal: stop.signal, begin: () => { begun = true }, forget: () => { ended.forget() } }
+  return {
+    signal: stop.signal,
+    begin: () => {
+      begun = true
+    },
+    forget: () => {
+      ended.forget()
+    },
+  }
 }
 
 export interface Asking {
@@ -106,8 +161,14 @@ export interface Approved<T> {
   readonly estimate: ReplayEstimate | undefined
 }
 
-/** The estimate, where one is wanted, the question, and the work; undefined where the answer was no. Told to stop before the work began, it has done nothing. */
-export async function onceApproved<T>({ estimate: reckon, quietWhenFree, yes, json }: Asking, work: (signal: AbortSignal) => Promise<T>): Promise<Approved<T> | undefined> {
+/**
+ * The estimate, where one is wanted, the question, and the work; undefined where the answer was no. Told to stop before
+ * the work began, it has done nothing.
+ */
+export async function onceApproved<T>(
+  { estimate: reckon, quietWhenFree, yes, json }: Asking,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<Approved<T> | undefined> {
   const stop = stopWhenTold()
   const { signal } = stop
   try {
@@ -129,7 +190,13 @@ export async function onceApproved<T>({ estimate: reckon, quietWhenFree, yes, js
 }
 
 /** The bounds as the library takes them, checked as they were typed. */
-export function boundsOf({ maxTokens, maxCost }: { readonly maxTokens: number | undefined; readonly maxCost: number | undefined }): EditionBound {
+export function boundsOf({
+  maxTokens,
+  maxCost,
+}: {
+  readonly maxTokens: number | undefined
+  readonly maxCost: number | undefined
+}): EditionBound {
   if (maxTokens === 0) throw new InputError('Usage', '--max-tokens must be at least 1')
   return { ...(maxTokens === undefined ? {} : { maxTokens }), ...(maxCost === undefined ? {} : { maxCost }) }
 }

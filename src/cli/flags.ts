@@ -1,5 +1,6 @@
 /**
- * The settings that a flag, the environment or the config file gives, as plain data: `--help` shows them, and loads no parser and no
+ * The settings that a flag, the environment or the config file gives, as plain data: `--help` shows them, and loads no
+ * parser and no
  * database for it. What they may be is said in `config.ts`, once.
  */
 import { DEFAULT_STRATEGY, STRATEGIES } from '../summarizers/strategy-names.js'
@@ -18,21 +19,119 @@ export interface Setting {
 }
 
 export const settings: readonly Setting[] = [
-  { key: 'store', flag: 'store', env: 'CONTEXT_LEDGER_STORE', group: 'Ledger:', describe: 'Folder of the ledger, postgres://… or esdb://… [default: .context-ledger]' },
-  { key: 'database', flag: 'database', env: 'CONTEXT_LEDGER_DATABASE', group: 'Ledger:', describe: 'Where the read models are, for a log in KurrentDB: postgres://…, or a folder' },
-  { key: 'workers', flag: 'workers', env: 'CONTEXT_LEDGER_WORKERS', group: 'Ledger:', choices: ['inside', 'elsewhere'], describe: 'Who keeps the read models and compacts: this process, or `projections run` and `compaction run` [default: inside]' },
-  { key: 'actor', flag: 'actor', env: 'CONTEXT_LEDGER_ACTOR', group: 'Ledger:', describe: 'Who asks, recorded with all that is written [default: USER@HOST]' },
-  { key: 'summarizer', flag: 'summarizer', env: 'CONTEXT_LEDGER_SUMMARIZER', group: 'Summarizer:', choices: ['extractive', 'openai'], describe: 'Who summarizes [default: extractive]' },
-  { key: 'strategy', flag: 'strategy', env: 'CONTEXT_LEDGER_STRATEGY', group: 'Summarizer:', choices: STRATEGIES, describe: `How the model is asked [default: ${DEFAULT_STRATEGY}]` },
-  { key: 'model', flag: 'model', env: 'CONTEXT_LEDGER_MODEL', fallbackEnv: 'OPENAI_MODEL', group: 'Summarizer:', describe: 'Model that summarizes' },
-  { key: 'baseUrl', flag: 'base-url', env: 'CONTEXT_LEDGER_BASE_URL', fallbackEnv: 'OPENAI_BASE_URL', group: 'Summarizer:', describe: 'Address of an API that speaks OpenAI’s' },
-  { key: 'apiKey', flag: 'api-key', env: 'CONTEXT_LEDGER_API_KEY', fallbackEnv: 'OPENAI_API_KEY', group: 'Summarizer:', describe: 'Its key (better in the environment)' },
-  { key: 'windowTokens', flag: 'window-tokens', env: 'CONTEXT_LEDGER_WINDOW_TOKENS', group: 'Summarizer:', describe: 'What that model’s window takes' },
-  { key: 'timeout', flag: 'timeout', env: 'CONTEXT_LEDGER_TIMEOUT', group: 'Summarizer:', describe: 'Seconds that one request may take [default: 120]' },
-  { key: 'prompt', flag: 'prompt', env: 'CONTEXT_LEDGER_PROMPT', group: 'Summarizer:', describe: 'File with a prompt template of your own, or one that was used before: NAME, NAME@VERSION or its hash' },
-  { key: 'persona', flag: 'persona', env: 'CONTEXT_LEDGER_PERSONA', group: 'Summarizer:', describe: 'Whom the summaries are for: a text, or @FILE' },
-  { key: 'embeddingModel', flag: 'embedding-model', env: 'CONTEXT_LEDGER_EMBEDDING_MODEL', group: 'Ledger:', describe: 'Model for search by meaning, at the same API' },
-  { key: 'prices', flag: 'prices', env: 'CONTEXT_LEDGER_PRICES', group: 'Ledger:', describe: 'JSON file of prices by model, for the cost in `stats` and in the estimate of `replay`, and for --max-cost' },
+  {
+    key: 'store',
+    flag: 'store',
+    env: 'CONTEXT_LEDGER_STORE',
+    group: 'Ledger:',
+    describe: 'Folder of the ledger, postgres://… or esdb://… [default: .context-ledger]',
+  },
+  {
+    key: 'database',
+    flag: 'database',
+    env: 'CONTEXT_LEDGER_DATABASE',
+    group: 'Ledger:',
+    describe: 'Where the read models are, for a log in KurrentDB: postgres://…, or a folder',
+  },
+  {
+    key: 'workers',
+    flag: 'workers',
+    env: 'CONTEXT_LEDGER_WORKERS',
+    group: 'Ledger:',
+    choices: ['inside', 'elsewhere'],
+    describe:
+      'Who keeps the read models and compacts: this process, or `projections run` and `compaction run` [default: inside]',
+  },
+  {
+    key: 'actor',
+    flag: 'actor',
+    env: 'CONTEXT_LEDGER_ACTOR',
+    group: 'Ledger:',
+    describe: 'Who asks, recorded with all that is written [default: USER@HOST]',
+  },
+  {
+    key: 'summarizer',
+    flag: 'summarizer',
+    env: 'CONTEXT_LEDGER_SUMMARIZER',
+    group: 'Summarizer:',
+    choices: ['extractive', 'openai'],
+    describe: 'Who summarizes [default: extractive]',
+  },
+  {
+    key: 'strategy',
+    flag: 'strategy',
+    env: 'CONTEXT_LEDGER_STRATEGY',
+    group: 'Summarizer:',
+    choices: STRATEGIES,
+    describe: `How the model is asked [default: ${DEFAULT_STRATEGY}]`,
+  },
+  {
+    key: 'model',
+    flag: 'model',
+    env: 'CONTEXT_LEDGER_MODEL',
+    fallbackEnv: 'OPENAI_MODEL',
+    group: 'Summarizer:',
+    describe: 'Model that summarizes',
+  },
+  {
+    key: 'baseUrl',
+    flag: 'base-url',
+    env: 'CONTEXT_LEDGER_BASE_URL',
+    fallbackEnv: 'OPENAI_BASE_URL',
+    group: 'Summarizer:',
+    describe: 'Address of an API that speaks OpenAI’s',
+  },
+  {
+    key: 'apiKey',
+    flag: 'api-key',
+    env: 'CONTEXT_LEDGER_API_KEY',
+    fallbackEnv: 'OPENAI_API_KEY',
+    group: 'Summarizer:',
+    describe: 'Its key (better in the environment)',
+  },
+  {
+    key: 'windowTokens',
+    flag: 'window-tokens',
+    env: 'CONTEXT_LEDGER_WINDOW_TOKENS',
+    group: 'Summarizer:',
+    describe: 'What that model’s window takes',
+  },
+  {
+    key: 'timeout',
+    flag: 'timeout',
+    env: 'CONTEXT_LEDGER_TIMEOUT',
+    group: 'Summarizer:',
+    describe: 'Seconds that one request may take [default: 120]',
+  },
+  {
+    key: 'prompt',
+    flag: 'prompt',
+    env: 'CONTEXT_LEDGER_PROMPT',
+    group: 'Summarizer:',
+    describe: 'File with a prompt template of your own, or one that was used before: NAME, NAME@VERSION or its hash',
+  },
+  {
+    key: 'persona',
+    flag: 'persona',
+    env: 'CONTEXT_LEDGER_PERSONA',
+    group: 'Summarizer:',
+    describe: 'Whom the summaries are for: a text, or @FILE',
+  },
+  {
+    key: 'embeddingModel',
+    flag: 'embedding-model',
+    env: 'CONTEXT_LEDGER_EMBEDDING_MODEL',
+    group: 'Ledger:',
+    describe: 'Model for search by meaning, at the same API',
+  },
+  {
+    key: 'prices',
+    flag: 'prices',
+    env: 'CONTEXT_LEDGER_PRICES',
+    group: 'Ledger:',
+    describe:
+      'JSON file of prices by model, for the cost in `stats` and in the estimate of `replay`, and for --max-cost',
+  },
 ]
 
 export const CONFIG_FILE = 'context-ledger.config.json'

@@ -1,4 +1,6 @@
-/** What was given on the command line, read by name. yargs has checked the names and the choices; here are the types. */
+/**
+ * What was given on the command line, read by name. yargs has checked the names and the choices; here are the types.
+ */
 import { InputError } from './errors.js'
 import type { Flags } from './flags.js'
 
@@ -37,7 +39,8 @@ const asTyped = (value: string): string => (value.startsWith(WORD) ? value.slice
 /** Wraps what yargs made of the command line. */
 export function givenBy(flags: Flags): Given {
   const text = (name: string): string | undefined => {
-    // A flag that is given twice counts as it was given last. (yargs can do that by itself, but then keeps only the last of several files as well.)
+    // A flag that is given twice counts as it was given last. (yargs can do that by itself, but then keeps only the
+    // last of several files as well.)
     const given = flags[name]
     const value: unknown = Array.isArray(given) ? given.at(-1) : given
     return typeof value === 'string' ? asTyped(value) : undefined
@@ -45,7 +48,8 @@ export function givenBy(flags: Flags): Given {
   function whole(name: string): number | undefined {
     const value = text(name)
     if (value === undefined) return undefined
-    if (!/^\d{1,15}$/u.test(value.trim())) throw new InputError('Usage', `--${name} must be a whole number, and is "${value}"`)
+    if (!/^\d{1,15}$/u.test(value.trim()))
+      throw new InputError('Usage', `--${name} must be a whole number, and is "${value}"`)
     return Number(value)
   }
   return {
@@ -73,7 +77,8 @@ export function givenBy(flags: Flags): Given {
       const value = text(name)
       if (value === undefined) return undefined
       const number = value.trim() === '' ? Number.NaN : Number(value)
-      if (!Number.isFinite(number) || number <= 0) throw new InputError('Usage', `--${name} must be a number above 0, and is "${value}"`)
+      if (!Number.isFinite(number) || number <= 0)
+        throw new InputError('Usage', `--${name} must be a number above 0, and is "${value}"`)
       return number
     },
     oneOf(name, choices) {

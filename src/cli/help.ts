@@ -1,5 +1,6 @@
 /**
- * `--help` without a command, and `--version`: made from the same tables as the rest, without the CLI library, whose loading and measuring
+ * `--help` without a command, and `--version`: made from the same tables as the rest, without the CLI library, whose
+ * loading and measuring
  * of columns take longer than everything else that a short command does. Help behind a command is the library's.
  */
 import { readFileSync } from 'node:fs'
@@ -40,11 +41,18 @@ function rows(title: string, list: readonly Row[], width: number): string {
 export function overview(): string {
   const told: Row[] = [
     ...commands.map(({ words, describe }): Row => [words, describe]),
-    ...groups.flatMap((group) => group.commands.map(({ words, describe }): Row => [`${group.word} ${words}`, describe])),
+    ...groups.flatMap((group) =>
+      group.commands.map(({ words, describe }): Row => [`${group.word} ${words}`, describe]),
+    ),
     ['completion', COMPLETION],
   ]
   const flags = (group: string): Row[] =>
-    settings.filter((setting) => setting.group === group).map(({ flag, describe, choices }): Row => [`--${flag}`, `${describe}${choices === undefined ? '' : ` (${choices.join(', ')})`}`])
+    settings
+      .filter((setting) => setting.group === group)
+      .map(({ flag, describe, choices }): Row => [
+        `--${flag}`,
+        `${describe}${choices === undefined ? '' : ` (${choices.join(', ')})`}`,
+      ])
   const width = Math.max(...told.map(([left]) => left.length))
   return [
     'context-ledger COMMAND\n',
@@ -52,7 +60,17 @@ export function overview(): string {
     rows('Commands:', told, width),
     rows('Ledger:', [...flags('Ledger:'), ['--config', globalFlags.config]], width),
     rows('Summarizer:', flags('Summarizer:'), width),
-    rows('Output:', [['--json', globalFlags.json], ['--color', globalFlags.color], ['--no-pager', globalFlags.pager], ['-h, --help', 'This; behind a command, its own flags, the policy’s among them'], ['-V, --version', 'The version']], width),
+    rows(
+      'Output:',
+      [
+        ['--json', globalFlags.json],
+        ['--color', globalFlags.color],
+        ['--no-pager', globalFlags.pager],
+        ['-h, --help', 'This; behind a command, its own flags, the policy’s among them'],
+        ['-V, --version', 'The version'],
+      ],
+      width,
+    ),
     EPILOGUE,
   ].join('\n')
 }
@@ -63,7 +81,14 @@ export function version(): string {
     above = new URL('..', folder)
     try {
       const found: unknown = JSON.parse(readFileSync(new URL('package.json', folder), 'utf8'))
-      if (typeof found === 'object' && found !== null && 'name' in found && found.name === 'context-ledger' && 'version' in found) return String(found.version)
+      if (
+        typeof found === 'object' &&
+        found !== null &&
+        'name' in found &&
+        found.name === 'context-ledger' &&
+        'version' in found
+      )
+        return String(found.version)
     } catch {
       // Not in this folder.
     }

@@ -8,7 +8,10 @@ export function parseJsonLine<Line>(text: string, where: string, schema: z.ZodTy
   try {
     value = JSON.parse(text)
   } catch (error) {
-    throw new InputError('MalformedInput', `${where}: is no JSON: ${error instanceof Error ? error.message : String(error)}`)
+    throw new InputError(
+      'MalformedInput',
+      `${where}: is no JSON: ${error instanceof Error ? error.message : String(error)}`,
+    )
   }
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data

@@ -1,4 +1,7 @@
-/** Text laid out for a terminal: lines broken between words, tables that fit. Where no terminal shows them, both are whole and always the same. */
+/**
+ * Text laid out for a terminal: lines broken between words, tables that fit. Where no terminal shows them, both are
+ * whole and always the same.
+ */
 import stringWidth from 'string-width'
 import wrapAnsi from 'wrap-ansi'
 import { colours, columns } from './output.js'
@@ -10,13 +13,16 @@ const goesOn = (indent: string): string => indent.replaceAll('├', '│').repla
 
 /** A text of which no line is wider than that; what is goes on below, as deep as it begins. */
 export function fitted(text: string, most: number): string {
-  return text.split('\n').map((line) => {
-    if (stringWidth(line) <= most) return line
-    const indent = INDENT.exec(line)?.[0] ?? ''
-    if (stringWidth(indent) > most / 2) return wrapAnsi(line, most, { hard: true, trim: false })
-    const lines = wrapAnsi(line.slice(indent.length), most - stringWidth(indent), { hard: true }).split('\n')
-    return lines.map((part, at) => `${at === 0 ? indent : goesOn(indent)}${part}`).join('\n')
-  }).join('\n')
+  return text
+    .split('\n')
+    .map((line) => {
+      if (stringWidth(line) <= most) return line
+      const indent = INDENT.exec(line)?.[0] ?? ''
+      if (stringWidth(indent) > most / 2) return wrapAnsi(line, most, { hard: true, trim: false })
+      const lines = wrapAnsi(line.slice(indent.length), most - stringWidth(indent), { hard: true }).split('\n')
+      return lines.map((part, at) => `${at === 0 ? indent : goesOn(indent)}${part}`).join('\n')
+    })
+    .join('\n')
 }
 
 /** A text of at most so many columns. */
@@ -33,7 +39,8 @@ function cut(text: string, most: number): string {
 const pad = (text: string, width: number): string => ' '.repeat(Math.max(0, width - stringWidth(text)))
 
 /** A time to the minute: what is left out is in `--json`. */
-const briefTime = (cell: string): string => cell.replace(/^(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2}):\d{2}(?:\.\d+)?Z$/u, '$1 $2')
+const briefTime = (cell: string): string =>
+  cell.replace(/^(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2}):\d{2}(?:\.\d+)?Z$/u, '$1 $2')
 
 const GAP = 2
 /** A column of text keeps at least so much, so that the id of an edition is never cut, and one of times all of it. */
@@ -52,13 +59,22 @@ const told = (head: readonly string[], row: readonly string[]): string =>
   `${row[0] ?? ''}: ${head.flatMap((title, at) => (at === 0 || (row[at] ?? '') === '' ? [] : [`${title} ${row[at] ?? ''}`.trim()])).join(', ')}`
 
 /**
- * Rows as a table with right-aligned numbers. On a terminal it is made to fit: times to the minute, then the words of wide titles below each other, then
+ * Rows as a table with right-aligned numbers. On a terminal it is made to fit: times to the minute, then the words of
+ * wide titles below each other, then
  * the widest texts cut. Where that is not enough, each row is told in a sentence.
  */
-export function table(head: readonly string[], rows: readonly (readonly string[])[], numeric: ReadonlySet<number>, most = columns()): string[] {
+export function table(
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+  numeric: ReadonlySet<number>,
+  most = columns(),
+): string[] {
   let titles: readonly (readonly string[])[] = [head]
   let shown = rows
-  const widthsNow = (): number[] => head.map((_title, at) => [...titles, ...shown].reduce((widest, row) => Math.max(widest, stringWidth(row[at] ?? '')), 0))
+  const widthsNow = (): number[] =>
+    head.map((_title, at) =>
+      [...titles, ...shown].reduce((widest, row) => Math.max(widest, stringWidth(row[at] ?? '')), 0),
+    )
   const wide = (widths: readonly number[]): number => widths.reduce((sum, width) => sum + width + GAP, -GAP)
   let widths = widthsNow()
   if (most !== undefined && wide(widths) > most) {
@@ -68,19 +84,30 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
       titles = titleLines(head, (at) => shown.reduce((widest, row) => Math.max(widest, stringWidth(row[at] ?? '')), 0))
       widths = widthsNow()
     }
-    const fixed = new Set(head.flatMap((_title, at) => (numeric.has(at) || shown.some((row) => isTime(row[at] ?? '')) ? [at] : [])))
-    const leastOf = head.map((_title, at) => titles.reduce((least, line) => Math.max(least, stringWidth(line[at] ?? '')), LEAST))
+    const fixed = new Set(
+      head.flatMap((_title, at) => (numeric.has(at) || shown.some((row) => isTime(row[at] ?? '')) ? [at] : [])),
+    )
+    const leastOf = head.map((_title, at) =>
+      titles.reduce((least, line) => Math.max(least, stringWidth(line[at] ?? '')), LEAST),
+    )
     for (let over = wide(widths) - most; over > 0; over -= 1) {
-      const widest = widths.reduce((best, width, at) => (fixed.has(at) || width <= (leastOf[at] ?? LEAST) || (best >= 0 && width <= (widths[best] ?? 0)) ? best : at), -1)
+      const widest = widths.reduce(
+        (best, width, at) =>
+          fixed.has(at) || width <= (leastOf[at] ?? LEAST) || (best >= 0 && width <= (widths[best] ?? 0)) ? best : at,
+        -1,
+      )
       if (widest < 0) return shown.map((row) => told(head, row))
       widths[widest] = (widths[widest] ?? 0) - 1
     }
   }
   const render = (row: readonly string[]): string =>
-    row.map((cell, at) => {
-      const width = widths[at] ?? 0
-      const text = cut(cell, width)
-      return numeric.has(at) ? `${pad(text, width)}${text}` : `${text}${pad(text, width)}`
-    }).join(' '.repeat(GAP)).trimEnd()
+    row
+      .map((cell, at) => {
+        const width = widths[at] ?? 0
+        const text = cut(cell, width)
+        return numeric.has(at) ? `${pad(text, width)}${text}` : `${text}${pad(text, width)}`
+      })
+      .join(' '.repeat(GAP))
+      .trimEnd()
   return [...titles.map((line) => colours.dim(render(line))), ...shown.map(render)]
 }

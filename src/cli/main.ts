@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /**
- * The command line: calls one command, and ends with a status that says whose fault it was. Only what `--help` needs is loaded here; the
+ * The command line: calls one command, and ends with a status that says whose fault it was. Only what `--help` needs is
+ * loaded here; the
  * parser and each command load their own.
  */
 import { stripVTControlCharacters } from 'node:util'
@@ -16,13 +17,14 @@ async function report(error: unknown, asJson: boolean): Promise<number> {
   if (asJson) {
     keepLinesWhole()
     note(JSON.stringify({ error: { kind, message } }))
-  }
-  else {
+  } else {
     note(`${noteColours.red('error:')} ${printable(stripVTControlCharacters(message))}`)
     if (exitCode === EXIT.bug) note('This is a bug in context-ledger. CONTEXT_LEDGER_DEBUG=1 shows where it happened.')
-    else if (kind === 'Usage') note('`context-ledger --help` lists the commands, and `--help` behind a command its flags.')
+    else if (kind === 'Usage')
+      note('`context-ledger --help` lists the commands, and `--help` behind a command its flags.')
   }
-  if (exitCode === EXIT.bug && (process.env['CONTEXT_LEDGER_DEBUG'] ?? '') !== '') note(error instanceof Error ? (error.stack ?? error.message) : String(error))
+  if (exitCode === EXIT.bug && (process.env['CONTEXT_LEDGER_DEBUG'] ?? '') !== '')
+    note(error instanceof Error ? (error.stack ?? error.message) : String(error))
   return exitCode
 }
 

@@ -1,6 +1,8 @@
 /**
- * What a process that works in the background says of itself, for Prometheus and for whoever restarts containers: `/metrics` and `/health`.
- * Two routes need no framework. There is no authentication: it listens where it is told to, on this machine alone by default.
+ * What a process that works in the background says of itself, for Prometheus and for whoever restarts containers:
+ * `/metrics` and `/health`.
+ * Two routes need no framework. There is no authentication: it listens where it is told to, on this machine alone by
+ * default.
  */
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -31,13 +33,23 @@ export interface MetricsServer {
 }
 
 /** Serves metrics and health until `close`. Throws an `InputError` where it cannot listen there. */
-export async function startMetricsServer({ host, port, register, health }: MetricsServerOptions): Promise<MetricsServer> {
+export async function startMetricsServer({
+  host,
+  port,
+  register,
+  health,
+}: MetricsServerOptions): Promise<MetricsServer> {
   const answer = async (path: string, response: ServerResponse): Promise<void> => {
     if (path === '/metrics') {
       send(response, 200, register.contentType, await register.metrics())
     } else if (path === '/health') {
       const { ok, details } = await health()
-      send(response, ok ? 200 : 503, 'application/json; charset=utf-8', `${toJson({ status: ok ? 'ok' : 'stopped', ...details })}\n`)
+      send(
+        response,
+        ok ? 200 : 503,
+        'application/json; charset=utf-8',
+        `${toJson({ status: ok ? 'ok' : 'stopped', ...details })}\n`,
+      )
     } else {
       send(response, 404, 'text/plain; charset=utf-8', 'there are /metrics and /health\n')
     }
@@ -49,7 +61,12 @@ export async function startMetricsServer({ host, port, register, health }: Metri
     }
     // A database that does not answer is one that the process cannot work with either.
     answer((request.url ?? '').replace(/\?.*$/u, ''), response).catch((failure: unknown) => {
-      send(response, 503, 'application/json; charset=utf-8', `${toJson({ status: 'unknown', reason: sentenceOf(failure) })}\n`)
+      send(
+        response,
+        503,
+        'application/json; charset=utf-8',
+        `${toJson({ status: 'unknown', reason: sentenceOf(failure) })}\n`,
+      )
     })
   })
   await listening(server, host, port)
@@ -80,8 +97,15 @@ async function listening(server: Server, host: string, port: number): Promise<vo
     server.once('error', (error) => {
       const where = `${host}, port ${String(port)}`
       const code = codeOf(error)
-      const reason = code === 'EADDRINUSE' ? 'another program listens there' : code === 'EACCES' ? 'this user may not listen there' : sentenceOf(error)
-      reject(new InputError('PortUnusable', `cannot serve metrics at ${where}: ${reason}; --metrics-port names another`))
+      const reason =
+        code === 'EADDRINUSE'
+          ? 'another program listens there'
+          : code === 'EACCES'
+            ? 'this user may not listen there'
+            : sentenceOf(error)
+      reject(
+        new InputError('PortUnusable', `cannot serve metrics at ${where}: ${reason}; --metrics-port names another`),
+      )
     })
     server.listen({ host, port, exclusive: true }, resolve)
   })

@@ -1,6 +1,8 @@
 /**
- * Standard output and standard error of the command line. Output waits for a slow reader; one that has gone (`| head`) quietly ends a command
- * that only reads. It is an error where it cannot be written (a full disk); colours are for terminals where NO_COLOR is not set, unless --color or --no-color says otherwise.
+ * Standard output and standard error of the command line. Output waits for a slow reader; one that has gone (`| head`)
+ * quietly ends a command
+ * that only reads. It is an error where it cannot be written (a full disk); colours are for terminals where NO_COLOR is
+ * not set, unless --color or --no-color says otherwise.
  */
 import { once } from 'node:events'
 import type { Writable } from 'node:stream'
@@ -25,10 +27,16 @@ let wrote = false
 /** Breaks lines between words. Loaded where a terminal shows standard error, and not before. */
 let fit: ((text: string, most: number) => string) | undefined
 
-/** Makes a reader that went away an ordinary end, and a disk that is full an ordinary error; to be called once, before anything is written. */
+/**
+ * Makes a reader that went away an ordinary end, and a disk that is full an ordinary error; to be called once, before
+ * anything is written.
+ */
 export async function watchOutput(): Promise<void> {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    ended ??= error.code === 'EPIPE' ? new OutputClosed('standard output was closed') : new OutputFailed(`standard output cannot be written: ${error.message}`)
+    ended ??=
+      error.code === 'EPIPE'
+        ? new OutputClosed('standard output was closed')
+        : new OutputFailed(`standard output cannot be written: ${error.message}`)
   })
   process.stderr.on('error', () => undefined)
   if (process.stderr.isTTY) fit = (await import('./layout.js')).fitted
@@ -36,7 +44,10 @@ export async function watchOutput(): Promise<void> {
 
 let needsNoReader = false
 
-/** For a command that does something, or whose status says what it found: a reader that went away does not end it, and what it prints from then on goes nowhere. */
+/**
+ * For a command that does something, or whose status says what it found: a reader that went away does not end it, and
+ * what it prints from then on goes nowhere.
+ */
 export function goOnWithoutReader(): void {
   needsNoReader = true
 }
@@ -48,14 +59,19 @@ let pager: readonly string[] | undefined
 let sink: Promise<Writable> | undefined
 let paging: Pager | undefined
 
-/** For a command that only shows: what it prints goes through a pager where a person reads it. The pager starts with the first line. */
+/**
+ * For a command that only shows: what it prints goes through a pager where a person reads it. The pager starts with the
+ * first line.
+ */
 export function usePager(): void {
   pager = pagerOf(process.env, { isTerminal: isatty(1), isWanted: !process.argv.includes('--no-pager') })
 }
 
 async function opened(): Promise<Writable> {
   if (pager === undefined) return process.stdout
-  paging = await startPager(pager, () => { ended ??= new OutputClosed('the pager was closed') })
+  paging = await startPager(pager, () => {
+    ended ??= new OutputClosed('the pager was closed')
+  })
   return paging?.input ?? process.stdout
 }
 
@@ -73,10 +89,16 @@ export async function write(text: string): Promise<void> {
   })
 }
 
-/** Resolves when everything is out, and read where a pager shows it; throws where it could not be written. A reader that has gone wants nothing more. */
+/**
+ * Resolves when everything is out, and read where a pager shows it; throws where it could not be written. A reader that
+ * has gone wants nothing more.
+ */
 export async function allWritten(): Promise<void> {
   if (paging !== undefined) await paging.done()
-  else if (wrote) await new Promise((resolve) => { process.stdout.write('', resolve) })
+  else if (wrote)
+    await new Promise((resolve) => {
+      process.stdout.write('', resolve)
+    })
   if (ended instanceof OutputFailed) throw ended
 }
 
@@ -97,14 +119,21 @@ export async function line(text = ''): Promise<void> {
 
 let isWhole = false
 
-/** A line for the person at the terminal, on standard error: broken between words there, unless a program may read it. */
+/**
+ * A line for the person at the terminal, on standard error: broken between words there, unless a program may read it.
+ */
 export function note(text: string): void {
-  process.stderr.write(`${fit === undefined || isWhole || !process.stderr.isTTY ? text : fit(text, process.stderr.columns)}\n`)
+  process.stderr.write(
+    `${fit === undefined || isWhole || !process.stderr.isTTY ? text : fit(text, process.stderr.columns)}\n`,
+  )
 }
 
 const SAID_AGAIN_MS = 60_000
 
-/** Says failures on standard error: the same sentence over and over no more than once a minute, since a server that is away is asked every second. */
+/**
+ * Says failures on standard error: the same sentence over and over no more than once a minute, since a server that is
+ * away is asked every second.
+ */
 export function failureNotes(): (text: string) => void {
   let last: { readonly text: string; readonly at: number } | undefined
   return (text) => {
@@ -115,13 +144,24 @@ export function failureNotes(): (text: string) => void {
   }
 }
 
-/** JSON in one line. A revision and a position are decimal strings: they may be larger than a number of JSON can safely be. */
-export const toJson = (value: unknown): string => JSON.stringify(value, (_key, part: unknown) => (typeof part === 'bigint' ? part.toString() : part))
+/**
+ * JSON in one line. A revision and a position are decimal strings: they may be larger than a number of JSON can safely
+ * be.
+ */
+export const toJson = (value: unknown): string =>
+  JSON.stringify(value, (_key, part: unknown) => (typeof part === 'bigint' ? part.toString() : part))
 
-/** The last word on colours, before what stands behind `--`. It is looked for here, and not by the parser, because the parser's own complaints are coloured. */
-const saidOfColours = (words: readonly string[]): string | undefined => words.slice(0, words.includes('--') ? words.indexOf('--') : undefined).findLast((word) => word === '--color' || word === '--no-color')
+/**
+ * The last word on colours, before what stands behind `--`. It is looked for here, and not by the parser, because the
+ * parser's own complaints are coloured.
+ */
+const saidOfColours = (words: readonly string[]): string | undefined =>
+  words
+    .slice(0, words.includes('--') ? words.indexOf('--') : undefined)
+    .findLast((word) => word === '--color' || word === '--no-color')
 
-// Asked of the system and not of the stream: `isTTY` is missing where there is no terminal, and picocolors takes that for its default, which is on in CI.
+// Asked of the system and not of the stream: `isTTY` is missing where there is no terminal, and picocolors takes that
+// for its default, which is on in CI.
 function mayColour(fd: 1 | 2): boolean {
   const { NO_COLOR = '', TERM = '' } = process.env
   const said = saidOfColours(process.argv)
@@ -133,17 +173,27 @@ export const noteColours = pc.createColors(mayColour(2))
 
 export { count }
 /** "1 message", "2 messages". */
-export const many = (value: number, one: string, several = `${one}s`): string => `${count(value)} ${value === 1 ? one : several}`
+export const many = (value: number, one: string, several = `${one}s`): string =>
+  `${count(value)} ${value === 1 ? one : several}`
 
 /** Says, beside what was found, that the read models do not show all of it yet. */
 export function tellBehind(behind: { readonly events: number; readonly isAtLeast: boolean } | undefined): void {
-  if (behind !== undefined) note(`${noteColours.yellow('note:')} the read models are behind by ${behind.isAtLeast ? 'at least ' : ''}${many(behind.events, 'event')}; \`context-ledger projections status\` says why`)
+  if (behind !== undefined)
+    note(
+      `${noteColours.yellow('note:')} the read models are behind by ${behind.isAtLeast ? 'at least ' : ''}${many(behind.events, 'event')}; \`context-ledger projections status\` says why`,
+    )
 }
 
 const controls = /[\p{Cc}\p{Cf}]/gu
-const visible = (character: string): string => (character === '\n' || character === '\t' || character === '\u200d' ? character : `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`)
-/** A recorded text as it may be shown: what would move the cursor or change colours of a terminal becomes its escape. */
-export const printable = (text: string): string => text.replaceAll('\r\n', '\n').replaceAll(controls, visible).toWellFormed()
+const visible = (character: string): string =>
+  character === '\n' || character === '\t' || character === '\u200d'
+    ? character
+    : `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`
+/**
+ * A recorded text as it may be shown: what would move the cursor or change colours of a terminal becomes its escape.
+ */
+export const printable = (text: string): string =>
+  text.replaceAll('\r\n', '\n').replaceAll(controls, visible).toWellFormed()
 
 /** A text in one line of at most so many characters. */
 export function brief(text: string, characters: number): string {
@@ -154,4 +204,5 @@ export function brief(text: string, characters: number): string {
 }
 
 /** A word as it is typed in a shell, so that a hint of what to type can be copied. */
-export const typed = (word: string): string => (/^[\w./:@%+=-]+$/u.test(word) && !word.startsWith('-') ? word : `'${printable(word).replaceAll("'", `'\\''`)}'`)
+export const typed = (word: string): string =>
+  /^[\w./:@%+=-]+$/u.test(word) && !word.startsWith('-') ? word : `'${printable(word).replaceAll("'", `'\\''`)}'`

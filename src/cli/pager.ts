@@ -1,4 +1,7 @@
-/** A pager for long output on a terminal: `$PAGER`, else `less`, which ends by itself where everything fits on one screen. */
+/**
+ * A pager for long output on a terminal: `$PAGER`, else `less`, which ends by itself where everything fits on one
+ * screen.
+ */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { Writable } from 'node:stream'
@@ -13,14 +16,20 @@ export interface Pager {
 const LESS = 'FRX'
 
 /** The words of the pager's command; undefined where output is to go to the terminal as it is. */
-export function pagerOf({ PAGER, CI = '', TERM }: Readonly<Record<string, string | undefined>>, { isTerminal, isWanted }: { readonly isTerminal: boolean; readonly isWanted: boolean }): readonly string[] | undefined {
+export function pagerOf(
+  { PAGER, CI = '', TERM }: Readonly<Record<string, string | undefined>>,
+  { isTerminal, isWanted }: { readonly isTerminal: boolean; readonly isWanted: boolean },
+): readonly string[] | undefined {
   if (!isTerminal || !isWanted || CI !== '' || TERM === 'dumb') return undefined
   const words = (PAGER ?? `less -${LESS}`).trim().split(/\s+/u)
   return words[0] === '' || words[0] === 'cat' ? undefined : words
 }
 
 /** Starts it; undefined where there is no such program. `onClosed` hears that the person has seen enough. */
-export async function startPager([file = '', ...args]: readonly string[], onClosed: () => void): Promise<Pager | undefined> {
+export async function startPager(
+  [file = '', ...args]: readonly string[],
+  onClosed: () => void,
+): Promise<Pager | undefined> {
   const child = spawn(file, args, { stdio: ['pipe', 'inherit', 'inherit'], env: { LESS, ...process.env } })
   try {
     await once(child, 'spawn')

@@ -1,4 +1,7 @@
-/** One flag for each setting of the policy, read off its schema, so that a new setting has its flag by itself. Loaded by the commands that write. */
+/**
+ * One flag for each setting of the policy, read off its schema, so that a new setting has its flag by itself. Loaded by
+ * the commands that write.
+ */
 import { either as E } from 'fp-ts'
 import { policySettingsSchema, resolvePolicy, type Policy, type PolicySettings } from '../domain/values/policy.js'
 import { kebab } from './flags.js'

@@ -15,13 +15,16 @@ const TICK_MS = 500
 const BAR = 24
 
 /** As much of a text as there is room for; half a word is none. */
-const shortened = (text: string, room: number): string => (text.length < room ? text : room < 12 ? '' : `${text.slice(0, room - 2).replace(/[ ,]*[^ ,]*$/u, '')} …`)
+const shortened = (text: string, room: number): string =>
+  text.length < room ? text : room < 12 ? '' : `${text.slice(0, room - 2).replace(/[ ,]*[^ ,]*$/u, '')} …`
 
 /** 75 → "1 min 15 s". */
 export function duration(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds))
   if (whole < 60) return `${String(whole)} s`
-  return whole < 3600 ? `${String(Math.floor(whole / 60))} min ${String(whole % 60)} s` : `${String(Math.floor(whole / 3600))} h ${String(Math.floor((whole % 3600) / 60))} min`
+  return whole < 3600
+    ? `${String(Math.floor(whole / 60))} min ${String(whole % 60)} s`
+    : `${String(Math.floor(whole / 3600))} h ${String(Math.floor((whole % 3600) / 60))} min`
 }
 
 /** Starts a progress display; with `total` 0 nobody knows how much it will be. */
@@ -44,7 +47,8 @@ export async function startProgress(label: string, total: number): Promise<Progr
       barCompleteChar: '█',
       barIncompleteChar: '░',
       barsize: BAR,
-      // Neither is put back where the process is ended at once (a second Ctrl-C, a kill): nothing is changed that would have to be.
+      // Neither is put back where the process is ended at once (a second Ctrl-C, a kill): nothing is changed that would
+      // have to be.
       hideCursor: false,
       linewrap: true,
       clearOnComplete: true,
@@ -54,12 +58,25 @@ export async function startProgress(label: string, total: number): Promise<Progr
     return {
       update: (done, text, secondsLeft) => {
         const told = left(done, secondsLeft)
-        // The time left comes first and stays; of the rest there is as much as the line has room for, and it is one line.
+        // The time left comes first and stays; of the rest there is as much as the line has room for, and it is one
+        // line.
         // The bar's library counts the colours as columns when it cuts the line.
-        const room = process.stderr.columns - label.length - BAR - noteColours.cyan('').length - ' '.length * 2 - ' 100%'.length - told.length
-        bar.update(Math.min(done, Math.max(1, total)), { text: text === '' ? '' : shortened(`, ${text}`, room), left: told })
+        const room =
+          process.stderr.columns -
+          label.length -
+          BAR -
+          noteColours.cyan('').length -
+          ' '.length * 2 -
+          ' 100%'.length -
+          told.length
+        bar.update(Math.min(done, Math.max(1, total)), {
+          text: text === '' ? '' : shortened(`, ${text}`, room),
+          left: told,
+        })
       },
-      stop: () => { bar.stop() },
+      stop: () => {
+        bar.stop()
+      },
     }
   }
   let nextLineAt = startedAt + FIRST_LINE_MS
@@ -80,6 +97,8 @@ export async function startProgress(label: string, total: number): Promise<Progr
       news = () => `${text}${left(done, secondsLeft)}`
       say()
     },
-    stop: () => { clearInterval(ticking) },
+    stop: () => {
+      clearInterval(ticking)
+    },
   }
 }

@@ -1,4 +1,7 @@
-/** A ledger for the time of one command: configured, opened, and closed whatever happens. The heavy modules are loaded here, and not before. */
+/**
+ * A ledger for the time of one command: configured, opened, and closed whatever happens. The heavy modules are loaded
+ * here, and not before.
+ */
 import type { Config } from './config.js'
 import type { Ledger } from '../library/ledger.js'
 import { InputError } from './errors.js'
@@ -10,7 +13,10 @@ export interface SessionNeeds {
   readonly creates?: boolean
   /** Records nothing: goes beside a process that has the folder open. */
   readonly reads?: true
-  /** Goes by the policy and the summarizer that are configured: `import`, `append`, `compact`, `replay`, `editions adopt`. */
+  /**
+   * Goes by the policy and the summarizer that are configured: `import`, `append`, `compact`, `replay`, `editions
+   * adopt`.
+   */
   readonly writes?: boolean
   /** False where nothing is to be summarized before a limit asks for it: the command would wait for it alone. */
   readonly ahead?: boolean
@@ -27,38 +33,66 @@ export interface Session {
   readonly warnings: readonly string[]
 }
 
-/** The same error, with the conversation that may have been meant. It is told at the terminal alone: a library's caller may be somebody's tenant. */
+/**
+ * The same error, with the conversation that may have been meant. It is told at the terminal alone: a library's caller
+ * may be somebody's tenant.
+ */
 async function withSuggestion(ledger: Ledger, error: unknown): Promise<unknown> {
   const { LedgerError, problem } = await import('../library/problem.js')
-  if (!(error instanceof LedgerError) || error.failure.kind !== 'NoSuchConversation' || ('nearest' in error.failure && error.failure.nearest !== undefined)) return error
+  if (
+    !(error instanceof LedgerError) ||
+    error.failure.kind !== 'NoSuchConversation' ||
+    ('nearest' in error.failure && error.failure.nearest !== undefined)
+  )
+    return error
   const { conversationId } = error.failure
   const { nameMeant } = await import('../domain/text/known-names.js')
   // Rows that are not there, or not to be read, are no reason for another error.
-  const near = nameMeant(conversationId, (await ledger.list().catch(() => ({ conversations: [] }))).conversations.map((each) => each.conversationId))
+  const near = nameMeant(
+    conversationId,
+    (await ledger.list().catch(() => ({ conversations: [] }))).conversations.map((each) => each.conversationId),
+  )
   return near === undefined ? error : problem({ kind: 'NoSuchConversation', conversationId, nearest: near })
 }
 
 /** Opens the ledger, does `work` with it, and closes it. */
-export async function withLedger<T>(flags: Flags, needs: SessionNeeds, work: (session: Session) => Promise<T>): Promise<T> {
+export async function withLedger<T>(
+  flags: Flags,
+  needs: SessionNeeds,
+  work: (session: Session) => Promise<T>,
+): Promise<T> {
   const { actorOf, blindPrompt, loadConfig, personaOf, summarizerOf } = await import('./config.js')
   const config = await loadConfig({ flags, env: process.env, cwd: process.cwd() }, { writes: needs.writes === true })
-  const [{ nameWithoutLedger, openLedger }, { sentenceOfProblem }] = await Promise.all([import('../library/compose.js'), import('../library/problem.js')])
+  const [{ nameWithoutLedger, openLedger }, { sentenceOfProblem }] = await Promise.all([
+    import('../library/compose.js'),
+    import('../library/problem.js'),
+  ])
   const nowhere = needs.creates === true ? undefined : await nameWithoutLedger(config.store)
   if (nowhere !== undefined) {
-    throw new InputError('NoLedger', `there is no ledger in ${nowhere}: \`context-ledger import FILE\` makes one there; --store or CONTEXT_LEDGER_STORE names another`)
+    throw new InputError(
+      'NoLedger',
+      `there is no ledger in ${nowhere}: \`context-ledger import FILE\` makes one there; --store or CONTEXT_LEDGER_STORE names another`,
+    )
   }
-  /** The prompt of this name among those that the ledger has recorded. It has to be known before the ledger is opened with it. */
+  /**
+   * The prompt of this name among those that the ledger has recorded. It has to be known before the ledger is opened
+   * with it.
+   */
   const registered = async (which: string): Promise<{ readonly name: string; readonly text: string } | undefined> => {
     if (needs.creates === true && (await nameWithoutLedger(config.store)) !== undefined) return undefined
     const { templateMeant } = await import('../recording/list-prompts.js')
-    const reading = await openLedger({ store: config.store, ...(config.database === undefined ? {} : { database: config.database }) })
+    const reading = await openLedger({
+      store: config.store,
+      ...(config.database === undefined ? {} : { database: config.database }),
+    })
     try {
       return templateMeant((await reading.prompts.list()).prompts, which)
     } finally {
       await reading.close()
     }
   }
-  const summarizer = needs.writes === true ? await summarizerOf(config, { promptName: needs.promptName, registered }) : undefined
+  const summarizer =
+    needs.writes === true ? await summarizerOf(config, { promptName: needs.promptName, registered }) : undefined
   const blind = blindPrompt(summarizer)
   if (blind !== undefined) note(`${noteColours.yellow('warning:')} ${blind}`)
   const warnings: string[] = []
@@ -71,7 +105,13 @@ export async function withLedger<T>(flags: Flags, needs: SessionNeeds, work: (se
     ...(summarizer !== undefined ? { summarizer, persona: await personaOf(config) } : {}),
     ...(config.policy === undefined ? {} : { policy: config.policy }),
     ...(needs.searches === true && config.embeddingModel !== undefined
-      ? { embedding: { model: config.embeddingModel, ...(config.baseUrl === undefined ? {} : { baseUrl: config.baseUrl }), ...(config.apiKey === undefined ? {} : { apiKey: config.apiKey }) } }
+      ? {
+          embedding: {
+            model: config.embeddingModel,
+            ...(config.baseUrl === undefined ? {} : { baseUrl: config.baseUrl }),
+            ...(config.apiKey === undefined ? {} : { apiKey: config.apiKey }),
+          },
+        }
       : {}),
     actor: actorOf(config),
     onOpening: note,

@@ -1,6 +1,8 @@
 /**
- * `npm start`: the main job on the sample conversation, in a ledger that stays: import with compaction, the context that a model would get,
- * what was saved, one search hit with its provenance, and what to type next. Needs no key and no server. A second time it finds everything
+ * `npm start`: the main job on the sample conversation, in a ledger that stays: import with compaction, the context
+ * that a model would get,
+ * what was saved, one search hit with its provenance, and what to type next. Needs no key and no server. A second time
+ * it finds everything
  * recorded already, and shows the same.
  */
 import { join } from 'node:path'
@@ -30,13 +32,20 @@ async function showContext(context: Context): Promise<void> {
   for (const [at, message] of context.messages.entries()) {
     const text = contentText(message.content)
     if (at === context.viewAt) {
-      const lines = printable(text).split('\n').filter((part) => part.trim() !== '')
+      const lines = printable(text)
+        .split('\n')
+        .filter((part) => part.trim() !== '')
       await line(`${colours.bold(message.role)} ${colours.dim('(what was compacted)')}`)
       for (const part of lines.slice(0, VIEW_LINES)) await line(`    ${brief(part, LINE_CHARACTERS)}`)
-      if (lines.length > VIEW_LINES) await line(colours.dim(`    … ${many(lines.length - VIEW_LINES, 'further line')} of summaries`))
+      if (lines.length > VIEW_LINES)
+        await line(colours.dim(`    … ${many(lines.length - VIEW_LINES, 'further line')} of summaries`))
     } else {
-      const calls = (message.tool_calls ?? []).map((call) => `→ ${call.function?.name ?? call.type}(${call.function?.arguments ?? ''})`)
-      await line(`${colours.bold(message.role)} ${brief([text, ...calls].filter((part) => part !== '').join(' '), LINE_CHARACTERS)}`)
+      const calls = (message.tool_calls ?? []).map(
+        (call) => `→ ${call.function?.name ?? call.type}(${call.function?.arguments ?? ''})`,
+      )
+      await line(
+        `${colours.bold(message.role)} ${brief([text, ...calls].filter((part) => part !== '').join(' '), LINE_CHARACTERS)}`,
+      )
     }
   }
 }
@@ -53,9 +62,17 @@ async function showSavings(ledger: Ledger, context: Context): Promise<void> {
   }
   const { ok, events } = await ledger.verify(CONVERSATION)
   const share = Math.round((100 * context.tokens) / Math.max(1, seen.tokens))
-  await line(`${many(seen.messages, 'message')} with ${count(seen.tokens)} tokens → a context of ${count(context.tokens)} tokens (${String(share)} %)`)
-  await line(`${many(seen.cycles, 'compaction cycle')}, ${many(seen.batches, 'batch', 'batches')}, ${many(seen.again, 're-summarization')}, each recorded with who made it from what`)
-  await line(ok ? `verified over ${many(events, 'event')}: every message is live, or covered by exactly one batch` : colours.red('verification found problems: see `verify` below'))
+  await line(
+    `${many(seen.messages, 'message')} with ${count(seen.tokens)} tokens → a context of ${count(context.tokens)} tokens (${String(share)} %)`,
+  )
+  await line(
+    `${many(seen.cycles, 'compaction cycle')}, ${many(seen.batches, 'batch', 'batches')}, ${many(seen.again, 're-summarization')}, each recorded with who made it from what`,
+  )
+  await line(
+    ok
+      ? `verified over ${many(events, 'event')}: every message is live, or covered by exactly one batch`
+      : colours.red('verification found problems: see `verify` below'),
+  )
 }
 
 async function showHit(hit: SearchHit | undefined): Promise<void> {
@@ -71,13 +88,20 @@ async function showHit(hit: SearchHit | undefined): Promise<void> {
 function nextCommands(hit: SearchHit | undefined): string[] {
   const elsewhere = (process.env['CONTEXT_LEDGER_STORE'] ?? '') === '' ? '' : ` --store ${DEFAULT_STORE}`
   const from = hit === undefined ? '' : ` --from ${hit.firstRevision.toString()} --limit 5`
-  return [`context ${CONVERSATION}`, `log ${CONVERSATION}${from}`, `search "double booking" --conversation ${CONVERSATION}`, 'list', 'verify', '--help'].map((words) =>
-    words === '--help' ? 'npx context-ledger --help' : `npx context-ledger ${words}${elsewhere}`,
-  )
+  return [
+    `context ${CONVERSATION}`,
+    `log ${CONVERSATION}${from}`,
+    `search "double booking" --conversation ${CONVERSATION}`,
+    'list',
+    'verify',
+    '--help',
+  ].map((words) => (words === '--help' ? 'npx context-ledger --help' : `npx context-ledger ${words}${elsewhere}`))
 }
 
 async function play(): Promise<void> {
-  await heading(`1. Import ${SAMPLE}: a day of a coding agent, one message at a time, for a model of ${count(Number(POLICY['model-max-tokens']))} tokens`)
+  await heading(
+    `1. Import ${SAMPLE}: a day of a coding agent, one message at a time, for a model of ${count(Number(POLICY['model-max-tokens']))} tokens`,
+  )
   await runImport(flags, { files: [SAMPLE], conversation: undefined, scope: undefined, json: false })
   await withLedger({ store: DEFAULT_STORE }, {}, async ({ ledger }) => {
     const context = await ledger.context(CONVERSATION)

@@ -1,8 +1,11 @@
 /**
- * What a host's list changes. The list is held against what the conversation says: the longest part of it from the front that stands there in the same
- * order stays; what the list does not have is withdrawn; the rest of the list is appended, behind what stays, so that the order is the list's.
+ * What a host's list changes. The list is held against what the conversation says: the longest part of it from the
+ * front that stands there in the same
+ * order stays; what the list does not have is withdrawn; the rest of the list is appended, behind what stays, so that
+ * the order is the list's.
  *
- * A tool result belongs to its call, wherever it stands. What is only shown (a view, a placeholder, a note) is no message, and a message that is shown
+ * A tool result belongs to its call, wherever it stands. What is only shown (a view, a placeholder, a note) is no
+ * message, and a message that is shown
  * shortened is the one that it comes from. Nothing is recognized by the first words of a text.
  */
 import { callGroups } from '../domain/conversation/call-groups.js'
@@ -50,7 +53,9 @@ export interface ListReading {
 const chatHash = (message: NewMessage): string => hashOf(toChatMessage(message))
 /** What stands in the place of a result that has not come. */
 export const isPlaceholder = (message: NewMessage): boolean =>
-  message.role === 'tool' && message.toolCallId !== undefined && chatHash(message) === hashOf(toChatMessage(placeholderFor(message.toolCallId)))
+  message.role === 'tool' &&
+  message.toolCallId !== undefined &&
+  chatHash(message) === hashOf(toChatMessage(placeholderFor(message.toolCallId)))
 
 /** A message and the results of its calls, by their places. */
 interface Unit {
@@ -68,12 +73,17 @@ function unitsOf(bodies: readonly Said['body'][]): Unit[] {
 type Match = 'exact' | 'shown' | undefined
 
 function createMatch({ list, shown }: ListReading): (message: NewMessage, said: Said) => Match {
-  const taken = new Set([...list.leading, ...list.rest].flatMap(({ messageId, ownId }) => (ownId === undefined ? [messageId] : [messageId, ownId])))
+  const taken = new Set(
+    [...list.leading, ...list.rest].flatMap(({ messageId, ownId }) =>
+      ownId === undefined ? [messageId] : [messageId, ownId],
+    ),
+  )
   const hashes = new Map<NewMessage, { readonly chat: string; readonly message: string }>()
   return (message, said) => {
     const { messageId } = message
     const isNamed = messageId !== undefined && (messageId === said.messageId || messageId === said.ownId)
-    // An id that is another message's, or that this one does not have though it has one, tells them apart, whatever they say.
+    // An id that is another message's, or that this one does not have though it has one, tells them apart, whatever
+    // they say.
     if (messageId !== undefined && !isNamed && (taken.has(messageId) || said.ownId !== undefined)) return undefined
     const known = hashes.get(message) ?? { chat: chatHash(message), message: messageHash(message) }
     hashes.set(message, known)
@@ -109,7 +119,12 @@ function leadingLength(history: readonly NewMessage[], isShownOnly: (at: number)
 }
 
 /** An id that no message has: the one that was given, or that of its place, else the next one. */
-function freeId(reading: ListReading, message: NewMessage, place: number, used: ReadonlySet<string>): Pick<MessageToAppend, 'messageId' | 'givenId'> {
+function freeId(
+  reading: ListReading,
+  message: NewMessage,
+  place: number,
+  used: ReadonlySet<string>,
+): Pick<MessageToAppend, 'messageId' | 'givenId'> {
   const isFree = (id: string): boolean => !reading.list.ids.has(id) && !used.has(id)
   if (message.messageId === undefined) {
     for (let at = place; ; at += 1) {
@@ -127,7 +142,10 @@ function freeId(reading: ListReading, message: NewMessage, place: number, used: 
 function whyOf(reading: ListReading, withdrawn: ReadonlySet<string>, appended: readonly NewMessage[]): Changes['why'] {
   const rest = reading.list.rest.filter(({ messageId }) => !reading.hidden.has(messageId))
   const gone = [...reading.list.leading, ...rest].filter(({ messageId }) => withdrawn.has(messageId))
-  if (appended.length === 0) return gone.length > 0 && rest.slice(-gone.length).every(({ messageId }) => withdrawn.has(messageId)) ? 'rewound' : 'removed'
+  if (appended.length === 0)
+    return gone.length > 0 && rest.slice(-gone.length).every(({ messageId }) => withdrawn.has(messageId))
+      ? 'rewound'
+      : 'removed'
   const sorted = (hashes: readonly string[]): string => hashes.toSorted().join(' ')
   return sorted(gone.map((said) => said.messageHash)) === sorted(appended.map(messageHash)) ? 'reordered' : 'edited'
 }
@@ -138,7 +156,12 @@ export function changesOf(history: readonly NewMessage[], reading: ListReading):
   const match = createMatch(reading)
   const isShownOnly = (at: number): boolean => {
     const message = history[at]
-    return views.has(at) || (message !== undefined && (isPlaceholder(message) || (shown.only.has(chatHash(message)) && !list.rest.some((said) => match(message, said) === 'exact'))))
+    return (
+      views.has(at) ||
+      (message !== undefined &&
+        (isPlaceholder(message) ||
+          (shown.only.has(chatHash(message)) && !list.rest.some((said) => match(message, said) === 'exact'))))
+    )
   }
   const shownOnly = new Set([...history.keys()].filter(isShownOnly))
   const leads = leadingLength(history, (at) => shownOnly.has(at))
@@ -148,10 +171,13 @@ export function changesOf(history: readonly NewMessage[], reading: ListReading):
     placed[at] = { messageId: said.messageId, isNew: false, exact: how === 'exact' }
     stay.add(said.messageId)
   }
-  const notes = new Set([...shownOnly].flatMap((at) => shown.only.get(chatHash(history[at] ?? { role: 'system', content: '' })) ?? []))
+  const notes = new Set(
+    [...shownOnly].flatMap((at) => shown.only.get(chatHash(history[at] ?? { role: 'system', content: '' })) ?? []),
+  )
   const there = list.rest.filter(({ messageId }) => !hidden.has(messageId) && !notes.has(messageId))
 
-  // Leading messages first. What of the list's instructions is none of them may be one that was said later, where all before it left the list.
+  // Leading messages first. What of the list's instructions is none of them may be one that was said later, where all
+  // before it left the list.
   const instructions = history.slice(0, leads)
   let from = 0
   let kept = 0
@@ -175,7 +201,12 @@ export function changesOf(history: readonly NewMessage[], reading: ListReading):
   let behind = 0
   let broken = false
   for (const unit of unitsOf(places.map((at) => history[at] ?? { role: 'user', content: '' }))) {
-    const found = broken ? -1 : findFrom(saidUnits, behind, ({ at }) => { const said = there[at]; return said !== undefined && match(messageAt(unit.at), said) !== undefined })
+    const found = broken
+      ? -1
+      : findFrom(saidUnits, behind, ({ at }) => {
+          const said = there[at]
+          return said !== undefined && match(messageAt(unit.at), said) !== undefined
+        })
     const same = saidUnits[found]
     const said = same === undefined ? undefined : there[same.at]
     if (same === undefined || said === undefined) {
@@ -189,7 +220,10 @@ export function changesOf(history: readonly NewMessage[], reading: ListReading):
     const answers = same.results.flatMap((at) => there[at] ?? [])
     const known = walk(unit.results, answers, (place, answer) => match(messageAt(place), answer) !== undefined)
     for (const [count, place] of unit.results.entries()) {
-      if (count >= known) { fresh.add(places[place] ?? -1); continue }
+      if (count >= known) {
+        fresh.add(places[place] ?? -1)
+        continue
+      }
       const at = findFrom(answers, result, (answer) => match(messageAt(place), answer) !== undefined)
       const answer = answers[at]
       if (answer !== undefined) take(places[place] ?? -1, answer, match(messageAt(place), answer))
@@ -209,5 +243,14 @@ export function changesOf(history: readonly NewMessage[], reading: ListReading):
     placed[at] = { messageId: id.messageId, isNew: true, exact: true }
     return [{ ...message, ...id, ...(newLeading.includes(at) && !isNatural ? { leads: true as const } : {}) }]
   })
-  return { placed, withdraw, append, why: whyOf(reading, new Set(withdraw.map(({ messageId }) => messageId)), newOnes.flatMap((at) => history[at] ?? [])) }
+  return {
+    placed,
+    withdraw,
+    append,
+    why: whyOf(
+      reading,
+      new Set(withdraw.map(({ messageId }) => messageId)),
+      newOnes.flatMap((at) => history[at] ?? []),
+    ),
+  }
 }

@@ -1,4 +1,6 @@
-/** How long a conversation rests after a failure, before a worker takes it again. Pure: who asks twice gets the same. */
+/**
+ * How long a conversation rests after a failure, before a worker takes it again. Pure: who asks twice gets the same.
+ */
 import { sha256 } from '../domain/values/hash.js'
 import type { CompactFailure } from './compact.js'
 
@@ -6,7 +8,13 @@ const FIRST_MS = 2_000
 const LONGEST_MS = 5 * 60_000
 
 /** Failures that the summarizer has with everybody, not with what this conversation sent. */
-const EVERYBODYS: ReadonlySet<string> = new Set(['unreachable', 'timeout', 'rate-limited', 'unauthorized', 'unknown-model'])
+const EVERYBODYS: ReadonlySet<string> = new Set([
+  'unreachable',
+  'timeout',
+  'rate-limited',
+  'unauthorized',
+  'unknown-model',
+])
 
 export interface Backoff {
   readonly ms: number
@@ -15,7 +23,8 @@ export interface Backoff {
 }
 
 /**
- * Twice as long after each failure in a row, and as long as the model asked for where it did. Conversations that failed together come back
+ * Twice as long after each failure in a row, and as long as the model asked for where it did. Conversations that failed
+ * together come back
  * spread over half of that time, each by its name, so that a model that recovers does not meet all of them at once.
  * @param failure undefined for what nobody foresaw
  * @param failures failures in a row, this one included

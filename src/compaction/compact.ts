@@ -1,6 +1,8 @@
 /**
- * The compaction cycle: plan, summarize chunk by chunk, record each summary as soon as it is bought, then archive and prune in one
- * append; then the oldest batches become one where they are too many; then, where that is asked for, the chunks that are full are summarized
+ * The compaction cycle: plan, summarize chunk by chunk, record each summary as soon as it is bought, then archive and
+ * prune in one
+ * append; then the oldest batches become one where they are too many; then, where that is asked for, the chunks that
+ * are full are summarized
  * ahead of need. Whatever line it is killed on, the next call takes up what is
  * recorded, and buys nothing twice.
  */
@@ -9,10 +11,26 @@ import type { Provenance } from '../domain/events/codec.js'
 import type { Conversation } from '../domain/conversation/conversation.js'
 import type { Command } from '../domain/decide/index.js'
 import type { Trigger } from '../domain/events/index.js'
-import { dueTrigger, isBackingOff, planAhead, planCycle, planResummarization, triggerOf, type ChunkAhead } from '../domain/compaction/plan.js'
+import {
+  dueTrigger,
+  isBackingOff,
+  planAhead,
+  planCycle,
+  planResummarization,
+  triggerOf,
+  type ChunkAhead,
+} from '../domain/compaction/plan.js'
 import type { Claim, Claims } from '../ports/claims.js'
 import { sleep, type Clock } from '../ports/clock.js'
-import { backgroundOf, Summarization, Postponed, policyOf, Aborted, type SummarizationDependencies, type CompactFailure } from './summarization.js'
+import {
+  backgroundOf,
+  Summarization,
+  Postponed,
+  policyOf,
+  Aborted,
+  type SummarizationDependencies,
+  type CompactFailure,
+} from './summarization.js'
 import type { Conversations } from '../recording/handle-command.js'
 
 export type { CompactFailure } from './summarization.js'
@@ -24,7 +42,10 @@ export interface CompactDependencies extends SummarizationDependencies {
   readonly actor: string
 }
 
-/** What compacting a conversation did: batches and messages of this call, and the tokens of the context around it, by the conversation's estimator. */
+/**
+ * What compacting a conversation did: batches and messages of this call, and the tokens of the context around it, by
+ * the conversation's estimator.
+ */
 export interface Compaction {
   /** Batches that came into force since the call, whoever made them. */
   readonly batchesCreated: number
@@ -44,7 +65,10 @@ export interface CompactionRun extends Compaction {
   readonly cycles: number
   /** Summaries that were bought and recorded, ahead of need and re-summarizations included. */
   readonly summaries: number
-  /** Calls to the summarizer, and the tokens that they took by what it said, else by our estimate. The stand-in's count for nothing. */
+  /**
+   * Calls to the summarizer, and the tokens that they took by what it said, else by our estimate. The stand-in's count
+   * for nothing.
+   */
   readonly calls: number
   readonly tokensSpent: number
   /** The summarizer's failure for which the stand-in did the work. */
@@ -56,8 +80,10 @@ export interface CompactionRun extends Compaction {
 }
 
 /**
- * `due`: what the limits ask for. `ahead`: that, and then the whole chunks that are full, so that the next limit waits for no model. `now`:
- * what the limits ask for, though a failure still rests. `force`: whatever may be folded. `without-model`: what the limits ask for, from what is
+ * `due`: what the limits ask for. `ahead`: that, and then the whole chunks that are full, so that the next limit waits
+ * for no model. `now`:
+ * what the limits ask for, though a failure still rests. `force`: whatever may be folded. `without-model`: what the
+ * limits ask for, from what is
  * summarized already, and by the stand-in at the hard limit: for a summarizer that is known to fail.
  */
 export type CompactMode = 'due' | 'ahead' | 'now' | 'force' | 'without-model'
@@ -75,17 +101,27 @@ export type Compact = (conversationId: string, mode: CompactMode, options?: Comp
 
 const CLAIM_TTL_MS = 15_000
 const CLAIM_POLL_MS = 200
-/** A cycle that helps less than the next one needs is followed by another; more than a few in a row would be a defect. */
+/**
+ * A cycle that helps less than the next one needs is followed by another; more than a few in a row would be a defect.
+ */
 const MAX_CYCLES = 8
 
 const idsOf = ({ messages }: ChunkAhead): string => JSON.stringify(messages.map((message) => message.messageId))
 
 /**
- * A late result, a pin or another compactor (whose claim ran out, or ours) came between: what is recorded stays, and the next round plans on
+ * A late result, a pin or another compactor (whose claim ran out, or ours) came between: what is recorded stays, and
+ * the next round plans on
  * what is there now.
  */
 function overtaken(stop: unknown): { batches: number; messages: number } {
-  const kinds: readonly string[] = ['CutInsideCallGroup', 'MessagePinned', 'NotAtHead', 'MessageNotLive', 'NotArchivedYet', 'BatchesNotActive']
+  const kinds: readonly string[] = [
+    'CutInsideCallGroup',
+    'MessagePinned',
+    'NotAtHead',
+    'MessageNotLive',
+    'NotArchivedYet',
+    'BatchesNotActive',
+  ]
   if (stop instanceof Aborted && kinds.includes(stop.failure.kind)) return { batches: 0, messages: 0 }
   throw stop
 }
@@ -101,7 +137,11 @@ export function createCompact(deps: CompactDependencies): Compact {
     private readonly buyer: Summarization
     private claimLost = false
 
-    constructor(private readonly conversationId: string, private readonly mode: CompactMode, private readonly options: CompactOptions) {
+    constructor(
+      private readonly conversationId: string,
+      private readonly mode: CompactMode,
+      private readonly options: CompactOptions,
+    ) {
       const correlationId = clock.newId()
       this.provenance = { actor: deps.actor, correlationId, causationId: correlationId }
       this.buyer = new Summarization(deps, {
@@ -123,12 +163,18 @@ export function createCompact(deps: CompactDependencies): Compact {
       const pulled = triggerOf(state)
       if (this.mode === 'force') return { trigger: pulled ?? 'manual', standIn: false }
       if (this.mode === 'now') return { trigger: pulled, standIn: false }
-      const standIn = pulled === 'hard' && policyOf(state).standIn === 'extractive' && (this.mode === 'without-model' || isBackingOff(state))
+      const standIn =
+        pulled === 'hard' &&
+        policyOf(state).standIn === 'extractive' &&
+        (this.mode === 'without-model' || isBackingOff(state))
       return { trigger: standIn || this.mode === 'without-model' ? pulled : dueTrigger(state), standIn }
     }
 
     /** One cycle; gives what it folded, or undefined where there was nothing to fold. */
-    private async cycle(state: Conversation, trigger: Trigger): Promise<{ batches: number; messages: number } | undefined> {
+    private async cycle(
+      state: Conversation,
+      trigger: Trigger,
+    ): Promise<{ batches: number; messages: number } | undefined> {
       let plan = planCycle(state, trigger)
       if (plan.kind === 'none' && this.mode === 'force') plan = planCycle(state, 'manual')
       if (plan.kind === 'none') {
@@ -144,8 +190,14 @@ export function createCompact(deps: CompactDependencies): Compact {
       }
       const folded = new Set(plan.chunks.flatMap((chunk) => chunk.messages.map((message) => message.messageId)))
       const now = await conversations.load(this.conversationId)
-      const chunkIds = now.chunks.filter((chunk) => chunk.messageIds.every((id) => folded.has(id))).map((chunk) => chunk.chunkId)
-      const pruned = await conversations.handle(this.conversationId, [{ type: 'ArchiveAndPrune', chunkIds, trigger }], this.provenance)
+      const chunkIds = now.chunks
+        .filter((chunk) => chunk.messageIds.every((id) => folded.has(id)))
+        .map((chunk) => chunk.chunkId)
+      const pruned = await conversations.handle(
+        this.conversationId,
+        [{ type: 'ArchiveAndPrune', chunkIds, trigger }],
+        this.provenance,
+      )
       if (E.isRight(pruned)) return { batches: chunkIds.length, messages: folded.size }
       throw new Aborted(pruned.left)
     }
@@ -160,15 +212,20 @@ export function createCompact(deps: CompactDependencies): Compact {
       }
     }
 
-    /** Summarizes what is full before a limit asks for it. Nothing is archived or pruned, and the context does not change. */
+    /**
+     * Summarizes what is full before a limit asks for it. Nothing is archived or pruned, and the context does not
+     * change.
+     */
     private async ahead(): Promise<void> {
       const asked = new Set<string>()
       for (;;) {
         const state = await conversations.load(this.conversationId)
         const next = isBackingOff(state) ? undefined : planAhead(state)
         if (next === undefined) return
-        // Asked for by this run already, or recorded where the plan cannot take it (behind one that was summarized later, as a pin that was taken
-        // away leaves it): asking again would record nothing, and the next round would ask once more. The cycle sees to it.
+        // Asked for by this run already, or recorded where the plan cannot take it (behind one that was summarized
+        // later, as a pin that was taken
+        // away leaves it): asking again would record nothing, and the next round would ask once more. The cycle sees to
+        // it.
         const chunk = idsOf(next)
         if (asked.has(chunk) || state.chunks.some((recorded) => JSON.stringify(recorded.messageIds) === chunk)) return
         asked.add(chunk)
@@ -192,7 +249,8 @@ export function createCompact(deps: CompactDependencies): Compact {
         if (this.mode === 'force' && folded.messages > 0) break
       }
       // A stand-in condenses nothing: what a model is to say of the batches can wait until one answers.
-      if (state.configuration !== undefined && !this.buyer.usesFallback && this.mode !== 'without-model') await this.resummarize(state).catch(overtaken)
+      if (state.configuration !== undefined && !this.buyer.usesFallback && this.mode !== 'without-model')
+        await this.resummarize(state).catch(overtaken)
     }
 
     private async work(done: Done): Promise<void> {
@@ -233,11 +291,18 @@ export function createCompact(deps: CompactDependencies): Compact {
       if (this.trigger(state).trigger !== undefined) return true
       if (this.mode === 'without-model') return false
       const rests = this.mode !== 'now' && isBackingOff(state)
-      return !rests && (planResummarization(state.batches, policyOf(state)) !== undefined || (this.mode === 'ahead' && planAhead(state) !== undefined))
+      return (
+        !rests &&
+        (planResummarization(state.batches, policyOf(state)) !== undefined ||
+          (this.mode === 'ahead' && planAhead(state) !== undefined))
+      )
     }
 
     /** Works under the claim, and lets go of it whatever happens. */
-    private async holding(claim: Claim, work: () => Promise<void>): Promise<Pick<CompactionRun, 'failure' | 'postponedMs'>> {
+    private async holding(
+      claim: Claim,
+      work: () => Promise<void>,
+    ): Promise<Pick<CompactionRun, 'failure' | 'postponedMs'>> {
       const extend = async (): Promise<void> => {
         this.claimLost = !(await claim.extend().catch(() => !this.claimLost))
       }
@@ -256,7 +321,10 @@ export function createCompact(deps: CompactDependencies): Compact {
       }
     }
 
-    /** Waits for another compactor of this conversation: then there may be nothing left to do, which the next plan tells. */
+    /**
+     * Waits for another compactor of this conversation: then there may be nothing left to do, which the next plan
+     * tells.
+     */
     private async claim(): Promise<Claim | undefined> {
       for (;;) {
         const claim = await deps.claims.take(`compaction:${this.conversationId}`, this.owner, CLAIM_TTL_MS)
@@ -276,11 +344,18 @@ interface Done {
   messages: number
 }
 
-/** Whether a run of `compact` would do anything: a cycle is due, too many batches wait to become one, or, `ahead`, a chunk is full. */
+/**
+ * Whether a run of `compact` would do anything: a cycle is due, too many batches wait to become one, or, `ahead`, a
+ * chunk is full.
+ */
 export function isCompactionDue(state: Conversation, mode: 'due' | 'ahead' = 'due'): boolean {
   const policy = state.configuration?.policy
   if (policy === undefined) return false
   if (triggerOf(state) === 'hard' && isBackingOff(state) && policy.standIn === 'extractive') return true
   if (isBackingOff(state)) return false
-  return dueTrigger(state) !== undefined || planResummarization(state.batches, policy) !== undefined || (mode === 'ahead' && planAhead(state) !== undefined)
+  return (
+    dueTrigger(state) !== undefined ||
+    planResummarization(state.batches, policy) !== undefined ||
+    (mode === 'ahead' && planAhead(state) !== undefined)
+  )
 }

@@ -1,4 +1,7 @@
-/** What compaction did to a conversation since a revision, whoever did it: read from the facts, which are the same for everybody. */
+/**
+ * What compaction did to a conversation since a revision, whoever did it: read from the facts, which are the same for
+ * everybody.
+ */
 import { conversationStream } from '../domain/values/ids.js'
 import type { SummarizerFailure, SummarizerFailureKind } from '../ports/summarizer.js'
 import { decodeEvent, isOfType } from '../recording/read-event.js'
@@ -23,8 +26,12 @@ export async function compactedSince(log: Log, conversationId: string, revision:
     const event = await decodeEvent(stored, log.bodies)
     // What fails ahead of need keeps nobody from anything.
     if (isOfType(event, 'CompactionFailed') && event.data.trigger !== 'ahead') {
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- recorded from a failure of this type
-      failure = { kind: 'SummarizerFailed', failure: event.data.failure as SummarizerFailureKind, detail: event.data.detail }
+      failure = {
+        kind: 'SummarizerFailed',
+        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- recorded from a failure of this type
+        failure: event.data.failure as SummarizerFailureKind,
+        detail: event.data.detail,
+      }
     }
     if (!isOfType(event, 'MessagesPruned')) continue
     failure = undefined

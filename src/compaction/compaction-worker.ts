@@ -1,6 +1,8 @@
 /**
- * The compaction worker: takes conversations from the queue, so many at once, and compacts what is due or can be done ahead of need. The same
- * code runs inside a process that has the log to itself, woken by its appends, and in processes of its own that follow the log and share the
+ * The compaction worker: takes conversations from the queue, so many at once, and compacts what is due or can be done
+ * ahead of need. The same
+ * code runs inside a process that has the log to itself, woken by its appends, and in processes of its own that follow
+ * the log and share the
  * queue. A worker that dies is followed by whoever finds its leases expired; what it had recorded is taken up.
  */
 import type { Conversation } from '../domain/conversation/conversation.js'
@@ -22,7 +24,8 @@ export interface CompactionWorkerOptions {
   /** The log to follow; without it, `wake` says what there is to do. */
   readonly follow?: EventStore
   /**
-   * A conversation whose compaction failed rests, by the clock, longer after each failure. Without it a failure rests until further messages
+   * A conversation whose compaction failed rests, by the clock, longer after each failure. Without it a failure rests
+   * until further messages
    * came and no longer, so that the same appends always lead to the same facts.
    */
   readonly backsOffByTime: boolean
@@ -34,7 +37,10 @@ export interface CompactionWorkerOptions {
   /** How often it looks for what others left: leases that ran out, rests that are over. */
   readonly pollMs?: number
   readonly onCompaction?: (conversationId: string, run: CompactionRun) => void
-  /** What nobody foresaw: a store that cannot be reached, a fact that cannot be read. Without a conversation: while following the log or taking work. */
+  /**
+   * What nobody foresaw: a store that cannot be reached, a fact that cannot be read. Without a conversation: while
+   * following the log or taking work.
+   */
   readonly onProblem?: (problem: unknown, conversationId?: string) => void
   readonly onOtherLog?: (checkpoint: LogCheckpoint) => void
 }
@@ -44,14 +50,20 @@ export interface CompactionWorker {
   start(): void
   /** Says that something came in a conversation. */
   wake(conversationId: string): void
-  /** Resolves when nothing of this conversation (or of any) is under way or could be begun; rejects where a run met something that nobody foresaw. */
+  /**
+   * Resolves when nothing of this conversation (or of any) is under way or could be begun; rejects where a run met
+   * something that nobody foresaw.
+   */
   settled(conversationId?: string): Promise<void>
   /** Takes nothing more, lets the calls under way end for so long, then aborts them, and gives back what it has. */
   stop(graceMs?: number): Promise<void>
   status(): Promise<QueueStatus>
 }
 
-/** As long as the claim of a compaction: longer than a process is busy with one thing, and short enough for the work of a dead one. */
+/**
+ * As long as the claim of a compaction: longer than a process is busy with one thing, and short enough for the work of
+ * a dead one.
+ */
 const LEASE_MS = 15_000
 const POLL_MS = 1_000
 /** Another compactor, one that asked by hand, has the conversation: how long until it is looked at again. */
@@ -63,7 +75,18 @@ const RETRY_MS = [500, 1_000, 2_000, 5_000, 10_000, 30_000]
 
 /** Makes a worker; nothing happens before `start` or `wake`. */
 export function createCompactionWorker(options: CompactionWorkerOptions): CompactionWorker {
-  const { queue, load, compact, clock, concurrency, follow, backsOffByTime, tokensPerDay, leaseMs = LEASE_MS, pollMs = POLL_MS } = options
+  const {
+    queue,
+    load,
+    compact,
+    clock,
+    concurrency,
+    follow,
+    backsOffByTime,
+    tokensPerDay,
+    leaseMs = LEASE_MS,
+    pollMs = POLL_MS,
+  } = options
   const mode = options.ahead === false ? 'due' : 'ahead'
   const { onCompaction = () => undefined, onProblem = () => undefined, onOtherLog = () => undefined } = options
   const running = new Map<string, Promise<void>>()
@@ -81,12 +104,20 @@ export function createCompactionWorker(options: CompactionWorkerOptions): Compac
   const now = (): number => clock.now().getTime()
 
   /** Runs what is to be done, and says when to look again; undefined where there is nothing left. */
-  async function compactOne(work: Work, goOn: () => boolean): Promise<{ ms: number; failures: number; tokensPerDay?: number | undefined } | 'put-back' | undefined> {
+  async function compactOne(
+    work: Work,
+    goOn: () => boolean,
+  ): Promise<{ ms: number; failures: number; tokensPerDay?: number | undefined } | 'put-back' | undefined> {
     const state = await load(work.conversationId)
     const { signal } = aborting
     if (work.resting) {
-      // Its failure rests, but what is summarized already may leave, and at the hard limit there is one who needs no model.
-      if (triggerOf(state) !== undefined) onCompaction(work.conversationId, await compact(work.conversationId, 'without-model', { signal, goOn, wait: false }))
+      // Its failure rests, but what is summarized already may leave, and at the hard limit there is one who needs no
+      // model.
+      if (triggerOf(state) !== undefined)
+        onCompaction(
+          work.conversationId,
+          await compact(work.conversationId, 'without-model', { signal, goOn, wait: false }),
+        )
       return 'put-back'
     }
     if (!isCompactionDue(state, mode)) return undefined
@@ -101,10 +132,15 @@ export function createCompactionWorker(options: CompactionWorkerOptions): Compac
       if (run.calls > 0) outage = { failures: 0, until: 0 }
       return undefined
     }
-    // The log counts failures in a row, across workers and for as long as it takes; the queue's own count is for what is not recorded.
+    // The log counts failures in a row, across workers and for as long as it takes; the queue's own count is for what
+    // is not recorded.
     const failures = Math.max(work.failures, state.failures?.attempts ?? 0) + 1
     const rest = backoffAfter(failure, failures, work.conversationId)
-    if (rest.everywhere) outage = { failures: outage.failures + 1, until: now() + Math.min(LONGEST_OUTAGE_MS, backoffAfter(failure, outage.failures + 1, '').ms) }
+    if (rest.everywhere)
+      outage = {
+        failures: outage.failures + 1,
+        until: now() + Math.min(LONGEST_OUTAGE_MS, backoffAfter(failure, outage.failures + 1, '').ms),
+      }
     const limited = failure.kind === 'SummarizerFailed' && failure.failure === 'limit-reached'
     return { ms: rest.ms, failures, ...(limited ? { tokensPerDay } : {}) }
   }
@@ -123,9 +159,14 @@ export function createCompactionWorker(options: CompactionWorkerOptions): Compac
       else await queue.backOff(work, rest)
     } catch (error) {
       onProblem(error, work.conversationId)
-      for (const waiting of settling) if (waiting.conversationId === undefined || waiting.conversationId === work.conversationId) waiting.errors.push(error)
+      for (const waiting of settling)
+        if (waiting.conversationId === undefined || waiting.conversationId === work.conversationId)
+          waiting.errors.push(error)
       const failures = work.failures + 1
-      if (backsOffByTime) await queue.backOff(work, { ms: backoffAfter(undefined, failures, work.conversationId).ms, failures }).catch(() => undefined)
+      if (backsOffByTime)
+        await queue
+          .backOff(work, { ms: backoffAfter(undefined, failures, work.conversationId).ms, failures })
+          .catch(() => undefined)
       else await queue.finish(work)
     } finally {
       clearInterval(extending)
@@ -141,19 +182,24 @@ export function createCompactionWorker(options: CompactionWorkerOptions): Compac
       const work = await queue.take({ leaseMs, except: [...running.keys()], tokensPerDay })
       if (work === undefined) return
       const { conversationId } = work
-      const done = process(work).catch(onProblem).finally(() => {
-        running.delete(conversationId)
-        pump()
-      })
+      const done = process(work)
+        .catch(onProblem)
+        .finally(() => {
+          running.delete(conversationId)
+          pump()
+        })
       running.set(conversationId, done)
     }
   }
 
   /** Takes what there is, after whoever is taking already. */
   function pump(before: () => Promise<unknown> = () => Promise.resolve()): void {
-    pumping = pumping.then(before).then(takeAll).catch((error: unknown) => {
-      onProblem(error)
-    })
+    pumping = pumping
+      .then(before)
+      .then(takeAll)
+      .catch((error: unknown) => {
+        onProblem(error)
+      })
   }
 
   async function idle(conversationId: string | undefined): Promise<void> {
@@ -174,7 +220,16 @@ export function createCompactionWorker(options: CompactionWorkerOptions): Compac
     let tries = 0
     while (!signal.aborted) {
       try {
-        await followLog({ store, queue, signal, onOtherLog, onNoted: () => { tries = 0; pump() } })
+        await followLog({
+          store,
+          queue,
+          signal,
+          onOtherLog,
+          onNoted: () => {
+            tries = 0
+            pump()
+          },
+        })
       } catch (error) {
         if (signal.aborted) return
         onProblem(error)
@@ -187,7 +242,9 @@ export function createCompactionWorker(options: CompactionWorkerOptions): Compac
   return {
     start() {
       if (ending.signal.aborted || polling !== undefined) return
-      polling = setInterval(() => { pump() }, pollMs)
+      polling = setInterval(() => {
+        pump()
+      }, pollMs)
       pump()
       if (follow !== undefined) following = followOn(follow)
     },

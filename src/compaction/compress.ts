@@ -1,6 +1,8 @@
 /**
- * `compress(history, conversationId)`: makes what is recorded say what a host's list says, compacts where a limit asks for it, and hands back the
- * context. It never throws: whatever goes wrong, the host keeps the history that it gave, and nothing half of it is recorded.
+ * `compress(history, conversationId)`: makes what is recorded say what a host's list says, compacts where a limit asks
+ * for it, and hands back the
+ * context. It never throws: whatever goes wrong, the host keeps the history that it gave, and nothing half of it is
+ * recorded.
  */
 import { either as E } from 'fp-ts'
 import { LRUCache } from 'lru-cache'
@@ -11,7 +13,15 @@ import type { Command, MessageToAppend } from '../domain/decide/index.js'
 import { originTypes } from '../domain/events/index.js'
 import { hashOf } from '../domain/values/hash.js'
 import { checkId, conversationStream, messageEventId } from '../domain/values/ids.js'
-import { messageHash, parseMessage, toChatMessage, type BadMessage, type ChatMessage, type MessageInput, type NewMessage } from '../domain/values/message.js'
+import {
+  messageHash,
+  parseMessage,
+  toChatMessage,
+  type BadMessage,
+  type ChatMessage,
+  type MessageInput,
+  type NewMessage,
+} from '../domain/values/message.js'
 import { shortenMessage } from '../domain/compaction/shorten.js'
 import { compactedCallResult } from '../domain/conversation/placeholders.js'
 import { defaultEstimator, estimatorNamed, messageTokens } from '../domain/values/tokens.js'
@@ -36,7 +46,10 @@ export interface Compressed<Message> {
   readonly tokensEstimateBefore: number
   /** Tokens of the list that is handed back. */
   readonly tokensEstimateAfter: number
-  /** What went wrong, where something did: of the same kinds as the library's failures. `history` is usable all the same. */
+  /**
+   * What went wrong, where something did: of the same kinds as the library's failures. `history` is usable all the
+   * same.
+   */
   readonly error?: CompressError
 }
 
@@ -49,7 +62,12 @@ export interface CompressError {
 }
 
 /** The list has another past than what is compacted, and the batches that cover it cannot be put out of force. */
-export type HistoryDiverged = { readonly kind: 'HistoryDiverged'; readonly conversationId: string; readonly messageId: string; readonly detail: string }
+export type HistoryDiverged = {
+  readonly kind: 'HistoryDiverged'
+  readonly conversationId: string
+  readonly messageId: string
+  readonly detail: string
+}
 
 export interface CompressDependencies {
   readonly log: Log
@@ -72,7 +90,6 @@ export interface CompressDependencies {
 }
 
 type Raise = CompressDependencies['raise']
-
 
 /** A host's list as it gave it. We only read it; the host goes on with it, as what it hands to its model. */
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion
@@ -112,7 +129,12 @@ function parseAll(history: readonly unknown[], raise: Raise): NewMessage[] {
     const id = checkId('id', messageId)
     if (E.isLeft(id)) throw raise({ kind: 'BadMessage', field: `history[${String(at)}].id`, detail: id.left.detail })
     const before = firstAt.get(messageId)
-    if (before !== undefined) throw raise({ kind: 'BadMessage', field: `history[${String(at)}].id`, detail: `is that of history[${String(before)}] too` })
+    if (before !== undefined)
+      throw raise({
+        kind: 'BadMessage',
+        field: `history[${String(at)}].id`,
+        detail: `is that of history[${String(before)}] too`,
+      })
     firstAt.set(messageId, at)
   }
   return parsed
@@ -156,11 +178,15 @@ const LARGEST_CAP = 2 ** 20
 /** A message as contexts show it where there is little room, whichever of them it was: the caps are powers of two. */
 function shortForms(message: LiveMessage, state: Conversation): string[] {
   const estimator = state.configuration === undefined ? defaultEstimator : estimatorNamed(state.configuration.estimator)
-  const bodies = message.role === 'tool' ? [message, compactedCallResult(message, state.compactedCalls, state.configuration?.rendererVersion ?? 0)] : [message]
+  const bodies =
+    message.role === 'tool'
+      ? [message, compactedCallResult(message, state.compactedCalls, state.configuration?.rendererVersion ?? 0)]
+      : [message]
   const hashes: string[] = bodies.slice(1).map((body) => hashOf(toChatMessage(body)))
   if (message.tokens <= SMALLEST_CAP) return hashes
   for (let cap = SMALLEST_CAP; cap < Math.min(LARGEST_CAP, message.tokens); cap *= 2) {
-    for (const body of bodies) hashes.push(hashOf(toChatMessage(shortenMessage(body, cap, `message ${message.messageId}`, estimator))))
+    for (const body of bodies)
+      hashes.push(hashOf(toChatMessage(shortenMessage(body, cap, `message ${message.messageId}`, estimator))))
   }
   return hashes
 }
@@ -168,11 +194,14 @@ function shortForms(message: LiveMessage, state: Conversation): string[] {
 function formsOf(shown: readonly HandedOut[], state: Conversation, history: readonly NewMessage[]): ShownForms {
   const only = new Map(shown.flatMap((each) => each.only))
   const forms = new Map<string, Set<string>>()
-  const add = (id: string, hash: string): void => { forms.set(id, (forms.get(id) ?? new Set()).add(hash)) }
+  const add = (id: string, hash: string): void => {
+    forms.set(id, (forms.get(id) ?? new Set()).add(hash))
+  }
   for (const [id, hash] of shown.flatMap((each) => each.forms)) add(id, hash)
   // A list of short texts shows nothing shortened, and whoever made no room has made none short.
   const given = new Set(history.map(messageHash))
-  for (const message of liveOf(state)) if (!given.has(messageHash(message))) for (const hash of shortForms(message, state)) add(message.messageId, hash)
+  for (const message of liveOf(state))
+    if (!given.has(messageHash(message))) for (const hash of shortForms(message, state)) add(message.messageId, hash)
   return { only, forms }
 }
 
@@ -188,7 +217,11 @@ interface Aligned extends Pick<Changes, 'placed' | 'withdraw' | 'why' | 'append'
 /** Messages that are said, and that batches cover. */
 const compactedIn = (list: SaidList, state: Conversation): Set<string> => {
   const live = new Set(liveOf(state).map(({ messageId }) => messageId))
-  return new Set([...list.leading, ...list.rest].flatMap(({ messageId, revision }) => (revision <= state.revision && !live.has(messageId) ? [messageId] : [])))
+  return new Set(
+    [...list.leading, ...list.rest].flatMap(({ messageId, revision }) =>
+      revision <= state.revision && !live.has(messageId) ? [messageId] : [],
+    ),
+  )
 }
 
 /** How often a list is held against what is recorded anew, where others record meanwhile. */
@@ -217,30 +250,48 @@ export function createCompress(deps: CompressDependencies) {
     return undefined
   }
 
-  /** A list that goes on from what is shown, or begins with it: nothing but the context is needed, however long the conversation. */
-  async function goesOn(history: readonly NewMessage[], state: Conversation, context: Context): Promise<Aligned | undefined> {
+  /**
+   * A list that goes on from what is shown, or begins with it: nothing but the context is needed, however long the
+   * conversation.
+   */
+  async function goesOn(
+    history: readonly NewMessage[],
+    state: Conversation,
+    context: Context,
+  ): Promise<Aligned | undefined> {
     if (context.messages.length > history.length) return undefined
     const live = new Map(liveOf(state).map((message) => [message.messageId, message]))
     for (const [at, shown] of context.messages.entries()) {
       const message = history[at]
       const recorded = live.get(context.messageIds[at] ?? '')
       if (message === undefined) return undefined
-      if (message.messageId !== undefined && (recorded === undefined || message.messageId !== hostsId(recorded))) return undefined
-      const isSame = hashOf(toChatMessage(message)) === hashOf(shown) || (recorded !== undefined && messageHash(message) === messageHash(recorded))
+      if (message.messageId !== undefined && (recorded === undefined || message.messageId !== hostsId(recorded)))
+        return undefined
+      const isSame =
+        hashOf(toChatMessage(message)) === hashOf(shown) ||
+        (recorded !== undefined && messageHash(message) === messageHash(recorded))
       if (!isSame) return undefined
     }
     const append = history.slice(context.messages.length)
     // What may only be shown is looked at one by one.
     if (append.some((message) => isPlaceholder(message) || message.role === 'system')) return undefined
-    const leadsNext = append[0] !== undefined && context.messages.length === state.leading.length && ['system', 'developer'].includes(append[0].role)
+    const leadsNext =
+      append[0] !== undefined &&
+      context.messages.length === state.leading.length &&
+      ['system', 'developer'].includes(append[0].role)
     if (leadsNext && state.messagesAppended !== state.leading.length) return undefined
     const stream = conversationStream(state.conversationId)
     const ids = append.flatMap(({ messageId }) => (messageId === undefined ? [] : [messageEventId(stream, messageId)]))
-    if (state.messagesAppended > 0 && ids.length > 0 && (await log.store.findByIds(stream, ids)).length > 0) return undefined
+    if (state.messagesAppended > 0 && ids.length > 0 && (await log.store.findByIds(stream, ids)).length > 0)
+      return undefined
     const placed = history.map((message, at) => {
       const isNew = at >= context.messages.length
       const recorded = live.get(context.messageIds[at] ?? '')
-      return { messageId: isNew ? message.messageId : context.messageIds[at], isNew, exact: isNew || (recorded !== undefined && messageHash(message) === messageHash(recorded)) }
+      return {
+        messageId: isNew ? message.messageId : context.messageIds[at],
+        isNew,
+        exact: isNew || (recorded !== undefined && messageHash(message) === messageHash(recorded)),
+      }
     })
     return { state, placed, withdraw: [], why: 'edited', append, batches: idsOf(state.visibleBatches) }
   }
@@ -254,14 +305,21 @@ export function createCompress(deps: CompressDependencies) {
     if (quick !== undefined) return quick
     const list = await saidLists(conversationId, state.revision)
     const known = handedOut.get(conversationId)
-    const shown: HandedOut[] = [...(known === undefined ? [] : [known]), ...(context === undefined ? [] : [handedOutBy(context, state)])]
+    const shown: HandedOut[] = [
+      ...(known === undefined ? [] : [known]),
+      ...(context === undefined ? [] : [handedOutBy(context, state)]),
+    ]
     const texts = new Set([...list.leading, ...list.rest].map((said) => said.chatHash))
     const views = new Set<number>()
     let then: Conversation | undefined
     for (const [at, message] of history.entries()) {
-      if (message.role !== 'system' || typeof message.content !== 'string' || texts.has(hashOf(toChatMessage(message)))) continue
+      if (message.role !== 'system' || typeof message.content !== 'string' || texts.has(hashOf(toChatMessage(message))))
+        continue
       const viewShown = context?.viewAt === undefined ? undefined : context.messages[context.viewAt]?.content
-      const maker = message.content === viewShown || message.content === state.view?.text ? state.revision : await makerOfView(state, message.content)
+      const maker =
+        message.content === viewShown || message.content === state.view?.text
+          ? state.revision
+          : await makerOfView(state, message.content)
       if (maker === undefined) continue
       views.add(at)
       then ??= maker === state.revision ? state : await loadConversation(log, conversationId, maker)
@@ -270,15 +328,22 @@ export function createCompress(deps: CompressDependencies) {
     const forms = formsOf(shown, state, history)
     const reading = { conversationId, list, shown: forms, views }
     const folded = compactedIn(list, state)
-    const read = (hidden: ReadonlySet<string>): Aligned => ({ state, ...changesOf(history, { ...reading, hidden }), batches: idsOf(then?.visibleBatches ?? []) })
+    const read = (hidden: ReadonlySet<string>): Aligned => ({
+      state,
+      ...changesOf(history, { ...reading, hidden }),
+      batches: idsOf(then?.visibleBatches ?? []),
+    })
     if (then !== undefined) return read(compactedIn(list, then))
     const whole = read(new Set())
     if (folded.size === 0) return whole
-    // Without a view a host may keep the whole list, or have dropped what is compacted. It has dropped it where nothing of it comes again.
+    // Without a view a host may keep the whole list, or have dropped what is compacted. It has dropped it where nothing
+    // of it comes again.
     const rest = read(folded)
     const old = list.rest.filter(({ messageId }) => folded.has(messageId))
     const again = new Set(old.flatMap((said) => [said.messageHash, said.ownId ?? said.messageHash]))
-    const doubles = rest.append.some((message) => again.has(messageHash(message)) || again.has(message.givenId ?? message.messageId ?? ''))
+    const doubles = rest.append.some(
+      (message) => again.has(messageHash(message)) || again.has(message.givenId ?? message.messageId ?? ''),
+    )
     return doubles || cost(whole) < cost(rest) ? whole : rest
   }
 
@@ -300,15 +365,28 @@ export function createCompress(deps: CompressDependencies) {
     }
     const [missing] = wanted
     if (missing !== undefined || at === undefined) {
-      throw raise({ kind: 'HistoryDiverged', conversationId, messageId: missing ?? '', detail: 'the list has another past than what an adopted edition has compacted: revert the edition, or give the list another conversation id' })
+      throw raise({
+        kind: 'HistoryDiverged',
+        conversationId,
+        messageId: missing ?? '',
+        detail:
+          'the list has another past than what an adopted edition has compacted: revert the edition, or give the list another conversation id',
+      })
     }
-    return { type: 'UndoCycles', undone: undone.slice(0, count), before: await seeUntil(log, await loadConversation(log, conversationId, at), state.revision), toWithdraw: true }
+    return {
+      type: 'UndoCycles',
+      undone: undone.slice(0, count),
+      before: await seeUntil(log, await loadConversation(log, conversationId, at), state.revision),
+      toWithdraw: true,
+    }
   }
 
   /** What was recorded of a message that is said anew is said anew with it. */
   function renewed(message: MessageToAppend, withdrawn: readonly LiveMessage[]): MessageToAppend {
     const own = message.givenId ?? message.messageId
-    const before = withdrawn.find((live) => hostsId(live) === own && messageHash(live) === messageHash(message)) ?? withdrawn.find((live) => messageHash(live) === messageHash(message))
+    const before =
+      withdrawn.find((live) => hostsId(live) === own && messageHash(live) === messageHash(message)) ??
+      withdrawn.find((live) => messageHash(live) === messageHash(message))
     if (before === undefined) return message
     const { createdAt, attributes, extra, answers, pinned } = before
     return {
@@ -332,25 +410,38 @@ export function createCompress(deps: CompressDependencies) {
       { type: 'Expect', revision: state.revision },
       ...(folded.length === 0 ? [] : [await unfold(aligned, folded)]),
       deps.configure(),
-      ...(withdraw.length === 0 ? [] : [{ type: 'WithdrawMessages' as const, messageIds: withdraw.map(({ messageId }) => messageId), why }]),
+      ...(withdraw.length === 0
+        ? []
+        : [{ type: 'WithdrawMessages' as const, messageIds: withdraw.map(({ messageId }) => messageId), why }]),
       { type: 'AppendMessages', messages, now: deps.now().toISOString() },
     ]
   }
 
   /** Records what the list changes, on what is there now. */
-  async function record(history: readonly NewMessage[], conversationId: string): Promise<{ readonly aligned: Aligned; readonly recorded: readonly string[] }> {
+  async function record(
+    history: readonly NewMessage[],
+    conversationId: string,
+  ): Promise<{ readonly aligned: Aligned; readonly recorded: readonly string[] }> {
     for (let tries = 1; ; tries += 1) {
       const aligned = await align(history, await conversations.load(conversationId))
       const handled = await conversations.handle(conversationId, await commandsFor(aligned), deps.provenance())
       if (E.isRight(handled)) {
         deps.onRecorded(handled.right)
-        return { aligned, recorded: handled.right.events.flatMap((event) => (event.type === 'MessageAppended' ? [event.data.messageId] : [])) }
+        return {
+          aligned,
+          recorded: handled.right.events.flatMap((event) =>
+            event.type === 'MessageAppended' ? [event.data.messageId] : [],
+          ),
+        }
       }
       if (handled.left.kind !== 'ConversationMoved' || tries === ATTEMPTS) throw raise(handled.left)
     }
   }
 
-  return async function compress<Message extends MessageInput>(given: readonly Message[], conversationId: string): Promise<Compressed<Message>> {
+  return async function compress<Message extends MessageInput>(
+    given: readonly Message[],
+    conversationId: string,
+  ): Promise<Compressed<Message>> {
     let before = 0
     try {
       deps.open()
@@ -367,9 +458,14 @@ export function createCompress(deps: CompressDependencies) {
       const context = contextNow(state, raise)
       handedOut.set(conversationId, handedOutBy(context, state))
       const news = recorded.values()
-      const placed = aligned.placed.map((place) => (place.isNew ? { ...place, messageId: nextOf(news) ?? place.messageId } : place))
+      const placed = aligned.placed.map((place) =>
+        place.isNew ? { ...place, messageId: nextOf(news) ?? place.messageId } : place,
+      )
       const live = new Map(liveOf(state).map((message) => [message.messageId, message]))
-      const unchanged = context.messages.length === history.length && context.messageIds.every((shownId, at) => placed[at]?.messageId === shownId) && context.shortened === undefined
+      const unchanged =
+        context.messages.length === history.length &&
+        context.messageIds.every((shownId, at) => placed[at]?.messageId === shownId) &&
+        context.shortened === undefined
       return {
         history: unchanged ? hostsOwn(given) : asHostsOwn(history, placed, context, live),
         batchesCreated: state.visibleBatches.filter(({ batchId }) => !aligned.batches.has(batchId)).length,
@@ -380,7 +476,14 @@ export function createCompress(deps: CompressDependencies) {
       }
     } catch (problem) {
       deps.onProblem(problem)
-      return { history: givenBack(given), batchesCreated: 0, messagesCompressed: 0, tokensEstimateBefore: before, tokensEstimateAfter: before, error: deps.describe(problem) }
+      return {
+        history: givenBack(given),
+        batchesCreated: 0,
+        messagesCompressed: 0,
+        tokensEstimateBefore: before,
+        tokensEstimateAfter: before,
+        error: deps.describe(problem),
+      }
     }
   }
 }
@@ -391,7 +494,12 @@ function nextOf(ids: Iterator<string>): string | undefined {
 }
 
 /** The context as the host's own objects, where it gave them. */
-function asHostsOwn<Message extends MessageInput>(history: readonly Message[], placed: Changes['placed'], context: Context, live: ReadonlyMap<string, LiveMessage>): (Message | ChatMessage)[] {
+function asHostsOwn<Message extends MessageInput>(
+  history: readonly Message[],
+  placed: Changes['placed'],
+  context: Context,
+  live: ReadonlyMap<string, LiveMessage>,
+): (Message | ChatMessage)[] {
   const own = new Map<string, Message>()
   for (const [at, message] of history.entries()) {
     const place = placed[at]
@@ -404,6 +512,10 @@ function asHostsOwn<Message extends MessageInput>(history: readonly Message[], p
     if (id === undefined) return message
     const given = own.get(id)
     const recorded = live.get(id)
-    return given !== undefined && !shortened.has(id) && given.role === message.role ? given : usesIds ? { id: recorded === undefined ? id : hostsId(recorded), ...message } : message
+    return given !== undefined && !shortened.has(id) && given.role === message.role
+      ? given
+      : usesIds
+        ? { id: recorded === undefined ? id : hostsId(recorded), ...message }
+        : message
   })
 }

@@ -1,5 +1,6 @@
 /**
- * Reads the log into the work queue: which conversations got something that may ask for compaction. Any number of workers may do it at once;
+ * Reads the log into the work queue: which conversations got something that may ask for compaction. Any number of
+ * workers may do it at once;
  * the checkpoint moves by compare-and-set, so what one of them noted the others leave out.
  */
 import { CONVERSATION_PREFIX, conversationOf } from '../domain/values/ids.js'
@@ -17,20 +18,29 @@ export interface FollowOptions {
   readonly signal: AbortSignal
 }
 
-/** What can bring a conversation to a limit. What a compaction records itself is not among it: a run ends when there is nothing left to do. */
+/**
+ * What can bring a conversation to a limit. What a compaction records itself is not among it: a run ends when there is
+ * nothing left to do.
+ */
 const ASKING: ReadonlySet<string> = new Set<EventType>(['MessageAppended', 'ConversationConfigured', 'MessageUnpinned'])
 
 /** Events that are noted in one transaction while the log is read from far behind. */
 const BATCH = 500
 
 /** The checkpoint, where it is one of this log; `otherLog` where it is not. */
-async function checkpointOf({ store, queue }: Pick<FollowOptions, 'store' | 'queue'>): Promise<{ stands: LogCheckpoint | undefined; otherLog: boolean }> {
+async function checkpointOf({
+  store,
+  queue,
+}: Pick<FollowOptions, 'store' | 'queue'>): Promise<{ stands: LogCheckpoint | undefined; otherLog: boolean }> {
   const stands = await queue.checkpoint()
   const otherLog = stands !== undefined && (await store.eventAt(stands.position))?.id !== stands.eventId
   return { stands, otherLog }
 }
 
-/** Follows the log until `signal` aborts; throws where the log or the queue cannot be reached. Called again, it goes on from the checkpoint. */
+/**
+ * Follows the log until `signal` aborts; throws where the log or the queue cannot be reached. Called again, it goes on
+ * from the checkpoint.
+ */
 export async function followLog(options: FollowOptions): Promise<void> {
   const { store, queue, onNoted, onOtherLog, signal } = options
   const first = await checkpointOf(options)
@@ -44,7 +54,8 @@ export async function followLog(options: FollowOptions): Promise<void> {
     while (seen !== undefined && !(await queue.note([...pending.keys()], { from: stands, to: seen }))) {
       // Another worker was faster: what it has noted is left out.
       const now = await checkpointOf(options)
-      if (now.stands === undefined || now.otherLog) throw new Error('the checkpoint of the compaction queue was moved to another log')
+      if (now.stands === undefined || now.otherLog)
+        throw new Error('the checkpoint of the compaction queue was moved to another log')
       stands = now.stands
       for (const [conversationId, position] of pending) if (position <= stands.position) pending.delete(conversationId)
       if (seen.position <= stands.position) seen = undefined

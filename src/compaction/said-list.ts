@@ -1,5 +1,6 @@
 /**
- * What a conversation says, message by message: all that was appended and not withdrawn, compacted or not, in the order in which a whole list of it
+ * What a conversation says, message by message: all that was appended and not withdrawn, compacted or not, in the order
+ * in which a whole list of it
  * stands. A host's list is held against it. It is read from the log once, and from then on what came since.
  */
 import { LRUCache } from 'lru-cache'
@@ -45,19 +46,32 @@ const isDerived = (conversationId: string, messageId: string, place: number): bo
 function said(conversationId: string, data: EventData<'MessageAppended'>, revision: bigint, place: number): Said {
   const { messageId, givenId, role, toolCalls, toolCallId } = data
   const ownId = givenId ?? (isDerived(conversationId, messageId, place) ? undefined : messageId)
-  return { messageId, ownId, revision, messageHash: messageHash(data), chatHash: hashOf(toChatMessage(data)), body: { role, content: null, toolCalls: toolCalls?.map(({ id, type }) => ({ id, type })), toolCallId } }
+  return {
+    messageId,
+    ownId,
+    revision,
+    messageHash: messageHash(data),
+    chatHash: hashOf(toChatMessage(data)),
+    body: { role, content: null, toolCalls: toolCalls?.map(({ id, type }) => ({ id, type })), toolCallId },
+  }
 }
 
 /** Gives the list as of a revision, and remembers it. */
 export function createSaidLists(log: Log): (conversationId: string, revision: bigint) => Promise<SaidList> {
-  const known = new LRUCache<string, SaidList>({ maxSize: CACHED_MESSAGES, sizeCalculation: (list) => list.ids.size + 1 })
+  const known = new LRUCache<string, SaidList>({
+    maxSize: CACHED_MESSAGES,
+    sizeCalculation: (list) => list.ids.size + 1,
+  })
   return async (conversationId, until) => {
     const cached = known.get(conversationId)
     const from = cached === undefined || cached.revision > until ? NOTHING : cached
     if (from.revision === until) return from
     const ids = new Set(from.ids)
     let [leading, rest, appended] = [[...from.leading], [...from.rest], from.appended]
-    for await (const stored of log.store.readStream(conversationStream(conversationId), { from: from.revision + 1n, limit: Number(until - from.revision) })) {
+    for await (const stored of log.store.readStream(conversationStream(conversationId), {
+      from: from.revision + 1n,
+      limit: Number(until - from.revision),
+    })) {
       if (stored.type !== 'MessageAppended' && stored.type !== 'MessagesWithdrawn') continue
       const event = await decodeEvent(stored, log.bodies)
       if (isOfType(event, 'MessageAppended')) {

@@ -1,5 +1,6 @@
 /**
- * What one run of compaction buys, and from whom: a summary for a chunk or for batches, from the summarizer, or from the stand-in where the hard
+ * What one run of compaction buys, and from whom: a summary for a chunk or for batches, from the summarizer, or from
+ * the stand-in where the hard
  * limit leaves no choice. Each is recorded as soon as it is there, and so is each failure.
  */
 import { either as E } from 'fp-ts'
@@ -34,7 +35,10 @@ export class Postponed extends Error {
 /** What asks for a summary. */
 type Asking = EventData<'CompactionFailed'>['trigger']
 
-/** What a chunk's request refers to: the summary of the chunk before it, or of the last batch that the last prune carried. */
+/**
+ * What a chunk's request refers to: the summary of the chunk before it, or of the last batch that the last prune
+ * carried.
+ */
 export interface Background {
   readonly summary: string | undefined
   readonly chunkId: string | undefined
@@ -48,7 +52,8 @@ export function backgroundOf(state: Conversation, chunk: Chunk | undefined): Bac
 }
 
 export function policyOf(state: Conversation): Policy {
-  if (state.configuration === undefined) throw new Error(`conversation ${state.conversationId} has no configuration yet`)
+  if (state.configuration === undefined)
+    throw new Error(`conversation ${state.conversationId} has no configuration yet`)
   return state.configuration.policy
 }
 
@@ -70,7 +75,10 @@ export interface SummarizationOptions {
 
 /** The purchases of one run. */
 export class Summarization {
-  /** Once the summarizer failed in this run at the hard limit, the stand-in does the rest: no second call for the same no. */
+  /**
+   * Once the summarizer failed in this run at the hard limit, the stand-in does the rest: no second call for the same
+   * no.
+   */
   usesFallback = false
   /** The failure for which it does. */
   fallbackFor: SummarizerFailure | undefined
@@ -78,24 +86,38 @@ export class Summarization {
   summaries = 0
   readonly spent: Spent = { calls: 0, tokens: 0 }
 
-  constructor(private readonly deps: SummarizationDependencies, private readonly options: SummarizationOptions) {}
+  constructor(
+    private readonly deps: SummarizationDependencies,
+    private readonly options: SummarizationOptions,
+  ) {}
 
   private jobBase(state: Conversation): Pick<SummaryJob, 'maxSummaryTokens' | 'temperature' | 'persona'> {
     const { maxSummaryTokens, temperature } = policyOf(state)
     return { maxSummaryTokens, temperature, persona: this.deps.persona }
   }
 
-  /** Asks the summarizer, or the stand-in where the hard limit leaves no choice; records a failure before it is thrown. */
-  private async summarize(state: Conversation, job: SummaryJob, trigger: Asking, step: 'chunk' | 'resummarize'): Promise<SummaryResult> {
+  /**
+   * Asks the summarizer, or the stand-in where the hard limit leaves no choice; records a failure before it is thrown.
+   */
+  private async summarize(
+    state: Conversation,
+    job: SummaryJob,
+    trigger: Asking,
+    step: 'chunk' | 'resummarize',
+  ): Promise<SummaryResult> {
     if (!this.options.goOn()) throw new Postponed(0)
-    const { spent, options: { signal } } = this
+    const {
+      spent,
+      options: { signal },
+    } = this
     if (!this.usesFallback) {
       const answer = await summarizeStep(this.deps, this.deps.summarizer, job, { standIn: false, spent, signal })
       if (E.isRight(answer)) return answer.right
       const { left } = answer
       if (left.kind === 'NoRoomYet') throw new Postponed(left.opensInMs)
       if (signal?.aborted === true) throw new Postponed(0)
-      if (left.failure === 'request-too-large' && step === 'chunk' && job.kind === 'chunk' && job.messages.length > 1) throw new Aborted(left)
+      if (left.failure === 'request-too-large' && step === 'chunk' && job.kind === 'chunk' && job.messages.length > 1)
+        throw new Aborted(left)
       await this.recordFailure(job, left, trigger, step)
       if (step !== 'chunk' || !this.mayFallBack(state, trigger)) throw new Aborted(left)
       this.usesFallback = true
@@ -111,39 +133,90 @@ export class Summarization {
     return trigger === 'hard' && this.deps.fallback !== undefined && policyOf(state).standIn === 'extractive'
   }
 
-  private recordFailure(job: SummaryJob, failure: SummarizerFailure, trigger: Asking, step: 'chunk' | 'resummarize'): Promise<Conversation> {
+  private recordFailure(
+    job: SummaryJob,
+    failure: SummarizerFailure,
+    trigger: Asking,
+    step: 'chunk' | 'resummarize',
+  ): Promise<Conversation> {
     const { strategy, provider, model } = this.deps.summarizer
     const prepared = prepare(this.deps.summarizer, job)
     const request = E.isRight(prepared) ? { requestHash: prepared.right.requestHash } : {}
-    return this.options.record({ type: 'RecordFailure', step, failure: failure.failure, detail: failure.detail, trigger, strategy, provider, model, ...request })
+    return this.options.record({
+      type: 'RecordFailure',
+      step,
+      failure: failure.failure,
+      detail: failure.detail,
+      trigger,
+      strategy,
+      provider,
+      model,
+      ...request,
+    })
   }
 
-  private async chunk(state: Conversation, messages: readonly LiveMessage[], background: Background, trigger: Asking): Promise<SummaryResult> {
-    return this.summarize(state, { ...this.jobBase(state), kind: 'chunk', messages, existingSummary: background.summary }, trigger, 'chunk')
+  private async chunk(
+    state: Conversation,
+    messages: readonly LiveMessage[],
+    background: Background,
+    trigger: Asking,
+  ): Promise<SummaryResult> {
+    return this.summarize(
+      state,
+      { ...this.jobBase(state), kind: 'chunk', messages, existingSummary: background.summary },
+      trigger,
+      'chunk',
+    )
   }
 
-  /** Records a summary. One that was paid for, and came too late for what it is of, is recorded as that: it is found again, and not bought twice. */
-  private async recordSummary(command: Extract<Command, { type: 'RecordChunk' | 'RecordResummarization' }>): Promise<Conversation> {
+  /**
+   * Records a summary. One that was paid for, and came too late for what it is of, is recorded as that: it is found
+   * again, and not bought twice.
+   */
+  private async recordSummary(
+    command: Extract<Command, { type: 'RecordChunk' | 'RecordResummarization' }>,
+  ): Promise<Conversation> {
     try {
       return await this.options.record(command)
     } catch (stop) {
       const { summary, sections, summarizer } = command
       const isPaid = !isWithoutModel(summarizer) && summarizer.reused !== true
-      if (!isPaid || !(stop instanceof Aborted) || (stop.failure.kind !== 'MessageNotLive' && stop.failure.kind !== 'BatchesNotActive')) throw stop
-      const of = command.type === 'RecordChunk' ? { messageIds: command.messageIds, continues: command.continues } : { sourceBatchIds: command.sourceBatchIds }
+      if (
+        !isPaid ||
+        !(stop instanceof Aborted) ||
+        (stop.failure.kind !== 'MessageNotLive' && stop.failure.kind !== 'BatchesNotActive')
+      )
+        throw stop
+      const of =
+        command.type === 'RecordChunk'
+          ? { messageIds: command.messageIds, continues: command.continues }
+          : { sourceBatchIds: command.sourceBatchIds }
       await this.options.record({ type: 'SetSummaryAside', of, summary, sections, summarizer })
       throw stop
     }
   }
 
   /** Summarizes one chunk and records it; a request that does not fit is tried once more, as two. */
-  async fold(state: Conversation, messages: readonly LiveMessage[], background: Background, trigger: Asking, halves = true): Promise<Background> {
+  async fold(
+    state: Conversation,
+    messages: readonly LiveMessage[],
+    background: Background,
+    trigger: Asking,
+    halves = true,
+  ): Promise<Background> {
     let result: SummaryResult
     try {
       result = await this.chunk(state, messages, background, trigger)
     } catch (stop) {
-      if (!(stop instanceof Aborted) || stop.failure.kind !== 'SummarizerFailed' || stop.failure.failure !== 'request-too-large') throw stop
-      const parts = halves ? splitChunk([...state.retained, ...state.window], messages, policyOf(state).chunkSize) : [messages]
+      if (
+        !(stop instanceof Aborted) ||
+        stop.failure.kind !== 'SummarizerFailed' ||
+        stop.failure.failure !== 'request-too-large'
+      )
+        throw stop
+      const parts = halves
+        ? splitChunk([...state.retained, ...state.window], messages, policyOf(state).chunkSize)
+        : [messages]
       if (parts.length > 1) {
         let last = background
         for (const part of parts) last = await this.fold(state, part, last, trigger, false)
@@ -157,25 +230,59 @@ export class Summarization {
       result = await this.chunk(state, messages, background, trigger)
     }
     const messageIds = messages.map((message) => message.messageId)
-    const after = await this.recordSummary({ type: 'RecordChunk', messageIds, continues: background.chunkId, ...result })
+    const after = await this.recordSummary({
+      type: 'RecordChunk',
+      messageIds,
+      continues: background.chunkId,
+      ...result,
+    })
     this.summaries += 1
     // Of the line that it was recorded in: other batches may have been put into force while it was made.
     return { summary: result.summary, chunkId: chunkIdOf(lineOf(after), messageIds, result.summarizer.requestHash) }
   }
 
-  /** Whether the recorded chunk is what this summarizer would be asked for today; a stand-in's summary is good as well, once bought. */
+  /**
+   * Whether the recorded chunk is what this summarizer would be asked for today; a stand-in's summary is good as well,
+   * once bought.
+   */
   reusable(state: Conversation, planned: Extract<PlannedChunk, { kind: 'recorded' }>, background: Background): boolean {
-    const job: SummaryJob = { ...this.jobBase(state), kind: 'chunk', messages: planned.messages, existingSummary: background.summary }
+    const job: SummaryJob = {
+      ...this.jobBase(state),
+      kind: 'chunk',
+      messages: planned.messages,
+      existingSummary: background.summary,
+    }
     const { requestHash, standIn } = planned.chunk.summarizer
-    const asked = (summarizer: Summarizer): boolean => { const prepared = prepare(summarizer, job); return E.isRight(prepared) && prepared.right.requestHash === requestHash }
-    return asked(this.deps.summarizer) || (standIn === true && this.deps.fallback !== undefined && asked(this.deps.fallback))
+    const asked = (summarizer: Summarizer): boolean => {
+      const prepared = prepare(summarizer, job)
+      return E.isRight(prepared) && prepared.right.requestHash === requestHash
+    }
+    return (
+      asked(this.deps.summarizer) || (standIn === true && this.deps.fallback !== undefined && asked(this.deps.fallback))
+    )
   }
 
   /** Summarizes batches as one and records it. */
   async resummarize(state: Conversation, sources: readonly Batch[], trigger: Asking): Promise<Conversation> {
-    const summaries = sources.map((batch) => ({ text: summaryOf(batch), startTime: batch.startTime, endTime: batch.endTime, messageCount: batch.messageCount, depth: batch.depth, sections: batch.sections }))
-    const result = await this.summarize(state, { ...this.jobBase(state), kind: 'resummarize', summaries }, trigger, 'resummarize')
-    const after = await this.recordSummary({ type: 'RecordResummarization', sourceBatchIds: sources.map((batch) => batch.batchId), ...result })
+    const summaries = sources.map((batch) => ({
+      text: summaryOf(batch),
+      startTime: batch.startTime,
+      endTime: batch.endTime,
+      messageCount: batch.messageCount,
+      depth: batch.depth,
+      sections: batch.sections,
+    }))
+    const result = await this.summarize(
+      state,
+      { ...this.jobBase(state), kind: 'resummarize', summaries },
+      trigger,
+      'resummarize',
+    )
+    const after = await this.recordSummary({
+      type: 'RecordResummarization',
+      sourceBatchIds: sources.map((batch) => batch.batchId),
+      ...result,
+    })
     this.summaries += 1
     return after
   }

@@ -1,5 +1,6 @@
 /**
- * One call to a summarizer, from its job to what is recorded of it: the request with its name, room in the budget, the answer or a named
+ * One call to a summarizer, from its job to what is recorded of it: the request with its name, room in the budget, the
+ * answer or a named
  * failure. What it says of the conversation is recorded elsewhere.
  */
 import { either as E } from 'fp-ts'
@@ -48,29 +49,51 @@ const eventsOf = (prepared: PreparedSummary, summary: Summary, standIn: boolean)
 })
 
 /** Failures after which nothing was spent, unless they say otherwise: the other side did not take the request on. */
-const FREE_FAILURES: ReadonlySet<string> = new Set(['unreachable', 'unauthorized', 'unknown-model', 'rate-limited', 'request-rejected', 'request-too-large'])
+const FREE_FAILURES: ReadonlySet<string> = new Set([
+  'unreachable',
+  'unauthorized',
+  'unknown-model',
+  'rate-limited',
+  'request-rejected',
+  'request-too-large',
+])
 
 /** Whether a call that failed cost nothing. */
-export const wasFree = ({ failure, mayBePaid }: SummarizerFailure): boolean => mayBePaid !== true && FREE_FAILURES.has(failure)
+export const wasFree = ({ failure, mayBePaid }: SummarizerFailure): boolean =>
+  mayBePaid !== true && FREE_FAILURES.has(failure)
 
 /** Tokens of the exact request, by our estimate. */
-export const requestTokens = (prepared: PreparedSummary): number => defaultEstimator.text(JSON.stringify(prepared.request) ?? '')
+export const requestTokens = (prepared: PreparedSummary): number =>
+  defaultEstimator.text(JSON.stringify(prepared.request) ?? '')
 
-/** What a call took: what the model says, else our estimate; after a failure that may have been paid for, all that was set aside. */
+/**
+ * What a call took: what the model says, else our estimate; after a failure that may have been paid for, all that was
+ * set aside.
+ */
 function spentOn(prepared: PreparedSummary, answer: E.Either<SummarizerFailure, Summary>): number {
   if (E.isLeft(answer)) return wasFree(answer.left) ? 0 : requestTokens(prepared) + prepared.job.maxSummaryTokens
   const { usage, text } = answer.right
-  return usage === undefined ? requestTokens(prepared) + defaultEstimator.text(text) : usage.promptTokens + usage.completionTokens
+  return usage === undefined
+    ? requestTokens(prepared) + defaultEstimator.text(text)
+    : usage.promptTokens + usage.completionTokens
 }
 
-/** No minute has room for a request above the whole limit: somebody has to change something, and it is said no more often than that. */
+/**
+ * No minute has room for a request above the whole limit: somebody has to change something, and it is said no more
+ * often than that.
+ */
 const NEVER_FITS_MS = 3_600_000
 
 function limitReached({ period, limit, used, opensInMs }: Refused, asked: number): SummarizerFailure {
   const day = period === 'day' ? `, and counts anew in ${String(Math.ceil(opensInMs / 60_000))} minutes` : ''
   const opens = asked > limit ? `, more than any ${period} has room for` : day
   const detail = `the limit of ${String(limit)} tokens a ${period}: ${String(used)} are used, and this call needs about ${String(asked)}${opens}`
-  return { kind: 'SummarizerFailed', failure: 'limit-reached', detail, retryAfterMs: period === 'day' ? opensInMs : NEVER_FITS_MS }
+  return {
+    kind: 'SummarizerFailed',
+    failure: 'limit-reached',
+    detail,
+    retryAfterMs: period === 'day' ? opensInMs : NEVER_FITS_MS,
+  }
 }
 
 export interface StepDependencies {
@@ -86,7 +109,11 @@ export async function summarizeStep(
   { registerPrompt, budget, recall }: StepDependencies,
   summarizer: Summarizer,
   job: SummaryJob,
-  { standIn, spent, signal }: { readonly standIn: boolean; readonly spent: Spent; readonly signal: AbortSignal | undefined },
+  {
+    standIn,
+    spent,
+    signal,
+  }: { readonly standIn: boolean; readonly spent: Spent; readonly signal: AbortSignal | undefined },
 ): Promise<E.Either<SummarizerFailure | NoRoomYet, SummaryResult>> {
   const prepared = prepare(summarizer, job)
   if (E.isLeft(prepared)) return prepared
@@ -106,7 +133,12 @@ export async function summarizeStep(
   const answer = await summarizer.summarize(prepared.right, signal)()
   const tokens = spentOn(prepared.right, answer)
   if (!isFree) spent.tokens += tokens
-  // What could not be settled stays set aside, and the limit opens later for it; an answer that is paid for is not thrown away for that.
+  // What could not be settled stays set aside, and the limit opens later for it; an answer that is paid for is not
+  // thrown away for that.
   await room?.settle(tokens).catch(() => undefined)
-  return E.map(({ text, sections, ...rest }: Summary) => ({ summary: text, sections, summarizer: eventsOf(prepared.right, { text, ...rest }, standIn) }))(answer)
+  return E.map(({ text, sections, ...rest }: Summary) => ({
+    summary: text,
+    sections,
+    summarizer: eventsOf(prepared.right, { text, ...rest }, standIn),
+  }))(answer)
 }

@@ -1,5 +1,6 @@
 /**
- * An edition put into force, and an edition given up. What was appended since the replay is caught up first, as often as it takes: a
+ * An edition put into force, and an edition given up. What was appended since the replay is caught up first, as often
+ * as it takes: a
  * conversation that goes on meanwhile loses nothing, and the agent waits for nobody.
  */
 import { either as E } from 'fp-ts'
@@ -29,13 +30,30 @@ export type EditionFailure =
   | { readonly kind: 'NoSuchEdition'; readonly editionId: string; readonly conversationId: string }
   | { readonly kind: 'EditionIsDropped'; readonly editionId: string; readonly conversationId: string }
   | { readonly kind: 'EditionInForce'; readonly editionId: string; readonly conversationId: string }
-  | { readonly kind: 'EditionNotInForce'; readonly editionId: string; readonly conversationId: string; readonly inForce: string | undefined }
+  | {
+      readonly kind: 'EditionNotInForce'
+      readonly editionId: string
+      readonly conversationId: string
+      readonly inForce: string | undefined
+    }
   /** Another process makes it. */
   | { readonly kind: 'EditionBusy'; readonly editionId: string; readonly conversationId: string }
   /** Catching up needs summaries, and what would write them now is not what wrote the edition. */
-  | { readonly kind: 'EditionOfAnother'; readonly editionId: string; readonly conversationId: string; readonly wouldBe: string; readonly made: EditionMade }
+  | {
+      readonly kind: 'EditionOfAnother'
+      readonly editionId: string
+      readonly conversationId: string
+      readonly wouldBe: string
+      readonly made: EditionMade
+    }
   /** The rest of the replay failed; without a failure there was no room in the bound, or somebody asked to stop. */
-  | { readonly kind: 'EditionUnfinished'; readonly editionId: string; readonly conversationId: string; readonly failure: CompactFailure | undefined; readonly asked?: true }
+  | {
+      readonly kind: 'EditionUnfinished'
+      readonly editionId: string
+      readonly conversationId: string
+      readonly failure: CompactFailure | undefined
+      readonly asked?: true
+    }
 
 /** What an edition was made with, as far as its facts tell. */
 export interface EditionMade extends Readonly<EventData<'EditionStarted'>['summarizer']> {
@@ -63,9 +81,18 @@ const ATTEMPTS = 200
 
 type WhileHeld<T> = (held: HeldEdition) => Promise<T>
 
-async function holding<T>(deps: Pick<AdoptDependencies, 'claims' | 'clock' | 'wait'>, editionId: string, conversationId: string, work: WhileHeld<E.Either<EditionFailure | CommandFailure, T>>): Promise<E.Either<EditionFailure | CommandFailure, T>> {
+async function holding<T>(
+  deps: Pick<AdoptDependencies, 'claims' | 'clock' | 'wait'>,
+  editionId: string,
+  conversationId: string,
+  work: WhileHeld<E.Either<EditionFailure | CommandFailure, T>>,
+): Promise<E.Either<EditionFailure | CommandFailure, T>> {
   const owner = deps.clock.newId()
-  const held = await holdEdition(deps.claims, editionId, conversationId, owner, { ms: EDITION_PATIENCE_MS, signal: new AbortController().signal, wait: deps.wait })
+  const held = await holdEdition(deps.claims, editionId, conversationId, owner, {
+    ms: EDITION_PATIENCE_MS,
+    signal: new AbortController().signal,
+    wait: deps.wait,
+  })
   if (held === undefined) return E.left({ kind: 'EditionBusy', editionId, conversationId })
   try {
     return await work(held)
@@ -81,7 +108,8 @@ async function madeWith(log: Log, conversationId: string, editionId: string): Pr
     if (stored.type !== 'EditionStarted' && stored.type !== 'ChunkSummarized') continue
     const event = await decodeEvent(stored, log.bodies)
     if (isOfType(event, 'EditionStarted')) summarizer ??= event.data.summarizer
-    if (isOfType(event, 'ChunkSummarized') && summarizer !== undefined) return { ...summarizer, prompt: event.data.summarizer.prompt }
+    if (isOfType(event, 'ChunkSummarized') && summarizer !== undefined)
+      return { ...summarizer, prompt: event.data.summarizer.prompt }
   }
   return summarizer === undefined ? undefined : { ...summarizer, prompt: undefined }
 }
@@ -90,26 +118,45 @@ async function madeWith(log: Log, conversationId: string, editionId: string): Pr
 async function begunAt(log: Log, conversationId: string, editionId: string): Promise<bigint> {
   const [stored] = await log.store.readRevisions(editionStream(editionId, conversationId), [0n])
   const started = stored === undefined ? undefined : await decodeEvent(stored, log.bodies)
-  if (started === undefined || !isOfType(started, 'EditionStarted')) throw new Error(`the stream of edition ${editionId} of ${conversationId} does not begin with its start`)
+  if (started === undefined || !isOfType(started, 'EditionStarted'))
+    throw new Error(`the stream of edition ${editionId} of ${conversationId} does not begin with its start`)
   return started.data.conversationRevision
 }
 
 /** An edition as it is recorded, or why it cannot be used. */
-async function usable(log: Log, conversationId: string, editionId: string): Promise<E.Either<EditionFailure, Conversation>> {
+async function usable(
+  log: Log,
+  conversationId: string,
+  editionId: string,
+): Promise<E.Either<EditionFailure, Conversation>> {
   const edition = await loadEdition(log, conversationId, editionId)
   if (edition.configuration === undefined) return E.left({ kind: 'NoSuchEdition', editionId, conversationId })
-  if (await isDropped(log, conversationId, editionId)) return E.left({ kind: 'EditionIsDropped', editionId, conversationId })
+  if (await isDropped(log, conversationId, editionId))
+    return E.left({ kind: 'EditionIsDropped', editionId, conversationId })
   return E.right(edition)
 }
 
 /** Why an edition cannot be adopted in a conversation, as far as its own facts tell. */
-export async function whyNotAdopted(log: Log, conversationId: string, editionId: string): Promise<EditionFailure | undefined> {
+export async function whyNotAdopted(
+  log: Log,
+  conversationId: string,
+  editionId: string,
+): Promise<EditionFailure | undefined> {
   const found = await usable(log, conversationId, editionId)
   return E.isLeft(found) ? found.left : undefined
 }
 
 /** The edition's replay, by its own summarizer; by another one it goes on as long as nothing is to be bought. */
-async function catchUpReplay(deps: AdoptDependencies, { conversationId, editionId, settings, bound, signal }: AdoptRequest, held: HeldEdition): Promise<E.Either<EditionFailure | CommandFailure | BadPolicy, { readonly replay: ConversationReplay; readonly isOwn: boolean; readonly wouldBe: string }>> {
+async function catchUpReplay(
+  deps: AdoptDependencies,
+  { conversationId, editionId, settings, bound, signal }: AdoptRequest,
+  held: HeldEdition,
+): Promise<
+  E.Either<
+    EditionFailure | CommandFailure | BadPolicy,
+    { readonly replay: ConversationReplay; readonly isOwn: boolean; readonly wouldBe: string }
+  >
+> {
   const wouldBe = editionIdOf({ ...deps, settings })
   const isOwn = wouldBe === editionId
   const plan = planEdition(editionId, await deps.conversations.load(conversationId), { ...deps, settings })
@@ -117,8 +164,12 @@ async function catchUpReplay(deps: AdoptDependencies, { conversationId, editionI
   const stop = new AbortController()
   const goOn = (): boolean => !held.isLost() && !stop.signal.aborted && signal?.aborted !== true
   const payer = createMetered({
-    editionId, spending: deps.spending, bound: bound ?? {},
-    onNoRoom: () => { stop.abort() },
+    editionId,
+    spending: deps.spending,
+    bound: bound ?? {},
+    onNoRoom: () => {
+      stop.abort()
+    },
     goOn,
     wait: (ms) => (deps.wait ?? sleep)(ms, signal === undefined ? stop.signal : AbortSignal.any([stop.signal, signal])),
   })
@@ -129,42 +180,83 @@ async function catchUpReplay(deps: AdoptDependencies, { conversationId, editionI
 }
 
 /** Puts an edition into force, as of the conversation's last fact. Asked for again it records nothing. */
-export function adoptEdition(deps: AdoptDependencies, request: AdoptRequest): Promise<E.Either<EditionFailure | CommandFailure, Handled>> {
+export function adoptEdition(
+  deps: AdoptDependencies,
+  request: AdoptRequest,
+): Promise<E.Either<EditionFailure | CommandFailure, Handled>> {
   const { conversationId, editionId, provenance } = request
-  return holding(deps, editionId, conversationId, async (held): Promise<E.Either<EditionFailure | CommandFailure, Handled>> => {
-    const state = await deps.conversations.load(conversationId)
-    // Also where it was dropped: a revert puts back what was in force, whatever became of that meanwhile.
-    if (state.lineage?.edition?.editionId === editionId) return E.right({ state, events: [], position: undefined })
-    const found = await usable(deps.log, conversationId, editionId)
-    if (E.isLeft(found)) return found
-    const opened = await catchUpReplay(deps, request, held)
-    if (E.isLeft(opened)) return opened
-    const { replay, isOwn, wouldBe } = opened.right
-    const configured = createConfiguredSince(deps.log, conversationId, await begunAt(deps.log, conversationId, editionId))
-    for (let tries = 1; ; tries += 1) {
-      const reached = await replay.advance()
-      if (reached.kind === 'stopped') return E.left({ kind: 'EditionUnfinished', editionId, conversationId, failure: reached.failure })
-      if (reached.kind === 'postponed' && request.signal?.aborted === true) return E.left({ kind: 'EditionUnfinished', editionId, conversationId, failure: undefined, asked: true })
-      if (reached.kind === 'postponed') {
-        const made = isOwn ? undefined : await madeWith(deps.log, conversationId, editionId)
-        return E.left(made === undefined ? { kind: 'EditionUnfinished', editionId, conversationId, failure: undefined } : { kind: 'EditionOfAnother', editionId, conversationId, wouldBe, made })
+  return holding(
+    deps,
+    editionId,
+    conversationId,
+    async (held): Promise<E.Either<EditionFailure | CommandFailure, Handled>> => {
+      const state = await deps.conversations.load(conversationId)
+      // Also where it was dropped: a revert puts back what was in force, whatever became of that meanwhile.
+      if (state.lineage?.edition?.editionId === editionId) return E.right({ state, events: [], position: undefined })
+      const found = await usable(deps.log, conversationId, editionId)
+      if (E.isLeft(found)) return found
+      const opened = await catchUpReplay(deps, request, held)
+      if (E.isLeft(opened)) return opened
+      const { replay, isOwn, wouldBe } = opened.right
+      const configured = createConfiguredSince(
+        deps.log,
+        conversationId,
+        await begunAt(deps.log, conversationId, editionId),
+      )
+      for (let tries = 1; ; tries += 1) {
+        const reached = await replay.advance()
+        if (reached.kind === 'stopped')
+          return E.left({ kind: 'EditionUnfinished', editionId, conversationId, failure: reached.failure })
+        if (reached.kind === 'postponed' && request.signal?.aborted === true)
+          return E.left({ kind: 'EditionUnfinished', editionId, conversationId, failure: undefined, asked: true })
+        if (reached.kind === 'postponed') {
+          const made = isOwn ? undefined : await madeWith(deps.log, conversationId, editionId)
+          return E.left(
+            made === undefined
+              ? { kind: 'EditionUnfinished', editionId, conversationId, failure: undefined }
+              : { kind: 'EditionOfAnother', editionId, conversationId, wouldBe, made },
+          )
+        }
+        const edition = replay.state()
+        const adopted = await deps.conversations.handle(
+          conversationId,
+          [{ type: 'AdoptEdition', edition, configured: await configured(edition.conversationRevision) }],
+          provenance,
+        )
+        if (E.isRight(adopted) || adopted.left.kind !== 'ConversationMoved' || tries === ATTEMPTS) return adopted
       }
-      const edition = replay.state()
-      const adopted = await deps.conversations.handle(conversationId, [{ type: 'AdoptEdition', edition, configured: await configured(edition.conversationRevision) }], provenance)
-      if (E.isRight(adopted) || adopted.left.kind !== 'ConversationMoved' || tries === ATTEMPTS) return adopted
-    }
-  })
+    },
+  )
 }
 
-/** Gives an edition of a conversation up; what it recorded stays. Refused while it is in force; a second time it records nothing. */
-export function dropEdition(deps: AdoptDependencies, { conversationId, editionId, provenance }: Pick<AdoptRequest, 'conversationId' | 'editionId' | 'provenance'>): Promise<E.Either<EditionFailure | CommandFailure, Handled>> {
-  return holding(deps, editionId, conversationId, async (): Promise<E.Either<EditionFailure | CommandFailure, Handled>> => {
-    const { log, clock } = deps
-    const { lineage } = await deps.conversations.load(conversationId)
-    if (lineage?.edition?.editionId === editionId) return E.left({ kind: 'EditionInForce', editionId, conversationId })
-    const found = await usable(log, conversationId, editionId)
-    if (E.isLeft(found)) return found.left.kind === 'EditionIsDropped' ? E.right({ state: await loadEdition(log, conversationId, editionId), events: [], position: undefined }) : found
-    const edition = createEditionConversation({ log, clock, recording: true }, found.right, found.right.conversationRevision)
-    return await edition.handle(conversationId, [{ type: 'DropEdition' }], provenance)
-  })
+/**
+ * Gives an edition of a conversation up; what it recorded stays. Refused while it is in force; a second time it records
+ * nothing.
+ */
+export function dropEdition(
+  deps: AdoptDependencies,
+  { conversationId, editionId, provenance }: Pick<AdoptRequest, 'conversationId' | 'editionId' | 'provenance'>,
+): Promise<E.Either<EditionFailure | CommandFailure, Handled>> {
+  return holding(
+    deps,
+    editionId,
+    conversationId,
+    async (): Promise<E.Either<EditionFailure | CommandFailure, Handled>> => {
+      const { log, clock } = deps
+      const { lineage } = await deps.conversations.load(conversationId)
+      if (lineage?.edition?.editionId === editionId)
+        return E.left({ kind: 'EditionInForce', editionId, conversationId })
+      const found = await usable(log, conversationId, editionId)
+      if (E.isLeft(found))
+        return found.left.kind === 'EditionIsDropped'
+          ? E.right({ state: await loadEdition(log, conversationId, editionId), events: [], position: undefined })
+          : found
+      const edition = createEditionConversation(
+        { log, clock, recording: true },
+        found.right,
+        found.right.conversationRevision,
+      )
+      return await edition.handle(conversationId, [{ type: 'DropEdition' }], provenance)
+    },
+  )
 }

@@ -1,5 +1,6 @@
 /**
- * An edition beside what was in force, or beside another edition: the same messages, both as of the last fact of the conversation that the
+ * An edition beside what was in force, or beside another edition: the same messages, both as of the last fact of the
+ * conversation that the
  * edition has seen. What it comes to is recorded in the edition's stream, once for each state of it.
  */
 import { either as E } from 'fp-ts'
@@ -50,12 +51,25 @@ export interface ComparisonTotals {
   /** Sums, but for `depth`, which is the greatest. */
   readonly figures: BothSides<Figures>
   /** What is kept, shown, lost and gained, by kind. */
-  readonly losses: readonly ({ readonly kind: EditionReport['losses'][number]['kind']; readonly total: number; readonly lost: LevelCounts; readonly gained: LevelCounts } & BothSides<LevelCounts>)[]
+  readonly losses: readonly ({
+    readonly kind: EditionReport['losses'][number]['kind']
+    readonly total: number
+    readonly lost: LevelCounts
+    readonly gained: LevelCounts
+  } & BothSides<LevelCounts>)[]
   /** The same for the messages that labelled questions ask for; absent without questions. */
-  readonly evidence?: { readonly questions: number; readonly total: number; readonly lost: number; readonly gained: number } & BothSides<number>
+  readonly evidence?: {
+    readonly questions: number
+    readonly total: number
+    readonly lost: number
+    readonly gained: number
+  } & BothSides<number>
 }
 
-/** Why a conversation that has the edition was left out where all were meant: it was dropped there, the other edition is none of it, or an event cannot be read. */
+/**
+ * Why a conversation that has the edition was left out where all were meant: it was dropped there, the other edition is
+ * none of it, or an event cannot be read.
+ */
 export type SkippedConversation = {
   /** The conversation. */
   readonly conversationId: string
@@ -107,10 +121,15 @@ export interface CompareDependencies {
 export const IN_FORCE = 'in-force'
 
 export interface CompareRequest {
-  /** Default: every conversation that has the edition, but for those that it was dropped in or that the other edition is none of. */
+  /**
+   * Default: every conversation that has the edition, but for those that it was dropped in or that the other edition is
+   * none of.
+   */
   readonly conversationIds?: readonly string[] | undefined
   readonly editionId: string
-  /** Another edition, or (the default) what was in force at the last fact of the conversation that the edition has seen. */
+  /**
+   * Another edition, or (the default) what was in force at the last fact of the conversation that the edition has seen.
+   */
   readonly against?: string | undefined
   /** Those whose evidence lies in none of the conversations count for nothing. */
   readonly questions?: readonly LabelledQuestion[] | undefined
@@ -145,7 +164,9 @@ function figuresOf(state: Conversation, { calls, tokens }: TokensBought): Figure
 }
 
 const linesOf = (view: readonly TextChange[], kind: TextChange['kind']): number =>
-  view.filter((change) => change.kind === kind).reduce((sum, { text }) => sum + text.replace(/\n$/u, '').split('\n').length, 0)
+  view
+    .filter((change) => change.kind === kind)
+    .reduce((sum, { text }) => sum + text.replace(/\n$/u, '').split('\n').length, 0)
 
 /** An edition as its stream has it. */
 interface StoredEdition {
@@ -164,7 +185,9 @@ async function storedEdition(log: Log, conversationId: string, editionId: string
   const bought: TokensBought = { calls: 0, tokens: 0 }
   let compared: EditionReport[] = []
   let last: RecordedEvent | undefined
-  for await (const stored of log.store.readStream(editionStream(editionId, conversationId), { limit: Number(state.revision + 1n) })) {
+  for await (const stored of log.store.readStream(editionStream(editionId, conversationId), {
+    limit: Number(state.revision + 1n),
+  })) {
     const event = await decodeEvent(stored, log.bodies)
     addBought(bought, event)
     if (isOfType(event, 'EditionCompared')) compared.push(event.data)
@@ -173,7 +196,13 @@ async function storedEdition(log: Log, conversationId: string, editionId: string
       last = event
     }
   }
-  return { state, revision: last?.revision ?? state.revision, bought, dropped: last?.type === 'EditionDropped', compared }
+  return {
+    state,
+    revision: last?.revision ?? state.revision,
+    bought,
+    dropped: last?.type === 'EditionDropped',
+    compared,
+  }
 }
 
 /** The ids of the conversations that have an edition. */
@@ -186,12 +215,19 @@ async function conversationsOfEdition(log: Log, editionId: string): Promise<stri
   return ids
 }
 
-const isSkipped = (failure: CompareFailure): failure is SkippedConversation => failure.kind === 'EditionIsDropped' || failure.kind === 'UnreadableLog' || (failure.kind === 'NoSuchEdition' && failure.conversationId !== undefined)
+const isSkipped = (failure: CompareFailure): failure is SkippedConversation =>
+  failure.kind === 'EditionIsDropped' ||
+  failure.kind === 'UnreadableLog' ||
+  (failure.kind === 'NoSuchEdition' && failure.conversationId !== undefined)
 
-const pinnedIn = ({ retained, window }: Conversation): string[] => [...retained, ...window].flatMap(({ messageId, pinned }) => (pinned ? [messageId] : []))
+const pinnedIn = ({ retained, window }: Conversation): string[] =>
+  [...retained, ...window].flatMap(({ messageId, pinned }) => (pinned ? [messageId] : []))
 
 /** A conversation whose events cannot be read has no comparison; the others have theirs. */
-async function readable<A>(conversationId: string, work: Promise<E.Either<CompareFailure, A>>): Promise<E.Either<CompareFailure, A>> {
+async function readable<A>(
+  conversationId: string,
+  work: Promise<E.Either<CompareFailure, A>>,
+): Promise<E.Either<CompareFailure, A>> {
   try {
     return await work
   } catch (error) {
@@ -204,29 +240,57 @@ async function readable<A>(conversationId: string, work: Promise<E.Either<Compar
 const ATTEMPTS = 5
 
 /** Builds the use case. */
-export function createCompareEditions({ log, clock, claims, search, actor }: CompareDependencies): (request: CompareRequest) => Promise<E.Either<CompareFailure, EditionComparisons>> {
+export function createCompareEditions({
+  log,
+  clock,
+  claims,
+  search,
+  actor,
+}: CompareDependencies): (request: CompareRequest) => Promise<E.Either<CompareFailure, EditionComparisons>> {
   /** Why a conversation cannot be compared, told without comparing it. */
-  async function refusalOf(conversationId: string, { editionId, against = IN_FORCE }: CompareRequest): Promise<SkippedConversation | undefined> {
+  async function refusalOf(
+    conversationId: string,
+    { editionId, against = IN_FORCE }: CompareRequest,
+  ): Promise<SkippedConversation | undefined> {
     for (const wanted of against === IN_FORCE ? [editionId] : [editionId, against]) {
-      if ((await log.store.streamRevision(editionStream(wanted, conversationId))) < 0n) return { kind: 'NoSuchEdition', editionId: wanted, conversationId }
+      if ((await log.store.streamRevision(editionStream(wanted, conversationId))) < 0n)
+        return { kind: 'NoSuchEdition', editionId: wanted, conversationId }
     }
-    return (await isDropped(log, conversationId, editionId)) ? { kind: 'EditionIsDropped', editionId, conversationId } : undefined
+    return (await isDropped(log, conversationId, editionId))
+      ? { kind: 'EditionIsDropped', editionId, conversationId }
+      : undefined
   }
 
   /** The side that is compared with, as of the edition's conversation revision, and what its own facts say it cost. */
-  async function otherSide(conversationId: string, against: string, edition: Conversation): Promise<E.Either<CompareFailure, { state: Conversation; bought: TokensBought; editionRevision: bigint | undefined }>> {
+  async function otherSide(
+    conversationId: string,
+    against: string,
+    edition: Conversation,
+  ): Promise<
+    E.Either<CompareFailure, { state: Conversation; bought: TokensBought; editionRevision: bigint | undefined }>
+  > {
     if (against !== IN_FORCE) {
       const other = await storedEdition(log, conversationId, against)
       if (other === undefined) return E.left({ kind: 'NoSuchEdition', editionId: against, conversationId })
       // What it has not seen yet is live in it, as it is in the context of whoever goes by it.
-      return E.right({ state: await seeUntil(log, other.state, edition.conversationRevision), bought: other.bought, editionRevision: other.revision })
+      return E.right({
+        state: await seeUntil(log, other.state, edition.conversationRevision),
+        bought: other.bought,
+        editionRevision: other.revision,
+      })
     }
     const state = await loadConversation(log, conversationId, edition.conversationRevision)
-    const adopted = state.lineage?.edition === undefined ? undefined : await storedEdition(log, conversationId, state.lineage.edition.editionId)
+    const adopted =
+      state.lineage?.edition === undefined
+        ? undefined
+        : await storedEdition(log, conversationId, state.lineage.edition.editionId)
     return E.right({ state, bought: { ...(adopted?.bought ?? { calls: 0, tokens: 0 }) }, editionRevision: undefined })
   }
 
-  async function compareOne(conversationId: string, { editionId, against = IN_FORCE, questions }: CompareRequest): Promise<E.Either<CompareFailure, EditionComparison & { readonly seen: StoredEdition }>> {
+  async function compareOne(
+    conversationId: string,
+    { editionId, against = IN_FORCE, questions }: CompareRequest,
+  ): Promise<E.Either<CompareFailure, EditionComparison & { readonly seen: StoredEdition }>> {
     const seen = await storedEdition(log, conversationId, editionId)
     if (seen === undefined) return E.left({ kind: 'NoSuchEdition', editionId, conversationId })
     if (seen.dropped) return E.left({ kind: 'EditionIsDropped', editionId, conversationId })
@@ -238,14 +302,25 @@ export function createCompareEditions({ log, clock, claims, search, actor }: Com
     const sides = { against: sideOf(other), edition: sideOf(edition) }
     const losses = createLossReport(sides.against, sides.edition, new Set([...pinnedIn(other), ...pinnedIn(edition)]))
     const messages: EvidenceMessage[] = []
-    for await (const stored of log.store.readStream(conversationStream(conversationId), { limit: Number(edition.conversationRevision + 1n) })) {
+    for await (const stored of log.store.readStream(conversationStream(conversationId), {
+      limit: Number(edition.conversationRevision + 1n),
+    })) {
       const event = await decodeEvent(stored, log.bodies)
       if (against === IN_FORCE) addBought(bought, event)
       if (!isOfType(event, 'MessageAppended')) continue
       losses.add(event.data)
-      if (questions !== undefined) messages.push({ messageId: event.data.messageId, revision: event.revision, text: textOf(event.data) })
+      if (questions !== undefined)
+        messages.push({ messageId: event.data.messageId, revision: event.revision, text: textOf(event.data) })
     }
-    const evidence = questions === undefined ? undefined : await evidenceReach(search, { against: { state: other, side: sides.against }, edition: { state: edition, side: sides.edition } }, questions, messages)
+    const evidence =
+      questions === undefined
+        ? undefined
+        : await evidenceReach(
+            search,
+            { against: { state: other, side: sides.against }, edition: { state: edition, side: sides.edition } },
+            questions,
+            messages,
+          )
     const view = textChanges(other.view?.text, edition.view?.text)
     const report: EditionReport = {
       editionId,
@@ -261,7 +336,10 @@ export function createCompareEditions({ log, clock, claims, search, actor }: Com
   }
 
   /** Compares and records, and does both anew where the edition went on meanwhile. */
-  async function compareAndRecord(conversationId: string, request: CompareRequest): Promise<E.Either<CompareFailure, EditionComparison>> {
+  async function compareAndRecord(
+    conversationId: string,
+    request: CompareRequest,
+  ): Promise<E.Either<CompareFailure, EditionComparison>> {
     const { editionId } = request
     const correlationId = clock.newId()
     const provenance: Provenance = { actor, correlationId, causationId: correlationId }
@@ -269,14 +347,23 @@ export function createCompareEditions({ log, clock, claims, search, actor }: Com
       const compared = await compareOne(conversationId, request)
       if (E.isLeft(compared)) return compared
       const { seen, ...comparison } = compared.right
-      const known = (report: EditionReport): string => canonicalJson(JSON.parse(encodeData({ type: 'EditionCompared', data: report })))
+      const known = (report: EditionReport): string =>
+        canonicalJson(JSON.parse(encodeData({ type: 'EditionCompared', data: report })))
       if (seen.compared.some((before) => known(before) === known(comparison.report))) return E.right(comparison)
       // Who makes an edition holds its stream: a fact of ours in between would stop it.
       const held = await holdEdition(claims, editionId, conversationId, correlationId)
       if (held === undefined) return E.left({ kind: 'EditionBusy', editionId, conversationId })
       try {
-        const stream = createEditionConversation({ log, clock, recording: true }, seen.state, seen.state.conversationRevision)
-        const recorded = await stream.handle(conversationId, [{ type: 'RecordComparison', report: comparison.report }], provenance)
+        const stream = createEditionConversation(
+          { log, clock, recording: true },
+          seen.state,
+          seen.state.conversationRevision,
+        )
+        const recorded = await stream.handle(
+          conversationId,
+          [{ type: 'RecordComparison', report: comparison.report }],
+          provenance,
+        )
         if (E.isRight(recorded)) return E.right({ ...comparison, recorded: true })
         if (recorded.left.kind !== 'RevisionConflict' || tries === ATTEMPTS) return recorded
       } finally {
@@ -305,7 +392,13 @@ export function createCompareEditions({ log, clock, claims, search, actor }: Com
     }
     const [first] = skipped
     if (conversations.length === 0 && first !== undefined) return E.left(first)
-    return E.right({ editionId, against, conversations, skipped, totals: totalsOf(conversations.map(({ report }) => report)) })
+    return E.right({
+      editionId,
+      against,
+      conversations,
+      skipped,
+      totals: totalsOf(conversations.map(({ report }) => report)),
+    })
   }
 }
 
@@ -317,13 +410,22 @@ export function totalsOf(reports: readonly EditionReport[]): ComparisonTotals {
     const each = reports.map((report) => report.figures[side])
     const of = (key: keyof Figures): number => sum(each.map((one) => one[key]))
     return {
-      contextTokens: of('contextTokens'), viewTokens: of('viewTokens'), batches: of('batches'), depth: Math.max(0, ...each.map(({ depth }) => depth)),
-      cycles: of('cycles'), messagesCompressed: of('messagesCompressed'), calls: of('calls'), tokensBought: of('tokensBought'),
+      contextTokens: of('contextTokens'),
+      viewTokens: of('viewTokens'),
+      batches: of('batches'),
+      depth: Math.max(0, ...each.map(({ depth }) => depth)),
+      cycles: of('cycles'),
+      messagesCompressed: of('messagesCompressed'),
+      calls: of('calls'),
+      tokensBought: of('tokensBought'),
     }
   }
   const losses = lossKinds.map((kind) => {
     const each = reports.flatMap((report) => report.losses.filter((one) => one.kind === kind))
-    const levels = (of: (one: EditionReport['losses'][number]) => LevelCounts): LevelCounts => ({ kept: sum(each.map((one) => of(one).kept)), shown: sum(each.map((one) => of(one).shown)) })
+    const levels = (of: (one: EditionReport['losses'][number]) => LevelCounts): LevelCounts => ({
+      kept: sum(each.map((one) => of(one).kept)),
+      shown: sum(each.map((one) => of(one).shown)),
+    })
     return {
       kind,
       total: sum(each.map(({ total }) => total)),
@@ -342,8 +444,12 @@ export function totalsOf(reports: readonly EditionReport[]): ComparisonTotals {
       ? {}
       : {
           evidence: {
-            questions: sum(evidence.map(({ questions }) => questions)), total: sum(evidence.map(({ total }) => total)), against: sum(evidence.map(({ against }) => against)),
-            edition: sum(evidence.map(({ edition }) => edition)), lost: sum(evidence.map(({ lost }) => lost.count)), gained: sum(evidence.map(({ gained }) => gained.count)),
+            questions: sum(evidence.map(({ questions }) => questions)),
+            total: sum(evidence.map(({ total }) => total)),
+            against: sum(evidence.map(({ against }) => against)),
+            edition: sum(evidence.map(({ edition }) => edition)),
+            lost: sum(evidence.map(({ lost }) => lost.count)),
+            gained: sum(evidence.map(({ gained }) => gained.count)),
           },
         }),
   }

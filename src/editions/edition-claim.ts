@@ -1,4 +1,7 @@
-/** One process at a time makes an edition of a conversation: a claim beside the log that is extended while the work goes on. */
+/**
+ * One process at a time makes an edition of a conversation: a claim beside the log that is extended while the work goes
+ * on.
+ */
 import type { Claims } from '../ports/claims.js'
 import { sleep } from '../ports/clock.js'
 
@@ -25,8 +28,15 @@ export interface Patience {
 const NONE: Patience = { ms: 0, signal: new AbortController().signal }
 
 /** Takes the claim; undefined where another process has it for longer than one has patience. */
-export async function holdEdition(claims: Claims, editionId: string, conversationId: string, owner: string, { ms, signal, wait = sleep } = NONE): Promise<HeldEdition | undefined> {
-  const take = (): ReturnType<Claims['take']> => claims.take(`edition:${editionId}:${conversationId}`, owner, EDITION_CLAIM_MS)
+export async function holdEdition(
+  claims: Claims,
+  editionId: string,
+  conversationId: string,
+  owner: string,
+  { ms, signal, wait = sleep } = NONE,
+): Promise<HeldEdition | undefined> {
+  const take = (): ReturnType<Claims['take']> =>
+    claims.take(`edition:${editionId}:${conversationId}`, owner, EDITION_CLAIM_MS)
   let claim = await take()
   for (let waited = 0; claim === undefined && waited < ms && !signal.aborted; waited += POLL_MS) {
     await wait(POLL_MS, signal)

@@ -1,6 +1,8 @@
 /**
- * An edition of one conversation as the compactor sees it: the same messages, and facts of its own in a stream of its own. It is written by
- * one process at a time, which holds its state; with `recording: false` nothing is written, and the same steps only show what they would come to.
+ * An edition of one conversation as the compactor sees it: the same messages, and facts of its own in a stream of its
+ * own. It is written by
+ * one process at a time, which holds its state; with `recording: false` nothing is written, and the same steps only
+ * show what they would come to.
  */
 import { either as E } from 'fp-ts'
 import type { Provenance } from '../domain/events/codec.js'
@@ -27,21 +29,32 @@ export interface EditionConversationOptions {
   readonly recording: boolean
 }
 
-const sameChunk = (a: Event | undefined, b: Event): boolean => a?.type === 'ChunkSummarized' && b.type === 'ChunkSummarized' && a.data.chunkId === b.data.chunkId
+const sameChunk = (a: Event | undefined, b: Event): boolean =>
+  a?.type === 'ChunkSummarized' && b.type === 'ChunkSummarized' && a.data.chunkId === b.data.chunkId
 
 /**
  * Goes on from a state of an edition.
- * @param recordedBehind what its stream has behind that state: chunks that are decided again are found there and not recorded twice, and what
+ * @param recordedBehind what its stream has behind that state: chunks that are decided again are found there and not
+ * recorded twice, and what
  * goes another way goes on behind them all
  */
-export function createEditionConversation({ log, clock, recording }: EditionConversationOptions, from: Conversation, advancedTo: bigint, recordedBehind: readonly RecordedEvent[] = []): EditionConversation {
+export function createEditionConversation(
+  { log, clock, recording }: EditionConversationOptions,
+  from: Conversation,
+  advancedTo: bigint,
+  recordedBehind: readonly RecordedEvent[] = [],
+): EditionConversation {
   let state = from
   let behind = [...recordedBehind]
   /** The conversation's revision that the edition's stream says it has seen. */
   let told = advancedTo
 
   /** What was decided stands behind the fact that says on how much of the conversation. */
-  function decided(commands: readonly Command[], provenance: Provenance, evenIfNothing: boolean): E.Either<CommandFailure, { readonly encoded: EncodedEvents; readonly seen: Conversation }> {
+  function decided(
+    commands: readonly Command[],
+    provenance: Provenance,
+    evenIfNothing: boolean,
+  ): E.Either<CommandFailure, { readonly encoded: EncodedEvents; readonly seen: Conversation }> {
     const encoded: EncodedEvents = { toStore: [], bodies: [], events: [] }
     const now = clock.now().toISOString()
     const add = (seen: Conversation, events: readonly Event[]): E.Either<CommandFailure, Conversation> => {
@@ -52,7 +65,12 @@ export function createEditionConversation({ log, clock, recording }: EditionConv
       encoded.events.push(...more.right.events)
       return E.right(more.right.events.reduce(evolve, seen))
     }
-    const advanced = add(state, state.revision >= 0n && told < state.conversationRevision ? [{ type: 'EditionAdvanced', data: { conversationRevision: state.conversationRevision } }] : [])
+    const advanced = add(
+      state,
+      state.revision >= 0n && told < state.conversationRevision
+        ? [{ type: 'EditionAdvanced', data: { conversationRevision: state.conversationRevision } }]
+        : [],
+    )
     if (E.isLeft(advanced)) return advanced
     let seen = advanced.right
     const before = encoded.events.length
@@ -63,7 +81,11 @@ export function createEditionConversation({ log, clock, recording }: EditionConv
       if (E.isLeft(after)) return after
       seen = after.right
     }
-    return E.right(encoded.events.length === before && !evenIfNothing ? { encoded: { toStore: [], bodies: [], events: [] }, seen: state } : { encoded, seen })
+    return E.right(
+      encoded.events.length === before && !evenIfNothing
+        ? { encoded: { toStore: [], bodies: [], events: [] }, seen: state }
+        : { encoded, seen },
+    )
   }
 
   /** Whatever is recorded behind the state is part of it from now on. */
@@ -72,7 +94,11 @@ export function createEditionConversation({ log, clock, recording }: EditionConv
     behind = []
   }
 
-  async function record(commands: readonly Command[], provenance: Provenance, evenIfNothing = false): Promise<E.Either<CommandFailure, Handled>> {
+  async function record(
+    commands: readonly Command[],
+    provenance: Provenance,
+    evenIfNothing = false,
+  ): Promise<E.Either<CommandFailure, Handled>> {
     const next = decided(commands, provenance, evenIfNothing)
     if (E.isLeft(next)) return next
     const { encoded, seen } = next.right
@@ -87,7 +113,9 @@ export function createEditionConversation({ log, clock, recording }: EditionConv
       takeBehind()
       return await record(commands, provenance, evenIfNothing)
     }
-    const appended = recording ? await appendUntilKnown(log, streamOf(state), state.revision, encoded) : E.right({ position: undefined })
+    const appended = recording
+      ? await appendUntilKnown(log, streamOf(state), state.revision, encoded)
+      : E.right({ position: undefined })
     if (E.isLeft(appended)) return appended
     state = seen
     told = state.conversationRevision

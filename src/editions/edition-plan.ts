@@ -1,5 +1,6 @@
 /**
- * What an edition is made of. Its id derives from what it is made with: the same prompt, model, persona and settings are the same edition, so the same command
+ * What an edition is made of. Its id derives from what it is made with: the same prompt, model, persona and settings
+ * are the same edition, so the same command
  * again takes up what a killed one left, and another prompt is never mixed into it.
  */
 import { either as E } from 'fp-ts'
@@ -27,18 +28,28 @@ const PROBE: readonly SummaryJob[] = [
   { kind: 'resummarize', summaries: [], maxSummaryTokens: 1024, temperature: 0, persona: '' },
 ]
 
-/** The id of the edition that these make. A summarizer of somebody's own that cannot prepare a job without messages throws. */
+/**
+ * The id of the edition that these make. A summarizer of somebody's own that cannot prepare a job without messages
+ * throws.
+ */
 export function editionIdOf({ summarizer, persona, settings }: EditionMakers): string {
   const asked = PROBE.map((job) => {
     const { prompt, parameters, formatterVersion } = summarizer.prepare(job)
     return { prompt: prompt.sha256, parameters, formatterVersion }
   })
   const { strategy, provider, model, windowTokens } = summarizer
-  return hashOf({ strategy, provider, model, windowTokens, asked, persona, settings: settings ?? {} }).slice(0, ID_DIGITS)
+  return hashOf({ strategy, provider, model, windowTokens, asked, persona, settings: settings ?? {} }).slice(
+    0,
+    ID_DIGITS,
+  )
 }
 
 /** The plan of an edition of one conversation: its own configuration, with the given settings over its own. */
-export function planEdition(editionId: string, conversation: Conversation, { summarizer, settings: given }: EditionMakers): E.Either<BadPolicy | { readonly kind: 'NotConfigured' }, EditionPlan> {
+export function planEdition(
+  editionId: string,
+  conversation: Conversation,
+  { summarizer, settings: given }: EditionMakers,
+): E.Either<BadPolicy | { readonly kind: 'NotConfigured' }, EditionPlan> {
   const own = conversation.configuration
   if (own === undefined) return E.left({ kind: 'NotConfigured' })
   const settings = { ...own.settings, ...given }

@@ -1,6 +1,8 @@
 /**
- * What a replay would come to, before it is paid for: the very same steps over the same requests, with an answer made up in place of each call,
- * as long as an answer may be. So it is an upper bound: models mostly write less, and shorter summaries make fewer cycles.
+ * What a replay would come to, before it is paid for: the very same steps over the same requests, with an answer made
+ * up in place of each call,
+ * as long as an answer may be. So it is an upper bound: models mostly write less, and shorter summaries make fewer
+ * cycles.
  */
 import { either as E } from 'fp-ts'
 import { isWithoutModel, type Price } from '../domain/reports/prices.js'
@@ -46,7 +48,10 @@ export interface ReplayEstimate {
 
 export interface EstimateRequest extends Pick<ReplayRequest, 'conversationIds' | 'settings' | 'signal'> {
   readonly price?: Price | undefined
-  /** An edition that is there, to be caught up before it is adopted. Default: the one that the summarizer and the settings make, new or begun before. */
+  /**
+   * An edition that is there, to be caught up before it is adopted. Default: the one that the summarizer and the
+   * settings make, new or begun before.
+   */
   readonly editionId?: string | undefined
 }
 
@@ -69,16 +74,23 @@ function estimating(summarizer: Summarizer, counts: Counts): Summarizer {
       counts.calls += 1
       counts.promptTokens += requestTokens(prepared)
       counts.completionTokens += maxSummaryTokens
-      return E.right({ text: FILLER.repeat(Math.ceil((maxSummaryTokens * 4) / FILLER.length)).slice(0, maxSummaryTokens * 4), durationMs: 0 })
+      return E.right({
+        text: FILLER.repeat(Math.ceil((maxSummaryTokens * 4) / FILLER.length)).slice(0, maxSummaryTokens * 4),
+        durationMs: 0,
+      })
     },
   }
 }
 
 /**
- * Reckons what a replay would come to, or what adopting an edition would. Nothing is recorded and no model is asked. Once the signal aborts it
+ * Reckons what a replay would come to, or what adopting an edition would. Nothing is recorded and no model is asked.
+ * Once the signal aborts it
  * throws the reason, for there is no estimate then.
  */
-export async function estimateReplay(deps: ReplayAllDependencies, { conversationIds, settings, price, signal, editionId: toAdopt }: EstimateRequest): Promise<ReplayEstimate> {
+export async function estimateReplay(
+  deps: ReplayAllDependencies,
+  { conversationIds, settings, price, signal, editionId: toAdopt }: EstimateRequest,
+): Promise<ReplayEstimate> {
   const wouldBe = editionIdOf({ ...deps, settings })
   const editionId = toAdopt ?? wouldBe
   const counts: Counts = { calls: 0, promptTokens: 0, completionTokens: 0 }
@@ -97,7 +109,8 @@ export async function estimateReplay(deps: ReplayAllDependencies, { conversation
       continue
     }
     const refused = toAdopt === undefined ? undefined : await whyNotAdopted(deps.log, conversationId, toAdopt)
-    const plan: E.Either<ReplayFailure | EditionFailure, EditionPlan> = refused === undefined ? planEdition(editionId, conversation, { ...deps, settings }) : E.left(refused)
+    const plan: E.Either<ReplayFailure | EditionFailure, EditionPlan> =
+      refused === undefined ? planEdition(editionId, conversation, { ...deps, settings }) : E.left(refused)
     if (E.isLeft(plan)) {
       failures.push({ conversationId, failure: plan.left })
       continue
@@ -133,8 +146,17 @@ export async function estimateReplay(deps: ReplayAllDependencies, { conversation
   const { calls, promptTokens, completionTokens } = counts
   const spent = await deps.spending.spentOn(editionId)
   return {
-    editionId, conversations: ids.length, upToDate, messages, messagesOf, calls, promptTokens, completionTokens,
+    editionId,
+    conversations: ids.length,
+    upToDate,
+    messages,
+    messagesOf,
+    calls,
+    promptTokens,
+    completionTokens,
     ...(price === undefined ? {} : { ...costAt(counts, price), currency: price.currency }),
-    reused, spent: { ...spent, ...costAt(spent, price) }, failures,
+    reused,
+    spent: { ...spent, ...costAt(spent, price) },
+    failures,
   }
 }

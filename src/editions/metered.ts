@@ -1,13 +1,21 @@
 /**
- * A summarizer that costs money: each call is set aside within a bound before it is made and settled behind it, and what goes wrong for a
- * moment is tried again after a while. Every attempt counts, since a time-out or an empty answer may be paid for like any other; so the
+ * A summarizer that costs money: each call is set aside within a bound before it is made and settled behind it, and
+ * what goes wrong for a
+ * moment is tried again after a while. Every attempt counts, since a time-out or an empty answer may be paid for like
+ * any other; so the
  * summarizer is one that does not try again by itself.
  */
 import { either as E } from 'fp-ts'
 import { costMicros, isWithoutModel, type Price, type TokenUsage } from '../domain/reports/prices.js'
 import { defaultEstimator } from '../domain/values/tokens.js'
 import type { NoRoom, Spending, SpendingBound } from '../ports/spending.js'
-import type { PreparedSummary, Summarizer, SummarizerFailure, SummarizerFailureKind, Summary } from '../ports/summarizer.js'
+import type {
+  PreparedSummary,
+  Summarizer,
+  SummarizerFailure,
+  SummarizerFailureKind,
+  Summary,
+} from '../ports/summarizer.js'
 import { backoffAfter } from '../compaction/backoff.js'
 import { requestTokens, wasFree } from '../compaction/summarize-step.js'
 
@@ -24,7 +32,8 @@ export interface EditionSpending extends TokenUsage {
 }
 
 /** What usage costs, where there is a price; nothing is told of a cost where there is none. */
-export const costAt = (usage: TokenUsage, price: Price | undefined): { readonly costMicros?: number } => (price === undefined ? {} : { costMicros: costMicros(usage, price) })
+export const costAt = (usage: TokenUsage, price: Price | undefined): { readonly costMicros?: number } =>
+  price === undefined ? {} : { costMicros: costMicros(usage, price) }
 
 export interface MeteredOptions {
   readonly editionId: string
@@ -41,13 +50,22 @@ export interface MeteredOptions {
 }
 
 /** What may go away by itself. An answer that is over-long or refused comes the same again. */
-const PASSING: ReadonlySet<SummarizerFailureKind> = new Set(['timeout', 'rate-limited', 'unreachable', 'empty', 'malformed', 'cut-off'])
+const PASSING: ReadonlySet<SummarizerFailureKind> = new Set([
+  'timeout',
+  'rate-limited',
+  'unreachable',
+  'empty',
+  'malformed',
+  'cut-off',
+])
 /** Attempts at one summary; they wait about half a minute together. */
 const ATTEMPTS = 6
 
 /** Where the request itself says how long an answer may be, that is what may have to be paid. */
 function longestAnswer({ parameters, job }: PreparedSummary): number {
-  const limits = [parameters['max_tokens'], parameters['max_completion_tokens']].filter((limit) => typeof limit === 'number')
+  const limits = [parameters['max_tokens'], parameters['max_completion_tokens']].filter(
+    (limit) => typeof limit === 'number',
+  )
   return Math.max(job.maxSummaryTokens, ...limits)
 }
 
@@ -59,17 +77,28 @@ export function createMetered({ editionId, spending, bound, onNoRoom, onCall, go
   let underWay = 0
   let settled: (() => void)[] = []
 
-  const mostOf = (prepared: PreparedSummary): TokenUsage => ({ promptTokens: Math.ceil(requestTokens(prepared) * above), completionTokens: longestAnswer(prepared) })
+  const mostOf = (prepared: PreparedSummary): TokenUsage => ({
+    promptTokens: Math.ceil(requestTokens(prepared) * above),
+    completionTokens: longestAnswer(prepared),
+  })
 
-  function tookFor(prepared: PreparedSummary, most: TokenUsage, answer: E.Either<SummarizerFailure, Summary>): TokenUsage {
+  function tookFor(
+    prepared: PreparedSummary,
+    most: TokenUsage,
+    answer: E.Either<SummarizerFailure, Summary>,
+  ): TokenUsage {
     if (E.isLeft(answer)) return wasFree(answer.left) ? { promptTokens: 0, completionTokens: 0 } : most
     const { usage, text } = answer.right
-    if (usage === undefined) return { promptTokens: requestTokens(prepared), completionTokens: defaultEstimator.text(text) }
+    if (usage === undefined)
+      return { promptTokens: requestTokens(prepared), completionTokens: defaultEstimator.text(text) }
     above = Math.max(above, usage.promptTokens / Math.max(1, requestTokens(prepared)))
     return usage
   }
 
-  /** Room for a call. Where others are under way, less than was set aside for them may be spent: then there is room after all. */
+  /**
+   * Room for a call. Where others are under way, less than was set aside for them may be spent: then there is room
+   * after all.
+   */
   async function room(prepared: PreparedSummary) {
     for (;;) {
       const most = mostOf(prepared)
@@ -79,11 +108,17 @@ export function createMetered({ editionId, spending, bound, onNoRoom, onCall, go
         onNoRoom(given)
         return undefined
       }
-      await new Promise<void>((resolve) => { settled.push(resolve) })
+      await new Promise<void>((resolve) => {
+        settled.push(resolve)
+      })
     }
   }
 
-  async function attempt(summarizer: Summarizer, prepared: PreparedSummary, signal: AbortSignal | undefined): Promise<E.Either<SummarizerFailure, Summary> | undefined> {
+  async function attempt(
+    summarizer: Summarizer,
+    prepared: PreparedSummary,
+    signal: AbortSignal | undefined,
+  ): Promise<E.Either<SummarizerFailure, Summary> | undefined> {
     const found = await room(prepared)
     if (found === undefined) return undefined
     const { most, given } = found
@@ -106,13 +141,22 @@ export function createMetered({ editionId, spending, bound, onNoRoom, onCall, go
     }
   }
 
-  const noRoom: SummarizerFailure = { kind: 'SummarizerFailed', failure: 'limit-reached', detail: 'the bound on spending leaves no room for this call' }
+  const noRoom: SummarizerFailure = {
+    kind: 'SummarizerFailed',
+    failure: 'limit-reached',
+    detail: 'the bound on spending leaves no room for this call',
+  }
 
-  async function summarize(summarizer: Summarizer, prepared: PreparedSummary, signal: AbortSignal | undefined): Promise<E.Either<SummarizerFailure, Summary>> {
+  async function summarize(
+    summarizer: Summarizer,
+    prepared: PreparedSummary,
+    signal: AbortSignal | undefined,
+  ): Promise<E.Either<SummarizerFailure, Summary>> {
     for (let tried = 1; ; tried += 1) {
       const answer = await attempt(summarizer, prepared, signal)
       if (answer === undefined) return E.left(noRoom)
-      if (E.isRight(answer) || !PASSING.has(answer.left.failure) || tried === ATTEMPTS || signal?.aborted === true) return answer
+      if (E.isRight(answer) || !PASSING.has(answer.left.failure) || tried === ATTEMPTS || signal?.aborted === true)
+        return answer
       if (goOn()) await wait(backoffAfter(answer.left, tried, prepared.requestHash).ms)
       if (!goOn()) return answer
     }
@@ -122,6 +166,12 @@ export function createMetered({ editionId, spending, bound, onNoRoom, onCall, go
     paid: (): Paid => ({ ...paid }),
     /** The same summarizer, paid for. One that asks no model costs nothing, and is left as it is. */
     paying: (summarizer: Summarizer): Summarizer =>
-      isWithoutModel(summarizer) ? summarizer : { ...summarizer, prepare: (job) => summarizer.prepare(job), summarize: (prepared, signal) => () => summarize(summarizer, prepared, signal) },
+      isWithoutModel(summarizer)
+        ? summarizer
+        : {
+            ...summarizer,
+            prepare: (job) => summarizer.prepare(job),
+            summarize: (prepared, signal) => () => summarize(summarizer, prepared, signal),
+          },
   }
 }

@@ -1,6 +1,8 @@
 /**
- * Summaries that were bought before: what this conversation's streams, its own and those of its editions, recorded for the very same request
- * is taken over, and nobody is asked. Only hashes and places are kept in memory; the summary itself is read when it is wanted.
+ * Summaries that were bought before: what this conversation's streams, its own and those of its editions, recorded for
+ * the very same request
+ * is taken over, and nobody is asked. Only hashes and places are kept in memory; the summary itself is read when it is
+ * wanted.
  */
 import { batchFrom, summaryOf } from '../domain/conversation/batch.js'
 import type { SummaryResult } from '../domain/decide/index.js'
@@ -45,7 +47,10 @@ class Summaries {
     this.places.set(requestHash, places)
   }
 
-  /** What was active before an undone cycle and is not any more, with what it was made of, unless that is in force again. */
+  /**
+   * What was active before an undone cycle and is not any more, with what it was made of, unless that is in force
+   * again.
+   */
   private undo({ retired, batches }: EventData<'CycleUndone'>): void {
     const inForce = new Set(batches.map((batch) => batch.batchId))
     const out = [...retired]
@@ -64,25 +69,44 @@ class Summaries {
 }
 
 /** Types that say something of summaries; the others are not even decoded. */
-const TELLING: ReadonlySet<string> = new Set(['ChunkSummarized', 'SummarySetAside', 'BatchArchived', 'BatchesResummarized', 'CycleUndone'])
+const TELLING: ReadonlySet<string> = new Set([
+  'ChunkSummarized',
+  'SummarySetAside',
+  'BatchArchived',
+  'BatchesResummarized',
+  'CycleUndone',
+])
 
 function resultOf(event: RecordedEvent): SummaryResult | undefined {
   if (!isOfType(event, 'ChunkSummarized', 'SummarySetAside', 'BatchesResummarized')) return undefined
   const { sections } = event.data
-  const summary = isOfType(event, 'ChunkSummarized', 'SummarySetAside') ? event.data.summary : isOfType(event, 'BatchesResummarized') ? summaryOf(batchFrom(event.data, event.revision)) : ''
-  // The facts stay as they were, usage and duration included: they say how the words came about. `reused` says that nobody paid for them again.
-  return { summary, ...(sections === undefined ? {} : { sections }), summarizer: { ...event.data.summarizer, reused: true } }
+  const summary = isOfType(event, 'ChunkSummarized', 'SummarySetAside')
+    ? event.data.summary
+    : isOfType(event, 'BatchesResummarized')
+      ? summaryOf(batchFrom(event.data, event.revision))
+      : ''
+  // The facts stay as they were, usage and duration included: they say how the words came about. `reused` says that
+  // nobody paid for them again.
+  return {
+    summary,
+    ...(sections === undefined ? {} : { sections }),
+    summarizer: { ...event.data.summarizer, reused: true },
+  }
 }
 
 async function lookThrough(log: Log, conversationId: string, editions: EditionStreams): Promise<Summaries> {
   const summaries = new Summaries()
   for (const stream of streamsOf(conversationId, editions)) {
-    for await (const stored of log.store.readStream(stream)) if (TELLING.has(stored.type)) summaries.see(await decodeEvent(stored, log.bodies))
+    for await (const stored of log.store.readStream(stream))
+      if (TELLING.has(stored.type)) summaries.see(await decodeEvent(stored, log.bodies))
   }
   return summaries
 }
 
-/** Looks through a conversation's streams once, and not before something is to be bought: an edition that is whole is adopted without. */
+/**
+ * Looks through a conversation's streams once, and not before something is to be bought: an edition that is whole is
+ * adopted without.
+ */
 export function recallSummaries(log: Log, conversationId: string, editions: () => Promise<EditionStreams>): Recall {
   let looked: Promise<Summaries> | undefined
   return async ({ requestHash }) => {

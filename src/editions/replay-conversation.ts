@@ -1,6 +1,8 @@
 /**
- * The same history compacted again: a conversation's messages are seen one by one, and whatever its edition's configuration asks for at each is
- * decided by the same decider, planned by the same plan and bought by the same compactor, into the edition's own stream. It takes up what is
+ * The same history compacted again: a conversation's messages are seen one by one, and whatever its edition's
+ * configuration asks for at each is
+ * decided by the same decider, planned by the same plan and bought by the same compactor, into the edition's own
+ * stream. It takes up what is
  * recorded there, wherever it was cut off, and goes on when the conversation has grown.
  */
 import { either as E } from 'fp-ts'
@@ -36,7 +38,10 @@ export interface ReplayOptions {
   /** False: nothing is recorded, and the steps only show what they would come to. */
   readonly recording: boolean
   readonly signal?: AbortSignal
-  /** Asked before each call and behind each message: false ends the replay there, with what is recorded. Calls under way end by themselves. */
+  /**
+   * Asked before each call and behind each message: false ends the replay there, with what is recorded. Calls under way
+   * end by themselves.
+   */
   readonly goOn?: () => boolean
   /** False: it ends where a summary is wanted that is not there. */
   readonly mayBuy?: boolean
@@ -68,7 +73,10 @@ export interface ConversationReplay {
 }
 
 /** One process makes an edition, under a claim of its own: no second claim is asked for within. */
-const alone: Claims = { take: () => Promise.resolve({ fence: 0n, extend: () => Promise.resolve(true), release: () => Promise.resolve() }), holder: () => Promise.resolve(undefined) }
+const alone: Claims = {
+  take: () => Promise.resolve({ fence: 0n, extend: () => Promise.resolve(true), release: () => Promise.resolve() }),
+  holder: () => Promise.resolve(undefined),
+}
 
 /** So many facts are seen between two turns that signals, timers and requests get. */
 const TURN_FACTS = 16
@@ -91,22 +99,32 @@ export async function isDropped(log: Log, conversationId: string, editionId: str
 }
 
 /**
- * The chunks at the end of an edition's stream that no cycle has archived yet, with the failures between them: what was being made when it was
- * cut off. A plan that finds a chunk recorded may fold less than one that has still to buy it, so they are decided once more and found there.
+ * The chunks at the end of an edition's stream that no cycle has archived yet, with the failures between them: what was
+ * being made when it was
+ * cut off. A plan that finds a chunk recorded may fold less than one that has still to buy it, so they are decided once
+ * more and found there.
  */
 async function unfinishedOf(log: Log, edition: Conversation): Promise<RecordedEvent[]> {
   const found: RecordedEvent[] = []
   for await (const stored of log.store.readStream(streamOf(edition), { direction: 'backwards' })) {
-    if (stored.type !== 'ChunkSummarized' && stored.type !== 'CompactionFailed' && stored.type !== 'EditionCompared') break
+    if (stored.type !== 'ChunkSummarized' && stored.type !== 'CompactionFailed' && stored.type !== 'EditionCompared')
+      break
     found.push(await decodeEvent(stored, log.bodies))
   }
-  // Comparisons alone are nothing that was being made; nor are chunks ahead of need, where with them nothing is due and nothing failed.
-  const isCutOff = found.some(({ type }) => type === 'ChunkSummarized') && (found.some(({ type }) => type === 'CompactionFailed') || isCompactionDue(edition, 'ahead'))
+  // Comparisons alone are nothing that was being made; nor are chunks ahead of need, where with them nothing is due and
+  // nothing failed.
+  const isCutOff =
+    found.some(({ type }) => type === 'ChunkSummarized') &&
+    (found.some(({ type }) => type === 'CompactionFailed') || isCompactionDue(edition, 'ahead'))
   return isCutOff ? found.toReversed() : []
 }
 
 /** Opens an edition of a conversation, new or recorded before, to be made. */
-export async function openReplay(deps: ReplayDependencies, plan: EditionPlan, options: ReplayOptions): Promise<E.Either<CommandFailure, ConversationReplay>> {
+export async function openReplay(
+  deps: ReplayDependencies,
+  plan: EditionPlan,
+  options: ReplayOptions,
+): Promise<E.Either<CommandFailure, ConversationReplay>> {
   const { log, clock, actor } = deps
   const { conversationId } = plan.conversation
   const correlationId = clock.newId()
@@ -115,16 +133,36 @@ export async function openReplay(deps: ReplayDependencies, plan: EditionPlan, op
   const unfinished = await unfinishedOf(log, whole)
   const first = unfinished[0]?.revision
   const recorded = first === undefined ? whole : await loadEdition(log, conversationId, plan.editionId, first - 1n)
-  const edition = createEditionConversation({ log, clock, recording: options.recording }, recorded, recorded.conversationRevision, unfinished)
+  const edition = createEditionConversation(
+    { log, clock, recording: options.recording },
+    recorded,
+    recorded.conversationRevision,
+    unfinished,
+  )
   if (recorded.configuration === undefined || (await isDropped(log, conversationId, plan.editionId))) {
-    const pinned = [...plan.conversation.retained, ...plan.conversation.window].flatMap((message) => (message.pinned ? [message.revision] : []))
-    const started = await edition.handle(conversationId, [{ type: 'StartEdition', configuration: plan.configuration, summarizer: plan.summarizer, conversationRevision: plan.conversation.revision, pinned }], provenance)
+    const pinned = [...plan.conversation.retained, ...plan.conversation.window].flatMap((message) =>
+      message.pinned ? [message.revision] : [],
+    )
+    const started = await edition.handle(
+      conversationId,
+      [
+        {
+          type: 'StartEdition',
+          configuration: plan.configuration,
+          summarizer: plan.summarizer,
+          conversationRevision: plan.conversation.revision,
+          pinned,
+        },
+      ],
+      provenance,
+    )
     if (E.isLeft(started)) return started
   }
   const spent = { calls: 0, tokens: 0, summaries: 0, reused: 0 }
   const handle: typeof edition.handle = async (...asked) => {
     const handled = await edition.handle(...asked)
-    // What is recorded is counted, and not what was decided: a chunk that an earlier run left is decided again, and found there.
+    // What is recorded is counted, and not what was decided: a chunk that an earlier run left is decided again, and
+    // found there.
     for (const event of E.isRight(handled) ? handled.right.events : []) {
       if (!isOfType(event, 'ChunkSummarized', 'BatchesResummarized')) continue
       spent.summaries += 1
@@ -132,12 +170,20 @@ export async function openReplay(deps: ReplayDependencies, plan: EditionPlan, op
     }
     return handled
   }
-  const compact = createCompact({ ...deps, conversations: { load: edition.load, handle }, claims: alone, fallback: undefined })
+  const compact = createCompact({
+    ...deps,
+    conversations: { load: edition.load, handle },
+    claims: alone,
+    fallback: undefined,
+  })
 
   async function due(): Promise<Replayed> {
     if (!isCompactionDue(edition.state(), 'ahead')) return { kind: 'done' }
     const { signal, goOn, mayBuy = true } = options
-    const run = await compact(conversationId, 'ahead', { ...(signal === undefined ? {} : { signal }), goOn: () => mayBuy && goOn?.() !== false })
+    const run = await compact(conversationId, 'ahead', {
+      ...(signal === undefined ? {} : { signal }),
+      goOn: () => mayBuy && goOn?.() !== false,
+    })
     spent.calls += run.calls
     spent.tokens += run.tokensSpent
     if (run.failure !== undefined) return { kind: 'stopped', failure: run.failure }
@@ -149,13 +195,17 @@ export async function openReplay(deps: ReplayDependencies, plan: EditionPlan, op
     let reached = await due()
     if (reached.kind !== 'done') return reached
     let events = 0
-    for await (const stored of log.store.readStream(conversationStream(conversationId), { from: edition.state().conversationRevision + 1n })) {
-      // The embedded engine and a summary that asks nobody leave the queue of promises to nobody else: nobody would hear that it is to end.
+    for await (const stored of log.store.readStream(conversationStream(conversationId), {
+      from: edition.state().conversationRevision + 1n,
+    })) {
+      // The embedded engine and a summary that asks nobody leave the queue of promises to nobody else: nobody would
+      // hear that it is to end.
       if (events % TURN_FACTS === 0) await new Promise(setImmediate)
       events += 1
       const event = await decodeEvent(stored, log.bodies)
       edition.see(event)
-      // A pin changes what may be folded: asked here as well, so that a replay which is cut off behind it and taken up again asks nothing new.
+      // A pin changes what may be folded: asked here as well, so that a replay which is cut off behind it and taken up
+      // again asks nothing new.
       if (!isOfType(event, 'MessageAppended', 'MessagePinned', 'MessageUnpinned')) continue
       reached = await due()
       if (event.type === 'MessageAppended') options.onMessage?.(edition.state(), spent)

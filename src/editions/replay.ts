@@ -1,6 +1,8 @@
 /**
- * The same history compacted again, over many conversations at once. Whatever ends it, what was recorded is taken up by the next run, and
- * nothing of it is bought again. One conversation's failure does not stop the others; what every one would meet does, and so does the bound.
+ * The same history compacted again, over many conversations at once. Whatever ends it, what was recorded is taken up by
+ * the next run, and
+ * nothing of it is bought again. One conversation's failure does not stop the others; what every one would meet does,
+ * and so does the bound.
  */
 import { either as E } from 'fp-ts'
 import type { BadPolicy } from '../domain/values/policy.js'
@@ -74,7 +76,10 @@ export type ConversationOutcome =
   /** Another process makes it. */
   | { readonly kind: 'busy' }
 
-/** What a replay did in one conversation, and how far it came: `messages` of `messagesOf`, which grows with a conversation that goes on meanwhile. */
+/**
+ * What a replay did in one conversation, and how far it came: `messages` of `messagesOf`, which grows with a
+ * conversation that goes on meanwhile.
+ */
 export interface ReplayedConversation {
   /** The conversation. */
   readonly conversationId: string
@@ -84,7 +89,10 @@ export interface ReplayedConversation {
   readonly messages: number
   /** Messages that there are. */
   readonly messagesOf: number
-  /** Summaries that this run recorded, those that it took over included; what the edition had recorded before is neither. */
+  /**
+   * Summaries that this run recorded, those that it took over included; what the edition had recorded before is
+   * neither.
+   */
   readonly summaries: number
   /** Summaries that were taken over and not bought. */
   readonly reused: number
@@ -109,10 +117,15 @@ export interface Replay {
 }
 
 const CONCURRENCY = 4
-/** How long calls that are under way may take once it is to end: shorter than what a scheduler waits before it kills. */
+/**
+ * How long calls that are under way may take once it is to end: shorter than what a scheduler waits before it kills.
+ */
 const GRACE_MS = 8_000
 
-/** Failures that every other conversation would meet too. A model that cannot be reached was tried over and over by then. */
+/**
+ * Failures that every other conversation would meet too. A model that cannot be reached was tried over and over by
+ * then.
+ */
 const EVERYBODYS: ReadonlySet<string> = new Set(['unauthorized', 'unknown-model', 'unreachable'])
 
 /** What is counted of one conversation, and of all together. */
@@ -130,7 +143,10 @@ export interface Counts {
 
 const NOTHING: Counts = { messages: 0, messagesOf: 0, from: 0, summaries: 0, reused: 0, done: 0 }
 
-/** Counts of places and of all of them. The sums go along with each change: to add them up at each message would take the longer the more places there are. */
+/**
+ * Counts of places and of all of them. The sums go along with each change: to add them up at each message would take
+ * the longer the more places there are.
+ */
 export class Tally {
   private sums = { ...NOTHING }
   private readonly each = new Map<string, Counts>()
@@ -180,7 +196,10 @@ class ReplayRun {
   private noRoom: Replay['noRoom']
   private readonly streams: () => Promise<EditionStreams>
 
-  constructor(private readonly deps: ReplayAllDependencies, private readonly request: ReplayRequest) {
+  constructor(
+    private readonly deps: ReplayAllDependencies,
+    private readonly request: ReplayRequest,
+  ) {
     this.editionId = editionIdOf({ ...deps, settings: request.settings })
     this.owner = deps.clock.newId()
     this.streams = editionStreamsOnce(deps.log)
@@ -194,7 +213,9 @@ class ReplayRun {
         this.noRoom ??= room
         this.stopFor('bound')
       },
-      onCall: () => { this.tell() },
+      onCall: () => {
+        this.tell()
+      },
       goOn: () => !this.stop.signal.aborted,
       wait: (ms) => this.wait(ms),
     })
@@ -208,7 +229,9 @@ class ReplayRun {
     if (this.stop.signal.aborted) return
     this.ended = reason
     this.stop.abort()
-    setTimeout(() => { this.end.abort() }, GRACE_MS).unref()
+    setTimeout(() => {
+      this.end.abort()
+    }, GRACE_MS).unref()
   }
 
   private tell(): void {
@@ -231,7 +254,10 @@ class ReplayRun {
   }
 
   private async make(place: ReplayPlace, held: HeldEdition): Promise<ConversationOutcome> {
-    const { deps, request: { settings } } = this
+    const {
+      deps,
+      request: { settings },
+    } = this
     const conversation = await deps.conversations.load(place.conversationId)
     const plan = planEdition(this.editionId, conversation, { ...deps, settings })
     if (E.isLeft(plan)) return { kind: 'stopped', failure: plan.left }
@@ -249,19 +275,15 @@ class ReplayRun {
         return answer
       },
     }
-    const opened = await openReplay(
-      { ...deps, summarizer, recall },
-      plan.right,
-      {
-        recording: true,
-        signal: own.signal,
-        goOn,
-        onMessage: (state, { reused }) => {
-          this.tally.set(place.conversationId, { messages: state.messagesAppended, reused })
-          this.tell()
-        },
+    const opened = await openReplay({ ...deps, summarizer, recall }, plan.right, {
+      recording: true,
+      signal: own.signal,
+      goOn,
+      onMessage: (state, { reused }) => {
+        this.tally.set(place.conversationId, { messages: state.messagesAppended, reused })
+        this.tell()
       },
-    )
+    })
     if (E.isLeft(opened)) return { kind: 'stopped', failure: opened.left }
     const replay = opened.right
     const from = replay.state().messagesAppended
@@ -273,7 +295,11 @@ class ReplayRun {
   }
 
   private async one(place: ReplayPlace, patienceMs: number): Promise<void> {
-    const held = await holdEdition(this.deps.claims, this.editionId, place.conversationId, this.owner, { ms: patienceMs, signal: this.stop.signal, wait: this.deps.wait })
+    const held = await holdEdition(this.deps.claims, this.editionId, place.conversationId, this.owner, {
+      ms: patienceMs,
+      signal: this.stop.signal,
+      wait: this.deps.wait,
+    })
     if (held === undefined) {
       place.outcome = { kind: 'busy' }
       return
@@ -288,7 +314,12 @@ class ReplayRun {
     }
     const { outcome } = place
     this.tally.set(place.conversationId, { done: outcome.kind === 'done' ? 1 : 0 })
-    if (outcome.kind === 'stopped' && outcome.failure.kind === 'SummarizerFailed' && EVERYBODYS.has(outcome.failure.failure)) this.stopFor('failing')
+    if (
+      outcome.kind === 'stopped' &&
+      outcome.failure.kind === 'SummarizerFailed' &&
+      EVERYBODYS.has(outcome.failure.failure)
+    )
+      this.stopFor('failing')
     this.tell()
   }
 
@@ -296,27 +327,33 @@ class ReplayRun {
   private async all(places: readonly ReplayPlace[], patienceMs: number): Promise<void> {
     const queue = [...places]
     const work = async (): Promise<void> => {
-      for (let next = queue.shift(); next !== undefined && !this.stop.signal.aborted; next = queue.shift()) await this.one(next, patienceMs)
+      for (let next = queue.shift(); next !== undefined && !this.stop.signal.aborted; next = queue.shift())
+        await this.one(next, patienceMs)
     }
-    const workers = await Promise.allSettled(Array.from({ length: Math.min(places.length, this.request.concurrency ?? CONCURRENCY) }, async () => {
-      try {
-        await work()
-      } catch (error) {
-        // A bug or a store that is gone: the others end what they have in hand, and then it is told.
-        this.stopFor('failing')
-        throw error
-      }
-    }))
+    const workers = await Promise.allSettled(
+      Array.from({ length: Math.min(places.length, this.request.concurrency ?? CONCURRENCY) }, async () => {
+        try {
+          await work()
+        } catch (error) {
+          // A bug or a store that is gone: the others end what they have in hand, and then it is told.
+          this.stopFor('failing')
+          throw error
+        }
+      }),
+    )
     for (const worker of workers) if (worker.status === 'rejected') throw worker.reason
   }
 
   async run(): Promise<Replay> {
     const { deps, request } = this
-    const asked = (): void => { this.stopFor('asked') }
+    const asked = (): void => {
+      this.stopFor('asked')
+    }
     if (request.signal?.aborted === true) asked()
     request.signal?.addEventListener('abort', asked, { once: true })
     try {
-      for (const { conversationId } of this.places) this.tally.set(conversationId, { messagesOf: (await deps.conversations.load(conversationId)).messagesAppended })
+      for (const { conversationId } of this.places)
+        this.tally.set(conversationId, { messagesOf: (await deps.conversations.load(conversationId)).messagesAppended })
       // The first step may be a call that takes minutes.
       this.tell()
       await this.all(this.places, 0)
@@ -343,4 +380,5 @@ class ReplayRun {
 }
 
 /** Makes an edition of conversations, new or from where an earlier run left it. */
-export const replay = (deps: ReplayAllDependencies, request: ReplayRequest): Promise<Replay> => new ReplayRun(deps, request).run()
+export const replay = (deps: ReplayAllDependencies, request: ReplayRequest): Promise<Replay> =>
+  new ReplayRun(deps, request).run()

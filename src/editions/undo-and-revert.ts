@@ -1,5 +1,6 @@
 /**
- * Going back without losing anything: the state before a cycle or an adoption, with all messages and pins that came since, is put into force
+ * Going back without losing anything: the state before a cycle or an adoption, with all messages and pins that came
+ * since, is put into force
  * by a fact of its own. What is undone stays in the log.
  */
 import { either as E } from 'fp-ts'
@@ -26,15 +27,24 @@ export type UndoFailure = CommandFailure | CycleOfEdition
 const ATTEMPTS = 200
 
 /** The cycles in force from the last one back to `cycle`, newest first, and the last revision before them. */
-async function cyclesFrom(log: Log, state: Conversation, cycle: number): Promise<E.Either<UndoFailure, { readonly undone: EventData<'CycleUndone'>['undone']; readonly at: bigint }>> {
+async function cyclesFrom(
+  log: Log,
+  state: Conversation,
+  cycle: number,
+): Promise<E.Either<UndoFailure, { readonly undone: EventData<'CycleUndone'>['undone']; readonly at: bigint }>> {
   const { conversationId, cycles } = state
   const undone: EventData<'CycleUndone'>['undone'] = []
-  for await (const event of originsInForce(log, conversationId, cycle >= 1 && cycle <= cycles ? state.lastOrigin : undefined)) {
+  for await (const event of originsInForce(
+    log,
+    conversationId,
+    cycle >= 1 && cycle <= cycles ? state.lastOrigin : undefined,
+  )) {
     if (isOfType(event, 'MessagesPruned')) {
       undone.push({ cycle: event.data.cycle, revision: event.revision })
       if (event.data.cycle === cycle) return E.right({ undone, at: spanOf(event).from })
     }
-    if (isOfType(event, 'EditionAdopted')) return E.left({ kind: 'CycleOfEdition', cycle, editionId: event.data.editionId })
+    if (isOfType(event, 'EditionAdopted'))
+      return E.left({ kind: 'CycleOfEdition', cycle, editionId: event.data.editionId })
   }
   return E.left({ kind: 'NoSuchCycle', cycle, cycles })
 }
@@ -48,7 +58,10 @@ function createSetAsideSince(log: Log, conversationId: string): SetAsideSince {
   return async (at, until) => {
     const { until: seen, found } = last?.at === at ? last : { until: at, found: new Map<string, SetAside>() }
     if (until > seen) {
-      for await (const stored of log.store.readStream(conversationStream(conversationId), { from: seen + 1n, limit: Number(until - seen) })) {
+      for await (const stored of log.store.readStream(conversationStream(conversationId), {
+        from: seen + 1n,
+        limit: Number(until - seen),
+      })) {
         if (stored.type !== 'SummarySetAside' && stored.type !== 'ChunkSummarized') continue
         const event = await decodeEvent(stored, log.bodies)
         if (isOfType(event, 'SummarySetAside')) found.set(event.data.summarizer.requestHash, event.data)
@@ -60,14 +73,24 @@ function createSetAsideSince(log: Log, conversationId: string): SetAsideSince {
   }
 }
 
-/** Gives the state as it was at a revision, with the messages and pins that came since, and without what compaction did since. */
+/**
+ * Gives the state as it was at a revision, with the messages and pins that came since, and without what compaction did
+ * since.
+ */
 type Rewind = (at: bigint, until: bigint) => Promise<Conversation>
 
-/** Asked again for the same place it goes on from where it was: however long the conversation, it catches up with whoever appends. */
+/**
+ * Asked again for the same place it goes on from where it was: however long the conversation, it catches up with
+ * whoever appends.
+ */
 function createRewind(log: Log, conversationId: string): Rewind {
   let last: { readonly at: bigint; readonly state: Conversation } | undefined
   return async (at, until) => {
-    const state = await seeUntil(log, last?.at === at ? last.state : await loadConversation(log, conversationId, at), until)
+    const state = await seeUntil(
+      log,
+      last?.at === at ? last.state : await loadConversation(log, conversationId, at),
+      until,
+    )
     last = { at, state }
     return state
   }
@@ -78,7 +101,11 @@ async function decideOnWhatIs(
   { log, conversations }: UndoDependencies,
   conversationId: string,
   provenance: Provenance,
-  commandFor: (state: Conversation, rewind: Rewind, setAsideSince: SetAsideSince) => Promise<E.Either<UndoFailure, Command>>,
+  commandFor: (
+    state: Conversation,
+    rewind: Rewind,
+    setAsideSince: SetAsideSince,
+  ) => Promise<E.Either<UndoFailure, Command>>,
 ): Promise<E.Either<UndoFailure, Handled>> {
   const rewind = createRewind(log, conversationId)
   const setAsideSince = createSetAsideSince(log, conversationId)
@@ -90,26 +117,51 @@ async function decideOnWhatIs(
   }
 }
 
-/** Puts the messages of the cycles from `cycle` to the last one back into the window; refused where the context would pass the hard limit. */
-export async function undoCycles(deps: UndoDependencies, conversationId: string, cycle: number, provenance: Provenance): Promise<E.Either<UndoFailure, Handled>> {
+/**
+ * Puts the messages of the cycles from `cycle` to the last one back into the window; refused where the context would
+ * pass the hard limit.
+ */
+export async function undoCycles(
+  deps: UndoDependencies,
+  conversationId: string,
+  cycle: number,
+  provenance: Provenance,
+): Promise<E.Either<UndoFailure, Handled>> {
   const handled = await decideOnWhatIs(deps, conversationId, provenance, async (state, rewind, setAsideSince) => {
     const found = await cyclesFrom(deps.log, state, cycle)
     if (E.isLeft(found)) return found
     const { undone, at } = found.right
-    return E.right({ type: 'UndoCycles', undone, before: await rewind(at, state.revision), aside: await setAsideSince(at, state.revision) })
+    return E.right({
+      type: 'UndoCycles',
+      undone,
+      before: await rewind(at, state.revision),
+      aside: await setAsideSince(at, state.revision),
+    })
   })
   // Another process recorded the very same at the same place: the cycle was undone when we came.
-  return E.isRight(handled) && handled.right.events.length === 0 ? E.left({ kind: 'NoSuchCycle', cycle, cycles: handled.right.state.cycles }) : handled
+  return E.isRight(handled) && handled.right.events.length === 0
+    ? E.left({ kind: 'NoSuchCycle', cycle, cycles: handled.right.state.cycles })
+    : handled
 }
 
 /** Puts into force again what the edition in force had replaced. */
-export function revertEdition(deps: UndoDependencies, conversationId: string, provenance: Provenance): Promise<E.Either<UndoFailure, Handled>> {
+export function revertEdition(
+  deps: UndoDependencies,
+  conversationId: string,
+  provenance: Provenance,
+): Promise<E.Either<UndoFailure, Handled>> {
   let since: { readonly adoptedAt: bigint; readonly configured: ConfiguredSince } | undefined
   return decideOnWhatIs(deps, conversationId, provenance, async (state, rewind, setAsideSince) => {
     const edition = state.lineage?.edition
     if (edition === undefined) return E.left({ kind: 'NoEditionInForce' })
     const { adoptedAt } = edition
-    if (since?.adoptedAt !== adoptedAt) since = { adoptedAt, configured: createConfiguredSince(deps.log, conversationId, adoptedAt) }
-    return E.right({ type: 'RevertEdition', before: await rewind(adoptedAt - 1n, state.revision), aside: await setAsideSince(adoptedAt, state.revision), configured: await since.configured(state.revision) })
+    if (since?.adoptedAt !== adoptedAt)
+      since = { adoptedAt, configured: createConfiguredSince(deps.log, conversationId, adoptedAt) }
+    return E.right({
+      type: 'RevertEdition',
+      before: await rewind(adoptedAt - 1n, state.revision),
+      aside: await setAsideSince(adoptedAt, state.revision),
+      configured: await since.configured(state.revision),
+    })
   })
 }

@@ -1,10 +1,14 @@
 /**
- * What another policy would have come to: the same history seen message by message under each policy, with summaries that cost nothing, and
- * nothing recorded. The figures are of cycles, calls and tokens, for who chooses a policy before it is paid for; what a summary would have
+ * What another policy would have come to: the same history seen message by message under each policy, with summaries
+ * that cost nothing, and
+ * nothing recorded. The figures are of cycles, calls and tokens, for who chooses a policy before it is paid for; what a
+ * summary would have
  * said is no part of them.
  *
- * A host sends one request for each assistant's message: the context as it stood right before that message. With recorded summaries a model is
- * stood in for by a text as long as this conversation's summaries were on average, and never longer than the policy allows.
+ * A host sends one request for each assistant's message: the context as it stood right before that message. With
+ * recorded summaries a model is
+ * stood in for by a text as long as this conversation's summaries were on average, and never longer than the policy
+ * allows.
  */
 import { either as E, taskEither as TE } from 'fp-ts'
 import { summaryOf } from '../domain/conversation/batch.js'
@@ -36,7 +40,8 @@ export interface WhatIfRequest {
   readonly goesOn?: boolean | undefined
   readonly policies: readonly TriedPolicy[]
   /**
-   * `recorded` (the default): summaries as long as the recorded ones were; `extractive`: the strategy without a model writes them, which takes
+   * `recorded` (the default): summaries as long as the recorded ones were; `extractive`: the strategy without a model
+   * writes them, which takes
    * longer. A conversation without a recorded summary has extractive ones either way.
    */
   readonly summaries?: 'recorded' | 'extractive' | undefined
@@ -67,7 +72,10 @@ export interface Course {
 export interface WhatIfRow {
   /** The policy's name. */
   readonly name: string
-  /** `recorded`: today's policy, as it really went. `none`: every message, always. `tried`: one of the policies that were asked for. */
+  /**
+   * `recorded`: today's policy, as it really went. `none`: every message, always. `tried`: one of the policies that
+   * were asked for.
+   */
   readonly kind: 'recorded' | 'none' | 'tried'
   /** Of each conversation, in the order asked for. */
   readonly courses: readonly Course[]
@@ -83,7 +91,10 @@ export interface WhatIf {
   readonly rows: readonly WhatIfRow[]
 }
 
-export type WhatIfFailure = CommandFailure | BadPolicy | { readonly kind: 'NoSuchConversation'; readonly conversationId: string }
+export type WhatIfFailure =
+  | CommandFailure
+  | BadPolicy
+  | { readonly kind: 'NoSuchConversation'; readonly conversationId: string }
 
 export interface WhatIfDependencies {
   readonly log: Log
@@ -102,17 +113,40 @@ function fillerSummarizer(tokens: number, windowTokens: number): Summarizer {
     windowTokens,
     prepare(job): PreparedSummary {
       const length = Math.max(1, Math.min(tokens, job.maxSummaryTokens))
-      return { job, ...events, parameters: { length }, prompt: { name: 'what-if', sha256: sha256(RULE), text: RULE }, formatterVersion: 1, requestHash: hashOf({ ...events, length, of: namesOf(job) }), request: length }
+      return {
+        job,
+        ...events,
+        parameters: { length },
+        prompt: { name: 'what-if', sha256: sha256(RULE), text: RULE },
+        formatterVersion: 1,
+        requestHash: hashOf({ ...events, length, of: namesOf(job) }),
+        request: length,
+      }
     },
     // Four characters a token, by any estimator that counts Latin letters as the default does.
-    summarize: ({ request }) => TE.right({ text: 'filler. '.repeat(Math.ceil(Number(request) / 2)).slice(0, Number(request) * 4 - 1), durationMs: 0 }),
+    summarize: ({ request }) =>
+      TE.right({
+        text: 'filler. '.repeat(Math.ceil(Number(request) / 2)).slice(0, Number(request) * 4 - 1),
+        durationMs: 0,
+      }),
   }
 }
 
-const namesOf = (job: SummaryJob): readonly string[] => (job.kind === 'chunk' ? job.messages.map(({ messageId }) => messageId) : job.summaries.map(({ startTime, endTime }) => `${startTime} ${endTime}`))
+const namesOf = (job: SummaryJob): readonly string[] =>
+  job.kind === 'chunk'
+    ? job.messages.map(({ messageId }) => messageId)
+    : job.summaries.map(({ startTime, endTime }) => `${startTime} ${endTime}`)
 
 /** Requests one after the other, and what they come to. */
-function createCourse(): { send(tokens: number): void; result(more: Pick<Course, 'cycles' | 'calls'> & { readonly window?: number | undefined; readonly stopped?: CompactFailure | undefined }): Course } {
+function createCourse(): {
+  send(tokens: number): void
+  result(
+    more: Pick<Course, 'cycles' | 'calls'> & {
+      readonly window?: number | undefined
+      readonly stopped?: CompactFailure | undefined
+    },
+  ): Course
+} {
   const contexts: number[] = []
   return {
     send: (tokens) => void contexts.push(tokens),
@@ -157,7 +191,8 @@ async function asItWent(log: Log, conversationId: string): Promise<AsItWent> {
     state = evolve(state, event)
     if (isOfType(event, 'MessagesPruned')) cycles += 1
     if (isOfType(event, 'ChunkSummarized', 'BatchesResummarized')) {
-      const estimator = state.configuration === undefined ? defaultEstimator : estimatorNamed(state.configuration.estimator)
+      const estimator =
+        state.configuration === undefined ? defaultEstimator : estimatorNamed(state.configuration.estimator)
       summaries += 1
       summaryTokens += estimator.text(isOfType(event, 'ChunkSummarized') ? event.data.summary : summaryOf(event.data))
       if (event.data.summarizer.reused !== true) calls += 1
@@ -172,12 +207,21 @@ async function asItWent(log: Log, conversationId: string): Promise<AsItWent> {
 }
 
 /** Builds the use case. It only reads. */
-export function createWhatIf({ log, clock, extractive }: WhatIfDependencies): (request: WhatIfRequest) => Promise<E.Either<WhatIfFailure, WhatIf>> {
-  async function tried(conversation: Conversation, { settings }: TriedPolicy, summarizer: Summarizer): Promise<E.Either<WhatIfFailure, Course>> {
+export function createWhatIf({
+  log,
+  clock,
+  extractive,
+}: WhatIfDependencies): (request: WhatIfRequest) => Promise<E.Either<WhatIfFailure, WhatIf>> {
+  async function tried(
+    conversation: Conversation,
+    { settings }: TriedPolicy,
+    summarizer: Summarizer,
+  ): Promise<E.Either<WhatIfFailure, Course>> {
     const { configuration } = conversation
     if (configuration === undefined) return E.left({ kind: 'NotConfigured' })
     const own = { ...configuration.settings, ...settings }
-    // How large a chunk may be follows from the window of the summarizer that there is, not of what stands in for it here.
+    // How large a chunk may be follows from the window of the summarizer that there is, not of what stands in for it
+    // here.
     const policy = resolvePolicy({ chunkMaxTokens: configuration.policy.chunkMaxTokens, ...own })
     if (E.isLeft(policy)) return policy
     const course = createCourse()
@@ -188,14 +232,20 @@ export function createWhatIf({ log, clock, extractive }: WhatIfDependencies): (r
       // Prompts are registered in the log where they are used in earnest.
       { log, clock, summarizer, persona: '', registerPrompt: () => Promise.resolve(), actor: 'what-if' },
       // An edition of this name is never recorded: ids of editions are shorter.
-      { editionId: clock.newId().replaceAll('-', ''), configuration: { ...configuration, settings: own, policy: policy.right }, summarizer: { strategy, provider, model }, conversation },
+      {
+        editionId: clock.newId().replaceAll('-', ''),
+        configuration: { ...configuration, settings: own, policy: policy.right },
+        summarizer: { strategy, provider, model },
+        conversation,
+      },
       {
         recording: false,
         onMessage(state) {
           // The message that was seen now is the last of the window, or leads, and then it is no assistant's.
           if (state.window.at(-1)?.role === 'assistant' && seen > 0) course.send(before)
           seen += 1
-          // A context that is refused (its window has no room for what is pinned) counts by what it would take, which is above the window.
+          // A context that is refused (its window has no room for what is pinned) counts by what it would take, which
+          // is above the window.
           before = contextTokens(state) || state.tokens
         },
       },
@@ -205,15 +255,28 @@ export function createWhatIf({ log, clock, extractive }: WhatIfDependencies): (r
     const { cycles } = replay.right.state()
     // What stands in for the summarizer spends nothing; each summary that it makes stands for a call.
     const { summaries, reused } = replay.right.spent
-    return E.right(course.result({ cycles, calls: summaries - reused, stopped: reached.kind === 'stopped' ? reached.failure : undefined, window: hardLimit(policy.right) }))
+    return E.right(
+      course.result({
+        cycles,
+        calls: summaries - reused,
+        stopped: reached.kind === 'stopped' ? reached.failure : undefined,
+        window: hardLimit(policy.right),
+      }),
+    )
   }
 
   /** How one conversation went, and how it would have gone by each policy. */
-  async function one(conversationId: string, { policies, summaries = 'recorded' }: WhatIfRequest): Promise<E.Either<WhatIfFailure, AsItWent & { readonly tried: readonly Course[] }>> {
+  async function one(
+    conversationId: string,
+    { policies, summaries = 'recorded' }: WhatIfRequest,
+  ): Promise<E.Either<WhatIfFailure, AsItWent & { readonly tried: readonly Course[] }>> {
     const conversation = await loadConversation(log, conversationId)
     if (conversation.revision < 0n) return E.left({ kind: 'NoSuchConversation', conversationId })
     const went = await asItWent(log, conversationId)
-    const summarizer = summaries === 'extractive' || went.summaryTokens === undefined ? extractive : fillerSummarizer(went.summaryTokens, extractive.windowTokens)
+    const summarizer =
+      summaries === 'extractive' || went.summaryTokens === undefined
+        ? extractive
+        : fillerSummarizer(went.summaryTokens, extractive.windowTokens)
     const courses: Course[] = []
     for (const policy of policies) {
       const course = await tried(conversation, policy, summarizer)

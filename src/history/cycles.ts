@@ -1,5 +1,6 @@
 /**
- * Cycles by their numbers. A number is told out again where a cycle was undone or other batches were put into force, so a cycle is the prune that
+ * Cycles by their numbers. A number is told out again where a cycle was undone or other batches were put into force, so
+ * a cycle is the prune that
  * it ended with: the one in force where one has the number, else the newest, with what put it out of force.
  */
 import { either as E } from 'fp-ts'
@@ -11,16 +12,34 @@ import { loadConversation, type Log } from '../recording/load-conversation.js'
 export interface CycleFound extends CycleSpan {
   readonly cycle: number
   /** The fact since which it is not in force any more: it was undone, or another line of batches took its place. */
-  readonly outOfForce?: { readonly type: ReplacementType; readonly revision: bigint; readonly recordedAt: string; readonly actor: string }
+  readonly outOfForce?: {
+    readonly type: ReplacementType
+    readonly revision: bigint
+    readonly recordedAt: string
+    readonly actor: string
+  }
   /** Other cycles that had the same number, newest first. None of them is in force. */
   readonly others: readonly CycleSpan[]
 }
 
 /** `last` is the newest cycle that the log records; undefined where there is none. */
-export type CycleNotRecorded = { readonly kind: 'CycleNotRecorded'; readonly conversationId: string; readonly cycle: number; readonly last: number | undefined }
+export type CycleNotRecorded = {
+  readonly kind: 'CycleNotRecorded'
+  readonly conversationId: string
+  readonly cycle: number
+  readonly last: number | undefined
+}
 
-/** A cycle that an edition took before it was adopted: it lies in the edition's stream. `replaced` had its number in what the edition replaced. */
-export type CycleOfEdition = { readonly kind: 'CycleOfEdition'; readonly cycle: number; readonly editionId: string; readonly replaced?: CycleSpan }
+/**
+ * A cycle that an edition took before it was adopted: it lies in the edition's stream. `replaced` had its number in
+ * what the edition replaced.
+ */
+export type CycleOfEdition = {
+  readonly kind: 'CycleOfEdition'
+  readonly cycle: number
+  readonly editionId: string
+  readonly replaced?: CycleSpan
+}
 
 async function isInForce(log: Log, conversationId: string, prune: bigint, from: bigint): Promise<boolean> {
   for await (const { revision } of originsInForce(log, conversationId, from)) if (revision === prune) return true
@@ -28,7 +47,12 @@ async function isInForce(log: Log, conversationId: string, prune: bigint, from: 
 }
 
 /** The oldest of the takeovers (newest first) since which a cycle is not in force. */
-async function putOutBy(log: Log, conversationId: string, prune: bigint, takeovers: readonly RecordedEvent<ReplacementType>[]): Promise<RecordedEvent<ReplacementType> | undefined> {
+async function putOutBy(
+  log: Log,
+  conversationId: string,
+  prune: bigint,
+  takeovers: readonly RecordedEvent<ReplacementType>[],
+): Promise<RecordedEvent<ReplacementType> | undefined> {
   let by: RecordedEvent<ReplacementType> | undefined
   for (const takeover of takeovers) {
     if (takeover.revision < prune || (await isInForce(log, conversationId, prune, takeover.revision))) break
@@ -37,8 +61,15 @@ async function putOutBy(log: Log, conversationId: string, prune: bigint, takeove
   return by
 }
 
-/** The revisions just before and just after a cycle. Refused where the number is that of a cycle in force which an edition took. */
-export async function cycleRevisions(log: Log, conversationId: string, cycle: number): Promise<E.Either<CycleNotRecorded | CycleOfEdition, CycleFound>> {
+/**
+ * The revisions just before and just after a cycle. Refused where the number is that of a cycle in force which an
+ * edition took.
+ */
+export async function cycleRevisions(
+  log: Log,
+  conversationId: string,
+  cycle: number,
+): Promise<E.Either<CycleNotRecorded | CycleOfEdition, CycleFound>> {
   const state = await loadConversation(log, conversationId)
   const named: RecordedEvent<'MessagesPruned'>[] = []
   const takeovers: RecordedEvent<ReplacementType>[] = []
@@ -54,7 +85,13 @@ export async function cycleRevisions(log: Log, conversationId: string, cycle: nu
   let standing: RecordedEvent<'MessagesPruned'> | undefined
   if (cycle >= 1 && cycle <= state.cycles) {
     for await (const event of originsInForce(log, conversationId, state.lastOrigin)) {
-      if (isOfType(event, 'EditionAdopted')) return E.left({ kind: 'CycleOfEdition', cycle, editionId: event.data.editionId, ...(named[0] === undefined ? {} : { replaced: spanOf(named[0]) }) })
+      if (isOfType(event, 'EditionAdopted'))
+        return E.left({
+          kind: 'CycleOfEdition',
+          cycle,
+          editionId: event.data.editionId,
+          ...(named[0] === undefined ? {} : { replaced: spanOf(named[0]) }),
+        })
       if (isOfType(event, 'MessagesPruned') && event.data.cycle === cycle) {
         standing = event
         break
@@ -67,7 +104,16 @@ export async function cycleRevisions(log: Log, conversationId: string, cycle: nu
   return E.right({
     cycle,
     ...spanOf(meant),
-    ...(by === undefined ? {} : { outOfForce: { type: by.type, revision: by.revision, recordedAt: by.metadata.recordedAt, actor: by.metadata.actor } }),
+    ...(by === undefined
+      ? {}
+      : {
+          outOfForce: {
+            type: by.type,
+            revision: by.revision,
+            recordedAt: by.metadata.recordedAt,
+            actor: by.metadata.actor,
+          },
+        }),
     others: named.filter((event) => event.revision !== meant.revision).map(spanOf),
   })
 }

@@ -1,5 +1,6 @@
 /**
- * What changed in a conversation between two revisions, across a cycle for instance: which messages and batches left what the model sees and
+ * What changed in a conversation between two revisions, across a cycle for instance: which messages and batches left
+ * what the model sees and
  * which came, how the view's text changed, tokens before and after, and the facts that were recorded in between.
  */
 import { diffLines } from 'diff'
@@ -53,7 +54,10 @@ export interface Difference {
   readonly cycle?: Omit<CycleFound, keyof CycleSpan>
   /** Messages that left, came, or did both in between. */
   readonly messages: {
-    /** Live at the first revision and not at the second; `batchId` is the batch that archived it, where a cycle did and no adopted edition. */
+    /**
+     * Live at the first revision and not at the second; `batchId` is the batch that archived it, where a cycle did and
+     * no adopted edition.
+     */
     readonly left: readonly (LiveMessage & { readonly batchId?: string })[]
     readonly came: readonly LiveMessage[]
     /** Neither: they came and left in between. */
@@ -67,7 +71,9 @@ export interface Difference {
   readonly events: readonly { readonly revision: bigint; readonly recordedAt: string; readonly type: string }[]
 }
 
-export type DifferenceFailure = NoContext | { readonly kind: 'EndsBeforeItStarts'; readonly from: bigint; readonly to: bigint }
+export type DifferenceFailure =
+  | NoContext
+  | { readonly kind: 'EndsBeforeItStarts'; readonly from: bigint; readonly to: bigint }
 
 function sideOf(state: Conversation): E.Either<NoContext, DifferenceSide> {
   return E.map(({ hash, tokens }: { hash: string; tokens: number }): DifferenceSide => ({
@@ -86,20 +92,32 @@ const asLines = (text: string | undefined): string => (text === undefined ? '' :
 
 export function textChanges(before: string | undefined, after: string | undefined): TextChange[] {
   if (before === after) return []
-  return diffLines(asLines(before), asLines(after)).map(({ added, removed, value }) => ({ kind: added ? 'added' : removed ? 'removed' : 'same', text: value }))
+  return diffLines(asLines(before), asLines(after)).map(({ added, removed, value }) => ({
+    kind: added ? 'added' : removed ? 'removed' : 'same',
+    text: value,
+  }))
 }
 
 /** The facts between two revisions, and the messages that left there, by their ids. */
-async function between(log: Log, conversationId: string, from: bigint, to: bigint): Promise<{ events: Difference['events']; gone: ReadonlyMap<string, Gone> }> {
+async function between(
+  log: Log,
+  conversationId: string,
+  from: bigint,
+  to: bigint,
+): Promise<{ events: Difference['events']; gone: ReadonlyMap<string, Gone> }> {
   const events: Difference['events'][number][] = []
   const gone = new Map<string, Gone>()
   if (from === to) return { events, gone }
-  for await (const stored of log.store.readStream(conversationStream(conversationId), { from: from + 1n, limit: Number(to - from) })) {
+  for await (const stored of log.store.readStream(conversationStream(conversationId), {
+    from: from + 1n,
+    limit: Number(to - from),
+  })) {
     events.push({ revision: stored.revision, recordedAt: recordedTime(stored), type: stored.type })
     if (!originTypes.some((type) => type === stored.type)) continue
     const event = await decodeEvent(stored, log.bodies)
     if (isOfType(event, 'MessagesPruned')) {
-      for (const { batchId, messageIds } of event.data.pruned) for (const messageId of messageIds) gone.set(messageId, { messageId, batchId })
+      for (const { batchId, messageIds } of event.data.pruned)
+        for (const messageId of messageIds) gone.set(messageId, { messageId, batchId })
     } else if (isOfType(event, ...originTypes)) {
       for (const messageId of event.data.left) gone.set(messageId, { messageId })
     }
@@ -108,7 +126,12 @@ async function between(log: Log, conversationId: string, from: bigint, to: bigin
 }
 
 /** The difference between two revisions that the conversation has. */
-export async function differenceBetween(log: Log, conversationId: string, from: bigint, to: bigint): Promise<E.Either<DifferenceFailure, Difference>> {
+export async function differenceBetween(
+  log: Log,
+  conversationId: string,
+  from: bigint,
+  to: bigint,
+): Promise<E.Either<DifferenceFailure, Difference>> {
   if (from > to) return E.left({ kind: 'EndsBeforeItStarts', from, to })
   const before = await loadConversation(log, conversationId, from)
   const after = await loadConversation(log, conversationId, to)
@@ -118,21 +141,32 @@ export async function differenceBetween(log: Log, conversationId: string, from: 
   if (E.isLeft(end)) return end
   const { events, gone } = await between(log, conversationId, from, to)
   const live = { before: liveIn(before).messages, after: liveIn(after).messages }
-  const ids = { before: new Set(live.before.map(({ messageId }) => messageId)), after: new Set(live.after.map(({ messageId }) => messageId)) }
-  const shown = { before: new Set(before.visibleBatches.map(({ batchId }) => batchId)), after: new Set(after.visibleBatches.map(({ batchId }) => batchId)) }
+  const ids = {
+    before: new Set(live.before.map(({ messageId }) => messageId)),
+    after: new Set(live.after.map(({ messageId }) => messageId)),
+  }
+  const shown = {
+    before: new Set(before.visibleBatches.map(({ batchId }) => batchId)),
+    after: new Set(after.visibleBatches.map(({ batchId }) => batchId)),
+  }
   return E.right({
     conversationId,
     from: start.right,
     to: end.right,
     messages: {
-      left: live.before.filter(({ messageId }) => !ids.after.has(messageId)).map((message) => {
-        const batchId = gone.get(message.messageId)?.batchId
-        return batchId === undefined ? message : { ...message, batchId }
-      }),
+      left: live.before
+        .filter(({ messageId }) => !ids.after.has(messageId))
+        .map((message) => {
+          const batchId = gone.get(message.messageId)?.batchId
+          return batchId === undefined ? message : { ...message, batchId }
+        }),
       came: live.after.filter(({ messageId }) => !ids.before.has(messageId)),
       passed: [...gone.values()].filter(({ messageId }) => !ids.before.has(messageId) && !ids.after.has(messageId)),
     },
-    batches: { left: before.visibleBatches.filter(({ batchId }) => !shown.after.has(batchId)), came: after.visibleBatches.filter(({ batchId }) => !shown.before.has(batchId)) },
+    batches: {
+      left: before.visibleBatches.filter(({ batchId }) => !shown.after.has(batchId)),
+      came: after.visibleBatches.filter(({ batchId }) => !shown.before.has(batchId)),
+    },
     view: textChanges(before.view?.text, after.view?.text),
     events,
   })

@@ -1,6 +1,8 @@
 /**
- * What conversations came to: messages, cycles, what summaries took and cost, what compaction saved, what failed. Folded from the log, one
- * fact at a time, so that nothing that was pruned is missing, and no more is held at a time than the state of one conversation.
+ * What conversations came to: messages, cycles, what summaries took and cost, what compaction saved, what failed.
+ * Folded from the log, one
+ * fact at a time, so that nothing that was pruned is missing, and no more is held at a time than the state of one
+ * conversation.
  */
 import type { RecordedEvent } from '../domain/events/index.js'
 import { conversationStream } from '../domain/values/ids.js'
@@ -10,7 +12,10 @@ import { editionStreams, streamsOf, type EditionStreams } from '../recording/con
 import { decodeEvent, isOfType, UnreadableEventError } from '../recording/read-event.js'
 import type { Log } from '../recording/load-conversation.js'
 
-/** What conversations came to: tokens by their estimators, usage as models reported it (estimated where they did not), times in milliseconds. */
+/**
+ * What conversations came to: tokens by their estimators, usage as models reported it (estimated where they did not),
+ * times in milliseconds.
+ */
 export interface Stats extends Omit<Tally, 'models'> {
   /** Each model that was asked, with what it cost. */
   readonly models: readonly (ModelUse & { readonly charge: Charge })[]
@@ -52,15 +57,30 @@ export interface StatsRequest {
 function priced({ models, ...tally }: Tally, prices: PriceTable): Stats {
   const charged = models.map((use) => ({ ...use, charge: costOf(use, use, prices) }))
   const unpriced = charged.filter(({ charge }) => charge.kind === 'unpriced').map(({ model }) => model)
-  return { ...tally, models: charged, cost: totalOf(charged.map(({ charge }) => charge)), unpriced: [...new Set(unpriced)] }
+  return {
+    ...tally,
+    models: charged,
+    cost: totalOf(charged.map(({ charge }) => charge)),
+    unpriced: [...new Set(unpriced)],
+  }
 }
 
-/** Tokens of a chunk's messages, read again: a chunk is short, and the tokens of all messages are not kept for the few that nobody reported. */
-async function tokensOfChunk(log: Log, conversationId: string, { data }: RecordedEvent<'ChunkSummarized'>): Promise<number> {
+/**
+ * Tokens of a chunk's messages, read again: a chunk is short, and the tokens of all messages are not kept for the few
+ * that nobody reported.
+ */
+async function tokensOfChunk(
+  log: Log,
+  conversationId: string,
+  { data }: RecordedEvent<'ChunkSummarized'>,
+): Promise<number> {
   const ids = new Set(data.messageIds)
   const limit = Number(data.lastRevision - data.firstRevision) + 1
   let tokens = 0
-  for await (const stored of log.store.readStream(conversationStream(conversationId), { from: data.firstRevision, limit })) {
+  for await (const stored of log.store.readStream(conversationStream(conversationId), {
+    from: data.firstRevision,
+    limit,
+  })) {
     if (stored.type !== 'MessageAppended') continue
     const event = await decodeEvent(stored, log.bodies)
     if (isOfType(event, 'MessageAppended') && ids.has(event.data.messageId)) tokens += event.data.tokens
@@ -74,7 +94,10 @@ async function tallyOf(log: Log, conversationId: string, editions: EditionStream
   for (const stream of streamsOf(conversationId, editions)) {
     for await (const stored of log.store.readStream(stream)) {
       const event = await decodeEvent(stored, log.bodies)
-      const chunkTokens = isOfType(event, 'ChunkSummarized') && isUnreported(event.data.summarizer) ? await tokensOfChunk(log, conversationId, event) : 0
+      const chunkTokens =
+        isOfType(event, 'ChunkSummarized') && isUnreported(event.data.summarizer)
+          ? await tokensOfChunk(log, conversationId, event)
+          : 0
       if (stream === own) fold.take(event, chunkTokens)
       else fold.takeMade(event, chunkTokens)
     }
@@ -83,7 +106,10 @@ async function tallyOf(log: Log, conversationId: string, editions: EditionStream
 }
 
 /** Counts conversations one after the other, what their editions took included; gives what they come to together. */
-export async function stats(log: Log, { conversationIds, goesOn, prices, onConversation }: StatsRequest): Promise<TotalStats> {
+export async function stats(
+  log: Log,
+  { conversationIds, goesOn, prices, onConversation }: StatsRequest,
+): Promise<TotalStats> {
   const editions = await editionStreams(log)
   const uncounted: UncountedConversation[] = []
   let total = EMPTY_TALLY

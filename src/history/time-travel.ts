@@ -1,6 +1,8 @@
 /**
- * A conversation as it stood at a revision, right behind a message, or at an instant by the ledger's clock: `recordedAt`, which never goes back within a stream, so
- * that the revision of an instant is found by point reads and never by reading the stream. What was appended later, adopted or undone
+ * A conversation as it stood at a revision, right behind a message, or at an instant by the ledger's clock:
+ * `recordedAt`, which never goes back within a stream, so
+ * that the revision of an instant is found by point reads and never by reading the stream. What was appended later,
+ * adopted or undone
  * changes nothing of it. A moment that the conversation does not have is refused, and named.
  */
 import { either as E } from 'fp-ts'
@@ -17,15 +19,33 @@ import { loadConversation, type Log } from '../recording/load-conversation.js'
 export type NoSuchMoment =
   | { readonly kind: 'NoSuchConversation'; readonly conversationId: string }
   /** `head` is the conversation's last revision. */
-  | { readonly kind: 'NoSuchRevision'; readonly conversationId: string; readonly revision: bigint; readonly head: bigint }
+  | {
+      readonly kind: 'NoSuchRevision'
+      readonly conversationId: string
+      readonly revision: bigint
+      readonly head: bigint
+    }
   /** `nearest`: the live message that may have been meant. */
-  | { readonly kind: 'NoSuchMessage'; readonly conversationId: string; readonly messageId: string; readonly nearest: string | undefined }
+  | {
+      readonly kind: 'NoSuchMessage'
+      readonly conversationId: string
+      readonly messageId: string
+      readonly nearest: string | undefined
+    }
   /** Nothing was recorded yet; `first` is when the first fact was. */
-  | { readonly kind: 'BeforeFirstEvent'; readonly conversationId: string; readonly time: string; readonly first: string }
+  | {
+      readonly kind: 'BeforeFirstEvent'
+      readonly conversationId: string
+      readonly time: string
+      readonly first: string
+    }
   /** It is still to come: what is recorded by then would change the answer. */
   | { readonly kind: 'AfterNow'; readonly conversationId: string; readonly time: string; readonly now: string }
 
-/** Revisions that are looked at together: a million facts take five such reads, and a single one at a time would take twenty. */
+/**
+ * Revisions that are looked at together: a million facts take five such reads, and a single one at a time would take
+ * twenty.
+ */
 const LOOKED_AT_TOGETHER = 15n
 
 /** No store can be asked for more. */
@@ -54,7 +74,10 @@ async function searchedFor(log: Log, stream: string, head: bigint, time: number)
     const parts = width < LOOKED_AT_TOGETHER ? width : LOOKED_AT_TOGETHER
     const asked = Array.from({ length: Number(parts) }, (_none, part) => low + (width * (BigInt(part) + 1n)) / parts)
     const events = await log.store.readRevisions(stream, asked)
-    if (events.length !== asked.length) throw new Error(`${stream} has no fact at some of the revisions ${asked.join(', ')}, though it goes up to ${String(head)}`)
+    if (events.length !== asked.length)
+      throw new Error(
+        `${stream} has no fact at some of the revisions ${asked.join(', ')}, though it goes up to ${String(head)}`,
+      )
     const later = events.findIndex((event) => Date.parse(recordedTime(event)) > time)
     low = events[later === -1 ? events.length - 1 : later - 1]?.revision ?? low
     if (later !== -1) high = (events[later]?.revision ?? high) - 1n
@@ -62,7 +85,10 @@ async function searchedFor(log: Log, stream: string, head: bigint, time: number)
   return low
 }
 
-/** Whether nothing was recorded at an instant or later, though by the ledger's clock it is still to come. A clock that was set back may be behind the last fact. */
+/**
+ * Whether nothing was recorded at an instant or later, though by the ledger's clock it is still to come. A clock that
+ * was set back may be behind the last fact.
+ */
 async function isToCome(log: Log, stream: string, time: number, now: Date): Promise<boolean> {
   if (time <= now.getTime()) return false
   const head = await log.store.streamRevision(stream)
@@ -71,39 +97,75 @@ async function isToCome(log: Log, stream: string, time: number, now: Date): Prom
 }
 
 /** The revision that a message was recorded at, however long ago. */
-async function revisionOfMessage(log: Log, conversationId: string, messageId: string): Promise<E.Either<NoSuchMoment, bigint>> {
+async function revisionOfMessage(
+  log: Log,
+  conversationId: string,
+  messageId: string,
+): Promise<E.Either<NoSuchMoment, bigint>> {
   const stream = conversationStream(conversationId)
   const [stored] = await log.store.findByIds(stream, [messageEventId(stream, messageId)])
   if (stored !== undefined) return E.right(stored.revision)
   const state = await loadConversation(log, conversationId)
   if (state.revision < 0n) return E.left({ kind: 'NoSuchConversation', conversationId })
-  return E.left({ kind: 'NoSuchMessage', conversationId, messageId, nearest: nearest(messageId, liveIn(state).messages.map((message) => message.messageId)) })
+  return E.left({
+    kind: 'NoSuchMessage',
+    conversationId,
+    messageId,
+    nearest: nearest(
+      messageId,
+      liveIn(state).messages.map((message) => message.messageId),
+    ),
+  })
 }
 
 /**
- * The revision that a moment means: itself, the last one that was recorded at or before an instant, several at one instant
+ * The revision that a moment means: itself, the last one that was recorded at or before an instant, several at one
+ * instant
  * included, or that of a message.
  * @param now by the ledger's clock: an instant after it is refused
  */
-export async function revisionOf(log: Log, conversationId: string, moment: Moment, now: Date): Promise<E.Either<NoSuchMoment, bigint>> {
+export async function revisionOf(
+  log: Log,
+  conversationId: string,
+  moment: Moment,
+  now: Date,
+): Promise<E.Either<NoSuchMoment, bigint>> {
   const stream = conversationStream(conversationId)
   if ('revision' in moment) {
     const { revision } = moment
     const head = await log.store.streamRevision(stream)
     if (head < 0n) return E.left({ kind: 'NoSuchConversation', conversationId })
-    return revision < 0n || revision > head ? E.left({ kind: 'NoSuchRevision', conversationId, revision, head }) : E.right(revision)
+    return revision < 0n || revision > head
+      ? E.left({ kind: 'NoSuchRevision', conversationId, revision, head })
+      : E.right(revision)
   }
   if ('messageId' in moment) return await revisionOfMessage(log, conversationId, moment.messageId)
-  if (await isToCome(log, stream, moment.time, now)) return E.left({ kind: 'AfterNow', conversationId, time: new Date(moment.time).toISOString(), now: now.toISOString() })
+  if (await isToCome(log, stream, moment.time, now))
+    return E.left({
+      kind: 'AfterNow',
+      conversationId,
+      time: new Date(moment.time).toISOString(),
+      now: now.toISOString(),
+    })
   const revision = await revisionAtTime(log, stream, moment.time)
   if (revision >= 0n) return E.right(revision)
   const [first] = await log.store.readRevisions(stream, [0n])
   if (first === undefined) return E.left({ kind: 'NoSuchConversation', conversationId })
-  return E.left({ kind: 'BeforeFirstEvent', conversationId, time: new Date(moment.time).toISOString(), first: recordedTime(first) })
+  return E.left({
+    kind: 'BeforeFirstEvent',
+    conversationId,
+    time: new Date(moment.time).toISOString(),
+    first: recordedTime(first),
+  })
 }
 
 /** The state of a conversation at a moment. @param now as of `revisionOf` */
-export async function conversationAt(log: Log, conversationId: string, moment: Moment, now: Date): Promise<E.Either<NoSuchMoment, Conversation>> {
+export async function conversationAt(
+  log: Log,
+  conversationId: string,
+  moment: Moment,
+  now: Date,
+): Promise<E.Either<NoSuchMoment, Conversation>> {
   if ('revision' in moment && moment.revision >= 0n && moment.revision <= LAST_POSSIBLE) {
     // A state that was loaded up to a fact that is there stands at it, so the head need not be asked for first.
     const state = await loadConversation(log, conversationId, moment.revision)
@@ -126,6 +188,13 @@ export interface LiveMessages {
 }
 
 /** The live messages of a state that has at least one fact. */
-export function liveIn({ conversationId, revision, recordedAt = '', leading, retained, window }: Conversation): LiveMessages {
+export function liveIn({
+  conversationId,
+  revision,
+  recordedAt = '',
+  leading,
+  retained,
+  window,
+}: Conversation): LiveMessages {
   return { conversationId, revision, recordedAt, messages: [...leading, ...retained, ...window] }
 }

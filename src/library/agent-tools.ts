@@ -1,5 +1,6 @@
 /**
- * The tools of the agent itself: to read what left its context, and to compact it. Bound to one conversation when they are made; the
+ * The tools of the agent itself: to read what left its context, and to compact it. Bound to one conversation when they
+ * are made; the
  * arguments that a model writes can name no other.
  */
 import { z } from 'zod'
@@ -7,7 +8,10 @@ import type { SearchHit } from '../search/search.js'
 import type { Compaction } from '../compaction/compact.js'
 import { thrownSentence } from '../domain/values/thrown.js'
 
-/** A tool, usable as it is: `tool.definition` goes into the request of the OpenAI chat API, `execute` takes the arguments that came back. */
+/**
+ * A tool, usable as it is: `tool.definition` goes into the request of the OpenAI chat API, `execute` takes the
+ * arguments that came back.
+ */
 export interface AgentTool {
   /** The name that the model calls it by. */
   readonly name: string
@@ -16,8 +20,18 @@ export interface AgentTool {
   /** JSON Schema of the arguments. */
   readonly parameters: Readonly<Record<string, unknown>>
   /** What `tools: [...]` of the OpenAI chat API takes. */
-  readonly definition: { readonly type: 'function'; readonly function: { readonly name: string; readonly description: string; readonly parameters: Readonly<Record<string, unknown>> } }
-  /** Takes the arguments as the JSON text of a tool call, or as an object; answers with the content of the tool message. Never throws. */
+  readonly definition: {
+    readonly type: 'function'
+    readonly function: {
+      readonly name: string
+      readonly description: string
+      readonly parameters: Readonly<Record<string, unknown>>
+    }
+  }
+  /**
+   * Takes the arguments as the JSON text of a tool call, or as an object; answers with the content of the tool message.
+   * Never throws.
+   */
   execute(args?: unknown): Promise<string>
 }
 
@@ -31,13 +45,21 @@ export interface AgentToolUses {
 
 /** Characters of a hit that the agent gets; the whole message is in the log. */
 const HIT_CHARACTERS = 2_000
-/** Characters of all hits of an answer together, some 4,000 tokens: an answer that fills the window would be compacted away at once. */
+/**
+ * Characters of all hits of an answer together, some 4,000 tokens: an answer that fills the window would be compacted
+ * away at once.
+ */
 const ANSWER_CHARACTERS = 16_000
 
 /** The name of the tool that searches. */
 export const MEMORY_READ = 'memory_read'
 
-function tool<Schema extends z.ZodObject>(name: string, description: string, schema: Schema, run: (args: z.infer<Schema>) => Promise<unknown>): AgentTool {
+function tool<Schema extends z.ZodObject>(
+  name: string,
+  description: string,
+  schema: Schema,
+  run: (args: z.infer<Schema>) => Promise<unknown>,
+): AgentTool {
   const parameters = z.toJSONSchema(schema, { target: 'draft-7' }) as Record<string, unknown>
   delete parameters['$schema']
   return {
@@ -49,7 +71,10 @@ function tool<Schema extends z.ZodObject>(name: string, description: string, sch
       try {
         const given: unknown = typeof args === 'string' ? JSON.parse(args === '' ? '{}' : args) : (args ?? {})
         const parsed = schema.safeParse(given)
-        if (!parsed.success) return JSON.stringify({ error: `${parsed.error.issues[0]?.path.join('.') || 'arguments'}: ${parsed.error.issues[0]?.message ?? 'are wrong'}` })
+        if (!parsed.success)
+          return JSON.stringify({
+            error: `${parsed.error.issues[0]?.path.join('.') || 'arguments'}: ${parsed.error.issues[0]?.message ?? 'are wrong'}`,
+          })
         return JSON.stringify(await run(parsed.data))
       } catch (error) {
         return JSON.stringify({ error: thrownSentence(error) })
@@ -62,7 +87,10 @@ function tool<Schema extends z.ZodObject>(name: string, description: string, sch
 const cutIds = (ids: readonly string[]): { readonly messageIds: readonly string[]; readonly messages?: number } =>
   ids.length <= 10 ? { messageIds: ids } : { messageIds: [...ids.slice(0, 5), ...ids.slice(-5)], messages: ids.length }
 
-const cut = (text: string): string => (text.length <= HIT_CHARACTERS ? text : `${text.slice(0, HIT_CHARACTERS)} [... ${String(text.length - HIT_CHARACTERS)} more characters]`)
+const cut = (text: string): string =>
+  text.length <= HIT_CHARACTERS
+    ? text
+    : `${text.slice(0, HIT_CHARACTERS)} [... ${String(text.length - HIT_CHARACTERS)} more characters]`
 
 /** The tools of one conversation. */
 export function createAgentTools(uses: AgentToolUses): readonly AgentTool[] {
@@ -81,7 +109,14 @@ export function createAgentTools(uses: AgentToolUses): readonly AgentTool[] {
           if (room < 0) break
           hits.push(hit)
         }
-        return { hits, ...(hits.length === found.length ? {} : { leftOut: `${String(found.length - hits.length)} more were found, for which there is no room here: ask for something narrower` }) }
+        return {
+          hits,
+          ...(hits.length === found.length
+            ? {}
+            : {
+                leftOut: `${String(found.length - hits.length)} more were found, for which there is no room here: ask for something narrower`,
+              }),
+        }
       },
     ),
     tool(
@@ -95,7 +130,9 @@ export function createAgentTools(uses: AgentToolUses): readonly AgentTool[] {
           batchesCreated: done.batchesCreated,
           tokensBefore: done.tokensBefore,
           tokensAfter: done.tokensAfter,
-          ...(done.failure === undefined ? {} : { failure: 'failure' in done.failure ? done.failure.failure : done.failure.kind }),
+          ...(done.failure === undefined
+            ? {}
+            : { failure: 'failure' in done.failure ? done.failure.failure : done.failure.kind }),
         }
       },
     ),

@@ -16,7 +16,10 @@ export interface Compactor {
    * Records what is new in `history`, compacts where a limit asks for it, and hands back the context.
    * Never throws: whatever goes wrong, the history comes back as it was, `error` says why, and `onProblem` hears of it.
    */
-  compress<Message extends MessageInput>(history: readonly Message[], conversationId: string): Promise<Compressed<Message>>
+  compress<Message extends MessageInput>(
+    history: readonly Message[],
+    conversationId: string,
+  ): Promise<Compressed<Message>>
   /** Lets go of the store, where this compactor opened it. */
   close(): Promise<void>
   /** The same as `close`, for `await using`. */
@@ -26,7 +29,8 @@ export interface Compactor {
 /** An open ledger has its settings already, and they are not to be contradicted in silence. */
 function checkLedgerAlone({ ledger, ...rest }: { readonly ledger: Ledger }): void {
   const wrong = (field: string, detail: string): Error => problem({ kind: 'BadInput', field, detail })
-  if (typeof ledger !== 'object' || ledger === null || typeof ledger.compress !== 'function') throw wrong('ledger', 'must be what openLedger gives')
+  if (typeof ledger !== 'object' || ledger === null || typeof ledger.compress !== 'function')
+    throw wrong('ledger', 'must be what openLedger gives')
   const [beside] = Object.keys(rest)
   if (beside !== undefined) throw wrong(beside, 'goes without a ledger: an open ledger has its own')
 }
@@ -61,7 +65,14 @@ export function createCompactor(options: CompactorOptions): Compactor {
         return await (await open()).compress(history, conversationId)
       } catch (error) {
         tell(error)
-        return { history: givenBack(history), batchesCreated: 0, messagesCompressed: 0, tokensEstimateBefore: 0, tokensEstimateAfter: 0, error: dataOfProblem(error) }
+        return {
+          history: givenBack(history),
+          batchesCreated: 0,
+          messagesCompressed: 0,
+          tokensEstimateBefore: 0,
+          tokensEstimateAfter: 0,
+          error: dataOfProblem(error),
+        }
       }
     },
     close,

@@ -44,7 +44,22 @@ import { createRowThread, type RowThreadPlace } from './row-thread.js'
 import { heardBy, tellProblems } from './tell-problem.js'
 
 const OPEN: Names<LedgerOptions> = {
-  store: true, database: true, summarizer: true, policy: true, estimator: true, persona: true, embedding: true, workers: true, prices: true, ahead: true, actor: true, clock: true, summarizerTimeoutMs: true, onProblem: true, onOpening: true, readOnly: true,
+  store: true,
+  database: true,
+  summarizer: true,
+  policy: true,
+  estimator: true,
+  persona: true,
+  embedding: true,
+  workers: true,
+  prices: true,
+  ahead: true,
+  actor: true,
+  clock: true,
+  summarizerTimeoutMs: true,
+  onProblem: true,
+  onOpening: true,
+  readOnly: true,
 }
 const EMBEDDING: Names<EmbeddingConfig> = { model: true, baseUrl: true, apiKey: true }
 
@@ -55,13 +70,22 @@ const bad = (field: string, detail: string): Error => problem({ kind: 'BadInput'
 /** A summarizer of somebody's own: what it says of itself is recorded with all that it says. */
 function ownSummarizer(given: Summarizer): Summarizer {
   for (const field of ['strategy', 'provider', 'model'] as const) nameOf(`summarizer.${field}`, given[field])
-  for (const field of ['prepare', 'summarize'] as const) if (typeof given[field] !== 'function') throw bad(`summarizer.${field}`, 'must be a function')
-  if (!(Number.isSafeInteger(given.windowTokens) && given.windowTokens > 0)) throw bad('summarizer.windowTokens', 'must be a whole number above 0')
+  for (const field of ['prepare', 'summarize'] as const)
+    if (typeof given[field] !== 'function') throw bad(`summarizer.${field}`, 'must be a function')
+  if (!(Number.isSafeInteger(given.windowTokens) && given.windowTokens > 0))
+    throw bad('summarizer.windowTokens', 'must be a whole number above 0')
   return given
 }
 
-/** `retries` takes the place of what is configured for the client of a model; a summarizer of somebody's own has its own way. */
-function summarizerOf(given: LedgerOptions['summarizer'], retries: { readonly maxRetries?: 0 } = {}, longestMs: number = LONGEST_MS): Summarizer {
+/**
+ * `retries` takes the place of what is configured for the client of a model; a summarizer of somebody's own has its own
+ * way.
+ */
+function summarizerOf(
+  given: LedgerOptions['summarizer'],
+  retries: { readonly maxRetries?: 0 } = {},
+  longestMs: number = LONGEST_MS,
+): Summarizer {
   if (given === undefined || given === 'extractive') return createExtractiveSummarizer()
   if (typeof given === 'function') return guarded(createSummarizerFrom(given), longestMs)
   if (typeof given === 'object' && given !== null && 'prepare' in given) return guarded(ownSummarizer(given), longestMs)
@@ -80,20 +104,35 @@ interface Opening {
 }
 
 /** Opens a database and brings its tables up to date: a server by its address, a folder by its path. */
-async function openDatabase(address: string, field: 'store' | 'database', { onOpening, readOnly = false, onReader }: Opening): Promise<FolderToRead> {
+async function openDatabase(
+  address: string,
+  field: 'store' | 'database',
+  { onOpening, readOnly = false, onReader }: Opening,
+): Promise<FolderToRead> {
   const kinds = field === 'store' ? 'a folder, postgres://… or esdb://…' : 'a folder, or postgres://…'
   if (address.trim() === '') throw bad(field, `is empty: give ${kinds}`)
   // Whoever writes it as other programs do would get a folder of that name, and find it there afterwards.
-  if (address !== 'memory' && /^[\s:]*memory[\s:]*$/iu.test(address)) throw bad(field, `"${address}" is not "memory": did you mean memory? (a folder of that name is ./${address.trim()})`)
+  if (address !== 'memory' && /^[\s:]*memory[\s:]*$/iu.test(address))
+    throw bad(
+      field,
+      `"${address}" is not "memory": did you mean memory? (a folder of that name is ./${address.trim()})`,
+    )
   const scheme = schemeOf(address)
-  if (scheme !== undefined && !isPostgres(address)) throw bad(field, `"${scheme}" is no kind of ${field}: give ${kinds}`)
-  const waiting = { ...(onOpening === undefined ? {} : { onWait: onOpening }), ...(onReader === undefined ? {} : { onReader }) }
+  if (scheme !== undefined && !isPostgres(address))
+    throw bad(field, `"${scheme}" is no kind of ${field}: give ${kinds}`)
+  const waiting = {
+    ...(onOpening === undefined ? {} : { onWait: onOpening }),
+    ...(onReader === undefined ? {} : { onReader }),
+  }
   const owned = async (opened: Promise<Database>): Promise<FolderToRead> => ({ db: await opened, readBy: undefined })
   const { db, readBy } =
-    address === 'memory' ? await owned(openMemory())
-    : isPostgres(address) ? await owned(openPostgres(address))
-    : readOnly ? await openFolderToRead(address, waiting)
-    : await owned(openFolder(address, waiting))
+    address === 'memory'
+      ? await owned(openMemory())
+      : isPostgres(address)
+        ? await owned(openPostgres(address))
+        : readOnly
+          ? await openFolderToRead(address, waiting)
+          : await owned(openFolder(address, waiting))
   try {
     await (readBy === undefined ? migrateLog(db) : checkLogVersion(db))
     return { db, readBy }
@@ -103,14 +142,23 @@ async function openDatabase(address: string, field: 'store' | 'database', { onOp
   }
 }
 
-/** The name of a store for people, where it can be told without opening it that it has no ledger; opening it would make one. */
+/**
+ * The name of a store for people, where it can be told without opening it that it has no ledger; opening it would make
+ * one.
+ */
 export async function nameWithoutLedger(store: string): Promise<string | undefined> {
   if (isPostgres(store)) {
     const { name, hasSchema } = await lookAtPostgres(store)
     return hasSchema ? undefined : name
   }
-  // The marker that the embedded store writes first. A folder without it may still hold something else, of which opening complains.
-  const isThere = schemeOf(store) !== undefined || (await access(join(store, 'ledger.json')).then(() => true, () => false))
+  // The marker that the embedded store writes first. A folder without it may still hold something else, of which
+  // opening complains.
+  const isThere =
+    schemeOf(store) !== undefined ||
+    (await access(join(store, 'ledger.json')).then(
+      () => true,
+      () => false,
+    ))
   return isThere ? undefined : store
 }
 
@@ -133,17 +181,34 @@ interface Stores {
 
 async function openStores(store: string, database: string | undefined, opening: Opening = {}): Promise<Stores> {
   if (isKurrentDb(store)) return await openKurrentDb(store, database, opening)
-  if (database !== undefined) throw bad('database', 'is for a log in KurrentDB: this one keeps its read models beside it')
+  if (database !== undefined)
+    throw bad('database', 'is for a log in KurrentDB: this one keeps its read models beside it')
   const { db, readBy } = await openDatabase(store, 'store', opening)
   const isShared = isPostgres(store)
   const log = { store: createPostgresEventStore(db), bodies: createPostgresBodyStore(db) }
-  return { log, name: db.name, db, projections: projectionsFor(log.store), isLogShared: isShared || readBy !== undefined, isDatabaseShared: isShared, readBy, close: () => db.close() }
+  return {
+    log,
+    name: db.name,
+    db,
+    projections: projectionsFor(log.store),
+    isLogShared: isShared || readBy !== undefined,
+    isDatabaseShared: isShared,
+    readBy,
+    close: () => db.close(),
+  }
 }
 
 async function openKurrentDb(store: string, database: string | undefined, opening: Opening): Promise<Stores> {
-  if (database === undefined) throw bad('database', 'is missing: a log in KurrentDB keeps its read models, large bodies and claims in a Postgres, which --database or CONTEXT_LEDGER_DATABASE names')
+  if (database === undefined)
+    throw bad(
+      'database',
+      'is missing: a log in KurrentDB keeps its read models, large bodies and claims in a Postgres, which --database or CONTEXT_LEDGER_DATABASE names',
+    )
   // Loaded where it is wanted: the client takes longer to load than a command on another store takes in all.
-  const [{ openKurrentDbEventStore }, { parseAddress }] = await Promise.all([import('../adapters/kurrentdb/event-store.js'), import('../adapters/kurrentdb/connection.js')])
+  const [{ openKurrentDbEventStore }, { parseAddress }] = await Promise.all([
+    import('../adapters/kurrentdb/event-store.js'),
+    import('../adapters/kurrentdb/connection.js'),
+  ])
   // A wrong address is told before a database is opened for it.
   parseAddress(store)
   const { db, readBy } = await openDatabase(database, 'database', opening)
@@ -169,12 +234,15 @@ async function openKurrentDb(store: string, database: string | undefined, openin
   }
 }
 
-// A folder belongs to this process alone: claims in memory die with it, and nobody waits for one that a killed process held.
-const claimsOf = (stores: Stores, clock: Clock): Claims => (stores.isDatabaseShared ? createPostgresClaims(stores.db) : createMemoryClaims(clock))
+// A folder belongs to this process alone: claims in memory die with it, and nobody waits for one that a killed process
+// held.
+const claimsOf = (stores: Stores, clock: Clock): Claims =>
+  stores.isDatabaseShared ? createPostgresClaims(stores.db) : createMemoryClaims(clock)
 
 function timeoutOf(ms: number | undefined): number {
   // A timer counts in 32 bits; a longer one fires at once.
-  if (ms !== undefined && !(Number.isSafeInteger(ms) && ms >= 1 && ms < 2 ** 31)) throw bad('summarizerTimeoutMs', 'must be a whole number of milliseconds, from 1 to 2147483647')
+  if (ms !== undefined && !(Number.isSafeInteger(ms) && ms >= 1 && ms < 2 ** 31))
+    throw bad('summarizerTimeoutMs', 'must be a whole number of milliseconds, from 1 to 2147483647')
   return ms ?? LONGEST_MS
 }
 
@@ -182,28 +250,61 @@ const WORKERS: ReadonlySet<unknown> = new Set<LedgerOptions['workers']>(['inside
 
 /** The options of a ledger, checked, and what is made of them without opening anything; throws where one is wrong. */
 export function checkedOptions(options: LedgerOptions) {
-  const { store, database, clock = systemClock, actor = 'library', onProblem, onOpening = () => undefined, persona = '', workers = 'inside', ahead = true, embedding, readOnly = false, ...given } = optionsGiven('openLedger', options, OPEN)
-  if (embedding !== undefined && (typeof embedding !== 'object' || embedding === null)) throw bad('embedding', 'must be an object')
-  const wrong = embedding === undefined ? undefined : looked('embedding', () => unknownName(embedding, Object.keys(EMBEDDING), 'setting of an embedding model'))
+  const {
+    store,
+    database,
+    clock = systemClock,
+    actor = 'library',
+    onProblem,
+    onOpening = () => undefined,
+    persona = '',
+    workers = 'inside',
+    ahead = true,
+    embedding,
+    readOnly = false,
+    ...given
+  } = optionsGiven('openLedger', options, OPEN)
+  if (embedding !== undefined && (typeof embedding !== 'object' || embedding === null))
+    throw bad('embedding', 'must be an object')
+  const wrong =
+    embedding === undefined
+      ? undefined
+      : looked('embedding', () => unknownName(embedding, Object.keys(EMBEDDING), 'setting of an embedding model'))
   if (wrong !== undefined) throw bad(`embedding.${wrong.field}`, wrong.detail)
   if (!WORKERS.has(workers)) throw bad('workers', 'must be inside or elsewhere')
   if (typeof ahead !== 'boolean') throw bad('ahead', 'must be true or false')
   if (typeof readOnly !== 'boolean') throw bad('readOnly', 'must be true or false')
   if (typeof persona !== 'string') throw bad('persona', 'must be a text')
   if (!persona.isWellFormed()) throw bad('persona', 'has a lone surrogate')
-  if (!looked('clock', () => typeof clock?.now === 'function' && typeof clock.newId === 'function')) throw bad('clock', 'must have the functions now and newId')
+  if (!looked('clock', () => typeof clock?.now === 'function' && typeof clock.newId === 'function'))
+    throw bad('clock', 'must have the functions now and newId')
   if (onProblem !== undefined && typeof onProblem !== 'function') throw bad('onProblem', 'must be a function')
   if (typeof onOpening !== 'function') throw bad('onOpening', 'must be a function')
   const longestMs = timeoutOf(given.summarizerTimeoutMs)
   const tell = tellProblems(onProblem)
   return {
-    store: textGiven('store', store), database: database === undefined ? undefined : textGiven('database', database), clock, actor: nameOf('actor', actor), onProblem: tell, onOpening: heardBy(onOpening, tell), persona, workers, ahead, readOnly,
+    store: textGiven('store', store),
+    database: database === undefined ? undefined : textGiven('database', database),
+    clock,
+    actor: nameOf('actor', actor),
+    onProblem: tell,
+    onOpening: heardBy(onOpening, tell),
+    persona,
+    workers,
+    ahead,
+    readOnly,
     policy: settingsOf(given.policy),
     estimator: estimatorOf(given.estimator),
     prices: pricesOf(given.prices),
     summarizer: looked('summarizer', () => summarizerOf(given.summarizer, {}, longestMs)),
     editionSummarizer: summarizerOf(given.summarizer, { maxRetries: 0 }, longestMs),
-    embedding: embedding === undefined ? undefined : valueOf(looked('embedding', () => createOpenAiEmbeddingModel(embedding)), (left) => bad(left.field, left.detail)),
+    embedding:
+      embedding === undefined
+        ? undefined
+        : valueOf(
+            looked('embedding', () => createOpenAiEmbeddingModel(embedding)),
+            (left) => bad(left.field, left.detail),
+          ),
   }
 }
 
@@ -212,10 +313,16 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   const { store, database, ...given } = checkedOptions(options)
   const { clock, workers, embedding, readOnly } = given
   let readerBegun = (): void => undefined
-  const stores = await openStores(store, database, { ...given, onReader: () => { readerBegun() } })
+  const stores = await openStores(store, database, {
+    ...given,
+    onReader: () => {
+      readerBegun()
+    },
+  })
   const isReadBeside = stores.readBy !== undefined
   try {
-    if (workers === 'elsewhere' && !stores.isDatabaseShared) throw bad('workers', 'cannot be elsewhere: a folder belongs to the one process that has it open')
+    if (workers === 'elsewhere' && !stores.isDatabaseShared)
+      throw bad('workers', 'cannot be elsewhere: a folder belongs to the one process that has it open')
     if (embedding !== undefined && !isReadBeside) await createVectorTable(stores.db)
   } catch (error) {
     await stores.close()
@@ -224,9 +331,11 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   return createLedger({
     ...given,
     // Rows and vectors are the other process's to keep.
-    ...(isReadBeside ? { workers: 'elsewhere', ahead: false } as const : {}),
+    ...(isReadBeside ? ({ workers: 'elsewhere', ahead: false } as const) : {}),
     readOnly: readOnly ? { keptBy: stores.readBy } : undefined,
-    onReader: (begun) => { readerBegun = begun },
+    onReader: (begun) => {
+      readerBegun = begun
+    },
     log: stores.log,
     name: stores.name,
     db: stores.db,
@@ -252,16 +361,34 @@ export { createManifestFile, openManifestFile } from '../adapters/file/manifest-
 export { createKeyFile, fingerprintMeant, privateKeyFrom, readPrivateKey } from '../adapters/file/signing-key.js'
 
 /** Opens what `projections run` works with. */
-export async function openProjections(where: { readonly store: string; readonly database?: string }): Promise<ProjectionProcess> {
+export async function openProjections(where: {
+  readonly store: string
+  readonly database?: string
+}): Promise<ProjectionProcess> {
   const { log, db, projections, close } = await openStores(where.store, where.database)
-  return { db, store: log.store, decode: (stored) => decodeEvent(stored, log.bodies), projections, claims: createPostgresClaims(db), close }
+  return {
+    db,
+    store: log.store,
+    decode: (stored) => decodeEvent(stored, log.bodies),
+    projections,
+    claims: createPostgresClaims(db),
+    close,
+  }
 }
 
-/** Opens what a thread compares rows with. It waits for nobody: rows that are behind are looked at again by whoever asked. */
-export async function openRowCheck(where: RowThreadPlace): Promise<{ readonly checkRows: CheckRows; close(): Promise<void> }> {
+/**
+ * Opens what a thread compares rows with. It waits for nobody: rows that are behind are looked at again by whoever
+ * asked.
+ */
+export async function openRowCheck(
+  where: RowThreadPlace,
+): Promise<{ readonly checkRows: CheckRows; close(): Promise<void> }> {
   const { log, db, projections, close } = await openStores(where.store, where.database)
   const rowCheck = rowCheckOf({ log, db, projections })
-  return { checkRows: createCheckRows(log, (everyConversation) => rowCheck(everyConversation, () => Promise.resolve())), close }
+  return {
+    checkRows: createCheckRows(log, (everyConversation) => rowCheck(everyConversation, () => Promise.resolve())),
+    close,
+  }
 }
 
 /** Opens what `compaction run` works with. */

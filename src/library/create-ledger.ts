@@ -1,10 +1,18 @@
-/** Makes a ledger of its parts: the use cases over one log, one database of read models and one summarizer. It knows no adapter. */
+/**
+ * Makes a ledger of its parts: the use cases over one log, one database of read models and one summarizer. It knows no
+ * adapter.
+ */
 import { createRowCheck } from '../../projections/engine/compare.js'
 import { createArchiveIndex } from '../../projections/read-models/archive-index/queries.js'
 import { findBatches } from '../../projections/read-models/clip-archive/queries.js'
 import { createVectorFiller, type FillOptions } from '../../projections/read-models/archive-index/vector-filler.js'
 import type { Projection } from '../../projections/engine/projection.js'
-import { CONVERSATION_ORDERS, listConversations, unlistedConversations, type ConversationsAsked } from '../../projections/read-models/live-messages/queries.js'
+import {
+  CONVERSATION_ORDERS,
+  listConversations,
+  unlistedConversations,
+  type ConversationsAsked,
+} from '../../projections/read-models/live-messages/queries.js'
 import { createProjectionRunner, ProjectionStopped } from '../../projections/engine/runner.js'
 import { isNamed, originOf } from '../audit/against-manifest.js'
 import { createAppendMessages } from '../recording/append-messages.js'
@@ -51,7 +59,28 @@ import type { WorkQueue } from '../ports/work-queue.js'
 import { checkRequest } from '../summarizers/check-request.js'
 import { createAgentTools, MEMORY_READ } from './agent-tools.js'
 import { conversationsGiven, createEditions, namedOrAll, nameGiven, signalGiven, textGiven } from './editions.js'
-import type { AppendOptions, AsOfOptions, At, Behind, CompareEditionsOptions, ContextOptions, DiffOptions, EditionsCompared, ExplainOptions, Ledger, LedgerSearchOptions, ListOptions, LogOptions, RebuildOptions, SearchResult, StatsOptions, Undone, VerifyOptions, WaitOptions, WhatIfOptions } from './ledger.js'
+import type {
+  AppendOptions,
+  AsOfOptions,
+  At,
+  Behind,
+  CompareEditionsOptions,
+  ContextOptions,
+  DiffOptions,
+  EditionsCompared,
+  ExplainOptions,
+  Ledger,
+  LedgerSearchOptions,
+  ListOptions,
+  LogOptions,
+  RebuildOptions,
+  SearchResult,
+  StatsOptions,
+  Undone,
+  VerifyOptions,
+  WaitOptions,
+  WhatIfOptions,
+} from './ledger.js'
 import { listenerGiven, looked, optionsGiven, settingsOf, type Names } from './options.js'
 import { dataOfProblem, isRowsFailure, problem, valueOf, type Failure } from './problem.js'
 
@@ -84,14 +113,20 @@ export interface LedgerParts {
   readonly embedding: EmbeddingModel | undefined
   /** Settings for what is appended through this ledger. */
   readonly policy: PolicySettings | undefined
-  /** Name of the estimator that what is appended through this ledger is counted by; undefined keeps a conversation's own. */
+  /**
+   * Name of the estimator that what is appended through this ledger is counted by; undefined keeps a conversation's
+   * own.
+   */
   readonly estimator: string | undefined
   /** What models cost, for `stats`. */
   readonly prices: PriceTable
   readonly actor: string
   readonly clock: Clock
   readonly onProblem: (problem: unknown) => void
-  /** Where nothing is to be recorded; `keptBy` is the process that has the folder open and keeps the rows, where it is another one. */
+  /**
+   * Where nothing is to be recorded; `keptBy` is the process that has the folder open and keeps the rows, where it is
+   * another one.
+   */
   readonly readOnly: { readonly keptBy: string | undefined } | undefined
   /** Calls back whenever another process begins to read by way of this one. */
   readonly onReader: (begun: () => void) => void
@@ -110,7 +145,15 @@ const UNDO: Names<{ readonly cycle: number }> = { cycle: true }
 const SEARCH: Names<LedgerSearchOptions> = { ...WAIT, conversationId: true, scope: true, limit: true, include: true }
 const LOG: Names<LogOptions> = { from: true, limit: true }
 const INCLUDED: ReadonlySet<unknown> = new Set<NonNullable<SearchOptions['include']>>(['messages', 'batches', 'all'])
-const LIST: Names<ListOptions> = { ...WAIT, scope: true, match: true, since: true, until: true, sort: true, limit: true }
+const LIST: Names<ListOptions> = {
+  ...WAIT,
+  scope: true,
+  match: true,
+  since: true,
+  until: true,
+  sort: true,
+  limit: true,
+}
 const VERIFY: Names<VerifyOptions> = { onProgress: true, onStream: true, against: true }
 const EXPLAIN: Names<ExplainOptions> = { batchId: true, line: true, open: true }
 const STATS: Names<StatsOptions> = { prices: true, onConversation: true }
@@ -130,29 +173,43 @@ const HEAD_POLL_MS = 20
 const bad = (field: string, detail: string): Error => problem({ kind: 'BadInput', field, detail })
 const fail = (failure: Failure): Error => problem(failure)
 
-const isList = (messages: MessageInput | readonly MessageInput[]): messages is readonly MessageInput[] => Array.isArray(messages)
+const isList = (messages: MessageInput | readonly MessageInput[]): messages is readonly MessageInput[] =>
+  Array.isArray(messages)
 /** A copy, which whoever gave it cannot change, and which has its holes as what is no message. */
-const asList = (messages: MessageInput | readonly MessageInput[]): readonly MessageInput[] => looked('messages', () => (isList(messages) ? Array.from(messages) : [messages]))
+const asList = (messages: MessageInput | readonly MessageInput[]): readonly MessageInput[] =>
+  looked('messages', () => (isList(messages) ? Array.from(messages) : [messages]))
 
 function parseMessages(inputs: readonly MessageInput[]): NewMessage[] {
   return inputs.map((input, at) =>
-    valueOf(parseMessage(input), (left) => problem(inputs.length === 1 ? left : { ...left, field: `messages[${String(at)}].${left.field}` })),
+    valueOf(parseMessage(input), (left) =>
+      problem(inputs.length === 1 ? left : { ...left, field: `messages[${String(at)}].${left.field}` }),
+    ),
   )
 }
 
 /** A price table, checked; throws where it is wrong. */
 export const pricesOf = (prices: PriceTable | undefined): PriceTable =>
-  prices === undefined ? {} : valueOf(looked('prices', () => parsePrices(prices)), ({ field, detail }) => bad(field === '' ? 'prices' : `prices.${field}`, detail))
+  prices === undefined
+    ? {}
+    : valueOf(
+        looked('prices', () => parsePrices(prices)),
+        ({ field, detail }) => bad(field === '' ? 'prices' : `prices.${field}`, detail),
+      )
 
 /** The name of an estimator, checked; throws where none of that name is registered. */
 export function estimatorOf(name: string | undefined): string | undefined {
   if (name !== undefined && typeof name !== 'string') throw bad('estimator', 'must be a text')
-  if (name !== undefined && !isRegisteredEstimator(name)) throw bad('estimator', `"${name}" is not registered (${registeredEstimators().join(', ')}): registerEstimator comes first`)
+  if (name !== undefined && !isRegisteredEstimator(name))
+    throw bad(
+      'estimator',
+      `"${name}" is not registered (${registeredEstimators().join(', ')}): registerEstimator comes first`,
+    )
   return name
 }
 
 /** A name that is recorded, checked: of who asked, of what belongs together, of a tenant. */
-export const nameOf = (field: string, given: unknown): string => valueOf(checkId(field, given), ({ detail }) => bad(field, detail))
+export const nameOf = (field: string, given: unknown): string =>
+  valueOf(checkId(field, given), ({ detail }) => bad(field, detail))
 
 /** A time as the read models have it. */
 function timeOf(field: string, given: Date | string): string {
@@ -167,11 +224,17 @@ function timeOf(field: string, given: Date | string): string {
 /** Which conversations to list, checked. */
 function listAsked({ scope, match, since, until, sort, limit }: ListOptions): ConversationsAsked {
   for (const [field, text] of Object.entries({ scope, match })) if (text !== undefined) nameGiven(field, text)
-  if (sort !== undefined && !CONVERSATION_ORDERS.includes(sort)) throw bad('sort', `must be one of ${CONVERSATION_ORDERS.join(', ')}`)
-  if (limit !== undefined && !(Number.isSafeInteger(limit) && limit > 0)) throw bad('limit', 'must be a whole number above 0')
+  if (sort !== undefined && !CONVERSATION_ORDERS.includes(sort))
+    throw bad('sort', `must be one of ${CONVERSATION_ORDERS.join(', ')}`)
+  if (limit !== undefined && !(Number.isSafeInteger(limit) && limit > 0))
+    throw bad('limit', 'must be a whole number above 0')
   return {
-    ...(scope === undefined ? {} : { scope }), ...(match === undefined ? {} : { match }), ...(sort === undefined ? {} : { sort }), ...(limit === undefined ? {} : { limit }),
-    ...(since === undefined ? {} : { since: timeOf('since', since) }), ...(until === undefined ? {} : { until: timeOf('until', until) }),
+    ...(scope === undefined ? {} : { scope }),
+    ...(match === undefined ? {} : { match }),
+    ...(sort === undefined ? {} : { sort }),
+    ...(limit === undefined ? {} : { limit }),
+    ...(since === undefined ? {} : { since: timeOf('since', since) }),
+    ...(until === undefined ? {} : { until: timeOf('until', until) }),
   }
 }
 
@@ -189,19 +252,39 @@ function viewNamed(view: ViewName | undefined): ViewName | undefined {
 }
 
 /** What compares the rows of a database with what the facts of a log make them. */
-export function rowCheckOf({ log, db, projections }: Pick<LedgerParts, 'log' | 'db' | 'projections'>): (everyConversation: boolean, catchUp: () => Promise<void>) => RowCheck {
-  return (everyConversation, catchUp) => createRowCheck({ db, projections, everyConversation, catchUp, eventsFrom: (conversationId, seen) => eventsFrom(log, conversationId, seen) })
+export function rowCheckOf({
+  log,
+  db,
+  projections,
+}: Pick<LedgerParts, 'log' | 'db' | 'projections'>): (
+  everyConversation: boolean,
+  catchUp: () => Promise<void>,
+) => RowCheck {
+  return (everyConversation, catchUp) =>
+    createRowCheck({
+      db,
+      projections,
+      everyConversation,
+      catchUp,
+      eventsFrom: (conversationId, seen) => eventsFrom(log, conversationId, seen),
+    })
 }
 
 /** Builds the ledger. Nothing runs until it is used. */
 export function createLedger(parts: LedgerParts): Ledger {
   const { log, db, projections, workers, clock, actor, summarizer, embedding, onProblem, readOnly } = parts
   const conversations = createConversations({ log, clock, alone: parts.alone })
-  const decode = (stored: Parameters<typeof decodeEvent>[0]): ReturnType<typeof decodeEvent> => decodeEvent(stored, log.bodies)
+  const decode = (stored: Parameters<typeof decodeEvent>[0]): ReturnType<typeof decodeEvent> =>
+    decodeEvent(stored, log.bodies)
   /** Conversations of which was told that their rows do not go on. */
   const told = new Set<string>()
   const runner = createProjectionRunner({
-    db, store: log.store, decode, projections, claims: parts.claims, onFailure: onProblem,
+    db,
+    store: log.store,
+    decode,
+    projections,
+    claims: parts.claims,
+    onFailure: onProblem,
     // A fact that nobody can read stops a conversation in every read model: once is enough.
     onStop: (projection, stop) => {
       if (stop.stream === undefined || told.has(stop.stream)) return
@@ -229,15 +312,26 @@ export function createLedger(parts: LedgerParts): Ledger {
     concurrency: CONVERSATIONS_AT_ONCE,
     backsOffByTime: false,
     ahead: parts.ahead,
-    // A summarizer that is down is told of as well where the fallback did its work: else it is down for days, and only the log knows.
+    // A summarizer that is down is told of as well where the fallback did its work: else it is down for days, and only
+    // the log knows.
     onCompaction: (_conversationId, run) => {
       const failure = run.failure ?? run.fallbackFor
       if (failure !== undefined) onProblem(failure)
     },
-    onProblem: (failure) => { onProblem(failure) },
+    onProblem: (failure) => {
+      onProblem(failure)
+    },
   })
-  const appendMessages = createAppendMessages({ conversations, clock, summarizerWindowTokens: summarizer.windowTokens, estimator: parts.estimator })
-  const filler = embedding === undefined || !db.hasVector || readOnly?.keptBy !== undefined ? undefined : createVectorFiller({ db, store: log.store, embedding, claims: parts.claims, owner: clock.newId(), onProblem })
+  const appendMessages = createAppendMessages({
+    conversations,
+    clock,
+    summarizerWindowTokens: summarizer.windowTokens,
+    estimator: parts.estimator,
+  })
+  const filler =
+    embedding === undefined || !db.hasVector || readOnly?.keptBy !== undefined
+      ? undefined
+      : createVectorFiller({ db, store: log.store, embedding, claims: parts.claims, owner: clock.newId(), onProblem })
   let closing: Promise<void> | undefined
   let following = false
   /** Position of the last fact that was recorded through this ledger. */
@@ -249,7 +343,13 @@ export function createLedger(parts: LedgerParts): Ledger {
   /** Throws where the call may not record anything. */
   function writes(call: string): void {
     open()
-    if (readOnly !== undefined) throw fail({ kind: 'LedgerReadOnly', call, name: parts.name, ...(readOnly.keptBy === undefined ? {} : { keptBy: readOnly.keptBy }) })
+    if (readOnly !== undefined)
+      throw fail({
+        kind: 'LedgerReadOnly',
+        call,
+        name: parts.name,
+        ...(readOnly.keptBy === undefined ? {} : { keptBy: readOnly.keptBy }),
+      })
   }
   function follow(): void {
     if (closing !== undefined || following || workers === 'elsewhere') return
@@ -257,8 +357,13 @@ export function createLedger(parts: LedgerParts): Ledger {
     runner.start()
   }
   function provenance(given: { actor?: string | undefined; correlationId?: string | undefined } = {}): Provenance {
-    const correlationId = given.correlationId === undefined ? clock.newId() : nameOf('correlationId', given.correlationId)
-    return { actor: given.actor === undefined ? actor : nameOf('actor', given.actor), correlationId, causationId: correlationId }
+    const correlationId =
+      given.correlationId === undefined ? clock.newId() : nameOf('correlationId', given.correlationId)
+    return {
+      actor: given.actor === undefined ? actor : nameOf('actor', given.actor),
+      correlationId,
+      causationId: correlationId,
+    }
   }
 
   function wakeWhereDue(state: Conversation): void {
@@ -266,22 +371,36 @@ export function createLedger(parts: LedgerParts): Ledger {
     if (workers === 'inside' && isCompactionDue(state, parts.ahead ? 'ahead' : 'due')) worker.wake(state.conversationId)
   }
 
-  async function append(conversationId: string, messages: readonly NewMessage[], settings: PolicySettings | undefined, scope: string | undefined, by: Provenance) {
+  async function append(
+    conversationId: string,
+    messages: readonly NewMessage[],
+    settings: PolicySettings | undefined,
+    scope: string | undefined,
+    by: Provenance,
+  ) {
     writes('append')
     follow()
     const merged = settings === undefined && parts.policy === undefined ? undefined : { ...parts.policy, ...settings }
-    const appended = valueOf(await appendMessages({ conversationId, messages, settings: merged, scope, provenance: by }), fail)
+    const appended = valueOf(
+      await appendMessages({ conversationId, messages, settings: merged, scope, provenance: by }),
+      fail,
+    )
     if (appended.position !== undefined && appended.position > ownPosition) ownPosition = appended.position
-    if (appended.unknownModel !== undefined) onProblem(problem({ kind: 'UnknownModelWindow', model: appended.unknownModel, assumed: DEFAULT_WINDOW_TOKENS }))
+    if (appended.unknownModel !== undefined)
+      onProblem(problem({ kind: 'UnknownModelWindow', model: appended.unknownModel, assumed: DEFAULT_WINDOW_TOKENS }))
     wakeWhereDue(appended.state)
     return appended
   }
 
-  /** Throws where there is no such conversation: a misspelt id is told and not made up. What reads facts alone needs no more, whatever they say. */
+  /**
+   * Throws where there is no such conversation: a misspelt id is told and not made up. What reads facts alone needs no
+   * more, whatever they say.
+   */
   async function isThere(conversationId: string): Promise<void> {
     open()
     valueOf(checkId('conversationId', conversationId), fail)
-    if ((await log.store.streamRevision(conversationStream(conversationId))) < 0n) throw fail({ kind: 'NoSuchConversation', conversationId })
+    if ((await log.store.streamRevision(conversationStream(conversationId))) < 0n)
+      throw fail({ kind: 'NoSuchConversation', conversationId })
   }
 
   /** A conversation that is there. */
@@ -319,14 +438,23 @@ export function createLedger(parts: LedgerParts): Ledger {
   async function undo(conversationId: string, cycle: number | undefined): Promise<Undone> {
     writes('undo')
     const { messagesAppended } = await existing(conversationId)
-    if (cycle === undefined || !Number.isSafeInteger(cycle) || cycle < 1) throw bad('cycle', 'must be the number of a cycle, from 1')
-    const { events, position } = valueOf(await undoCycles({ log, conversations }, conversationId, cycle, provenance()), fail)
+    if (cycle === undefined || !Number.isSafeInteger(cycle) || cycle < 1)
+      throw bad('cycle', 'must be the number of a cycle, from 1')
+    const { events, position } = valueOf(
+      await undoCycles({ log, conversations }, conversationId, cycle, provenance()),
+      fail,
+    )
     if (position !== undefined && position > ownPosition) ownPosition = position
     const event = events.find((each) => isOfType(each, 'CycleUndone'))
     if (event === undefined) throw new Error(`undoing cycle ${String(cycle)} of ${conversationId} recorded nothing`)
     const { undone, restored, tokensBefore, tokensAfter, restsUntilMessages } = event.data
     return {
-      conversationId, revision: event.revision, cycles: undone.map((each) => each.cycle), messagesRestored: restored.length, tokensBefore, tokensAfter,
+      conversationId,
+      revision: event.revision,
+      cycles: undone.map((each) => each.cycle),
+      messagesRestored: restored.length,
+      tokensBefore,
+      tokensAfter,
       restsForMessages: Math.max(0, restsUntilMessages - messagesAppended),
     }
   }
@@ -335,24 +463,48 @@ export function createLedger(parts: LedgerParts): Ledger {
     writes('compact')
     await existing(conversationId)
     follow()
-    if (parts.policy !== undefined || parts.estimator !== undefined) await handle(conversationId, { type: 'Configure', settings: parts.policy, scope: undefined, summarizerWindowTokens: summarizer.windowTokens, estimator: parts.estimator })
+    if (parts.policy !== undefined || parts.estimator !== undefined)
+      await handle(conversationId, {
+        type: 'Configure',
+        settings: parts.policy,
+        scope: undefined,
+        summarizerWindowTokens: summarizer.windowTokens,
+        estimator: parts.estimator,
+      })
     const before = await conversations.load(conversationId)
     const run = await compact(conversationId, force ? 'force' : 'now')
     // The worker behind an append, or another process, may have come first: what happened is told, whoever did it.
     const { batchesCreated, messagesCompressed, failure } = await compactedSince(log, conversationId, before.revision)
-    return { ...run, batchesCreated, messagesCompressed, ...(run.failure !== undefined || failure === undefined ? {} : { failure }) }
+    return {
+      ...run,
+      batchesCreated,
+      messagesCompressed,
+      ...(run.failure !== undefined || failure === undefined ? {} : { failure }),
+    }
   }
 
-  /** Waits until the rows show `position`, those of one conversation where it is named; throws where they do not in time. */
+  /**
+   * Waits until the rows show `position`, those of one conversation where it is named; throws where they do not in
+   * time.
+   */
   async function shown(position: bigint, timeoutMs: number, conversationId: string | undefined): Promise<void> {
     if (await runner.waitFor(position, timeoutMs, conversationId === undefined ? {} : { conversationId })) return
-    const hint = readOnly?.keptBy !== undefined ? `; ${readOnly.keptBy} keeps them` : workers === 'elsewhere' ? '; is `context-ledger projections run` running?' : ''
-    const missing = position < 0n ? 'there are no read models yet, and none came' : `the read models have not come to position ${String(position)}`
+    const hint =
+      readOnly?.keptBy !== undefined
+        ? `; ${readOnly.keptBy} keeps them`
+        : workers === 'elsewhere'
+          ? '; is `context-ledger projections run` running?'
+          : ''
+    const missing =
+      position < 0n
+        ? 'there are no read models yet, and none came'
+        : `the read models have not come to position ${String(position)}`
     throw fail({ kind: 'ProjectionsBehind', detail: `${missing} within ${String(timeoutMs)} ms${hint}` })
   }
 
   /**
-   * Brings the rows to where the reader wants them: to `waitFor`, where it is given; else to the head of the log where this process keeps
+   * Brings the rows to where the reader wants them: to `waitFor`, where it is given; else to the head of the log where
+   * this process keeps
    * them, and to this ledger's own last fact where others do.
    */
   async function caughtUp(wait: WaitOptions = {}, conversationId?: string): Promise<void> {
@@ -369,7 +521,11 @@ export function createLedger(parts: LedgerParts): Ledger {
     const timeoutMs = timeoutOf(given)
     const until = performance.now() + timeoutMs
     while ((await log.store.head()) < given.waitFor) {
-      if (performance.now() >= until) throw fail({ kind: 'ProjectionsBehind', detail: `the log has not come to position ${String(given.waitFor)} within ${String(timeoutMs)} ms` })
+      if (performance.now() >= until)
+        throw fail({
+          kind: 'ProjectionsBehind',
+          detail: `the log has not come to position ${String(given.waitFor)} within ${String(timeoutMs)} ms`,
+        })
       await sleep(HEAD_POLL_MS)
     }
   }
@@ -377,17 +533,27 @@ export function createLedger(parts: LedgerParts): Ledger {
   /** What the rows do not show yet. Where this process keeps them, they were just brought to the end of the log. */
   async function behindOf(within?: SearchOptions['within']): Promise<{ readonly behind?: Behind }> {
     if (workers === 'inside') return {}
-    const behind = await runner.behind(within !== undefined && 'conversationId' in within ? { conversationId: within.conversationId } : {})
+    const behind = await runner.behind(
+      within !== undefined && 'conversationId' in within ? { conversationId: within.conversationId } : {},
+    )
     return behind === undefined ? {} : { behind }
   }
 
-  /** What of the messages a search by meaning could not look at. Vectors are made behind; who ends right after has nothing of it. */
-  async function vectorsOf(conversationId: string | undefined, failure: EmbeddingFailure | undefined): Promise<Pick<SearchResult, 'vectors'>> {
+  /**
+   * What of the messages a search by meaning could not look at. Vectors are made behind; who ends right after has
+   * nothing of it.
+   */
+  async function vectorsOf(
+    conversationId: string | undefined,
+    failure: EmbeddingFailure | undefined,
+  ): Promise<Pick<SearchResult, 'vectors'>> {
     if (filler === undefined) return {}
     const { missing, isAtLeast, failure: earlier } = await filler.missing(conversationId)
     if (parts.ahead) filler.wake()
     const problemFound = failure ?? earlier
-    return missing === 0 && problemFound === undefined ? {} : { vectors: { missing, isAtLeast, ...(problemFound === undefined ? {} : { problem: problemFound.detail }) } }
+    return missing === 0 && problemFound === undefined
+      ? {}
+      : { vectors: { missing, isAtLeast, ...(problemFound === undefined ? {} : { problem: problemFound.detail }) } }
   }
 
   async function find(query: string, given: SearchOptions, wait: WaitOptions = {}): Promise<SearchResult> {
@@ -395,18 +561,26 @@ export function createLedger(parts: LedgerParts): Ledger {
     const conversationId = 'conversationId' in given.within ? given.within.conversationId : undefined
     await caughtUp(wait, conversationId)
     // What it says would not be all that there is.
-    const stop = conversationId === undefined ? undefined : (await runner.stopped(conversationId)).find(({ projection }) => projection === 'archive-index')
+    const stop =
+      conversationId === undefined
+        ? undefined
+        : (await runner.stopped(conversationId)).find(({ projection }) => projection === 'archive-index')
     if (stop !== undefined) throw new ProjectionStopped(stop.projection, stop)
     const { hits, failure } = await search({ index, ...(embedding === undefined ? {} : { embedding }) }, query, given)
     if (failure !== undefined) onProblem(failure)
     if (hits.length === 0 && conversationId !== undefined) await isThere(conversationId)
-    return { hits, ...(await behindOf(given.within)), ...(given.include === 'batches' ? {} : await vectorsOf(conversationId, failure)) }
+    return {
+      hits,
+      ...(await behindOf(given.within)),
+      ...(given.include === 'batches' ? {} : await vectorsOf(conversationId, failure)),
+    }
   }
 
   async function memoryRead(conversationId: string, query: string, limit: number): Promise<readonly SearchHit[]> {
     const state = await existing(conversationId)
     const context = valueOf(contextOf(state), fail)
-    // What the agent still sees is the live messages and the batches of the view; a shortened or left-out one it does not see whole.
+    // What the agent still sees is the live messages and the batches of the view; a shortened or left-out one it does
+    // not see whole.
     const seen = new Set(context.messageIds)
     for (const { id } of context.shortened ?? []) seen.delete(id)
     const shownBatches = new Set(state.view?.parts.flatMap((part) => (part.kind === 'batch' ? [part.batchId] : [])))
@@ -415,17 +589,28 @@ export function createLedger(parts: LedgerParts): Ledger {
     const found: SearchHit[] = []
     for (const hit of hits) {
       if (found.length >= limit) break
-      const isSeen = hit.kind === 'batch' ? hit.batchId !== null && shownBatches.has(hit.batchId) : hit.messageIds.every((id) => seen.has(id))
-      if (!isSeen && !(hit.kind === 'message' && (await isOfMemoryRead(conversationId, hit.firstRevision)))) found.push(hit)
+      const isSeen =
+        hit.kind === 'batch'
+          ? hit.batchId !== null && shownBatches.has(hit.batchId)
+          : hit.messageIds.every((id) => seen.has(id))
+      if (!isSeen && !(hit.kind === 'message' && (await isOfMemoryRead(conversationId, hit.firstRevision))))
+        found.push(hit)
     }
     return found
   }
 
-  /** Whether a message is a call of `memory_read` and nothing else, or an answer to one: what it found would be found again and again. */
+  /**
+   * Whether a message is a call of `memory_read` and nothing else, or an answer to one: what it found would be found
+   * again and again.
+   */
   async function isOfMemoryRead(conversationId: string, revision: bigint): Promise<boolean> {
     let callId: string | undefined
     // An answer stands closely behind its call.
-    for await (const stored of log.store.readStream(conversationStream(conversationId), { from: revision, direction: 'backwards', limit: ANSWER_REACH })) {
+    for await (const stored of log.store.readStream(conversationStream(conversationId), {
+      from: revision,
+      direction: 'backwards',
+      limit: ANSWER_REACH,
+    })) {
       const event = await decode(stored)
       if (!isOfType(event, 'MessageAppended')) continue
       const { role, content, toolCalls = [], toolCallId } = event.data
@@ -441,8 +626,12 @@ export function createLedger(parts: LedgerParts): Ledger {
 
   const explain = createExplain({
     log,
-    // A hint beside the log: where there are no rows, or none that can be read, the log is read instead. The place of an edition's batch is in its own stream.
-    placeOf: async (conversationId, batchId) => (await findBatches(db, conversationId, [batchId]).catch(() => [])).find(({ editionId }) => editionId === undefined),
+    // A hint beside the log: where there are no rows, or none that can be read, the log is read instead. The place of
+    // an edition's batch is in its own stream.
+    placeOf: async (conversationId, batchId) =>
+      (await findBatches(db, conversationId, [batchId]).catch(() => [])).find(
+        ({ editionId }) => editionId === undefined,
+      ),
   })
 
   /** A conversation as all that the tallies go through. */
@@ -451,7 +640,13 @@ export function createLedger(parts: LedgerParts): Ledger {
     yield conversationId
   }
 
-  const compare = createCompareEditions({ log, clock, claims: parts.claims, search: { index, ...(embedding === undefined ? {} : { embedding }) }, actor })
+  const compare = createCompareEditions({
+    log,
+    clock,
+    claims: parts.claims,
+    search: { index, ...(embedding === undefined ? {} : { embedding }) },
+    actor,
+  })
   const whatIf = createWhatIf({ log, clock, extractive: parts.fallback })
 
   async function allConversations(): Promise<string[]> {
@@ -469,7 +664,10 @@ export function createLedger(parts: LedgerParts): Ledger {
   /** Conversations whose rows do not come there. */
   async function conversationsStopped(): Promise<StoppedRows[]> {
     return (await runner.stopped()).map(({ projection, conversationId, stream, revision, reason }) => ({
-      readModel: projection, conversationId, at: stream === undefined || revision === undefined ? undefined : { stream, revision }, detail: `${projection} ${reason}`,
+      readModel: projection,
+      conversationId,
+      at: stream === undefined || revision === undefined ? undefined : { stream, revision },
+      detail: `${projection} ${reason}`,
     }))
   }
 
@@ -484,19 +682,44 @@ export function createLedger(parts: LedgerParts): Ledger {
       const stopped = (await runner.status()).flatMap(({ name, stop }): StoppedRows[] => {
         if (stop === undefined) return []
         const { reason, stream, revision } = stop
-        return [{ readModel: name, at: stream === undefined || revision === undefined ? undefined : { stream, revision }, detail: `${name} ${reason}` }]
+        return [
+          {
+            readModel: name,
+            at: stream === undefined || revision === undefined ? undefined : { stream, revision },
+            detail: `${name} ${reason}`,
+          },
+        ]
       })
       return stopped.length > 0 ? stopped : [{ readModel: 'read models', detail: error.message }]
     }
   }
   const { checkRowsApart } = parts
   const verify = createVerify({
-    log, checkRequest, rowCheck: rowCheckOf(parts), catchUp: rowsCaughtUp,
-    checkRowsApart: checkRowsApart === undefined ? undefined : (here) => createCheckRowsApart({ log, here, apart: checkRowsApart, onProblem }),
+    log,
+    checkRequest,
+    rowCheck: rowCheckOf(parts),
+    catchUp: rowsCaughtUp,
+    checkRowsApart:
+      checkRowsApart === undefined
+        ? undefined
+        : (here) => createCheckRowsApart({ log, here, apart: checkRowsApart, onProblem }),
   })
 
   const { editions, prompts, editionNamed } = createEditions({
-    log, db, caughtUp: caughtUpToHead, clock, conversations, summarizer: parts.editionSummarizer, persona: parts.persona, registerPrompt, actor, claims: parts.claims, spending: parts.spending, open, writes, existing,
+    log,
+    db,
+    caughtUp: caughtUpToHead,
+    clock,
+    conversations,
+    summarizer: parts.editionSummarizer,
+    persona: parts.persona,
+    registerPrompt,
+    actor,
+    claims: parts.claims,
+    spending: parts.spending,
+    open,
+    writes,
+    existing,
     provenance: () => provenance(),
     onProblem,
     onRecorded: ({ position }) => {
@@ -511,9 +734,20 @@ export function createLedger(parts: LedgerParts): Ledger {
     const heard = listenerGiven('onConversation', onConversation, onProblem)
     const asked = conversationsGiven('conversationIds', conversationIds)
     // Messages are searched for evidence alone.
-    if (given.questions !== undefined) await caughtUp({ ...(waitFor === undefined ? {} : { waitFor }), ...(timeout === undefined ? {} : { timeout }) })
-    const against = given.against === undefined || given.against === IN_FORCE ? {} : { against: await editionNamed(given.against) }
-    return valueOf(await compare({ conversationIds: asked === 'all' ? undefined : asked, editionId: await editionNamed(editionId), ...given, onConversation: heard, ...against }), fail)
+    if (given.questions !== undefined)
+      await caughtUp({ ...(waitFor === undefined ? {} : { waitFor }), ...(timeout === undefined ? {} : { timeout }) })
+    const against =
+      given.against === undefined || given.against === IN_FORCE ? {} : { against: await editionNamed(given.against) }
+    return valueOf(
+      await compare({
+        conversationIds: asked === 'all' ? undefined : asked,
+        editionId: await editionNamed(editionId),
+        ...given,
+        onConversation: heard,
+        ...against,
+      }),
+      fail,
+    )
   }
 
   // Who reads beside keeps no rows.
@@ -524,8 +758,19 @@ export function createLedger(parts: LedgerParts): Ledger {
     prompts,
     async append(conversationId, messages, options) {
       const given = optionsGiven('append', options, APPEND)
-      const appended = await append(conversationId, parseMessages(asList(messages)), settingsOf(given.policy), given.scope === undefined ? undefined : nameOf('scope', given.scope), provenance(given))
-      return { conversationId, revision: appended.state.revision, recorded: appended.recorded, position: appended.position }
+      const appended = await append(
+        conversationId,
+        parseMessages(asList(messages)),
+        settingsOf(given.policy),
+        given.scope === undefined ? undefined : nameOf('scope', given.scope),
+        provenance(given),
+      )
+      return {
+        conversationId,
+        revision: appended.state.revision,
+        recorded: appended.recorded,
+        position: appended.position,
+      }
     },
     async context(conversationId, options) {
       open()
@@ -541,11 +786,16 @@ export function createLedger(parts: LedgerParts): Ledger {
     },
     async diff(conversationId, given) {
       open()
-      const asked = optionsGiven<{ readonly from?: At; readonly to?: At; readonly cycle?: number } & WaitOptions>('diff', given, DIFF)
+      const asked = optionsGiven<{ readonly from?: At; readonly to?: At; readonly cycle?: number } & WaitOptions>(
+        'diff',
+        given,
+        DIFF,
+      )
       await recorded(asked)
       const { revision: head } = await existing(conversationId)
       if (asked.cycle !== undefined) {
-        if (!Number.isSafeInteger(asked.cycle) || asked.cycle < 1) throw bad('cycle', 'must be the number of a cycle, from 1')
+        if (!Number.isSafeInteger(asked.cycle) || asked.cycle < 1)
+          throw bad('cycle', 'must be the number of a cycle, from 1')
         const { from, to, ...cycle } = valueOf(await cycleRevisions(log, conversationId, asked.cycle), fail)
         return { ...valueOf(await differenceBetween(log, conversationId, from, to), fail), cycle }
       }
@@ -554,7 +804,8 @@ export function createLedger(parts: LedgerParts): Ledger {
       const to = asked.to === undefined ? head : await revisionAt(conversationId, 'to', asked.to)
       return valueOf(await differenceBetween(log, conversationId, from, to), fail)
     },
-    compact: async (conversationId, given) => await compactNow(conversationId, optionsGiven('compact', given, COMPACT).force === true),
+    compact: async (conversationId, given) =>
+      await compactNow(conversationId, optionsGiven('compact', given, COMPACT).force === true),
     undo: async (conversationId, given) => await undo(conversationId, optionsGiven('undo', given, UNDO).cycle),
     async settled(conversationId) {
       open()
@@ -563,20 +814,30 @@ export function createLedger(parts: LedgerParts): Ledger {
     async search(query, options) {
       open()
       const { conversationId, scope, waitFor, timeout, ...given } = optionsGiven('search', options, SEARCH)
-      if (conversationId !== undefined && scope !== undefined) throw bad('scope', 'goes without a conversation: a search stays in one of the two')
+      if (conversationId !== undefined && scope !== undefined)
+        throw bad('scope', 'goes without a conversation: a search stays in one of the two')
       if (conversationId !== undefined) valueOf(checkId('conversationId', conversationId), fail)
       if (scope !== undefined) nameGiven('scope', scope)
-      if (given.limit !== undefined && !(Number.isSafeInteger(given.limit) && given.limit >= 0)) throw bad('limit', 'must be a whole number, 0 or more')
-      if (given.include !== undefined && !INCLUDED.has(given.include)) throw bad('include', 'must be messages, batches or all')
+      if (given.limit !== undefined && !(Number.isSafeInteger(given.limit) && given.limit >= 0))
+        throw bad('limit', 'must be a whole number, 0 or more')
+      if (given.include !== undefined && !INCLUDED.has(given.include))
+        throw bad('include', 'must be messages, batches or all')
       const wait = { ...(waitFor === undefined ? {} : { waitFor }), ...(timeout === undefined ? {} : { timeout }) }
-      return await find(query, { within: conversationId === undefined ? { scope: scope ?? null } : { conversationId }, ...given }, wait)
+      return await find(
+        query,
+        { within: conversationId === undefined ? { scope: scope ?? null } : { conversationId }, ...given },
+        wait,
+      )
     },
     async *log(conversationId, options) {
       const given = optionsGiven('log', options, LOG)
-      if (given.from !== undefined && !(typeof given.from === 'bigint' && given.from >= 0n && given.from < 2n ** 63n)) throw bad('from', 'must be a revision (a bigint, 0 or more)')
-      if (given.limit !== undefined && !(Number.isSafeInteger(given.limit) && given.limit >= 0)) throw bad('limit', 'must be a whole number, 0 or more')
+      if (given.from !== undefined && !(typeof given.from === 'bigint' && given.from >= 0n && given.from < 2n ** 63n))
+        throw bad('from', 'must be a revision (a bigint, 0 or more)')
+      if (given.limit !== undefined && !(Number.isSafeInteger(given.limit) && given.limit >= 0))
+        throw bad('limit', 'must be a whole number, 0 or more')
       await isThere(conversationId)
-      for await (const stored of log.store.readStream(conversationStream(conversationId), given)) yield await decode(stored)
+      for await (const stored of log.store.readStream(conversationStream(conversationId), given))
+        yield await decode(stored)
     },
     async list(options) {
       open()
@@ -584,27 +845,40 @@ export function createLedger(parts: LedgerParts): Ledger {
       const asked = listAsked(given)
       await caughtUp({ ...(waitFor === undefined ? {} : { waitFor }), ...(timeout === undefined ? {} : { timeout }) })
       const { scope, since, until } = asked
-      const unlisted = scope === undefined && since === undefined && until === undefined ? await unlistedConversations(db, asked) : []
-      return { conversations: await listConversations(db, asked), ...(unlisted.length === 0 ? {} : { unlisted }), ...(await behindOf()) }
+      const unlisted =
+        scope === undefined && since === undefined && until === undefined ? await unlistedConversations(db, asked) : []
+      return {
+        conversations: await listConversations(db, asked),
+        ...(unlisted.length === 0 ? {} : { unlisted }),
+        ...(await behindOf()),
+      }
     },
     async verify(conversationId, options) {
       open()
       const { onProgress, ...given } = optionsGiven('verify', options, VERIFY)
       const heard = listenerGiven('onProgress', onProgress, onProblem)
-      if (given.onStream !== undefined && typeof given.onStream !== 'function') throw bad('onStream', 'must be a function')
+      if (given.onStream !== undefined && typeof given.onStream !== 'function')
+        throw bad('onStream', 'must be a function')
       const { against } = given
-      if (against !== undefined && looked('against', () => typeof against?.heads !== 'function' || typeof against.header?.origin !== 'object')) throw bad('against', 'must be a manifest: an object with `header` and `heads`')
+      if (
+        against !== undefined &&
+        looked('against', () => typeof against?.heads !== 'function' || typeof against.header?.origin !== 'object')
+      )
+        throw bad('against', 'must be a manifest: an object with `header` and `heads`')
       // Between its facts and its rows the other process would have gone on, and a proof must not find fault with that.
-      if (readOnly?.keptBy !== undefined) throw fail({ kind: 'LedgerBeingWritten', name: parts.name, keptBy: readOnly.keptBy })
+      if (readOnly?.keptBy !== undefined)
+        throw fail({ kind: 'LedgerBeingWritten', name: parts.name, keptBy: readOnly.keptBy })
       // A conversation of which a manifest says that it was is proved to be gone.
-      const wasThere = conversationId !== undefined && given.against !== undefined && (await isNamed(given.against, conversationId))
+      const wasThere =
+        conversationId !== undefined && given.against !== undefined && (await isNamed(given.against, conversationId))
       if (conversationId !== undefined && !wasThere) await isThere(conversationId)
       return verify(conversationId, { ...given, ...(heard === undefined ? {} : { onProgress: heard }) })
     },
     async explain(conversationId, options) {
       open()
       const given = optionsGiven('explain', options, EXPLAIN)
-      if (given.batchId !== undefined && given.line !== undefined) throw bad('line', 'goes without a batchId: explain one of the two')
+      if (given.batchId !== undefined && given.line !== undefined)
+        throw bad('line', 'goes without a batchId: explain one of the two')
       if (given.batchId !== undefined) nameGiven('batchId', given.batchId)
       if (given.line !== undefined && textGiven('line', given.line).trim() === '') throw bad('line', 'is empty')
       return valueOf(await explain(await existing(conversationId), given), fail)
@@ -612,9 +886,15 @@ export function createLedger(parts: LedgerParts): Ledger {
     async stats(conversationId, options) {
       open()
       const { prices, onConversation } = optionsGiven('stats', options, STATS)
-      if (onConversation !== undefined && typeof onConversation !== 'function') throw bad('onConversation', 'must be a function')
+      if (onConversation !== undefined && typeof onConversation !== 'function')
+        throw bad('onConversation', 'must be a function')
       const conversationIds = conversationId === undefined ? conversationsOfLog(log) : one(conversationId)
-      return await stats(log, { conversationIds, goesOn: conversationId === undefined, prices: prices === undefined ? parts.prices : pricesOf(prices), onConversation })
+      return await stats(log, {
+        conversationIds,
+        goesOn: conversationId === undefined,
+        prices: prices === undefined ? parts.prices : pricesOf(prices),
+        onConversation,
+      })
     },
     async identity() {
       open()
@@ -632,8 +912,12 @@ export function createLedger(parts: LedgerParts): Ledger {
         const { onProgress, ...how } = optionsGiven('projections.rebuild', given, REBUILD)
         signalGiven(how.signal)
         const heard = listenerGiven('onProgress', onProgress, onProblem)
-        if (how.batchSize !== undefined && !(Number.isSafeInteger(how.batchSize) && how.batchSize > 0)) throw bad('batchSize', 'must be a whole number above 0')
-        await runner.rebuild(namedOrAll('names', names, 'names', 'read models'), { ...how, ...(heard === undefined ? {} : { onProgress: heard }) })
+        if (how.batchSize !== undefined && !(Number.isSafeInteger(how.batchSize) && how.batchSize > 0))
+          throw bad('batchSize', 'must be a whole number above 0')
+        await runner.rebuild(namedOrAll('names', names, 'names', 'read models'), {
+          ...how,
+          ...(heard === undefined ? {} : { onProgress: heard }),
+        })
       },
       async catchUp() {
         writes('projections.catchUp')
@@ -644,8 +928,15 @@ export function createLedger(parts: LedgerParts): Ledger {
         const { onProgress, ...given } = optionsGiven('projections.fillVectors', options, FILL)
         signalGiven(given.signal)
         const heard = listenerGiven('onProgress', onProgress, onProblem)
-        if (given.limit !== undefined && !(Number.isSafeInteger(given.limit) && given.limit >= 0)) throw bad('limit', 'must be a whole number, 0 or more')
-        if (filler === undefined) throw bad('embedding', embedding === undefined ? 'is missing: no embedding model is configured' : `cannot be used: ${db.name} has no pgvector`)
+        if (given.limit !== undefined && !(Number.isSafeInteger(given.limit) && given.limit >= 0))
+          throw bad('limit', 'must be a whole number, 0 or more')
+        if (filler === undefined)
+          throw bad(
+            'embedding',
+            embedding === undefined
+              ? 'is missing: no embedding model is configured'
+              : `cannot be used: ${db.name} has no pgvector`,
+          )
         await caughtUpToHead()
         return valueOf(await filler.make({ ...given, ...(heard === undefined ? {} : { onProgress: heard }) }), fail)
       },
@@ -657,7 +948,8 @@ export function createLedger(parts: LedgerParts): Ledger {
       if (!Array.isArray(policies) || policies.length === 0) throw bad('policies', 'are missing: name at least one')
       // A list with holes passes them over, and a hole is no policy.
       const tried = Array.from(policies, (each: (typeof policies)[number], at) => {
-        if (typeof each !== 'object' || each === null) throw bad(`policies[${String(at)}]`, 'must have a name and settings')
+        if (typeof each !== 'object' || each === null)
+          throw bad(`policies[${String(at)}]`, 'must have a name and settings')
         textGiven(`policies[${String(at)}].name`, each.name)
         const wrong = unknownName(each, ['name', 'settings'], 'field of a policy to try')
         if (wrong !== undefined) throw bad(`policies[${String(at)}].${wrong.field}`, wrong.detail)
@@ -666,7 +958,16 @@ export function createLedger(parts: LedgerParts): Ledger {
       const asked = conversationsGiven('conversationIds', conversationIds)
       const ids = asked === 'all' ? await allConversations() : asked
       if (ids.length === 0) throw bad('conversationIds', 'are missing: there is no conversation')
-      return valueOf(await whatIf({ conversationIds: ids, goesOn: asked === 'all', policies: tried, ...given, onConversation: heard }), fail)
+      return valueOf(
+        await whatIf({
+          conversationIds: ids,
+          goesOn: asked === 'all',
+          policies: tried,
+          ...given,
+          onConversation: heard,
+        }),
+        fail,
+      )
     },
     tools: (conversationId) =>
       createAgentTools({
@@ -676,7 +977,13 @@ export function createLedger(parts: LedgerParts): Ledger {
     compress: createCompress({
       log,
       conversations,
-      configure: () => ({ type: 'Configure', settings: parts.policy, scope: undefined, summarizerWindowTokens: summarizer.windowTokens, estimator: parts.estimator }),
+      configure: () => ({
+        type: 'Configure',
+        settings: parts.policy,
+        scope: undefined,
+        summarizerWindowTokens: summarizer.windowTokens,
+        estimator: parts.estimator,
+      }),
       provenance: () => provenance(),
       now: () => clock.now(),
       open() {

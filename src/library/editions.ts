@@ -1,10 +1,22 @@
 /** Editions and prompts as the library offers them: parsed, handed to the use cases, and thrown where these say no. */
 import { either as E } from 'fp-ts'
-import { editionById, editionIds, listEditions, type EditionOfConversation as EditionRow, type EditionSummary } from '../../projections/read-models/editions/queries.js'
+import {
+  editionById,
+  editionIds,
+  listEditions,
+  type EditionOfConversation as EditionRow,
+  type EditionSummary,
+} from '../../projections/read-models/editions/queries.js'
 import { adoptEdition, dropEdition, type AdoptDependencies } from '../editions/adopt.js'
 import { estimateReplay, type ReplayEstimate } from '../editions/estimate.js'
 import type { Handled } from '../recording/handle-command.js'
-import { listPrompts, promptMeant, promptsBegunWith, type PromptRegistry, type RegisteredPrompt } from '../recording/list-prompts.js'
+import {
+  listPrompts,
+  promptMeant,
+  promptsBegunWith,
+  type PromptRegistry,
+  type RegisteredPrompt,
+} from '../recording/list-prompts.js'
 import { loadConversation } from '../recording/load-conversation.js'
 import type { EditionSpending, Paid } from '../editions/metered.js'
 import { revertEdition } from '../editions/undo-and-revert.js'
@@ -74,7 +86,10 @@ export interface ReplayOptions extends EditionRequest, EditionBound {
 
 /** What to estimate: a replay; or, with `editionId`, what adopting that edition would buy in these conversations. */
 export interface EstimateOptions extends EditionRequest, Pick<ReplayOptions, 'signal'> {
-  /** The edition to adopt; the beginning of its id is enough. `all` is then every conversation that has it and did not drop it. */
+  /**
+   * The edition to adopt; the beginning of its id is enough. `all` is then every conversation that has it and did not
+   * drop it.
+   */
   readonly editionId?: string
 }
 
@@ -98,7 +113,9 @@ export interface PutIntoForce {
   readonly tokensBefore: number
   /** Tokens of the context that is handed out now. */
   readonly tokensAfter: number
-  /** Where that one is at its limit or above it, and what it shows less of to fit the window: as `context` tells both. */
+  /**
+   * Where that one is at its limit or above it, and what it shows less of to fit the window: as `context` tells both.
+   */
   readonly overBudget?: OverBudget
   /** What that context shows less of than the log has. */
   readonly shortened?: readonly Shortened[]
@@ -107,13 +124,17 @@ export interface PutIntoForce {
 /** The same history compacted in another way, beside what is in force. */
 export interface Editions {
   /**
-   * What a replay would come to at most, or with `editionId` what adopting that edition would: calls, tokens, cost, and summaries that would be taken
-   * over. Records nothing and asks no model. Throws the signal's reason once that aborts: a part of the sum is no estimate.
+   * What a replay would come to at most, or with `editionId` what adopting that edition would: calls, tokens, cost, and
+   * summaries that would be taken
+   * over. Records nothing and asks no model. Throws the signal's reason once that aborts: a part of the sum is no
+   * estimate.
    */
   estimate(request: EstimateOptions): Promise<ReplayEstimate>
   /**
-   * Compacts the same history again, into streams of an edition: with the ledger's summarizer and persona, under each conversation's own policy
-   * with `policy` over it. The same again takes it up where it ended, whatever ended it, and buys nothing twice. Conversations stay as they
+   * Compacts the same history again, into streams of an edition: with the ledger's summarizer and persona, under each
+   * conversation's own policy
+   * with `policy` over it. The same again takes it up where it ended, whatever ended it, and buys nothing twice.
+   * Conversations stay as they
    * are until the edition is adopted. Failures of single conversations are in what it returns, and are not thrown.
    */
   replay(options: ReplayOptions): Promise<Replay>
@@ -122,20 +143,27 @@ export interface Editions {
   /** One edition, conversation by conversation; the beginning of its id is enough. */
   show(editionId: string): Promise<EditionInFull>
   /**
-   * Puts an edition into force in a conversation: its batches, window and configuration, by a fact. What was appended since the replay is caught
-   * up first, by the edition's own summarizer where something is to be bought: the ledger has to be opened with it, and `policy` to be the same.
+   * Puts an edition into force in a conversation: its batches, window and configuration, by a fact. What was appended
+   * since the replay is caught
+   * up first, by the edition's own summarizer where something is to be bought: the ledger has to be opened with it, and
+   * `policy` to be the same.
    */
   adopt(conversationId: string, editionId: string, options?: AdoptOptions): Promise<PutIntoForce>
   /**
-   * Puts into force again what an adopted edition had replaced; all messages that came since stay. They may be too many for one context: that is
+   * Puts into force again what an adopted edition had replaced; all messages that came since stay. They may be too many
+   * for one context: that is
    * no reason to refuse the way back, but is in `overBudget`, and the next append, or `compact`, compacts them.
    */
   revert(conversationId: string, editionId?: string): Promise<PutIntoForce>
   /**
-   * Gives an edition of a conversation up: refused while it is in force. What it recorded stays, and a replay takes it up again. One that another
+   * Gives an edition of a conversation up: refused while it is in force. What it recorded stays, and a replay takes it
+   * up again. One that another
    * edition has replaced comes back into force, dropped or not, where that one is reverted.
    */
-  drop(conversationId: string, editionId: string): Promise<{ readonly conversationId: string; readonly editionId: string; readonly changed: boolean }>
+  drop(
+    conversationId: string,
+    editionId: string,
+  ): Promise<{ readonly conversationId: string; readonly editionId: string; readonly changed: boolean }>
 }
 
 /** The registry of what summaries were made with. */
@@ -166,11 +194,21 @@ export interface EditionsParts extends Omit<AdoptDependencies, 'conversations'> 
 
 const bad = (field: string, detail: string): Error => problem({ kind: 'BadInput', field, detail })
 
-/** Ids of conversations, or all of them, as somebody gave them: what is neither would be taken apart letter by letter. */
-export const conversationsGiven = (field: string, given: EditionRequest['conversations'] | undefined): EditionRequest['conversations'] => namedOrAll(field, given, 'ids', 'conversations')
+/**
+ * Ids of conversations, or all of them, as somebody gave them: what is neither would be taken apart letter by letter.
+ */
+export const conversationsGiven = (
+  field: string,
+  given: EditionRequest['conversations'] | undefined,
+): EditionRequest['conversations'] => namedOrAll(field, given, 'ids', 'conversations')
 
 /** Names of some things, or all of these. */
-export function namedOrAll(field: string, given: readonly string[] | 'all' | undefined, names: string, things: string): readonly string[] | 'all' {
+export function namedOrAll(
+  field: string,
+  given: readonly string[] | 'all' | undefined,
+  names: string,
+  things: string,
+): readonly string[] | 'all' {
   if (given === 'all') return given
   if (given === undefined) throw bad(field, `is missing: a list of ${names}, or "all"`)
   if (!Array.isArray(given)) throw bad(field, `must be a list of ${names}, or "all"`)
@@ -196,35 +234,58 @@ export function nameGiven(field: string, given: unknown): string {
 
 /** A signal that somebody gave with a call: what is none would be asked in the middle of the work. */
 export function signalGiven(signal: unknown): void {
-  if (signal !== undefined && !(typeof signal === 'object' && signal !== null && 'aborted' in signal)) throw bad('signal', 'must be an AbortSignal')
+  if (signal !== undefined && !(typeof signal === 'object' && signal !== null && 'aborted' in signal))
+    throw bad('signal', 'must be an AbortSignal')
 }
 
 const BOUND: Names<EditionBound> = { maxTokens: true, maxCost: true }
-const REQUEST: Names<EditionRequest & Pick<ReplayOptions, 'signal'>> = { conversations: true, policy: true, price: true, signal: true }
+const REQUEST: Names<EditionRequest & Pick<ReplayOptions, 'signal'>> = {
+  conversations: true,
+  policy: true,
+  price: true,
+  signal: true,
+}
 const ESTIMATE: Names<EstimateOptions> = { ...REQUEST, editionId: true }
 const REPLAY: Names<ReplayOptions> = { ...REQUEST, ...BOUND, concurrency: true, onProgress: true }
 const ADOPT: Names<AdoptOptions> = { ...BOUND, policy: true, price: true, signal: true }
 
 const priceGiven = (price: Price | undefined): Price | undefined =>
-  price === undefined ? undefined : valueOf(looked('price', () => parsePrices({ price })), ({ field, detail }) => bad(field, detail))['price']
+  price === undefined
+    ? undefined
+    : valueOf(
+        looked('price', () => parsePrices({ price })),
+        ({ field, detail }) => bad(field, detail),
+      )['price']
 
 const MICROS = 1_000_000
 
 function boundOf({ maxTokens, maxCost }: EditionBound, price: Price | undefined): SpendingBound {
-  if (maxTokens !== undefined && !(Number.isSafeInteger(maxTokens) && maxTokens > 0)) throw bad('maxTokens', 'must be a whole number above 0')
-  if (maxCost !== undefined && !(Number.isFinite(maxCost) && maxCost > 0)) throw bad('maxCost', 'must be a number above 0')
+  if (maxTokens !== undefined && !(Number.isSafeInteger(maxTokens) && maxTokens > 0))
+    throw bad('maxTokens', 'must be a whole number above 0')
+  if (maxCost !== undefined && !(Number.isFinite(maxCost) && maxCost > 0))
+    throw bad('maxCost', 'must be a number above 0')
   if (maxCost !== undefined && price === undefined) throw bad('maxCost', 'needs the price of the model')
-  return { ...(maxTokens === undefined ? {} : { tokens: maxTokens }), ...(maxCost === undefined || price === undefined ? {} : { cost: { micros: Math.floor(maxCost * MICROS), price } }) }
+  return {
+    ...(maxTokens === undefined ? {} : { tokens: maxTokens }),
+    ...(maxCost === undefined || price === undefined ? {} : { cost: { micros: Math.floor(maxCost * MICROS), price } }),
+  }
 }
 
-/** What is told of the context of a state; where its leading messages alone do not fit there is none, and its tokens are told. */
+/**
+ * What is told of the context of a state; where its leading messages alone do not fit there is none, and its tokens are
+ * told.
+ */
 function handedOut(state: Conversation): Pick<Context, 'tokens' | 'overBudget' | 'shortened'> {
   const context = contextOf(state)
   return E.isRight(context) ? context.right : { tokens: state.tokens }
 }
 
 /** Builds the two parts of the ledger that are about editions. */
-export function createEditions(parts: EditionsParts): { readonly editions: Editions; readonly prompts: Prompts; readonly editionNamed: (given: string) => Promise<string> } {
+export function createEditions(parts: EditionsParts): {
+  readonly editions: Editions
+  readonly prompts: Prompts
+  readonly editionNamed: (given: string) => Promise<string>
+} {
   const { log, db, conversations, spending, open, writes, onProblem } = parts
 
   /** A conversation that is there; a misspelt id is told with the one that may have been meant. */
@@ -262,16 +323,22 @@ export function createEditions(parts: EditionsParts): { readonly editions: Editi
     throw problem({ kind: 'NoSuchEdition', editionId: given, ...(near === undefined ? {} : { nearest: near }) })
   }
 
-  /** Without the read model, where the id is whole and of this conversation. One with a dash would reach into another conversation's streams. */
+  /**
+   * Without the read model, where the id is whole and of this conversation. One with a dash would reach into another
+   * conversation's streams.
+   */
   async function idNamed(name: string, conversationId: string): Promise<string> {
     const given = nameGiven('editionId', name)
-    return !given.includes('-') && (await log.store.streamRevision(editionStream(given, conversationId))) >= 0n ? given : await editionNamed(given)
+    return !given.includes('-') && (await log.store.streamRevision(editionStream(given, conversationId))) >= 0n
+      ? given
+      : await editionNamed(given)
   }
 
   async function list(editionId?: string): Promise<readonly Edition[]> {
     await parts.caughtUp()
     const editions: Edition[] = []
-    for (const edition of await listEditions(db, editionId)) editions.push({ ...edition, spent: await spending.spentOn(edition.editionId) })
+    for (const edition of await listEditions(db, editionId))
+      editions.push({ ...edition, spent: await spending.spentOn(edition.editionId) })
     return editions
   }
 
@@ -280,13 +347,16 @@ export function createEditions(parts: EditionsParts): { readonly editions: Editi
     const [edition] = await list(editionId)
     if (edition === undefined) throw problem({ kind: 'NoSuchEdition', editionId })
     const found: EditionOfConversation[] = []
-    for (const row of await editionById(db, editionId)) found.push({ ...row, conversationHead: await log.store.streamRevision(conversationStream(row.conversationId)) })
+    for (const row of await editionById(db, editionId))
+      found.push({ ...row, conversationHead: await log.store.streamRevision(conversationStream(row.conversationId)) })
     return { ...edition, conversations: found }
   }
 
   /** The conversations that have an edition and did not drop it. */
   async function adoptable(editionId: string): Promise<readonly string[]> {
-    return (await editionById(db, editionId)).filter(({ state }) => state !== 'dropped').map(({ conversationId }) => conversationId)
+    return (await editionById(db, editionId))
+      .filter(({ state }) => state !== 'dropped')
+      .map(({ conversationId }) => conversationId)
   }
 
   async function putIntoForce(handled: Handled, editionId: string): Promise<PutIntoForce> {
@@ -294,11 +364,18 @@ export function createEditions(parts: EditionsParts): { readonly editions: Editi
     const { state } = handled
     const { conversationId, revision } = state
     const taken = handled.events.find((event) => event.type === 'EditionAdopted' || event.type === 'EditionReverted')
-    // The fact counts all that is in force, and an agent never gets more than fits: what is told is what it got, and what it gets.
+    // The fact counts all that is in force, and an agent never gets more than fits: what is told is what it got, and
+    // what it gets.
     const { tokens, overBudget, shortened } = handedOut(state)
-    const tokensBefore = taken === undefined ? tokens : handedOut(await loadConversation(log, conversationId, taken.revision - 1n)).tokens
+    const tokensBefore =
+      taken === undefined ? tokens : handedOut(await loadConversation(log, conversationId, taken.revision - 1n)).tokens
     return {
-      conversationId, editionId, changed: taken !== undefined, revision, tokensBefore, tokensAfter: tokens,
+      conversationId,
+      editionId,
+      changed: taken !== undefined,
+      revision,
+      tokensBefore,
+      tokensAfter: tokens,
       ...(overBudget === undefined ? {} : { overBudget }),
       ...(shortened === undefined ? {} : { shortened }),
     }
@@ -309,22 +386,47 @@ export function createEditions(parts: EditionsParts): { readonly editions: Editi
     editions: {
       async estimate(given) {
         open()
-        const { conversations: asked, policy, signal, editionId: name, ...rest } = optionsGiven('editions.estimate', given, ESTIMATE)
+        const {
+          conversations: asked,
+          policy,
+          signal,
+          editionId: name,
+          ...rest
+        } = optionsGiven('editions.estimate', given, ESTIMATE)
         signalGiven(signal)
         const price = priceGiven(rest.price)
         const editionId = name === undefined ? undefined : await editionNamed(name)
-        const conversationIds = editionId !== undefined && conversationsGiven('conversations', asked) === 'all' ? await adoptable(editionId) : await idsOf(asked)
+        const conversationIds =
+          editionId !== undefined && conversationsGiven('conversations', asked) === 'all'
+            ? await adoptable(editionId)
+            : await idsOf(asked)
         return await estimateReplay(parts, { conversationIds, settings: settingsOf(policy), price, signal, editionId })
       },
       async replay(given) {
         writes('editions.replay')
-        const { conversations: asked, policy, concurrency, signal, onProgress, ...rest } = optionsGiven('editions.replay', given, REPLAY)
+        const {
+          conversations: asked,
+          policy,
+          concurrency,
+          signal,
+          onProgress,
+          ...rest
+        } = optionsGiven('editions.replay', given, REPLAY)
         signalGiven(signal)
         const heard = listenerGiven('onProgress', onProgress, onProblem)
         const price = priceGiven(rest.price)
         const bound = boundOf(rest, price)
-        if (concurrency !== undefined && !(Number.isSafeInteger(concurrency) && concurrency > 0)) throw bad('concurrency', 'must be a whole number above 0')
-        return await replay(parts, { conversationIds: await idsOf(asked), settings: settingsOf(policy), bound, price, concurrency, signal, onProgress: heard })
+        if (concurrency !== undefined && !(Number.isSafeInteger(concurrency) && concurrency > 0))
+          throw bad('concurrency', 'must be a whole number above 0')
+        return await replay(parts, {
+          conversationIds: await idsOf(asked),
+          settings: settingsOf(policy),
+          bound,
+          price,
+          concurrency,
+          signal,
+          onProgress: heard,
+        })
       },
       list: () => list(),
       show,
@@ -335,7 +437,14 @@ export function createEditions(parts: EditionsParts): { readonly editions: Editi
         const bound = boundOf(rest, priceGiven(rest.price))
         await known(conversationId)
         const editionId = await idNamed(given, conversationId)
-        const request = { conversationId, editionId, settings: settingsOf(policy), bound, signal, provenance: parts.provenance() }
+        const request = {
+          conversationId,
+          editionId,
+          settings: settingsOf(policy),
+          bound,
+          signal,
+          provenance: parts.provenance(),
+        }
         return await putIntoForce(valueOf(await adoptEdition(parts, request), problem), editionId)
       },
       async revert(conversationId, given) {
@@ -343,14 +452,21 @@ export function createEditions(parts: EditionsParts): { readonly editions: Editi
         const { lineage } = await known(conversationId)
         const inForce = lineage?.edition?.editionId
         const wanted = given === undefined ? inForce : await idNamed(given, conversationId)
-        if (wanted !== undefined && inForce !== wanted) throw problem({ kind: 'EditionNotInForce', editionId: wanted, conversationId, inForce })
-        return await putIntoForce(valueOf(await revertEdition({ log, conversations }, conversationId, parts.provenance()), problem), wanted ?? '')
+        if (wanted !== undefined && inForce !== wanted)
+          throw problem({ kind: 'EditionNotInForce', editionId: wanted, conversationId, inForce })
+        return await putIntoForce(
+          valueOf(await revertEdition({ log, conversations }, conversationId, parts.provenance()), problem),
+          wanted ?? '',
+        )
       },
       async drop(conversationId, given) {
         writes('editions.drop')
         await known(conversationId)
         const editionId = await idNamed(given, conversationId)
-        const { events } = valueOf(await dropEdition(parts, { conversationId, editionId, provenance: parts.provenance() }), problem)
+        const { events } = valueOf(
+          await dropEdition(parts, { conversationId, editionId, provenance: parts.provenance() }),
+          problem,
+        )
         return { conversationId, editionId, changed: events.length > 0 }
       },
     },
@@ -366,10 +482,17 @@ export function createEditions(parts: EditionsParts): { readonly editions: Editi
         const found = promptMeant(prompts, which)
         if (found !== undefined) return found
         const begun = promptsBegunWith(prompts, which)
-        if (begun.length > 1) throw bad('which', `"${which}" is the beginning of several hashes: ${begun.map(({ name, version, sha256 }) => `${sha256.slice(0, which.length + 4)} (${name}@${String(version)})`).join(', ')}`)
+        if (begun.length > 1)
+          throw bad(
+            'which',
+            `"${which}" is the beginning of several hashes: ${begun.map(({ name, version, sha256 }) => `${sha256.slice(0, which.length + 4)} (${name}@${String(version)})`).join(', ')}`,
+          )
         const [lost] = which.length >= 6 ? unreadable.filter(({ sha256 }) => sha256.startsWith(which)) : []
         if (lost !== undefined) throw problem({ kind: 'UnreadableLog', detail: lost.reason })
-        const near = nearest(which, [...new Set(prompts.map(({ name }) => name)), ...prompts.map(({ name, version }) => `${name}@${String(version)}`)])
+        const near = nearest(which, [
+          ...new Set(prompts.map(({ name }) => name)),
+          ...prompts.map(({ name, version }) => `${name}@${String(version)}`),
+        ])
         throw problem({ kind: 'NoSuchPrompt', which, ...(near === undefined ? {} : { nearest: near }) })
       },
     },

@@ -1,17 +1,44 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /**
- * The ledger as a library: what an agent's developer, an auditor and an operator call. Every function parses, calls one use case, and
+ * The ledger as a library: what an agent's developer, an auditor and an operator call. Every function parses, calls one
+ * use case, and
  * throws a `LedgerError` (a failure as data, one sentence, whose fault it is) where the use case says no.
  */
 import type { RebuildOptions, RebuildProgress } from '../../projections/engine/rebuild.js'
-import type { Filled, FillOptions, FillProgress, MissingVectors } from '../../projections/read-models/archive-index/vector-filler.js'
+import type {
+  Filled,
+  FillOptions,
+  FillProgress,
+  MissingVectors,
+} from '../../projections/read-models/archive-index/vector-filler.js'
 import type { Behind, PartitionStatus, ProjectionStatus } from '../../projections/engine/watch.js'
 import type { Compaction } from '../compaction/compact.js'
-import type { ComparisonTotals, EditionComparison, EditionComparisons, EditionReport, LabelledQuestion, SkippedConversation } from '../editions/compare.js'
+import type {
+  ComparisonTotals,
+  EditionComparison,
+  EditionComparisons,
+  EditionReport,
+  LabelledQuestion,
+  SkippedConversation,
+} from '../editions/compare.js'
 import type { Compressed } from '../compaction/compress.js'
 import type { Difference } from '../history/difference.js'
-import type { BatchOrigin, ChunkOrigin, CycleOrigin, ExplainOptions, Explanation, OriginalMessage, PromptText, RecordedAt, TakeoverOrigin } from '../history/explain.js'
-import type { ConversationOrder, ConversationSummary, UnlistedConversation } from '../../projections/read-models/live-messages/queries.js'
+import type {
+  BatchOrigin,
+  ChunkOrigin,
+  CycleOrigin,
+  ExplainOptions,
+  Explanation,
+  OriginalMessage,
+  PromptText,
+  RecordedAt,
+  TakeoverOrigin,
+} from '../history/explain.js'
+import type {
+  ConversationOrder,
+  ConversationSummary,
+  UnlistedConversation,
+} from '../../projections/read-models/live-messages/queries.js'
 import type { SearchHit } from '../search/search.js'
 import type { ConversationStats, Stats, TotalStats, UncountedConversation } from '../history/stats.js'
 import type { LineSource, Withdrawn } from '../history/trace-line.js'
@@ -22,7 +49,22 @@ import type { Course, TriedPolicy, WhatIf, WhatIfRow } from '../editions/what-if
 import type { Context } from '../domain/compaction/context.js'
 import type { RecordedEvent } from '../domain/events/index.js'
 import type {
-  AssistantMessage, AudioPart, ChatMessage, ChatPart, CustomCall, FilePart, FunctionCall, ImagePart, InstructionMessage, MessageCall, MessageInput, MessagePart, RefusalPart, TextPart, ToolMessage, UserMessage,
+  AssistantMessage,
+  AudioPart,
+  ChatMessage,
+  ChatPart,
+  CustomCall,
+  FilePart,
+  FunctionCall,
+  ImagePart,
+  InstructionMessage,
+  MessageCall,
+  MessageInput,
+  MessagePart,
+  RefusalPart,
+  TextPart,
+  ToolMessage,
+  UserMessage,
 } from '../domain/values/chat-message.js'
 import type { PolicySettings } from '../domain/values/policy.js'
 import type { Charge, Cost, PriceTable } from '../domain/reports/prices.js'
@@ -34,7 +76,28 @@ import type { Summarizer } from '../ports/summarizer.js'
 import type { SummarizerConfig } from '../summarizers/index.js'
 import type { SummarizeMessages } from '../summarizers/from-function.js'
 import type { AgentTool } from './agent-tools.js'
-import type { AdoptOptions, Edition, EditionBound, EditionInFull, EditionOfConversation, EditionRequest, Editions, EditionSpending, EstimateOptions, Paid, Price, PromptRegistry, Prompts, PutIntoForce, RegisteredPrompt, Replay, ReplayedConversation, ReplayEstimate, ReplayOptions, ReplayProgress } from './editions.js'
+import type {
+  AdoptOptions,
+  Edition,
+  EditionBound,
+  EditionInFull,
+  EditionOfConversation,
+  EditionRequest,
+  Editions,
+  EditionSpending,
+  EstimateOptions,
+  Paid,
+  Price,
+  PromptRegistry,
+  Prompts,
+  PutIntoForce,
+  RegisteredPrompt,
+  Replay,
+  ReplayedConversation,
+  ReplayEstimate,
+  ReplayOptions,
+  ReplayProgress,
+} from './editions.js'
 
 /** A model behind the OpenAI embeddings API. */
 export interface EmbeddingConfig {
@@ -48,22 +111,35 @@ export interface EmbeddingConfig {
 
 /** How to open a ledger; only `store` has to be given. */
 export interface LedgerOptions {
-  /** Where the log is: a folder (the embedded Postgres; one process at a time has it, others read beside it with `readOnly`), `memory`, `postgres://…`, or a KurrentDB by `esdb://…` or `kurrentdb://…`. */
+  /**
+   * Where the log is: a folder (the embedded Postgres; one process at a time has it, others read beside it with
+   * `readOnly`), `memory`, `postgres://…`, or a KurrentDB by `esdb://…` or `kurrentdb://…`.
+   */
   readonly store: string
   /**
-   * True where nothing is to be recorded: what would (`append`, `compact`, `editions.adopt`, …) throws `LedgerReadOnly`. A folder that another process has
-   * open is then read by way of that process (the same machine and user), between its transactions: it sees what was appended up to now, and lists and
-   * searches say in `behind` what the rows do not show yet; `verify` alone is refused there (`LedgerBeingWritten`). A folder that nobody has open is opened as without it, and is this process's until it is closed.
+   * True where nothing is to be recorded: what would (`append`, `compact`, `editions.adopt`, …) throws
+   * `LedgerReadOnly`. A folder that another process has
+   * open is then read by way of that process (the same machine and user), between its transactions: it sees what was
+   * appended up to now, and lists and
+   * searches say in `behind` what the rows do not show yet; `verify` alone is refused there (`LedgerBeingWritten`). A
+   * folder that nobody has open is opened as without it, and is this process's until it is closed.
    */
   readonly readOnly?: boolean
-  /** Where the read models, large bodies and claims are, for a log in KurrentDB: `postgres://…`, or a folder. A Postgres log keeps them beside it. */
+  /**
+   * Where the read models, large bodies and claims are, for a log in KurrentDB: `postgres://…`, or a folder. A Postgres
+   * log keeps them beside it.
+   */
   readonly database?: string
-  /** Who summarizes: `extractive` (no model, no key), the configuration of a model, a function `async (messages) => text`, or a whole summarizer of your own. */
+  /**
+   * Who summarizes: `extractive` (no model, no key), the configuration of a model, a function `async (messages) =>
+   * text`, or a whole summarizer of your own.
+   */
   readonly summarizer?: 'extractive' | SummarizerConfig | SummarizeMessages | Summarizer
   /** Settings for what is appended through this ledger; they are recorded. Left out, a conversation keeps its own. */
   readonly policy?: PolicySettings
   /**
-   * Name of the estimator that what is appended through this ledger is counted by (`registerEstimator` comes first); it is recorded.
+   * Name of the estimator that what is appended through this ledger is counted by (`registerEstimator` comes first); it
+   * is recorded.
    * Left out, a conversation keeps its own, and a new one goes by the default.
    */
   readonly estimator?: string
@@ -71,24 +147,37 @@ export interface LedgerOptions {
   readonly persona?: string
   /** Where it is given, search goes by meaning too. */
   readonly embedding?: EmbeddingConfig
-  /** Who keeps the read models and compacts: this process (the default), or processes of their own (`projections run`, `compaction run`). */
+  /**
+   * Who keeps the read models and compacts: this process (the default), or processes of their own (`projections run`,
+   * `compaction run`).
+   */
   readonly workers?: 'inside' | 'elsewhere'
   /** What models cost, by their names, for `stats`. */
   readonly prices?: PriceTable
-  /** Whether this process summarizes whole chunks before a limit asks for them. Default true; false for one that ends right behind its appends, and would wait for them alone. */
+  /**
+   * Whether this process summarizes whole chunks before a limit asks for them. Default true; false for one that ends
+   * right behind its appends, and would wait for them alone.
+   */
   readonly ahead?: boolean
   /** Recorded with every fact as who asked. Default `library`. */
   readonly actor?: string
   /** Tells the time and makes ids. Default: the system's. */
   readonly clock?: Clock
-  /** A summarizer that has not answered after so many milliseconds has failed, whether or not it heeds its signal. Default: ten minutes. */
+  /**
+   * A summarizer that has not answered after so many milliseconds has failed, whether or not it heeds its signal.
+   * Default: ten minutes.
+   */
   readonly summarizerTimeoutMs?: number
   /**
-   * Hears of what nobody waits for: a compaction that failed behind an append, a read model that stopped. What it throws breaks nothing. Left out,
+   * Hears of what nobody waits for: a compaction that failed behind an append, a read model that stopped. What it
+   * throws breaks nothing. Left out,
    * the first problem is a warning of the process (`CONTEXT_LEDGER_PROBLEM`).
    */
   readonly onProblem?: (problem: unknown) => void
-  /** Hears, in a sentence for people, what opening a folder waits for: that the ledger is made, or that another machine's lock turns out to be nobody's. */
+  /**
+   * Hears, in a sentence for people, what opening a folder waits for: that the ledger is made, or that another
+   * machine's lock turns out to be nobody's.
+   */
   readonly onOpening?: (sentence: string) => void
 }
 
@@ -125,9 +214,12 @@ export interface WaitOptions {
 }
 
 /**
- * A moment of a conversation. A `bigint`, or a text of digits as `answers.revision` has it, is a revision. A `Date`, or an ISO 8601 text
- * with its zone (`2026-03-01T12:30:00Z`), is an instant by the ledger's clock, and means the last fact that was recorded at or before it.
- * Any other text is the id of a message, and means the revision that it was recorded at; an id that looks like a revision or a time is given as `message:ID`.
+ * A moment of a conversation. A `bigint`, or a text of digits as `answers.revision` has it, is a revision. A `Date`, or
+ * an ISO 8601 text
+ * with its zone (`2026-03-01T12:30:00Z`), is an instant by the ledger's clock, and means the last fact that was
+ * recorded at or before it.
+ * Any other text is the id of a message, and means the revision that it was recorded at; an id that looks like a
+ * revision or a time is given as `message:ID`.
  */
 export type At = bigint | Date | string
 
@@ -136,7 +228,8 @@ export interface ContextOptions extends WaitOptions {
   /** As it stood then, whatever came later. Default: as it stands now. */
   readonly at?: At
   /**
-   * Show what was compacted through this view. Default: the one in force, which is what a model was given. Through another one `hash` is
+   * Show what was compacted through this view. Default: the one in force, which is what a model was given. Through
+   * another one `hash` is
    * not that of the recorded context, and `inForce` names that one.
    */
   readonly view?: ViewName
@@ -170,7 +263,8 @@ export interface SearchResult {
   /** What the read models do not show yet, where other processes keep them. Left out where they show all. */
   readonly behind?: Behind
   /**
-   * Where an embedding model is given: messages that have no vector yet, and are found by their words alone. They get it behind; `problem` says why they did
+   * Where an embedding model is given: messages that have no vector yet, and are found by their words alone. They get
+   * it behind; `problem` says why they did
    * not, or why this search went by words alone. Left out where every message has its vector.
    */
   readonly vectors?: MissingVectors & { readonly problem?: string }
@@ -180,7 +274,10 @@ export interface SearchResult {
 export interface ConversationList {
   /** The one that something happened in last first. */
   readonly conversations: readonly ConversationSummary[]
-  /** Those that have no row, since already their first event could not be applied. They are named where the list is of no scope and no time; left out where there is none. */
+  /**
+   * Those that have no row, since already their first event could not be applied. They are named where the list is of
+   * no scope and no time; left out where there is none.
+   */
   readonly unlisted?: readonly UnlistedConversation[]
   /** What the read models do not show yet, where other processes keep them. Left out where they show all. */
   readonly behind?: Behind
@@ -222,7 +319,10 @@ export interface ListOptions extends WaitOptions {
   readonly since?: Date | string
   /** Only those in which nothing was recorded at or after this time. A `Date`, or ISO 8601 with its zone. */
   readonly until?: Date | string
-  /** The one that something happened in last first (default), that has the most messages, the most live tokens; or by id. */
+  /**
+   * The one that something happened in last first (default), that has the most messages, the most live tokens; or by
+   * id.
+   */
   readonly sort?: ConversationOrder
   /** Conversations at most; default all. */
   readonly limit?: number
@@ -249,60 +349,96 @@ export interface CompareEditionsOptions extends WaitOptions {
 /** The comparison of editions, the one of their functions that searches. */
 export interface EditionsCompared {
   /**
-   * An edition beside what was in force, or beside another edition: figures, the difference of the views, and what each keeps, shows and loses.
-   * Recorded with the edition, once for each state of it. `all` is every conversation that has the edition; those that it was dropped in, or that
+   * An edition beside what was in force, or beside another edition: figures, the difference of the views, and what each
+   * keeps, shows and loses.
+   * Recorded with the edition, once for each state of it. `all` is every conversation that has the edition; those that
+   * it was dropped in, or that
    * the other edition is none of, are in `skipped`. One that is named is an error then, before anything is recorded.
    */
-  compare(conversationIds: readonly string[] | 'all', editionId: string, options?: CompareEditionsOptions): Promise<EditionComparisons>
+  compare(
+    conversationIds: readonly string[] | 'all',
+    editionId: string,
+    options?: CompareEditionsOptions,
+  ): Promise<EditionComparisons>
 }
 
 /** Which policies to try, and by which summaries. */
 export interface WhatIfOptions {
   /** Settings over those that each conversation has itself, each set under a name. */
   readonly policies: readonly TriedPolicy[]
-  /** `recorded` (default): summaries as long as the recorded ones. `extractive`: written by the strategy without a model. */
+  /**
+   * `recorded` (default): summaries as long as the recorded ones. `extractive`: written by the strategy without a
+   * model.
+   */
   readonly summaries?: 'recorded' | 'extractive'
   /** Hears of each conversation that is done. */
   readonly onConversation?: (done: number, of: number) => void
 }
 
-/** A log that is open, with its read models and its summarizer. Whatever is asked of it after `close` throws `LedgerClosed`; `compress` and the tools never throw. */
+/**
+ * A log that is open, with its read models and its summarizer. Whatever is asked of it after `close` throws
+ * `LedgerClosed`; `compress` and the tools never throw.
+ */
 export interface Ledger {
-  /** Resolves when the messages are recorded, all or none; compaction runs behind it. The same message again records nothing. */
-  append(conversationId: string, messages: MessageInput | readonly MessageInput[], options?: AppendOptions): Promise<AppendResult>
+  /**
+   * Resolves when the messages are recorded, all or none; compaction runs behind it. The same message again records
+   * nothing.
+   */
+  append(
+    conversationId: string,
+    messages: MessageInput | readonly MessageInput[],
+    options?: AppendOptions,
+  ): Promise<AppendResult>
   /**
    * The context to send to the model: always includes the last message, is valid for the chat API, and fits the window.
-   * With `at`, the one that it was then, byte for byte: `{ at: message.answers.revision }` is what that message answers.
+   * With `at`, the one that it was then, byte for byte: `{ at: message.answers.revision }` is what that message
+   * answers.
    */
   context(conversationId: string, options?: ContextOptions): Promise<ContextAsOf>
   /** The live messages, whole as they were recorded: all that no batch covers, now or at a moment. */
   messages(conversationId: string, options?: AsOfOptions): Promise<LiveMessages>
-  /** What changed between two moments, or across a cycle: messages and batches that left and came, the view's text, tokens, and the facts in between. */
+  /**
+   * What changed between two moments, or across a cycle: messages and batches that left and came, the view's text,
+   * tokens, and the facts in between.
+   */
   diff(conversationId: string, options: DiffOptions): Promise<Difference>
   /** Compacts now. Without `force` only where the context is at its limit. A failure is returned, not thrown. */
   compact(conversationId: string, options?: { readonly force?: boolean }): Promise<Compaction>
   /**
-   * Puts the messages of the cycles from `cycle` to the last one back into the window. What came later stays; what these cycles had made stays in
+   * Puts the messages of the cycles from `cycle` to the last one back into the window. What came later stays; what
+   * these cycles had made stays in
    * the log and is not used again. Refused, with the figures, where the context would pass the hard limit.
    */
   undo(conversationId: string, options: { readonly cycle: number }): Promise<Undone>
-  /** Waits for compaction behind the appends of this ledger, where it compacts itself; with an id, for that conversation's alone. */
+  /**
+   * Waits for compaction behind the appends of this ledger, where it compacts itself; with an id, for that
+   * conversation's alone.
+   */
   settled(conversationId?: string): Promise<void>
-  /** Searches batches and messages, best first, within one conversation or one scope (by default: those without a scope). */
+  /**
+   * Searches batches and messages, best first, within one conversation or one scope (by default: those without a
+   * scope).
+   */
   search(query: string, options?: LedgerSearchOptions): Promise<SearchResult>
   /** Every fact of a conversation, oldest first; from a revision on, and at most so many, where that is asked for. */
   log(conversationId: string, options?: LogOptions): AsyncIterable<RecordedEvent>
   /**
-   * Why the model saw what it saw: the tree of a batch, of the batch that has a line, or of all that is compacted, down to the messages, each
+   * Why the model saw what it saw: the tree of a batch, of the batch that has a line, or of all that is compacted, down
+   * to the messages, each
    * summary with its prompt, model, parameters, usage and cycle. Read from the log.
    */
   explain(conversationId: string, options?: ExplainOptions): Promise<Explanation>
   /**
-   * What a conversation, or all of them together, came to: tokens bought and saved, cost by model, failures, time. Folded from the log. Of all of them,
-   * those that cannot be read are named in `uncounted` and are in no sum; one that is asked for by its id and cannot be read is an error.
+   * What a conversation, or all of them together, came to: tokens bought and saved, cost by model, failures, time.
+   * Folded from the log. Of all of them,
+   * those that cannot be read are named in `uncounted` and are in no sum; one that is asked for by its id and cannot be
+   * read is an error.
    */
   stats(conversationId?: string, options?: StatsOptions): Promise<TotalStats>
-  /** The conversations, the one that something happened in last first; filtered, in another order, and the first so many, where that is asked for. */
+  /**
+   * The conversations, the one that something happened in last first; filtered, in another order, and the first so
+   * many, where that is asked for.
+   */
   list(options?: ListOptions): Promise<ConversationList>
   /** Proves that nothing was lost, of one conversation or of all. */
   verify(conversationId?: string, options?: VerifyOptions): Promise<Verification>
@@ -320,12 +456,16 @@ export interface Ledger {
   readonly projections: {
     /** How far each one is behind the log, in events and seconds, who keeps it, and why it stopped where it did. */
     status(): Promise<readonly ProjectionStatus[]>
-    /** Makes the rows of the named ones anew from the log, and calls no model. Readers see the old rows until it resolves. */
+    /**
+     * Makes the rows of the named ones anew from the log, and calls no model. Readers see the old rows until it
+     * resolves.
+     */
     rebuild(names: readonly string[] | 'all', options?: RebuildOptions): Promise<void>
     /** Applies what the log has; resolves to the position that all rows show then. */
     catchUp(): Promise<bigint>
     /**
-     * Gives every message that has none its vector, for the search by meaning, oldest first. That happens behind appends and searches too; one process does
+     * Gives every message that has none its vector, for the search by meaning, oldest first. That happens behind
+     * appends and searches too; one process does
      * it at a time. What was bought stays, whatever ends it.
      */
     fillVectors(options?: FillOptions): Promise<Filled>
@@ -335,20 +475,100 @@ export interface Ledger {
   /** The agent's own tools, bound to its conversation. */
   tools(conversationId: string): readonly AgentTool[]
   /** Records what is new in a host's history, compacts where due, and hands back the context. Never throws. */
-  compress<Message extends MessageInput>(history: readonly Message[], conversationId: string): Promise<Compressed<Message>>
+  compress<Message extends MessageInput>(
+    history: readonly Message[],
+    conversationId: string,
+  ): Promise<Compressed<Message>>
   /** Waits for what runs, and lets go of the store. */
   close(): Promise<void>
   /** The same as `close`, for `await using ledger = await openLedger(…)`. */
   [Symbol.asyncDispose](): Promise<void>
 }
 
-export type { AdoptOptions, Edition, EditionBound, EditionInFull, EditionOfConversation, EditionRequest, Editions, EditionSpending, EstimateOptions, Paid, Price, PromptRegistry, Prompts, PutIntoForce, RegisteredPrompt, Replay, ReplayedConversation, ReplayEstimate, ReplayOptions, ReplayProgress }
-export type { BatchOrigin, ChunkOrigin, CycleOrigin, Explanation, ExplainOptions, LineSource, OriginalMessage, PromptText, RecordedAt, TakeoverOrigin, Withdrawn }
+export type {
+  AdoptOptions,
+  Edition,
+  EditionBound,
+  EditionInFull,
+  EditionOfConversation,
+  EditionRequest,
+  Editions,
+  EditionSpending,
+  EstimateOptions,
+  Paid,
+  Price,
+  PromptRegistry,
+  Prompts,
+  PutIntoForce,
+  RegisteredPrompt,
+  Replay,
+  ReplayedConversation,
+  ReplayEstimate,
+  ReplayOptions,
+  ReplayProgress,
+}
+export type {
+  BatchOrigin,
+  ChunkOrigin,
+  CycleOrigin,
+  Explanation,
+  ExplainOptions,
+  LineSource,
+  OriginalMessage,
+  PromptText,
+  RecordedAt,
+  TakeoverOrigin,
+  Withdrawn,
+}
 export type { Charge, ConversationStats, Cost, ModelUse, PriceTable, Stats, TotalStats, UncountedConversation }
-export type { AgentTool, ChatMessage, Compaction, Compressed, Context, ContextAsOf, ConversationOrder, ConversationSummary, Difference, LiveMessages, LogOrigin, Manifest, MessageInput, Problem, SearchHit, StreamHead, UnlistedConversation, Verification, VerifyOptions, VerifyProgress, ViewName }
-export type { AssistantMessage, AudioPart, ChatPart, CustomCall, FilePart, FunctionCall, ImagePart, InstructionMessage, MessageCall, MessagePart, RefusalPart, TextPart, ToolMessage, UserMessage }
+export type {
+  AgentTool,
+  ChatMessage,
+  Compaction,
+  Compressed,
+  Context,
+  ContextAsOf,
+  ConversationOrder,
+  ConversationSummary,
+  Difference,
+  LiveMessages,
+  LogOrigin,
+  Manifest,
+  MessageInput,
+  Problem,
+  SearchHit,
+  StreamHead,
+  UnlistedConversation,
+  Verification,
+  VerifyOptions,
+  VerifyProgress,
+  ViewName,
+}
+export type {
+  AssistantMessage,
+  AudioPart,
+  ChatPart,
+  CustomCall,
+  FilePart,
+  FunctionCall,
+  ImagePart,
+  InstructionMessage,
+  MessageCall,
+  MessagePart,
+  RefusalPart,
+  TextPart,
+  ToolMessage,
+  UserMessage,
+}
 export type { SummarizeMessages }
-export type { ComparisonTotals, EditionComparison, EditionComparisons, EditionReport, LabelledQuestion, SkippedConversation }
+export type {
+  ComparisonTotals,
+  EditionComparison,
+  EditionComparisons,
+  EditionReport,
+  LabelledQuestion,
+  SkippedConversation,
+}
 export type { Course, TriedPolicy, WhatIf, WhatIfRow }
 export type { Filled, FillOptions, FillProgress, MissingVectors }
 export type { Behind, PartitionStatus, ProjectionStatus, RebuildOptions, RebuildProgress }

@@ -1,4 +1,7 @@
-/** `openLedger` as the package exports it: its types name no adapter, so that whoever compiles against them needs no types of a driver's. */
+/**
+ * `openLedger` as the package exports it: its types name no adapter, so that whoever compiles against them needs no
+ * types of a driver's.
+ */
 import { openLedger as open } from './compose.js'
 import type { Ledger, LedgerOptions } from './ledger.js'
 

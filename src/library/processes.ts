@@ -22,8 +22,15 @@ export interface CompactionProcess {
   close(): Promise<void>
 }
 
-/** Opens the log, and the database of the queue where that is another. The summarizer is asked for with the log, which knows the prompts by name. */
-export type OpenCompactionProcess = (where: { readonly store: string; readonly database?: string; readonly summarizerFor: (log: Log) => Promise<'extractive' | SummarizerConfig> }) => Promise<CompactionProcess>
+/**
+ * Opens the log, and the database of the queue where that is another. The summarizer is asked for with the log, which
+ * knows the prompts by name.
+ */
+export type OpenCompactionProcess = (where: {
+  readonly store: string
+  readonly database?: string
+  readonly summarizerFor: (log: Log) => Promise<'extractive' | SummarizerConfig>
+}) => Promise<CompactionProcess>
 
 /** What a worker of the read models works with. */
 export interface ProjectionProcess extends Omit<ProjectionSource, 'fence'> {
@@ -32,4 +39,7 @@ export interface ProjectionProcess extends Omit<ProjectionSource, 'fence'> {
 }
 
 /** Opens the log, and the database of the read models where that is another. */
-export type OpenProjectionProcess = (where: { readonly store: string; readonly database?: string }) => Promise<ProjectionProcess>
+export type OpenProjectionProcess = (where: {
+  readonly store: string
+  readonly database?: string
+}) => Promise<ProjectionProcess>

@@ -26,13 +26,22 @@ export function createRowThread(place: RowThreadPlace, main = MAIN): CheckRows {
     const thread = new Worker(main, { workerData: task, name: 'context-ledger rows' })
     return await new Promise<readonly RowDifference[]>((resolve, reject) => {
       let answer: readonly RowDifference[] | undefined
-      thread.once('message', (found: readonly RowDifference[]) => { answer = found })
+      thread.once('message', (found: readonly RowDifference[]) => {
+        answer = found
+      })
       thread.once('error', reject)
       thread.once('exit', () => {
-        if (answer === undefined) reject(signal.aborted ? signal.reason : new Error('the thread that compares rows ended without an answer'))
+        if (answer === undefined)
+          reject(signal.aborted ? signal.reason : new Error('the thread that compares rows ended without an answer'))
         else resolve(answer)
       })
-      signal.addEventListener('abort', () => { void thread.terminate() }, { once: true })
+      signal.addEventListener(
+        'abort',
+        () => {
+          void thread.terminate()
+        },
+        { once: true },
+      )
     })
   }
 }

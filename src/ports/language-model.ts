@@ -1,8 +1,10 @@
 /**
  * What we need from a language model: a prompt to text, or a named failure. It promises:
  * - an answer is whole (the model ended it by itself) and not blank; anything else is a failure;
- * - `complete` never throws and never waits longer than its time-out, retries included in the number that was configured;
- * - `parameters` is pure and tells exactly what goes to the model beside the prompt, so that it can be recorded and hashed.
+ * - `complete` never throws and never waits longer than its time-out, retries included in the number that was
+ * configured;
+ * - `parameters` is pure and tells exactly what goes to the model beside the prompt, so that it can be recorded and
+ * hashed.
  */
 import type { taskEither as TE } from 'fp-ts'
 import type { SummarizerFailureKind } from './summarizer.js'
@@ -40,5 +42,8 @@ export interface LanguageModel {
   readonly windowTokens: number
   /** What goes to the model beside the prompt. */
   parameters(request: LanguageModelRequest): Readonly<Record<string, unknown>>
-  complete(request: LanguageModelRequest, signal?: AbortSignal): TE.TaskEither<LanguageModelFailure, LanguageModelAnswer>
+  complete(
+    request: LanguageModelRequest,
+    signal?: AbortSignal,
+  ): TE.TaskEither<LanguageModelFailure, LanguageModelAnswer>
 }

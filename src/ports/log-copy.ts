@@ -1,5 +1,6 @@
 /**
- * What copying a log needs of its two ends, whether they are stores or files: events in the order of the log, each body with the first event
+ * What copying a log needs of its two ends, whether they are stores or files: events in the order of the log, each body
+ * with the first event
  * that names it.
  */
 import type { StoredEvent } from '../domain/events/stored-event.js'
@@ -7,7 +8,8 @@ import type { StoredEvent } from '../domain/events/stored-event.js'
 export interface LogEntry {
   readonly event: StoredEvent
   /**
-   * The text that lies beside the log, given with the first event that names it. It is fetched when it is asked for, and verified by its
+   * The text that lies beside the log, given with the first event that names it. It is fetched when it is asked for,
+   * and verified by its
    * hash; one that is gone, or another than was recorded, throws.
    */
   readonly body?: () => Promise<{ readonly sha256: string; readonly text: string }>
@@ -36,7 +38,10 @@ export interface LogSource {
 
 /** A log that is written, and read back. */
 export interface LogTarget extends LogSource {
-  /** Puts the next events of the log, in this order, all of which stand behind what is there. Fewer may be there after a failure, and none without those before it. */
+  /**
+   * Puts the next events of the log, in this order, all of which stand behind what is there. Fewer may be there after a
+   * failure, and none without those before it.
+   */
   write(entries: readonly FilledEntry[]): Promise<void>
   /** Nothing more comes, so that `entries` gives all of it. */
   end(): Promise<void>
@@ -52,7 +57,9 @@ export interface BulkTarget {
   appendInOrder(events: readonly CopiedEvent[]): Promise<void>
 }
 
-/** Whose fault each kind is: of what was asked, of how things stand, of the world, or of data that cannot be trusted. */
+/**
+ * Whose fault each kind is: of what was asked, of how things stand, of the world, or of data that cannot be trusted.
+ */
 const faults = {
   /** The target holds another log. */
   TargetDiffers: 'state',
@@ -79,7 +86,11 @@ export type LogCopyErrorKind = keyof typeof faults
 /** Why a log was not copied: its kind, one sentence, and whose fault it is. */
 export class LogCopyError extends Error {
   override readonly name = 'LogCopyError'
-  constructor(readonly kind: LogCopyErrorKind, message: string, cause?: unknown) {
+  constructor(
+    readonly kind: LogCopyErrorKind,
+    message: string,
+    cause?: unknown,
+  ) {
     super(message, cause === undefined ? undefined : { cause })
   }
 

@@ -1,5 +1,6 @@
 /**
- * A manifest: where every stream of a log stood at a moment, signed. What a hash chain alone cannot show, it shows: a chain that was computed anew
+ * A manifest: where every stream of a log stood at a moment, signed. What a hash chain alone cannot show, it shows: a
+ * chain that was computed anew
  * by somebody who can write the database, or one whose end was cut off. The format is in `docs/auditing.md`.
  */
 
@@ -25,7 +26,9 @@ export interface ManifestHeader {
   /** Where the log was, for people. */
   readonly ledger: string
   readonly origin: LogOrigin
-  /** When it was taken: no stream is named further than it stood by then, and each at least as far as it stood before. */
+  /**
+   * When it was taken: no stream is named further than it stood by then, and each at least as far as it stood before.
+   */
   readonly takenAt: string
 }
 
@@ -73,7 +76,11 @@ export type ManifestErrorKind = keyof typeof faults
 /** Why a manifest was not written or is not believed. */
 export class ManifestError extends Error {
   override readonly name = 'ManifestError'
-  constructor(readonly kind: ManifestErrorKind, message: string, cause?: unknown) {
+  constructor(
+    readonly kind: ManifestErrorKind,
+    message: string,
+    cause?: unknown,
+  ) {
     super(message, cause === undefined ? undefined : { cause })
   }
 

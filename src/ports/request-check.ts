@@ -1,5 +1,6 @@
 /**
- * What we need to prove where a summary came from: whether its recorded request hash is the one of the request that its recorded facts lead to.
+ * What we need to prove where a summary came from: whether its recorded request hash is the one of the request that its
+ * recorded facts lead to.
  * It is pure, and never guesses: what it cannot make again, it says it does not know.
  */
 import type { SummarizerRecord } from '../domain/events/index.js'
@@ -11,7 +12,8 @@ type Without<Job, Key extends PropertyKey> = Job extends unknown ? Omit<Job, Key
 export type RecordedJob = Without<SummaryJob, 'maxSummaryTokens'>
 
 /**
- * `same`: the request leads to the recorded hash. `other`: it does not. `unknown`: it cannot be made again (a strategy of somebody's own,
+ * `same`: the request leads to the recorded hash. `other`: it does not. `unknown`: it cannot be made again (a strategy
+ * of somebody's own,
  * a formatter of another version, a window that is not recorded).
  */
 export type RequestVerdict = 'same' | 'other' | 'unknown'

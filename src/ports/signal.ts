@@ -1,9 +1,15 @@
 /** A signal between those who have something new and one who waits for it. */
 
 export interface Signal {
-  /** Wakes the one who waits. Where nobody waits, it is kept for the next wait, so that none is lost between looking and waiting. */
+  /**
+   * Wakes the one who waits. Where nobody waits, it is kept for the next wait, so that none is lost between looking and
+   * waiting.
+   */
   notify(): void
-  /** Resolves at the next `notify`, at once where one came since the last wait, after `atMostMs`, and always once `ending` has aborted. */
+  /**
+   * Resolves at the next `notify`, at once where one came since the last wait, after `atMostMs`, and always once
+   * `ending` has aborted.
+   */
   wait(atMostMs?: number): Promise<void>
   /** Takes its listener from `ending` again. */
   stop(): void

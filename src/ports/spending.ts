@@ -1,6 +1,8 @@
 /**
- * What an edition has taken, over all processes and runs that make it, beside the log, and the bound on it. Tokens alone are kept: what they
- * cost is reckoned by the price of whoever asks, so a bound in money holds for runs that had no price, or another one. A call is set aside
+ * What an edition has taken, over all processes and runs that make it, beside the log, and the bound on it. Tokens
+ * alone are kept: what they
+ * cost is reckoned by the price of whoever asks, so a bound in money holds for runs that had no price, or another one.
+ * A call is set aside
  * before it is made, so what is spent never passes the bound by more than the reckoning of a single call errs.
  */
 import type { Price, TokenUsage } from '../domain/reports/prices.js'
@@ -14,11 +16,17 @@ export interface SpendingBound {
 
 export interface SetAside {
   readonly kind: 'set-aside'
-  /** Puts what the call really took in place of what was set aside. A process that dies before it leaves what it set aside as spent. */
+  /**
+   * Puts what the call really took in place of what was set aside. A process that dies before it leaves what it set
+   * aside as spent.
+   */
   settle(took: TokenUsage): Promise<void>
 }
 
-/** No room: which side of the bound it is, what is spent of it, and what the call may take; in tokens, or in millionths. Nothing was set aside. */
+/**
+ * No room: which side of the bound it is, what is spent of it, and what the call may take; in tokens, or in millionths.
+ * Nothing was set aside.
+ */
 export interface NoRoom {
   readonly kind: 'no-room'
   readonly of: 'tokens' | 'cost'
@@ -28,7 +36,10 @@ export interface NoRoom {
 }
 
 export interface Spending {
-  /** Sets `usage` aside for one call, within both sides of the bound or not at all. Of two sides that refuse it the one of tokens is told. */
+  /**
+   * Sets `usage` aside for one call, within both sides of the bound or not at all. Of two sides that refuse it the one
+   * of tokens is told.
+   */
   setAside(editionId: string, usage: TokenUsage, bound: SpendingBound): Promise<SetAside | NoRoom>
   /** What is spent on an edition, with what is set aside. */
   spentOn(editionId: string): Promise<TokenUsage>

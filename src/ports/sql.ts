@@ -19,7 +19,10 @@ export interface Sql {
 
 /** How a transaction is run. */
 export interface TransactionOptions {
-  /** Its statements take as long as they take: an index over a large table takes longer than any answer should. Default false. */
+  /**
+   * Its statements take as long as they take: an index over a large table takes longer than any answer should. Default
+   * false.
+   */
   readonly isPatient?: boolean
 }
 
@@ -27,10 +30,14 @@ export interface TransactionOptions {
 export interface Database extends Sql {
   /**
    * Runs `work`, which only reads, upon one state of the database: what others commit meanwhile is not seen.
-   * @param tables none of these, which may be views, is replaced before `work` is through; in the order in which whoever replaces them takes them
+   * @param tables none of these, which may be views, is replaced before `work` is through; in the order in which
+   * whoever replaces them takes them
    */
   snapshot<T>(tables: readonly string[], work: (sql: Sql) => Promise<T>): Promise<T>
-  /** Calls `wake` whenever somebody says NOTIFY on `channel`; resolves to the way to stop. Calls may be lost, so poll behind it. */
+  /**
+   * Calls `wake` whenever somebody says NOTIFY on `channel`; resolves to the way to stop. Calls may be lost, so poll
+   * behind it.
+   */
   listen(channel: string, wake: () => void): Promise<() => Promise<void>>
   /** For messages: a folder's path, or a server's address without its password. */
   readonly name: string

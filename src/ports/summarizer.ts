@@ -1,7 +1,9 @@
 /**
- * What we need from whoever summarizes: a request that can be named before it is paid for, and the answer or a named failure.
+ * What we need from whoever summarizes: a request that can be named before it is paid for, and the answer or a named
+ * failure.
  *
- * `prepare` is pure. Its `requestHash` covers strategy, provider, model, parameters and the exact request, so a summary that was
+ * `prepare` is pure. Its `requestHash` covers strategy, provider, model, parameters and the exact request, so a summary
+ * that was
  * recorded is found again by it, and one that was made by another prompt or model is never taken for it.
  */
 import type { taskEither as TE } from 'fp-ts'
@@ -90,10 +92,19 @@ export interface Summary {
 
 /** The ways in which a summarizer fails. */
 export const summarizerFailureKinds = [
-  'unreachable', 'timeout', 'rate-limited', 'unauthorized', 'unknown-model', 'request-rejected',
+  'unreachable',
+  'timeout',
+  'rate-limited',
+  'unauthorized',
+  'unknown-model',
+  'request-rejected',
   /** The request does not fit the model's window; smaller chunks may. */
   'request-too-large',
-  'empty', 'refused', 'cut-off', 'over-long', 'malformed',
+  'empty',
+  'refused',
+  'cut-off',
+  'over-long',
+  'malformed',
   /** A summarizer of somebody's own threw. */
   'threw',
   /** A limit on what may be spent, in tokens; the summarizer was not asked. */
@@ -111,7 +122,10 @@ export interface SummarizerFailure {
   readonly detail: string
   /** Where the other side said when to come back. */
   readonly retryAfterMs?: number
-  /** True where the call may have to be paid for, though one that fails like this mostly costs nothing: a connection that broke behind the request. */
+  /**
+   * True where the call may have to be paid for, though one that fails like this mostly costs nothing: a connection
+   * that broke behind the request.
+   */
   readonly mayBePaid?: true
 }
 

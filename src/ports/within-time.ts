@@ -4,19 +4,34 @@
 export class LateError extends Error {}
 
 /**
- * Runs work that gets a signal; ends at the limit, or where the caller aborts, also when the work ignores the signal. The two signals are joined by hand
- * and not by `AbortSignal.any`: Node 20 lets a joined signal be collected while nobody holds it, and then nobody hears of the end.
+ * Runs work that gets a signal; ends at the limit, or where the caller aborts, also when the work ignores the signal.
+ * The two signals are joined by hand
+ * and not by `AbortSignal.any`: Node 20 lets a joined signal be collected while nobody holds it, and then nobody hears
+ * of the end.
  */
-export async function withinTime<A>(work: (signal: AbortSignal) => Promise<A>, ms: number, given?: AbortSignal): Promise<A> {
+export async function withinTime<A>(
+  work: (signal: AbortSignal) => Promise<A>,
+  ms: number,
+  given?: AbortSignal,
+): Promise<A> {
   given?.throwIfAborted()
   const limit = new AbortController()
-  const stop = (): void => { limit.abort(given?.reason) }
-  const timer = setTimeout(() => { limit.abort(new LateError(`no answer within ${String(ms)} ms`)) }, ms)
+  const stop = (): void => {
+    limit.abort(given?.reason)
+  }
+  const timer = setTimeout(() => {
+    limit.abort(new LateError(`no answer within ${String(ms)} ms`))
+  }, ms)
   given?.addEventListener('abort', stop, { once: true })
   try {
     return await new Promise<A>((resolve, reject) => {
-      // oxlint-disable-next-line typescript/prefer-promise-reject-errors -- the reason is what the caller aborted with
-      limit.signal.addEventListener('abort', () => { reject(limit.signal.reason) }, { once: true })
+      limit.signal.addEventListener(
+        'abort',
+        () => {
+          reject(limit.signal.reason)
+        },
+        { once: true },
+      )
       // It may throw at once, or answer without a promise.
       void (async () => await work(limit.signal))().then(resolve, reject)
     })

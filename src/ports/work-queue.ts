@@ -1,6 +1,8 @@
 /**
- * The conversations that wait for a compaction worker, shared by all workers. It is a hint and no fact: a queue that is lost is filled again by
- * reading the log from the start, and costs a look at each conversation. Leases expire by one clock (the database's), because those of two
+ * The conversations that wait for a compaction worker, shared by all workers. It is a hint and no fact: a queue that is
+ * lost is filled again by
+ * reading the log from the start, and costs a look at each conversation. Leases expire by one clock (the database's),
+ * because those of two
  * machines may differ by more than a lease lasts.
  */
 
@@ -25,7 +27,9 @@ export interface TakeOptions {
   readonly leaseMs: number
   /** Conversations that the worker has in hand; they are not given again, though their lease ran out. */
   readonly except: readonly string[]
-  /** Tokens a day that the worker may spend: who rests because of a lower limit is ready for it. Undefined: no limit. */
+  /**
+   * Tokens a day that the worker may spend: who rests because of a lower limit is ready for it. Undefined: no limit.
+   */
   readonly tokensPerDay: number | undefined
 }
 
@@ -46,12 +50,19 @@ export interface QueueStatus {
 export interface WorkQueue {
   checkpoint(): Promise<LogCheckpoint | undefined>
   /**
-   * Notes that something came in these conversations; one that waits already is noted again, and one that rests goes on resting. With `move` the
+   * Notes that something came in these conversations; one that waits already is noted again, and one that rests goes on
+   * resting. With `move` the
    * checkpoint moves in the same transaction, if it still stands at `from`; where it does not, nothing is noted.
    * @returns whether it was noted
    */
-  note(conversationIds: readonly string[], move?: { readonly from: LogCheckpoint | undefined; readonly to: LogCheckpoint }): Promise<boolean>
-  /** Gives a conversation that is ready, the one that has waited longest first; then one that rests and in which something came since it was looked at. */
+  note(
+    conversationIds: readonly string[],
+    move?: { readonly from: LogCheckpoint | undefined; readonly to: LogCheckpoint },
+  ): Promise<boolean>
+  /**
+   * Gives a conversation that is ready, the one that has waited longest first; then one that rests and in which
+   * something came since it was looked at.
+   */
   take(options: TakeOptions): Promise<Work | undefined>
   /** Holds it for another `leaseMs`; false where it went to another. */
   extend(work: Work, leaseMs: number): Promise<boolean>

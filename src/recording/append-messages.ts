@@ -1,4 +1,7 @@
-/** Appends messages to a conversation: the configuration first where there is none or another one is asked for, all in one append. */
+/**
+ * Appends messages to a conversation: the configuration first where there is none or another one is asked for, all in
+ * one append.
+ */
 import { either as E } from 'fp-ts'
 import type { Provenance } from '../domain/events/codec.js'
 import type { Conversation } from '../domain/conversation/conversation.js'
@@ -32,13 +35,18 @@ export interface AppendedMessages {
   /** Ids of the messages that were recorded by this call, in order. What was there already is not among them. */
   readonly recorded: readonly string[]
   readonly position: bigint | undefined
-  /** The agent's model, where it was set by this call and nobody knows what its window takes: the default is assumed. */
+  /**
+   * The agent's model, where it was set by this call and nobody knows what its window takes: the default is assumed.
+   */
   readonly unknownModel: string | undefined
 }
 
-/** Of settings that were just recorded: a configuration is recorded once, so that nobody hears of it with every message. */
+/**
+ * Of settings that were just recorded: a configuration is recorded once, so that nobody hears of it with every message.
+ */
 function unknownModelIn(events: readonly RecordedEvent[]): string | undefined {
-  const { model, modelMaxTokens } = events.find((event) => isOfType(event, 'ConversationConfigured'))?.data.settings ?? {}
+  const { model, modelMaxTokens } =
+    events.find((event) => isOfType(event, 'ConversationConfigured'))?.data.settings ?? {}
   return model === undefined || modelMaxTokens !== undefined || isKnownModel(model) ? undefined : model
 }
 
@@ -58,6 +66,11 @@ export function createAppendMessages({ conversations, clock, summarizerWindowTok
     )
     if (E.isLeft(handled)) return handled
     const { state, events, position } = handled.right
-    return E.right({ state, recorded: events.flatMap((event) => (event.type === 'MessageAppended' ? [event.data.messageId] : [])), position, unknownModel: unknownModelIn(events) })
+    return E.right({
+      state,
+      recorded: events.flatMap((event) => (event.type === 'MessageAppended' ? [event.data.messageId] : [])),
+      position,
+      unknownModel: unknownModelIn(events),
+    })
   }
 }

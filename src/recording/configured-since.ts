@@ -1,5 +1,6 @@
 /**
- * What a conversation was configured with since a revision. Whoever configures it knows by then what its model has room for, so neither an adoption nor
+ * What a conversation was configured with since a revision. Whoever configures it knows by then what its model has room
+ * for, so neither an adoption nor
  * a revert takes that back.
  */
 import { replacementTypes } from '../domain/events/index.js'
@@ -8,14 +9,19 @@ import { policySettingsSchema, type PolicySettings } from '../domain/values/poli
 import { decodeEvent, isOfType, isReplacement } from './read-event.js'
 import { loadConversation, type Log } from './load-conversation.js'
 
-/** Gives the settings that were changed up to a revision, each as it was given last; asked again it goes on from where it was. */
+/**
+ * Gives the settings that were changed up to a revision, each as it was given last; asked again it goes on from where
+ * it was.
+ */
 export type ConfiguredSince = (until: bigint) => Promise<PolicySettings>
 
 /** Types that change a configuration; the others are not even decoded. */
 const CONFIGURING: ReadonlySet<string> = new Set(['ConversationConfigured', ...replacementTypes])
 
 const changed = (before: PolicySettings, after: PolicySettings): PolicySettings =>
-  policySettingsSchema.parse(Object.fromEntries(Object.entries(after).filter(([name, value]) => Reflect.get(before, name) !== value)))
+  policySettingsSchema.parse(
+    Object.fromEntries(Object.entries(after).filter(([name, value]) => Reflect.get(before, name) !== value)),
+  )
 
 /** @param since the last revision whose configuration does not count */
 export function createConfiguredSince(log: Log, conversationId: string, since: bigint): ConfiguredSince {
@@ -25,7 +31,10 @@ export function createConfiguredSince(log: Log, conversationId: string, since: b
   return async (until) => {
     inForce ??= (await loadConversation(log, conversationId, since)).configuration?.settings ?? {}
     if (until <= seen) return given
-    for await (const stored of log.store.readStream(conversationStream(conversationId), { from: seen + 1n, limit: Number(until - seen) })) {
+    for await (const stored of log.store.readStream(conversationStream(conversationId), {
+      from: seen + 1n,
+      limit: Number(until - seen),
+    })) {
       if (!CONFIGURING.has(stored.type)) continue
       const event = await decodeEvent(stored, log.bodies)
       if (isOfType(event, 'ConversationConfigured')) {

@@ -1,4 +1,7 @@
-/** The streams in which the facts of one conversation lie: the one place that knows, for whoever has to look through all of them. */
+/**
+ * The streams in which the facts of one conversation lie: the one place that knows, for whoever has to look through all
+ * of them.
+ */
 import { conversationStream, EDITION_PREFIX, editionOf } from '../domain/values/ids.js'
 import type { Log } from './load-conversation.js'
 
@@ -23,4 +26,7 @@ export function editionStreamsOnce(log: Log): () => Promise<EditionStreams> {
 }
 
 /** The streams that hold summaries of a conversation; its own, which also has its messages, is the first. */
-export const streamsOf = (conversationId: string, editions: EditionStreams): readonly string[] => [conversationStream(conversationId), ...(editions.get(conversationId) ?? [])]
+export const streamsOf = (conversationId: string, editions: EditionStreams): readonly string[] => [
+  conversationStream(conversationId),
+  ...(editions.get(conversationId) ?? []),
+]

@@ -1,5 +1,6 @@
 /**
- * Load, decide, append. A conflict decides again on what is there now; a message id that the store knows from long ago is compared with
+ * Load, decide, append. A conflict decides again on what is there now; a message id that the store knows from long ago
+ * is compared with
  * what was recorded then. Commands of one call become one append, whole or not at all.
  */
 import { either as E } from 'fp-ts'
@@ -34,7 +35,11 @@ export interface Conversations {
   /** The state as it was at a revision. */
   loadAt(conversationId: string, revision: bigint): Promise<Conversation>
   /** Decides on the commands in turn and records their facts in one append. */
-  handle(conversationId: string, commands: readonly Command[], provenance: Provenance): Promise<E.Either<CommandFailure, Handled>>
+  handle(
+    conversationId: string,
+    commands: readonly Command[],
+    provenance: Provenance,
+  ): Promise<E.Either<CommandFailure, Handled>>
 }
 
 export interface ConversationsOptions {
@@ -42,19 +47,33 @@ export interface ConversationsOptions {
   readonly clock: Clock
   /** Tokens of live messages that the states kept in memory may have together. */
   readonly cacheTokens?: number
-  /** True where nobody else can append to this log (a folder belongs to one process): then a state in memory is always the newest. */
+  /**
+   * True where nobody else can append to this log (a folder belongs to one process): then a state in memory is always
+   * the newest.
+   */
   readonly alone?: boolean
 }
 
-/** How often a command is decided anew after a conflict. Each time another writer came through, so that a hundred of them may be in front of this one. */
+/**
+ * How often a command is decided anew after a conflict. Each time another writer came through, so that a hundred of
+ * them may be in front of this one.
+ */
 const CONFLICT_ATTEMPTS = 200
 
 /** Places that are looked at together for one whose id is free; twice as many each time. */
 const PLACES_TOGETHER = 64
 
 /** Loads, decides and appends; keeps the states in use in memory. */
-export function createConversations({ log, clock, cacheTokens = 8_000_000, alone = false }: ConversationsOptions): Conversations {
-  const cache = new LRUCache<string, Conversation>({ maxSize: cacheTokens, sizeCalculation: (state) => 500 + state.tokens })
+export function createConversations({
+  log,
+  clock,
+  cacheTokens = 8_000_000,
+  alone = false,
+}: ConversationsOptions): Conversations {
+  const cache = new LRUCache<string, Conversation>({
+    maxSize: cacheTokens,
+    sizeCalculation: (state) => 500 + state.tokens,
+  })
   const turns = new Map<string, Promise<unknown>>()
 
   /** One at a time for each conversation of this process: its own commands need not lose races against each other. */
@@ -73,13 +92,18 @@ export function createConversations({ log, clock, cacheTokens = 8_000_000, alone
   async function load(conversationId: string, afresh = false): Promise<Conversation> {
     const known = cache.get(conversationId)
     if (known !== undefined && alone && !afresh) return known
-    const state = known === undefined ? await loadConversation(log, conversationId) : await catchUpConversation(log, known)
+    const state =
+      known === undefined ? await loadConversation(log, conversationId) : await catchUpConversation(log, known)
     cache.set(conversationId, state)
     return state
   }
 
   /** Message ids of the command that the log has from long ago, each compared with what was recorded then. */
-  async function recordedBefore(stream: string, commands: readonly Command[], ids: readonly string[]): Promise<E.Either<Rejection, ReadonlySet<string>>> {
+  async function recordedBefore(
+    stream: string,
+    commands: readonly Command[],
+    ids: readonly string[],
+  ): Promise<E.Either<Rejection, ReadonlySet<string>>> {
     const same = new Set<string>()
     const asked = commands.flatMap((command) => (command.type === 'AppendMessages' ? command.messages : []))
     for (const stored of await log.store.findByIds(stream, ids)) {
@@ -100,25 +124,48 @@ export function createConversations({ log, clock, cacheTokens = 8_000_000, alone
   }
 
   /** Of the next places, the ids that messages have, however long ago they were recorded. */
-  async function takenAmongNext({ conversationId, messagesAppended }: Conversation, places: number): Promise<ReadonlySet<string>> {
+  async function takenAmongNext(
+    { conversationId, messagesAppended }: Conversation,
+    places: number,
+  ): Promise<ReadonlySet<string>> {
     const stream = conversationStream(conversationId)
-    const ids = new Map(Array.from({ length: places }, (_none, at) => derivedMessageId(conversationId, messagesAppended + at)).map((id) => [messageEventId(stream, id), id]))
+    const ids = new Map(
+      Array.from({ length: places }, (_none, at) => derivedMessageId(conversationId, messagesAppended + at)).map(
+        (id) => [messageEventId(stream, id), id],
+      ),
+    )
     return new Set((await log.store.findByIds(stream, [...ids.keys()])).flatMap(({ id }) => ids.get(id) ?? []))
   }
 
-  const passingOver = (commands: readonly Command[], takenIds: ReadonlySet<string>): Command[] => commands.map((command) => (command.type === 'AppendMessages' ? { ...command, takenIds } : command))
+  const passingOver = (commands: readonly Command[], takenIds: ReadonlySet<string>): Command[] =>
+    commands.map((command) => (command.type === 'AppendMessages' ? { ...command, takenIds } : command))
 
   const messageEventIds = (stream: string, commands: readonly Command[]): string[] =>
-    commands.flatMap((command) => (command.type === 'AppendMessages' ? command.messages.flatMap(({ messageId }) => (messageId === undefined ? [] : [messageEventId(stream, messageId)])) : []))
+    commands.flatMap((command) =>
+      command.type === 'AppendMessages'
+        ? command.messages.flatMap(({ messageId }) =>
+            messageId === undefined ? [] : [messageEventId(stream, messageId)],
+          )
+        : [],
+    )
 
   const without = (commands: readonly Command[], messageIds: ReadonlySet<string>): Command[] =>
     commands.map((command) =>
       command.type === 'AppendMessages'
-        ? { ...command, messages: command.messages.filter((message) => message.messageId === undefined || !messageIds.has(message.messageId)) }
+        ? {
+            ...command,
+            messages: command.messages.filter(
+              (message) => message.messageId === undefined || !messageIds.has(message.messageId),
+            ),
+          }
         : command,
     )
 
-  async function attempt(conversationId: string, commands: readonly Command[], provenance: Provenance): Promise<E.Either<CommandFailure, Handled>> {
+  async function attempt(
+    conversationId: string,
+    commands: readonly Command[],
+    provenance: Provenance,
+  ): Promise<E.Either<CommandFailure, Handled>> {
     const stream = conversationStream(conversationId)
     let asked = commands
     let state = cache.get(conversationId) ?? (await load(conversationId))
@@ -126,9 +173,11 @@ export function createConversations({ log, clock, cacheTokens = 8_000_000, alone
     let checkedAt: bigint | undefined
     let places = PLACES_TOGETHER
     for (let tries = 0; tries < CONFLICT_ATTEMPTS; tries += 1) {
-      const looksUp = log.store.recognizes === 'at-its-revision' && (state.messagesCompressed > 0 || state.withdrawn.messages > 0)
+      const looksUp =
+        log.store.recognizes === 'at-its-revision' && (state.messagesCompressed > 0 || state.withdrawn.messages > 0)
       if (looksUp && checkedAt !== state.revision) {
-        // The state knows the ids of live messages; for others nobody but us keeps this store from recording them twice.
+        // The state knows the ids of live messages; for others nobody but us keeps this store from recording them
+        // twice.
         checkedAt = state.revision
         const same = await recordedBefore(stream, asked, messageEventIds(stream, asked))
         if (E.isLeft(same)) return same
@@ -163,7 +212,8 @@ export function createConversations({ log, clock, cacheTokens = 8_000_000, alone
         }
         // What was decided on another state is decided anew by whoever asked.
         if (E.isLeft(refused) && refused.left.kind === 'ConversationMoved') return refused
-        // A message that was recorded and folded away long ago is no longer in the state, and a rule for new ones may refuse it (a tool
+        // A message that was recorded and folded away long ago is no longer in the state, and a rule for new ones may
+        // refuse it (a tool
         // result whose call has left as well): what is recorded already is taken out before the answer is no.
         const same = await recordedBefore(stream, asked, messageEventIds(stream, asked))
         if (E.isLeft(same)) return same
@@ -195,11 +245,17 @@ export function createConversations({ log, clock, cacheTokens = 8_000_000, alone
       }
       const stood = state.revision
       state = await load(conversationId, true)
-      if (E.isRight(appended)) return E.right({ state, events: appended.right.ours ? encoded.events : [], position: appended.right.position })
+      if (E.isRight(appended))
+        return E.right({ state, events: appended.right.ours ? encoded.events : [], position: appended.right.position })
       conflict = appended.left
-      // Ids that are recorded though the stream stands where we thought come from before the live window; else it is a race, decided anew.
+      // Ids that are recorded though the stream stands where we thought come from before the live window; else it is a
+      // race, decided anew.
       if (conflict.kind === 'IdsRecorded' && state.revision === stood) {
-        const same = await recordedBefore(stream, asked, conflict.ids.filter((id) => !derived.has(id)))
+        const same = await recordedBefore(
+          stream,
+          asked,
+          conflict.ids.filter((id) => !derived.has(id)),
+        )
         if (E.isLeft(same)) return same
         const isPlaceTaken = conflict.ids.some((id) => derived.has(id))
         if (same.right.size === 0 && !isPlaceTaken) return E.left(conflict)
@@ -216,6 +272,7 @@ export function createConversations({ log, clock, cacheTokens = 8_000_000, alone
   return {
     load: (conversationId) => inTurn(conversationId, () => load(conversationId)),
     loadAt: (conversationId, revision) => loadConversation(log, conversationId, revision),
-    handle: (conversationId, commands, provenance) => inTurn(conversationId, () => attempt(conversationId, commands, provenance)),
+    handle: (conversationId, commands, provenance) =>
+      inTurn(conversationId, () => attempt(conversationId, commands, provenance)),
   }
 }

@@ -26,7 +26,10 @@ export interface RegisteredPrompt {
 export interface PromptRegistry {
   /** In the order in which they were registered. */
   readonly prompts: readonly RegisteredPrompt[]
-  /** Prompts whose event cannot be read, by the hash that names their stream. Versions of the same name behind one count one less. */
+  /**
+   * Prompts whose event cannot be read, by the hash that names their stream. Versions of the same name behind one count
+   * one less.
+   */
   readonly unreadable: readonly { readonly sha256: string; readonly reason: string }[]
 }
 
@@ -50,7 +53,15 @@ export async function listPrompts(log: Log): Promise<PromptRegistry> {
     const key = `${kind} ${name}`
     const version = (versions.get(key) ?? 0) + 1
     versions.set(key, version)
-    prompts.push({ name, kind, version, sha256, text, firstUsedAt: event.metadata.recordedAt, actor: event.metadata.actor })
+    prompts.push({
+      name,
+      kind,
+      version,
+      sha256,
+      text,
+      firstUsedAt: event.metadata.recordedAt,
+      actor: event.metadata.actor,
+    })
   }
   return { prompts, unreadable }
 }
@@ -58,16 +69,23 @@ export async function listPrompts(log: Log): Promise<PromptRegistry> {
 const HASH = /^[0-9a-f]{6,64}$/u
 
 /** The prompts whose hash begins so, where it can be the beginning of one. */
-export const promptsBegunWith = (prompts: readonly RegisteredPrompt[], meant: string): readonly RegisteredPrompt[] => (HASH.test(meant) ? prompts.filter(({ sha256 }) => sha256.startsWith(meant)) : [])
+export const promptsBegunWith = (prompts: readonly RegisteredPrompt[], meant: string): readonly RegisteredPrompt[] =>
+  HASH.test(meant) ? prompts.filter(({ sha256 }) => sha256.startsWith(meant)) : []
 
 /** The prompt that `NAME`, `NAME@VERSION` or the beginning of a hash means: of a name without a version the newest. */
 export function promptMeant(prompts: readonly RegisteredPrompt[], meant: string): RegisteredPrompt | undefined {
   const at = /^(.+)@(\d+)$/su.exec(meant)
-  const named = prompts.findLast(({ name }) => name === meant) ?? (at === null ? undefined : prompts.findLast(({ name, version }) => name === at[1] && version === Number(at[2])))
+  const named =
+    prompts.findLast(({ name }) => name === meant) ??
+    (at === null ? undefined : prompts.findLast(({ name, version }) => name === at[1] && version === Number(at[2])))
   if (named !== undefined) return named
   const hashed = promptsBegunWith(prompts, meant)
   return hashed.length === 1 ? hashed[0] : undefined
 }
 
 /** The same among the templates: a persona is no prompt that a model could be asked by. */
-export const templateMeant = (prompts: readonly RegisteredPrompt[], meant: string): RegisteredPrompt | undefined => promptMeant(prompts.filter(({ kind }) => kind === 'template'), meant)
+export const templateMeant = (prompts: readonly RegisteredPrompt[], meant: string): RegisteredPrompt | undefined =>
+  promptMeant(
+    prompts.filter(({ kind }) => kind === 'template'),
+    meant,
+  )

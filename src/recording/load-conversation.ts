@@ -1,8 +1,18 @@
 /**
- * The state of a conversation, from its stream: backwards to the last fact that closed the books, the window that it names, and point reads of
+ * The state of a conversation, from its stream: backwards to the last fact that closed the books, the window that it
+ * names, and point reads of
  * the revisions that it carries; nothing else, however long the conversation is.
  */
-import { evolve, initialEdition, initialState, pinnedAheadOf, resumeAt, revisionsCarried, seeConversation, type Conversation } from '../domain/conversation/conversation.js'
+import {
+  evolve,
+  initialEdition,
+  initialState,
+  pinnedAheadOf,
+  resumeAt,
+  revisionsCarried,
+  seeConversation,
+  type Conversation,
+} from '../domain/conversation/conversation.js'
 import { originTypes, replacementTypes, type OriginType, type RecordedEvent } from '../domain/events/index.js'
 import { conversationStream, editionStream } from '../domain/values/ids.js'
 import type { BodyStore } from '../ports/body-store.js'
@@ -22,18 +32,29 @@ async function decodeAll(stored: readonly StoredEvent[], bodies: BodyStore): Pro
 
 const closes = (type: string): boolean => originTypes.some((closing) => closing === type)
 
-/** The events from the last one at or before `at` on that closed the books, oldest first; all of them where there is none. */
+/**
+ * The events from the last one at or before `at` on that closed the books, oldest first; all of them where there is
+ * none.
+ */
 async function tailOf(log: Log, stream: string, at: bigint | undefined): Promise<StoredEvent[]> {
   const tail: StoredEvent[] = []
   // The store pages inside, from small pages to larger ones, so stopping there reads little beyond it.
-  for await (const event of log.store.readStream(stream, { direction: 'backwards', ...(at === undefined ? {} : { from: at }) })) {
+  for await (const event of log.store.readStream(stream, {
+    direction: 'backwards',
+    ...(at === undefined ? {} : { from: at }),
+  })) {
     tail.push(event)
     if (closes(event.type)) break
   }
   return tail.toReversed()
 }
 
-async function windowEvents(log: Log, stream: string, from: bigint, before: bigint): Promise<RecordedEvent<'MessageAppended'>[]> {
+async function windowEvents(
+  log: Log,
+  stream: string,
+  from: bigint,
+  before: bigint,
+): Promise<RecordedEvent<'MessageAppended'>[]> {
   const found: RecordedEvent<'MessageAppended'>[] = []
   // Whatever withdraws a message stands behind it.
   const withdrawn = new Set<bigint>()
@@ -42,19 +63,35 @@ async function windowEvents(log: Log, stream: string, from: bigint, before: bigi
     if (stored.type !== 'MessageAppended' && stored.type !== 'MessagesWithdrawn') continue
     const event = await decodeEvent(stored, log.bodies)
     if (isOfType(event, 'MessageAppended')) found.push(event)
-    else if (isOfType(event, 'MessagesWithdrawn')) for (const { revision } of event.data.messages) withdrawn.add(revision)
+    else if (isOfType(event, 'MessagesWithdrawn'))
+      for (const { revision } of event.data.messages) withdrawn.add(revision)
   }
   return withdrawn.size === 0 ? found : found.filter(({ revision }) => !withdrawn.has(revision))
 }
 
-/** An edition's batches and chunks lie in its own stream, and the messages in the conversation's, which it had seen up to `conversationRevision`. */
-async function takeUp(log: Log, conversationId: string, closing: RecordedEvent<OriginType>, edition?: { readonly stream: string; readonly conversationRevision: bigint }): Promise<Conversation> {
+/**
+ * An edition's batches and chunks lie in its own stream, and the messages in the conversation's, which it had seen up
+ * to `conversationRevision`.
+ */
+async function takeUp(
+  log: Log,
+  conversationId: string,
+  closing: RecordedEvent<OriginType>,
+  edition?: { readonly stream: string; readonly conversationRevision: bigint },
+): Promise<Conversation> {
   const stream = conversationStream(conversationId)
   const carried = revisionsCarried(closing)
   const [messages, made, window] = await Promise.all([
-    log.store.readRevisions(stream, [...new Set(edition === undefined ? [...carried.messages, ...carried.made] : carried.messages)]),
+    log.store.readRevisions(stream, [
+      ...new Set(edition === undefined ? [...carried.messages, ...carried.made] : carried.messages),
+    ]),
     edition === undefined ? [] : log.store.readRevisions(edition.stream, [...new Set(carried.made)]),
-    windowEvents(log, stream, closing.data.windowStart, edition === undefined ? closing.revision : edition.conversationRevision + 1n),
+    windowEvents(
+      log,
+      stream,
+      closing.data.windowStart,
+      edition === undefined ? closing.revision : edition.conversationRevision + 1n,
+    ),
   ])
   const events = await decodeAll([...messages, ...made], log.bodies)
   return resumeAt(
@@ -83,15 +120,24 @@ export async function loadConversation(log: Log, conversationId: string, at?: bi
 }
 
 /**
- * The state of an edition as it is recorded: its last prune, taken up over the conversation's messages, and what both streams say since. A
+ * The state of an edition as it is recorded: its last prune, taken up over the conversation's messages, and what both
+ * streams say since. A
  * state without a configuration where there is no such edition.
  * @param at the last revision of the edition's stream to see; default: the newest
  */
-export async function loadEdition(log: Log, conversationId: string, editionId: string, at?: bigint): Promise<Conversation> {
+export async function loadEdition(
+  log: Log,
+  conversationId: string,
+  editionId: string,
+  at?: bigint,
+): Promise<Conversation> {
   const stream = editionStream(editionId, conversationId)
   const tail: StoredEvent[] = []
   let closing: StoredEvent | undefined
-  for await (const stored of log.store.readStream(stream, { direction: 'backwards', ...(at === undefined ? {} : { from: at }) })) {
+  for await (const stored of log.store.readStream(stream, {
+    direction: 'backwards',
+    ...(at === undefined ? {} : { from: at }),
+  })) {
     tail.push(stored)
     if (closing === undefined && stored.type === 'MessagesPruned') closing = stored
     // How far it had seen the conversation at that prune is said by the fact before it that tells.
@@ -101,12 +147,22 @@ export async function loadEdition(log: Log, conversationId: string, editionId: s
   const advanced = events[0]
   const prune = closing === undefined ? undefined : events.find((event) => event.revision === closing.revision)
   let state = initialEdition(conversationId, editionId)
-  if (prune !== undefined && isOfType(prune, 'MessagesPruned') && advanced !== undefined && isOfType(advanced, 'EditionAdvanced')) {
+  if (
+    prune !== undefined &&
+    isOfType(prune, 'MessagesPruned') &&
+    advanced !== undefined &&
+    isOfType(advanced, 'EditionAdvanced')
+  ) {
     const [started] = await decodeAll(await log.store.readRevisions(stream, [0n]), log.bodies)
     state = {
-      ...(await takeUp(log, conversationId, prune, { stream, conversationRevision: advanced.data.conversationRevision })),
+      ...(await takeUp(log, conversationId, prune, {
+        stream,
+        conversationRevision: advanced.data.conversationRevision,
+      })),
       editionId,
-      ...(started !== undefined && isOfType(started, 'EditionStarted') ? { pinnedAhead: pinnedAheadOf(started.data) } : {}),
+      ...(started !== undefined && isOfType(started, 'EditionStarted')
+        ? { pinnedAhead: pinnedAheadOf(started.data) }
+        : {}),
       conversationRevision: advanced.data.conversationRevision,
     }
   }
@@ -122,7 +178,10 @@ export async function seeUntil(log: Log, state: Conversation, until?: bigint): P
   let seen = state
   const limit = until === undefined ? undefined : Number(until - state.conversationRevision)
   if (limit !== undefined && limit <= 0) return state
-  for await (const event of log.store.readStream(conversationStream(state.conversationId), { from: state.conversationRevision + 1n, ...(limit === undefined ? {} : { limit }) })) {
+  for await (const event of log.store.readStream(conversationStream(state.conversationId), {
+    from: state.conversationRevision + 1n,
+    ...(limit === undefined ? {} : { limit }),
+  })) {
     seen = seeConversation(seen, await decodeEvent(event, log.bodies))
   }
   return seen
@@ -131,7 +190,9 @@ export async function seeUntil(log: Log, state: Conversation, until?: bigint): P
 /** A state that was loaded before, and what was appended since. */
 export async function catchUpConversation(log: Log, state: Conversation): Promise<Conversation> {
   let seen = state
-  for await (const event of log.store.readStream(conversationStream(state.conversationId), { from: state.revision + 1n })) {
+  for await (const event of log.store.readStream(conversationStream(state.conversationId), {
+    from: state.revision + 1n,
+  })) {
     seen = evolve(seen, await decodeEvent(event, log.bodies))
   }
   return seen

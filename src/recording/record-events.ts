@@ -20,8 +20,16 @@ export interface EncodedEvents {
 export const streamOf = ({ conversationId, editionId }: Pick<Conversation, 'conversationId' | 'editionId'>): string =>
   editionId === undefined ? conversationStream(conversationId) : editionStream(editionId, conversationId)
 
-/** Encodes facts for the places behind `state`, all of them or none. What they say is what everybody reads of them later. */
-export function encodeEvents(state: Conversation, events: readonly Event[], now: string, provenance: Provenance): E.Either<NotRecordable, EncodedEvents> {
+/**
+ * Encodes facts for the places behind `state`, all of them or none. What they say is what everybody reads of them
+ * later.
+ */
+export function encodeEvents(
+  state: Conversation,
+  events: readonly Event[],
+  now: string,
+  provenance: Provenance,
+): E.Either<NotRecordable, EncodedEvents> {
   const stream = streamOf(state)
   const recordedAt = state.recordedAt !== undefined && state.recordedAt > now ? state.recordedAt : now
   const encoded: EncodedEvents = { toStore: [], bodies: [], events: [] }
@@ -31,8 +39,16 @@ export function encodeEvents(state: Conversation, events: readonly Event[], now:
     const data = encodeData(event)
     const read = recordable(event, data, { ...provenance, recordedAt })
     if (E.isLeft(read)) return read
-    const id = event.type === 'MessageAppended' ? messageEventId(stream, event.data.messageId) : eventIdOf(stream, revision, event.type, data)
-    const { toStore: stored, metadata, hash, body } = encode(event, data, { stream, revision, id, previousHash, recordedAt }, provenance)
+    const id =
+      event.type === 'MessageAppended'
+        ? messageEventId(stream, event.data.messageId)
+        : eventIdOf(stream, revision, event.type, data)
+    const {
+      toStore: stored,
+      metadata,
+      hash,
+      body,
+    } = encode(event, data, { stream, revision, id, previousHash, recordedAt }, provenance)
     encoded.toStore.push(stored)
     if (body !== undefined) encoded.bodies.push(body)
     encoded.events.push({ ...read.right, stream, revision, position: -1n, id, metadata })
@@ -44,8 +60,16 @@ export function encodeEvents(state: Conversation, events: readonly Event[], now:
 /** After an unknown outcome the same events are appended again. */
 const UNKNOWN_OUTCOME_DELAYS_MS = [20, 100, 500]
 
-/** Appends at an expected revision. `ours`: recorded by this call, by an attempt whose outcome was not known at first included. */
-export async function appendUntilKnown(log: Log, stream: string, expected: bigint, encoded: EncodedEvents): Promise<E.Either<AppendFailure, Appended & { readonly ours: boolean }>> {
+/**
+ * Appends at an expected revision. `ours`: recorded by this call, by an attempt whose outcome was not known at first
+ * included.
+ */
+export async function appendUntilKnown(
+  log: Log,
+  stream: string,
+  expected: bigint,
+  encoded: EncodedEvents,
+): Promise<E.Either<AppendFailure, Appended & { readonly ours: boolean }>> {
   for (const body of encoded.bodies) await log.bodies.put(body.sha256, body.text)
   const append = log.store.append(stream, expected < 0n ? 'no_stream' : expected, encoded.toStore)
   let result = await append()
@@ -59,5 +83,8 @@ export async function appendUntilKnown(log: Log, stream: string, expected: bigin
   // Where they are repeated from long ago, they stand at an older revision than the one that was asked for.
   const last = expected + BigInt(encoded.toStore.length)
   const retried = tries > 1
-  return E.map((appended: Appended) => ({ ...appended, ours: !appended.repeated || (retried && appended.revision === last) }))(result)
+  return E.map((appended: Appended) => ({
+    ...appended,
+    ours: !appended.repeated || (retried && appended.revision === last),
+  }))(result)
 }

@@ -1,4 +1,7 @@
-/** The texts of templates and personas, recorded once under their hash, so that a summary's origin can be shown for ever. */
+/**
+ * The texts of templates and personas, recorded once under their hash, so that a summary's origin can be shown for
+ * ever.
+ */
 import { either as E } from 'fp-ts'
 import { encode, encodeData, GENESIS_HASH, type Provenance } from '../domain/events/codec.js'
 import type { Event } from '../domain/events/index.js'
@@ -24,12 +27,19 @@ export function createRegisterPrompt(log: Log, clock: Clock, actor: string): Reg
     const recordedAt = clock.now().toISOString()
     const read = recordable(event, data, { ...provenance, recordedAt })
     if (E.isLeft(read)) throw new Error(`the prompt ${name} cannot be recorded: ${read.left.field} ${read.left.detail}`)
-    const place = { stream, revision: 0n, id: eventIdOf(stream, 0n, event.type, data), previousHash: GENESIS_HASH, recordedAt }
+    const place = {
+      stream,
+      revision: 0n,
+      id: eventIdOf(stream, 0n, event.type, data),
+      previousHash: GENESIS_HASH,
+      recordedAt,
+    }
     const { toStore: stored, body } = encode(event, data, place, provenance)
     if (body !== undefined) await log.bodies.put(body.sha256, body.text)
     const appended = await log.store.append(stream, 'no_stream', [stored])()
     // A conflict says that the text is there already, perhaps under another name.
-    if (E.isLeft(appended) && appended.left.kind !== 'RevisionConflict') throw new Error(`the prompt ${name} could not be recorded: ${appended.left.kind}`)
+    if (E.isLeft(appended) && appended.left.kind !== 'RevisionConflict')
+      throw new Error(`the prompt ${name} could not be recorded: ${appended.left.kind}`)
     known.add(sha256)
   }
 

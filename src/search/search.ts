@@ -1,22 +1,35 @@
 /**
  * Search: where in a conversation, or in all conversations of a scope, was this said?
  *
- * One ranked list of messages and batches. Full text always; by meaning too where an embedding model is given and vectors are there, the two
- * fused by reciprocal rank. A model that fails, or vectors that are missing, leave the full text: search never fails for want of them.
+ * One ranked list of messages and batches. Full text always; by meaning too where an embedding model is given and
+ * vectors are there, the two
+ * fused by reciprocal rank. A model that fails, or vectors that are missing, leave the full text: search never fails
+ * for want of them.
  */
 import { either as E } from 'fp-ts'
 import { placeBatches, rankBatches, type BatchInCorpus } from '../domain/text-search/place-batches.js'
 import { namesIn, rank, weightedTerms } from '../domain/text-search/rank.js'
 import { queryTerms } from '../domain/text-search/terms.js'
 import { thrownSentence } from '../domain/values/thrown.js'
-import type { ArchiveIndex, ArchiveReads, BatchCandidate, BatchRef, MessageRef, RevisionedCorpus, Within } from '../ports/archive-index.js'
+import type {
+  ArchiveIndex,
+  ArchiveReads,
+  BatchCandidate,
+  BatchRef,
+  MessageRef,
+  RevisionedCorpus,
+  Within,
+} from '../ports/archive-index.js'
 import type { EmbeddingFailure, EmbeddingModel } from '../ports/embedding-model.js'
 import { withinTime } from '../ports/within-time.js'
 
 export interface SearchPorts {
   readonly index: ArchiveIndex
   readonly embedding?: EmbeddingModel
-  /** How long the vector of the question may take, in milliseconds. Default 5,000: an agent waits for the answer, and there are words to go by. */
+  /**
+   * How long the vector of the question may take, in milliseconds. Default 5,000: an agent waits for the answer, and
+   * there are words to go by.
+   */
   readonly questionTimeoutMs?: number
 }
 
@@ -53,7 +66,10 @@ export interface SearchHit {
   readonly text: string
 }
 
-type Ranked = { readonly score: number } & (({ readonly kind: 'message' } & MessageRef) | ({ readonly kind: 'batch' } & BatchRef))
+type Ranked = { readonly score: number } & (
+  | ({ readonly kind: 'message' } & MessageRef)
+  | ({ readonly kind: 'batch' } & BatchRef)
+)
 
 const DEFAULT_LIMIT = 10
 /** How long a search waits for the vector of its question. */
@@ -73,21 +89,35 @@ export interface FoundMessages {
 }
 
 /** The best hits for a query, best first. */
-export async function search({ index, embedding, questionTimeoutMs = QUESTION_MS }: SearchPorts, query: string, options: SearchOptions): Promise<FoundMessages> {
+export async function search(
+  { index, embedding, questionTimeoutMs = QUESTION_MS }: SearchPorts,
+  query: string,
+  options: SearchOptions,
+): Promise<FoundMessages> {
   const { within, limit = DEFAULT_LIMIT, include = 'all' } = options
   if (limit <= 0) return { hits: [] }
-  const asked = embedding === undefined || include === 'batches' || query.trim() === '' ? undefined : await vectorsInTime(embedding, query, questionTimeoutMs)
+  const asked =
+    embedding === undefined || include === 'batches' || query.trim() === ''
+      ? undefined
+      : await vectorsInTime(embedding, query, questionTimeoutMs)
   const vector = asked === undefined || E.isLeft(asked) ? undefined : asked.right[0]
   const hits = await index.read(async (reads) => {
     const byText = await foundByText(reads, query, options)
-    const byMeaning = embedding === undefined || vector === undefined ? [] : await foundByMeaning(reads, embedding.model, vector, within)
+    const byMeaning =
+      embedding === undefined || vector === undefined
+        ? []
+        : await foundByMeaning(reads, embedding.model, vector, within)
     return await hitsOf(reads, byMeaning.length === 0 ? byText : fused(byText, byMeaning), limit)
   })
   return { hits, ...(asked !== undefined && E.isLeft(asked) ? { failure: asked.left } : {}) }
 }
 
 /** The question's vector, or why there is none in time: whatever the model does, there are words to go by. */
-async function vectorsInTime(embedding: EmbeddingModel, query: string, ms: number): Promise<E.Either<EmbeddingFailure, readonly (readonly number[])[]>> {
+async function vectorsInTime(
+  embedding: EmbeddingModel,
+  query: string,
+  ms: number,
+): Promise<E.Either<EmbeddingFailure, readonly (readonly number[])[]>> {
   try {
     return await withinTime((signal) => embedding.embed([query], signal)(), ms)
   } catch (error) {
@@ -95,7 +125,11 @@ async function vectorsInTime(embedding: EmbeddingModel, query: string, ms: numbe
   }
 }
 
-async function foundByText(reads: ArchiveReads, query: string, { within, include = 'all', limit = DEFAULT_LIMIT }: SearchOptions): Promise<readonly Ranked[]> {
+async function foundByText(
+  reads: ArchiveReads,
+  query: string,
+  { within, include = 'all', limit = DEFAULT_LIMIT }: SearchOptions,
+): Promise<readonly Ranked[]> {
   const terms = queryTerms(query)
   if (terms.length === 0) return include === 'batches' ? [] : await foundAsPhrase(reads, within, query, limit)
   const { corpus, batches, conversationIdAt } = await gathered(reads, within, terms, include)
@@ -103,11 +137,14 @@ async function foundByText(reads: ArchiveReads, query: string, { within, include
   const weighted = weightedTerms(terms, namesIn(corpus))
   const inCorpus = batches.map((batch) => inCorpusOf(batch, corpus, conversationIdAt))
   const entries =
-    include === 'batches' ? rankBatches(weighted, inCorpus, corpus)
-    : batches.length === 0 ? ranked.order.map((at) => ({ kind: 'message' as const, at, score: ranked.scores[at] ?? 0 }))
-    : placeBatches(ranked, weighted, inCorpus, corpus)
+    include === 'batches'
+      ? rankBatches(weighted, inCorpus, corpus)
+      : batches.length === 0
+        ? ranked.order.map((at) => ({ kind: 'message' as const, at, score: ranked.scores[at] ?? 0 }))
+        : placeBatches(ranked, weighted, inCorpus, corpus)
   return entries.flatMap(({ kind, at, score }): Ranked[] => {
-    if (kind === 'message') return [{ kind, score, conversationId: conversationIdAt(at), revision: corpus.revisions[at] ?? 0 }]
+    if (kind === 'message')
+      return [{ kind, score, conversationId: conversationIdAt(at), revision: corpus.revisions[at] ?? 0 }]
     const batch = batches[at]
     return batch === undefined ? [] : [{ kind, score, conversationId: batch.conversationId, batchId: batch.batchId }]
   })
@@ -119,7 +156,12 @@ interface Gathered {
   readonly conversationIdAt: (at: number) => string
 }
 
-async function gathered(reads: ArchiveReads, within: Within, terms: readonly string[], include: 'messages' | 'batches' | 'all'): Promise<Gathered> {
+async function gathered(
+  reads: ArchiveReads,
+  within: Within,
+  terms: readonly string[],
+  include: 'messages' | 'batches' | 'all',
+): Promise<Gathered> {
   if ('conversationId' in within) {
     const { conversationId } = within
     const corpus = await reads.conversation(conversationId)
@@ -127,16 +169,35 @@ async function gathered(reads: ArchiveReads, within: Within, terms: readonly str
     return { corpus, batches, conversationIdAt: () => conversationId }
   }
   const { messages, batches } = await reads.candidates(within, terms)
-  return { corpus: messages, batches: include === 'messages' ? [] : batches, conversationIdAt: (at) => messages.conversationIds[at] ?? '' }
+  return {
+    corpus: messages,
+    batches: include === 'messages' ? [] : batches,
+    conversationIdAt: (at) => messages.conversationIds[at] ?? '',
+  }
 }
 
-/** A batch with the places of the messages in its run. A pinned message in that run is not the batch's own, which ranking may overlook. */
-function inCorpusOf(batch: BatchCandidate, corpus: RevisionedCorpus, conversationIdAt: (at: number) => string): BatchInCorpus {
+/**
+ * A batch with the places of the messages in its run. A pinned message in that run is not the batch's own, which
+ * ranking may overlook.
+ */
+function inCorpusOf(
+  batch: BatchCandidate,
+  corpus: RevisionedCorpus,
+  conversationIdAt: (at: number) => string,
+): BatchInCorpus {
   const before = (at: number, revision: number): boolean => {
     const conversationId = conversationIdAt(at)
-    return conversationId < batch.conversationId || (conversationId === batch.conversationId && (corpus.revisions[at] ?? 0) < revision)
+    return (
+      conversationId < batch.conversationId ||
+      (conversationId === batch.conversationId && (corpus.revisions[at] ?? 0) < revision)
+    )
   }
-  return { length: batch.length, count: batch.count, from: partition(corpus.size, (at) => before(at, batch.firstRevision)), to: partition(corpus.size, (at) => before(at, batch.lastRevision + 1)) }
+  return {
+    length: batch.length,
+    count: batch.count,
+    from: partition(corpus.size, (at) => before(at, batch.firstRevision)),
+    to: partition(corpus.size, (at) => before(at, batch.lastRevision + 1)),
+  }
 }
 
 /** The first place that does not lie before what is looked for. */
@@ -151,19 +212,30 @@ function partition(size: number, isBefore: (at: number) => boolean): number {
   return low
 }
 
-async function foundAsPhrase(reads: ArchiveReads, within: Within, query: string, limit: number): Promise<readonly Ranked[]> {
+async function foundAsPhrase(
+  reads: ArchiveReads,
+  within: Within,
+  query: string,
+  limit: number,
+): Promise<readonly Ranked[]> {
   const text = query.trim()
   if (text === '') return []
   const refs = await reads.phrase(within, text, Math.max(limit, NEAREST))
   return refs.map((ref, place) => ({ kind: 'message', ...ref, score: 1 / (1 + place) }))
 }
 
-async function foundByMeaning(reads: ArchiveReads, model: string, vector: readonly number[], within: Within): Promise<readonly Ranked[]> {
+async function foundByMeaning(
+  reads: ArchiveReads,
+  model: string,
+  vector: readonly number[],
+  within: Within,
+): Promise<readonly Ranked[]> {
   const refs = (await reads.nearest(within, model, vector, NEAREST)) ?? []
   return refs.map((ref, place) => ({ kind: 'message', ...ref, score: 1 / (1 + place) }))
 }
 
-const keyOf = (found: Ranked): string => JSON.stringify([found.kind, found.conversationId, found.kind === 'message' ? found.revision : found.batchId])
+const keyOf = (found: Ranked): string =>
+  JSON.stringify([found.kind, found.conversationId, found.kind === 'message' ? found.revision : found.batchId])
 
 /** Two lists as one, by reciprocal rank: scores of different kinds cannot be added, places can. */
 function fused(...lists: readonly (readonly Ranked[])[]): readonly Ranked[] {
@@ -191,12 +263,27 @@ async function open(reads: ArchiveReads, found: readonly Ranked[]): Promise<read
   const batches = await reads.batchRows(found.filter((each) => each.kind === 'batch'))
   const opened = new Map<string, Omit<SearchHit, 'score'>>()
   for (const { conversationId, revision, messageId, createdAt, text, batchId } of messages) {
-    const span = { firstRevision: BigInt(revision), lastRevision: BigInt(revision), startTime: createdAt, endTime: createdAt }
-    opened.set(keyOf({ kind: 'message', conversationId, revision, score: 0 }), { kind: 'message', conversationId, batchId, messageIds: [messageId], ...span, text })
+    const span = {
+      firstRevision: BigInt(revision),
+      lastRevision: BigInt(revision),
+      startTime: createdAt,
+      endTime: createdAt,
+    }
+    opened.set(keyOf({ kind: 'message', conversationId, revision, score: 0 }), {
+      kind: 'message',
+      conversationId,
+      batchId,
+      messageIds: [messageId],
+      ...span,
+      text,
+    })
   }
   for (const { firstRevision, lastRevision, ...batch } of batches) {
     opened.set(keyOf({ kind: 'batch', conversationId: batch.conversationId, batchId: batch.batchId, score: 0 }), {
-      kind: 'batch', ...batch, firstRevision: BigInt(firstRevision), lastRevision: BigInt(lastRevision),
+      kind: 'batch',
+      ...batch,
+      firstRevision: BigInt(firstRevision),
+      lastRevision: BigInt(lastRevision),
     })
   }
   return found.flatMap((each) => {

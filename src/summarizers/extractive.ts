@@ -1,13 +1,23 @@
 /**
- * The strategy that needs no model, no key and no network: it picks what was said, word for word, and says nothing of its own.
- * The embedded default, and what stands in at the hard limit when a model fails. The same input gives the same summary on any machine.
+ * The strategy that needs no model, no key and no network: it picks what was said, word for word, and says nothing of
+ * its own.
+ * The embedded default, and what stands in at the hard limit when a model fails. The same input gives the same summary
+ * on any machine.
  */
 import { either as E, taskEither as TE } from 'fp-ts'
 import { hashOf, sha256 } from '../domain/values/hash.js'
 import type { Sections } from '../domain/events/index.js'
 import { collectIdentifiers } from '../domain/text/identifiers.js'
 import { defaultEstimator } from '../domain/values/tokens.js'
-import type { MessageToSummarize, PreparedSummary, Summarizer, Summary, SummarizerFailure, SummaryJob, SummaryToFold } from '../ports/summarizer.js'
+import type {
+  MessageToSummarize,
+  PreparedSummary,
+  Summarizer,
+  Summary,
+  SummarizerFailure,
+  SummaryJob,
+  SummaryToFold,
+} from '../ports/summarizer.js'
 import { clipToTokens, FORMATTER_VERSION, textOf } from './format-messages.js'
 import { sectionsOfChunk, mergedSections } from './heuristic-sections.js'
 import { selectSentences } from './select-sentences.js'
@@ -15,7 +25,10 @@ import { toolActions } from './tool-actions.js'
 import { FILES_LABEL, GAP, unitsOfMessages, unitsOfSummaries, type Unit } from './units.js'
 
 export const name = 'extractive'
-/** Every version so far, the one in use last: a new one whenever the same messages may give another summary. The request of each is made the same way. */
+/**
+ * Every version so far, the one in use last: a new one whenever the same messages may give another summary. The request
+ * of each is made the same way.
+ */
 export const EXTRACTIVE_MODELS: readonly string[] = ['extractive-1', 'extractive-2']
 export const EXTRACTIVE_MODEL = 'extractive-2'
 const WINDOW_TOKENS = 128_000
@@ -48,9 +61,12 @@ function* textsOf(messages: readonly MessageToSummarize[]): Generator<string> {
   }
 }
 
-const budget = (tokens: number, share: number, most: number): number => Math.max(1, Math.min(most, Math.max(MIN_TOKENS, Math.ceil(tokens * share))))
+const budget = (tokens: number, share: number, most: number): number =>
+  Math.max(1, Math.min(most, Math.max(MIN_TOKENS, Math.ceil(tokens * share))))
 
-/** The chosen units as lines: one a message, calls in a row together, a line for each day where there is more than one. */
+/**
+ * The chosen units as lines: one a message, calls in a row together, a line for each day where there is more than one.
+ */
 function renderUnits(chosen: readonly Unit[]): string {
   const units = chosen.toSorted((a, b) => a.order - b.order)
   const days = new Set(units.map((unit) => unit.day)).size > 1
@@ -59,7 +75,11 @@ function renderUnits(chosen: readonly Unit[]): string {
   for (const unit of units) {
     const newDay = days && unit.day !== before?.day
     if (newDay) lines.push(`[${unit.day}]`)
-    const joins = before !== undefined && !newDay && unit.speaker === before.speaker && (unit.kind === 'action' ? before.kind === 'action' : unit.group === before.group)
+    const joins =
+      before !== undefined &&
+      !newDay &&
+      unit.speaker === before.speaker &&
+      (unit.kind === 'action' ? before.kind === 'action' : unit.group === before.group)
     if (joins) {
       const mark = unit.kind === 'action' ? '; ' : unit.place === (before?.place ?? 0) + 1 ? ' ' : GAP
       lines.push(`${lines.pop() ?? ''}${mark}${unit.text}`)
@@ -112,8 +132,15 @@ function pick(units: readonly Unit[], files: readonly string[], maxTokens: numbe
   // A tenth is kept for the names of files, where there are any.
   const forSentences = files.length > 1 ? Math.ceil(maxTokens * 0.9) : maxTokens
   const chosen = selectSentences(units, forSentences)
-  const worthiest = units.reduce<Unit | undefined>((best, unit) => (best === undefined || unit.score > best.score ? unit : best), undefined)
-  return withFiles(renderWithin(chosen.length > 0 || worthiest === undefined ? chosen : [worthiest], maxTokens), files, maxTokens)
+  const worthiest = units.reduce<Unit | undefined>(
+    (best, unit) => (best === undefined || unit.score > best.score ? unit : best),
+    undefined,
+  )
+  return withFiles(
+    renderWithin(chosen.length > 0 || worthiest === undefined ? chosen : [worthiest], maxTokens),
+    files,
+    maxTokens,
+  )
 }
 
 const nonEmpty = (text: string, otherwise: string, maxTokens: number): string => {
@@ -121,12 +148,18 @@ const nonEmpty = (text: string, otherwise: string, maxTokens: number): string =>
   return clipped.trim() !== '' ? clipped : clipToTokens(otherwise, maxTokens)
 }
 
-function extractChunk(messages: readonly MessageToSummarize[], background: string | undefined, maxSummaryTokens: number): Extract {
+function extractChunk(
+  messages: readonly MessageToSummarize[],
+  background: string | undefined,
+  maxSummaryTokens: number,
+): Extract {
   const actions = toolActions(messages)
   const units = unitsOfMessages(messages, actions, background)
   const enough = Math.ceil(maxSummaryTokens / SHARE_OF_CHUNK)
   const maxTokens = budget(tokensUpTo(textsOf(messages), enough), SHARE_OF_CHUNK, maxSummaryTokens)
-  const touched = actions.filter((action) => action.effect === 'write').flatMap(({ file }) => (file === undefined ? [] : [file]))
+  const touched = actions
+    .filter((action) => action.effect === 'write')
+    .flatMap(({ file }) => (file === undefined ? [] : [file]))
   const named = units.filter((unit) => unit.kind === 'speech').flatMap((unit) => collectIdentifiers(unit.text).files)
   return {
     text: nonEmpty(pick(units, [...touched, ...named], maxTokens), inventory(messages), maxTokens),
@@ -141,7 +174,11 @@ function extractSummaries(summaries: readonly SummaryToFold[], maxSummaryTokens:
   const files = summaries.flatMap((summary) => collectIdentifiers(summary.text).files)
   const sections = mergedSections(summaries, maxSummaryTokens)
   return {
-    text: nonEmpty(pick(unitsOfSummaries(summaries), files, maxTokens), `${String(summaries.length)} summaries without text`, maxTokens),
+    text: nonEmpty(
+      pick(unitsOfSummaries(summaries), files, maxTokens),
+      `${String(summaries.length)} summaries without text`,
+      maxTokens,
+    ),
     ...(sections === undefined ? {} : { sections }),
   }
 }
@@ -149,9 +186,17 @@ function extractSummaries(summaries: readonly SummaryToFold[], maxSummaryTokens:
 /** What the answer depends on; ids, tokens and clock times within a day do not change it. */
 function inputOf(job: SummaryJob): unknown {
   if (job.kind === 'resummarize') return { kind: job.kind, summaries: job.summaries }
-  const messages = job.messages.map(({ role, content, name: speaker, toolCalls, toolCallId, attributes, createdAt }) => ({
-    role, content, name: speaker, toolCalls, toolCallId, attributes, day: createdAt.slice(0, 10),
-  }))
+  const messages = job.messages.map(
+    ({ role, content, name: speaker, toolCalls, toolCallId, attributes, createdAt }) => ({
+      role,
+      content,
+      name: speaker,
+      toolCalls,
+      toolCallId,
+      attributes,
+      day: createdAt.slice(0, 10),
+    }),
+  )
   return { kind: job.kind, messages, existingSummary: job.existingSummary }
 }
 
@@ -159,12 +204,22 @@ function inputOf(job: SummaryJob): unknown {
 export function prepareExtract(job: SummaryJob, model = EXTRACTIVE_MODEL): PreparedSummary {
   const events = { strategy: name, provider: 'none', model, parameters: { maxSummaryTokens: job.maxSummaryTokens } }
   const request = inputOf(job)
-  return { job, ...events, prompt: PROMPT, formatterVersion: FORMATTER_VERSION, request, requestHash: hashOf({ ...events, formatterVersion: FORMATTER_VERSION, request }) }
+  return {
+    job,
+    ...events,
+    prompt: PROMPT,
+    formatterVersion: FORMATTER_VERSION,
+    request,
+    requestHash: hashOf({ ...events, formatterVersion: FORMATTER_VERSION, request }),
+  }
 }
 
 // No call was made, and a clock would make the same input give another fact: the duration is 0.
 function summarize({ job }: PreparedSummary): Summary {
-  const extract = job.kind === 'chunk' ? extractChunk(job.messages, job.existingSummary, job.maxSummaryTokens) : extractSummaries(job.summaries, job.maxSummaryTokens)
+  const extract =
+    job.kind === 'chunk'
+      ? extractChunk(job.messages, job.existingSummary, job.maxSummaryTokens)
+      : extractSummaries(job.summaries, job.maxSummaryTokens)
   return { ...extract, durationMs: 0 }
 }
 
@@ -176,6 +231,9 @@ export function createExtractiveSummarizer(): Summarizer {
     model: EXTRACTIVE_MODEL,
     windowTokens: WINDOW_TOKENS,
     prepare: (job) => prepareExtract(job),
-    summarize: (prepared): TE.TaskEither<SummarizerFailure, Summary> => () => Promise.resolve(E.right(summarize(prepared))),
+    summarize:
+      (prepared): TE.TaskEither<SummarizerFailure, Summary> =>
+      () =>
+        Promise.resolve(E.right(summarize(prepared))),
   }
 }

@@ -5,7 +5,12 @@ import { createModelSummarizer, type ModelStrategy, type ModelStrategyOptions } 
 import { foldInPrompt, resummarizePrompt } from './prompts.js'
 
 /** What is asked, and how the answer is read. */
-export const foldIn: ModelStrategy<'fold-in'> = { name: 'fold-in', prompts: { chunk: foldInPrompt, resummarize: resummarizePrompt }, read: (answer) => E.right({ text: answer.trim() }) }
+export const foldIn: ModelStrategy<'fold-in'> = {
+  name: 'fold-in',
+  prompts: { chunk: foldInPrompt, resummarize: resummarizePrompt },
+  read: (answer) => E.right({ text: answer.trim() }),
+}
 
 /** A summarizer whose summary is what the model wrote. */
-export const createFoldInSummarizer = (options: ModelStrategyOptions): Summarizer => createModelSummarizer(foldIn, options)
+export const createFoldInSummarizer = (options: ModelStrategyOptions): Summarizer =>
+  createModelSummarizer(foldIn, options)

@@ -7,15 +7,22 @@ import { DEFAULT_WINDOW_TOKENS } from '../domain/values/policy.js'
 import type { Summarizer, SummaryJob } from '../ports/summarizer.js'
 
 /**
- * Summarizes messages; of summaries that are to become one, each is a message. Its text may have `maxSummaryTokens` of the policy:
- * more is a failure, as is an empty one, an error that it throws, and no answer within ten minutes. `signal` aborts where nobody waits any more.
+ * Summarizes messages; of summaries that are to become one, each is a message. Its text may have `maxSummaryTokens` of
+ * the policy:
+ * more is a failure, as is an empty one, an error that it throws, and no answer within ten minutes. `signal` aborts
+ * where nobody waits any more.
  */
 export type SummarizeMessages = (messages: readonly ChatMessage[], signal?: AbortSignal) => Promise<string>
 
 const messagesOf = (job: SummaryJob): ChatMessage[] =>
-  job.kind === 'chunk' ? job.messages.map(toChatMessage) : job.summaries.map(({ text }): ChatMessage => ({ role: 'user', content: text }))
+  job.kind === 'chunk'
+    ? job.messages.map(toChatMessage)
+    : job.summaries.map(({ text }): ChatMessage => ({ role: 'user', content: text }))
 
-/** Makes the summarizer. A summary is found again as long as the function's own source is the same; what it calls is for its author to know. */
+/**
+ * Makes the summarizer. A summary is found again as long as the function's own source is the same; what it calls is for
+ * its author to know.
+ */
 export function createSummarizerFrom(summarize: SummarizeMessages): Summarizer {
   const events = { strategy: 'function', provider: 'own', model: summarize.name === '' ? 'function' : summarize.name }
   const source = sha256(summarize.toString())
@@ -26,12 +33,21 @@ export function createSummarizerFrom(summarize: SummarizeMessages): Summarizer {
     prepare(job) {
       const parameters = { source, maxSummaryTokens: job.maxSummaryTokens }
       const request = messagesOf(job)
-      return { job, ...events, parameters, prompt: { name: events.model, sha256: sha256(text), text }, formatterVersion: 1, requestHash: hashOf({ ...events, parameters, request }), request }
+      return {
+        job,
+        ...events,
+        parameters,
+        prompt: { name: events.model, sha256: sha256(text), text },
+        formatterVersion: 1,
+        requestHash: hashOf({ ...events, parameters, request }),
+        request,
+      }
     },
-    summarize: ({ job }, signal) => TE.rightTask(async () => {
-      const started = performance.now()
-      const answer = await summarize(messagesOf(job), signal)
-      return { text: answer, durationMs: Math.round(performance.now() - started) }
-    }),
+    summarize: ({ job }, signal) =>
+      TE.rightTask(async () => {
+        const started = performance.now()
+        const answer = await summarize(messagesOf(job), signal)
+        return { text: answer, durationMs: Math.round(performance.now() - started) }
+      }),
   }
 }

@@ -1,5 +1,6 @@
 /**
- * The named sections of a summary without a model: completed work from the tool calls that write files, the rest from what sentences seem to be.
+ * The named sections of a summary without a model: completed work from the tool calls that write files, the rest from
+ * what sentences seem to be.
  */
 import type { Sections } from '../domain/events/index.js'
 import { defaultEstimator } from '../domain/values/tokens.js'
@@ -17,7 +18,8 @@ const LEAST_WEIGHT = 0.3
 // Agents say what they are about to do, and then call several tools for it.
 const MESSAGES_BEFORE_A_CALL = 6
 
-const short = (text: string): string => (text.length <= MAX_ENTRY_CHARACTERS ? text : `${headOf(text, MAX_ENTRY_CHARACTERS).trimEnd()}…`)
+const short = (text: string): string =>
+  text.length <= MAX_ENTRY_CHARACTERS ? text : `${headOf(text, MAX_ENTRY_CHARACTERS).trimEnd()}…`
 const unique = (entries: readonly string[]): readonly string[] => [...new Set(entries)]
 
 const ACTIONS: readonly (readonly [RegExp, string])[] = [
@@ -35,7 +37,14 @@ function completedWork(actions: readonly ToolAction[], units: readonly Unit[]): 
   const work = new Map<string, Work>()
   for (const action of actions) {
     if (action.effect !== 'write' || action.file === undefined || action.failed) continue
-    const said = units.findLast((unit) => unit.kind === 'speech' && !unit.cues.question && unit.group <= action.message && unit.group >= action.message - MESSAGES_BEFORE_A_CALL && unit.speaker !== 'user')
+    const said = units.findLast(
+      (unit) =>
+        unit.kind === 'speech' &&
+        !unit.cues.question &&
+        unit.group <= action.message &&
+        unit.group >= action.message - MESSAGES_BEFORE_A_CALL &&
+        unit.speaker !== 'user',
+    )
     const name = actionName(action.tool)
     const key = `${name} ${action.file}`
     const description = said === undefined ? (work.get(key)?.description ?? '') : short(said.text)
@@ -52,16 +61,30 @@ const best = (units: readonly Unit[], most = MAX_ENTRIES): string[] => [
       .toSorted((a, b) => b.score - a.score || a.order - b.order)
       .slice(0, most)
       .toSorted((a, b) => a.order - b.order)
-      .map((unit) => short(unit.speaker === '' || unit.speaker === 'assistant' || unit.kind === 'action' ? unit.text : `${unit.speaker}: ${unit.text}`)),
+      .map((unit) =>
+        short(
+          unit.speaker === '' || unit.speaker === 'assistant' || unit.kind === 'action'
+            ? unit.text
+            : `${unit.speaker}: ${unit.text}`,
+        ),
+      ),
   ),
 ]
 
 function currentState(units: readonly Unit[], actions: readonly ToolAction[]): string[] {
   const spoken = units.filter((unit) => unit.kind === 'speech' && unit.weight >= LEAST_WEIGHT && !unit.cues.filler)
   const last = spoken.at(-1)
-  const said = last === undefined ? [] : best(spoken.filter((unit) => unit.group === last.group), 2)
+  const said =
+    last === undefined
+      ? []
+      : best(
+          spoken.filter((unit) => unit.group === last.group),
+          2,
+        )
   const action = actions.at(-1)
-  return action === undefined || (last !== undefined && last.group > action.message) ? said : [...said, short(actionText(action))]
+  return action === undefined || (last !== undefined && last.group > action.message)
+    ? said
+    : [...said, short(actionText(action))]
 }
 
 const cost = (value: unknown): number => defaultEstimator.text(JSON.stringify(value))
@@ -80,22 +103,48 @@ function bounded(sections: Sections, maxTokens: number): Sections {
 }
 
 /** The sections of a chunk. Together they are at most `maxTokens`, like the summary. */
-export function sectionsOfChunk(units: readonly Unit[], actions: readonly ToolAction[], messages: number, maxTokens: number): Sections {
-  const speech = units.filter((unit) => unit.kind === 'speech' && unit.weight >= LEAST_WEIGHT && !unit.cues.filler && unit.terms.size >= 3 && !unit.text.endsWith(':'))
+export function sectionsOfChunk(
+  units: readonly Unit[],
+  actions: readonly ToolAction[],
+  messages: number,
+  maxTokens: number,
+): Sections {
+  const speech = units.filter(
+    (unit) =>
+      unit.kind === 'speech' &&
+      unit.weight >= LEAST_WEIGHT &&
+      !unit.cues.filler &&
+      unit.terms.size >= 3 &&
+      !unit.text.endsWith(':'),
+  )
   const late = speech.filter((unit) => unit.group >= messages * (1 - PENDING_SHARE))
   return bounded(
     {
       completedWork: completedWork(actions, units),
-      decisions: best(speech.filter((unit) => !unit.cues.question && (unit.cues.decision || (unit.speaker !== 'assistant' && unit.cues.constraint)))),
+      decisions: best(
+        speech.filter(
+          (unit) =>
+            !unit.cues.question && (unit.cues.decision || (unit.speaker !== 'assistant' && unit.cues.constraint)),
+        ),
+      ),
       currentState: currentState(units, actions),
-      pendingWork: best(late.filter((unit) => unit.cues.pending && !unit.cues.outcome), MAX_ENTRIES / 2),
-      errors: best([...units.filter((unit) => unit.kind === 'action' && unit.cues.error), ...speech.filter((unit) => unit.cues.error && !unit.cues.question)]),
+      pendingWork: best(
+        late.filter((unit) => unit.cues.pending && !unit.cues.outcome),
+        MAX_ENTRIES / 2,
+      ),
+      errors: best([
+        ...units.filter((unit) => unit.kind === 'action' && unit.cues.error),
+        ...speech.filter((unit) => unit.cues.error && !unit.cues.question),
+      ]),
     },
     maxTokens,
   )
 }
 
-/** The sections of summaries that become one: what was done and decided adds up; where things stand is what the last one says. */
+/**
+ * The sections of summaries that become one: what was done and decided adds up; where things stand is what the last one
+ * says.
+ */
 export function mergedSections(summaries: readonly SummaryToFold[], maxTokens: number): Sections | undefined {
   const all = summaries.flatMap(({ sections }) => (sections === undefined ? [] : [sections]))
   const last = all.at(-1)

@@ -58,17 +58,27 @@ export interface OpenAiSummarizerConfig {
   readonly windowTokens?: number | undefined
   /** How long one request may take, in milliseconds. */
   readonly timeoutMs?: number | undefined
-  /** Further attempts after the first, 0 to 10. A replay leaves it aside: there each request is set aside and counted. */
+  /**
+   * Further attempts after the first, 0 to 10. A replay leaves it aside: there each request is set aside and counted.
+   */
   readonly maxRetries?: number | undefined
-  /** A template of your own in the place of the strategy's: `{persona}`, `{existing_summary}` and `{messages}` are put in. Its text is recorded. */
+  /**
+   * A template of your own in the place of the strategy's: `{persona}`, `{existing_summary}` and `{messages}` are put
+   * in. Its text is recorded.
+   */
   readonly prompt?: { readonly name: string; readonly text: string } | undefined
 }
 /** Who summarizes, as a configuration: no model and no key (`extractive`), or a model behind the OpenAI chat API. */
 export type SummarizerConfig = { readonly kind: 'extractive' } | OpenAiSummarizerConfig
 
-export type BadSummarizerConfig = { readonly kind: 'BadSummarizerConfig'; readonly field: string; readonly detail: string }
+export type BadSummarizerConfig = {
+  readonly kind: 'BadSummarizerConfig'
+  readonly field: string
+  readonly detail: string
+}
 
-const kindOf = (input: unknown): unknown => (typeof input === 'object' && input !== null && 'kind' in input ? input.kind : undefined)
+const kindOf = (input: unknown): unknown =>
+  typeof input === 'object' && input !== null && 'kind' in input ? input.kind : undefined
 
 /** Parses a configuration that came from outside, naming the field that is wrong. */
 export function parseSummarizerConfig(input: unknown): E.Either<BadSummarizerConfig, SummarizerConfig> {
@@ -77,15 +87,30 @@ export function parseSummarizerConfig(input: unknown): E.Either<BadSummarizerCon
   const issue = parsed.error.issues[0]
   if (issue?.code === 'unrecognized_keys') {
     const [unknown = ''] = issue.keys
-    const known = issue.path[0] === 'prompt' ? Object.keys(promptSchema.shape) : summarizerConfigSchema.options.flatMap(({ shape }) => (shape.kind.value === kindOf(input) ? Object.keys(shape) : []))
-    const what = issue.path[0] === 'prompt' ? 'field of a prompt' : `setting of a summarizer of kind ${String(kindOf(input))}`
-    return E.left({ kind: 'BadSummarizerConfig', field: [...issue.path, unknown].join('.'), detail: notKnown(unknown, known, what) })
+    const known =
+      issue.path[0] === 'prompt'
+        ? Object.keys(promptSchema.shape)
+        : summarizerConfigSchema.options.flatMap(({ shape }) =>
+            shape.kind.value === kindOf(input) ? Object.keys(shape) : [],
+          )
+    const what =
+      issue.path[0] === 'prompt' ? 'field of a prompt' : `setting of a summarizer of kind ${String(kindOf(input))}`
+    return E.left({
+      kind: 'BadSummarizerConfig',
+      field: [...issue.path, unknown].join('.'),
+      detail: notKnown(unknown, known, what),
+    })
   }
-  return E.left({ kind: 'BadSummarizerConfig', field: issue?.path.join('.') || 'summarizer', detail: issue?.message ?? 'is wrong' })
+  return E.left({
+    kind: 'BadSummarizerConfig',
+    field: issue?.path.join('.') || 'summarizer',
+    detail: issue?.message ?? 'is wrong',
+  })
 }
 
 /**
- * A summarizer from its configuration. Which client talks to the model is for the caller to say, because strategies know no adapter;
+ * A summarizer from its configuration. Which client talks to the model is for the caller to say, because strategies
+ * know no adapter;
  * the extractive strategy needs none.
  */
 export function createSummarizer(config: Extract<SummarizerConfig, { kind: 'extractive' }>): Summarizer

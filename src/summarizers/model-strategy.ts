@@ -1,5 +1,6 @@
 /**
- * What the strategies with a model have in common: the exact request and its hash, the call, and what is asked of every answer.
+ * What the strategies with a model have in common: the exact request and its hash, the call, and what is asked of every
+ * answer.
  * A strategy brings its templates, how it reads an answer, and the schema that it holds the model to.
  */
 import { either as E, taskEither as TE } from 'fp-ts'
@@ -9,7 +10,14 @@ import type { Sections } from '../domain/events/index.js'
 import { hashOf, sha256 } from '../domain/values/hash.js'
 import { defaultEstimator } from '../domain/values/tokens.js'
 import type { LanguageModel, LanguageModelAnswer, LanguageModelRequest } from '../ports/language-model.js'
-import type { PreparedSummary, Summarizer, SummarizerFailure, SummarizerFailureKind, Summary, SummaryJob } from '../ports/summarizer.js'
+import type {
+  PreparedSummary,
+  Summarizer,
+  SummarizerFailure,
+  SummarizerFailureKind,
+  Summary,
+  SummaryJob,
+} from '../ports/summarizer.js'
 import { fence, formatMessages, formatSummaries, FORMATTER_VERSION, shortenToTokens } from './format-messages.js'
 import { interpolatePrompt, type Prompt } from './prompts.js'
 import type { StrategyName } from './strategy-names.js'
@@ -35,7 +43,11 @@ export interface ModelStrategy<Name extends StrategyName = StrategyName> {
   read(answer: string): E.Either<SummarizerFailure, ReadAnswer>
 }
 
-export const failed = (failure: SummarizerFailureKind, detail: string): SummarizerFailure => ({ kind: 'SummarizerFailed', failure, detail })
+export const failed = (failure: SummarizerFailureKind, detail: string): SummarizerFailure => ({
+  kind: 'SummarizerFailed',
+  failure,
+  detail,
+})
 
 // Our estimate errs by a fifth and more, in either direction, so a tenth of the window is left free.
 const SHARE_OF_WINDOW = 0.9
@@ -51,18 +63,35 @@ const tokensOf = (text: string): number => defaultEstimator.text(text)
 function promptOf(job: SummaryJob, template: string, windowTokens: number, system: string): string {
   const room = Math.floor(windowTokens * SHARE_OF_WINDOW) - outputTokens(job.maxSummaryTokens) - FRAME_TOKENS
   const background = cleanText(job.kind === 'chunk' ? (job.existingSummary ?? '') : '')
-  const existing = background.trim() === '' ? '' : fence('summary', shortenToTokens(background, Math.max(64, Math.floor(room * BACKGROUND_SHARE))))
+  const existing =
+    background.trim() === ''
+      ? ''
+      : fence('summary', shortenToTokens(background, Math.max(64, Math.floor(room * BACKGROUND_SHARE))))
   const persona = cleanText(job.persona)
   const fixed = tokensOf(template) + tokensOf(persona) + tokensOf(existing) + tokensOf(system)
   // What cannot fit is sent as small as it gets; the request is then refused before it is paid for (see tooLarge).
   const forMessages = Math.max(64, room - fixed)
-  const messages = job.kind === 'chunk' ? formatMessages(job.messages, forMessages) : formatSummaries(job.summaries, forMessages)
+  const messages =
+    job.kind === 'chunk' ? formatMessages(job.messages, forMessages) : formatSummaries(job.summaries, forMessages)
   const label = job.kind === 'chunk' ? 'messages' : 'summaries'
-  return interpolatePrompt({ template, persona, existingSummary: existing, messages: fence(label, messages), maxSummaryTokens: job.maxSummaryTokens })
+  return interpolatePrompt({
+    template,
+    persona,
+    existingSummary: existing,
+    messages: fence(label, messages),
+    maxSummaryTokens: job.maxSummaryTokens,
+  })
 }
 
-/** The exact request of a job: what the messages are shortened to follows from the window of the model that is asked. */
-export function requestOf(strategy: ModelStrategy, template: string, windowTokens: number, job: SummaryJob): LanguageModelRequest {
+/**
+ * The exact request of a job: what the messages are shortened to follows from the window of the model that is asked.
+ */
+export function requestOf(
+  strategy: ModelStrategy,
+  template: string,
+  windowTokens: number,
+  job: SummaryJob,
+): LanguageModelRequest {
   return {
     prompt: promptOf(job, template, windowTokens, strategy.system ?? ''),
     ...(strategy.system === undefined ? {} : { system: strategy.system }),
@@ -75,13 +104,19 @@ export function requestOf(strategy: ModelStrategy, template: string, windowToken
 function tooLarge(request: LanguageModelRequest, windowTokens: number): SummarizerFailure | undefined {
   const tokens = tokensOf(request.prompt) + tokensOf(request.system ?? '')
   if (tokens + request.maxOutputTokens <= windowTokens) return undefined
-  return failed('request-too-large', `the request has about ${String(tokens)} tokens and its answer up to ${String(request.maxOutputTokens)}, the model's window ${String(windowTokens)}`)
+  return failed(
+    'request-too-large',
+    `the request has about ${String(tokens)} tokens and its answer up to ${String(request.maxOutputTokens)}, the model's window ${String(windowTokens)}`,
+  )
 }
 
 function checked(answer: ReadAnswer, maxSummaryTokens: number): E.Either<SummarizerFailure, ReadAnswer> {
   const tokens = tokensOf(answer.text)
   if (answer.text.trim() === '') return E.left(failed('empty', 'the model answered nothing'))
-  if (tokens > maxSummaryTokens) return E.left(failed('over-long', `the summary has ${String(tokens)} tokens, and may have ${String(maxSummaryTokens)}`))
+  if (tokens > maxSummaryTokens)
+    return E.left(
+      failed('over-long', `the summary has ${String(tokens)} tokens, and may have ${String(maxSummaryTokens)}`),
+    )
   return E.right(answer)
 }
 
@@ -101,11 +136,18 @@ export interface HashedEvents {
 }
 
 /** The hash of a request to a model. */
-export const requestHashOf = (events: HashedEvents, promptSha256: string, formatterVersion: number, request: LanguageModelRequest): string =>
-  hashOf({ ...events, prompt: promptSha256, formatterVersion, request })
+export const requestHashOf = (
+  events: HashedEvents,
+  promptSha256: string,
+  formatterVersion: number,
+  request: LanguageModelRequest,
+): string => hashOf({ ...events, prompt: promptSha256, formatterVersion, request })
 
 /** A summarizer from a strategy and a language model. */
-export function createModelSummarizer(strategy: ModelStrategy, { model, prompt: custom }: ModelStrategyOptions): Summarizer {
+export function createModelSummarizer(
+  strategy: ModelStrategy,
+  { model, prompt: custom }: ModelStrategyOptions,
+): Summarizer {
   const prepare = (job: SummaryJob): PreparedSummary => {
     const prompt = custom ?? strategy.prompts[job.kind]
     const request = requestOf(strategy, prompt.text, model.windowTokens, job)
@@ -129,7 +171,11 @@ export function createModelSummarizer(strategy: ModelStrategy, { model, prompt: 
     }
   }
 
-  const ask = (request: LanguageModelRequest, maxSummaryTokens: number, signal: AbortSignal | undefined): TE.TaskEither<SummarizerFailure, Summary> => {
+  const ask = (
+    request: LanguageModelRequest,
+    maxSummaryTokens: number,
+    signal: AbortSignal | undefined,
+  ): TE.TaskEither<SummarizerFailure, Summary> => {
     const startedAt = performance.now()
     return pipe(
       model.complete(request, signal),
@@ -151,5 +197,12 @@ export function createModelSummarizer(strategy: ModelStrategy, { model, prompt: 
     return refusal === undefined ? () => ask(request, job.maxSummaryTokens, signal)() : TE.left(refusal)
   }
 
-  return { strategy: strategy.name, provider: model.provider, model: model.model, windowTokens: model.windowTokens, prepare, summarize }
+  return {
+    strategy: strategy.name,
+    provider: model.provider,
+    model: model.model,
+    windowTokens: model.windowTokens,
+    prepare,
+    summarize,
+  }
 }

@@ -1,7 +1,8 @@
 /**
  * The prompts: their text, name and SHA-256, and how they are filled in.
  *
- * A template is registered as it stands here, with its placeholders, so its SHA-256 is the same for every conversation; what it was filled
+ * A template is registered as it stands here, with its placeholders, so its SHA-256 is the same for every conversation;
+ * what it was filled
  * with is in the request, which the request hash covers.
  */
 import { sha256 } from '../domain/values/hash.js'
@@ -90,8 +91,10 @@ export const STRUCTURED_FORM = `Answer with one JSON object and nothing else. It
 const WORDS_PER_TOKEN = 0.6
 const CHARACTERS_PER_TOKEN = 0.8
 
-export const maxWords = (maxSummaryTokens: number): number => Math.max(5, Math.floor(maxSummaryTokens * WORDS_PER_TOKEN))
-export const maxCharacters = (maxSummaryTokens: number): number => Math.max(5, Math.floor(maxSummaryTokens * CHARACTERS_PER_TOKEN))
+export const maxWords = (maxSummaryTokens: number): number =>
+  Math.max(5, Math.floor(maxSummaryTokens * WORDS_PER_TOKEN))
+export const maxCharacters = (maxSummaryTokens: number): number =>
+  Math.max(5, Math.floor(maxSummaryTokens * CHARACTERS_PER_TOKEN))
 
 export interface PromptParts {
   readonly template: string
@@ -106,18 +109,30 @@ export interface PromptParts {
 export const NO_PRIOR_SUMMARY = '(no prior summary)'
 
 /**
- * The template with each of its placeholders replaced, in one pass: what is put in is not looked at again, so a message that contains
+ * The template with each of its placeholders replaced, in one pass: what is put in is not looked at again, so a message
+ * that contains
  * `{messages}` or `$&` stays as it is. A template without placeholders is the prompt.
  */
-export function interpolatePrompt({ template, persona, existingSummary, messages, maxSummaryTokens }: PromptParts): string {
+export function interpolatePrompt({
+  template,
+  persona,
+  existingSummary,
+  messages,
+  maxSummaryTokens,
+}: PromptParts): string {
   const blank = existingSummary === undefined || existingSummary.trim() === ''
   return template.replaceAll(/\{(?:persona|existing_summary|messages|max_words|max_characters)\}/gu, (placeholder) => {
     switch (placeholder) {
-      case '{persona}': return persona ?? ''
-      case '{existing_summary}': return blank ? NO_PRIOR_SUMMARY : existingSummary
-      case '{messages}': return messages
-      case '{max_words}': return maxSummaryTokens === undefined ? placeholder : String(maxWords(maxSummaryTokens))
-      default: return maxSummaryTokens === undefined ? placeholder : String(maxCharacters(maxSummaryTokens))
+      case '{persona}':
+        return persona ?? ''
+      case '{existing_summary}':
+        return blank ? NO_PRIOR_SUMMARY : existingSummary
+      case '{messages}':
+        return messages
+      case '{max_words}':
+        return maxSummaryTokens === undefined ? placeholder : String(maxWords(maxSummaryTokens))
+      default:
+        return maxSummaryTokens === undefined ? placeholder : String(maxCharacters(maxSummaryTokens))
     }
   })
 }

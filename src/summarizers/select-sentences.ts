@@ -1,10 +1,13 @@
 /**
- * Which sentences stand for the rest: the worthiest, each measured against what is already chosen, so that nothing is said twice.
+ * Which sentences stand for the rest: the worthiest, each measured against what is already chosen, so that nothing is
+ * said twice.
  *
- * What a sentence costs does not count, as long as it fits. Divided by the root of its tokens, its worth would favour short exclamations:
+ * What a sentence costs does not count, as long as it fits. Divided by the root of its tokens, its worth would favour
+ * short exclamations:
  * measured on LoCoMo, 0.60 of the terms that answers are made of are kept then, and 0.66 without, all else being equal.
  *
- * Worth only falls as more is chosen, so a queue that looks again at its first entry alone ("lazy greedy") finds the same as looking at all
+ * Worth only falls as more is chosen, so a queue that looks again at its first entry alone ("lazy greedy") finds the
+ * same as looking at all
  * of them each time, and stays near linear.
  */
 
@@ -34,9 +37,12 @@ interface Entry<C extends Candidate> {
 }
 
 /** A binary heap, the worthiest first; among equals the earliest, so that the order is always the same. */
-function createHeap<C extends Candidate>(entries: Entry<C>[]): { pop: () => Entry<C> | undefined; push: (entry: Entry<C>) => void; top: () => Entry<C> | undefined } {
+function createHeap<C extends Candidate>(
+  entries: Entry<C>[],
+): { pop: () => Entry<C> | undefined; push: (entry: Entry<C>) => void; top: () => Entry<C> | undefined } {
   const heap = entries
-  const before = (a: Entry<C>, b: Entry<C>): boolean => (a.worth === b.worth ? a.candidate.order < b.candidate.order : a.worth > b.worth)
+  const before = (a: Entry<C>, b: Entry<C>): boolean =>
+    a.worth === b.worth ? a.candidate.order < b.candidate.order : a.worth > b.worth
   const swapIf = (i: number, j: number): boolean => {
     const [a, b] = [heap[i], heap[j]]
     if (a === undefined || b === undefined || !before(b, a)) return false
@@ -95,7 +101,11 @@ export function selectSentences<C extends Candidate>(candidates: readonly C[], m
     if (fresh < LEAST_NOVELTY || texts.has(candidate.text)) return 0
     return candidate.score * (0.3 + 0.7 * fresh) * GROUP_DECAY ** (perGroup.get(candidate.group) ?? 0)
   }
-  const heap = createHeap(candidates.filter((candidate) => candidate.score >= LEAST_SCORE).map((candidate) => ({ candidate, worth: worthOf(candidate) })))
+  const heap = createHeap(
+    candidates
+      .filter((candidate) => candidate.score >= LEAST_SCORE)
+      .map((candidate) => ({ candidate, worth: worthOf(candidate) })),
+  )
   const chosen: C[] = []
   let left = maxTokens
   for (let entry = heap.pop(); entry !== undefined && left > 0; entry = heap.pop()) {

@@ -1,9 +1,18 @@
-/** The strategy that asks for named sections as JSON. The summary is their rendering, so text and sections never disagree. */
+/**
+ * The strategy that asks for named sections as JSON. The summary is their rendering, so text and sections never
+ * disagree.
+ */
 import { either as E } from 'fp-ts'
 import { z } from 'zod'
 import { sectionsSchema, type Sections } from '../domain/events/index.js'
 import type { Summarizer, SummarizerFailure } from '../ports/summarizer.js'
-import { createModelSummarizer, failed, type ModelStrategy, type ModelStrategyOptions, type ReadAnswer } from './model-strategy.js'
+import {
+  createModelSummarizer,
+  failed,
+  type ModelStrategy,
+  type ModelStrategyOptions,
+  type ReadAnswer,
+} from './model-strategy.js'
 import { STRUCTURED_FORM, structuredPrompt } from './prompts.js'
 
 const { $schema: _dialect, ...jsonSchema } = z.toJSONSchema(sectionsSchema)
@@ -11,7 +20,8 @@ const { $schema: _dialect, ...jsonSchema } = z.toJSONSchema(sectionsSchema)
 type Section = readonly [title: string, entries: readonly string[]]
 
 const workEntry = ({ file, action, description }: Sections['completedWork'][number]): string =>
-  [...(file === '' ? [] : [file]), ...(action === '' ? [] : [`(${action})`])].join(' ') + (description === '' ? '' : `${file === '' && action === '' ? '' : ': '}${description}`)
+  [...(file === '' ? [] : [file]), ...(action === '' ? [] : [`(${action})`])].join(' ') +
+  (description === '' ? '' : `${file === '' && action === '' ? '' : ': '}${description}`)
 
 /** Sections as text: a heading and a list for each that has something to say. Empty where none has. */
 export function renderSections(sections: Sections): string {
@@ -50,7 +60,9 @@ function read(answer: string): E.Either<SummarizerFailure, ReadAnswer> {
   const parsed = sectionsSchema.safeParse(json)
   if (parsed.success) return E.right({ text: renderSections(parsed.data), sections: parsed.data })
   const issue = parsed.error.issues[0]
-  return E.left(failed('malformed', `${issue?.path.join('.') || 'the answer'}: ${issue?.message ?? 'is not what was asked for'}`))
+  return E.left(
+    failed('malformed', `${issue?.path.join('.') || 'the answer'}: ${issue?.message ?? 'is not what was asked for'}`),
+  )
 }
 
 /** What is asked, and how the answer is read. */
@@ -63,4 +75,5 @@ export const structured: ModelStrategy<'structured'> = {
 }
 
 /** A summarizer that gives sections with its text. */
-export const createStructuredSummarizer = (options: ModelStrategyOptions): Summarizer => createModelSummarizer(structured, options)
+export const createStructuredSummarizer = (options: ModelStrategyOptions): Summarizer =>
+  createModelSummarizer(structured, options)

@@ -21,11 +21,37 @@ export interface ToolAction {
 }
 
 const WRITES = new Set(
-  'write edit multiedit create patch replace update insert append delete remove rename move mkdir save upload book cancel send modify commit add set apply'.split(' '),
+  'write edit multiedit create patch replace update insert append delete remove rename move mkdir save upload book cancel send modify commit add set apply'.split(
+    ' ',
+  ),
 )
-const READS = new Set('read view cat open list ls glob grep search find fetch get lookup query think todo check calculate'.split(' '))
-const FILE_KEYS = ['file_path', 'filePath', 'path', 'filename', 'file', 'notebook_path', 'target_file', 'file_name', 'relative_path']
-const SUBJECT_KEYS = ['command', 'cmd', ...FILE_KEYS, 'query', 'url', 'pattern', 'question', 'description', 'prompt', 'code', 'script']
+const READS = new Set(
+  'read view cat open list ls glob grep search find fetch get lookup query think todo check calculate'.split(' '),
+)
+const FILE_KEYS = [
+  'file_path',
+  'filePath',
+  'path',
+  'filename',
+  'file',
+  'notebook_path',
+  'target_file',
+  'file_name',
+  'relative_path',
+]
+const SUBJECT_KEYS = [
+  'command',
+  'cmd',
+  ...FILE_KEYS,
+  'query',
+  'url',
+  'pattern',
+  'question',
+  'description',
+  'prompt',
+  'code',
+  'script',
+]
 // Arguments that carry a whole file are not parsed: what we look for stands at their start, or is not there.
 const MAX_PARSED_CHARACTERS = 20_000
 const MAX_SUBJECT_CHARACTERS = 110
@@ -43,7 +69,9 @@ function argumentsOf(call: ToolCall): Arguments {
   if (text.length <= MAX_PARSED_CHARACTERS) {
     try {
       const parsed: unknown = JSON.parse(text)
-      return typeof parsed === 'object' && parsed !== null ? Object.fromEntries(Object.entries(parsed)) : { value: parsed }
+      return typeof parsed === 'object' && parsed !== null
+        ? Object.fromEntries(Object.entries(parsed))
+        : { value: parsed }
     } catch {
       // Arguments that are no JSON are shown as they came.
       return text.trim() === '' ? {} : { value: text }
@@ -76,7 +104,9 @@ const subjectOf = (values: Arguments): string =>
 function fileOf(call: ToolCall, values: Arguments): string | undefined {
   const named = firstText(values, FILE_KEYS)
   if (named !== undefined && named.length <= 300) return cleanText(named)
-  const patched = /\*\*\* (?:Add|Update|Delete) File: (\S[^\n\\"]{0,200})/u.exec(headOf(call.function?.arguments ?? '', MAX_PARSED_CHARACTERS))
+  const patched = /\*\*\* (?:Add|Update|Delete) File: (\S[^\n\\"]{0,200})/u.exec(
+    headOf(call.function?.arguments ?? '', MAX_PARSED_CHARACTERS),
+  )
   return patched?.[1] === undefined ? undefined : cleanText(patched[1]).trim()
 }
 
@@ -103,21 +133,24 @@ function outcomeOf(effect: ToolEffect, failed: boolean, digest: OutputDigest): s
   if (digest.first === '') return 'no output'
   if (effect === 'write') return 'ok'
   if (effect === 'read' && digest.lines > 3) return `${digest.lines.toLocaleString('en-US')} lines`
-  const last = digest.last !== '' && digest.last !== digest.first ? ` … ${short(digest.last, MAX_OUTCOME_CHARACTERS / 2)}` : ''
+  const last =
+    digest.last !== '' && digest.last !== digest.first ? ` … ${short(digest.last, MAX_OUTCOME_CHARACTERS / 2)}` : ''
   return `${short(digest.first, MAX_OUTCOME_CHARACTERS / 2)}${last}`
 }
 
 // Files that are read speak of errors all the time, so only the mark or the first words tell that reading failed.
 function hasFailed(result: MessageToSummarize, effect: ToolEffect, digest: OutputDigest): boolean {
   if (result.attributes?.['isError'] === true) return true
-  if (effect !== 'other') return /^(?:<?\W*(?:error|fatal|exception|traceback|permission denied|invalid|failed)\b)/iu.test(digest.first)
+  if (effect !== 'other')
+    return /^(?:<?\W*(?:error|fatal|exception|traceback|permission denied|invalid|failed)\b)/iu.test(digest.first)
   return digest.errors.length > 0 && !/\b0 (?:errors?|fail(?:ed|ures)?)\b/iu.test(digest.errors.join(' '))
 }
 
 /** Every call of the chunk, in order, with how it ended; a result whose call is elsewhere stands for itself. */
 export function toolActions(messages: readonly MessageToSummarize[]): readonly ToolAction[] {
   const results = new Map<string, MessageToSummarize>()
-  for (const message of messages) if (message.role === 'tool' && message.toolCallId !== undefined) results.set(message.toolCallId, message)
+  for (const message of messages)
+    if (message.role === 'tool' && message.toolCallId !== undefined) results.set(message.toolCallId, message)
   const called = new Set<string>()
   return messages.flatMap((message, index): readonly ToolAction[] => {
     const calls = (message.toolCalls ?? []).map((call) => {
@@ -127,7 +160,17 @@ export function toolActions(messages: readonly MessageToSummarize[]): readonly T
     if (message.role !== 'tool' || called.has(message.toolCallId ?? '')) return calls
     const digest = digestOutput(textOf(message.content))
     const failed = hasFailed(message, 'other', digest)
-    return [{ message: index, tool: short(message.name ?? 'tool', 60), effect: 'other', file: undefined, subject: '', failed, outcome: outcomeOf('other', failed, digest) }]
+    return [
+      {
+        message: index,
+        tool: short(message.name ?? 'tool', 60),
+        effect: 'other',
+        file: undefined,
+        subject: '',
+        failed,
+        outcome: outcomeOf('other', failed, digest),
+      },
+    ]
   })
 }
 

@@ -1,5 +1,6 @@
 /**
- * What may stand in an extract: the sentences of a chunk's messages and its tool calls, each with what it seems to be and what it is worth.
+ * What may stand in an extract: the sentences of a chunk's messages and its tool calls, each with what it seems to be
+ * and what it is worth.
  */
 import { cleanText, headOf } from '../domain/text/clean-text.js'
 import { cuesOf, isConstraint, type Cues } from '../domain/text/cues.js'
@@ -21,25 +22,51 @@ export interface Unit extends Candidate {
   readonly place: number
   readonly cues: Cues
   readonly kind: 'speech' | 'code' | 'action'
-  /** What its message weighs, from 0 to 1: by who wrote it, and less where it is one line of many or was put in by a program. */
+  /**
+   * What its message weighs, from 0 to 1: by who wrote it, and less where it is one line of many or was put in by a
+   * program.
+   */
   readonly weight: number
   readonly score: number
 }
 
-type Speech = Omit<Unit, 'score' | 'order'> & { readonly base: number; readonly dilution: number; readonly first: boolean; readonly givesOrders: boolean }
+type Speech = Omit<Unit, 'score' | 'order'> & {
+  readonly base: number
+  readonly dilution: number
+  readonly first: boolean
+  readonly givesOrders: boolean
+}
 
-// Pairs of hiragana are endings and particles, and single letters stand in everything: neither tells two sentences apart.
+// Pairs of hiragana are endings and particles, and single letters stand in everything: neither tells two sentences
+// apart.
 const COMMON = /^\p{Script=Hiragana}+$/u
-const termsOf = (text: string): ReadonlySet<string> => new Set([...termCounts(text).counts.keys()].filter((term) => !isSingleLetter(term) && !COMMON.test(term)))
+const termsOf = (text: string): ReadonlySet<string> =>
+  new Set([...termCounts(text).counts.keys()].filter((term) => !isSingleLetter(term) && !COMMON.test(term)))
 
-const NO_CUES: Cues = { decision: false, constraint: false, preference: false, error: false, outcome: false, pending: false, question: false, reason: false, filler: false }
+const NO_CUES: Cues = {
+  decision: false,
+  constraint: false,
+  preference: false,
+  error: false,
+  outcome: false,
+  pending: false,
+  question: false,
+  reason: false,
+  filler: false,
+}
 const DIGITS = /\p{N}/u
 const DATE =
   /\b(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|april?|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?|monday|tuesday|wednesday|thursday|friday|saturday|sunday|yesterday|today|tonight|last (?:night|week|month|year|weekend)|ago)\b|\d+[年月日号時时点시분월일]|昨天|今天|上周|去年|昨日|今日|先週|去年|어제|오늘|gestern|heute|hier|aujourd'hui|ayer|hoy|вчера|сегодня/iu
 const NAME = /(?<=[\p{Ll},;] )\p{Lu}\p{Ll}{2,}/gu
 const HARNESS = new Set(['harness', 'missing_result'])
 
-const speakerOf = (message: MessageToSummarize): string => headOf(cleanText(message.name ?? message.role).replaceAll(/[\s:]+/gu, ' ').trim(), 40) || message.role
+const speakerOf = (message: MessageToSummarize): string =>
+  headOf(
+    cleanText(message.name ?? message.role)
+      .replaceAll(/[\s:]+/gu, ' ')
+      .trim(),
+    40,
+  ) || message.role
 
 const overheadOf = (speaker: string): number => (speaker === '' ? 1 : defaultEstimator.text(`${speaker}: \n`))
 
@@ -78,8 +105,10 @@ function speechOf(message: MessageToSummarize, group: number): readonly Speech[]
   }))
 }
 
-// The weights were found on 831 labelled questions about dialogues in English and Chinese: with half of these for facts and twice these for cues,
-// summaries of a fifth of LoCoMo's text keep 0.63 of the terms that the answers are made of, and with these 0.77. Cues have their place for
+// The weights were found on 831 labelled questions about dialogues in English and Chinese: with half of these for facts
+// and twice these for cues,
+// summaries of a fifth of LoCoMo's text keep 0.63 of the terms that the answers are made of, and with these 0.77. Cues
+// have their place for
 // decisions and errors, which nobody asks for there.
 function cueScore(cues: Cues, fromUser: boolean): number {
   return (
@@ -97,19 +126,28 @@ function cueScore(cues: Cues, fromUser: boolean): number {
 const namesSomething = (text: string, speakers: readonly string[]): boolean =>
   (text.match(NAME) ?? []).some((name) => !speakers.some((speaker) => speaker.startsWith(name)))
 
-// What somebody who gives orders said must be, or must not, stands above all that is said besides, in a long message too. Measured by
-// `scripts/loss-table.ts` over all conversations at 8,000 tokens: without it 34 % of the constraints are kept, and with it 53 %, for 0.6 % of the numbers
+// What somebody who gives orders said must be, or must not, stands above all that is said besides, in a long message
+// too. Measured by
+// `scripts/loss-table.ts` over all conversations at 8,000 tokens: without it 34 % of the constraints are kept, and with
+// it 53 %, for 0.6 % of the numbers
 // and 0.1 % of the files and identifiers; at 32,000 tokens 59 % and 78 %, for 0.1 % of each. More gains little.
 const BINDING = 1.2
 const LONGEST_BINDING = 360
-const bindingScore = ({ kind, text, givesOrders }: Speech): number => (givesOrders && kind === 'speech' && text.length <= LONGEST_BINDING && isConstraint(text) ? BINDING : 0)
+const bindingScore = ({ kind, text, givesOrders }: Speech): number =>
+  givesOrders && kind === 'speech' && text.length <= LONGEST_BINDING && isConstraint(text) ? BINDING : 0
 
 const eventScore = (text: string, speakers: readonly string[]): number =>
-  (DIGITS.test(text) ? 0.35 : 0) + (DATE.test(text) ? 0.55 : 0) + (namesSomething(text, speakers) ? 0.5 : 0) + (hasIdentifier(text) ? 0.4 : 0)
+  (DIGITS.test(text) ? 0.35 : 0) +
+  (DATE.test(text) ? 0.55 : 0) +
+  (namesSomething(text, speakers) ? 0.5 : 0) +
+  (hasIdentifier(text) ? 0.4 : 0)
 
 const CENTRALITY = 0.4
 
-/** How much a sentence is about what the rest is about: the mean weight of its terms, by the number of messages that have them. */
+/**
+ * How much a sentence is about what the rest is about: the mean weight of its terms, by the number of messages that
+ * have them.
+ */
 function centrality(terms: ReadonlySet<string>, frequency: ReadonlyMap<string, number>, groups: number): number {
   if (terms.size === 0) return 0
   let sum = 0
@@ -148,13 +186,17 @@ function overlap(terms: ReadonlySet<string>, other: ReadonlySet<string>): number
   return shared / terms.size
 }
 
-/** What a question's answer gains: the first sentence of the next message of somebody else, more where it takes up the question's terms. */
+/**
+ * What a question's answer gains: the first sentence of the next message of somebody else, more where it takes up the
+ * question's terms.
+ */
 function answerScores(speech: readonly Speech[]): ReadonlyMap<Speech, number> {
   const scores = new Map<Speech, number>()
   let question: Speech | undefined
   for (const sentence of speech) {
     if (question !== undefined && sentence.group !== question.group && sentence.speaker !== question.speaker) {
-      if (sentence.place < 3 && !sentence.cues.filler) scores.set(sentence, (sentence.first ? 0.2 : 0.05) + 0.3 * overlap(question.terms, sentence.terms))
+      if (sentence.place < 3 && !sentence.cues.filler)
+        scores.set(sentence, (sentence.first ? 0.2 : 0.05) + 0.3 * overlap(question.terms, sentence.terms))
       if (sentence.place >= 2) question = undefined
     }
     if (sentence.cues.question && sentence.kind === 'speech') question = sentence
@@ -187,7 +229,11 @@ function actionUnit(action: ToolAction, message: MessageToSummarize | undefined)
  * The units of a chunk, in time order.
  * @param background the summary of the chunk before: what it says already is worth less here
  */
-export function unitsOfMessages(messages: readonly MessageToSummarize[], actions: readonly ToolAction[], background: string | undefined): readonly Unit[] {
+export function unitsOfMessages(
+  messages: readonly MessageToSummarize[],
+  actions: readonly ToolAction[],
+  background: string | undefined,
+): readonly Unit[] {
   const speech = messages.flatMap(speechOf)
   const frequency = frequencies(speech)
   const answers = answerScores(speech)
@@ -208,7 +254,11 @@ export function unitsOfMessages(messages: readonly MessageToSummarize[], actions
       (answers.get(sentence) ?? 0) +
       lengthScore(sentence)
     const fresh = known.size > 0 && overlap(sentence.terms, known) > 0.85 ? 0.5 : 1
-    return Math.max(0.01, score * fresh * sentence.dilution * (sentence.kind === 'code' || sentence.cues.filler ? 0.25 : 1) + bindingScore(sentence))
+    return Math.max(
+      0.01,
+      score * fresh * sentence.dilution * (sentence.kind === 'code' || sentence.cues.filler ? 0.25 : 1) +
+        bindingScore(sentence),
+    )
   }
   const spoken = speech.map((sentence) => Object.assign(sentence, { score: scoreOf(sentence) }))
   const called = actions.map((action) => actionUnit(action, messages[action.message]))
@@ -223,7 +273,10 @@ const SPEAKER = /^([\p{L}\p{N}][\p{L}\p{N} _.()-]{0,39}): (?=\S)/u
 /** Between two sentences of one message of which something is left out between them. */
 export const GAP = ' … '
 
-/** The units of summaries that are to be condensed: their sentences, each with its speaker and day where the text tells them. */
+/**
+ * The units of summaries that are to be condensed: their sentences, each with its speaker and day where the text tells
+ * them.
+ */
 export function unitsOfSummaries(summaries: readonly SummaryToFold[]): readonly Unit[] {
   let group = 0
   const speech = summaries.flatMap((summary) => {
@@ -238,7 +291,9 @@ export function unitsOfSummaries(summaries: readonly SummaryToFold[]): readonly 
         const here = group
         const speaker = SPEAKER.exec(line)?.[1] ?? ''
         const rest = speaker === '' ? line : line.slice(speaker.length + 2)
-        const pieces = rest.split(speaker === 'tools' ? '; ' : GAP).flatMap((piece) => (speaker === 'tools' ? [{ text: piece.trim(), code: false }] : sentencesOf(piece)))
+        const pieces = rest
+          .split(speaker === 'tools' ? '; ' : GAP)
+          .flatMap((piece) => (speaker === 'tools' ? [{ text: piece.trim(), code: false }] : sentencesOf(piece)))
         return pieces.map(({ text, code }, place) => ({
           group: here,
           speaker,

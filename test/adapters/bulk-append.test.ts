@@ -1,4 +1,7 @@
-/** Events of many streams in one transaction, on the embedded engine and on a server: the rules of the log hold as they do for an append. */
+/**
+ * Events of many streams in one transaction, on the embedded engine and on a server: the rules of the log hold as they
+ * do for an append.
+ */
 import { describe, expect, it } from '@jest/globals'
 import { createPostgresBodyStore } from '../../src/adapters/postgres/body-store.js'
 import { createPostgresBulkTarget } from '../../src/adapters/postgres/bulk-append.js'
@@ -42,13 +45,23 @@ function describeBulkPath(open: () => Promise<{ db: Database; drop: () => Promis
       await write(from, EVERYTHING)
       const store = createPostgresEventStore(db)
       const to = { name: 'B', store, bodies: createPostgresBodyStore(db), bulk: createPostgresBulkTarget(db, 'B') }
-      expect(await copyLog(from.source, storeTarget(to))).toMatchObject({ difference: undefined, totals: { events: 12, bodies: 2 } })
+      expect(await copyLog(from.source, storeTarget(to))).toMatchObject({
+        difference: undefined,
+        totals: { events: 12, bodies: 2 },
+      })
       expect(await eventsOf(store)).toEqual(await eventsOf(from.store))
-      expect((await collect(store.readAll())).map(({ position }) => position)).toEqual(Array.from({ length: 12 }, (_, place) => BigInt(place)))
+      expect((await collect(store.readAll())).map(({ position }) => position)).toEqual(
+        Array.from({ length: 12 }, (_, place) => BigInt(place)),
+      )
       expect(await store.streamRevision('conversation-a')).toBe(5n)
       // What comes next stands behind it, by the ordinary way.
-      expect(await appended(store, 'conversation-a', [eventNamed('next')], 5n)).toMatchObject({ revision: 6n, position: 12n })
-      expect((await store.findByIds('conversation-a', [eventNamed('next').id])).map(({ revision }) => revision)).toEqual([6n])
+      expect(await appended(store, 'conversation-a', [eventNamed('next')], 5n)).toMatchObject({
+        revision: 6n,
+        position: 12n,
+      })
+      expect(
+        (await store.findByIds('conversation-a', [eventNamed('next').id])).map(({ revision }) => revision),
+      ).toEqual([6n])
     })
   })
 
@@ -63,10 +76,18 @@ function describeBulkPath(open: () => Promise<{ db: Database; drop: () => Promis
         ['a stream that is not there', [copied('b', 1n), copied('d', 1n)], 'TargetChanged'],
         ['a gap', [copied('b', 1n), copied('b', 3n)], 'TargetRefuses'],
         ['an id that the stream has', [copied('b', 1n), copied('a', 2n, 'a 0')], 'TargetRefuses'],
-        ['a NUL', [copied('b', 1n), { ...copied('c', 0n), event: { ...copied('c', 0n).event, data: 'a\0b' } }], 'TargetRefuses'],
+        [
+          'a NUL',
+          [copied('b', 1n), { ...copied('c', 0n), event: { ...copied('c', 0n).event, data: 'a\0b' } }],
+          'TargetRefuses',
+        ],
       ]
       for (const [, events, kind] of refused) await expect(bulk.appendInOrder(events)).rejects.toMatchObject({ kind })
-      expect((await eventsOf(store)).map(({ stream, revision }) => `${stream} ${revision.toString()}`)).toEqual(['a 0', 'b 0', 'a 1'])
+      expect((await eventsOf(store)).map(({ stream, revision }) => `${stream} ${revision.toString()}`)).toEqual([
+        'a 0',
+        'b 0',
+        'a 1',
+      ])
       expect(await store.head()).toBe(2n)
       expect(await store.streamRevision('c')).toBe(-1n)
       await bulk.appendInOrder([])
@@ -93,16 +114,31 @@ function describeBulkPath(open: () => Promise<{ db: Database; drop: () => Promis
     await withDatabase(async (db) => {
       const store = createPostgresEventStore(db)
       const bulk = createPostgresBulkTarget(db, 'B')
-      const others = Array.from({ length: 20 }, (_, number) => appended(store, `other-${String(number % 4)}`, eventsNamed(`other ${String(number)}`, 3)))
-      const bulks = Array.from({ length: 5 }, (_, number) => bulk.appendInOrder(['z', 'm', 'a'].flatMap((stream) => [copied(`${stream}${String(number)}`, 0n), copied(`${stream}${String(number)}`, 1n)])))
+      const others = Array.from({ length: 20 }, (_, number) =>
+        appended(store, `other-${String(number % 4)}`, eventsNamed(`other ${String(number)}`, 3)),
+      )
+      const bulks = Array.from({ length: 5 }, (_, number) =>
+        bulk.appendInOrder(
+          ['z', 'm', 'a'].flatMap((stream) => [
+            copied(`${stream}${String(number)}`, 0n),
+            copied(`${stream}${String(number)}`, 1n),
+          ]),
+        ),
+      )
       await Promise.all([...others, ...bulks])
-      expect((await collect(store.readAll())).map(({ position }) => position)).toEqual(Array.from({ length: 90 }, (_, place) => BigInt(place)))
+      expect((await collect(store.readAll())).map(({ position }) => position)).toEqual(
+        Array.from({ length: 90 }, (_, place) => BigInt(place)),
+      )
     })
   })
 }
 
-describe('the bulk path on PGlite', () => { describeBulkPath(openEmbedded) })
+describe('the bulk path on PGlite', () => {
+  describeBulkPath(openEmbedded)
+})
 
 // Without a server these are counted as skipped.
 const describeOnServer = testServer === '' ? describe.skip : describe
-describeOnServer('the bulk path on a Postgres server', () => { describeBulkPath(openTestSchema) })
+describeOnServer('the bulk path on a Postgres server', () => {
+  describeBulkPath(openTestSchema)
+})

@@ -58,7 +58,10 @@ describeTokenBudget('memory', async () => {
 const queueOn = (db: Database, close: () => Promise<void>): OpenedQueue => ({
   queue: createPostgresWorkQueue(db),
   async pass(ms) {
-    await db.query(`update compaction_queue set ready_at = ready_at - $1::float8 * interval '1 millisecond', lease_until = lease_until - $1::float8 * interval '1 millisecond'`, [ms])
+    await db.query(
+      `update compaction_queue set ready_at = ready_at - $1::float8 * interval '1 millisecond', lease_until = lease_until - $1::float8 * interval '1 millisecond'`,
+      [ms],
+    )
   },
   empty: () => db.script('delete from compaction_queue; delete from compaction_checkpoint'),
   close,
@@ -68,7 +71,10 @@ const budgetOn = (db: Database, close: () => Promise<void>): OpenedBudget => ({
   budget: (limits) => createPostgresTokenBudget(db, limits),
   async pass(ms) {
     // A day goes by for the minutes too; a minute goes by for the minutes alone, as it mostly does.
-    await db.query(`update compaction_tokens set starts_at = starts_at - $1::float8 * interval '1 millisecond' where period = 'minute' or $1 >= 86400000`, [ms])
+    await db.query(
+      `update compaction_tokens set starts_at = starts_at - $1::float8 * interval '1 millisecond' where period = 'minute' or $1 >= 86400000`,
+      [ms],
+    )
   },
   empty: () => db.script('delete from compaction_tokens'),
   close,
@@ -110,16 +116,39 @@ describeOnServer('on a Postgres server', () => {
     // As SIGSTOP leaves it: the transaction is open, and the next statement does not come.
     const stopped: Database = {
       ...db,
-      transaction: (work) => db.transaction((sql) => work({ ...sql, query: async (text, values) => { statements += 1; if (statements % 2 === 0) await woken.opened; return await sql.query(text, values) } })),
+      transaction: (work) =>
+        db.transaction((sql) =>
+          work({
+            ...sql,
+            query: async (text, values) => {
+              statements += 1
+              if (statements % 2 === 0) await woken.opened
+              return await sql.query(text, values)
+            },
+          }),
+        ),
     }
     try {
       const first = { position: 1n, eventId: '00000000-0000-4000-8000-000000000001' }
-      const spending = createPostgresTokenBudget(stopped, { tokensPerDay: 100 }).reserve(10).then(() => 'reserved', () => 'thrown out')
+      const spending = createPostgresTokenBudget(stopped, { tokensPerDay: 100 })
+        .reserve(10)
+        .then(
+          () => 'reserved',
+          () => 'thrown out',
+        )
       await until(() => statements === 2)
-      const noting = createPostgresWorkQueue(stopped).note(['a'], { from: undefined, to: first }).then(() => 'noted', () => 'thrown out')
+      const noting = createPostgresWorkQueue(stopped)
+        .note(['a'], { from: undefined, to: first })
+        .then(
+          () => 'noted',
+          () => 'thrown out',
+        )
       await until(() => statements === 4)
       const startedAt = performance.now()
-      const [reserved, noted] = await Promise.all([createPostgresTokenBudget(db, { tokensPerDay: 100 }).reserve(10), createPostgresWorkQueue(db).note(['b'], { from: undefined, to: first })])
+      const [reserved, noted] = await Promise.all([
+        createPostgresTokenBudget(db, { tokensPerDay: 100 }).reserve(10),
+        createPostgresWorkQueue(db).note(['b'], { from: undefined, to: first }),
+      ])
       expect(performance.now() - startedAt).toBeLessThan(10_000)
       expect([reserved.kind, noted]).toEqual(['reserved', true])
       woken.open()

@@ -1,4 +1,6 @@
-/** What other processes get of a folder that one has open: they read by way of it, and nothing that they do holds it up. */
+/**
+ * What other processes get of a folder that one has open: they read by way of it, and nothing that they do holds it up.
+ */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -25,7 +27,8 @@ afterAll(async () => {
   await rm(home, { recursive: true, force: true })
 })
 /** The newest lock, which is the owner's. */
-const newestLock = async (): Promise<number> => Math.max(...(await readdir(join(folder, 'lock'))).map((name) => Number.parseInt(name, 10)))
+const newestLock = async (): Promise<number> =>
+  Math.max(...(await readdir(join(folder, 'lock'))).map((name) => Number.parseInt(name, 10)))
 
 function start(...words: Parameters<typeof startChild>): Child {
   const child = startChild(...words)
@@ -62,10 +65,12 @@ describe('a folder that a process has open', () => {
   test('is read by two others, who see all that was acknowledged, while it goes on appending', async () => {
     const owner = await agent()
     const readers = await Promise.all([reader(), reader()])
-    for (const each of readers) expect(each.lines[0]).toMatch(new RegExp(`process ${String(owner.pid)} on .*append-until-killed`))
+    for (const each of readers)
+      expect(each.lines[0]).toMatch(new RegExp(`process ${String(owner.pid)} on .*append-until-killed`))
     for (let round = 0; round < 5; round++) {
       const acknowledged = owner.lines.length
-      for (const { events } of await Promise.all(readers.map((each) => asked(each, 'events')))) expect(events).toBeGreaterThanOrEqual(acknowledged)
+      for (const { events } of await Promise.all(readers.map((each) => asked(each, 'events'))))
+        expect(events).toBeGreaterThanOrEqual(acknowledged)
       await goesOn(owner)
     }
     await Promise.all(children.map((child) => child.kill()))
@@ -79,18 +84,43 @@ describe('a folder that a process has open', () => {
     await agent()
     const one = await reader()
     for (const statement of [
-      `insert into streams values ('mine', 0)`, 'delete from log_version', 'create table mine (a int)', 'drop schema context_ledger cascade', `select nextval('claim_fences')`,
-      `select append_events('a', -2, array['5a6a3a38-1111-4111-8111-111111111111']::uuid[], array['x'], array['{}'], array['{}'])`, 'with gone as (delete from log_version returning 1) select 1',
+      `insert into streams values ('mine', 0)`,
+      'delete from log_version',
+      'create table mine (a int)',
+      'drop schema context_ledger cascade',
+      `select nextval('claim_fences')`,
+      `select append_events('a', -2, array['5a6a3a38-1111-4111-8111-111111111111']::uuid[], array['x'], array['{}'], array['{}'])`,
+      'with gone as (delete from log_version returning 1) select 1',
     ]) {
-      expect([statement, await asked(one, statement)]).toEqual([statement, { failure: expect.stringContaining('in a read-only transaction'), code: '25006' }])
+      expect([statement, await asked(one, statement)]).toEqual([
+        statement,
+        { failure: expect.stringContaining('in a read-only transaction'), code: '25006' },
+      ])
     }
-    for (const statement of ['commit', '/* */ rollback', 'set transaction_read_only = off', 'do $$ begin commit; end $$', 'listen context_ledger']) {
-      expect([statement, await asked(one, statement)]).toEqual([statement, { failure: expect.stringContaining('for a reader'), code: '25006' }])
+    for (const statement of [
+      'commit',
+      '/* */ rollback',
+      'set transaction_read_only = off',
+      'do $$ begin commit; end $$',
+      'listen context_ledger',
+    ]) {
+      expect([statement, await asked(one, statement)]).toEqual([
+        statement,
+        { failure: expect.stringContaining('for a reader'), code: '25006' },
+      ])
     }
-    for (const statement of ['set local transaction_read_only = off', `select set_config('transaction_read_only', 'off', false)`]) {
-      expect([statement, await asked(one, statement)]).toEqual([statement, { failure: expect.stringContaining('before any query'), code: '25001' }])
+    for (const statement of [
+      'set local transaction_read_only = off',
+      `select set_config('transaction_read_only', 'off', false)`,
+    ]) {
+      expect([statement, await asked(one, statement)]).toEqual([
+        statement,
+        { failure: expect.stringContaining('before any query'), code: '25001' },
+      ])
     }
-    expect(await asked(one, `select to_regclass('mine') as mine, version from log_version`)).toEqual({ rows: [{ mine: null, version: expect.any(Number) }] })
+    expect(await asked(one, `select to_regclass('mine') as mine, version from log_version`)).toEqual({
+      rows: [{ mine: null, version: expect.any(Number) }],
+    })
   }, 60_000)
 
   test('is not held up by a reader that is stopped or killed inside a transaction', async () => {
@@ -103,7 +133,9 @@ describe('a folder that a process has open', () => {
     await killed.kill()
     await goesOn(owner)
     process.kill(stopped.pid, 'SIGCONT')
-    expect(await asked(stopped, 'on')).toEqual({ failure: expect.stringMatching(/waited 2000 ms for this reader inside a transaction, and ended it/) })
+    expect(await asked(stopped, 'on')).toEqual({
+      failure: expect.stringMatching(/waited 2000 ms for this reader inside a transaction, and ended it/),
+    })
     expect(await asked(stopped, 'events')).toHaveProperty('events')
     await goesOn(owner)
   }, 60_000)
@@ -112,9 +144,16 @@ describe('a folder that a process has open', () => {
     const owner = await agent()
     const one = await reader()
     await owner.kill()
-    expect(await asked(one, 'events')).toEqual({ failure: expect.stringMatching(new RegExp(`process ${String(owner.pid)} on .*, by way of which .*ledger was read, has ended.*open the ledger again`)) })
+    expect(await asked(one, 'events')).toEqual({
+      failure: expect.stringMatching(
+        new RegExp(
+          `process ${String(owner.pid)} on .*, by way of which .*ledger was read, has ended.*open the ledger again`,
+        ),
+      ),
+    })
     const number = await newestLock()
-    const sockets = async (): Promise<string[]> => (await readdir(join(folder, 'lock'))).filter((name) => name.endsWith('.sock'))
+    const sockets = async (): Promise<string[]> =>
+      (await readdir(join(folder, 'lock'))).filter((name) => name.endsWith('.sock'))
     expect(await sockets()).toEqual([`${String(number)}.sock`])
     const { db, readBy } = await openFolderToRead(folder)
     expect(readBy).toBeUndefined()
@@ -129,11 +168,23 @@ describe('a folder that a process has open', () => {
     await mkdir(dirname(long))
     await rename(folder, long)
     const db = await openFolder(long)
-    const record: unknown = JSON.parse(await readFile(join(long, 'lock', String(Math.max(...(await readdir(join(long, 'lock'))).map((name) => Number.parseInt(name, 10))))), 'utf8'))
+    const record: unknown = JSON.parse(
+      await readFile(
+        join(
+          long,
+          'lock',
+          String(Math.max(...(await readdir(join(long, 'lock'))).map((name) => Number.parseInt(name, 10)))),
+        ),
+        'utf8',
+      ),
+    )
     const { socket } = Object.assign({ socket: '' }, record)
     expect(socket.startsWith(join(tmpdir(), 'context-ledger-'))).toBe(true)
     const beside = await openFolderToRead(long)
-    expect([beside.readBy, await beside.db.query('select 1 as one')]).toEqual([expect.stringContaining(String(process.pid)), [{ one: 1 }]])
+    expect([beside.readBy, await beside.db.query('select 1 as one')]).toEqual([
+      expect.stringContaining(String(process.pid)),
+      [{ one: 1 }],
+    ])
     await beside.db.close()
     await db.close()
     await rename(long, folder)
@@ -145,12 +196,22 @@ describe('a folder that a process has open', () => {
     const file = join(folder, 'lock', String(await newestLock()))
     const record: unknown = JSON.parse(await readFile(file, 'utf8'))
     await writeFile(file, JSON.stringify(Object.assign({}, record, { socket: undefined })))
-    await expect(openFolderToRead(folder)).rejects.toMatchObject({ kind: 'FolderLocked', message: expect.stringMatching(new RegExp(`is open in process ${String(owner.pid)} .*readers go by way of it, but this one does not answer them`)) })
+    await expect(openFolderToRead(folder)).rejects.toMatchObject({
+      kind: 'FolderLocked',
+      message: expect.stringMatching(
+        new RegExp(
+          `is open in process ${String(owner.pid)} .*readers go by way of it, but this one does not answer them`,
+        ),
+      ),
+    })
   }, 60_000)
 
   test('by one that stands still is refused to them within a moment', async () => {
     const owner = await agent()
     process.kill(owner.pid, 'SIGSTOP')
-    await expect(openFolderToRead(folder)).rejects.toMatchObject({ kind: 'FolderLocked', message: expect.stringContaining('does not answer') })
+    await expect(openFolderToRead(folder)).rejects.toMatchObject({
+      kind: 'FolderLocked',
+      message: expect.stringContaining('does not answer'),
+    })
   }, 60_000)
 })

@@ -1,4 +1,7 @@
-/** Addresses of a KurrentDB as people write them, and what the client makes of them: hosts, TLS, credentials, and the path that appends take. */
+/**
+ * Addresses of a KurrentDB as people write them, and what the client makes of them: hosts, TLS, credentials, and the
+ * path that appends take.
+ */
 import * as grpc from '@grpc/grpc-js'
 import streams from '@eventstore/db-client/generated/streams_pb.js'
 import services from '@eventstore/db-client/generated/streams_grpc_pb.js'
@@ -15,17 +18,60 @@ import { noIndex } from '../support/event-ids.js'
 
 describe('an address', () => {
   test.each([
-    ['esdb://localhost:2113?tls=false', { name: 'esdb://localhost:2113', discover: false, hosts: [{ address: 'localhost', port: 2113 }], tls: false, credentials: undefined }],
-    ['kurrentdb://db.example', { name: 'kurrentdb://db.example:2113', discover: false, hosts: [{ address: 'db.example', port: 2113 }], tls: true }],
+    [
+      'esdb://localhost:2113?tls=false',
+      {
+        name: 'esdb://localhost:2113',
+        discover: false,
+        hosts: [{ address: 'localhost', port: 2113 }],
+        tls: false,
+        credentials: undefined,
+      },
+    ],
+    [
+      'kurrentdb://db.example',
+      {
+        name: 'kurrentdb://db.example:2113',
+        discover: false,
+        hosts: [{ address: 'db.example', port: 2113 }],
+        tls: true,
+      },
+    ],
     ['kdb://a:1/?tls=true', { hosts: [{ address: 'a', port: 1 }], tls: true }],
     ['KURRENTDB+Discover://a', { name: 'kurrentdb+discover://a:2113', discover: true }],
-    ['esdb+discover://a,b:2,c:3?nodePreference=Follower', { discover: true, hosts: [{ address: 'a', port: 2113 }, { address: 'b', port: 2 }, { address: 'c', port: 3 }], nodePreference: 'follower' }],
+    [
+      'esdb+discover://a,b:2,c:3?nodePreference=Follower',
+      {
+        discover: true,
+        hosts: [
+          { address: 'a', port: 2113 },
+          { address: 'b', port: 2 },
+          { address: 'c', port: 3 },
+        ],
+        nodePreference: 'follower',
+      },
+    ],
     ['esdb://[::1]:2113', { hosts: [{ address: '[::1]', port: 2113 }] }],
-    ['esdb://me:p%40ss:w%2Ford@a', { name: 'esdb://me@a:2113', credentials: { username: 'me', password: 'p@ss:w/ord' } }],
-    ['esdb://a?tlsVerifyCert=false&tls_ca_file=%2Fca.pem&connectionName=me%20too', { tlsVerifyCert: false, tlsCaFile: '/ca.pem', connectionName: 'me too' }],
-    ['esdb://a?keepAliveInterval=10000&keepAliveTimeout=-1&defaultDeadline=7', { keepAliveInterval: 10_000, keepAliveTimeout: -1, defaultDeadline: 7 }],
-    ['esdb://a?discoveryInterval=1&gossipTimeout=2&maxDiscoverAttempts=3&throwOnAppendFailure=false', { discoveryInterval: 1, gossipTimeout: 2, maxDiscoverAttempts: 3 }],
-    ['esdb://a', { keepAliveInterval: 3_000, keepAliveTimeout: 3_000, connectionName: 'context-ledger', tlsVerifyCert: true }],
+    [
+      'esdb://me:p%40ss:w%2Ford@a',
+      { name: 'esdb://me@a:2113', credentials: { username: 'me', password: 'p@ss:w/ord' } },
+    ],
+    [
+      'esdb://a?tlsVerifyCert=false&tls_ca_file=%2Fca.pem&connectionName=me%20too',
+      { tlsVerifyCert: false, tlsCaFile: '/ca.pem', connectionName: 'me too' },
+    ],
+    [
+      'esdb://a?keepAliveInterval=10000&keepAliveTimeout=-1&defaultDeadline=7',
+      { keepAliveInterval: 10_000, keepAliveTimeout: -1, defaultDeadline: 7 },
+    ],
+    [
+      'esdb://a?discoveryInterval=1&gossipTimeout=2&maxDiscoverAttempts=3&throwOnAppendFailure=false',
+      { discoveryInterval: 1, gossipTimeout: 2, maxDiscoverAttempts: 3 },
+    ],
+    [
+      'esdb://a',
+      { keepAliveInterval: 3_000, keepAliveTimeout: 3_000, connectionName: 'context-ledger', tlsVerifyCert: true },
+    ],
   ])('%s', (address, parts) => {
     expect(parseAddress(address)).toMatchObject(parts)
   })
@@ -55,9 +101,19 @@ describe('an address', () => {
     expect(parsing).not.toThrow(/esdb:\/\/me:secret|me:secret|%secret|"secret"/u)
   })
 
-  test.each(['tlsCaFile=/no/such/file.pem', 'userCertFile=/no/such.pem&userKeyFile=/no/such.key', 'userCertFile=/no/such.pem'])('with %s is refused before anything is sent', async (parameters) => {
-    const opening = openKurrentDbEventStore(`esdb://me:secret@127.0.0.1:1?${parameters}`, { bodies: createMemoryBodyStore(), eventIds: noIndex })
-    await expect(opening).rejects.toMatchObject({ kind: 'StoreRefused', message: expect.stringMatching(/tlsCaFile|userCertFile/u) })
+  test.each([
+    'tlsCaFile=/no/such/file.pem',
+    'userCertFile=/no/such.pem&userKeyFile=/no/such.key',
+    'userCertFile=/no/such.pem',
+  ])('with %s is refused before anything is sent', async (parameters) => {
+    const opening = openKurrentDbEventStore(`esdb://me:secret@127.0.0.1:1?${parameters}`, {
+      bodies: createMemoryBodyStore(),
+      eventIds: noIndex,
+    })
+    await expect(opening).rejects.toMatchObject({
+      kind: 'StoreRefused',
+      message: expect.stringMatching(/tlsCaFile|userCertFile/u),
+    })
   })
 })
 
@@ -67,7 +123,9 @@ interface Heard {
 }
 
 /** A server that takes every append and notes by which path it came, and for whom. */
-async function listen(credentials: grpc.ServerCredentials): Promise<{ readonly port: number; readonly heard: Heard[]; close(): void }> {
+async function listen(
+  credentials: grpc.ServerCredentials,
+): Promise<{ readonly port: number; readonly heard: Heard[]; close(): void }> {
   const heard: Heard[] = []
   const note = (path: Heard['path'], call: { readonly metadata: grpc.Metadata }): void => {
     heard.push({ path, authorization: call.metadata.get('authorization')[0]?.toString() })
@@ -80,7 +138,12 @@ async function listen(credentials: grpc.ServerCredentials): Promise<{ readonly p
       call.on('data', () => undefined)
       call.on('end', () => {
         const position = new streams.AppendResp.Position().setCommitPosition('7').setPreparePosition('7')
-        answer(null, new streams.AppendResp().setSuccess(new streams.AppendResp.Success().setCurrentRevision('0').setPosition(position)))
+        answer(
+          null,
+          new streams.AppendResp().setSuccess(
+            new streams.AppendResp.Success().setCurrentRevision('0').setPosition(position),
+          ),
+        )
       })
     },
     batchAppend(call: grpc.ServerDuplexStream<unknown, unknown>) {
@@ -97,9 +160,16 @@ async function listen(credentials: grpc.ServerCredentials): Promise<{ readonly p
 }
 
 async function appendOnce(address: string): Promise<void> {
-  const store: KurrentDbEventStore = await openKurrentDbEventStore(address, { bodies: createMemoryBodyStore(), eventIds: noIndex, deadlineMs: 3_000 })
+  const store: KurrentDbEventStore = await openKurrentDbEventStore(address, {
+    bodies: createMemoryBodyStore(),
+    eventIds: noIndex,
+    deadlineMs: 3_000,
+  })
   try {
-    expect(await appended(store, 'conversation-a', [eventNamed('x')], 'no_stream')).toMatchObject({ revision: 0n, position: 7n })
+    expect(await appended(store, 'conversation-a', [eventNamed('x')], 'no_stream')).toMatchObject({
+      revision: 0n,
+      position: 7n,
+    })
   } finally {
     await store.close()
   }
@@ -111,7 +181,10 @@ test('without TLS appends go unary, and no credentials are sent', async () => {
   const server = await listen(grpc.ServerCredentials.createInsecure())
   await appendOnce(`esdb://localhost:${String(server.port)}?tls=false`)
   await appendOnce(`esdb://me:secret@localhost:${String(server.port)}?tls=false`)
-  expect(server.heard).toEqual([{ path: 'append', authorization: undefined }, { path: 'append', authorization: undefined }])
+  expect(server.heard).toEqual([
+    { path: 'append', authorization: undefined },
+    { path: 'append', authorization: undefined },
+  ])
   server.close()
 })
 
@@ -121,8 +194,32 @@ describe('with TLS', () => {
   const certificate = join(folder, 'certificate.pem')
   let server: Awaited<ReturnType<typeof listen>>
   beforeAll(async () => {
-    execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost', '-keyout', key, '-out', certificate], { stdio: 'ignore' })
-    server = await listen(grpc.ServerCredentials.createSsl(null, [{ private_key: readFileSync(key), cert_chain: readFileSync(certificate) }]))
+    execFileSync(
+      'openssl',
+      [
+        'req',
+        '-x509',
+        '-newkey',
+        'rsa:2048',
+        '-nodes',
+        '-days',
+        '2',
+        '-subj',
+        '/CN=localhost',
+        '-addext',
+        'subjectAltName=DNS:localhost',
+        '-keyout',
+        key,
+        '-out',
+        certificate,
+      ],
+      { stdio: 'ignore' },
+    )
+    server = await listen(
+      grpc.ServerCredentials.createSsl(null, [
+        { private_key: readFileSync(key), cert_chain: readFileSync(certificate) },
+      ]),
+    )
   })
   afterAll(() => {
     server.close()
@@ -130,13 +227,21 @@ describe('with TLS', () => {
   })
 
   test('appends go unary, with the credentials of the address where it has some, and with none where it has none', async () => {
-    await appendOnce(`kurrentdb://me:secret@localhost:${String(server.port)}?tlsCaFile=${encodeURIComponent(certificate)}`)
+    await appendOnce(
+      `kurrentdb://me:secret@localhost:${String(server.port)}?tlsCaFile=${encodeURIComponent(certificate)}`,
+    )
     await appendOnce(`esdb://localhost:${String(server.port)}?tls=true&tlsCaFile=${encodeURIComponent(certificate)}`)
-    expect(server.heard).toEqual([{ path: 'append', authorization: basic }, { path: 'append', authorization: undefined }])
+    expect(server.heard).toEqual([
+      { path: 'append', authorization: basic },
+      { path: 'append', authorization: undefined },
+    ])
   })
 
   test('a certificate that nobody vouches for is refused, unless the address says not to look', async () => {
-    await expect(appendOnce(`esdb://me:secret@localhost:${String(server.port)}`)).rejects.toMatchObject({ kind: 'StoreUnavailable', message: expect.stringMatching(/certificate/u) })
+    await expect(appendOnce(`esdb://me:secret@localhost:${String(server.port)}`)).rejects.toMatchObject({
+      kind: 'StoreUnavailable',
+      message: expect.stringMatching(/certificate/u),
+    })
     await appendOnce(`esdb://localhost:${String(server.port)}?tlsVerifyCert=false`)
   })
 })

@@ -1,8 +1,15 @@
-/** How the KurrentDB adapter appends: at which revision, how often, under which ids, what it makes of errors, and what it leaves beside the log. */
+/**
+ * How the KurrentDB adapter appends: at which revision, how often, under which ids, what it makes of errors, and what
+ * it leaves beside the log.
+ */
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { either as E } from 'fp-ts'
 import { meaningOf, wordsOf } from '../../src/adapters/kurrentdb/client-errors.js'
-import { openKurrentDbEventStore, type KurrentDbEventStore, type KurrentDbOptions } from '../../src/adapters/kurrentdb/event-store.js'
+import {
+  openKurrentDbEventStore,
+  type KurrentDbEventStore,
+  type KurrentDbOptions,
+} from '../../src/adapters/kurrentdb/event-store.js'
 import { createMemoryBodyStore } from '../../src/adapters/memory/body-store.js'
 import { sha256, uuidOf } from '../../src/domain/values/hash.js'
 import type { BodyStore } from '../../src/ports/body-store.js'
@@ -31,7 +38,12 @@ function watched(log: EventLog): EventLog {
 }
 
 async function open(options: Partial<KurrentDbOptions> = {}): Promise<KurrentDbEventStore> {
-  const another = await openKurrentDbEventStore(server.connectionString, { bodies, eventIds: noIndex, deadlineMs: 4_000, ...options })
+  const another = await openKurrentDbEventStore(server.connectionString, {
+    bodies,
+    eventIds: noIndex,
+    deadlineMs: 4_000,
+    ...options,
+  })
   opened.push(another)
   return another
 }
@@ -52,7 +64,8 @@ afterEach(async () => {
 })
 
 const stored = (stream = A) => server.log.all.filter((record) => record.stream === stream)
-const idsIn = async (stream = A): Promise<string[]> => (await collect(store.readStream(stream))).map((event) => event.id)
+const idsIn = async (stream = A): Promise<string[]> =>
+  (await collect(store.readStream(stream))).map((event) => event.id)
 
 describe('where', () => {
   test('every append asks for an exact revision or for no stream, whatever was expected', async () => {
@@ -64,19 +77,29 @@ describe('where', () => {
   })
 
   test('appends of one stream go one after the other, in the order in which they were asked for', async () => {
-    const results = await Promise.all(Array.from({ length: 30 }, (_, place) => appended(store, A, [eventNamed(String(place))], BigInt(place - 1))))
+    const results = await Promise.all(
+      Array.from({ length: 30 }, (_, place) => appended(store, A, [eventNamed(String(place))], BigInt(place - 1))),
+    )
     expect(results.map(({ revision }) => revision)).toEqual(Array.from({ length: 30 }, (_, place) => BigInt(place)))
     expect(reached).toHaveLength(30)
   })
 
   test('16 that race at any from two processes are all written, each once', async () => {
     const other = await open()
-    await Promise.all(Array.from({ length: 16 }, (_, place) => appended(place % 2 === 0 ? store : other, A, [eventNamed(String(place))])))
-    expect((await idsIn()).toSorted()).toEqual(Array.from({ length: 16 }, (_, place) => uuidOf(String(place))).toSorted())
+    await Promise.all(
+      Array.from({ length: 16 }, (_, place) =>
+        appended(place % 2 === 0 ? store : other, A, [eventNamed(String(place))]),
+      ),
+    )
+    expect((await idsIn()).toSorted()).toEqual(
+      Array.from({ length: 16 }, (_, place) => uuidOf(String(place))).toSorted(),
+    )
   })
 
   test("names of the server's own streams are refused", async () => {
-    expect(await store.append('$settings', 'any', [eventNamed('x')])()).toMatchObject({ left: { kind: 'AppendRefused', detail: expect.stringContaining('$') } })
+    expect(await store.append('$settings', 'any', [eventNamed('x')])()).toMatchObject({
+      left: { kind: 'AppendRefused', detail: expect.stringContaining('$') },
+    })
     expect(reached).toEqual([])
   })
 })
@@ -85,7 +108,8 @@ describe('the id on the wire', () => {
   test('comes from the whole event and its stream, so that other content is never taken for a repetition', async () => {
     const event = eventNamed('x')
     const variants = [event, { ...event, data: '{}' }, { ...event, metadata: '{}' }, { ...event, type: 'Other' }]
-    for (const [place, variant] of variants.entries()) await appended(store, `conversation-${String(place)}`, [variant], 'no_stream')
+    for (const [place, variant] of variants.entries())
+      await appended(store, `conversation-${String(place)}`, [variant], 'no_stream')
     await appended(store, 'conversation-other', [event], 'no_stream')
     expect(new Set(reached.flatMap(({ ids }) => ids)).size).toBe(5)
     expect(reached.flatMap(({ ids }) => ids)).not.toContain(event.id)
@@ -95,8 +119,12 @@ describe('the id on the wire', () => {
   test('an event that is there with other data is named, and one with other metadata is a repetition', async () => {
     const event = eventNamed('x')
     const first = await appended(store, A, [event], 'no_stream')
-    expect(await store.append(A, 'no_stream', [{ ...event, data: '{"text":"changed"}' }])()).toEqual(E.left({ kind: 'IdsRecorded', stream: A, ids: [event.id] }))
-    expect(await store.append(A, 'no_stream', [{ ...event, metadata: '{}' }])()).toEqual(E.right({ ...first, repeated: true }))
+    expect(await store.append(A, 'no_stream', [{ ...event, data: '{"text":"changed"}' }])()).toEqual(
+      E.left({ kind: 'IdsRecorded', stream: A, ids: [event.id] }),
+    )
+    expect(await store.append(A, 'no_stream', [{ ...event, metadata: '{}' }])()).toEqual(
+      E.right({ ...first, repeated: true }),
+    )
     expect(stored()).toHaveLength(1)
   })
 })
@@ -107,8 +135,13 @@ describe('an id that comes back late', () => {
     const upTo = await store.head()
     await appended(store, A, eventsNamed('recent', 3), 2n)
     const behind = await open({ eventIds: indexUpTo(upTo, 1n) })
-    expect((await behind.findByIds(A, [uuidOf('old 1'), uuidOf('recent 2')])).map((event) => event.revision)).toEqual([1n, 5n])
-    expect(await behind.append(A, 'any', [eventNamed('old 1')])()).toMatchObject({ right: { revision: 1n, repeated: true } })
+    expect((await behind.findByIds(A, [uuidOf('old 1'), uuidOf('recent 2')])).map((event) => event.revision)).toEqual([
+      1n,
+      5n,
+    ])
+    expect(await behind.append(A, 'any', [eventNamed('old 1')])()).toMatchObject({
+      right: { revision: 1n, repeated: true },
+    })
     expect(stored()).toHaveLength(6)
   })
 
@@ -123,27 +156,40 @@ describe('an id that comes back late', () => {
   test('an index that has come further than the log is of another one, and hides nothing', async () => {
     await appended(store, A, eventsNamed('x', 4), 'no_stream')
     const foreign = await open({ eventIds: indexUpTo(10n ** 15n) })
-    expect(await foreign.append(A, 'any', [eventNamed('x 1')])()).toMatchObject({ right: { revision: 1n, repeated: true } })
+    expect(await foreign.append(A, 'any', [eventNamed('x 1')])()).toMatchObject({
+      right: { revision: 1n, repeated: true },
+    })
     expect(stored()).toHaveLength(4)
   })
 
   test('an index that cannot be asked makes the append fail as one that may be tried again', async () => {
-    const broken = await open({ eventIds: { find: async () => { throw new Error('no connection') } } })
-    expect(await broken.append(A, 'any', [eventNamed('x')])()).toEqual(E.left({ kind: 'StoreUnavailable', detail: 'no connection' }))
+    const broken = await open({
+      eventIds: {
+        find: async () => {
+          throw new Error('no connection')
+        },
+      },
+    })
+    expect(await broken.append(A, 'any', [eventNamed('x')])()).toEqual(
+      E.left({ kind: 'StoreUnavailable', detail: 'no connection' }),
+    )
   })
 })
 
 describe('an outcome that is not known', () => {
-  test.each(['deadline', 'unavailable'] as const)('(%s) is asked again at the same revision with the same ids, and is there once', async (answer) => {
-    await appended(store, A, [eventNamed('before')], 'no_stream')
-    server.hideOutcome(answer, 2)
-    const events = eventsNamed('x', 3)
-    expect(await appended(store, A, events, 0n)).toMatchObject({ revision: 3n, repeated: false })
-    expect(await idsIn()).toEqual([uuidOf('before'), ...events.map((event) => event.id)])
-    const [, ...sent] = reached
-    expect(sent.length).toBeGreaterThan(1)
-    expect(new Set(sent.map((append) => JSON.stringify([String(append.expected), append.ids]))).size).toBe(1)
-  })
+  test.each(['deadline', 'unavailable'] as const)(
+    '(%s) is asked again at the same revision with the same ids, and is there once',
+    async (answer) => {
+      await appended(store, A, [eventNamed('before')], 'no_stream')
+      server.hideOutcome(answer, 2)
+      const events = eventsNamed('x', 3)
+      expect(await appended(store, A, events, 0n)).toMatchObject({ revision: 3n, repeated: false })
+      expect(await idsIn()).toEqual([uuidOf('before'), ...events.map((event) => event.id)])
+      const [, ...sent] = reached
+      expect(sent.length).toBeGreaterThan(1)
+      expect(new Set(sent.map((append) => JSON.stringify([String(append.expected), append.ids]))).size).toBe(1)
+    },
+  )
 
   test('a server that dies under appends and comes back: stored or lost, each is there once', async () => {
     const died = server.dieDuringAppends({ stored: 2, lost: 1 })
@@ -169,7 +215,9 @@ describe('an outcome that is not known', () => {
   test('after a server that stays away, the same append later is recognized', async () => {
     const hasty = await open({ deadlineMs: 500 })
     server.hang()
-    expect(await hasty.append(A, 'no_stream', [eventNamed('x')])()).toMatchObject({ left: { kind: 'StoreUnavailable', detail: expect.stringContaining('500 ms') } })
+    expect(await hasty.append(A, 'no_stream', [eventNamed('x')])()).toMatchObject({
+      left: { kind: 'StoreUnavailable', detail: expect.stringContaining('500 ms') },
+    })
     server.resume()
     expect(await appended(hasty, A, [eventNamed('x')], 'no_stream')).toMatchObject({ revision: 0n })
     expect(stored()).toHaveLength(1)
@@ -179,7 +227,9 @@ describe('an outcome that is not known', () => {
     const hasty = await open({ deadlineMs: 500 })
     server.hang()
     const from = performance.now()
-    const results = await Promise.all(Array.from({ length: 10 }, (_, place) => hasty.append(A, 'no_stream', [eventNamed(String(place))])()))
+    const results = await Promise.all(
+      Array.from({ length: 10 }, (_, place) => hasty.append(A, 'no_stream', [eventNamed(String(place))])()),
+    )
     expect(results.every((result) => E.isLeft(result) && result.left.kind === 'StoreUnavailable')).toBe(true)
     expect(performance.now() - from).toBeLessThan(3_000)
     server.resume()
@@ -197,10 +247,19 @@ test.each([
 })
 
 test.each([
-  ['14 UNAVAILABLE: No connection established. Last error: Error: connect ECONNREFUSED 127.0.0.1:1. Resolution note: ', 'connect ECONNREFUSED 127.0.0.1:1'],
-  ['14 UNAVAILABLE: No connection established. Last error: null. Resolution note: Name resolution failed for target dns:x:1', 'Name resolution failed for target dns:x:1'],
+  [
+    '14 UNAVAILABLE: No connection established. Last error: Error: connect ECONNREFUSED 127.0.0.1:1. Resolution note: ',
+    'connect ECONNREFUSED 127.0.0.1:1',
+  ],
+  [
+    '14 UNAVAILABLE: No connection established. Last error: null. Resolution note: Name resolution failed for target dns:x:1',
+    'Name resolution failed for target dns:x:1',
+  ],
   ['14 UNAVAILABLE: Server Is Not Ready', 'Server Is Not Ready'],
-  ['4 DEADLINE_EXCEEDED: Deadline exceeded after 5.001s,name resolution: 0.002s,Waiting for LB pick', 'it gave no answer in time'],
+  [
+    '4 DEADLINE_EXCEEDED: Deadline exceeded after 5.001s,name resolution: 0.002s,Waiting for LB pick',
+    'it gave no answer in time',
+  ],
   ['Failed to discover after 1 attempts.', 'none of its nodes says which of them leads'],
   ['', 'it gave no reason'],
 ])('%j is told as %j', (message, words) => {
@@ -209,21 +268,30 @@ test.each([
 
 test('a refusal is not sent again', async () => {
   server.log.tombstone(A, 'any')
-  expect(await store.append(A, 'no_stream', [eventNamed('x')])()).toMatchObject({ left: { kind: 'AppendRefused', detail: expect.stringContaining('deleted') } })
+  expect(await store.append(A, 'no_stream', [eventNamed('x')])()).toMatchObject({
+    left: { kind: 'AppendRefused', detail: expect.stringContaining('deleted') },
+  })
   expect(reached).toHaveLength(1)
 })
 
 describe('a stream that somebody deleted', () => {
-  test.each(['no_stream', -1n, 'any'] as const)('takes nothing at %s: the server would go on counting where it stood, and what begins anew would be no beginning', async (expected) => {
-    await appended(store, A, eventsNamed('x', 3))
-    server.log.remove(A, 'any')
-    reached = []
-    expect(await store.append(A, expected, [eventNamed('anew')])()).toMatchObject({ left: { kind: 'AppendRefused', detail: expect.stringContaining('was deleted') } })
-    expect(reached).toEqual([])
-    expect(await store.streamRevision(A)).toBe(-1n)
-    expect(await idsIn()).toEqual([])
-    expect(await store.append('conversation-b', expected, [eventNamed('anew')])()).toMatchObject({ right: { revision: 0n } })
-  })
+  test.each(['no_stream', -1n, 'any'] as const)(
+    'takes nothing at %s: the server would go on counting where it stood, and what begins anew would be no beginning',
+    async (expected) => {
+      await appended(store, A, eventsNamed('x', 3))
+      server.log.remove(A, 'any')
+      reached = []
+      expect(await store.append(A, expected, [eventNamed('anew')])()).toMatchObject({
+        left: { kind: 'AppendRefused', detail: expect.stringContaining('was deleted') },
+      })
+      expect(reached).toEqual([])
+      expect(await store.streamRevision(A)).toBe(-1n)
+      expect(await idsIn()).toEqual([])
+      expect(await store.append('conversation-b', expected, [eventNamed('anew')])()).toMatchObject({
+        right: { revision: 0n },
+      })
+    },
+  )
 })
 
 describe('data that is too large for the server', () => {
@@ -243,7 +311,10 @@ describe('data that is too large for the server', () => {
     const event = text('b', 2_000_000)
     await appended(store, A, [event], 'no_stream')
     const [wire] = stored()
-    expect(JSON.parse(Buffer.from(wire?.metadata ?? []).toString())).toMatchObject({ eventId: event.id, claim: { sha256: sha256(event.data), bytes: event.data.length } })
+    expect(JSON.parse(Buffer.from(wire?.metadata ?? []).toString())).toMatchObject({
+      eventId: event.id,
+      claim: { sha256: sha256(event.data), bytes: event.data.length },
+    })
     expect(JSON.parse(Buffer.from(wire?.data ?? []).toString())).toEqual({ preview: event.data.slice(0, 500) })
   })
 
@@ -267,10 +338,17 @@ describe('data that is too large for the server', () => {
 
   test('what cannot be made small enough is refused with numbers', async () => {
     const event = eventNamed('x')
-    const many = Array.from({ length: 600_000 }, (_, place) => ({ ...event, id: `00000000-0000-0000-0000-${place.toString(16).padStart(12, '0')}` }))
-    expect(await store.append(A, 'no_stream', many)()).toMatchObject({ left: { kind: 'AppendRefused', detail: expect.stringMatching(/600000 events.*1200000 bytes.*1000000/u) } })
+    const many = Array.from({ length: 600_000 }, (_, place) => ({
+      ...event,
+      id: `00000000-0000-0000-0000-${place.toString(16).padStart(12, '0')}`,
+    }))
+    expect(await store.append(A, 'no_stream', many)()).toMatchObject({
+      left: { kind: 'AppendRefused', detail: expect.stringMatching(/600000 events.*1200000 bytes.*1000000/u) },
+    })
     const heavy = { ...eventNamed('x'), metadata: JSON.stringify({ text: 'x'.repeat(3_000_000) }) }
-    expect(await store.append(A, 'no_stream', [heavy])()).toMatchObject({ left: { kind: 'AppendRefused', detail: expect.stringMatching(/metadata.*3000011 bytes.*2000000/u) } })
+    expect(await store.append(A, 'no_stream', [heavy])()).toMatchObject({
+      left: { kind: 'AppendRefused', detail: expect.stringMatching(/metadata.*3000011 bytes.*2000000/u) },
+    })
   })
 
   test.each([
@@ -287,8 +365,17 @@ describe('data that is too large for the server', () => {
   })
 
   test('a body store that does not answer leaves the log as it was', async () => {
-    const broken = await open({ bodies: { ...bodies, put: async () => { throw new Error('the disk is full') } } })
-    expect(await broken.append(A, 'no_stream', [text('a', 2_000_000)])()).toEqual(E.left({ kind: 'StoreUnavailable', detail: 'the disk is full' }))
+    const broken = await open({
+      bodies: {
+        ...bodies,
+        put: async () => {
+          throw new Error('the disk is full')
+        },
+      },
+    })
+    expect(await broken.append(A, 'no_stream', [text('a', 2_000_000)])()).toEqual(
+      E.left({ kind: 'StoreUnavailable', detail: 'the disk is full' }),
+    )
     expect(stored()).toEqual([])
   })
 })
@@ -296,21 +383,53 @@ describe('data that is too large for the server', () => {
 describe('on the wire', () => {
   test('our JSON is JSON there, with the names that the server knows; any other text is its bytes', async () => {
     const metadata = { correlationId: 'c', causationId: 'd', actor: 'me' }
-    await appended(store, A, [
-      { ...eventNamed('json'), data: '{"b":1,"a":[null,"é"]}', metadata: JSON.stringify(metadata) },
-      { ...eventNamed('spaces'), data: '{ "b": 1 }', metadata: '{ "spaces": 1 }' },
-    ], 'no_stream')
+    await appended(
+      store,
+      A,
+      [
+        { ...eventNamed('json'), data: '{"b":1,"a":[null,"é"]}', metadata: JSON.stringify(metadata) },
+        { ...eventNamed('spaces'), data: '{ "b": 1 }', metadata: '{ "spaces": 1 }' },
+      ],
+      'no_stream',
+    )
     const [json, spaces] = stored()
-    expect([json?.contentType, Buffer.from(json?.data ?? []).toString()]).toEqual(['application/json', '{"b":1,"a":[null,"é"]}'])
-    expect(JSON.parse(Buffer.from(json?.metadata ?? []).toString())).toEqual({ $correlationId: 'c', $causationId: 'd', eventId: uuidOf('json'), metadata })
-    expect([spaces?.contentType, Buffer.from(spaces?.data ?? []).toString()]).toEqual(['application/octet-stream', '{ "b": 1 }'])
-    expect(JSON.parse(Buffer.from(spaces?.metadata ?? []).toString())).toEqual({ eventId: uuidOf('spaces'), metadata: '{ "spaces": 1 }' })
+    expect([json?.contentType, Buffer.from(json?.data ?? []).toString()]).toEqual([
+      'application/json',
+      '{"b":1,"a":[null,"é"]}',
+    ])
+    expect(JSON.parse(Buffer.from(json?.metadata ?? []).toString())).toEqual({
+      $correlationId: 'c',
+      $causationId: 'd',
+      eventId: uuidOf('json'),
+      metadata,
+    })
+    expect([spaces?.contentType, Buffer.from(spaces?.data ?? []).toString()]).toEqual([
+      'application/octet-stream',
+      '{ "b": 1 }',
+    ])
+    expect(JSON.parse(Buffer.from(spaces?.metadata ?? []).toString())).toEqual({
+      eventId: uuidOf('spaces'),
+      metadata: '{ "spaces": 1 }',
+    })
   })
 
   test("somebody else's event is read as it is, under the server's id", async () => {
     const id = uuidOf('foreign')
-    server.log.append(A, 'any', [{ id, type: 'Foreign', contentType: 'application/json', data: Buffer.from('{"x":1}'), metadata: Buffer.from('') }])
-    server.log.append(A, 'any', [{ id: uuidOf('bytes'), type: 'Foreign', contentType: 'application/octet-stream', data: Buffer.from('bytes'), metadata: Buffer.from('no JSON') }])
-    expect(await collect(store.readStream(A))).toMatchObject([{ id, data: '{"x":1}', metadata: '' }, { id: uuidOf('bytes'), data: 'bytes', metadata: 'no JSON' }])
+    server.log.append(A, 'any', [
+      { id, type: 'Foreign', contentType: 'application/json', data: Buffer.from('{"x":1}'), metadata: Buffer.from('') },
+    ])
+    server.log.append(A, 'any', [
+      {
+        id: uuidOf('bytes'),
+        type: 'Foreign',
+        contentType: 'application/octet-stream',
+        data: Buffer.from('bytes'),
+        metadata: Buffer.from('no JSON'),
+      },
+    ])
+    expect(await collect(store.readStream(A))).toMatchObject([
+      { id, data: '{"x":1}', metadata: '' },
+      { id: uuidOf('bytes'), data: 'bytes', metadata: 'no JSON' },
+    ])
   })
 })

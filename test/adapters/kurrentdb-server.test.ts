@@ -1,4 +1,7 @@
-/** The KurrentDB adapter and a server in trouble: one that starts, is stopped, goes away, belongs to a cluster; and what closing leaves behind. */
+/**
+ * The KurrentDB adapter and a server in trouble: one that starts, is stopped, goes away, belongs to a cluster; and what
+ * closing leaves behind.
+ */
 import { afterEach, describe, expect, test } from '@jest/globals'
 import { either as E } from 'fp-ts'
 import { execFile } from 'node:child_process'
@@ -9,7 +12,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { parseAddress } from '../../src/adapters/kurrentdb/connection.js'
-import { openKurrentDbEventStore, type KurrentDbEventStore, type KurrentDbOptions } from '../../src/adapters/kurrentdb/event-store.js'
+import {
+  openKurrentDbEventStore,
+  type KurrentDbEventStore,
+  type KurrentDbOptions,
+} from '../../src/adapters/kurrentdb/event-store.js'
 import { follow } from '../../src/adapters/kurrentdb/follow.js'
 import { createSession } from '../../src/adapters/kurrentdb/session.js'
 import { createMemoryBodyStore } from '../../src/adapters/memory/body-store.js'
@@ -31,7 +38,12 @@ afterEach(async () => {
 })
 
 async function open(address: string, options: Partial<KurrentDbOptions> = {}): Promise<KurrentDbEventStore> {
-  const store = await openKurrentDbEventStore(address, { bodies: createMemoryBodyStore(), eventIds: noIndex, deadlineMs: 5_000, ...options })
+  const store = await openKurrentDbEventStore(address, {
+    bodies: createMemoryBodyStore(),
+    eventIds: noIndex,
+    deadlineMs: 5_000,
+    ...options,
+  })
   leftovers.push(() => store.close())
   return store
 }
@@ -62,7 +74,8 @@ function following(store: KurrentDbEventStore, after = -1n) {
   return {
     ids: () => items.flatMap((item) => (item.kind === 'event' ? [item.event.id] : [])),
     async caughtUpAt(position: bigint) {
-      while (!items.some((item) => item.kind === 'caught-up' && item.position >= position)) await Promise.race([change.next(), ended])
+      while (!items.some((item) => item.kind === 'caught-up' && item.position >= position))
+        await Promise.race([change.next(), ended])
     },
     async end() {
       stop.abort()
@@ -75,8 +88,13 @@ describe('opening', () => {
   test('a port where nobody listens is an error at once, which names the address without its password', async () => {
     const from = performance.now()
     const failure: unknown = await open('esdb://me:secret-word@127.0.0.1:1?tls=false').catch((error: unknown) => error)
-    expect(failure).toMatchObject({ kind: 'StoreUnavailable', message: expect.stringContaining('esdb://me@127.0.0.1:1') })
-    expect(JSON.stringify([failure, String(failure), String(failure instanceof Error ? failure.cause : '')])).not.toContain('secret-word')
+    expect(failure).toMatchObject({
+      kind: 'StoreUnavailable',
+      message: expect.stringContaining('esdb://me@127.0.0.1:1'),
+    })
+    expect(
+      JSON.stringify([failure, String(failure), String(failure instanceof Error ? failure.cause : '')]),
+    ).not.toContain('secret-word')
     expect(String(failure)).toMatch(/cannot be reached: connect ECONNREFUSED 127\.0\.0\.1:1$/u)
     expect(performance.now() - from).toBeLessThan(4_000)
   })
@@ -93,41 +111,61 @@ describe('opening', () => {
     const address = silent.address()
     const port = typeof address === 'object' ? (address?.port ?? 0) : 0
     const from = performance.now()
-    await expect(open(`esdb://127.0.0.1:${String(port)}?tls=false`, { deadlineMs: 600 })).rejects.toMatchObject({ kind: 'StoreUnavailable', message: expect.stringContaining('600 ms') })
+    await expect(open(`esdb://127.0.0.1:${String(port)}?tls=false`, { deadlineMs: 600 })).rejects.toMatchObject({
+      kind: 'StoreUnavailable',
+      message: expect.stringContaining('600 ms'),
+    })
     expect(performance.now() - from).toBeLessThan(4_000)
   })
 
   test('a server that is not ready yet is waited for, as long as the deadline allows', async () => {
     const starting = await server()
     starting.beNotReady()
-    await expect(open(starting.connectionString, { deadlineMs: 1_000 })).rejects.toMatchObject({ kind: 'StoreUnavailable', message: expect.stringContaining('Not Ready') })
+    await expect(open(starting.connectionString, { deadlineMs: 1_000 })).rejects.toMatchObject({
+      kind: 'StoreUnavailable',
+      message: expect.stringContaining('Not Ready'),
+    })
     const opening = open(starting.connectionString)
     setTimeout(() => starting.beReady(), 200)
     expect(await appended(await opening, A, [eventNamed('x')])).toMatchObject({ revision: 0n })
   })
 
   test('a cluster of which no node answers is an error within the deadline', async () => {
-    await expect(open('esdb://127.0.0.1:1,127.0.0.1:2?tls=false', { deadlineMs: 1_000 })).rejects.toMatchObject({ kind: 'StoreUnavailable' })
+    await expect(open('esdb://127.0.0.1:1,127.0.0.1:2?tls=false', { deadlineMs: 1_000 })).rejects.toMatchObject({
+      kind: 'StoreUnavailable',
+    })
   })
 })
 
 describe('a server that is stopped', () => {
   test('every call ends within its deadline, and a subscription goes on when the server does', async () => {
     const frozen = await serverProcess()
-    const store = await open(`${frozen.connectionString}&keepAliveInterval=500&keepAliveTimeout=500`, { deadlineMs: 1_500 })
+    const store = await open(`${frozen.connectionString}&keepAliveInterval=500&keepAliveTimeout=500`, {
+      deadlineMs: 1_500,
+    })
     const first = await appended(store, A, eventsNamed('before', 3))
     const reader = following(store)
     await reader.caughtUpAt(first.position)
     frozen.freeze()
     const from = performance.now()
-    const calls = [store.head(), store.streamRevision(A), collect(store.readStream(A)), collect(store.readAll()), store.eventAt(first.position), store.findByIds(A, [uuidOf('x')])]
+    const calls = [
+      store.head(),
+      store.streamRevision(A),
+      collect(store.readStream(A)),
+      collect(store.readAll()),
+      store.eventAt(first.position),
+      store.findByIds(A, [uuidOf('x')]),
+    ]
     const [settled, append] = await Promise.all([Promise.allSettled(calls), store.append(A, 2n, [eventNamed('x')])()])
     expect(performance.now() - from).toBeLessThan(4_500)
-    expect(settled.map((call) => (call.status === 'rejected' ? call.reason : call.value))).toEqual(calls.map(() => expect.objectContaining({ kind: 'StoreUnavailable' })))
+    expect(settled.map((call) => (call.status === 'rejected' ? call.reason : call.value))).toEqual(
+      calls.map(() => expect.objectContaining({ kind: 'StoreUnavailable' })),
+    )
     expect(append).toMatchObject({ left: { kind: 'StoreUnavailable' } })
     frozen.thaw()
     let result = await store.append(A, 2n, [eventNamed('x')])()
-    while (E.isLeft(result) && result.left.kind === 'StoreUnavailable') result = await store.append(A, 2n, [eventNamed('x')])()
+    while (E.isLeft(result) && result.left.kind === 'StoreUnavailable')
+      result = await store.append(A, 2n, [eventNamed('x')])()
     expect(result).toMatchObject({ right: { revision: 3n } })
     await reader.caughtUpAt(await store.head())
     await reader.end()
@@ -141,7 +179,9 @@ describe('a server that is stopped', () => {
     await reader.caughtUpAt(await store.head())
     // Nobody asks anything of this server while it is gone and another one takes its place.
     frozen.freeze()
-    await new Promise((resolve) => { setTimeout(resolve, 1_500) })
+    await new Promise((resolve) => {
+      setTimeout(resolve, 1_500)
+    })
     frozen.thaw()
     const other = await open(frozen.connectionString)
     const { position } = await appended(other, A, [eventNamed('x')])
@@ -174,7 +214,8 @@ describe('a read that is cut', () => {
   test('goes on behind the last event that it gave, both ways', async () => {
     const cut = await server()
     const store = await open(cut.connectionString)
-    for (let part = 0; part < 4; part++) await appended(store, A, eventsNamed(`part ${String(part)}`, 500), BigInt(part * 500 - 1))
+    for (let part = 0; part < 4; part++)
+      await appended(store, A, eventsNamed(`part ${String(part)}`, 500), BigInt(part * 500 - 1))
     for (const direction of ['forwards', 'backwards'] as const) {
       const revisions: number[] = []
       for await (const event of store.readStream(A, { direction })) {
@@ -200,7 +241,11 @@ describe('a read that is cut', () => {
     await appended(await open(connectionString), A, eventsNamed('x', 200), 'no_stream')
     const store = await open(connectionString, { deadlineMs: 300 })
     let seen = 0
-    for await (const _event of store.readStream(A)) if (++seen % 70 === 0) await new Promise((resolve) => { setTimeout(resolve, 500) })
+    for await (const _event of store.readStream(A))
+      if (++seen % 70 === 0)
+        await new Promise((resolve) => {
+          setTimeout(resolve, 500)
+        })
     expect(seen).toBe(200)
   })
 })
@@ -211,7 +256,9 @@ describe('positions', () => {
     const store = await open(connectionString)
     const { position } = await appended(store, A, eventsNamed('x', 3))
     await expect(collect(store.readAll({ after: position - 1n }))).rejects.toMatchObject({ kind: 'StoreRefused' })
-    await expect(collect(store.subscribe({ after: position - 1n, signal: new AbortController().signal }))).rejects.toMatchObject({ kind: 'StoreRefused' })
+    await expect(
+      collect(store.subscribe({ after: position - 1n, signal: new AbortController().signal })),
+    ).rejects.toMatchObject({ kind: 'StoreRefused' })
   })
 
   test('a place that the server has named and does not take is not insisted on', async () => {
@@ -221,18 +268,32 @@ describe('positions', () => {
     const session = createSession(parseAddress(connectionString), 5_000)
     leftovers.push(() => session.close())
     const places: bigint[] = []
-    for await (const { events, caughtUp } of follow(session, { after: -1n, from: { commit: position - 1n, prepare: 0n }, prefixes: ['conversation-'], signal: new AbortController().signal, patienceMs: 5_000 })) {
+    for await (const { events, caughtUp } of follow(session, {
+      after: -1n,
+      from: { commit: position - 1n, prepare: 0n },
+      prefixes: ['conversation-'],
+      signal: new AbortController().signal,
+      patienceMs: 5_000,
+    })) {
       places.push(...events.map((event) => event.position?.commit ?? -1n))
       if (caughtUp) break
     }
     expect(places).toHaveLength(3)
   })
 
-  test("events of the server itself are left out, and the head and its event are told", async () => {
+  test('events of the server itself are left out, and the head and its event are told', async () => {
     const { connectionString, log } = await server()
     const store = await open(connectionString)
     await appended(store, A, [eventNamed('x')])
-    log.append('$stats-1', 'any', [{ id: uuidOf('s'), type: '$stats', contentType: 'application/json', data: Buffer.from('{}'), metadata: Buffer.from('') }])
+    log.append('$stats-1', 'any', [
+      {
+        id: uuidOf('s'),
+        type: '$stats',
+        contentType: 'application/json',
+        data: Buffer.from('{}'),
+        metadata: Buffer.from(''),
+      },
+    ])
     const head = await store.head()
     expect(await store.eventAt(head)).toMatchObject({ stream: '$stats-1', position: head })
     expect((await collect(store.readAll())).map((event) => event.stream)).toEqual([A])
@@ -248,7 +309,10 @@ describe('users', () => {
     const folder = await mkdtemp(join(tmpdir(), 'kurrentdb-users-'))
     leftovers.push(() => rm(folder, { recursive: true }))
     const { path, ...tls } = await certificateIn(folder)
-    const users = new Map([['admin', { password: 'changeit', isAdmin: true }], ['some body', { password: 'secret', isAdmin: false }]])
+    const users = new Map([
+      ['admin', { password: 'changeit', isAdmin: true }],
+      ['some body', { password: 'secret', isAdmin: false }],
+    ])
     const { port } = await startWireServer({ tls, users }).then((started) => {
       leftovers.push(() => started.close())
       return started
@@ -257,15 +321,28 @@ describe('users', () => {
     const store = await open(address('admin:changeit@'))
     await appended(store, A, eventsNamed('x', 2))
     expect(await collect(store.readAll({ prefix: 'conversation-' }))).toHaveLength(2)
-    await expect(open(address('some%20body:secret@'))).rejects.toMatchObject({ kind: 'StoreRefused', message: expect.stringMatching(/access denied to the user "some body".*read \$all.*\$admins/u) })
-    await expect(open(address('admin:other@'))).rejects.toMatchObject({ kind: 'StoreRefused', message: expect.stringMatching(/access denied to the user "admin".*password/u) })
-    await expect(open(address(''))).rejects.toMatchObject({ kind: 'StoreRefused', message: expect.stringContaining('the address names none') })
+    await expect(open(address('some%20body:secret@'))).rejects.toMatchObject({
+      kind: 'StoreRefused',
+      message: expect.stringMatching(/access denied to the user "some body".*read \$all.*\$admins/u),
+    })
+    await expect(open(address('admin:other@'))).rejects.toMatchObject({
+      kind: 'StoreRefused',
+      message: expect.stringMatching(/access denied to the user "admin".*password/u),
+    })
+    await expect(open(address(''))).rejects.toMatchObject({
+      kind: 'StoreRefused',
+      message: expect.stringContaining('the address names none'),
+    })
     // One that loses its rights while it is at work.
     users.set('admin', { password: 'changeit', isAdmin: false })
-    expect(await store.append(A, 'any', [eventNamed('y')])()).toMatchObject({ left: { kind: 'AppendRefused', detail: expect.stringContaining('"admin"') } })
+    expect(await store.append(A, 'any', [eventNamed('y')])()).toMatchObject({
+      left: { kind: 'AppendRefused', detail: expect.stringContaining('"admin"') },
+    })
     await expect(collect(store.readStream(A))).rejects.toMatchObject({ kind: 'StoreRefused' })
     await expect(collect(store.readAll())).rejects.toMatchObject({ kind: 'StoreRefused' })
-    expect(await store.append('conversation-b', 'no_stream', [eventNamed('z')])()).toMatchObject({ left: { detail: expect.not.stringContaining('changeit') } })
+    expect(await store.append('conversation-b', 'no_stream', [eventNamed('z')])()).toMatchObject({
+      left: { detail: expect.not.stringContaining('changeit') },
+    })
   })
 })
 
@@ -293,7 +370,10 @@ describe('a cluster', () => {
     const { position } = await appended(store, A, [eventNamed('last')])
     await reader.caughtUpAt(position)
     await reader.end()
-    for (const stream of streams) expect((await collect(store.readStream(stream))).map((event) => event.id)).toEqual(Array.from({ length: 60 }, (_, place) => uuidOf(`${stream} ${String(place)}`)))
+    for (const stream of streams)
+      expect((await collect(store.readStream(stream))).map((event) => event.id)).toEqual(
+        Array.from({ length: 60 }, (_, place) => uuidOf(`${stream} ${String(place)}`)),
+      )
     expect(reader.ids()).toHaveLength(181)
     expect(new Set(reader.ids()).size).toBe(181)
   })
@@ -331,15 +411,22 @@ describe('a cluster', () => {
   })
 })
 
-test.each(['tls', 'plain'])('nodes that accept and say nothing (%s) hold no process that has given up on them', async (kind) => {
-  const script = join('test', 'support', 'kurrentdb', 'silent-nodes.ts')
-  const { stdout } = await promisify(execFile)(process.execPath, ['--import', 'tsx', script, kind], { timeout: 20_000 })
-  expect(stdout).toMatch(/^esdb:.* gave no answer within 500 ms\n$/u)
-})
+test.each(['tls', 'plain'])(
+  'nodes that accept and say nothing (%s) hold no process that has given up on them',
+  async (kind) => {
+    const script = join('test', 'support', 'kurrentdb', 'silent-nodes.ts')
+    const { stdout } = await promisify(execFile)(process.execPath, ['--import', 'tsx', script, kind], {
+      timeout: 20_000,
+    })
+    expect(stdout).toMatch(/^esdb:.* gave no answer within 500 ms\n$/u)
+  },
+)
 
 test('through kills, hangs and closing, nothing is left unhandled and the process ends by itself', async () => {
   const script = join('test', 'support', 'kurrentdb-in-trouble.ts')
-  const { stdout, stderr } = await promisify(execFile)(process.execPath, ['--import', 'tsx', script], { timeout: 45_000 })
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, ['--import', 'tsx', script], {
+    timeout: 45_000,
+  })
   expect([stdout, stderr]).toEqual(['all calls ended, nothing unhandled\n', ''])
 })
 
@@ -349,14 +436,22 @@ test('the names of streams come without the events behind the first ones', async
   const body = 'x'.repeat(20_000)
   for (const stream of ['conversation-a', 'conversation-b', 'prompt-c']) {
     const opening = { ...eventNamed(stream), type: 'Opened' }
-    await appended(direct, stream, [opening, ...Array.from({ length: 20 }, (_, at) => ({ ...eventNamed(`${stream} ${String(at)}`, body), type: at % 2 === 0 ? 'Said' : 'Saidmore' }))])
+    await appended(direct, stream, [
+      opening,
+      ...Array.from({ length: 20 }, (_, at) => ({
+        ...eventNamed(`${stream} ${String(at)}`, body),
+        type: at % 2 === 0 ? 'Said' : 'Saidmore',
+      })),
+    ])
   }
   // What the server sends goes through here.
   let sent = 0
   const { port: target } = new URL(started.connectionString.replace(/^esdb/u, 'http'))
   const proxy = createServer((socket) => {
     const onward = connect(Number(target), '127.0.0.1')
-    onward.on('data', (bytes) => { sent += bytes.length })
+    onward.on('data', (bytes) => {
+      sent += bytes.length
+    })
     onward.on('error', () => socket.destroy())
     socket.on('error', () => onward.destroy())
     socket.pipe(onward).pipe(socket)
@@ -365,7 +460,9 @@ test('the names of streams come without the events behind the first ones', async
   leftovers.push(() => proxy.close())
   const address = proxy.address()
   if (address === null || typeof address === 'string') throw new Error('a server that listens on a port has an address')
-  const store = await open(started.connectionString.replace(`:${target}`, `:${String(address.port)}`), { laterTypes: ['Said', 'Saidmore'] })
+  const store = await open(started.connectionString.replace(`:${target}`, `:${String(address.port)}`), {
+    laterTypes: ['Said', 'Saidmore'],
+  })
   const before = sent
   expect(await collect(store.streams('conversation-'))).toEqual(['conversation-a', 'conversation-b'])
   expect(await collect(store.streams(''))).toEqual(['conversation-a', 'conversation-b', 'prompt-c'])

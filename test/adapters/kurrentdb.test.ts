@@ -1,6 +1,8 @@
 /**
- * A KurrentDB, asked what every store is asked: the server that stands in for one in the tests, alone and with other systems that append to the same log
- * throughout, one node and three; and a real one where `CONTEXT_LEDGER_TEST_KURRENTDB` names it (counted as skipped otherwise).
+ * A KurrentDB, asked what every store is asked: the server that stands in for one in the tests, alone and with other
+ * systems that append to the same log
+ * throughout, one node and three; and a real one where `CONTEXT_LEDGER_TEST_KURRENTDB` names it (counted as skipped
+ * otherwise).
  */
 import { describe } from '@jest/globals'
 import { randomUUID } from 'node:crypto'
@@ -14,7 +16,10 @@ import { startWireServer } from '../support/kurrentdb/server.js'
 const TRAITS: StoreTraits = { recognizes: 'at-its-revision', positions: 'gapped' }
 
 /** A store at an address, and the ways to open it again and to give everything back. */
-async function openAt(address: string, deadlineMs: number): Promise<Required<Pick<OpenedStore, 'reopen' | 'close' | 'done'>> & { readonly store: KurrentDbEventStore }> {
+async function openAt(
+  address: string,
+  deadlineMs: number,
+): Promise<Required<Pick<OpenedStore, 'reopen' | 'close' | 'done'>> & { readonly store: KurrentDbEventStore }> {
   const bodies = createMemoryBodyStore()
   const stores: KurrentDbEventStore[] = []
   const open = async (): Promise<KurrentDbEventStore> => {

@@ -1,4 +1,6 @@
-/** A log in a file: everything comes back, the same log gives the same file, and what is damaged is refused by its line. */
+/**
+ * A log in a file: everything comes back, the same log gives the same file, and what is damaged is refused by its line.
+ */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
@@ -9,11 +11,22 @@ import { createLogFile, openLogFile } from '../../src/adapters/file/log-file.js'
 import { copyLog } from '../../src/backup/migrate-log.js'
 import { LogCopyError, type LogTarget } from '../../src/ports/log-copy.js'
 import { collect } from '../support/events.js'
-import { emptyLog, eventsOf, EVERYTHING, histories, LARGE, write, type Append, type TestLog } from '../support/log-history.js'
+import {
+  emptyLog,
+  eventsOf,
+  EVERYTHING,
+  histories,
+  LARGE,
+  write,
+  type Append,
+  type TestLog,
+} from '../support/log-history.js'
 
 let folder: string
 let files = 0
-beforeAll(async () => { folder = await mkdtemp(join(tmpdir(), 'context-ledger-file-')) })
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'context-ledger-file-'))
+})
 afterAll(() => rm(folder, { recursive: true, force: true }))
 const fresh = (): string => join(folder, `log-${String(files++)}.clog.gz`)
 
@@ -40,7 +53,11 @@ async function restored(bytes: Uint8Array): Promise<{ error?: LogCopyError; log:
   }
 }
 
-const SMALL: readonly Append[] = [{ stream: 'conversation-a', texts: ['', 'one 🚢'] }, { stream: 'prompt-b', texts: ['Summarize'] }, { stream: 'conversation-a', texts: ['two'] }]
+const SMALL: readonly Append[] = [
+  { stream: 'conversation-a', texts: ['', 'one 🚢'] },
+  { stream: 'prompt-b', texts: ['Summarize'] },
+  { stream: 'conversation-a', texts: ['two'] },
+]
 const plainOf = async (path: string): Promise<string> => gunzipSync(await readFile(path)).toString('utf8')
 
 describe('a log in a file', () => {
@@ -88,7 +105,10 @@ describe('a log in a file', () => {
     const lines = (await plainOf(path)).trimEnd().split('\n')
     expect(lines).toHaveLength(1 + 12 + 2 + 1)
     expect(lines.filter((line) => line.startsWith('{"body":'))).toHaveLength(2)
-    for (const line of lines) expect(() => { JSON.parse(line) }).not.toThrow()
+    for (const line of lines)
+      expect(() => {
+        JSON.parse(line)
+      }).not.toThrow()
   })
 
   it('is for its owner alone', async () => {
@@ -108,11 +128,15 @@ describe('a stored file', () => {
 
   it('of a later version is refused', async () => {
     const plain = (await plainOf((await backup(SMALL)).path)).replace('"version":1', '"version":2')
-    expect((await restored(Buffer.from(plain))).error).toMatchObject({ kind: 'NoLogFile', message: expect.stringContaining('later version') })
+    expect((await restored(Buffer.from(plain))).error).toMatchObject({
+      kind: 'NoLogFile',
+      message: expect.stringContaining('later version'),
+    })
   })
 })
 
-const sha256OfBody = (events: readonly { readonly data: string }[]): string => events.flatMap(({ data }) => /^\{"claimCheck":\{"sha256":"([\da-f]{64})"/u.exec(data)?.[1] ?? [])[0] ?? ''
+const sha256OfBody = (events: readonly { readonly data: string }[]): string =>
+  events.flatMap(({ data }) => /^\{"claimCheck":\{"sha256":"([\da-f]{64})"/u.exec(data)?.[1] ?? [])[0] ?? ''
 
 describe('a damaged file', () => {
   it('is refused, wherever one byte of it differs', async () => {
@@ -124,7 +148,10 @@ describe('a damaged file', () => {
       const { error } = await restored(bytes)
       const line = plain.subarray(0, at).filter((byte) => byte === 0x0a).length + 1
       // With a line feed gone or come, the line before or behind is named. Without its header it is no file of ours.
-      const sentence = line === 1 ? /is no file with a log|later version|line [12]\b/u : new RegExp(`line (?:${String(line)}|${String(line - 1)}|${String(line + 1)})\\b`, 'u')
+      const sentence =
+        line === 1
+          ? /is no file with a log|later version|line [12]\b/u
+          : new RegExp(`line (?:${String(line)}|${String(line - 1)}|${String(line + 1)})\\b`, 'u')
       expect([at, error?.message]).toEqual([at, expect.stringMatching(sentence)])
     }
   })
@@ -148,9 +175,11 @@ describe('a damaged file', () => {
   it('is refused wherever it is cut off', async () => {
     const { path } = await backup(SMALL)
     const packed = await readFile(path)
-    for (let length = 0; length < packed.length; length += 1) expect([length, (await restored(packed.subarray(0, length))).error === undefined]).toEqual([length, false])
+    for (let length = 0; length < packed.length; length += 1)
+      expect([length, (await restored(packed.subarray(0, length))).error === undefined]).toEqual([length, false])
     const plain = Buffer.from(await plainOf(path))
-    for (let length = 0; length < plain.length; length += 1) expect([length, (await restored(plain.subarray(0, length))).error === undefined]).toEqual([length, false])
+    for (let length = 0; length < plain.length; length += 1)
+      expect([length, (await restored(plain.subarray(0, length))).error === undefined]).toEqual([length, false])
   })
 
   const edited = async (edit: (lines: string[]) => readonly string[]): Promise<string | undefined> => {
@@ -159,16 +188,48 @@ describe('a damaged file', () => {
   }
 
   it.each<[string, (lines: string[]) => readonly string[], RegExp]>([
-    ['an event is missing', (lines) => lines.filter((_line, at) => at !== 2), /^line 15 says events 12, and the file has 11/u],
-    ['an event is doubled', (lines) => lines.flatMap((line, at) => (at === 3 ? [line, line] : [line])), /^line 17 says events 12, and the file has 13/u],
-    ['two events changed places', (lines) => lines.map((line, at) => (at === 2 ? (lines[3] ?? '') : at === 3 ? (lines[2] ?? '') : line)), /^line 16 says sha256/u],
-    ['a body is missing', (lines) => lines.filter((line) => !line.startsWith('{"body":')), /^line 6 names the body [\da-f]{64}, which does not stand before it/u],
-    ['a body stands alone', (lines) => lines.filter((_line, at) => at !== 6), /^line 7 does not name the body that stands before it/u],
-    ['a body is another', (lines) => lines.map((line) => (line.startsWith('{"body":') ? line.replace('berth', 'bertH') : line)), /^line 6 is not what was written: the hash of the body differs/u],
+    [
+      'an event is missing',
+      (lines) => lines.filter((_line, at) => at !== 2),
+      /^line 15 says events 12, and the file has 11/u,
+    ],
+    [
+      'an event is doubled',
+      (lines) => lines.flatMap((line, at) => (at === 3 ? [line, line] : [line])),
+      /^line 17 says events 12, and the file has 13/u,
+    ],
+    [
+      'two events changed places',
+      (lines) => lines.map((line, at) => (at === 2 ? (lines[3] ?? '') : at === 3 ? (lines[2] ?? '') : line)),
+      /^line 16 says sha256/u,
+    ],
+    [
+      'a body is missing',
+      (lines) => lines.filter((line) => !line.startsWith('{"body":')),
+      /^line 6 names the body [\da-f]{64}, which does not stand before it/u,
+    ],
+    [
+      'a body stands alone',
+      (lines) => lines.filter((_line, at) => at !== 6),
+      /^line 7 does not name the body that stands before it/u,
+    ],
+    [
+      'a body is another',
+      (lines) => lines.map((line) => (line.startsWith('{"body":') ? line.replace('berth', 'bertH') : line)),
+      /^line 6 is not what was written: the hash of the body differs/u,
+    ],
     ['the end is missing', (lines) => lines.slice(0, -1), /^is cut off behind line 15/u],
-    ['the end counts wrong', (lines) => lines.map((line) => line.replace('"bodies":2', '"bodies":3')), /^line 16 says bodies 3, and the file has 2/u],
+    [
+      'the end counts wrong',
+      (lines) => lines.map((line) => line.replace('"bodies":2', '"bodies":3')),
+      /^line 16 says bodies 3, and the file has 2/u,
+    ],
     ['something stands behind the end', (lines) => [...lines, lines[1] ?? ''], /^line 17 stands behind the end/u],
-    ['a line is empty', (lines) => lines.flatMap((line, at) => (at === 4 ? ['', line] : [line])), /^line 5 is no line of a log/u],
+    [
+      'a line is empty',
+      (lines) => lines.flatMap((line, at) => (at === 4 ? ['', line] : [line])),
+      /^line 5 is no line of a log/u,
+    ],
     ['the header is missing', (lines) => lines.slice(1), /^is no file with a log/u],
   ])('says which line it is: %s', async (_what, edit, sentence) => {
     expect(await edited(edit)).toMatch(sentence)
@@ -184,7 +245,10 @@ describe('a damaged file', () => {
   })
 
   it('is not there at all', async () => {
-    await expect(openLogFile(join(folder, 'nowhere.gz')).head()).rejects.toMatchObject({ kind: 'FileUnusable', message: expect.stringContaining('there is no file') })
+    await expect(openLogFile(join(folder, 'nowhere.gz')).head()).rejects.toMatchObject({
+      kind: 'FileUnusable',
+      message: expect.stringContaining('there is no file'),
+    })
   })
 })
 
@@ -198,7 +262,13 @@ describe('writing', () => {
     const { path, names } = await inFolder()
     const target = await createLogFile(path)
     const seen: (readonly string[])[] = []
-    const watched: LogTarget = { ...target, publish: async () => { seen.push(await names()); await target.publish() } }
+    const watched: LogTarget = {
+      ...target,
+      publish: async () => {
+        seen.push(await names())
+        await target.publish()
+      },
+    }
     const log = emptyLog('A')
     await write(log, SMALL)
     await copyLog(log.source, watched)
@@ -210,13 +280,16 @@ describe('writing', () => {
     const { path, names } = await inFolder()
     const log = emptyLog('A')
     await write(log, SMALL)
-    const source = { ...log.source, async *entries(upTo: bigint) {
-      let left = 2
-      for await (const entry of log.source.entries(upTo)) {
-        if (left-- <= 0) throw new Error('the source is gone')
-        yield entry
-      }
-    } }
+    const source = {
+      ...log.source,
+      async *entries(upTo: bigint) {
+        let left = 2
+        for await (const entry of log.source.entries(upTo)) {
+          if (left-- <= 0) throw new Error('the source is gone')
+          yield entry
+        }
+      },
+    }
     await expect(copyLog(source, await createLogFile(path))).rejects.toThrow('the source is gone')
     expect(await names()).toEqual([])
   })
@@ -235,7 +308,10 @@ describe('writing', () => {
     const { path, names } = await inFolder()
     await backup(SMALL, path)
     const before = await readFile(path)
-    await expect(createLogFile(path)).rejects.toMatchObject({ kind: 'FileExists', message: expect.stringContaining('--overwrite') })
+    await expect(createLogFile(path)).rejects.toMatchObject({
+      kind: 'FileExists',
+      message: expect.stringContaining('--overwrite'),
+    })
     const target = await createLogFile(path, { overwrite: true })
     expect(await readFile(path)).toEqual(before)
     const log = emptyLog('A')
@@ -256,9 +332,15 @@ describe('writing', () => {
   })
 
   it('says what is wrong with the path', async () => {
-    await expect(createLogFile(join(folder, 'nowhere', 'x.gz'))).rejects.toMatchObject({ kind: 'FileUnusable', message: expect.stringContaining('its folder does not exist') })
+    await expect(createLogFile(join(folder, 'nowhere', 'x.gz'))).rejects.toMatchObject({
+      kind: 'FileUnusable',
+      message: expect.stringContaining('its folder does not exist'),
+    })
     const directory = join(folder, 'directory')
     await mkdir(directory)
-    await expect(createLogFile(directory, { overwrite: true })).rejects.toMatchObject({ kind: 'FileUnusable', message: expect.stringContaining('is no file') })
+    await expect(createLogFile(directory, { overwrite: true })).rejects.toMatchObject({
+      kind: 'FileUnusable',
+      message: expect.stringContaining('is no file'),
+    })
   })
 })

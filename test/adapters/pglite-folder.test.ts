@@ -1,4 +1,7 @@
-/** What a folder owes its user: it survives `kill -9`, one process has it at a time, and what is wrong with it is said clearly. */
+/**
+ * What a folder owes its user: it survives `kill -9`, one process has it at a time, and what is wrong with it is said
+ * clearly.
+ */
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { spawnSync } from 'node:child_process'
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
@@ -107,7 +110,9 @@ describe('one process at a time', () => {
     await child.said(1)
     await expect(openFolder(folder)).rejects.toMatchObject({
       kind: 'FolderLocked',
-      message: expect.stringMatching(new RegExp(`process ${String(child.pid)} on ${hostname()} \\(append-until-killed.*running since 20\\d\\d-`)),
+      message: expect.stringMatching(
+        new RegExp(`process ${String(child.pid)} on ${hostname()} \\(append-until-killed.*running since 20\\d\\d-`),
+      ),
     })
     await child.kill()
     const db = await openFolder(folder)
@@ -118,7 +123,10 @@ describe('one process at a time', () => {
   test('the same process may not open it twice, and may again after closing', async () => {
     const folder = join(home, 'ledger')
     const lock = await lockFolder(folder)
-    await expect(lockFolder(folder)).rejects.toMatchObject({ kind: 'FolderLocked', message: expect.stringContaining('this very process') })
+    await expect(lockFolder(folder)).rejects.toMatchObject({
+      kind: 'FolderLocked',
+      message: expect.stringContaining('this very process'),
+    })
     await lock.release()
     await lock.release()
     const next = await lockFolder(folder)
@@ -199,7 +207,11 @@ describe('an owner that cannot be asked whether it lives', () => {
     await editLock(folder, change)
     const said: string[] = []
     const lock = await lockFolder(folder, { quietMs: 300, onWait: (sentence) => said.push(sentence) })
-    expect(said).toEqual([expect.stringMatching(/was last opened by process \d+ on .*hold-folder.*cannot be asked from here: waiting up to 1 s to see whether it still has it open/)])
+    expect(said).toEqual([
+      expect.stringMatching(
+        /was last opened by process \d+ on .*hold-folder.*cannot be asked from here: waiting up to 1 s to see whether it still has it open/,
+      ),
+    ])
     expect([lock.number, lock.isDoubtful]).toEqual([2, true])
     await lock.release()
   })
@@ -218,7 +230,10 @@ describe('an owner that cannot be asked whether it lives', () => {
     holder.say(folder)
     expect(await holder.said(2)).toEqual(['ready', 'locked'])
     await editLock(folder, FOREIGN)
-    await expect(lockFolder(folder, { quietMs: 3_600_000 })).rejects.toMatchObject({ kind: 'FolderLocked', message: expect.stringMatching(/is open in process \d+ on another-host/) })
+    await expect(lockFolder(folder, { quietMs: 3_600_000 })).rejects.toMatchObject({
+      kind: 'FolderLocked',
+      message: expect.stringMatching(/is open in process \d+ on another-host/),
+    })
   })
 
   test('is awaited no longer than until it gives the folder back', async () => {
@@ -258,9 +273,13 @@ describe('an owner that cannot be asked whether it lives', () => {
       expect([found >= acknowledged, found <= acknowledged + 1]).toEqual([true, true])
       await appended(store, 'conversation-a', [eventNamed(String(found))], BigInt(found - 1))
       there = found + 1
-      expect((await collect(store.readAll())).map((event) => event.id)).toEqual(Array.from({ length: there }, (_, number) => eventNamed(String(number)).id))
+      expect((await collect(store.readAll())).map((event) => event.id)).toEqual(
+        Array.from({ length: there }, (_, number) => eventNamed(String(number)).id),
+      )
       await db.close()
-      expect((await readdir(folder)).filter((name) => name.startsWith('pgdata'))).toEqual([`pgdata-${String(newest + 1)}`])
+      expect((await readdir(folder)).filter((name) => name.startsWith('pgdata'))).toEqual([
+        `pgdata-${String(newest + 1)}`,
+      ])
     }
   }, 120_000)
 
@@ -286,7 +305,11 @@ describe('what is wrong with a folder', () => {
   test('a file in its place', async () => {
     const file = join(home, 'file')
     await writeFile(file, 'mine')
-    for (const path of [file, join(file, 'below')]) await expect(openFolder(path)).rejects.toMatchObject({ kind: 'FolderUnusable', message: expect.stringContaining('is no folder') })
+    for (const path of [file, join(file, 'below')])
+      await expect(openFolder(path)).rejects.toMatchObject({
+        kind: 'FolderUnusable',
+        message: expect.stringContaining('is no folder'),
+      })
     expect(await readFile(file, 'utf8')).toBe('mine')
   })
 
@@ -297,14 +320,20 @@ describe('what is wrong with a folder', () => {
     ['ledger.json', '{"something":"else"}'],
   ])('a folder that holds something else (%s) is refused and left as it is', async (name, text) => {
     await writeFile(join(home, name), text)
-    await expect(openFolder(home)).rejects.toMatchObject({ kind: 'NotALedger', message: expect.stringContaining('nothing in') })
+    await expect(openFolder(home)).rejects.toMatchObject({
+      kind: 'NotALedger',
+      message: expect.stringContaining('nothing in'),
+    })
     expect(await readdir(home)).toEqual([name])
     expect(await readFile(join(home, name), 'utf8')).toBe(text)
   })
 
   test('a folder of a later version', async () => {
     await writeFile(join(home, 'ledger.json'), '{"ledger":"context-ledger","version":99,"ready":true}')
-    await expect(openFolder(home)).rejects.toMatchObject({ kind: 'NewerSchema', message: expect.stringContaining('99') })
+    await expect(openFolder(home)).rejects.toMatchObject({
+      kind: 'NewerSchema',
+      message: expect.stringContaining('99'),
+    })
     expect(await readdir(home)).toEqual(['ledger.json'])
   })
 
@@ -327,7 +356,11 @@ describe('what is wrong with a folder', () => {
     if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=16m', 'tmpfs', disk]).status !== 0) return
     try {
       const folder = join(disk, 'ledger')
-      for (let time = 0; time < 2; time++) await expect(openFolder(folder)).rejects.toMatchObject({ kind: 'DiskFull', message: expect.stringMatching(/^there is no space left for .*ledger/) })
+      for (let time = 0; time < 2; time++)
+        await expect(openFolder(folder)).rejects.toMatchObject({
+          kind: 'DiskFull',
+          message: expect.stringMatching(/^there is no space left for .*ledger/),
+        })
       expect((await readdir(folder)).toSorted()).toEqual(['ledger.json', 'lock'])
       spawnSync('mount', ['-o', 'remount,size=200m', disk])
       const db = await openFolder(folder)
@@ -353,7 +386,10 @@ describe('what is wrong with a folder', () => {
       const kept: string[] = []
       let refusal: unknown
       for (let number = 0; refusal === undefined && number < 2_000; number++) {
-        const event = eventNamed(String(number), Array.from({ length: 3_000 }, () => Math.random().toString(36)).join(''))
+        const event = eventNamed(
+          String(number),
+          Array.from({ length: 3_000 }, () => Math.random().toString(36)).join(''),
+        )
         const result = await store.append('a', 'any', [event])()
         if (result._tag === 'Right') kept.push(event.id)
         else refusal = result.left

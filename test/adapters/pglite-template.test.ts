@@ -1,4 +1,7 @@
-/** The first opening of a folder loads the template that was made when the program was built, and does without where there is none that is whole. */
+/**
+ * The first opening of a folder loads the template that was made when the program was built, and does without where
+ * there is none that is whole.
+ */
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -30,13 +33,27 @@ async function look(folder: string, options: OpenOptions = {}): Promise<Looked> 
     const db = await openFolder(folder, { ...options, onWait: (sentence) => said.push(sentence) })
     try {
       if (time === 0) await db.query('create table words (word text primary key)')
-      if (time === 0) await db.query('insert into words select unnest($1::text[])', [['b', 'a', 'B', 'ä', 'Z', 'z', 'é', '漢', '🛶', '_', '1', '10', '2', 'a b', 'ab', '']])
+      if (time === 0)
+        await db.query('insert into words select unnest($1::text[])', [
+          ['b', 'a', 'B', 'ä', 'Z', 'z', 'é', '漢', '🛶', '_', '1', '10', '2', 'a b', 'ab', ''],
+        ])
       else {
-        const [system] = await db.query<{ created: string }>('select system_identifier::text as created from pg_control_system()')
+        const [system] = await db.query<{ created: string }>(
+          'select system_identifier::text as created from pg_control_system()',
+        )
         // What a name says of the folder it lies in differs.
-        const settings = await db.query("select name, setting from pg_settings where name not in ('config_file', 'data_directory', 'hba_file', 'ident_file') order by name")
-        const databases = await db.query('select datname, encoding, datcollate, datctype, datlocprovider, datcollversion, rolname from pg_database join pg_roles on pg_roles.oid = datdba order by datname')
-        return { created: system?.created, settings: [settings, databases], sorted: await db.query('select word, upper(word), lower(word) from words order by word'), said }
+        const settings = await db.query(
+          "select name, setting from pg_settings where name not in ('config_file', 'data_directory', 'hba_file', 'ident_file') order by name",
+        )
+        const databases = await db.query(
+          'select datname, encoding, datcollate, datctype, datlocprovider, datcollversion, rolname from pg_database join pg_roles on pg_roles.oid = datdba order by datname',
+        )
+        return {
+          created: system?.created,
+          settings: [settings, databases],
+          sorted: await db.query('select word, upper(word), lower(word) from words order by word'),
+          said,
+        }
       }
     } finally {
       await db.close()
@@ -72,7 +89,8 @@ describe('a new folder', () => {
   test('says through the library too that it is made, and once', async () => {
     const store = join(home, 'ledger')
     const said: string[] = []
-    for (let time = 0; time < 2; time++) await (await openLedger({ store, onOpening: (sentence) => said.push(sentence) })).close()
+    for (let time = 0; time < 2; time++)
+      await (await openLedger({ store, onOpening: (sentence) => said.push(sentence) })).close()
     expect(said).toEqual([`making a new ledger in ${store}: once, and a few seconds`])
   })
 })

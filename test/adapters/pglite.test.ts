@@ -15,8 +15,15 @@ import { describeEventStore, type OpenedStore } from '../contracts/event-store.j
 import { appended, collect, eventNamed, eventsNamed } from '../support/events.js'
 import { openTestDatabase } from '../support/memory-database.js'
 
-/** One engine serves all tests of a suite, emptied between them: opening one takes half a second and 300 MB that do not come back. */
-function shared(openDatabase: () => Promise<Database>): { database: () => Promise<Database>; reset: () => Promise<Database>; close: () => Promise<void> } {
+/**
+ * One engine serves all tests of a suite, emptied between them: opening one takes half a second and 300 MB that do not
+ * come back.
+ */
+function shared(openDatabase: () => Promise<Database>): {
+  database: () => Promise<Database>
+  reset: () => Promise<Database>
+  close: () => Promise<void>
+} {
   let db: Database | undefined
   const database = async (): Promise<Database> => (db ??= await openDatabase())
   return {
@@ -54,13 +61,22 @@ test('a page of events keeps to its bytes, however small the events were before'
     ...db,
     async query<Row extends object>(text: string, values?: readonly unknown[]) {
       const rows = await db.query<Row>(text, values)
-      pages.push(rows.reduce((sum, row) => sum + ('data' in row && typeof row.data === 'string' ? row.data.length : 0), 0))
+      pages.push(
+        rows.reduce((sum, row) => sum + ('data' in row && typeof row.data === 'string' ? row.data.length : 0), 0),
+      )
       return rows
     },
   })
   await appended(store, 'conversation-a', eventsNamed('small', 1_500))
-  for (let part = 0; part < 30; part += 1) await appended(store, 'conversation-a', [eventNamed(String(part), 'x'.repeat(1_000_000))])
-  for (const events of [store.readStream('conversation-a'), store.readStream('conversation-a', { direction: 'backwards' }), store.readAll(), store.readAll({ prefix: 'conversation-' }), store.readStreams?.('conversation-') ?? store.readAll()]) {
+  for (let part = 0; part < 30; part += 1)
+    await appended(store, 'conversation-a', [eventNamed(String(part), 'x'.repeat(1_000_000))])
+  for (const events of [
+    store.readStream('conversation-a'),
+    store.readStream('conversation-a', { direction: 'backwards' }),
+    store.readAll(),
+    store.readAll({ prefix: 'conversation-' }),
+    store.readStreams?.('conversation-') ?? store.readAll(),
+  ]) {
     pages.length = 0
     expect(await collect(events)).toHaveLength(1_530)
     // Four million, and the event that it ends with.
@@ -72,7 +88,8 @@ describe('streams that are counted otherwise than they are there', () => {
   test('are named by prefix, page after page, with what is counted and what is there', async () => {
     const db = await memory.reset()
     const store = createPostgresEventStore(db)
-    for (const stream of ['a%-kept', 'a%-one', 'a%-é', 'a%-short', 'a%-uncounted', 'ab-one', 'b']) await appended(store, stream, eventsNamed(stream, 3))
+    for (const stream of ['a%-kept', 'a%-one', 'a%-é', 'a%-short', 'a%-uncounted', 'ab-one', 'b'])
+      await appended(store, stream, eventsNamed(stream, 3))
     await db.script(`
       set session_replication_role = replica;
       delete from events where stream in ('a%-one', 'a%-é', 'ab-one', 'b') or (stream = 'a%-short' and revision = 2);
@@ -82,10 +99,15 @@ describe('streams that are counted otherwise than they are there', () => {
       insert into streams select 'c-' || lpad(n::text, 4, '0'), 3 from generate_series(1, 2100) n`)
     const { miscountedStreams } = store
     if (miscountedStreams === undefined) throw new Error('a Postgres counts its streams')
-    const found = async (prefix: string): Promise<string[]> => (await collect(miscountedStreams(prefix))).map(({ stream, counted, last }) => `${stream} ${String(counted)} ${String(last)}`)
+    const found = async (prefix: string): Promise<string[]> =>
+      (await collect(miscountedStreams(prefix))).map(
+        ({ stream, counted, last }) => `${stream} ${String(counted)} ${String(last)}`,
+      )
     expect(await found('a%-')).toEqual(['a%-one 2 -1', 'a%-short 2 1', 'a%-é 2 -1', 'a%-uncounted -1 2'])
     expect(await found('b')).toEqual(['b 2 -1'])
-    expect(await found('c-')).toEqual(Array.from({ length: 2_100 }, (_none, at) => `c-${String(at + 1).padStart(4, '0')} 3 -1`))
+    expect(await found('c-')).toEqual(
+      Array.from({ length: 2_100 }, (_none, at) => `c-${String(at + 1).padStart(4, '0')} 3 -1`),
+    )
   })
 })
 
@@ -107,7 +129,10 @@ describeEventStore('PGlite in a folder', async () => ({
   reopen: async () => createPostgresEventStore(await folder.database()),
 }))
 
-describeBodyStore('PGlite', async () => ({ store: createPostgresBodyStore(await memory.reset()), close: async () => undefined }))
+describeBodyStore('PGlite', async () => ({
+  store: createPostgresBodyStore(await memory.reset()),
+  close: async () => undefined,
+}))
 
 describeClaims('PGlite', async () => {
   const db = await memory.reset()

@@ -69,14 +69,25 @@ describeOnServer('on a Postgres server', () => {
     const holding = latch()
     const letGo = latch()
     const early = db.transaction(async (sql) => {
-      await sql.query('select append_events($1, -2, $2, $3, $4, $5)', ['early', [eventNamed('early').id], ['Noted'], ['{}'], ['{}']])
+      await sql.query('select append_events($1, -2, $2, $3, $4, $5)', [
+        'early',
+        [eventNamed('early').id],
+        ['Noted'],
+        ['{}'],
+        ['{}'],
+      ])
       holding.open()
       await letGo.opened
     })
     await holding.opened
     const late = appended(store, 'late', [eventNamed('late')])
-    // The late one stands behind the early one's counter, so nothing is readable that a position before it could still follow.
-    await waitFor(async () => (await db.query(`select from pg_stat_activity where wait_event_type = 'Lock' and query like '%append_events%'`)).length > 0)
+    // The late one stands behind the early one's counter, so nothing is readable that a position before it could still
+    // follow.
+    await waitFor(
+      async () =>
+        (await db.query(`select from pg_stat_activity where wait_event_type = 'Lock' and query like '%append_events%'`))
+          .length > 0,
+    )
     expect((await collect(store.readAll())).map((event) => event.stream)).toEqual(['before'])
     expect(await store.head()).toBe(0n)
     letGo.open()
@@ -90,7 +101,13 @@ describeOnServer('on a Postgres server', () => {
     const { db, drop } = await openTestSchema()
     const store = createPostgresEventStore(db)
     const undone = db.transaction(async (sql) => {
-      await sql.query('select append_events($1, -2, $2, $3, $4, $5)', ['undone', [eventNamed('x').id], ['Noted'], ['{}'], ['{}']])
+      await sql.query('select append_events($1, -2, $2, $3, $4, $5)', [
+        'undone',
+        [eventNamed('x').id],
+        ['Noted'],
+        ['{}'],
+        ['{}'],
+      ])
       throw new Error('changed my mind')
     })
     await expect(undone).rejects.toThrow('changed my mind')
@@ -117,7 +134,12 @@ describeOnServer('on a Postgres server', () => {
       Array.from({ length: 16 }, async (_, writer) => {
         const store = stores[writer % 2]
         if (store === undefined) return
-        for (let round = 0; round < 50; round++) await appended(store, `conversation-${String(writer % 6)}`, eventsNamed(`${String(writer)} ${String(round)}`, 2))
+        for (let round = 0; round < 50; round++)
+          await appended(
+            store,
+            `conversation-${String(writer % 6)}`,
+            eventsNamed(`${String(writer)} ${String(round)}`, 2),
+          )
       }),
     )
     await reader
@@ -130,7 +152,10 @@ describeOnServer('on a Postgres server', () => {
     const writing = await openTestSchema()
     const reading = await openTestSchema({ schema: writing.schema })
     const stop = new AbortController()
-    const items = createPostgresEventStore(reading.db, { pollMs: 600_000 }).subscribe({ signal: stop.signal })[Symbol.asyncIterator]()
+    const items = createPostgresEventStore(reading.db, { pollMs: 600_000 })
+      .subscribe({ signal: stop.signal })
+      // oxlint-disable-next-line eslint/no-unexpected-multiline
+      [Symbol.asyncIterator]()
     expect((await items.next()).value).toEqual({ kind: 'caught-up', position: -1n })
     const next = items.next()
     await appended(createPostgresEventStore(writing.db), 'a', [eventNamed('x')])
@@ -138,7 +163,9 @@ describeOnServer('on a Postgres server', () => {
     // The connection that listens is cut; it comes back, and wakes the reader for what it may have missed.
     expect((await items.next()).value).toMatchObject({ kind: 'caught-up' })
     const after = items.next()
-    await writing.db.query(`select pg_terminate_backend(pid) from pg_stat_activity where query ilike 'listen%' and pid <> pg_backend_pid() and datname = current_database()`)
+    await writing.db.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity where query ilike 'listen%' and pid <> pg_backend_pid() and datname = current_database()`,
+    )
     await appended(createPostgresEventStore(writing.db), 'a', [eventNamed('y')])
     expect((await after).value).toMatchObject({ kind: 'event' })
     stop.abort()
@@ -152,7 +179,10 @@ describeOnServer('on a Postgres server', () => {
     const { db, drop } = await openTestSchema()
     await appended(createPostgresEventStore(db), 'a', [eventNamed('x')])
     for (const statement of [`update events set data = '{}'`, 'delete from events', 'truncate events']) {
-      await expect(db.query(statement)).rejects.toMatchObject({ code: '23001', message: 'events are never changed or deleted' })
+      await expect(db.query(statement)).rejects.toMatchObject({
+        code: '23001',
+        message: 'events are never changed or deleted',
+      })
     }
     await db.close()
     await drop()
@@ -160,10 +190,14 @@ describeOnServer('on a Postgres server', () => {
 
   test('six processes that start on an empty schema at once all find it ready', async () => {
     const first = await openTestSchema({ migrated: false })
-    const others = await Promise.all(Array.from({ length: 5 }, () => openTestSchema({ schema: first.schema, migrated: false })))
+    const others = await Promise.all(
+      Array.from({ length: 5 }, () => openTestSchema({ schema: first.schema, migrated: false })),
+    )
     const databases = [first, ...others].map(({ db }) => db)
     await Promise.all(databases.map((db) => migrateLog(db)))
-    await Promise.all(databases.map((db, place) => appended(createPostgresEventStore(db), 'a', [eventNamed(String(place))])))
+    await Promise.all(
+      databases.map((db, place) => appended(createPostgresEventStore(db), 'a', [eventNamed(String(place))])),
+    )
     expect(await createPostgresEventStore(first.db).head()).toBe(5n)
     expect(first.db.hasVector).toBe(others[0]?.db.hasVector)
     for (const db of databases) await db.close()
@@ -180,11 +214,16 @@ describeOnServer('on a Postgres server', () => {
 
   test('8-byte integers and numerics are strings, a broken statement gives its code, a transaction rolls back', async () => {
     const { db, drop } = await openTestSchema()
-    expect(await db.query('select 9007199254740993::int8 as a, 1.10::numeric as b, $1::int8 as c, $2::text[] as d', [2n ** 62n, ['x', 'y,"{}\\']])).toEqual([
-      { a: '9007199254740993', b: '1.10', c: String(2n ** 62n), d: ['x', 'y,"{}\\'] },
-    ])
+    expect(
+      await db.query('select 9007199254740993::int8 as a, 1.10::numeric as b, $1::int8 as c, $2::text[] as d', [
+        2n ** 62n,
+        ['x', 'y,"{}\\'],
+      ]),
+    ).toEqual([{ a: '9007199254740993', b: '1.10', c: String(2n ** 62n), d: ['x', 'y,"{}\\'] }])
     await expect(db.query('select 1/0')).rejects.toMatchObject({ code: '22012' })
-    await expect(db.transaction(async (sql) => await sql.query('select * from nowhere'))).rejects.toMatchObject({ code: '42P01' })
+    await expect(db.transaction(async (sql) => await sql.query('select * from nowhere'))).rejects.toMatchObject({
+      code: '42P01',
+    })
     expect(await db.query('select 1 as one')).toEqual([{ one: 1 }])
     await db.close()
     await drop()
@@ -196,14 +235,18 @@ describeOnServer('on a Postgres server', () => {
     await db.script('create table noted (note text); create view shown as select note from noted')
     const seen = await db.snapshot(['shown'], async (sql) => {
       await other.db.query(`insert into noted values ('meanwhile')`)
-      const replaced = other.db.transaction(async (o) => { await o.script('set local lock_timeout = 50; drop view shown') })
+      const replaced = other.db.transaction(async (o) => {
+        await o.script('set local lock_timeout = 50; drop view shown')
+      })
       await expect(replaced).rejects.toMatchObject({ code: '55P03' })
       const first = await sql.query('select note from shown')
       await other.db.query(`insert into noted values ('later')`)
       return [first, await sql.query('select note from shown')]
     })
     expect(seen).toEqual([[{ note: 'meanwhile' }], [{ note: 'meanwhile' }]])
-    await expect(db.snapshot([], async (sql) => await sql.query(`insert into noted values ('no')`))).rejects.toMatchObject({ code: '25006' })
+    await expect(
+      db.snapshot([], async (sql) => await sql.query(`insert into noted values ('no')`)),
+    ).rejects.toMatchObject({ code: '25006' })
     await expect(db.snapshot(['nowhere'], async () => await Promise.resolve())).rejects.toMatchObject({ code: '42P01' })
     expect(await db.query('select note from noted order by 1')).toEqual([{ note: 'later' }, { note: 'meanwhile' }])
     await other.db.script('drop view shown')
@@ -219,7 +262,9 @@ describeOnServer('on a Postgres server', () => {
     const hastyStore = createPostgresEventStore(hasty.db)
     await db.transaction(async (sql) => {
       await sql.query('select from log_head for update')
-      expect(await hastyStore.append('a', 'any', [eventNamed('x')])()).toMatchObject({ left: { kind: 'StoreUnavailable' } })
+      expect(await hastyStore.append('a', 'any', [eventNamed('x')])()).toMatchObject({
+        left: { kind: 'StoreUnavailable' },
+      })
     })
     expect(await appended(hastyStore, 'a', [eventNamed('x')])).toMatchObject({ position: 0n, repeated: false })
     await hasty.db.close()
@@ -231,12 +276,23 @@ describeOnServer('on a Postgres server', () => {
     const limits = { server: '?statement_timeout=300', client: '?query_timeout=300' }
     for (const [speaks, limit] of Object.entries(limits)) {
       const { db, schema, drop } = await openTestSchema()
-      const hasty = await openPostgres(`${testServer}${limit}`, { schema, connections: 1, ...(speaks === 'client' ? {} : { statementTimeoutMs: 300 }) })
-      expect(await hasty.transaction(async (sql) => {
-        await sql.script('select pg_sleep(0.7)')
-        return await sql.query('select pg_sleep(0.7), 1 as one')
-      }, { isPatient: true })).toMatchObject([{ one: 1 }])
-      await expect(hasty.query('select pg_sleep(30)')).rejects.toMatchObject(speaks === 'server' ? { code: '57014' } : { kind: 'StoreUnavailable' })
+      const hasty = await openPostgres(`${testServer}${limit}`, {
+        schema,
+        connections: 1,
+        ...(speaks === 'client' ? {} : { statementTimeoutMs: 300 }),
+      })
+      expect(
+        await hasty.transaction(
+          async (sql) => {
+            await sql.script('select pg_sleep(0.7)')
+            return await sql.query('select pg_sleep(0.7), 1 as one')
+          },
+          { isPatient: true },
+        ),
+      ).toMatchObject([{ one: 1 }])
+      await expect(hasty.query('select pg_sleep(30)')).rejects.toMatchObject(
+        speaks === 'server' ? { code: '57014' } : { kind: 'StoreUnavailable' },
+      )
       await hasty.close()
       await db.close()
       await drop()
@@ -278,14 +334,19 @@ test('an address that is none is refused without repeating it', async () => {
 })
 
 test('a server that cannot be reached, or that says nothing, is an error in time', async () => {
-  await expect(openPostgres('postgres://me:secret@127.0.0.1:1/db')).rejects.toMatchObject({ kind: 'StoreUnavailable', message: expect.stringMatching(/postgres:\/\/me@127\.0\.0\.1:1\/db.*ECONNREFUSED/) })
+  await expect(openPostgres('postgres://me:secret@127.0.0.1:1/db')).rejects.toMatchObject({
+    kind: 'StoreUnavailable',
+    message: expect.stringMatching(/postgres:\/\/me@127\.0\.0\.1:1\/db.*ECONNREFUSED/),
+  })
   const silent = createServer()
   await new Promise<void>((resolve) => {
     silent.listen(0, '127.0.0.1', resolve)
   })
   const address = silent.address()
   const port = typeof address === 'object' ? (address?.port ?? 0) : 0
-  await expect(openPostgres(`postgres://127.0.0.1:${String(port)}/db`, { connectTimeoutMs: 200 })).rejects.toMatchObject({ kind: 'StoreUnavailable' })
+  await expect(
+    openPostgres(`postgres://127.0.0.1:${String(port)}/db`, { connectTimeoutMs: 200 }),
+  ).rejects.toMatchObject({ kind: 'StoreUnavailable' })
   silent.close()
 })
 

@@ -1,4 +1,7 @@
-/** The search for an instant inside the database finds what reading every event finds, and what point reads from outside find. */
+/**
+ * The search for an instant inside the database finds what reading every event finds, and what point reads from outside
+ * find.
+ */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { either as E } from 'fp-ts'
 import { createPostgresEventStore } from '../../src/adapters/postgres/event-store.js'
@@ -21,12 +24,22 @@ const event = (stream: string, at: number, recordedAt: string | undefined) => ({
   type: 'MessageAppended',
   data: '{}',
   // NUL, a lone surrogate and what looks like the field itself, in a field that somebody else fills.
-  metadata: JSON.stringify({ schemaVersion: 1, correlationId: 'a', causationId: 'b', actor: '\u0000 \ud800 "recordedAt":"1999-01-01T00:00:00.000Z"', recordedAt, hash: HASH, previousHash: HASH }),
+  metadata: JSON.stringify({
+    schemaVersion: 1,
+    correlationId: 'a',
+    causationId: 'b',
+    actor: '\u0000 \ud800 "recordedAt":"1999-01-01T00:00:00.000Z"',
+    recordedAt,
+    hash: HASH,
+    previousHash: HASH,
+  }),
 })
 
 async function append(conversationId: string, times: readonly (number | undefined)[]): Promise<string> {
   const stream = `conversation-${conversationId}`
-  const events = times.map((time, at) => event(stream, at, time === undefined ? undefined : new Date(START + time).toISOString()))
+  const events = times.map((time, at) =>
+    event(stream, at, time === undefined ? undefined : new Date(START + time).toISOString()),
+  )
   expect(E.isRight(await store.append(stream, 'no_stream', events)())).toBe(true)
   return stream
 }
@@ -36,7 +49,9 @@ beforeAll(async () => {
   await migrateLog(db)
   store = createPostgresEventStore(db)
 })
-afterAll(async () => { await db.close() })
+afterAll(async () => {
+  await db.close()
+})
 
 describe('the revision of an instant', () => {
   it.each([1, 2, 3, 7, 64, 1_000])('of %p events, several at the same instant', async (count) => {
@@ -47,7 +62,15 @@ describe('the revision of an instant', () => {
       const expected = BigInt(times.findLastIndex((each) => each <= time))
       expect(await store.revisionAtTime?.(stream, START + time)).toBe(expected)
       if (expected < 0n) continue
-      for (const each of [store, searched]) expect(await revisionOf({ store: each, bodies: createMemoryBodyStore() }, `run ${String(count)}`, { time: START + time }, NO_INSTANT_TO_COME)).toEqual(E.right(expected))
+      for (const each of [store, searched])
+        expect(
+          await revisionOf(
+            { store: each, bodies: createMemoryBodyStore() },
+            `run ${String(count)}`,
+            { time: START + time },
+            NO_INSTANT_TO_COME,
+          ),
+        ).toEqual(E.right(expected))
     }
   })
 
@@ -58,6 +81,8 @@ describe('the revision of an instant', () => {
   it('is not made up where an event does not say when it was recorded: the reader is told which one', async () => {
     const stream = await append('broken', [0, 1, undefined, 3, 4])
     expect(await store.revisionAtTime?.(stream, START + 2)).toBeUndefined()
-    await expect(revisionOf({ store, bodies: createMemoryBodyStore() }, 'broken', { time: START + 2 }, NO_INSTANT_TO_COME)).rejects.toThrow(/conversation-broken revision 2/u)
+    await expect(
+      revisionOf({ store, bodies: createMemoryBodyStore() }, 'broken', { time: START + 2 }, NO_INSTANT_TO_COME),
+    ).rejects.toThrow(/conversation-broken revision 2/u)
   })
 })

@@ -1,4 +1,7 @@
-/** Keys that sign: who signed is the same, whichever half of the key or its fingerprint is given; what is no key is said to be none. */
+/**
+ * Keys that sign: who signed is the same, whichever half of the key or its fingerprint is given; what is no key is said
+ * to be none.
+ */
 import { expect, it } from '@jest/globals'
 import { createPublicKey } from 'node:crypto'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'

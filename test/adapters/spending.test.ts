@@ -41,7 +41,10 @@ test('a row from before tokens were kept by kind counts as tokens from the model
   await migrateLog(db)
   const spending = createPostgresSpending(db)
   expect(await spending.spentOn('e1')).toEqual({ promptTokens: 0, completionTokens: 500 })
-  expect(await spending.setAside('e1', { promptTokens: 1, completionTokens: 0 }, { tokens: 500 })).toMatchObject({ kind: 'no-room', spent: 500 })
+  expect(await spending.setAside('e1', { promptTokens: 1, completionTokens: 0 }, { tokens: 500 })).toMatchObject({
+    kind: 'no-room',
+    spent: 500,
+  })
   await db.close()
 })
 

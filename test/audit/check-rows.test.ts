@@ -1,4 +1,7 @@
-/** Who compares the rows: a thread of its own where there is much to compare, and here what that finds, and all where there can be no thread. */
+/**
+ * Who compares the rows: a thread of its own where there is much to compare, and here what that finds, and all where
+ * there can be no thread.
+ */
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import { createCheckRowsApart, isMuch } from '../../src/audit/check-rows.js'
 import type { Log } from '../../src/recording/load-conversation.js'
@@ -37,7 +40,9 @@ describe('rows compared in a thread of its own', () => {
         asked.push(`apart ${id}`)
         return await inThread()
       },
-      onProblem: (problem) => { problems.push(problem) },
+      onProblem: (problem) => {
+        problems.push(problem)
+      },
     })(conversationId, given)
 
   it('is not worth its start for a short log, or a short conversation of a long one', async () => {
@@ -53,8 +58,16 @@ describe('rows compared in a thread of its own', () => {
   })
 
   it('is not believed where it finds something: each conversation is looked at again, once', async () => {
-    inThread = () => Promise.resolve([differs(CONVERSATION, 'was behind'), differs('nobody', 'is in no log'), differs(CONVERSATION, 'was behind too')])
-    expect(await check(undefined, signal)).toEqual([differs(CONVERSATION, 'as it is now'), differs('nobody', 'is in no log')])
+    inThread = () =>
+      Promise.resolve([
+        differs(CONVERSATION, 'was behind'),
+        differs('nobody', 'is in no log'),
+        differs(CONVERSATION, 'was behind too'),
+      ])
+    expect(await check(undefined, signal)).toEqual([
+      differs(CONVERSATION, 'as it is now'),
+      differs('nobody', 'is in no log'),
+    ])
     expect(asked).toEqual(['apart all', `here ${CONVERSATION}`])
   })
 

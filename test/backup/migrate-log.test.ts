@@ -1,4 +1,7 @@
-/** A log copied between stores: everything kept, gone on with after any end, refused where the target holds something else, and proved. */
+/**
+ * A log copied between stores: everything kept, gone on with after any end, refused where the target holds something
+ * else, and proved.
+ */
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { loadConversation, loadEdition } from '../../src/recording/load-conversation.js'
@@ -9,7 +12,17 @@ import type { EventStore, StoredEvent } from '../../src/ports/event-store.js'
 import { editionHistory, everyStep } from '../support/edition-history.js'
 import { appended, collect, eventNamed, eventsNamed } from '../support/events.js'
 import { CONVERSATION } from '../support/harness.js'
-import { emptyLog, eventsOf, EVERYTHING, histories, LARGE, stoppingAt, write, type Append, type TestLog } from '../support/log-history.js'
+import {
+  emptyLog,
+  eventsOf,
+  EVERYTHING,
+  histories,
+  LARGE,
+  stoppingAt,
+  write,
+  type Append,
+  type TestLog,
+} from '../support/log-history.js'
 
 async function logOf(name: string, appends = EVERYTHING): Promise<TestLog> {
   const log = emptyLog(name)
@@ -32,7 +45,12 @@ describe('a copy', () => {
     const from = await logOf('A')
     const to = emptyLog('B')
     const copied = await copyLog(from.source, to.target)
-    expect(copied).toMatchObject({ head: 11n, alreadyThere: 0, difference: undefined, totals: { streams: 4, events: 12, bodies: 2 } })
+    expect(copied).toMatchObject({
+      head: 11n,
+      alreadyThere: 0,
+      difference: undefined,
+      totals: { streams: 4, events: 12, bodies: 2 },
+    })
     expect(await eventsOf(to.store)).toEqual(await eventsOf(from.store))
     const claims = (await collect(from.store.readAll())).flatMap((event) => claimOf(event) ?? [])
     expect(claims).toHaveLength(3)
@@ -62,16 +80,31 @@ describe('a copy', () => {
   })
 
   it('of an empty log is an empty log', async () => {
-    expect(await copyLog(emptyLog('A').source, emptyLog('B').target)).toMatchObject({ head: -1n, totals: { events: 0, streams: 0 }, difference: undefined })
+    expect(await copyLog(emptyLog('A').source, emptyLog('B').target)).toMatchObject({
+      head: -1n,
+      totals: { events: 0, streams: 0 },
+      difference: undefined,
+    })
   })
 
   it('made again brings what came since, and only that', async () => {
     const from = await logOf('A')
     const to = emptyLog('B')
     await copyLog(from.source, to.target)
-    await write(from, [{ stream: 'conversation-b/ü 🚢', texts: ['later', LARGE] }, { stream: 'conversation-new', texts: ['', 'x'] }])
-    expect(await copyLog(from.source, to.target)).toMatchObject({ alreadyThere: 12, totals: { events: 16 }, difference: undefined })
-    expect(await copyLog(from.source, to.target)).toMatchObject({ alreadyThere: 16, totals: { events: 16 }, difference: undefined })
+    await write(from, [
+      { stream: 'conversation-b/ü 🚢', texts: ['later', LARGE] },
+      { stream: 'conversation-new', texts: ['', 'x'] },
+    ])
+    expect(await copyLog(from.source, to.target)).toMatchObject({
+      alreadyThere: 12,
+      totals: { events: 16 },
+      difference: undefined,
+    })
+    expect(await copyLog(from.source, to.target)).toMatchObject({
+      alreadyThere: 16,
+      totals: { events: 16 },
+      difference: undefined,
+    })
     expect(await eventsOf(to.store)).toEqual(await eventsOf(from.store))
   })
 
@@ -79,12 +112,19 @@ describe('a copy', () => {
     const from = await logOf('A', [{ stream: 'conversation-a', texts: ['', 'one'] }])
     const to = emptyLog('B')
     const growing = altered(from.store, (event) => event)
-    const source = storeSource({ ...from, store: { ...growing, async *readAll(options) {
-      for await (const event of from.store.readAll(options)) {
-        if (event.position < 50n) await appended(from.store, 'conversation-a', [eventNamed(`more ${event.position.toString()}`)])
-        yield event
-      }
-    } } })
+    const source = storeSource({
+      ...from,
+      store: {
+        ...growing,
+        async *readAll(options) {
+          for await (const event of from.store.readAll(options)) {
+            if (event.position < 50n)
+              await appended(from.store, 'conversation-a', [eventNamed(`more ${event.position.toString()}`)])
+            yield event
+          }
+        },
+      },
+    })
     expect(await copyLog(source, to.target)).toMatchObject({ head: 1n, totals: { events: 2 }, difference: undefined })
   })
 
@@ -93,20 +133,33 @@ describe('a copy', () => {
     await appended(from.store, '$settings', [eventNamed('system')])
     await write(from, [{ stream: 'conversation-a', texts: ['two'] }])
     const to = emptyLog('B')
-    expect(await copyLog(from.source, to.target)).toMatchObject({ totals: { streams: 1, events: 3 }, difference: undefined })
+    expect(await copyLog(from.source, to.target)).toMatchObject({
+      totals: { streams: 1, events: 3 },
+      difference: undefined,
+    })
   })
 
   it('puts no more into one append than a server takes', async () => {
     const from = emptyLog('A')
-    await appended(from.store, 'conversation-a', Array.from({ length: 40 }, (_, place) => eventNamed(String(place), 'x'.repeat(30_000))))
+    await appended(
+      from.store,
+      'conversation-a',
+      Array.from({ length: 40 }, (_, place) => eventNamed(String(place), 'x'.repeat(30_000))),
+    )
     await appended(from.store, 'conversation-b', eventsNamed('b', 1_200))
     const to = emptyLog('B')
     const sizes: number[] = []
-    const target = storeTarget({ ...to, store: { ...to.store, append: (stream, expected, events) => {
-      sizes.push(events.reduce((sum, event) => sum + event.data.length + event.metadata.length, 0))
-      expect(events.length).toBeLessThanOrEqual(500)
-      return to.store.append(stream, expected, events)
-    } } })
+    const target = storeTarget({
+      ...to,
+      store: {
+        ...to.store,
+        append: (stream, expected, events) => {
+          sizes.push(events.reduce((sum, event) => sum + event.data.length + event.metadata.length, 0))
+          expect(events.length).toBeLessThanOrEqual(500)
+          return to.store.append(stream, expected, events)
+        },
+      },
+    })
     expect(await copyLog(from.source, target)).toMatchObject({ totals: { events: 1_240 }, difference: undefined })
     expect(Math.max(...sizes)).toBeLessThanOrEqual(200_000)
   })
@@ -115,17 +168,23 @@ describe('a copy', () => {
 describe('a copy that was killed', () => {
   it('goes on at any append, without losing or doubling one', async () => {
     await fc.assert(
-      fc.asyncProperty(histories, fc.array(fc.record({ append: fc.nat(8), when: fc.constantFrom('before' as const, 'after' as const) }), { maxLength: 4 }), async (history, kills) => {
-        const from = await logOf('A', history)
-        const to = emptyLog('B')
-        for (const { append, when } of kills) {
-          const ended = await copyLog(from.source, stoppingAt(to, append, when)).then(() => 'done', String)
-          expect(['done', 'Error: killed']).toContain(ended)
-        }
-        const copied = await copyLog(from.source, to.target)
-        expect(copied.difference).toBeUndefined()
-        expect(await eventsOf(to.store)).toEqual(await eventsOf(from.store))
-      }),
+      fc.asyncProperty(
+        histories,
+        fc.array(fc.record({ append: fc.nat(8), when: fc.constantFrom('before' as const, 'after' as const) }), {
+          maxLength: 4,
+        }),
+        async (history, kills) => {
+          const from = await logOf('A', history)
+          const to = emptyLog('B')
+          for (const { append, when } of kills) {
+            const ended = await copyLog(from.source, stoppingAt(to, append, when)).then(() => 'done', String)
+            expect(['done', 'Error: killed']).toContain(ended)
+          }
+          const copied = await copyLog(from.source, to.target)
+          expect(copied.difference).toBeUndefined()
+          expect(await eventsOf(to.store)).toEqual(await eventsOf(from.store))
+        },
+      ),
       { numRuns: 60 },
     )
   })
@@ -142,14 +201,29 @@ describe('a copy that was killed', () => {
 
 describe('a target that holds another log', () => {
   it.each<[string, readonly Append[], RegExp]>([
-    ['other content', [{ stream: 'conversation-a', texts: ['', 'other'] }], /conversation-a revision 1 differs in its id, data, metadata/u],
-    ['another order of the streams', [{ stream: 'prompt-aaaa', texts: ['Summarize {messages}'] }], /B has prompt-aaaa revision 0 where A has conversation-a revision 0/u],
-    ['something behind it', [...EVERYTHING, { stream: 'conversation-z', texts: [''] }], /conversation-z revision 0 is in B, and A ends before it/u],
+    [
+      'other content',
+      [{ stream: 'conversation-a', texts: ['', 'other'] }],
+      /conversation-a revision 1 differs in its id, data, metadata/u,
+    ],
+    [
+      'another order of the streams',
+      [{ stream: 'prompt-aaaa', texts: ['Summarize {messages}'] }],
+      /B has prompt-aaaa revision 0 where A has conversation-a revision 0/u,
+    ],
+    [
+      'something behind it',
+      [...EVERYTHING, { stream: 'conversation-z', texts: [''] }],
+      /conversation-z revision 0 is in B, and A ends before it/u,
+    ],
   ])('is refused by the first stream and revision: %s', async (_what, history, sentence) => {
     const from = await logOf('A')
     const to = await logOf('B', history)
     const before = await eventsOf(to.store)
-    await expect(copyLog(from.source, to.target)).rejects.toMatchObject({ kind: 'TargetDiffers', message: expect.stringMatching(sentence) })
+    await expect(copyLog(from.source, to.target)).rejects.toMatchObject({
+      kind: 'TargetDiffers',
+      message: expect.stringMatching(sentence),
+    })
     expect(await eventsOf(to.store)).toEqual(before)
   })
 })
@@ -158,7 +232,12 @@ describe('what cannot be copied', () => {
   it('is a log whose body is gone, or another', async () => {
     const from = await logOf('A')
     const gone = storeSource({ ...from, bodies: { ...from.bodies, get: () => Promise.resolve(undefined) } })
-    await expect(copyLog(gone, emptyLog('B').target)).rejects.toMatchObject({ kind: 'BodyLost', message: expect.stringMatching(/^conversation-b\/ü 🚢 revision 1: its body [\da-f]{64} is not beside the log of A/u) })
+    await expect(copyLog(gone, emptyLog('B').target)).rejects.toMatchObject({
+      kind: 'BodyLost',
+      message: expect.stringMatching(
+        /^conversation-b\/ü 🚢 revision 1: its body [\da-f]{64} is not beside the log of A/u,
+      ),
+    })
     const other = storeSource({ ...from, bodies: { ...from.bodies, get: () => Promise.resolve('other') } })
     await expect(copyLog(other, emptyLog('B').target)).rejects.toMatchObject({ kind: 'BodyLost' })
   })
@@ -166,27 +245,64 @@ describe('what cannot be copied', () => {
   it('is one into a store that somebody else writes to', async () => {
     const from = await logOf('A')
     const to = emptyLog('B')
-    const target = storeTarget({ ...to, store: { ...to.store, append: (stream, expected, events) => async () => {
-      if (stream === 'prompt-aaaa') await appended(to.store, 'prompt-aaaa', [eventNamed('mine')])
-      return await to.store.append(stream, expected, events)()
-    } } })
-    await expect(copyLog(from.source, target)).rejects.toMatchObject({ kind: 'TargetChanged', message: expect.stringContaining('prompt-aaaa revision 0 cannot be written to B: the stream ends there at revision 0') })
+    const target = storeTarget({
+      ...to,
+      store: {
+        ...to.store,
+        append: (stream, expected, events) => async () => {
+          if (stream === 'prompt-aaaa') await appended(to.store, 'prompt-aaaa', [eventNamed('mine')])
+          return await to.store.append(stream, expected, events)()
+        },
+      },
+    })
+    await expect(copyLog(from.source, target)).rejects.toMatchObject({
+      kind: 'TargetChanged',
+      message: expect.stringContaining(
+        'prompt-aaaa revision 0 cannot be written to B: the stream ends there at revision 0',
+      ),
+    })
   })
 
   it('is one into a store that does not answer', async () => {
     const from = await logOf('A')
     const to = emptyLog('B')
-    const store = { ...to.store, append: () => async () => ({ _tag: 'Left' as const, left: { kind: 'StoreUnavailable' as const, detail: 'no route' } }) }
-    await expect(copyLog(from.source, storeTarget({ ...to, store }))).rejects.toMatchObject({ kind: 'TargetUnavailable', message: expect.stringContaining('no route') })
+    const store = {
+      ...to.store,
+      append: () => async () => ({
+        _tag: 'Left' as const,
+        left: { kind: 'StoreUnavailable' as const, detail: 'no route' },
+      }),
+    }
+    await expect(copyLog(from.source, storeTarget({ ...to, store }))).rejects.toMatchObject({
+      kind: 'TargetUnavailable',
+      message: expect.stringContaining('no route'),
+    })
   })
 })
 
 describe('the proof', () => {
   it.each([
-    ['data', (event: StoredEvent) => (event.position === 5n ? { ...event, data: `${event.data} ` } : event), 'prompt-aaaa revision 0 differs in its data'],
-    ['metadata', (event: StoredEvent) => (event.position === 4n ? { ...event, metadata: '{}' } : event), 'conversation-b/ü 🚢 revision 1 differs in its metadata'],
-    ['a lost event', (event: StoredEvent) => (event.position === 11n ? undefined : event), 'conversation-a revision 5 is not in B'],
-    ['an id', (event: StoredEvent) => (event.position === 0n ? { ...event, id: '00000000-0000-8000-8000-000000000000' } : event), 'conversation-a revision 0 differs in its id'],
+    [
+      'data',
+      (event: StoredEvent) => (event.position === 5n ? { ...event, data: `${event.data} ` } : event),
+      'prompt-aaaa revision 0 differs in its data',
+    ],
+    [
+      'metadata',
+      (event: StoredEvent) => (event.position === 4n ? { ...event, metadata: '{}' } : event),
+      'conversation-b/ü 🚢 revision 1 differs in its metadata',
+    ],
+    [
+      'a lost event',
+      (event: StoredEvent) => (event.position === 11n ? undefined : event),
+      'conversation-a revision 5 is not in B',
+    ],
+    [
+      'an id',
+      (event: StoredEvent) =>
+        event.position === 0n ? { ...event, id: '00000000-0000-8000-8000-000000000000' } : event,
+      'conversation-a revision 0 differs in its id',
+    ],
   ])('names the first difference: %s', async (_what, alter, difference) => {
     const from = await logOf('A')
     const to = emptyLog('B')
@@ -197,14 +313,24 @@ describe('the proof', () => {
   it('finds what somebody else appended meanwhile', async () => {
     const from = await logOf('A')
     const to = emptyLog('B')
-    const target = { ...to.target, end: async () => { await appended(to.store, 'conversation-z', [eventNamed('z')]) } }
-    expect((await copyLog(from.source, target)).difference).toBe('conversation-z revision 0 is in B, and A ends before it')
+    const target = {
+      ...to.target,
+      end: async () => {
+        await appended(to.store, 'conversation-z', [eventNamed('z')])
+      },
+    }
+    expect((await copyLog(from.source, target)).difference).toBe(
+      'conversation-z revision 0 is in B, and A ends before it',
+    )
   })
 
   it('finds a body that the target did not keep', async () => {
     const from = await logOf('A')
     const to = emptyLog('B')
     const target = storeTarget({ ...to, bodies: { ...to.bodies, put: () => Promise.resolve() } })
-    await expect(copyLog(from.source, target)).rejects.toMatchObject({ kind: 'BodyLost', message: expect.stringContaining('beside the log of B') })
+    await expect(copyLog(from.source, target)).rejects.toMatchObject({
+      kind: 'BodyLost',
+      message: expect.stringContaining('beside the log of B'),
+    })
   })
 })

@@ -28,12 +28,29 @@ it('who waits for the read models sees how far they have come', async () => {
   let position = 999n
   let asked = 0
   let enough: () => void = () => undefined
-  const read = new Promise<void>((resolve) => { enough = resolve })
+  const read = new Promise<void>((resolve) => {
+    enough = resolve
+  })
   const status = (): Promise<Statuses> => {
     asked += 1
     position += 1_000n
     if (asked === 4) enough()
-    return Promise.resolve([{ name: 'live-messages', version: 1, generation: 1, position, head: 100_999n, lagEvents: 1, lagIsAtLeast: true, lagSeconds: 1, partitions: [], state: 'idle', stopped: [], updatedAt: '' }])
+    return Promise.resolve([
+      {
+        name: 'live-messages',
+        version: 1,
+        generation: 1,
+        position,
+        head: 100_999n,
+        lagEvents: 1,
+        lagIsAtLeast: true,
+        lagSeconds: 1,
+        partitions: [],
+        state: 'idle',
+        stopped: [],
+        updatedAt: '',
+      },
+    ])
   }
   await tellingCatchUp({ status }, () => read, 1)
   expect(written).toContain('read models')
@@ -49,6 +66,11 @@ it('a note on a terminal is broken between words', async () => {
   await watchOutput()
   note(`error: ${'a long sentence that says what to do, '.repeat(6)}now`)
   expect(written.trimEnd().split('\n').length).toBeGreaterThan(2)
-  expect(written.trimEnd().split('\n').every((line) => line.length <= 80)).toBe(true)
+  expect(
+    written
+      .trimEnd()
+      .split('\n')
+      .every((line) => line.length <= 80),
+  ).toBe(true)
   expect(written.replaceAll('\n', ' ')).toContain('that says what to do, a long sentence')
 })

@@ -37,7 +37,12 @@ async function makeEdition(conversationId = CONVERSATION): Promise<void> {
   const { strategy, provider, model } = summarizer
   const replay = await openReplay(
     { log, clock: createTestClock(), summarizer, persona: '', registerPrompt: () => Promise.resolve(), actor: 'test' },
-    { editionId: EDITION, configuration: { ...conversation.configuration, settings, policy: policy.right }, summarizer: { strategy, provider, model }, conversation },
+    {
+      editionId: EDITION,
+      configuration: { ...conversation.configuration, settings, policy: policy.right },
+      summarizer: { strategy, provider, model },
+      conversation,
+    },
     { recording: true },
   )
   if (E.isLeft(replay)) throw new Error(replay.left.kind)
@@ -48,10 +53,20 @@ async function makeEdition(conversationId = CONVERSATION): Promise<void> {
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'context-ledger-cli-editions-'))
-  const imported = await run('import', resolve('examples/sample-conversation.jsonl'), '--model-max-tokens', '2400', '--buffer', '4')
+  const imported = await run(
+    'import',
+    resolve('examples/sample-conversation.jsonl'),
+    '--model-max-tokens',
+    '2400',
+    '--buffer',
+    '4',
+  )
   if (imported.status !== 0) throw new Error(imported.stderr)
   await makeEdition()
-  await writeFile(join(folder, 'questions.jsonl'), '{"question":"Which database may never be touched?","evidence":["m00002"]}\n{"question":"no labels"}\n{"question":"not known","evidence":["m00002"],"answerable":false}\n')
+  await writeFile(
+    join(folder, 'questions.jsonl'),
+    '{"question":"Which database may never be touched?","evidence":["m00002"]}\n{"question":"no labels"}\n{"question":"not known","evidence":["m00002"],"answerable":false}\n',
+  )
   await writeFile(join(folder, 'large.json'), '{"modelMaxTokens":6000}')
   await writeFile(join(folder, 'small.json'), '{"modelMaxTokens":1600}')
   await writeFile(join(folder, 'wrong.json'), '{"keepRecnt":3}')
@@ -64,12 +79,24 @@ afterAll(async () => {
 interface Report {
   readonly conversationRevision: string
   readonly figures: Readonly<Record<'against' | 'edition', Readonly<Record<string, number>>>>
-  readonly losses: readonly { readonly kind: string; readonly total: number; readonly lost: { readonly kept: { readonly count: number } } }[]
+  readonly losses: readonly {
+    readonly kind: string
+    readonly total: number
+    readonly lost: { readonly kept: { readonly count: number } }
+  }[]
   readonly evidence: unknown
 }
 interface Document {
-  readonly conversations: readonly { readonly conversationId: string; readonly recorded: boolean; readonly report: Report }[]
-  readonly rows: readonly { readonly name: string; readonly kind: string; readonly total: Readonly<Record<string, number>> }[]
+  readonly conversations: readonly {
+    readonly conversationId: string
+    readonly recorded: boolean
+    readonly report: Report
+  }[]
+  readonly rows: readonly {
+    readonly name: string
+    readonly kind: string
+    readonly total: Readonly<Record<string, number>>
+  }[]
   readonly events: readonly { readonly type: string }[]
   readonly skipped: readonly unknown[]
   readonly error: { readonly kind: string; readonly message: string }
@@ -93,11 +120,20 @@ describe('editions compare', () => {
   })
 
   it('as JSON it is the fact that is recorded; asked again it is the one recorded before', async () => {
-    const [first, again] = [await run('editions', 'compare', EDITION, '--json'), await run('editions', 'compare', EDITION, '--json')]
+    const [first, again] = [
+      await run('editions', 'compare', EDITION, '--json'),
+      await run('editions', 'compare', EDITION, '--json'),
+    ]
     const [one, two] = [parse(first.stdout).conversations[0], parse(again.stdout).conversations[0]]
     expect([one?.recorded, two?.recorded]).toEqual([true, false])
     expect(two?.report).toEqual(one?.report)
-    expect(one?.report.losses.map(({ kind }) => kind)).toEqual(['pinned', 'constraints', 'files', 'identifiers', 'numbers'])
+    expect(one?.report.losses.map(({ kind }) => kind)).toEqual([
+      'pinned',
+      'constraints',
+      'files',
+      'identifiers',
+      'numbers',
+    ])
     expect(one?.report.losses.reduce((sum, kind) => sum + kind.lost.kept.count, 0)).toBeGreaterThan(0)
     expect(one?.report.figures.edition['viewTokens']).toBeLessThan(one?.report.figures.against['viewTokens'] ?? 0)
   })
@@ -118,35 +154,59 @@ describe('replay --dry-run', () => {
   it('shows a row and a plot for each policy, beside how it went and no compaction, and records nothing', async () => {
     const events = async () => parse((await run('log', CONVERSATION, '--json')).stdout).events.length
     const before = await events()
-    const { status, stdout } = await run('replay', CONVERSATION, '--dry-run', '--policy', 'large.json', '--policy', 'small.json')
+    const { status, stdout } = await run(
+      'replay',
+      CONVERSATION,
+      '--dry-run',
+      '--policy',
+      'large.json',
+      '--policy',
+      'small.json',
+    )
     expect(status).toBe(0)
     expect(stdout).toMatch(/^ +cycles +summaries +requests/u)
-    for (const name of ['as recorded', 'no compaction', 'large', 'small']) expect(stdout).toMatch(new RegExp(String.raw`^${name} +[\d,]+ +[\d,]+ +[\d,]+ +[\d,]+ +[\d,]+`, 'mu'))
+    for (const name of ['as recorded', 'no compaction', 'large', 'small'])
+      expect(stdout).toMatch(new RegExp(String.raw`^${name} +[\d,]+ +[\d,]+ +[\d,]+ +[\d,]+ +[\d,]+`, 'mu'))
     expect(stdout.match(/┤/gu)?.length).toBeGreaterThanOrEqual(9)
     expect(stdout).toMatch(/large tokens at each of \d+ requests\n/u)
     expect(await events()).toBe(before)
   })
 
   it('tries what flags make of each file, or flags alone', async () => {
-    const tried = async (...words: string[]): Promise<unknown> => parse((await run('replay', CONVERSATION, '--dry-run', ...words, '--json')).stdout).rows.at(-1)?.total
-    const [large, overruled, alone] = [await tried('--policy', 'large.json'), await tried('--policy', 'small.json', '--model-max-tokens', '6000'), await tried('--model-max-tokens', '6000')]
+    const tried = async (...words: string[]): Promise<unknown> =>
+      parse((await run('replay', CONVERSATION, '--dry-run', ...words, '--json')).stdout).rows.at(-1)?.total
+    const [large, overruled, alone] = [
+      await tried('--policy', 'large.json'),
+      await tried('--policy', 'small.json', '--model-max-tokens', '6000'),
+      await tried('--model-max-tokens', '6000'),
+    ]
     expect([overruled, alone]).toEqual([large, large])
   })
 
   it('as JSON has every request', async () => {
     const { rows } = parse((await run('replay', '--all', '--dry-run', '--policy', 'small.json', '--json')).stdout)
-    expect(rows.map(({ name, kind }) => [name, kind])).toEqual([['as recorded', 'recorded'], ['no compaction', 'none'], ['small', 'tried']])
+    expect(rows.map(({ name, kind }) => [name, kind])).toEqual([
+      ['as recorded', 'recorded'],
+      ['no compaction', 'none'],
+      ['small', 'tried'],
+    ])
     expect(rows[2]?.total['largestContext']).toBeLessThanOrEqual(1600)
     expect(rows[2]?.total['cycles']).toBeGreaterThan(rows[0]?.total['cycles'] ?? 0)
   })
 
   it.each([
     [['replay', CONVERSATION, '--dry-run'], '--policy FILE, or flags such as'],
-    [['replay', CONVERSATION, '--dry-run', '--policy', 'small.json', '--max-tokens', '5'], '--max-tokens says nothing here'],
+    [
+      ['replay', CONVERSATION, '--dry-run', '--policy', 'small.json', '--max-tokens', '5'],
+      '--max-tokens says nothing here',
+    ],
     [['replay', CONVERSATION, '--dry-run', '--chunk-size', 'many'], '--chunk-size must be a number'],
     [['replay', CONVERSATION, '--summaries', 'extractive', '--yes'], '--summaries is for --dry-run'],
     [['replay', '--dry-run', '--policy', 'small.json'], 'name a conversation, or --all'],
-    [['replay', CONVERSATION, '--dry-run', '--policy', 'wrong.json'], 'wrong.json: keepRecnt is no setting of the policy'],
+    [
+      ['replay', CONVERSATION, '--dry-run', '--policy', 'wrong.json'],
+      'wrong.json: keepRecnt is no setting of the policy',
+    ],
     [['replay', CONVERSATION, '--dry-run', '--policy', 'missing.json'], 'missing.json, which does not exist'],
     [['replay', 'nowhere', '--dry-run', '--policy', 'small.json'], 'there is no conversation "nowhere"'],
   ])('%j is refused', async (words, message) => {
@@ -159,7 +219,11 @@ describe('replay --dry-run', () => {
 // These change the ledger, and come last.
 describe('an edition that was given up or put back', () => {
   /** Records messages as an agent's process does, compaction included. */
-  async function appended(conversationId: string, messages: ReturnType<typeof talk>, policy: PolicySettings = {}): Promise<void> {
+  async function appended(
+    conversationId: string,
+    messages: ReturnType<typeof talk>,
+    policy: PolicySettings = {},
+  ): Promise<void> {
     const ledger = await openLedger({ store: join(folder, '.context-ledger'), policy })
     await ledger.append(conversationId, messages)
     await ledger.settled()
@@ -174,8 +238,14 @@ describe('an edition that was given up or put back', () => {
     expect(status).toBe(0)
     expect(stdout).toContain('sample-harbour as of revision')
     expect(stdout).toContain('left out: edition e1 of "other" was dropped')
-    expect(parse((await run('editions', 'compare', EDITION, '--json')).stdout).skipped).toEqual([{ kind: 'EditionIsDropped', editionId: EDITION, conversationId: 'other' }])
-    expect(await run('editions', 'compare', EDITION, CONVERSATION, 'other')).toMatchObject({ status: 2, stdout: '', stderr: expect.stringContaining('edition e1 of "other" was dropped') })
+    expect(parse((await run('editions', 'compare', EDITION, '--json')).stdout).skipped).toEqual([
+      { kind: 'EditionIsDropped', editionId: EDITION, conversationId: 'other' },
+    ])
+    expect(await run('editions', 'compare', EDITION, CONVERSATION, 'other')).toMatchObject({
+      status: 2,
+      stdout: '',
+      stderr: expect.stringContaining('edition e1 of "other" was dropped'),
+    })
   })
 
   it('is put back though that is above the limit, which is told with what to do', async () => {
@@ -183,20 +253,32 @@ describe('an edition that was given up or put back', () => {
     await appended(CONVERSATION, talk(80, 500))
     const { status, stdout } = await run('editions', 'revert', EDITION, CONVERSATION)
     expect(status).toBe(0)
-    const told = /put back, [\d,]+ → ([\d,]+) tokens, at or above the limit of [\d,]+, though \d+ texts are shortened or left out to fit the window: the next append compacts it, and `context-ledger compact sample-harbour` does now\n/u.exec(stdout)
+    const told =
+      /put back, [\d,]+ → ([\d,]+) tokens, at or above the limit of [\d,]+, though \d+ texts are shortened or left out to fit the window: the next append compacts it, and `context-ledger compact sample-harbour` does now\n/u.exec(
+        stdout,
+      )
     expect((await run('context', CONVERSATION)).stdout).toContain(`${told?.[1] ?? 'nothing'} tokens`)
   })
 
   it('says in words why a context stays above its limit, in the command that puts it into force and in `context`, and groups the figures of what cannot be undone', async () => {
     // Five messages of 600 tokens: they are recent, and the soft limit is 3,200.
-    const long = Array.from({ length: 5 }, (_, at) => ({ id: `long${String(at)}`, role: 'user' as const, content: `Message ${String(at)}: `.padEnd(2_800, 'the berth of the harbour is booked twice, ') }))
+    const long = Array.from({ length: 5 }, (_, at) => ({
+      id: `long${String(at)}`,
+      role: 'user' as const,
+      content: `Message ${String(at)}: `.padEnd(2_800, 'the berth of the harbour is booked twice, '),
+    }))
     await appended('recent', [...talk(100), ...long], { ...SMALL, modelMaxTokens: 4_000, keepRecent: 5 })
     await makeEdition('recent')
     const why = 'half of it or more are messages that stay as they are: leading, pinned and the most recent ones'
     const { stdout } = await run('editions', 'adopt', EDITION, 'recent')
     expect(stdout).toMatch(new RegExp(`in force, .* tokens, at or above the limit of 3,200: ${why}\n`, 'u'))
-    expect((await run('context', 'recent')).stdout).toMatch(new RegExp(`over budget: 3,\\d+ tokens, the limit is 3,200: ${why}. \\d+ messages may not be folded`, 'u'))
+    expect((await run('context', 'recent')).stdout).toMatch(
+      new RegExp(`over budget: 3,\\d+ tokens, the limit is 3,200: ${why}. \\d+ messages may not be folded`, 'u'),
+    )
     await appended('much', talk(300), { ...SMALL, modelMaxTokens: 4_000 })
-    expect(await run('undo', 'much', '--cycle', '1')).toMatchObject({ status: 2, stderr: expect.stringMatching(/the context would have 1\d,\d{3} tokens, and the hard limit is 4,000/u) })
+    expect(await run('undo', 'much', '--cycle', '1')).toMatchObject({
+      status: 2,
+      stderr: expect.stringMatching(/the context would have 1\d,\d{3} tokens, and the hard limit is 4,000/u),
+    })
   })
 })

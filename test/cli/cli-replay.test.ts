@@ -14,13 +14,26 @@ jest.setTimeout(240_000)
 
 let folder: string
 let stub: OpenAiStub
-const run = (...words: string[]): Promise<CliResult> => runCli(words, { cwd: folder, env: { CONTEXT_LEDGER_SUMMARIZER: 'openai', CONTEXT_LEDGER_MODEL: 'stub-1', CONTEXT_LEDGER_BASE_URL: stub.baseUrl, CONTEXT_LEDGER_API_KEY: 'test', CONTEXT_LEDGER_ACTOR: 'ada@night' } })
+const run = (...words: string[]): Promise<CliResult> =>
+  runCli(words, {
+    cwd: folder,
+    env: {
+      CONTEXT_LEDGER_SUMMARIZER: 'openai',
+      CONTEXT_LEDGER_MODEL: 'stub-1',
+      CONTEXT_LEDGER_BASE_URL: stub.baseUrl,
+      CONTEXT_LEDGER_API_KEY: 'test',
+      CONTEXT_LEDGER_ACTOR: 'ada@night',
+    },
+  })
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'context-ledger-cli-replay-'))
   stub = await startOpenAiStub(stubAnswers.text('Some steps were done.'))
   await writeFile(join(folder, 'mine.txt'), 'Sum up:\n{messages}\n')
-  await writeFile(join(folder, 'prices.json'), JSON.stringify({ 'stub-1': { promptPerMillion: 1_000, completionPerMillion: 2_000, currency: 'EUR' } }))
+  await writeFile(
+    join(folder, 'prices.json'),
+    JSON.stringify({ 'stub-1': { promptPerMillion: 1_000, completionPerMillion: 2_000, currency: 'EUR' } }),
+  )
   const ledger = await openLedger({ store: join(folder, '.context-ledger'), policy: SMALL })
   for (const id of ['first', 'second']) await ledger.append(id, talk(40))
   await ledger.settled()
@@ -35,24 +48,61 @@ describe('an edition on the command line', () => {
   it('is estimated, bounded, made, shown, adopted, put back and dropped', async () => {
     const estimate = await run('replay', '--all', '--prompt', 'mine.txt', '--prices', 'prices.json')
     expect(estimate.status).toBe(2)
-    expect(estimate.stdout).toMatch(/edition [0-9a-f]{12}: 2 conversations; 80 of 80 messages still to be seen\nat most \d+ model calls, .* EUR/u)
+    expect(estimate.stdout).toMatch(
+      /edition [0-9a-f]{12}: 2 conversations; 80 of 80 messages still to be seen\nat most \d+ model calls, .* EUR/u,
+    )
     expect(estimate.stderr).toContain('nothing was done: --yes begins')
     expect(stub.calls).toHaveLength(0)
 
-    const bounded = await run('replay', '--all', '--prompt', 'mine.txt', '--prices', 'prices.json', '--yes', '--max-cost', '1.5', '--concurrency', '1')
+    const bounded = await run(
+      'replay',
+      '--all',
+      '--prompt',
+      'mine.txt',
+      '--prices',
+      'prices.json',
+      '--yes',
+      '--max-cost',
+      '1.5',
+      '--concurrency',
+      '1',
+    )
     // The estimate comes first, whether there is a question or not.
     expect(bounded.stdout.startsWith(estimate.stdout)).toBe(true)
-    expect([bounded.status, bounded.stdout]).toEqual([3, expect.stringMatching(/the bound of 1\.50 EUR has no room for the next call: .* The same command with a higher --max-cost goes on/u)])
+    expect([bounded.status, bounded.stdout]).toEqual([
+      3,
+      expect.stringMatching(
+        /the bound of 1\.50 EUR has no room for the next call: .* The same command with a higher --max-cost goes on/u,
+      ),
+    ])
     // 120 tokens in and 30 out are 0.18 of it a call.
     expect(stub.calls.length).toBeGreaterThan(0)
     expect(stub.calls.length * 0.18).toBeLessThanOrEqual(1.5)
 
-    // What was spent is held against a bound in money by the price of now, whether the run that spent it had one or not.
+    // What was spent is held against a bound in money by the price of now, whether the run that spent it had one or
+    // not.
     const bought = stub.calls.length
     const tokens = 150 * bought
-    expect((await run('replay', '--all', '--prompt', 'mine.txt', '--yes', '--max-tokens', String(tokens))).stdout).toContain(`${tokens.toLocaleString('en-US')} tokens on this edition in all`)
-    const refused = await run('replay', '--all', '--prompt', 'mine.txt', '--prices', 'prices.json', '--yes', '--max-cost', '0.01')
-    expect([refused.status, refused.stdout]).toEqual([3, expect.stringContaining(`0 summaries recorded, 0 of them taken over; 0 calls, 0 tokens (0.0000 EUR); ${tokens.toLocaleString('en-US')} tokens (${(0.18 * bought).toFixed(2)} EUR) on this edition in all`)])
+    expect(
+      (await run('replay', '--all', '--prompt', 'mine.txt', '--yes', '--max-tokens', String(tokens))).stdout,
+    ).toContain(`${tokens.toLocaleString('en-US')} tokens on this edition in all`)
+    const refused = await run(
+      'replay',
+      '--all',
+      '--prompt',
+      'mine.txt',
+      '--prices',
+      'prices.json',
+      '--yes',
+      '--max-cost',
+      '0.01',
+    )
+    expect([refused.status, refused.stdout]).toEqual([
+      3,
+      expect.stringContaining(
+        `0 summaries recorded, 0 of them taken over; 0 calls, 0 tokens (0.0000 EUR); ${tokens.toLocaleString('en-US')} tokens (${(0.18 * bought).toFixed(2)} EUR) on this edition in all`,
+      ),
+    ])
     expect(stub.calls).toHaveLength(bought)
 
     const made = await run('replay', '--all', '--prompt', 'mine.txt', '--yes', '--json')
@@ -61,69 +111,168 @@ describe('an edition on the command line', () => {
     // What the bounded run recorded is no part of what is still to come.
     expect(reckoned?.editionId).toBe(editionId)
     expect(reckoned?.calls).toBeGreaterThanOrEqual(stub.calls.length - bought)
-    expect(conversations.map(({ conversationId, outcome, messages }) => [conversationId, outcome, messages])).toEqual([['first', 'done', 40], ['second', 'done', 40]])
+    expect(conversations.map(({ conversationId, outcome, messages }) => [conversationId, outcome, messages])).toEqual([
+      ['first', 'done', 40],
+      ['second', 'done', 40],
+    ])
     const calls = stub.calls.length
 
     // The prompt by its name in the registry makes the same edition, and there is nothing left to buy.
     const again = await run('replay', 'first', '--prompt', 'mine@1', '--yes')
-    expect(again).toMatchObject({ status: 0, stdout: expect.stringContaining(`next: context-ledger editions compare ${editionId}; context-ledger editions adopt ${editionId} first`) })
+    expect(again).toMatchObject({
+      status: 0,
+      stdout: expect.stringContaining(
+        `next: context-ledger editions compare ${editionId}; context-ledger editions adopt ${editionId} first`,
+      ),
+    })
     expect(stub.calls).toHaveLength(calls)
 
-    expect((await run('editions', 'list')).stdout).toMatch(new RegExp(`${editionId} +fold-in, stub-1, mine [0-9a-f]{8} +2 +0 +0`, 'u'))
-    expect(await run('editions', 'adopt', editionId.slice(0, 6), '--all')).toMatchObject({ status: 0, stdout: expect.stringContaining('2 conversations changed') })
+    expect((await run('editions', 'list')).stdout).toMatch(
+      new RegExp(`${editionId} +fold-in, stub-1, mine [0-9a-f]{8} +2 +0 +0`, 'u'),
+    )
+    expect(await run('editions', 'adopt', editionId.slice(0, 6), '--all')).toMatchObject({
+      status: 0,
+      stdout: expect.stringContaining('2 conversations changed'),
+    })
     expect((await run('editions', 'show', editionId)).stdout).toMatch(/first +in force.*\nsecond +in force/u)
-    expect(await run('editions', 'drop', editionId, 'first')).toMatchObject({ status: 2, stderr: expect.stringContaining('is in force in "first"') })
-    expect(await run('editions', 'revert', editionId, '--all')).toMatchObject({ status: 0, stdout: expect.stringContaining('2 conversations changed') })
-    expect(await run('editions', 'drop', editionId, '--all')).toMatchObject({ status: 0, stdout: expect.stringContaining('first: dropped') })
-    expect(await run('editions', 'adopt', editionId, 'first')).toMatchObject({ status: 2, stderr: expect.stringContaining('was dropped') })
-    expect(await run('editions', 'adopt', editionId, '--all')).toMatchObject({ status: 0, stdout: expect.stringContaining(`nothing to do: \`context-ledger editions show ${editionId}\``) })
+    expect(await run('editions', 'drop', editionId, 'first')).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('is in force in "first"'),
+    })
+    expect(await run('editions', 'revert', editionId, '--all')).toMatchObject({
+      status: 0,
+      stdout: expect.stringContaining('2 conversations changed'),
+    })
+    expect(await run('editions', 'drop', editionId, '--all')).toMatchObject({
+      status: 0,
+      stdout: expect.stringContaining('first: dropped'),
+    })
+    expect(await run('editions', 'adopt', editionId, 'first')).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('was dropped'),
+    })
+    expect(await run('editions', 'adopt', editionId, '--all')).toMatchObject({
+      status: 0,
+      stdout: expect.stringContaining(`nothing to do: \`context-ledger editions show ${editionId}\``),
+    })
     expect(stub.calls).toHaveLength(calls)
   })
 
   it('is adopted with an estimate first where catching up has to be bought, and nothing is bought unasked', async () => {
     const store = join(folder, '.context-ledger')
-    const { editionId } = parse(await run('replay', 'first', '--prompt', 'mine.txt', '--strategy', 'fold-in', '--chunk-size', '6', '--yes', '--json'))
+    const { editionId } = parse(
+      await run(
+        'replay',
+        'first',
+        '--prompt',
+        'mine.txt',
+        '--strategy',
+        'fold-in',
+        '--chunk-size',
+        '6',
+        '--yes',
+        '--json',
+      ),
+    )
     const ledger = await openLedger({ store })
     await ledger.append('first', talk(30, 900))
     await ledger.settled()
     await ledger.close()
-    const adopt = ['editions', 'adopt', editionId, 'first', '--prompt', 'mine', '--chunk-size', '6', '--prices', 'prices.json']
+    const adopt = [
+      'editions',
+      'adopt',
+      editionId,
+      'first',
+      '--prompt',
+      'mine',
+      '--chunk-size',
+      '6',
+      '--prices',
+      'prices.json',
+    ]
     const calls = stub.calls.length
 
     const estimated = await run(...adopt)
-    expect(estimated).toMatchObject({ status: 2, stdout: expect.stringMatching(/edition [0-9a-f]{12}: 1 conversation; 30 of 70 messages still to be seen\nat most \d+ model calls, .* EUR/u), stderr: expect.stringContaining('nothing was done: --yes begins') })
+    expect(estimated).toMatchObject({
+      status: 2,
+      stdout: expect.stringMatching(
+        /edition [0-9a-f]{12}: 1 conversation; 30 of 70 messages still to be seen\nat most \d+ model calls, .* EUR/u,
+      ),
+      stderr: expect.stringContaining('nothing was done: --yes begins'),
+    })
     expect(parse(await run(...adopt, '--json')).estimate).toMatchObject({ editionId, calls: expect.any(Number) })
     expect((await run('editions', 'show', editionId)).stdout).toMatch(/first +seen to revision/u)
     expect(stub.calls).toHaveLength(calls)
 
-    expect(await run(...adopt, '--yes', '--max-tokens', '1')).toMatchObject({ status: 3, stderr: expect.stringContaining('there is no room in the bound on spending') })
-    expect(await run(...adopt, '--yes', '--max-tokens', '0')).toMatchObject({ status: 2, stderr: expect.stringContaining('--max-tokens must be at least 1') })
+    expect(await run(...adopt, '--yes', '--max-tokens', '1')).toMatchObject({
+      status: 3,
+      stderr: expect.stringContaining('there is no room in the bound on spending'),
+    })
+    expect(await run(...adopt, '--yes', '--max-tokens', '0')).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('--max-tokens must be at least 1'),
+    })
     expect(stub.calls).toHaveLength(calls)
     const adopted = await run(...adopt, '--yes')
     expect(adopted).toMatchObject({ status: 0, stdout: expect.stringContaining('first: in force') })
     expect(adopted.stdout.startsWith('edition')).toBe(true)
     expect(stub.calls.length).toBeGreaterThan(calls)
     // There is nothing to buy any more, and so nothing to ask.
-    expect(await run(...adopt)).toMatchObject({ status: 0, stdout: 'first: was in force already\n0 conversations changed, 1 was so already\n' })
+    expect(await run(...adopt)).toMatchObject({
+      status: 0,
+      stdout: 'first: was in force already\n0 conversations changed, 1 was so already\n',
+    })
   })
 
-  it.each([['with --yes', true], ['before the question', false]])('told to stop while it is estimated, %s, says that nothing was done and ends with 130', async (_when, yes) => {
+  it.each([
+    ['with --yes', true],
+    ['before the question', false],
+  ])('told to stop while it is estimated, %s, says that nothing was done and ends with 130', async (_when, yes) => {
     const store = join(folder, '.context-ledger')
     const told = { out: '', err: '' }
-    const spies = [jest.spyOn(process.stdout, 'write').mockImplementation((chunk) => { told.out += String(chunk); return true }), jest.spyOn(process.stderr, 'write').mockImplementation((chunk) => { told.err += String(chunk); return true })]
+    const spies = [
+      jest.spyOn(process.stdout, 'write').mockImplementation((chunk) => {
+        told.out += String(chunk)
+        return true
+      }),
+      jest.spyOn(process.stderr, 'write').mockImplementation((chunk) => {
+        told.err += String(chunk)
+        return true
+      }),
+    ]
     // As soon as somebody listens.
-    const tell = (name: string | symbol): void => { if (name === 'SIGTERM') setImmediate(() => process.emit('SIGTERM')) }
+    const tell = (name: string | symbol): void => {
+      if (name === 'SIGTERM') setImmediate(() => process.emit('SIGTERM'))
+    }
     process.on('newListener', tell)
     const listening = process.listenerCount('SIGTERM')
     const calls = stub.calls.length
-    const command: ReplayCommand = { conversations: [], all: true, promptName: undefined, concurrency: undefined, maxTokens: undefined, maxCost: undefined, yes, json: false }
+    const command: ReplayCommand = {
+      conversations: [],
+      all: true,
+      promptName: undefined,
+      concurrency: undefined,
+      maxTokens: undefined,
+      maxCost: undefined,
+      yes,
+      json: false,
+    }
     try {
-      await expect(runReplay({ store, summarizer: 'openai', model: 'stub-2', 'base-url': stub.baseUrl, 'api-key': 'test' }, command)).rejects.toMatchObject({ name: 'Ended', exitCode: 130 })
+      await expect(
+        runReplay(
+          { store, summarizer: 'openai', model: 'stub-2', 'base-url': stub.baseUrl, 'api-key': 'test' },
+          command,
+        ),
+      ).rejects.toMatchObject({ name: 'Ended', exitCode: 130 })
     } finally {
       process.off('newListener', tell)
       for (const spy of spies) spy.mockRestore()
     }
-    expect([told, process.listenerCount('SIGTERM'), stub.calls.length]).toEqual([{ out: '', err: '\nending; once more ends at once\nnothing was done\n' }, listening, calls])
+    expect([told, process.listenerCount('SIGTERM'), stub.calls.length]).toEqual([
+      { out: '', err: '\nending; once more ends at once\nnothing was done\n' },
+      listening,
+      calls,
+    ])
     // The ledger was closed: it opens for the next.
     await (await openLedger({ store })).close()
   })
@@ -132,28 +281,64 @@ describe('an edition on the command line', () => {
     const listed = await run('prompts')
     expect(listed.stdout).toMatch(/^mine +1 +template +[0-9a-f]{12} .* ada@night$/mu)
     expect((await run('prompts', 'show', 'mine')).stdout).toBe('Sum up:\n{messages}\n')
-    expect(await run('prompts', 'show', 'mime')).toMatchObject({ status: 2, stderr: expect.stringContaining('did you mean mine?') })
+    expect(await run('prompts', 'show', 'mime')).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('did you mean mine?'),
+    })
   })
 
   it('says what is wrong with what was typed', async () => {
-    expect(await run('replay', '--yes')).toMatchObject({ status: 2, stderr: expect.stringContaining('name conversations, or give --all') })
-    expect(await run('replay', 'frist', '--yes')).toMatchObject({ status: 2, stderr: expect.stringContaining('did you mean first?') })
-    expect(await run('replay', '--all', '--yes', '--max-cost', '1')).toMatchObject({ status: 2, stderr: expect.stringContaining('--prices') })
-    expect(await run('replay', '--all', '--yes', '--prompt', 'nobody.txt')).toMatchObject({ status: 2, stderr: expect.stringMatching(/nobody\.txt, which does not exist, and no prompt of this ledger .*`context-ledger prompts`/u) })
-    expect(await run('editions', 'show', '000000000000')).toMatchObject({ status: 2, stderr: expect.stringContaining('there is no edition 000000000000 of any conversation') })
+    expect(await run('replay', '--yes')).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('name conversations, or give --all'),
+    })
+    expect(await run('replay', 'frist', '--yes')).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('did you mean first?'),
+    })
+    expect(await run('replay', '--all', '--yes', '--max-cost', '1')).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('--prices'),
+    })
+    expect(await run('replay', '--all', '--yes', '--prompt', 'nobody.txt')).toMatchObject({
+      status: 2,
+      stderr: expect.stringMatching(
+        /nobody\.txt, which does not exist, and no prompt of this ledger .*`context-ledger prompts`/u,
+      ),
+    })
+    expect(await run('editions', 'show', '000000000000')).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('there is no edition 000000000000 of any conversation'),
+    })
     await writeFile(join(folder, 'bytes.txt'), Buffer.from([0x53, 0xff, 0xfe, 0x00]))
-    expect(await run('replay', '--all', '--prompt', 'bytes.txt')).toMatchObject({ status: 2, stderr: expect.stringContaining('bytes.txt, which is no text in UTF-8') })
+    expect(await run('replay', '--all', '--prompt', 'bytes.txt')).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('bytes.txt, which is no text in UTF-8'),
+    })
     await writeFile(join(folder, 'blind.txt'), 'Sum up what was said.')
-    expect(await run('replay', '--all', '--prompt', 'blind.txt')).toMatchObject({ status: 2, stderr: expect.stringContaining('the prompt blind has no {messages}') })
-    expect(await run('replay', '--all', '--prompt', '.')).toMatchObject({ status: 2, stderr: expect.stringContaining('which is a folder') })
-    expect(await run('replay', '--all', '--summarizer', 'extractive', '--yes', '--max-cost', '1')).toMatchObject({ status: 2, stderr: expect.stringContaining('the extractive one costs nothing') })
+    expect(await run('replay', '--all', '--prompt', 'blind.txt')).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('the prompt blind has no {messages}'),
+    })
+    expect(await run('replay', '--all', '--prompt', '.')).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('which is a folder'),
+    })
+    expect(await run('replay', '--all', '--summarizer', 'extractive', '--yes', '--max-cost', '1')).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('the extractive one costs nothing'),
+    })
   })
 })
 
 interface Document {
   readonly estimate?: { readonly editionId: string; readonly calls: number }
   readonly editionId: string
-  readonly conversations: readonly { readonly conversationId: string; readonly outcome: string; readonly messages: number }[]
+  readonly conversations: readonly {
+    readonly conversationId: string
+    readonly outcome: string
+    readonly messages: number
+  }[]
 }
 
 // What the program printed is what the expectations are about; a document of another shape fails them.

@@ -1,4 +1,7 @@
-/** The command line as scripts and people meet it: one ledger for all of it, because each process that opens one takes its seconds. */
+/**
+ * The command line as scripts and people meet it: one ledger for all of it, because each process that opens one takes
+ * its seconds.
+ */
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
@@ -22,7 +25,8 @@ let folder: string
 let sample: readonly string[]
 let stub: OpenAiStub
 
-const run = (words: readonly string[], input?: string): Promise<CliResult> => runCli(words, { cwd: folder, ...(input === undefined ? {} : { input }) })
+const run = (words: readonly string[], input?: string): Promise<CliResult> =>
+  runCli(words, { cwd: folder, ...(input === undefined ? {} : { input }) })
 
 /** As much of the documents as is asked about here. */
 interface Document {
@@ -48,7 +52,11 @@ interface LoggedEvent {
   readonly metadata: { readonly recordedAt: string }
 }
 const events = (log: Document): readonly LoggedEvent[] => passedOff<LoggedEvent[]>(log['events'])
-const exists = (path: string): Promise<boolean> => access(path).then(() => true, () => false)
+const exists = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  )
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'context-ledger-cli-'))
@@ -65,7 +73,15 @@ describe('words', () => {
   it('lists commands, exit statuses and where settings come from', async () => {
     const { status, stdout } = await run(['--help'])
     expect(status).toBe(0)
-    for (const said of ['import [files..]', 'verify [conversation]', 'Exit status:', '130', 'context-ledger.config.json', '--summarizer']) expect(stdout).toContain(said)
+    for (const said of [
+      'import [files..]',
+      'verify [conversation]',
+      'Exit status:',
+      '130',
+      'context-ledger.config.json',
+      '--summarizer',
+    ])
+      expect(stdout).toContain(said)
   })
 
   it('shows a flag for each setting of the policy on the commands that write, and on no other', async () => {
@@ -76,7 +92,10 @@ describe('words', () => {
   it.each([
     [['improt', 'x.jsonl'], 'did you mean `import`?'],
     [['list', '--stroe', 'x'], 'did you mean --store?'],
-    [['append', 'c', '--text', 'x', '--keep-recnt', '3'], 'there is no flag --keep-recnt here: did you mean --keep-recent?'],
+    [
+      ['append', 'c', '--text', 'x', '--keep-recnt', '3'],
+      'there is no flag --keep-recnt here: did you mean --keep-recent?',
+    ],
     [['stats', '--scope', 'x'], 'there is no flag --scope here\n'],
     [['list', '--color=false'], '--color takes no value'],
     [['context'], 'context-ledger context <conversation>'],
@@ -89,7 +108,8 @@ describe('words', () => {
   })
 
   it('colours where --color says so though it is no terminal, by the last word on it and over NO_COLOR', async () => {
-    const errorOf = async (words: readonly string[]): Promise<string> => (await runCli(['list', '--store', 'nowhere', ...words], { cwd: folder, env: { NO_COLOR: '1' } })).stderr
+    const errorOf = async (words: readonly string[]): Promise<string> =>
+      (await runCli(['list', '--store', 'nowhere', ...words], { cwd: folder, env: { NO_COLOR: '1' } })).stderr
     expect(await errorOf(['--no-color', '--color'])).toContain('\u001B[31merror:')
     expect(await errorOf(['--color', '--no-color'])).toMatch(/^error: /u)
     expect(await errorOf([])).toMatch(/^error: /u)
@@ -98,9 +118,16 @@ describe('words', () => {
   it('says that it makes a new ledger, the first time alone; takes an id that begins with a dash behind --', async () => {
     await writeFile(join(folder, 'dash.jsonl'), '{"role":"user","content":"hello"}\n')
     const made = await run(['import', 'dash.jsonl', '--store', 'dashes', '--conversation=-rf'])
-    expect(made).toMatchObject({ status: 0, stderr: expect.stringMatching(/^making a new ledger in .*dashes: once, and a few seconds\n/u) })
+    expect(made).toMatchObject({
+      status: 0,
+      stderr: expect.stringMatching(/^making a new ledger in .*dashes: once, and a few seconds\n/u),
+    })
     const read = await run(['context', '--store', 'dashes', '--', '-rf'])
-    expect(read).toMatchObject({ status: 0, stdout: expect.stringContaining('hello'), stderr: expect.not.stringContaining('making') })
+    expect(read).toMatchObject({
+      status: 0,
+      stdout: expect.stringContaining('hello'),
+      stderr: expect.not.stringContaining('making'),
+    })
   })
 
   it('reads of no ledger that is not there, and makes none', async () => {
@@ -114,7 +141,16 @@ describe('words', () => {
 
   it('names the variable of a key that is missing, before anything is made', async () => {
     await writeFile(join(folder, 'one.jsonl'), '{"role":"user","content":"hello"}\n')
-    const { status, stderr } = await run(['import', 'one.jsonl', '--store', 'keyless', '--summarizer', 'openai', '--model', 'some-model'])
+    const { status, stderr } = await run([
+      'import',
+      'one.jsonl',
+      '--store',
+      'keyless',
+      '--summarizer',
+      'openai',
+      '--model',
+      'some-model',
+    ])
     expect(status).toBe(2)
     expect(stderr).toContain('CONTEXT_LEDGER_API_KEY or OPENAI_API_KEY')
     expect(await exists(join(folder, 'keyless'))).toBe(false)
@@ -123,7 +159,9 @@ describe('words', () => {
 
 describe('a ledger', () => {
   it('keeps what came before a malformed line, names it, and goes on without doubling', async () => {
-    const broken = [...sample.slice(0, 61), sample[61]?.replace('"role":"', '"role":"old-'), ...sample.slice(62)].join('\n')
+    const broken = [...sample.slice(0, 61), sample[61]?.replace('"role":"', '"role":"old-'), ...sample.slice(62)].join(
+      '\n',
+    )
     await writeFile(join(folder, 'sample.jsonl'), broken)
     const first = await run(['import', 'sample.jsonl', ...POLICY])
     expect([first.status, first.stdout]).toEqual([2, ''])
@@ -135,7 +173,9 @@ describe('a ledger', () => {
     const second = await run(['import', 'sample.jsonl', 'sample.questions.jsonl', ...POLICY, '--json'])
     expect(second.status).toBe(0)
     expect(json(second)).toMatchObject({
-      conversations: [{ file: 'sample.jsonl', conversationId: 'sample-harbour', recorded: 141, alreadyThere: 60, failures: 0 }],
+      conversations: [
+        { file: 'sample.jsonl', conversationId: 'sample-harbour', recorded: 141, alreadyThere: 60, failures: 0 },
+      ],
       skipped: ['sample.questions.jsonl'],
     })
 
@@ -145,7 +185,13 @@ describe('a ledger', () => {
 
   it('gives the context as a document, and as the messages of a request', async () => {
     const document = json(await run(['context', 'sample-harbour', '--json']))
-    expect(Object.keys(document).filter((key) => !['overBudget', 'shortened', 'openCalls'].includes(key))).toEqual(['conversationId', 'revision', 'hash', 'tokens', 'messages'])
+    expect(Object.keys(document).filter((key) => !['overBudget', 'shortened', 'openCalls'].includes(key))).toEqual([
+      'conversationId',
+      'revision',
+      'hash',
+      'tokens',
+      'messages',
+    ])
     expect(document['revision']).toMatch(/^\d+$/u)
     const request: unknown = JSON.parse((await run(['context', 'sample-harbour', '--format', 'openai'])).stdout)
     expect(request).toEqual(document['messages'])
@@ -161,22 +207,31 @@ describe('a ledger', () => {
       const nothingToWrite = await runCli(['contxet'], { cwd: folder, output: full.fd })
       await full.close()
       expect(nothingToWrite.status).toBe(2)
-      expect(result).toMatchObject({ status: 3, stderr: expect.stringMatching(/^error: standard output cannot be written: .*ENOSPC[^\n]*\n$/u) })
+      expect(result).toMatchObject({
+        status: 3,
+        stderr: expect.stringMatching(/^error: standard output cannot be written: .*ENOSPC[^\n]*\n$/u),
+      })
     })
   })
 
   it('gives the context as it stood: at a revision or a time, through either view, and the live messages', async () => {
-    const prune = events(json(await run(['log', 'sample-harbour', '--json']))).findLast(({ type }) => type === 'MessagesPruned')
+    const prune = events(json(await run(['log', 'sample-harbour', '--json']))).findLast(
+      ({ type }) => type === 'MessagesPruned',
+    )
     const revision = prune?.revision ?? ''
     const then = json(await run(['context', 'sample-harbour', '--at', revision, '--json']))
     expect([then['revision'], then['hash']]).toEqual([revision, prune?.data.contextHash])
     const byTime = json(await run(['context', 'sample-harbour', '--at', prune?.metadata.recordedAt ?? '', '--json']))
     expect(byTime).toEqual(then)
-    const other = json(await run(['context', 'sample-harbour', '--at', revision, '--view', 'session-summary', '--json']))
+    const other = json(
+      await run(['context', 'sample-harbour', '--at', revision, '--view', 'session-summary', '--json']),
+    )
     expect(other['inForce']).toEqual({ view: 'clip-archive', hash: then['hash'] })
     expect(other['hash']).not.toBe(then['hash'])
     expect(JSON.stringify(other['messages'])).toContain('## Session Summary')
-    expect((await run(['context', 'sample-harbour', '--at', revision, '--view', 'session-summary'])).stdout).toContain(`no model was given this: the view in force was clip-archive, and the context with it has the SHA-256 ${String(then['hash'])}`)
+    expect((await run(['context', 'sample-harbour', '--at', revision, '--view', 'session-summary'])).stdout).toContain(
+      `no model was given this: the view in force was clip-archive, and the context with it has the SHA-256 ${String(then['hash'])}`,
+    )
     const live = json(await run(['context', 'sample-harbour', '--at', revision, '--live', '--json']))
     expect(Object.keys(live)).toEqual(['conversationId', 'revision', 'recordedAt', 'messages'])
     expect([live['revision'], live['recordedAt']]).toEqual([revision, prune?.metadata.recordedAt])
@@ -184,26 +239,57 @@ describe('a ledger', () => {
 
   it('shows what a cycle took out and put in', async () => {
     const document = json(await run(['diff', 'sample-harbour', '--cycle', '2', '--json']))
-    expect(Object.keys(document)).toEqual(['conversationId', 'from', 'to', 'messages', 'batches', 'view', 'events', 'cycle'])
+    expect(Object.keys(document)).toEqual([
+      'conversationId',
+      'from',
+      'to',
+      'messages',
+      'batches',
+      'view',
+      'events',
+      'cycle',
+    ])
     expect(document['cycle']).toEqual({ cycle: 2, others: [] })
-    const { left, came } = passedOff<{ left: { messageId: string; batchId: string }[]; came: unknown[] }>(document['messages'])
+    const { left, came } = passedOff<{ left: { messageId: string; batchId: string }[]; came: unknown[] }>(
+      document['messages'],
+    )
     const { came: batches } = passedOff<{ came: { batchId: string }[] }>(document['batches'])
     expect([left.length > 0, came, batches.length]).toEqual([true, [], 1])
     expect(left.every(({ batchId }) => batchId === batches[0]?.batchId)).toBe(true)
     const { stdout } = await run(['diff', 'sample-harbour', '--cycle', '2'])
-    for (const said of [`- ${left[0]?.messageId ?? ''} (revision `, `+ ${batches[0]?.batchId ?? ''} (depth 0, `, 'across [-1-]{+2+} compaction cycles]', 'MessagesPruned  cycle 2: ']) expect(stdout).toContain(said)
+    for (const said of [
+      `- ${left[0]?.messageId ?? ''} (revision `,
+      `+ ${batches[0]?.batchId ?? ''} (depth 0, `,
+      'across [-1-]{+2+} compaction cycles]',
+      'MessagesPruned  cycle 2: ',
+    ])
+      expect(stdout).toContain(said)
     const { from, to } = passedOff<Record<'from' | 'to', { revision: string; recordedAt: string }>>(document)
-    expect(json(await run(['diff', 'sample-harbour', '--from', from.revision, '--to', to.recordedAt, '--json']))).toEqual({ ...document, cycle: undefined })
+    expect(
+      json(await run(['diff', 'sample-harbour', '--from', from.revision, '--to', to.recordedAt, '--json'])),
+    ).toEqual({ ...document, cycle: undefined })
   })
 
   it.each([
-    [['context', 'sample-harbour', '--at', '99999999999999999999999'], 'NoSuchRevision', /its revisions go from 0 to \d+/u],
+    [
+      ['context', 'sample-harbour', '--at', '99999999999999999999999'],
+      'NoSuchRevision',
+      /its revisions go from 0 to \d+/u,
+    ],
     [['context', 'sample-harbour', '--at', '-1', '--live'], 'NoSuchRevision', /there is no revision -1 /u],
     [['context', 'sample-harbour', '--live', '--view', 'clip-archive'], 'Usage', /--view goes without --live/u],
     [['diff', 'sample-harbour'], 'Usage', /--from and --to/u],
     [['diff', 'sample-harbour', '--from', '1', '--cycle', '1'], 'Usage', /--cycle goes without/u],
-    [['context', 'sample-harbour', '--at', '2999-01-01T00:00:00Z'], 'AfterNow', /2999-01-01T00:00:00.000Z is still to come: it is /u],
-    [['diff', 'sample-harbour', '--cycle', '99'], 'CycleNotRecorded', /there is no cycle 99 in the log .*: the last one is \d+/u],
+    [
+      ['context', 'sample-harbour', '--at', '2999-01-01T00:00:00Z'],
+      'AfterNow',
+      /2999-01-01T00:00:00.000Z is still to come: it is /u,
+    ],
+    [
+      ['diff', 'sample-harbour', '--cycle', '99'],
+      'CycleNotRecorded',
+      /there is no cycle 99 in the log .*: the last one is \d+/u,
+    ],
   ])('%j: says which moment there is not', async (words, kind, sentence) => {
     const { status, stdout, stderr } = await run([...words, '--json'])
     expect([status, stdout]).toEqual([2, ''])
@@ -211,9 +297,24 @@ describe('a ledger', () => {
   })
 
   it('searches one query, and a file of queries line by line', async () => {
-    const keys = ['conversationId', 'batchId', 'messageIds', 'firstRevision', 'lastRevision', 'startTime', 'endTime', 'score', 'text']
-    await writeFile(join(folder, 'queries.jsonl'), '{"query":"invoice INV-2026-00317","conversationId":"sample-harbour","limit":3}\n{"query":"zebra crossing xylophone"}\n')
-    const one = json(await run(['search', 'invoice', 'INV-2026-00317', '--limit', '3', '--json', '--conversation', 'sample-harbour']))
+    const keys = [
+      'conversationId',
+      'batchId',
+      'messageIds',
+      'firstRevision',
+      'lastRevision',
+      'startTime',
+      'endTime',
+      'score',
+      'text',
+    ]
+    await writeFile(
+      join(folder, 'queries.jsonl'),
+      '{"query":"invoice INV-2026-00317","conversationId":"sample-harbour","limit":3}\n{"query":"zebra crossing xylophone"}\n',
+    )
+    const one = json(
+      await run(['search', 'invoice', 'INV-2026-00317', '--limit', '3', '--json', '--conversation', 'sample-harbour']),
+    )
     const answered = (await run(['search', '--queries', 'queries.jsonl'])).stdout.trimEnd().split('\n').map(parse)
     expect(one.hits).toHaveLength(3)
     expect(Object.keys(one.hits[0] ?? {})).toEqual(keys)
@@ -225,13 +326,21 @@ describe('a ledger', () => {
   it('takes chat arrays and lines without ids, each message once', async () => {
     const chat = [
       { role: 'user', content: 'which port?' },
-      { role: 'assistant', content: null, tool_calls: [{ id: 'c1', type: 'function', function: { name: 'run', arguments: '{}' } }] },
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [{ id: 'c1', type: 'function', function: { name: 'run', arguments: '{}' } }],
+      },
       { role: 'tool', tool_call_id: 'c1', content: '5433' },
     ]
     await writeFile(join(folder, 'my chat.json'), JSON.stringify(chat))
     const lines = chat.map((message) => JSON.stringify(message)).join('\n')
-    expect(json(await run(['import', 'my chat.json', '--json']))).toMatchObject({ conversations: [{ conversationId: 'my chat', recorded: 3, alreadyThere: 0 }] })
-    expect(json(await run(['import', '--conversation', 'my chat', '--json'], lines))).toMatchObject({ conversations: [{ recorded: 0, alreadyThere: 3 }] })
+    expect(json(await run(['import', 'my chat.json', '--json']))).toMatchObject({
+      conversations: [{ conversationId: 'my chat', recorded: 3, alreadyThere: 0 }],
+    })
+    expect(json(await run(['import', '--conversation', 'my chat', '--json'], lines))).toMatchObject({
+      conversations: [{ recorded: 0, alreadyThere: 3 }],
+    })
     const wrong = await run(['import', '--conversation', 'my chat', '--json'], lines.replace('5433', '5544'))
     expect([wrong.status, wrong.stdout]).toEqual([2, ''])
     expect(errorOn(wrong.stderr).kind).toBe('MessageIdTaken')
@@ -239,16 +348,41 @@ describe('a ledger', () => {
   })
 
   it('appends near the limit, and asks no model for what is only ahead of need', async () => {
-    const long = Array.from({ length: 31 }, (_unused, at) => JSON.stringify({ role: at % 2 === 0 ? 'user' : 'assistant', content: `${String(at)} `.padEnd(400, 'the berth is booked twice, ') })).join('\n')
-    const apart = ['--store', 'apart', '--json', '--summarizer', 'openai', '--model', 'stub-1', '--base-url', stub.baseUrl, '--api-key', 'k', '--chunk-min-tokens', '0']
-    expect((await run(['import', '--conversation', 'near', ...apart, '--model-max-tokens', '40000'], long)).status).toBe(0)
+    const long = Array.from({ length: 31 }, (_unused, at) =>
+      JSON.stringify({
+        role: at % 2 === 0 ? 'user' : 'assistant',
+        content: `${String(at)} `.padEnd(400, 'the berth is booked twice, '),
+      }),
+    ).join('\n')
+    const apart = [
+      '--store',
+      'apart',
+      '--json',
+      '--summarizer',
+      'openai',
+      '--model',
+      'stub-1',
+      '--base-url',
+      stub.baseUrl,
+      '--api-key',
+      'k',
+      '--chunk-min-tokens',
+      '0',
+    ]
+    expect(
+      (await run(['import', '--conversation', 'near', ...apart, '--model-max-tokens', '40000'], long)).status,
+    ).toBe(0)
     // 32 messages of 102 tokens and a soft limit of 3,360: above nine tenths of it, with a whole chunk to fold.
-    expect((await run(['append', 'near', '--text', long.slice(0, 400), ...apart, '--model-max-tokens', '4200'])).status).toBe(0)
+    expect(
+      (await run(['append', 'near', '--text', long.slice(0, 400), ...apart, '--model-max-tokens', '4200'])).status,
+    ).toBe(0)
     expect(stub.calls).toHaveLength(0)
   })
 
   it('appends, and tells a compaction that failed by its status, its sentence and its log', async () => {
-    const appended = json(await run(['append', 'my chat', '--id', 'u-9', '--pin', '--json'], 'never touch production\n'))
+    const appended = json(
+      await run(['append', 'my chat', '--id', 'u-9', '--pin', '--json'], 'never touch production\n'),
+    )
     expect(appended).toMatchObject({ conversationId: 'my chat', recorded: ['u-9'] })
     const failing = ['--summarizer', 'openai', '--model', 'stub-1', '--base-url', stub.baseUrl, '--api-key', 'k']
     const failed = await run(['compact', 'sample-harbour', '--force', '--json', ...failing])
@@ -262,14 +396,24 @@ describe('a ledger', () => {
   })
 
   it('explains all that is compacted, a batch that a search found, and a line of the context, down to the messages', async () => {
-    const { hits } = json(await run(['search', 'invoice', 'INV-2026-00317', '--limit', '10', '--json', '--conversation', 'sample-harbour']))
+    const { hits } = json(
+      await run(['search', 'invoice', 'INV-2026-00317', '--limit', '10', '--json', '--conversation', 'sample-harbour']),
+    )
     const batchId = String(hits.find((hit) => hit['batchId'] !== null)?.['batchId'])
     const said = await run(['search', 'invoice', 'INV-2026-00317', '--conversation', 'sample-harbour'])
     expect(said.stdout).toContain(`context-ledger explain sample-harbour --batch ${batchId}`)
 
     const tree = await run(['explain', 'sample-harbour', '--batch', batchId, '--open'])
     expect(tree.status).toBe(0)
-    for (const part of [batchId, 'INV-2026-00317', 'made by    extractive, extractive-2', 'trigger, threshold 1,920 = (2,400 - 0 - 0 - 0) x 0.8', `asked by ${userInfo().username}@${hostname()}`, 'No prompt: sentences are chosen']) expect(tree.stdout).toContain(part)
+    for (const part of [
+      batchId,
+      'INV-2026-00317',
+      'made by    extractive, extractive-2',
+      'trigger, threshold 1,920 = (2,400 - 0 - 0 - 0) x 0.8',
+      `asked by ${userInfo().username}@${hostname()}`,
+      'No prompt: sentences are chosen',
+    ])
+      expect(tree.stdout).toContain(part)
 
     const view = json(await run(['explain', 'sample-harbour', '--json']))
     const context = (await run(['context', 'sample-harbour'])).stdout
@@ -277,25 +421,43 @@ describe('a ledger', () => {
     const shown = view.batches.find(({ state }) => state === 'shown')
     const line = shown?.content.split('\n').at(1) ?? ''
     expect(context).toContain(line)
-    expect(json(await run(['explain', 'sample-harbour', '--line', line, '--json']))).toMatchObject({ kind: 'batch', batch: { batchId: shown?.batchId, chunk: { summarizer: { strategy: 'extractive' } } } })
+    expect(json(await run(['explain', 'sample-harbour', '--line', line, '--json']))).toMatchObject({
+      kind: 'batch',
+      batch: { batchId: shown?.batchId, chunk: { summarizer: { strategy: 'extractive' } } },
+    })
 
     const mistyped = await run(['explain', 'sample-harbour', '--batch', `${batchId.slice(0, -1)}z`, '--json'])
     expect([mistyped.status, mistyped.stdout, errorOn(mistyped.stderr).kind]).toEqual([2, '', 'NoSuchBatch'])
     expect(errorOn(mistyped.stderr).message).toContain(`did you mean ${batchId}?`)
-    expect(errorOn((await run(['explain', 'sample-harbour', '--line', 'nobody said this', '--json'])).stderr).kind).toBe('NoSuchLine')
+    expect(
+      errorOn((await run(['explain', 'sample-harbour', '--line', 'nobody said this', '--json'])).stderr).kind,
+    ).toBe('NoSuchLine')
   })
 
   it('counts what compaction took and saved, by conversation and in total, and names the field of a wrong price', async () => {
-    await writeFile(join(folder, 'prices.json'), JSON.stringify({ 'stub-1': { promptPerMillion: 1, completionPerMillion: 2, currency: 'USD' } }))
+    await writeFile(
+      join(folder, 'prices.json'),
+      JSON.stringify({ 'stub-1': { promptPerMillion: 1, completionPerMillion: 2, currency: 'USD' } }),
+    )
     const { stdout } = await run(['stats', '--prices', 'prices.json', '--json'])
     const document = parse(stdout)
     expect(document.conversations).toHaveLength(2)
-    expect(document['total']).toMatchObject({ conversations: 2, messages: 205, failures: { unauthorized: 1 }, cost: [], unpriced: [], models: [{ model: 'extractive-2', charge: { kind: 'free' } }] })
+    expect(document['total']).toMatchObject({
+      conversations: 2,
+      messages: 205,
+      failures: { unauthorized: 1 },
+      cost: [],
+      unpriced: [],
+      models: [{ model: 'extractive-2', charge: { kind: 'free' } }],
+    })
     const one = await run(['stats', 'sample-harbour'])
     expect(one.stdout).toMatch(/messages +201: .*\n.*compaction +\d+ cycles/u)
     expect(one.stdout).toContain('unauthorized 1')
 
-    await writeFile(join(folder, 'wrong.json'), JSON.stringify({ 'stub-1': { promptPerMillion: 'much', completionPerMillion: 2, currency: 'USD' } }))
+    await writeFile(
+      join(folder, 'wrong.json'),
+      JSON.stringify({ 'stub-1': { promptPerMillion: 'much', completionPerMillion: 2, currency: 'USD' } }),
+    )
     const wrong = await runCli(['stats'], { cwd: folder, env: { CONTEXT_LEDGER_PRICES: 'wrong.json' } })
     expect([wrong.status, wrong.stdout]).toEqual([2, ''])
     expect(wrong.stderr).toMatch(/wrong\.json: stub-1\.promptPerMillion must be a number/u)
@@ -304,7 +466,14 @@ describe('a ledger', () => {
 
   it('lists, rebuilds and verifies; a fact that was changed ends with 4', async () => {
     const listed = json(await run(['list', '--json']))
-    expect(listed.conversations.toSorted((a, b) => a.messages - b.messages).map(({ conversationId, messages }) => [conversationId, messages])).toEqual([['my chat', 4], ['sample-harbour', 201]])
+    expect(
+      listed.conversations
+        .toSorted((a, b) => a.messages - b.messages)
+        .map(({ conversationId, messages }) => [conversationId, messages]),
+    ).toEqual([
+      ['my chat', 4],
+      ['sample-harbour', 201],
+    ])
     expect((await run(['projections', 'rebuild', 'clip-archive'])).status).toBe(0)
     const whole = await run(['verify', '--json'])
     expect(whole.status).toBe(0)
@@ -319,23 +488,40 @@ describe('a ledger', () => {
     expect(signed.stdout).toContain(String(made['fingerprint']))
     const again = await run(['verify', '--export', 'monday.manifest', '--key', 'operator.pem'])
     expect(again).toMatchObject({ status: 2, stderr: expect.stringContaining('is there already') })
-    const held = await run(['verify', '--against', 'monday.manifest', '--public-key', String(made['fingerprint']), '--json'])
+    const held = await run([
+      'verify',
+      '--against',
+      'monday.manifest',
+      '--public-key',
+      String(made['fingerprint']),
+      '--json',
+    ])
     expect(json(held)).toMatchObject({ ok: true, against: { signedBy: made['fingerprint'], signerPinned: true } })
     const unpinned = await run(['verify', 'my chat', '--against', 'monday.manifest'])
-    expect(unpinned).toMatchObject({ status: 0, stderr: expect.stringContaining('not who signed it'), stdout: expect.stringMatching(/: 1 of its \d streams, 5 events, signed by/u) })
+    expect(unpinned).toMatchObject({
+      status: 0,
+      stderr: expect.stringContaining('not who signed it'),
+      stdout: expect.stringMatching(/: 1 of its \d streams, 5 events, signed by/u),
+    })
     for (const [words, said] of [
       [['--against', '.'], '. cannot be read: it is a folder'],
       [['--against', 'missing'], 'there is no file missing'],
       [['--export', 'nodir/m', '--key', 'operator.pem'], 'nodir/m cannot be written: its folder does not exist'],
       [['--new-key', 'nodir/x'], 'nodir/x cannot be written: its folder does not exist'],
       [['--new-key', ''], '--new-key names no file'],
-    ] as const) expect([words, await run(['verify', ...words])]).toEqual([words, expect.objectContaining({ status: 2, stdout: '', stderr: expect.stringContaining(said) })])
+    ] as const)
+      expect([words, await run(['verify', ...words])]).toEqual([
+        words,
+        expect.objectContaining({ status: 2, stdout: '', stderr: expect.stringContaining(said) }),
+      ])
     expect((await run(['verify', '--against', 'operator.pem'])).status).toBe(2)
     const stranger = await run(['verify', '--against', 'monday.manifest', '--public-key', `sha256:${'0'.repeat(64)}`])
     expect(stranger).toMatchObject({ status: 4, stderr: expect.stringContaining('and not by') })
 
     const db = await openFolder(join(folder, '.context-ledger'))
-    await db.script(`alter table events disable trigger events_are_kept; update events set data = replace(data, '5433', '5434') where stream = 'conversation-my chat'`)
+    await db.script(
+      `alter table events disable trigger events_are_kept; update events set data = replace(data, '5433', '5434') where stream = 'conversation-my chat'`,
+    )
     await db.close()
     const changed = await run(['verify', 'my chat', '--json'])
     expect(changed.status).toBe(4)
@@ -344,14 +530,20 @@ describe('a ledger', () => {
     expect(Object.keys(problems[0] ?? {})).toEqual(['stream', 'conversationId', 'revision', 'rule', 'detail'])
     expect(problems[0]).toMatchObject({ conversationId: 'my chat', revision: '3', rule: 'hash' })
     // What was found is the status, though the reader (`| head`) is gone; what was only to be read ends well.
-    for (const [words, status] of [[['verify', 'my chat'], 4], [['import', 'my chat.json', '--conversation', 'unread'], 0], [['log', 'sample-harbour'], 0]] as const) {
+    for (const [words, status] of [
+      [['verify', 'my chat'], 4],
+      [['import', 'my chat.json', '--conversation', 'unread'], 0],
+      [['log', 'sample-harbour'], 0],
+    ] as const) {
       const child = startCli(words, { cwd: folder })
       child.stdout.destroy()
       child.stdin.end()
       await once(child, 'close')
       expect([words, child.exitCode]).toEqual([words, status])
     }
-    expect(json(await run(['list', '--json'])).conversations.map(({ conversationId }) => conversationId)).toContain('unread')
+    expect(json(await run(['list', '--json'])).conversations.map(({ conversationId }) => conversationId)).toContain(
+      'unread',
+    )
   })
 })
 
@@ -363,7 +555,11 @@ describeOnServer('a database on a server (needs CONTEXT_LEDGER_TEST_POSTGRES)', 
     try {
       for (const words of [['verify'], ['replay', '--all', '--yes'], ['list']]) {
         const { status, stdout, stderr } = await run([...words, '--store', address, '--json'])
-        expect([status, stdout, errorOn(stderr)]).toEqual([2, '', { kind: 'NoLedger', message: expect.stringMatching(/^there is no ledger in postgres:\/\//u) }])
+        expect([status, stdout, errorOn(stderr)]).toEqual([
+          2,
+          '',
+          { kind: 'NoLedger', message: expect.stringMatching(/^there is no ledger in postgres:\/\//u) },
+        ])
       }
       expect((await lookAtPostgres(address)).hasSchema).toBe(false)
     } finally {

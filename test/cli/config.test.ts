@@ -6,15 +6,29 @@ import { join } from 'node:path'
 import { settings } from '../../src/cli/flags.js'
 import { policyFlags } from '../../src/cli/policy-flags.js'
 import { openLedger } from '../../src/library/compose.js'
-import { actorOf, loadConfig, personaOf, policiesOf, pricesOf, summarizerOf, type Config } from '../../src/cli/config.js'
+import {
+  actorOf,
+  loadConfig,
+  personaOf,
+  policiesOf,
+  pricesOf,
+  summarizerOf,
+  type Config,
+} from '../../src/cli/config.js'
 import { policySettingsSchema } from '../../src/domain/values/policy.js'
 
 let cwd: string
-beforeEach(async () => { cwd = await mkdtemp(join(tmpdir(), 'context-ledger-config-')) })
-afterEach(async () => { await rm(cwd, { recursive: true, force: true }) })
+beforeEach(async () => {
+  cwd = await mkdtemp(join(tmpdir(), 'context-ledger-config-'))
+})
+afterEach(async () => {
+  await rm(cwd, { recursive: true, force: true })
+})
 
-const load = (flags: Record<string, unknown> = {}, env: Record<string, string> = {}, writes = true): Promise<Config> => loadConfig({ flags, env, cwd }, { writes })
-const file = (content: unknown, name = 'context-ledger.config.json'): Promise<void> => writeFile(join(cwd, name), typeof content === 'string' ? content : JSON.stringify(content))
+const load = (flags: Record<string, unknown> = {}, env: Record<string, string> = {}, writes = true): Promise<Config> =>
+  loadConfig({ flags, env, cwd }, { writes })
+const file = (content: unknown, name = 'context-ledger.config.json'): Promise<void> =>
+  writeFile(join(cwd, name), typeof content === 'string' ? content : JSON.stringify(content))
 
 describe('precedence', () => {
   it('takes a flag over the environment over the config file over what everybody shares', async () => {
@@ -43,7 +57,12 @@ describe('precedence', () => {
     expect(actorOf(await load({}, { CONTEXT_LEDGER_ACTOR: 'ada' }))).toBe('ada')
     expect(actorOf(await load({ actor: 'night run' }, { CONTEXT_LEDGER_ACTOR: 'ada' }))).toBe('night run')
     expect(actorOf(await load())).toBe(`${userInfo().username}@${hostname()}`)
-    for (const [actor, said] of [['', '--actor is empty'], ['a\0b', '--actor has a control character'], ['x'.repeat(5_000), '--actor is longer than']] as const) await expect(load({ actor })).rejects.toThrow(said)
+    for (const [actor, said] of [
+      ['', '--actor is empty'],
+      ['a\0b', '--actor has a control character'],
+      ['x'.repeat(5_000), '--actor is longer than'],
+    ] as const)
+      await expect(load({ actor })).rejects.toThrow(said)
   })
 
   it('leaves the address of a server as it is', async () => {
@@ -53,7 +72,11 @@ describe('precedence', () => {
   it('puts a flag over the policy’s file over the config file, setting by setting', async () => {
     await file({ policy: { keepRecent: 3, chunkSize: 4, buffer: 5 } })
     await file({ chunkSize: 7, buffer: 8 }, 'policy.json')
-    expect((await load({ policy: 'policy.json', buffer: '9' })).policy).toEqual({ keepRecent: 3, chunkSize: 7, buffer: 9 })
+    expect((await load({ policy: 'policy.json', buffer: '9' })).policy).toEqual({
+      keepRecent: 3,
+      chunkSize: 7,
+      buffer: 9,
+    })
     expect((await load({}, {}, false)).policy).toBeUndefined()
   })
 
@@ -62,7 +85,10 @@ describe('precedence', () => {
     await file({ policy: { keepRecent: 3, buffer: 5 } })
     await file({ chunkSize: 7, buffer: 8 }, 'one.json')
     await file({}, 'none.json')
-    expect(await tried({ policy: ['one.json', 'none.json'], 'chunk-size': '9' }, ['one.json', 'none.json'])).toEqual([{ keepRecent: 3, chunkSize: 9, buffer: 8 }, { keepRecent: 3, chunkSize: 9, buffer: 5 }])
+    expect(await tried({ policy: ['one.json', 'none.json'], 'chunk-size': '9' }, ['one.json', 'none.json'])).toEqual([
+      { keepRecent: 3, chunkSize: 9, buffer: 8 },
+      { keepRecent: 3, chunkSize: 9, buffer: 5 },
+    ])
     expect(await tried({ 'chunk-size': '9' }, [])).toEqual([{ keepRecent: 3, chunkSize: 9, buffer: 5 }])
     await file({})
     expect([await tried({}, []), await tried({}, ['none.json'])]).toEqual([[], [{}]])
@@ -71,7 +97,9 @@ describe('precedence', () => {
 
 describe('complaints', () => {
   it('refuses a ledger in memory, which would end with its command', async () => {
-    await expect(load({ store: 'memory' })).rejects.toThrow('--store is "memory", which ends with the command that made it: ./memory is a folder of that name')
+    await expect(load({ store: 'memory' })).rejects.toThrow(
+      '--store is "memory", which ends with the command that made it: ./memory is a folder of that name',
+    )
     await expect(load({ store: 'esdb://host:2113', database: 'memory' })).rejects.toThrow('--database is "memory"')
     expect((await load({ store: './memory' })).store).toBe(join(cwd, 'memory'))
   })
@@ -107,20 +135,37 @@ describe('the summarizer', () => {
 
   it('has its model, its key and a prompt of its own', async () => {
     await file('Sum up: {messages}', 'mine.txt')
-    const config = await load({ summarizer: 'openai', prompt: 'mine.txt', timeout: '1.5' }, { OPENAI_MODEL: 'm', CONTEXT_LEDGER_API_KEY: 'k' })
-    expect(await summarizerOf(config)).toEqual({ kind: 'openai', model: 'm', apiKey: 'k', timeoutMs: 1500, prompt: { name: 'mine', text: 'Sum up: {messages}' } })
+    const config = await load(
+      { summarizer: 'openai', prompt: 'mine.txt', timeout: '1.5' },
+      { OPENAI_MODEL: 'm', CONTEXT_LEDGER_API_KEY: 'k' },
+    )
+    expect(await summarizerOf(config)).toEqual({
+      kind: 'openai',
+      model: 'm',
+      apiKey: 'k',
+      timeoutMs: 1500,
+      prompt: { name: 'mine', text: 'Sum up: {messages}' },
+    })
     await expect(summarizerOf(await load({ summarizer: 'openai' }))).rejects.toThrow('OPENAI_MODEL')
   })
 
   it('refuses a prompt without a text, naming the file', async () => {
     await file(' \n', 'empty.txt')
-    await expect(summarizerOf(await load({ summarizer: 'openai', model: 'm', prompt: 'empty.txt' }))).rejects.toThrow(/empty\.txt has no text/u)
+    await expect(summarizerOf(await load({ summarizer: 'openai', model: 'm', prompt: 'empty.txt' }))).rejects.toThrow(
+      /empty\.txt has no text/u,
+    )
   })
 
   it.each(['docker-compose.yml', '.env.example'])('is passed to the workers of %s whole', async (name) => {
     const content = await readFile(name, 'utf8')
-    const variables = settings.filter(({ group }) => group === 'Summarizer:').flatMap(({ env, fallbackEnv }) => [env, ...(fallbackEnv === undefined ? [] : [fallbackEnv])])
-    expect(variables.filter((variable) => !content.includes(name === '.env.example' ? `\n${variable}=` : `${variable}: \${${variable}:-`))).toEqual([])
+    const variables = settings
+      .filter(({ group }) => group === 'Summarizer:')
+      .flatMap(({ env, fallbackEnv }) => [env, ...(fallbackEnv === undefined ? [] : [fallbackEnv])])
+    expect(
+      variables.filter(
+        (variable) => !content.includes(name === '.env.example' ? `\n${variable}=` : `${variable}: \${${variable}:-`),
+      ),
+    ).toEqual([])
   })
 
   it('reads a persona from a file', async () => {
@@ -152,11 +197,15 @@ describe('prices', () => {
   })
 
   it('that are missing are told by what names them', async () => {
-    await expect(pricesOf(await load({}, { CONTEXT_LEDGER_PRICES: 'gone.json' }))).rejects.toThrow(/CONTEXT_LEDGER_PRICES names .*gone\.json, which does not exist/u)
+    await expect(pricesOf(await load({}, { CONTEXT_LEDGER_PRICES: 'gone.json' }))).rejects.toThrow(
+      /CONTEXT_LEDGER_PRICES names .*gone\.json, which does not exist/u,
+    )
   })
 
   it('of the library are checked before anything is opened', async () => {
-    await expect(openLedger({ store: join(cwd, 'ledger'), prices: { m: { ...price, promptPerMillion: -1 } } })).rejects.toThrow('prices.m.promptPerMillion must be 0 or more')
+    await expect(
+      openLedger({ store: join(cwd, 'ledger'), prices: { m: { ...price, promptPerMillion: -1 } } }),
+    ).rejects.toThrow('prices.m.promptPerMillion must be 0 or more')
   })
 })
 

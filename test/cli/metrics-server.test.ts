@@ -33,11 +33,16 @@ test('metrics in the format of Prometheus, health as JSON, and nothing else', as
 test('a process that cannot say how it is, is not well', async () => {
   const url = await serve(async () => await Promise.reject(new Error('the database does not answer')))
   const answer = await fetch(`${url}/health`)
-  expect([answer.status, await answer.json()]).toEqual([503, { status: 'unknown', reason: 'the database does not answer' }])
+  expect([answer.status, await answer.json()]).toEqual([
+    503,
+    { status: 'unknown', reason: 'the database does not answer' },
+  ])
 })
 
 test('a port that is taken is an error that says so', async () => {
   const url = await serve(async () => ({ ok: true, details: {} }))
   const port = Number(new URL(url).port)
-  await expect(serve(async () => ({ ok: true, details: {} }), port)).rejects.toThrow(`cannot serve metrics at 127.0.0.1, port ${String(port)}: another program listens there; --metrics-port names another`)
+  await expect(serve(async () => ({ ok: true, details: {} }), port)).rejects.toThrow(
+    `cannot serve metrics at 127.0.0.1, port ${String(port)}: another program listens there; --metrics-port names another`,
+  )
 })

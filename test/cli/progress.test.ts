@@ -35,7 +35,11 @@ describe('progress', () => {
     process.stderr.isTTY = true
     process.stderr.columns = 80
     const bar = await startProgress('replaying', 100)
-    bar.update(50, '1 of 20 conversations, 1,234 of 123,456 messages, 1,234 calls, 12,345,678 tokens, 1,234.56 EUR', 4_000)
+    bar.update(
+      50,
+      '1 of 20 conversations, 1,234 of 123,456 messages, 1,234 calls, 12,345,678 tokens, 1,234.56 EUR',
+      4_000,
+    )
     bar.stop()
     // oxlint-disable-next-line no-control-regex -- escape sequences are what it is about
     const lines = written.replaceAll(/\x1b\[[0-9;]*[A-Za-z]/gu, '\n').split(/[\r\n]+/u)

@@ -8,14 +8,25 @@ import { createRegisterPrompt } from '../../src/recording/register-prompt.js'
 import { runCompaction, type RunCompactionOptions } from '../../src/cli/commands/run-compaction.js'
 import type { OpenCompactionProcess } from '../../src/library/processes.js'
 import { systemClock } from '../../src/ports/clock.js'
-import { createExtractiveSummarizer, createFoldInSummarizer, type SummarizerConfig } from '../../src/summarizers/index.js'
+import {
+  createExtractiveSummarizer,
+  createFoldInSummarizer,
+  type SummarizerConfig,
+} from '../../src/summarizers/index.js'
 import { createPrompt } from '../../src/summarizers/prompts.js'
 import { SMALL, talk } from '../support/conversations.js'
 import { until } from '../support/hand-clock.js'
 import { createHarness, type Harness } from '../support/harness.js'
 import { chunkJob } from '../support/summary-jobs.js'
 
-const options: RunCompactionOptions = { concurrency: undefined, tokensPerMinute: undefined, tokensPerDay: undefined, metricsPort: undefined, metricsHost: '127.0.0.1', json: false }
+const options: RunCompactionOptions = {
+  concurrency: undefined,
+  tokensPerMinute: undefined,
+  tokensPerDay: undefined,
+  metricsPort: undefined,
+  metricsHost: '127.0.0.1',
+  json: false,
+}
 const SERVER = 'postgres://nobody@nowhere/db'
 
 /** Catches what goes to standard error. */
@@ -27,7 +38,9 @@ function listening(): { readonly said: () => string; readonly lines: () => strin
   })
   return { said: () => text, lines: () => text.split('\n').filter((line) => line !== '') }
 }
-afterEach(() => { jest.restoreAllMocks() })
+afterEach(() => {
+  jest.restoreAllMocks()
+})
 
 const never: OpenCompactionProcess = () => Promise.reject(new Error('was opened'))
 
@@ -52,21 +65,38 @@ function over(harness: Harness): { readonly open: OpenCompactionProcess; readonl
 }
 
 describe('compaction run', () => {
-  it.each(['.context-ledger', '/some/folder'])('on %s says that the process which has it compacts by itself', async (store) => {
-    await expect(runCompaction({ store }, options, never)).rejects.toMatchObject({ name: 'InputError', message: expect.stringContaining('compaction runs inside that process') })
-  })
+  it.each(['.context-ledger', '/some/folder'])(
+    'on %s says that the process which has it compacts by itself',
+    async (store) => {
+      await expect(runCompaction({ store }, options, never)).rejects.toMatchObject({
+        name: 'InputError',
+        message: expect.stringContaining('compaction runs inside that process'),
+      })
+    },
+  )
 
   it.each([
-    ['--concurrency', { concurrency: 0 }], ['--concurrency', { concurrency: 1_000 }], ['--tokens-per-minute', { tokensPerMinute: 0 }], ['--tokens-per-day', { tokensPerDay: -5 }], ['--metrics-port', { metricsPort: 70_000 }],
+    ['--concurrency', { concurrency: 0 }],
+    ['--concurrency', { concurrency: 1_000 }],
+    ['--tokens-per-minute', { tokensPerMinute: 0 }],
+    ['--tokens-per-day', { tokensPerDay: -5 }],
+    ['--metrics-port', { metricsPort: 70_000 }],
   ] as const)('refuses a %s that is none', async (flag, given) => {
-    await expect(runCompaction({ store: SERVER }, { ...options, ...given }, never)).rejects.toMatchObject({ name: 'InputError', message: expect.stringContaining(flag) })
+    await expect(runCompaction({ store: SERVER }, { ...options, ...given }, never)).rejects.toMatchObject({
+      name: 'InputError',
+      message: expect.stringContaining(flag),
+    })
   })
 
   it('says what it follows and what it did, a line each, serves metrics, and ends when it is told to', async () => {
     const harness = createHarness({ policy: { ...SMALL, maxSummaryTokens: 24 } })
     const { open, closed } = over(harness)
     const heard = listening()
-    const running = runCompaction({ store: SERVER }, { ...options, concurrency: 2, tokensPerDay: 1_000_000, metricsPort: 0 }, open)
+    const running = runCompaction(
+      { store: SERVER },
+      { ...options, concurrency: 2, tokensPerDay: 1_000_000, metricsPort: 0 },
+      open,
+    )
     await until(() => heard.said().includes('follows'))
     await harness.appended(talk(18), 'ahead')
     await harness.appended(talk(20), 'due')
@@ -76,12 +106,14 @@ describe('compaction run', () => {
     const health = await fetch(url.replace('/metrics', '/health'))
     process.emit('SIGTERM')
     await running
-    expect(heard.lines()).toEqual(expect.arrayContaining([
-      'follows a log in memory, summarizer extractive-2, 2 conversations at once, at most 1,000,000 tokens a day with all other workers',
-      expect.stringMatching(/^ahead: 5 summaries ahead of need \(5 calls, [\d,]+ tokens\)$/u),
-      expect.stringMatching(/^due: \d+ messages became \d+ batches: 800 → \d+ tokens \(\d+ calls, [\d,]+ tokens\)$/u),
-      'ended',
-    ]))
+    expect(heard.lines()).toEqual(
+      expect.arrayContaining([
+        'follows a log in memory, summarizer extractive-2, 2 conversations at once, at most 1,000,000 tokens a day with all other workers',
+        expect.stringMatching(/^ahead: 5 summaries ahead of need \(5 calls, [\d,]+ tokens\)$/u),
+        expect.stringMatching(/^due: \d+ messages became \d+ batches: 800 → \d+ tokens \(\d+ calls, [\d,]+ tokens\)$/u),
+        'ended',
+      ]),
+    )
     expect(metrics).toMatch(/^context_ledger_compaction_calls_total [1-9]\d*$/mu)
     expect(metrics).toMatch(/^context_ledger_compaction_cycles_total 1$/mu)
     expect(metrics).toContain('context_ledger_compaction_queue{state="waiting"} 0')
@@ -91,7 +123,13 @@ describe('compaction run', () => {
   it('takes a prompt by its name from the log that it follows, and warns of one that shows no messages', async () => {
     const harness = createHarness({ policy: SMALL })
     const register = createRegisterPrompt(harness.log, systemClock, 'test')
-    for (const text of ['First: {messages}', 'Say something.']) await register(createFoldInSummarizer({ model: createScriptedLanguageModel(['A summary.']), prompt: createPrompt('mine', text) }).prepare(chunkJob()))
+    for (const text of ['First: {messages}', 'Say something.'])
+      await register(
+        createFoldInSummarizer({
+          model: createScriptedLanguageModel(['A summary.']),
+          prompt: createPrompt('mine', text),
+        }).prepare(chunkJob()),
+      )
     const { open } = over(harness)
     const heard = listening()
     const byModel = { store: SERVER, summarizer: 'openai', model: 'm', 'api-key': 'k' }
@@ -107,9 +145,17 @@ describe('compaction run', () => {
       process.emit('SIGTERM')
       await running
     }
-    expect(taken).toMatchObject([{ prompt: { name: 'mine', text: 'First: {messages}' } }, { prompt: { name: 'mine', text: 'Say something.' } }])
-    expect(heard.lines().filter((line) => line.startsWith('warning: '))).toEqual([expect.stringContaining('the prompt mine has no {messages}')])
-    await expect(runCompaction({ ...byModel, prompt: 'nobody’s' }, options, opening)).rejects.toMatchObject({ name: 'InputError', message: expect.stringContaining('no prompt of this ledger has the name or the hash "nobody’s"') })
+    expect(taken).toMatchObject([
+      { prompt: { name: 'mine', text: 'First: {messages}' } },
+      { prompt: { name: 'mine', text: 'Say something.' } },
+    ])
+    expect(heard.lines().filter((line) => line.startsWith('warning: '))).toEqual([
+      expect.stringContaining('the prompt mine has no {messages}'),
+    ])
+    await expect(runCompaction({ ...byModel, prompt: 'nobody’s' }, options, opening)).rejects.toMatchObject({
+      name: 'InputError',
+      message: expect.stringContaining('no prompt of this ledger has the name or the hash "nobody’s"'),
+    })
   })
 
   it('is not well where the log does not answer, and says the same failure once', async () => {
@@ -118,15 +164,24 @@ describe('compaction run', () => {
     const heard = listening()
     let isAway = false
     let attempts = 0
-    const away = (): never => { throw new Error('the log is away') }
+    const away = (): never => {
+      throw new Error('the log is away')
+    }
     const tried = (): never => {
       attempts += 1
       return away()
     }
     const running = runCompaction({ store: SERVER }, { ...options, metricsPort: 0 }, async (where) => {
       const process = await open(where)
-      const store: typeof process.log.store = { ...harness.store, head: async () => (isAway ? away() : await harness.store.head()) }
-      return { ...process, log: { ...process.log, store }, queue: { ...process.queue, take: (asked) => (isAway ? tried() : process.queue.take(asked)) } }
+      const store: typeof process.log.store = {
+        ...harness.store,
+        head: async () => (isAway ? away() : await harness.store.head()),
+      }
+      return {
+        ...process,
+        log: { ...process.log, store },
+        queue: { ...process.queue, take: (asked) => (isAway ? tried() : process.queue.take(asked)) },
+      }
     })
     await until(() => heard.said().includes('follows'))
     const health = `${/metrics at (\S+)\/metrics,/u.exec(heard.said())?.[1] ?? ''}/health`
@@ -152,7 +207,11 @@ describe('compaction run', () => {
     const happenings = heard.lines().map((line): unknown => JSON.parse(line))
     expect(happenings).toEqual([
       { kind: 'working', log: 'a log in memory', summarizer: 'extractive-2', concurrency: 4, tokensPerDay: 5 },
-      { kind: 'failed', conversationId: 'c', detail: expect.stringContaining('the limit of 5 tokens a day: 0 are used') },
+      {
+        kind: 'failed',
+        conversationId: 'c',
+        detail: expect.stringContaining('the limit of 5 tokens a day: 0 are used'),
+      },
       { kind: 'ending' },
       { kind: 'ended' },
     ])

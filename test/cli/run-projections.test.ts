@@ -1,4 +1,7 @@
-/** `projections run`: what it says of itself while it works, when an event stops a projection, and when it is told to end. */
+/**
+ * `projections run`: what it says of itself while it works, when an event stops a projection, and when it is told to
+ * end.
+ */
 import { describe, expect, test } from '@jest/globals'
 import { createServer } from 'node:net'
 import { createPostgresEventStore } from '../../src/adapters/postgres/event-store.js'
@@ -15,12 +18,18 @@ const options = { partitions: undefined, metricsPort: undefined, metricsHost: '1
 
 test('a folder belongs to the process that has it open', async () => {
   await expect(runProjections({ store: 'some-folder' }, options, untouched)).rejects.toThrow(InputError)
-  await expect(runProjections({ store: 'some-folder' }, options, untouched)).rejects.toThrow('a folder belongs to the one process that has it open')
+  await expect(runProjections({ store: 'some-folder' }, options, untouched)).rejects.toThrow(
+    'a folder belongs to the one process that has it open',
+  )
 })
 
 test('numbers that make no sense are told', async () => {
-  await expect(runProjections({ store: 'postgres://nowhere' }, { ...options, partitions: 0 }, untouched)).rejects.toThrow('--partitions must be from 1 to 64')
-  await expect(runProjections({ store: 'postgres://nowhere' }, { ...options, metricsPort: 70_000 }, untouched)).rejects.toThrow('--metrics-port must be a port')
+  await expect(
+    runProjections({ store: 'postgres://nowhere' }, { ...options, partitions: 0 }, untouched),
+  ).rejects.toThrow('--partitions must be from 1 to 64')
+  await expect(
+    runProjections({ store: 'postgres://nowhere' }, { ...options, metricsPort: 70_000 }, untouched),
+  ).rejects.toThrow('--metrics-port must be a port')
 })
 
 const describeOnServer = testServer === '' ? describe.skip : describe
@@ -47,13 +56,20 @@ describeOnServer('projections run', () => {
     try {
       const url = String((await says(child, 'metrics'))['url'])
       await says(child, 'working')
-      while (!(await (await fetch(`${url}/metrics`)).text()).includes('context_ledger_projection_lag_events{projection="live-messages",partition="1"} 0')) await new Promise((resolve) => setTimeout(resolve, 20))
+      while (
+        !(await (await fetch(`${url}/metrics`)).text()).includes(
+          'context_ledger_projection_lag_events{projection="live-messages",partition="1"} 0',
+        )
+      )
+        await new Promise((resolve) => setTimeout(resolve, 20))
       expect(await health(url)).toMatchObject({ status: 200 })
       await appended(store, 'conversation-a', [eventNamed('odd')])
       expect((await says(child, 'stopped'))['reason']).toContain('cannot apply Noted at revision 2 of conversation-a')
       expect((await health(url)).body).toContain('"revision":"2"')
       expect(await health(url)).toMatchObject({ status: 200 })
-      expect(await (await fetch(`${url}/metrics`)).text()).toMatch(/projection_stopped_conversations\{projection="live-messages",partition="\d"\} 1/u)
+      expect(await (await fetch(`${url}/metrics`)).text()).toMatch(
+        /projection_stopped_conversations\{projection="live-messages",partition="\d"\} 1/u,
+      )
       process.kill(child.pid, 'SIGTERM')
       await says(child, 'ended')
       // It ends by itself: the lines end, and nobody killed it.

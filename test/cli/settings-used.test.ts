@@ -1,4 +1,7 @@
-/** What follows from settings as people give them: a database that the environment names for another log, a model that nobody knows, a file that makes no context. */
+/**
+ * What follows from settings as people give them: a database that the environment names for another log, a model that
+ * nobody knows, a file that makes no context.
+ */
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -11,8 +14,12 @@ import { openLedger } from '../../src/index.js'
 
 jest.setTimeout(120_000)
 let cwd: string
-beforeAll(async () => { cwd = await mkdtemp(join(tmpdir(), 'context-ledger-settings-')) })
-afterAll(async () => { await rm(cwd, { recursive: true, force: true }) })
+beforeAll(async () => {
+  cwd = await mkdtemp(join(tmpdir(), 'context-ledger-settings-'))
+})
+afterAll(async () => {
+  await rm(cwd, { recursive: true, force: true })
+})
 
 describe('settings', () => {
   it('a database of the environment is for a log in KurrentDB, and stands in nobody else’s way; a flag is meant for this very call', async () => {
@@ -21,14 +28,24 @@ describe('settings', () => {
     expect((await load({ store: 'postgres://one/log' })).database).toBeUndefined()
     expect((await load({ store: 'folder' })).database).toBeUndefined()
     expect((await load({ store: 'esdb://one:2113' })).database).toBe('postgres://one/views')
-    expect((await load({ store: 'postgres://one/log', database: 'postgres://one/views' })).database).toBe('postgres://one/views')
+    expect((await load({ store: 'postgres://one/log', database: 'postgres://one/views' })).database).toBe(
+      'postgres://one/views',
+    )
   })
 
   it('the window of a model that nobody knows is told once a conversation, and not where it is given', async () => {
     const told: string[] = []
-    const ledger = await openLedger({ store: 'memory', policy: { model: 'acme-9' }, onProblem: (problem) => { told.push(sentenceOfProblem(problem)) } })
+    const ledger = await openLedger({
+      store: 'memory',
+      policy: { model: 'acme-9' },
+      onProblem: (problem) => {
+        told.push(sentenceOfProblem(problem))
+      },
+    })
     for (const content of ['one', 'two', 'three']) await ledger.append('a', { role: 'user', content })
-    expect(told).toEqual(['the window of the model "acme-9" is not known: 128,000 tokens are assumed; modelMaxTokens (--model-max-tokens) sets it'])
+    expect(told).toEqual([
+      'the window of the model "acme-9" is not known: 128,000 tokens are assumed; modelMaxTokens (--model-max-tokens) sets it',
+    ])
     await ledger.append('b', { role: 'user', content: 'one' }, { policy: { modelMaxTokens: 9_000 } })
     await ledger.append('c', { role: 'user', content: 'one' }, { policy: { model: 'gpt-4o' } })
     expect(told).toHaveLength(1)
@@ -37,17 +54,41 @@ describe('settings', () => {
 
   it('a file of queries that is a folder is told, and is no bug', async () => {
     await (await openLedger({ store: join(cwd, 'searched') })).close()
-    const asked = { query: undefined, queries: cwd, conversation: undefined, scope: undefined, limit: undefined, include: 'all', wait: {}, json: false } as const
-    await expect(runSearch({ store: join(cwd, 'searched') }, asked)).rejects.toMatchObject({ name: 'InputError', message: expect.stringMatching(/^--queries .* cannot be read: /u) })
+    const asked = {
+      query: undefined,
+      queries: cwd,
+      conversation: undefined,
+      scope: undefined,
+      limit: undefined,
+      include: 'all',
+      wait: {},
+      json: false,
+    } as const
+    await expect(runSearch({ store: join(cwd, 'searched') }, asked)).rejects.toMatchObject({
+      name: 'InputError',
+      message: expect.stringMatching(/^--queries .* cannot be read: /u),
+    })
   })
 
   it('an import that makes no context is an error with its name, and what is recorded stays', async () => {
     const file = join(cwd, 'large.jsonl')
-    await writeFile(file, `${JSON.stringify({ role: 'system', content: 'Be careful. '.repeat(2_000) })}\n${JSON.stringify({ role: 'user', content: 'hello' })}\n`)
+    await writeFile(
+      file,
+      `${JSON.stringify({ role: 'system', content: 'Be careful. '.repeat(2_000) })}\n${JSON.stringify({ role: 'user', content: 'hello' })}\n`,
+    )
     const out = jest.spyOn(process.stdout, 'write').mockImplementation(() => true)
     try {
-      const importing = runImport({ store: join(cwd, 'ledger'), 'model-max-tokens': '2000' }, { files: [file], conversation: undefined, scope: undefined, json: false })
-      await expect(importing).rejects.toMatchObject({ name: 'InputError', kind: 'LeadingTooLarge', message: expect.stringMatching(/^large is recorded, and no context can be made of it: the leading system messages .*--model-max-tokens/u) })
+      const importing = runImport(
+        { store: join(cwd, 'ledger'), 'model-max-tokens': '2000' },
+        { files: [file], conversation: undefined, scope: undefined, json: false },
+      )
+      await expect(importing).rejects.toMatchObject({
+        name: 'InputError',
+        kind: 'LeadingTooLarge',
+        message: expect.stringMatching(
+          /^large is recorded, and no context can be made of it: the leading system messages .*--model-max-tokens/u,
+        ),
+      })
     } finally {
       out.mockRestore()
     }

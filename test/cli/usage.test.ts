@@ -1,4 +1,7 @@
-/** What the command line says of a word that it does not know: always what may be typed instead, and never the help of the whole. */
+/**
+ * What the command line says of a word that it does not know: always what may be typed instead, and never the help of
+ * the whole.
+ */
 import { describe, expect, it } from '@jest/globals'
 import { nameMeant } from '../../src/domain/text/known-names.js'
 import { commands, groups } from '../../src/cli/commands/index.js'
@@ -23,7 +26,10 @@ describe('a command that there is none of', () => {
     [['adopt', 'x'], 'there is no command "adopt": did you mean `editions adopt`?'],
     [['rebuild'], 'there is no command "rebuild": did you mean `projections rebuild`?'],
     [['run'], 'there is no command "run": did you mean `projections run` or `compaction run`?'],
-    [['editions', 'everything'], 'there are editions compare, editions list, editions show, editions adopt, editions revert, editions drop'],
+    [
+      ['editions', 'everything'],
+      'there are editions compare, editions list, editions show, editions adopt, editions revert, editions drop',
+    ],
     [['export'], 'migrate-log --from STORE --to NAME.clog.gz'],
     [['dump'], 'migrate-log --from STORE --to NAME.clog.gz'],
     [['rm', 'x'], 'nothing is deleted'],
@@ -36,8 +42,10 @@ describe('a command that there is none of', () => {
 
   it('is none of those that there are', () => {
     for (const { words } of commands) expect(noSuchCommand([firstOf(words), '--help'])).toBeUndefined()
-    for (const group of groups) for (const { words } of group.commands) expect(noSuchCommand([group.word, firstOf(words)])).toBeUndefined()
-    for (const words of [['help'], ['completion'], ['--help'], [], ['editions'], ['editions', '--help']]) expect(noSuchCommand(words)).toBeUndefined()
+    for (const group of groups)
+      for (const { words } of group.commands) expect(noSuchCommand([group.word, firstOf(words)])).toBeUndefined()
+    for (const words of [['help'], ['completion'], ['--help'], [], ['editions'], ['editions', '--help']])
+      expect(noSuchCommand(words)).toBeUndefined()
   })
 })
 

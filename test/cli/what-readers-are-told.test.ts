@@ -1,4 +1,7 @@
-/** What lists and searches say of what they do not show: rows that are behind, a conversation that is not there, and none left out while all move. */
+/**
+ * What lists and searches say of what they do not show: rows that are behind, a conversation that is not there, and
+ * none left out while all move.
+ */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import type { Ledger, MessageInput } from '../../src/index.js'
 import type { Database } from '../../src/ports/sql.js'
@@ -13,10 +16,18 @@ async function ledgerOn(...asked: Parameters<typeof opened>): Promise<Ledger> {
   ledgers.push(ledger)
   return ledger
 }
-afterEach(async () => { for (const ledger of ledgers.splice(0)) await ledger.close() })
-beforeAll(async () => { db = await openTestDatabase() })
-afterAll(async () => { await db.close() })
-beforeEach(async () => { await db.script('drop schema context_ledger cascade; create schema context_ledger') })
+afterEach(async () => {
+  for (const ledger of ledgers.splice(0)) await ledger.close()
+})
+beforeAll(async () => {
+  db = await openTestDatabase()
+})
+afterAll(async () => {
+  await db.close()
+})
+beforeEach(async () => {
+  await db.script('drop schema context_ledger cascade; create schema context_ledger')
+})
 
 describe('rows that others keep, and that are behind', () => {
   let writer: Ledger
@@ -33,7 +44,10 @@ describe('rows that others keep, and that are behind', () => {
   it('are said so beside what they show, and no more once they show all', async () => {
     expect(await reader.list()).toEqual({ conversations: [expect.objectContaining({ conversationId: 'a' })] })
     await writer.append('b', talk(4))
-    expect(await reader.list()).toMatchObject({ conversations: [{ conversationId: 'a' }], behind: { events: 5, isAtLeast: false } })
+    expect(await reader.list()).toMatchObject({
+      conversations: [{ conversationId: 'a' }],
+      behind: { events: 5, isAtLeast: false },
+    })
     expect((await reader.search('berth')).behind).toEqual({ events: 5, isAtLeast: false })
     await keeper.projections.catchUp()
     expect((await reader.list()).behind).toBeUndefined()
@@ -54,7 +68,9 @@ describe('a conversation that is not there', () => {
   it('is an error of a search, and one in which nothing is found is none', async () => {
     const ledger = await ledgerOn(db)
     await ledger.append('a', talk(3))
-    await expect(ledger.search('berth', { conversationId: 'b' })).rejects.toMatchObject({ failure: { kind: 'NoSuchConversation', conversationId: 'b' } })
+    await expect(ledger.search('berth', { conversationId: 'b' })).rejects.toMatchObject({
+      failure: { kind: 'NoSuchConversation', conversationId: 'b' },
+    })
     expect(await ledger.search('nowhere', { conversationId: 'a' })).toEqual({ hits: [] })
   })
 })
@@ -67,7 +83,9 @@ describe('a list of many conversations', () => {
         const rows = await db.query<Row>(text, values)
         // After each look something happens in the conversation that nothing happened in for longest.
         if (text.includes('from conversations c')) {
-          await db.script(`update conversations_g1 set last_recorded_at = '2027' where conversation_id = (select conversation_id from conversations_g1 order by last_recorded_at limit 1)`)
+          await db.script(
+            `update conversations_g1 set last_recorded_at = '2027' where conversation_id = (select conversation_id from conversations_g1 order by last_recorded_at limit 1)`,
+          )
         }
         return rows
       },
@@ -83,12 +101,22 @@ describe('a list of many conversations', () => {
 
 describe('memory_read', () => {
   it('leaves out its own calls and answers, and nothing else that was called or answered', async () => {
-    const ledger = await ledgerOn(db, { policy: { modelMaxTokens: 1_000, chunkSize: 3, chunkMinTokens: 0, keepRecent: 2, maxSummaryTokens: 16 } })
-    const called = (id: string, name: string): MessageInput => ({ id: `call ${id}`, role: 'assistant', content: null, tool_calls: [{ id, type: 'function', function: { name, arguments: '{"query":"giraffe"}' } }] })
+    const ledger = await ledgerOn(db, {
+      policy: { modelMaxTokens: 1_000, chunkSize: 3, chunkMinTokens: 0, keepRecent: 2, maxSummaryTokens: 16 },
+    })
+    const called = (id: string, name: string): MessageInput => ({
+      id: `call ${id}`,
+      role: 'assistant',
+      content: null,
+      tool_calls: [{ id, type: 'function', function: { name, arguments: '{"query":"giraffe"}' } }],
+    })
     await ledger.append('a', [
-      say(0), say(1, { id: 'said', content: 'the giraffe is in the garden' }),
-      called('c1', 'memory_read'), { id: 'answer c1', role: 'tool', tool_call_id: 'c1', content: '{"hits":["giraffe"]}' },
-      called('c2', 'zoo'), { id: 'answer c2', role: 'tool', tool_call_id: 'c2', content: 'one giraffe' },
+      say(0),
+      say(1, { id: 'said', content: 'the giraffe is in the garden' }),
+      called('c1', 'memory_read'),
+      { id: 'answer c1', role: 'tool', tool_call_id: 'c1', content: '{"hits":["giraffe"]}' },
+      called('c2', 'zoo'),
+      { id: 'answer c2', role: 'tool', tool_call_id: 'c2', content: 'one giraffe' },
       ...talk(30, 10),
     ])
     await ledger.settled('a')

@@ -1,4 +1,6 @@
-/** The compaction cycle, step by step: what is reused, what is split, who stands in, and where the next call goes on. */
+/**
+ * The compaction cycle, step by step: what is reused, what is split, who stands in, and where the next call goes on.
+ */
 import { describe, expect, it } from '@jest/globals'
 import { createExtractiveSummarizer } from '../../src/summarizers/index.js'
 import { calling, say, SMALL, talk } from '../support/conversations.js'
@@ -21,12 +23,28 @@ describe('a cycle', () => {
     const done = await harness.compact('force')
     expect(done).toMatchObject({ batchesCreated: 3, messagesCompressed: 9 })
     expect(done.tokensAfter).toBeLessThan(done.tokensBefore)
-    expect(harness.store.appends.slice(1).filter(({ types }) => !types.includes('PromptRegistered')).map(({ types }) => types)).toEqual([
-      ['ChunkSummarized'], ['ChunkSummarized'], ['ChunkSummarized'], ['BatchArchived', 'BatchArchived', 'BatchArchived', 'MessagesPruned'],
+    expect(
+      harness.store.appends
+        .slice(1)
+        .filter(({ types }) => !types.includes('PromptRegistered'))
+        .map(({ types }) => types),
+    ).toEqual([
+      ['ChunkSummarized'],
+      ['ChunkSummarized'],
+      ['ChunkSummarized'],
+      ['BatchArchived', 'BatchArchived', 'BatchArchived', 'MessagesPruned'],
     ])
     const chunks = await harness.eventsOf('ChunkSummarized')
-    expect(chunks.map((event) => event.data.continues)).toEqual([undefined, chunks[0]?.data.chunkId, chunks[1]?.data.chunkId])
-    expect(harness.summarizer.calls.map(({ job }) => (job.kind === 'chunk' ? job.existingSummary : 'none'))).toEqual([undefined, chunks[0]?.data.summary, chunks[1]?.data.summary])
+    expect(chunks.map((event) => event.data.continues)).toEqual([
+      undefined,
+      chunks[0]?.data.chunkId,
+      chunks[1]?.data.chunkId,
+    ])
+    expect(harness.summarizer.calls.map(({ job }) => (job.kind === 'chunk' ? job.existingSummary : 'none'))).toEqual([
+      undefined,
+      chunks[0]?.data.summary,
+      chunks[1]?.data.summary,
+    ])
   })
 
   it('goes on with the last batch that the last prune carried as its background', async () => {
@@ -43,8 +61,13 @@ describe('a cycle', () => {
   it('does nothing below the limit unless it is forced, and nothing where there is nothing', async () => {
     const harness = createHarness({ policy: SMALL })
     await harness.appended(talk(2))
-    for (const mode of ['due', 'now', 'force'] as const) expect(await harness.compact(mode)).toMatchObject({ batchesCreated: 0, messagesCompressed: 0 })
-    expect(await harness.compact('force', 'nobody')).toMatchObject({ batchesCreated: 0, tokensBefore: 0, tokensAfter: 0 })
+    for (const mode of ['due', 'now', 'force'] as const)
+      expect(await harness.compact(mode)).toMatchObject({ batchesCreated: 0, messagesCompressed: 0 })
+    expect(await harness.compact('force', 'nobody')).toMatchObject({
+      batchesCreated: 0,
+      tokensBefore: 0,
+      tokensAfter: 0,
+    })
     expect(harness.summarizer.calls).toEqual([])
   })
 
@@ -54,8 +77,15 @@ describe('a cycle', () => {
     await harness.compact('force')
     const [chunk] = await harness.eventsOf('ChunkSummarized')
     expect(chunk?.data.summarizer).toEqual({
-      strategy: 'scripted', provider: 'scripted', model: 'scripted-1', parameters: { temperature: 0, maxSummaryTokens: 16 }, prompt: { name: 'scripted', sha256: expect.any(String) },
-      formatterVersion: 1, requestHash: harness.summarizer.calls[0]?.requestHash, usage: { promptTokens: 10, completionTokens: 5 }, durationMs: 1,
+      strategy: 'scripted',
+      provider: 'scripted',
+      model: 'scripted-1',
+      parameters: { temperature: 0, maxSummaryTokens: 16 },
+      prompt: { name: 'scripted', sha256: expect.any(String) },
+      formatterVersion: 1,
+      requestHash: harness.summarizer.calls[0]?.requestHash,
+      usage: { promptTokens: 10, completionTokens: 5 },
+      durationMs: 1,
     })
   })
 })
@@ -83,7 +113,7 @@ describe('after a crash between a chunk and the prune', () => {
     const again = harness.restart({ summarizer: other })
     await again.compact('force')
     expect(other.calls).toHaveLength(3)
-    expect((await again.eventsOf('BatchArchived'))).toHaveLength(3)
+    expect(await again.eventsOf('BatchArchived')).toHaveLength(3)
     expect((await again.conversations.load(CONVERSATION)).chunks).toEqual([])
     expect(coverageProblems(await again.events())).toEqual([])
   })
@@ -102,9 +132,12 @@ describe('a request that does not fit', () => {
   it('is tried once more as two', async () => {
     const harness = createHarness({ policy: { ...SMALL, chunkSize: 8 } })
     await harness.appended(talk(10))
-    harness.summarizer.answer = (prepared) => (prepared.job.kind === 'chunk' && prepared.job.messages.length > 4 ? { failure: 'request-too-large' } : undefined)
+    harness.summarizer.answer = (prepared) =>
+      prepared.job.kind === 'chunk' && prepared.job.messages.length > 4 ? { failure: 'request-too-large' } : undefined
     expect(await harness.compact('force')).toMatchObject({ batchesCreated: 2, messagesCompressed: 8 })
-    expect(harness.summarizer.calls.map(({ job }) => (job.kind === 'chunk' ? job.messages.length : 0))).toEqual([8, 4, 4])
+    expect(harness.summarizer.calls.map(({ job }) => (job.kind === 'chunk' ? job.messages.length : 0))).toEqual([
+      8, 4, 4,
+    ])
     expect(await harness.eventsOf('CompactionFailed')).toEqual([])
   })
 
@@ -114,7 +147,9 @@ describe('a request that does not fit', () => {
     harness.summarizer.answer = () => ({ failure: 'request-too-large' })
     expect((await harness.compact('force')).failure).toMatchObject({ failure: 'request-too-large' })
     expect(harness.summarizer.calls).toHaveLength(2)
-    expect((await harness.eventsOf('CompactionFailed')).map((event) => event.data.failure)).toEqual(['request-too-large'])
+    expect((await harness.eventsOf('CompactionFailed')).map((event) => event.data.failure)).toEqual([
+      'request-too-large',
+    ])
   })
 })
 
@@ -126,7 +161,9 @@ describe('at the hard limit', () => {
     const done = await harness.compact()
     expect(done.messagesCompressed).toBeGreaterThan(0)
     expect(harness.summarizer.calls).toHaveLength(1)
-    expect((await harness.eventsOf('ChunkSummarized')).every((event) => event.data.summarizer.standIn === true)).toBe(true)
+    expect((await harness.eventsOf('ChunkSummarized')).every((event) => event.data.summarizer.standIn === true)).toBe(
+      true,
+    )
     expect((await harness.eventsOf('CompactionFailed')).map((event) => event.data.trigger)).toEqual(['hard'])
   })
 
@@ -145,7 +182,11 @@ describe('at the hard limit', () => {
 describe('a summarizer without a model', () => {
   it('is no spending: it makes summaries and no call, and no limit on tokens keeps it', async () => {
     const extractive = { ...createScriptedSummarizer(), ...createExtractiveSummarizer() }
-    const harness = createHarness({ policy: SMALL, summarizer: extractive, budget: { limits: { tokensPerDay: 1 }, reserve: () => Promise.reject(new Error('nothing is to be set aside')) } })
+    const harness = createHarness({
+      policy: SMALL,
+      summarizer: extractive,
+      budget: { limits: { tokensPerDay: 1 }, reserve: () => Promise.reject(new Error('nothing is to be set aside')) },
+    })
     await harness.appended(talk(11))
     const done = await harness.compact('force')
     expect(done).toMatchObject({ summaries: 3, calls: 0, tokensSpent: 0, messagesCompressed: 9 })

@@ -1,9 +1,16 @@
-/** Workers: who takes which conversation, what happens when one dies, what limits and failures hold back, and the same code inside a process. */
+/**
+ * Workers: who takes which conversation, what happens when one dies, what limits and failures hold back, and the same
+ * code inside a process.
+ */
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { createMemoryClaims } from '../../src/adapters/memory/claims.js'
 import { createMemoryTokenBudget } from '../../src/adapters/memory/token-budget.js'
 import { createMemoryWorkQueue } from '../../src/adapters/memory/work-queue.js'
-import { createCompactionWorker, type CompactionWorker, type CompactionWorkerOptions } from '../../src/compaction/compaction-worker.js'
+import {
+  createCompactionWorker,
+  type CompactionWorker,
+  type CompactionWorkerOptions,
+} from '../../src/compaction/compaction-worker.js'
 import type { CompactionRun } from '../../src/compaction/compact.js'
 import { triggerOf } from '../../src/domain/compaction/plan.js'
 import type { PolicySettings } from '../../src/domain/values/policy.js'
@@ -24,7 +31,9 @@ interface World {
   /** A worker in a process of its own: nothing in memory is shared, what is claimed is. */
   readonly worker: (options?: Partial<CompactionWorkerOptions> & { readonly budget?: TokenBudget }) => CompactionWorker
   /** A worker that follows the log. */
-  readonly following: (options?: Partial<CompactionWorkerOptions> & { readonly budget?: TokenBudget }) => CompactionWorker
+  readonly following: (
+    options?: Partial<CompactionWorkerOptions> & { readonly budget?: TokenBudget },
+  ) => CompactionWorker
   /** Resolves when nobody waits and nobody works, and all that was appended was looked at. */
   readonly quiet: () => Promise<void>
 }
@@ -50,9 +59,19 @@ function createWorld(policy: PolicySettings = SMALL): World {
     worker({ budget, ...options } = {}) {
       const process = harness.restart({ claims, ...(budget === undefined ? {} : { budget }) })
       const worker = createCompactionWorker({
-        queue, load: (id) => process.conversations.load(id), compact: process.run, clock, concurrency: 4, backsOffByTime: true, pollMs: 2,
-        onCompaction: (conversationId, run) => { runs.push({ conversationId, run }) },
-        onProblem: (problem) => { problems.push(problem) },
+        queue,
+        load: (id) => process.conversations.load(id),
+        compact: process.run,
+        clock,
+        concurrency: 4,
+        backsOffByTime: true,
+        pollMs: 2,
+        onCompaction: (conversationId, run) => {
+          runs.push({ conversationId, run })
+        },
+        onProblem: (problem) => {
+          problems.push(problem)
+        },
         ...options,
       })
       workers.push(worker)
@@ -80,7 +99,9 @@ async function bought(harness: Harness, conversationIds: readonly string[]): Pro
   let count = 0
   for (const id of conversationIds) {
     const chunks = await harness.eventsOf('ChunkSummarized', id)
-    count += chunks.filter(({ data }) => data.summarizer.standIn !== true).length + (await harness.eventsOf('BatchesResummarized', id)).length
+    count +=
+      chunks.filter(({ data }) => data.summarizer.standIn !== true).length +
+      (await harness.eventsOf('BatchesResummarized', id)).length
   }
   return count
 }
@@ -133,7 +154,11 @@ describe('a worker that follows the log', () => {
     await queue.note([], { from: undefined, to: other })
     await harness.appended(talk(20), 'c')
     const said: unknown[] = []
-    following({ onOtherLog: (checkpoint) => { said.push(checkpoint) } })
+    following({
+      onOtherLog: (checkpoint) => {
+        said.push(checkpoint)
+      },
+    })
     await quiet()
     expect(said).toEqual([other])
     expect((await harness.conversations.load('c')).cycles).toBe(1)
@@ -150,7 +175,9 @@ describe('two workers', () => {
       const of = job.messages[0]?.messageId.split('/')[0] ?? ''
       if (open.has(of)) twice += 1
       open.add(of)
-      await new Promise((resolve) => { setTimeout(resolve, 1) })
+      await new Promise((resolve) => {
+        setTimeout(resolve, 1)
+      })
       open.delete(of)
       return undefined
     }
@@ -158,7 +185,11 @@ describe('two workers', () => {
     following({ concurrency: 3 })
     const all = ids(8)
     for (let number = 0; number < 60; number += 6) {
-      for (const id of all) await harness.appended(talk(6, number).map((message) => ({ ...message, id: `${id}/${String(message.id)}` })), id)
+      for (const id of all)
+        await harness.appended(
+          talk(6, number).map((message) => ({ ...message, id: `${id}/${String(message.id)}` })),
+          id,
+        )
     }
     await quiet()
     expect(twice).toBe(0)
@@ -183,7 +214,8 @@ describe('two workers', () => {
     dead.start()
     await harness.appended(talk(20), 'c')
     await reached.opened
-    // It says nothing any more; the other one looks, and finds the conversation taken until the lease and the claim run out.
+    // It says nothing any more; the other one looks, and finds the conversation taken until the lease and the claim run
+    // out.
     const before = harness.summarizer.calls.length
     const taken: (Work | undefined)[] = []
     const take: WorkQueue['take'] = async (asked) => {
@@ -221,7 +253,9 @@ describe('limits', () => {
     expect(runs.at(-1)?.run.postponedMs).toBeGreaterThan(0)
     for (let minute = 0; minute < 8 && (await harness.conversations.load('c')).cycles === 0; minute += 1) {
       clock.pass(60_001)
-      await until(async () => (await queue.status()).resting === 1 || (await harness.conversations.load('c')).cycles === 1)
+      await until(
+        async () => (await queue.status()).resting === 1 || (await harness.conversations.load('c')).cycles === 1,
+      )
     }
     expect(calls).toBeLessThan(harness.summarizer.calls.length)
     expect((await harness.conversations.load('c')).cycles).toBe(1)
@@ -239,7 +273,13 @@ describe('limits', () => {
     }
     const calls = harness.summarizer.calls.length
     const failures = (await harness.eventsOf('CompactionFailed', 'c')).map(({ data }) => data)
-    expect(failures).toMatchObject([{ failure: 'limit-reached', detail: expect.stringMatching(/the limit of 60 tokens a day: \d+ are used, and this call needs about \d+/), retryAfterMessages: 0 }])
+    expect(failures).toMatchObject([
+      {
+        failure: 'limit-reached',
+        detail: expect.stringMatching(/the limit of 60 tokens a day: \d+ are used, and this call needs about \d+/),
+        retryAfterMessages: 0,
+      },
+    ])
     clock.pass(12 * 3_600_000)
     await until(async () => harness.summarizer.calls.length > calls)
   })
@@ -295,7 +335,11 @@ describe('limits', () => {
     following({ budget: createMemoryTokenBudget({ tokensPerMinute: 5 }, clock) })
     await harness.appended(talk(20), 'c')
     await quiet()
-    expect((await harness.eventsOf('CompactionFailed', 'c')).map(({ data }) => data.detail)).toEqual([expect.stringMatching(/the limit of 5 tokens a minute: 0 are used, and this call needs about \d+, more than any minute has room for$/u)])
+    expect((await harness.eventsOf('CompactionFailed', 'c')).map(({ data }) => data.detail)).toEqual([
+      expect.stringMatching(
+        /the limit of 5 tokens a minute: 0 are used, and this call needs about \d+, more than any minute has room for$/u,
+      ),
+    ])
   })
 })
 
@@ -303,7 +347,17 @@ describe('failures', () => {
   it('of the budget do not cost an answer that is there', async () => {
     const { harness, following, clock } = createWorld()
     const inner = createMemoryTokenBudget({}, clock)
-    following({ budget: { limits: {}, reserve: async (tokens) => { const room = await inner.reserve(tokens); return room.kind === 'refused' ? room : { ...room, settle: () => Promise.reject(new Error('the database is away')) } } } })
+    following({
+      budget: {
+        limits: {},
+        reserve: async (tokens) => {
+          const room = await inner.reserve(tokens)
+          return room.kind === 'refused'
+            ? room
+            : { ...room, settle: () => Promise.reject(new Error('the database is away')) }
+        },
+      },
+    })
     await harness.appended(talk(20), 'c')
     await until(async () => (await harness.conversations.load('c')).cycles === 1)
     expect(await bought(harness, ['c'])).toBe(harness.summarizer.calls.length)
@@ -346,7 +400,13 @@ describe('failures', () => {
   it('what nobody foresaw is told, and the conversation is tried again later', async () => {
     const { harness, worker, clock, problems } = createWorld()
     let broken = true
-    const flaky = worker({ follow: harness.store, load: async (id) => { if (broken) throw new Error('the store is away'); return harness.conversations.load(id) } })
+    const flaky = worker({
+      follow: harness.store,
+      load: async (id) => {
+        if (broken) throw new Error('the store is away')
+        return harness.conversations.load(id)
+      },
+    })
     await harness.appended(talk(20), 'c')
     flaky.start()
     await until(() => problems.length === 1)
@@ -385,8 +445,12 @@ describe('a worker that is stopped', () => {
     harness.summarizer.summarize = (prepared, signal) => async () => {
       const answer = await inner(prepared, signal)()
       asked.open()
-      await new Promise<void>((resolve) => { signal?.addEventListener('abort', () => resolve()) })
-      return answer._tag === 'Right' ? { _tag: 'Left', left: { kind: 'SummarizerFailed', failure: 'timeout', detail: 'the call was cancelled' } } : answer
+      await new Promise<void>((resolve) => {
+        signal?.addEventListener('abort', () => resolve())
+      })
+      return answer._tag === 'Right'
+        ? { _tag: 'Left', left: { kind: 'SummarizerFailed', failure: 'timeout', detail: 'the call was cancelled' } }
+        : answer
     }
     const worker = create({ follow: harness.store })
     worker.start()

@@ -1,4 +1,7 @@
-/** `compress` over a host's own list: whatever it keeps of what it was given, each message is recorded once, and in order. */
+/**
+ * `compress` over a host's own list: whatever it keeps of what it was given, each message is recorded once, and in
+ * order.
+ */
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { messageHash, type MessageInput } from '../../src/domain/values/message.js'
@@ -26,7 +29,12 @@ const HOSTS: readonly Host[] = [
 ]
 
 /** Says one message after another; each time another process may be asked. */
-async function converse(harness: Harness, host: Host, messages: History, restarts = false): Promise<{ last: History; harness: Harness }> {
+async function converse(
+  harness: Harness,
+  host: Host,
+  messages: History,
+  restarts = false,
+): Promise<{ last: History; harness: Harness }> {
   let history: History = []
   let now = harness
   for (const message of messages) {
@@ -54,7 +62,10 @@ describe.each(HOSTS)('a host that keeps $name', (host) => {
   })
 
   it('whose messages repeat each other, without ids', async () => {
-    const messages = talk(40).map(({ role }) => ({ role, content: 'Go on with the next berth of the harbour, please. '.repeat(4) }))
+    const messages = talk(40).map(({ role }) => ({
+      role,
+      content: 'Go on with the next berth of the harbour, please. '.repeat(4),
+    }))
     const { harness } = await converse(createHarness({ policy: SMALL }), host, messages)
     expect(await recorded(harness)).toEqual(hashes(messages))
   })
@@ -67,8 +78,16 @@ describe.each(HOSTS)('a host that keeps $name', (host) => {
 
   it('with tools, results that come late, and texts that do not fit', async () => {
     const messages = [
-      { role: 'system' as const, content: 'Be brief.' }, nameless(say(0)), nameless(calling('c', ['x', 'y'])), nameless(answering('ry', 'y')), nameless(say(1)), nameless(answering('rx', 'x')),
-      { role: 'user' as const, content: 'x'.repeat(6_000) }, ...talk(20, 2).map(nameless), { role: 'assistant' as const, content: 'y'.repeat(6_000) }, ...talk(6, 30).map(nameless),
+      { role: 'system' as const, content: 'Be brief.' },
+      nameless(say(0)),
+      nameless(calling('c', ['x', 'y'])),
+      nameless(answering('ry', 'y')),
+      nameless(say(1)),
+      nameless(answering('rx', 'x')),
+      { role: 'user' as const, content: 'x'.repeat(6_000) },
+      ...talk(20, 2).map(nameless),
+      { role: 'assistant' as const, content: 'y'.repeat(6_000) },
+      ...talk(6, 30).map(nameless),
     ]
     const { harness, last } = await converse(createHarness({ policy: SMALL }), host, messages)
     expect(await recorded(harness)).toEqual(hashes(messages))
@@ -78,12 +97,21 @@ describe.each(HOSTS)('a host that keeps $name', (host) => {
 
   it('whatever its history and its policy', async () => {
     await fc.assert(
-      fc.asyncProperty(busyPolicies, fc.oneof(histories(25), namedHistories(25)), fc.boolean(), async (policy, given, bare) => {
-        const messages = given.map((message) => ({ ...(bare ? nameless(message) : message), ...(message.role === 'system' || message.role === 'developer' ? { content: 'Be brief.' } : {}), pinned: false }))
-        const harness = createHarness({ policy: { ...policy, modelMaxTokens: 4_000 } })
-        await converse(harness, host, messages)
-        expect(await recorded(harness)).toEqual(hashes(messages))
-      }),
+      fc.asyncProperty(
+        busyPolicies,
+        fc.oneof(histories(25), namedHistories(25)),
+        fc.boolean(),
+        async (policy, given, bare) => {
+          const messages = given.map((message) => ({
+            ...(bare ? nameless(message) : message),
+            ...(message.role === 'system' || message.role === 'developer' ? { content: 'Be brief.' } : {}),
+            pinned: false,
+          }))
+          const harness = createHarness({ policy: { ...policy, modelMaxTokens: 4_000 } })
+          await converse(harness, host, messages)
+          expect(await recorded(harness)).toEqual(hashes(messages))
+        },
+      ),
       { numRuns: 25 },
     )
   })
@@ -95,7 +123,11 @@ describe('what comes back', () => {
     const history = talk(5)
     const done = await harness.compress(history)
     expect(done.history).toBe(history)
-    expect(done).toMatchObject({ batchesCreated: 0, messagesCompressed: 0, tokensEstimateBefore: done.tokensEstimateAfter })
+    expect(done).toMatchObject({
+      batchesCreated: 0,
+      messagesCompressed: 0,
+      tokensEstimateBefore: done.tokensEstimateAfter,
+    })
   })
 
   it('has the view in front, and the host’s own objects where they stay', async () => {
@@ -140,7 +172,14 @@ describe('what comes back', () => {
   it('is the history that was given where a message is malformed, and nothing of it is recorded', async () => {
     const harness = createHarness({ policy: SMALL })
     const history: MessageInput[] = passedOff([say(0), { role: 'user', content: 5 }])
-    expect(await harness.compress(history)).toEqual({ history, batchesCreated: 0, messagesCompressed: 0, tokensEstimateBefore: 0, tokensEstimateAfter: 0, error: expect.objectContaining({ kind: 'BadMessage', field: 'history[1].content' }) })
+    expect(await harness.compress(history)).toEqual({
+      history,
+      batchesCreated: 0,
+      messagesCompressed: 0,
+      tokensEstimateBefore: 0,
+      tokensEstimateAfter: 0,
+      error: expect.objectContaining({ kind: 'BadMessage', field: 'history[1].content' }),
+    })
     expect(await harness.events()).toEqual([])
     expect(harness.problems).toHaveLength(1)
   })

@@ -3,7 +3,10 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { sha256 } from '../../src/domain/values/hash.js'
 import type { BodyStore } from '../../src/ports/body-store.js'
 
-export function describeBodyStore(name: string, open: () => Promise<{ readonly store: BodyStore; close(): Promise<void> }>): void {
+export function describeBodyStore(
+  name: string,
+  open: () => Promise<{ readonly store: BodyStore; close(): Promise<void> }>,
+): void {
   describe(`body store: ${name}`, () => {
     let opened: Awaited<ReturnType<typeof open>>
     beforeAll(async () => {
@@ -13,10 +16,13 @@ export function describeBodyStore(name: string, open: () => Promise<{ readonly s
       await opened.close()
     })
 
-    test.each(['', 'plain', 'ä 会话 😀 \u{10ffff}', 'a NUL \0 inside', '\\x00 \\ \'" {}', 'large '.repeat(500_000)])('a body comes back as it was put (case %#)', async (body) => {
-      await opened.store.put(sha256(body), body)
-      expect((await opened.store.get(sha256(body))) === body).toBe(true)
-    })
+    test.each(['', 'plain', 'ä 会话 😀 \u{10ffff}', 'a NUL \0 inside', '\\x00 \\ \'" {}', 'large '.repeat(500_000)])(
+      'a body comes back as it was put (case %#)',
+      async (body) => {
+        await opened.store.put(sha256(body), body)
+        expect((await opened.store.get(sha256(body))) === body).toBe(true)
+      },
+    )
 
     test('putting twice is putting once, also at the same moment', async () => {
       const body = 'the same'

@@ -1,4 +1,7 @@
-/** What users rely on in claims, asked of every adapter. `pass` lets so much time go by: for a database, by moving what is recorded, never by sleeping. */
+/**
+ * What users rely on in claims, asked of every adapter. `pass` lets so much time go by: for a database, by moving what
+ * is recorded, never by sleeping.
+ */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import type { Claims } from '../../src/ports/claims.js'
 
@@ -66,7 +69,9 @@ export function describeClaims(name: string, open: () => Promise<OpenedClaims>):
     })
 
     test('of 16 who ask at once one gets it', async () => {
-      const taken = await Promise.all(Array.from({ length: 16 }, (_, asker) => opened.claims.take('f', `asker ${String(asker)}`, 60_000)))
+      const taken = await Promise.all(
+        Array.from({ length: 16 }, (_, asker) => opened.claims.take('f', `asker ${String(asker)}`, 60_000)),
+      )
       expect(taken.filter((claim) => claim !== undefined)).toHaveLength(1)
     })
 

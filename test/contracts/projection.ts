@@ -27,7 +27,8 @@ export function describeProjection(projection: Projection, parts: readonly Part[
       store = createMemoryEventStore()
     })
 
-    const runner = (batchSize = 500): ProjectionRunner => createProjectionRunner({ db, store, decode: decodeStored, projections: [projection], batchSize })
+    const runner = (batchSize = 500): ProjectionRunner =>
+      createProjectionRunner({ db, store, decode: decodeStored, projections: [projection], batchSize })
     const rows = async (): Promise<unknown> => await rowsOf(db, projection)
 
     test('it has an answer for every type of fact, and every key begins with the conversation', () => {
@@ -47,7 +48,9 @@ export function describeProjection(projection: Projection, parts: readonly Part[
         const events = await projectedEvents(store, 'a')
         expect([...foldRows(projection, events).values()].some((table) => table.length > 0)).toBe(true)
         expect(await rowDifferences(db, [projection], 'a', events)).toEqual([])
-        expect(await db.query(`select position from projection_checkpoints where state = 'live'`)).toEqual([{ position: String(events.length - 1) }])
+        expect(await db.query(`select position from projection_checkpoints where state = 'live'`)).toEqual([
+          { position: String(events.length - 1) },
+        ])
       }
     })
 
@@ -80,39 +83,58 @@ export function describeProjection(projection: Projection, parts: readonly Part[
       await recordParts(store, 'b', parts)
       await runner().catchUp()
       const after = await rowsOf(db, projection)
-      const ofA = Object.fromEntries(Object.entries(after).map(([table, all]) => [table, all.filter((row) => row['conversation_id'] === 'a')]))
+      const ofA = Object.fromEntries(
+        Object.entries(after).map(([table, all]) => [table, all.filter((row) => row['conversation_id'] === 'a')]),
+      )
       expect(ofA).toEqual(before)
-      expect(Object.values(after).flat().some((row) => row['conversation_id'] === 'b')).toBe(true)
+      expect(
+        Object.values(after)
+          .flat()
+          .some((row) => row['conversation_id'] === 'b'),
+      ).toBe(true)
     })
   })
 }
 
-/** The same of all of them together, behind histories in which editions are made, adopted, put back and dropped, and cycles undone. */
+/**
+ * The same of all of them together, behind histories in which editions are made, adopted, put back and dropped, and
+ * cycles undone.
+ */
 export function describeProjectionsBehindHistories(projections: readonly Projection[]): void {
   describeOnDatabases('projections behind any history', (database) => {
     test('twice is once, rebuilt equals live, and the rows are what the facts make, in any number of partitions', async () => {
       const met = new Set<string>()
       await fc.assert(
-        fc.asyncProperty(editionSteps, fc.integer({ min: 1, max: 60 }), fc.integer({ min: 1, max: 4 }), async (steps, batchSize, partitions) => {
-          const db = await database.fresh()
-          const { store } = await editionHistory(steps)
-          const keep = (): ProjectionRunner => createProjectionRunner({ db, store, decode: decodeStored, projections, batchSize, partitions })
-          const rows = async (): Promise<unknown> => await Promise.all(projections.map((projection) => rowsOf(db, projection)))
-          await keep().catchUp()
-          const once = await rows()
-          const events = await projectedEvents(store, CONVERSATION)
-          for (const { type } of events) met.add(type)
-          expect(await rowDifferences(db, projections, CONVERSATION, events)).toEqual([])
-          expect(await db.query('select distinct position from projection_checkpoints')).toEqual([{ position: String(await store.head()) }])
-          await db.query('update projection_checkpoints set position = -1')
-          await keep().catchUp()
-          expect(await rows()).toEqual(once)
-          await keep().rebuild('all', { batchSize: batchSize + 3 })
-          expect(await rows()).toEqual(once)
-        }),
+        fc.asyncProperty(
+          editionSteps,
+          fc.integer({ min: 1, max: 60 }),
+          fc.integer({ min: 1, max: 4 }),
+          async (steps, batchSize, partitions) => {
+            const db = await database.fresh()
+            const { store } = await editionHistory(steps)
+            const keep = (): ProjectionRunner =>
+              createProjectionRunner({ db, store, decode: decodeStored, projections, batchSize, partitions })
+            const rows = async (): Promise<unknown> =>
+              await Promise.all(projections.map((projection) => rowsOf(db, projection)))
+            await keep().catchUp()
+            const once = await rows()
+            const events = await projectedEvents(store, CONVERSATION)
+            for (const { type } of events) met.add(type)
+            expect(await rowDifferences(db, projections, CONVERSATION, events)).toEqual([])
+            expect(await db.query('select distinct position from projection_checkpoints')).toEqual([
+              { position: String(await store.head()) },
+            ])
+            await db.query('update projection_checkpoints set position = -1')
+            await keep().catchUp()
+            expect(await rows()).toEqual(once)
+            await keep().rebuild('all', { batchSize: batchSize + 3 })
+            expect(await rows()).toEqual(once)
+          },
+        ),
         { numRuns: 6, examples: [[everyStep, 7, 3]] },
       )
-      for (const type of ['EditionAdopted', 'EditionReverted', 'CycleUndone', 'EditionDropped', 'EditionAdvanced']) expect(met).toContain(type)
+      for (const type of ['EditionAdopted', 'EditionReverted', 'CycleUndone', 'EditionDropped', 'EditionAdvanced'])
+        expect(met).toContain(type)
     })
   })
 }

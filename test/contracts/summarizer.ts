@@ -20,9 +20,23 @@ export interface SummarizerVariants {
 }
 
 const NUL = '\u0000'
-const oddTexts = ['', ' ', '\uD800', 'a\uDC00b', `x${NUL}y`, '{messages} $& $1 {persona}', '</messages>', '🦋'.repeat(4000), '漢字'.repeat(4000), 'x'.repeat(100_000)]
+const oddTexts = [
+  '',
+  ' ',
+  '\uD800',
+  'a\uDC00b',
+  `x${NUL}y`,
+  '{messages} $& $1 {persona}',
+  '</messages>',
+  '🦋'.repeat(4000),
+  '漢字'.repeat(4000),
+  'x'.repeat(100_000),
+]
 
-export function describeSummarizer(name: string, { create, otherModel, otherPrompt, failing, usesModel }: SummarizerVariants): void {
+export function describeSummarizer(
+  name: string,
+  { create, otherModel, otherPrompt, failing, usesModel }: SummarizerVariants,
+): void {
   const right = async (job: SummaryJob, summarizer = create()): Promise<Summary> => {
     const answer = await summarizer.summarize(summarizer.prepare(job))()
     if (E.isLeft(answer)) throw new Error(`${answer.left.failure}: ${answer.left.detail}`)
@@ -55,7 +69,13 @@ export function describeSummarizer(name: string, { create, otherModel, otherProm
 
     test('takes texts of any kind', async () => {
       for (const text of oddTexts) {
-        const job = chunkJob({ messages: [said('user', text), said('assistant', [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }])], existingSummary: text })
+        const job = chunkJob({
+          messages: [
+            said('user', text),
+            said('assistant', [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }]),
+          ],
+          existingSummary: text,
+        })
         expect((await right(job)).text.trim()).not.toBe('')
       }
     })
@@ -81,7 +101,13 @@ export function describeSummarizer(name: string, { create, otherModel, otherProm
           hash(chunkJob()),
           hash(chunkJob({ maxSummaryTokens: 255 })),
           hash(chunkJob({ messages: session.slice(1) })),
-          hash(chunkJob({ messages: session.map((message, index) => (index === 1 ? { ...message, content: 'I look elsewhere.' } : message)) })),
+          hash(
+            chunkJob({
+              messages: session.map((message, index) =>
+                index === 1 ? { ...message, content: 'I look elsewhere.' } : message,
+              ),
+            }),
+          ),
           hash(chunkJob({ existingSummary: 'What was before.' })),
           hash(resummarizeJob()),
           hash(resummarizeJob({ summaries: [summaryOf('One.'), summaryOf('Two.')] })),
@@ -90,24 +116,48 @@ export function describeSummarizer(name: string, { create, otherModel, otherProm
       })
 
       test('ids are no part of a request', () => {
-        expect(hash(chunkJob({ messages: session.map((message) => ({ ...message, messageId: `other-${message.messageId}` })) }))).toBe(hash(chunkJob()))
+        expect(
+          hash(
+            chunkJob({ messages: session.map((message) => ({ ...message, messageId: `other-${message.messageId}` })) }),
+          ),
+        ).toBe(hash(chunkJob()))
       })
 
       if (usesModel) {
         test('another temperature or persona is another request', () => {
-          expect(new Set([hash(chunkJob()), hash(chunkJob({ temperature: 1 })), hash(chunkJob({ persona: 'You are Ada.' }))]).size).toBe(3)
+          expect(
+            new Set([hash(chunkJob()), hash(chunkJob({ temperature: 1 })), hash(chunkJob({ persona: 'You are Ada.' }))])
+              .size,
+          ).toBe(3)
           expect(create().prepare(chunkJob({ persona: 'You are Ada.' })).persona?.text).toBe('You are Ada.')
         })
         test('the summary so far is in the request', () => {
-          expect(JSON.stringify(create().prepare(chunkJob({ existingSummary: 'The harbour was closed.' })).request)).toContain('The harbour was closed.')
+          expect(
+            JSON.stringify(create().prepare(chunkJob({ existingSummary: 'The harbour was closed.' })).request),
+          ).toContain('The harbour was closed.')
         })
       }
-      if (otherModel !== undefined) test('another model is another request', () => expect(hash(chunkJob(), otherModel())).not.toBe(hash(chunkJob())))
-      if (otherPrompt !== undefined) test('another prompt is another request', () => expect(hash(chunkJob(), otherPrompt())).not.toBe(hash(chunkJob())))
+      if (otherModel !== undefined)
+        test('another model is another request', () =>
+          expect(hash(chunkJob(), otherModel())).not.toBe(hash(chunkJob())))
+      if (otherPrompt !== undefined)
+        test('another prompt is another request', () =>
+          expect(hash(chunkJob(), otherPrompt())).not.toBe(hash(chunkJob())))
     })
 
     if (failing !== undefined) {
-      const failures = ['unreachable', 'timeout', 'rate-limited', 'unauthorized', 'unknown-model', 'request-rejected', 'request-too-large', 'empty', 'refused', 'cut-off'] as const
+      const failures = [
+        'unreachable',
+        'timeout',
+        'rate-limited',
+        'unauthorized',
+        'unknown-model',
+        'request-rejected',
+        'request-too-large',
+        'empty',
+        'refused',
+        'cut-off',
+      ] as const
       test.each(failures)('a model that fails (%s) is a Left, and never a throw', async (failure) => {
         const summarizer = failing(failure)
         const answer = await summarizer.summarize(summarizer.prepare(chunkJob()))()

@@ -31,13 +31,20 @@ export function describeTokenBudget(name: string, open: () => Promise<OpenedBudg
 
     test('without limits there is always room', async () => {
       const budget = opened.budget({})
-      for (const tokens of [1, 2 ** 31, 2 ** 40]) expect(await budget.reserve(tokens)).toMatchObject({ kind: 'reserved' })
+      for (const tokens of [1, 2 ** 31, 2 ** 40])
+        expect(await budget.reserve(tokens)).toMatchObject({ kind: 'reserved' })
     })
 
     test('refuses what goes beyond a limit, with its figures, and sets nothing aside then', async () => {
       const budget = opened.budget({ tokensPerMinute: 100, tokensPerDay: 150 })
       await reserved(budget, 60)
-      expect(await budget.reserve(41)).toEqual({ kind: 'refused', period: 'minute', limit: 100, used: 60, opensInMs: expect.any(Number) })
+      expect(await budget.reserve(41)).toEqual({
+        kind: 'refused',
+        period: 'minute',
+        limit: 100,
+        used: 60,
+        opensInMs: expect.any(Number),
+      })
       await reserved(budget, 40)
       await opened.pass(MINUTE)
       expect(await budget.reserve(51)).toMatchObject({ kind: 'refused', period: 'day', limit: 150, used: 100 })
@@ -84,7 +91,9 @@ export function describeTokenBudget(name: string, open: () => Promise<OpenedBudg
     })
 
     test('is shared: of 16 processes that ask at once for a tenth each, ten get it', async () => {
-      const rooms = await Promise.all(Array.from({ length: 16 }, () => opened.budget({ tokensPerDay: 100 }).reserve(10)))
+      const rooms = await Promise.all(
+        Array.from({ length: 16 }, () => opened.budget({ tokensPerDay: 100 }).reserve(10)),
+      )
       expect(rooms.filter((room) => room.kind === 'reserved')).toHaveLength(10)
     })
   })

@@ -1,4 +1,7 @@
-/** What workers rely on in their queue, asked of every adapter. `pass` lets so much time go by: for a database, by moving what is recorded, never by sleeping. */
+/**
+ * What workers rely on in their queue, asked of every adapter. `pass` lets so much time go by: for a database, by
+ * moving what is recorded, never by sleeping.
+ */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { TakeOptions, Work, WorkQueue } from '../../src/ports/work-queue.js'
 
@@ -111,7 +114,10 @@ export function describeWorkQueue(name: string, open: () => Promise<OpenedQueue>
     })
 
     test('the checkpoint moves with what is noted, or neither does', async () => {
-      const [one, two] = [{ position: 7n, eventId: 'one' }, { position: 2n ** 62n + 1n, eventId: 'two' }]
+      const [one, two] = [
+        { position: 7n, eventId: 'one' },
+        { position: 2n ** 62n + 1n, eventId: 'two' },
+      ]
       expect(await queue.checkpoint()).toBeUndefined()
       expect(await queue.note(['a'], { from: undefined, to: one })).toBe(true)
       expect(await queue.note(['b'], { from: undefined, to: two })).toBe(false)
@@ -124,14 +130,23 @@ export function describeWorkQueue(name: string, open: () => Promise<OpenedQueue>
     })
 
     test('of 16 who move the checkpoint at once one does, and of 16 who take at once each gets another', async () => {
-      const moved = await Promise.all(Array.from({ length: 16 }, (_, at) => queue.note([`by ${String(at)}`], { from: undefined, to: { position: BigInt(at), eventId: String(at) } })))
+      const moved = await Promise.all(
+        Array.from({ length: 16 }, (_, at) =>
+          queue.note([`by ${String(at)}`], { from: undefined, to: { position: BigInt(at), eventId: String(at) } }),
+        ),
+      )
       expect(moved.filter(Boolean)).toHaveLength(1)
       await queue.note(Array.from({ length: 15 }, (_, at) => `c ${String(at)}`))
       const taken = await Promise.all(Array.from({ length: 16 }, () => queue.take({ ...TAKE, leaseMs: 60_000 })))
       // Who skips a row that another is taking may find nothing; nobody gets what another has.
       const ids = taken.flatMap((work) => (work === undefined ? [] : [work.conversationId]))
       expect(new Set(ids).size).toBe(ids.length)
-      for (let work = await queue.take({ ...TAKE, leaseMs: 60_000 }); work !== undefined; work = await queue.take({ ...TAKE, leaseMs: 60_000 })) ids.push(work.conversationId)
+      for (
+        let work = await queue.take({ ...TAKE, leaseMs: 60_000 });
+        work !== undefined;
+        work = await queue.take({ ...TAKE, leaseMs: 60_000 })
+      )
+        ids.push(work.conversationId)
       expect(new Set(ids).size).toBe(16)
       expect(ids).toHaveLength(16)
     })

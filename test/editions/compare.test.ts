@@ -6,7 +6,12 @@ import { archiveIndex } from '../../projections/read-models/archive-index/projec
 import { createArchiveIndex } from '../../projections/read-models/archive-index/queries.js'
 import { changesOf } from '../../projections/engine/projection.js'
 import { openGenerations, writeNet } from '../../projections/engine/store.js'
-import { createCompareEditions, totalsOf, type CompareRequest, type EditionComparisons } from '../../src/editions/compare.js'
+import {
+  createCompareEditions,
+  totalsOf,
+  type CompareRequest,
+  type EditionComparisons,
+} from '../../src/editions/compare.js'
 import { createEditionConversation } from '../../src/editions/edition-conversations.js'
 import { loadEdition } from '../../src/recording/load-conversation.js'
 import type { ConversationReplay } from '../../src/editions/replay-conversation.js'
@@ -18,7 +23,13 @@ import type { Database } from '../../src/ports/sql.js'
 import { SMALL, talk } from '../support/conversations.js'
 import { editionOf } from '../support/editions.js'
 import { appended as recordEvents, eventNamed } from '../support/events.js'
-import { CONVERSATION, createHarness, createScriptedSummarizer, type Harness, type ScriptedSummarizer } from '../support/harness.js'
+import {
+  CONVERSATION,
+  createHarness,
+  createScriptedSummarizer,
+  type Harness,
+  type ScriptedSummarizer,
+} from '../support/harness.js'
 import { openTestDatabase } from '../support/memory-database.js'
 
 const BY = { actor: 'test', correlationId: 'c', causationId: 'c' }
@@ -41,17 +52,37 @@ async function indexed(harness: Harness): Promise<void> {
   const events = await harness.events()
   const generation = (await openGenerations(db, [archiveIndex], 1))[0]?.generation ?? 1
   await db.transaction(async (sql) => {
-    await writeNet(sql, archiveIndex.tables, generation, coalesce(archiveIndex.tables, events.flatMap((event) => changesOf(archiveIndex, event))))
+    await writeNet(
+      sql,
+      archiveIndex.tables,
+      generation,
+      coalesce(
+        archiveIndex.tables,
+        events.flatMap((event) => changesOf(archiveIndex, event)),
+      ),
+    )
   })
 }
 
-async function makeEdition(harness: Harness, editionId: string, summarizer: ScriptedSummarizer, settings: PolicySettings): Promise<ConversationReplay> {
+async function makeEdition(
+  harness: Harness,
+  editionId: string,
+  summarizer: ScriptedSummarizer,
+  settings: PolicySettings,
+): Promise<ConversationReplay> {
   const edition = await editionOf(harness, settings, summarizer, editionId)
   expect(await edition.advance()).toEqual({ kind: 'done' })
   return edition
 }
 
-const comparing = (harness: Harness) => createCompareEditions({ log: harness.log, clock: harness.clock, claims: harness.claims, search: { index }, actor: 'test' })
+const comparing = (harness: Harness) =>
+  createCompareEditions({
+    log: harness.log,
+    clock: harness.clock,
+    claims: harness.claims,
+    search: { index },
+    actor: 'test',
+  })
 
 async function compared(harness: Harness, request: CompareRequest): Promise<EditionComparisons> {
   const done = await comparing(harness)(request)
@@ -62,16 +93,25 @@ async function compared(harness: Harness, request: CompareRequest): Promise<Edit
 /** Summaries that say this. */
 const saying = (text: string, model: string): ScriptedSummarizer => {
   const summarizer = createScriptedSummarizer({ model })
-  summarizer.answer = (prepared) => ({ text: `${prepared.job.kind} ${text}`.slice(0, prepared.job.maxSummaryTokens * 4) })
+  summarizer.answer = (prepared) => ({
+    text: `${prepared.job.kind} ${text}`.slice(0, prepared.job.maxSummaryTokens * 4),
+  })
   return summarizer
 }
 
 const ROOMY: PolicySettings = { ...SMALL, maxSummaryTokens: 60 }
-const rule = { id: 'rule', role: 'user' as const, content: 'Never touch the production database harbour_prod. The fee is 1,250 €, see src/fees.ts.' }
+const rule = {
+  id: 'rule',
+  role: 'user' as const,
+  content: 'Never touch the production database harbour_prod. The fee is 1,250 €, see src/fees.ts.',
+}
 
 /** A conversation whose own summaries keep the rule, and an edition whose summaries keep the file. */
 async function told(): Promise<Harness> {
-  const harness = createHarness({ policy: ROOMY, summarizer: saying('never touch the production database harbour_prod; fee 1250', 'first') })
+  const harness = createHarness({
+    policy: ROOMY,
+    summarizer: saying('never touch the production database harbour_prod; fee 1250', 'first'),
+  })
   await harness.appended(rule)
   for (const message of talk(30)) {
     await harness.appended(message)
@@ -88,16 +128,35 @@ describe('a comparison', () => {
     const [{ report, recorded, view } = { report: undefined, recorded: undefined, view: [] }] = conversations
     const of = (kind: string) => report?.losses.find((one) => one.kind === kind)
     expect(recorded).toBe(true)
-    expect(of('constraints')?.lost.kept.items).toEqual([{ text: 'Never touch the production database harbour_prod.', messageId: 'rule', mentions: 1 }])
+    expect(of('constraints')?.lost.kept.items).toEqual([
+      { text: 'Never touch the production database harbour_prod.', messageId: 'rule', mentions: 1 },
+    ])
     expect(of('numbers')?.lost.kept.items.map(({ text }) => text)).toContain('1,250')
-    expect(of('files')).toMatchObject({ against: { kept: 0 }, edition: { kept: 1 }, gained: { kept: { count: 1, items: [{ text: 'src/fees.ts', messageId: 'rule' }] } } })
-    const edition = (await harness.editionEvents('e1')).filter(({ type }) => type === 'ChunkSummarized' || type === 'BatchesResummarized')
+    expect(of('files')).toMatchObject({
+      against: { kept: 0 },
+      edition: { kept: 1 },
+      gained: { kept: { count: 1, items: [{ text: 'src/fees.ts', messageId: 'rule' }] } },
+    })
+    const edition = (await harness.editionEvents('e1')).filter(
+      ({ type }) => type === 'ChunkSummarized' || type === 'BatchesResummarized',
+    )
     expect(report?.figures.edition).toMatchObject({ calls: edition.length, tokensBought: 15 * edition.length })
     expect(report?.figures.against.calls).toBe(harness.summarizer.calls.length)
     const state = await harness.conversations.load(CONVERSATION)
     const context = contextOf(state)
-    expect(report?.figures.against).toMatchObject({ contextTokens: E.isRight(context) ? context.right.tokens : -1, batches: state.batches.length, cycles: state.cycles, messagesCompressed: state.messagesCompressed })
-    expect(view.filter(({ kind }) => kind !== 'added').map(({ text }) => text).join('').trimEnd()).toBe(state.view?.text.trimEnd())
+    expect(report?.figures.against).toMatchObject({
+      contextTokens: E.isRight(context) ? context.right.tokens : -1,
+      batches: state.batches.length,
+      cycles: state.cycles,
+      messagesCompressed: state.messagesCompressed,
+    })
+    expect(
+      view
+        .filter(({ kind }) => kind !== 'added')
+        .map(({ text }) => text)
+        .join('')
+        .trimEnd(),
+    ).toBe(state.view?.text.trimEnd())
     expect(totals.figures.edition).toEqual(report?.figures.edition)
   })
 
@@ -107,12 +166,17 @@ describe('a comparison', () => {
     await recordEvents(harness.log.store, editionStream('e1', 'bad'), [eventNamed('odd')])
     const { conversations, skipped } = await compared(harness, { editionId: 'e1' })
     expect(conversations.map(({ report }) => report)).toEqual(alone.conversations.map(({ report }) => report))
-    expect(skipped).toEqual([{ kind: 'UnreadableLog', conversationId: 'bad', detail: expect.stringContaining('(Noted)') }])
+    expect(skipped).toEqual([
+      { kind: 'UnreadableLog', conversationId: 'bad', detail: expect.stringContaining('(Noted)') },
+    ])
   })
 
   it('is recorded with the edition once, changes nothing of what it compares, and again when something changed', async () => {
     const harness = await told()
-    const contexts = async () => [(await harness.context()).hash, (await makeEdition(harness, 'e1', saying('fees are in src/fees.ts', 'second'), ROOMY)).state().tokens]
+    const contexts = async () => [
+      (await harness.context()).hash,
+      (await makeEdition(harness, 'e1', saying('fees are in src/fees.ts', 'second'), ROOMY)).state().tokens,
+    ]
     const before = await contexts()
     await compared(harness, { editionId: 'e1' })
     expect((await compared(harness, { editionId: 'e1' })).conversations[0]?.recorded).toBe(false)
@@ -122,14 +186,21 @@ describe('a comparison', () => {
     await harness.appended(talk(6, 100))
     await makeEdition(harness, 'e1', saying('fees are in src/fees.ts', 'second'), ROOMY)
     const later = await compared(harness, { editionId: 'e1' })
-    expect([later.conversations[0]?.recorded, later.conversations[0]?.report.conversationRevision]).toEqual([true, (await harness.conversations.load(CONVERSATION)).revision])
+    expect([later.conversations[0]?.recorded, later.conversations[0]?.report.conversationRevision]).toEqual([
+      true,
+      (await harness.conversations.load(CONVERSATION)).revision,
+    ])
   })
 
   it('is of the same messages on both sides, though the conversation went on, or the edition was adopted', async () => {
     const harness = await told()
     const first = await compared(harness, { editionId: 'e1' })
     const edition = await makeEdition(harness, 'e1', saying('fees are in src/fees.ts', 'second'), ROOMY)
-    const adopted = await harness.conversations.handle(CONVERSATION, [{ type: 'AdoptEdition', edition: edition.state() }], BY)
+    const adopted = await harness.conversations.handle(
+      CONVERSATION,
+      [{ type: 'AdoptEdition', edition: edition.state() }],
+      BY,
+    )
     expect(E.isRight(adopted)).toBe(true)
     await harness.appended(talk(10, 200))
     const later = await compared(harness, { editionId: 'e1' })
@@ -150,7 +221,11 @@ describe('a comparison', () => {
   it('of an edition with itself loses nothing', async () => {
     const harness = await told()
     const { totals } = await compared(harness, { editionId: 'e1', against: 'e1' })
-    for (const { lost, gained } of totals.losses) expect([lost, gained]).toEqual([{ kept: 0, shown: 0 }, { kept: 0, shown: 0 }])
+    for (const { lost, gained } of totals.losses)
+      expect([lost, gained]).toEqual([
+        { kept: 0, shown: 0 },
+        { kept: 0, shown: 0 },
+      ])
     expect(totals.figures.against).toEqual(totals.figures.edition)
   })
 
@@ -163,7 +238,8 @@ describe('a comparison', () => {
       { question: 'What of another conversation?', evidence: ['d7'] },
     ]
     const evidence = (await compared(harness, { editionId: 'e1', questions })).conversations[0]?.report.evidence
-    // Search finds the rule for the first question on both sides; nothing leads to it from a word that is nowhere, unless the view says it.
+    // Search finds the rule for the first question on both sides; nothing leads to it from a word that is nowhere,
+    // unless the view says it.
     expect(evidence).toMatchObject({ questions: 2, total: 3, gained: { count: 0 } })
     expect(evidence?.lost).toEqual({ count: 1, items: [{ text: 'zebra', messageId: 'rule', mentions: 1 }] })
   })
@@ -182,7 +258,11 @@ describe('a comparison', () => {
     await claim?.release()
     expect(await kind({ editionId: 'e1' })).toBe('done')
     const edition = await loadEdition(harness.log, CONVERSATION, 'e1')
-    await createEditionConversation({ log: harness.log, clock: harness.clock, recording: true }, edition, edition.conversationRevision).handle(CONVERSATION, [{ type: 'DropEdition' }], BY)
+    await createEditionConversation(
+      { log: harness.log, clock: harness.clock, recording: true },
+      edition,
+      edition.conversationRevision,
+    ).handle(CONVERSATION, [{ type: 'DropEdition' }], BY)
     expect(await kind({ editionId: 'e1' })).toBe('EditionIsDropped')
     expect((await harness.editionEvents('e1')).at(-1)?.type).toBe('EditionDropped')
   })
@@ -193,6 +273,10 @@ it('totals add up, and the depth is the greatest', async () => {
   if (report === undefined) throw new Error('no report')
   const deep = { ...report, figures: { ...report.figures, edition: { ...report.figures.edition, depth: 7 } } }
   const totals = totalsOf([report, deep])
-  expect(totals.figures.edition).toMatchObject({ depth: 7, contextTokens: 2 * report.figures.edition.contextTokens, cycles: 2 * report.figures.edition.cycles })
+  expect(totals.figures.edition).toMatchObject({
+    depth: 7,
+    contextTokens: 2 * report.figures.edition.contextTokens,
+    cycles: 2 * report.figures.edition.cycles,
+  })
   expect(totals.losses.map(({ total }) => total)).toEqual(report.losses.map(({ total }) => 2 * total))
 })

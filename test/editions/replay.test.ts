@@ -1,4 +1,7 @@
-/** Making editions: what is taken over, what is tried again, what ends a replay, and how an edition is adopted and given up. */
+/**
+ * Making editions: what is taken over, what is tried again, what ends a replay, and how an edition is adopted and given
+ * up.
+ */
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { either as E } from 'fp-ts'
@@ -24,7 +27,8 @@ async function compacted(messages = 30): Promise<Harness> {
 }
 
 const BY = { actor: 'test', correlationId: 'c', causationId: 'c' }
-const isSummary = ({ type }: { readonly type: string }): boolean => type === 'ChunkSummarized' || type === 'BatchesResummarized'
+const isSummary = ({ type }: { readonly type: string }): boolean =>
+  type === 'ChunkSummarized' || type === 'BatchesResummarized'
 
 describe('a replay', () => {
   it('takes over, without a call, what was recorded for the very same requests, facts and all, and says that it did', async () => {
@@ -40,8 +44,13 @@ describe('a replay', () => {
     const made = (await harness.editionEvents(editionId)).filter(isSummary)
     const own = (await harness.events()).filter(isSummary)
     expect(made.length).toBeGreaterThan(3)
-    expect(made.every((event) => 'summarizer' in event.data && 'reused' in event.data.summarizer && event.data.summarizer.reused)).toBe(true)
-    const text = (event: (typeof made)[number]): unknown => (event.type === 'ChunkSummarized' ? [event.data.summary, event.data.summarizer.usage] : undefined)
+    expect(
+      made.every(
+        (event) => 'summarizer' in event.data && 'reused' in event.data.summarizer && event.data.summarizer.reused,
+      ),
+    ).toBe(true)
+    const text = (event: (typeof made)[number]): unknown =>
+      event.type === 'ChunkSummarized' ? [event.data.summary, event.data.summarizer.usage] : undefined
     expect(made.map(text)).toEqual(own.map(text))
   })
 
@@ -63,10 +72,14 @@ describe('a replay', () => {
     await harness.compact('force')
     const undone = await undoCycles(harness, CONVERSATION, 1, BY)
     expect(E.isRight(undone)).toBe(true)
-    const hashes = new Set((await harness.eventsOf('ChunkSummarized')).map((event) => event.data.summarizer.requestHash))
+    const hashes = new Set(
+      (await harness.eventsOf('ChunkSummarized')).map((event) => event.data.summarizer.requestHash),
+    )
     const before = harness.summarizer.calls.length
     const { editionId } = await createEditor(harness, { summarizer: harness.summarizer }).replay()
-    const same = (await harness.editionEvents(editionId)).filter((event) => event.type === 'ChunkSummarized' && hashes.has(event.data.summarizer.requestHash))
+    const same = (await harness.editionEvents(editionId)).filter(
+      (event) => event.type === 'ChunkSummarized' && hashes.has(event.data.summarizer.requestHash),
+    )
     expect(same.length).toBeGreaterThan(0)
     expect(same.every((event) => event.type === 'ChunkSummarized' && event.data.summarizer.reused !== true)).toBe(true)
     expect(harness.summarizer.calls.length).toBeGreaterThan(before)
@@ -85,7 +98,10 @@ describe('a replay', () => {
     while (done?.ended !== 'done' && runs < 10) {
       // Each run ends with the first answer that is paid for.
       const stop = new AbortController()
-      summarizer.answer = () => { stop.abort(); return undefined }
+      summarizer.answer = () => {
+        stop.abort()
+        return undefined
+      }
       done = await editor.replay({ signal: stop.signal })
       runs += 1
     }
@@ -103,7 +119,10 @@ describe('a replay', () => {
     const harness = await compacted()
     const kinds = ['rate-limited', 'timeout', 'empty', 'unreachable', 'cut-off'] as const
     const editor = createEditor(harness)
-    editor.summarizer.answer = (_prepared, call): Answer => { const failure = call % 6 === 0 ? undefined : kinds[call % 6 - 1]; return failure === undefined ? undefined : { failure } }
+    editor.summarizer.answer = (_prepared, call): Answer => {
+      const failure = call % 6 === 0 ? undefined : kinds[(call % 6) - 1]
+      return failure === undefined ? undefined : { failure }
+    }
     const done = await editor.replay()
     expect(done).toMatchObject({ ended: 'done', conversations: [{ outcome: { kind: 'done' } }] })
     expect(done.paid.calls).toBe(editor.summarizer.calls.length)
@@ -118,8 +137,14 @@ describe('a replay', () => {
     const harness = createHarness({ policy: SMALL })
     for (const id of ['c1', 'c2', 'c3']) await harness.appended(talk(30), id)
     const editor = createEditor(harness)
-    editor.summarizer.answer = ({ job }) => (job.kind === 'chunk' && job.messages.some(({ messageId }) => messageId === 'bad') ? { failure: 'refused' } : undefined)
-    await harness.appended([...talk(5, 30), { id: 'bad', role: 'user', content: 'x'.repeat(300) }, ...talk(12, 40)], 'c2')
+    editor.summarizer.answer = ({ job }) =>
+      job.kind === 'chunk' && job.messages.some(({ messageId }) => messageId === 'bad')
+        ? { failure: 'refused' }
+        : undefined
+    await harness.appended(
+      [...talk(5, 30), { id: 'bad', role: 'user', content: 'x'.repeat(300) }, ...talk(12, 40)],
+      'c2',
+    )
     const conversationIds = ['c1', 'c2', 'c3']
     const first = await editor.replay({ conversationIds, concurrency: 2 })
     expect(first.conversations.map(({ outcome }) => outcome.kind)).toEqual(['done', 'stopped', 'done'])
@@ -127,7 +152,9 @@ describe('a replay', () => {
     editor.summarizer.answer = () => undefined
     const second = await editor.replay({ conversationIds })
     expect(second.conversations.map(({ outcome }) => outcome.kind)).toEqual(['done', 'done', 'done'])
-    expect((await harness.editionEvents(first.editionId, 'c2')).filter(({ type }) => type === 'CompactionFailed')).toHaveLength(1)
+    expect(
+      (await harness.editionEvents(first.editionId, 'c2')).filter(({ type }) => type === 'CompactionFailed'),
+    ).toHaveLength(1)
   })
 
   it('ends where every conversation would meet the failure', async () => {
@@ -138,7 +165,14 @@ describe('a replay', () => {
     editor.summarizer.answer = () => ({ failure: 'unauthorized' })
     const done = await editor.replay({ conversationIds, concurrency: 1 })
     expect(done.ended).toBe('failing')
-    expect(done.conversations.map(({ outcome }) => outcome.kind)).toEqual(['stopped', 'postponed', 'postponed', 'postponed', 'postponed', 'postponed'])
+    expect(done.conversations.map(({ outcome }) => outcome.kind)).toEqual([
+      'stopped',
+      'postponed',
+      'postponed',
+      'postponed',
+      'postponed',
+      'postponed',
+    ])
     expect(editor.summarizer.calls).toHaveLength(1)
   })
 
@@ -146,11 +180,18 @@ describe('a replay', () => {
     const harness = await compacted(60)
     const editor = createEditor(harness)
     const stop = new AbortController()
-    editor.summarizer.answer = (_prepared, call) => { if (call === 3) stop.abort(); return undefined }
+    editor.summarizer.answer = (_prepared, call) => {
+      if (call === 3) stop.abort()
+      return undefined
+    }
     const first = await editor.replay({ signal: stop.signal })
     expect(first).toMatchObject({ ended: 'asked', conversations: [{ outcome: { kind: 'postponed' }, summaries: 3 }] })
     const second = await editor.replay()
-    expect(second).toMatchObject({ editionId: first.editionId, ended: 'done', conversations: [{ messages: 60, outcome: { kind: 'done' } }] })
+    expect(second).toMatchObject({
+      editionId: first.editionId,
+      ended: 'done',
+      conversations: [{ messages: 60, outcome: { kind: 'done' } }],
+    })
     const bought = (await harness.editionEvents(first.editionId)).filter(isSummary).length
     expect(editor.summarizer.calls).toHaveLength(bought)
   })
@@ -170,28 +211,67 @@ describe('a replay', () => {
     const harness = await compacted(60)
     const editor = createEditor(harness)
     const estimate = await editor.estimate({ price: { promptPerMillion: 1, completionPerMillion: 2, currency: 'EUR' } })
-    expect(estimate).toMatchObject({ conversations: 1, upToDate: 0, messages: 60, messagesOf: 60, reused: 0, spent: { promptTokens: 0, completionTokens: 0, costMicros: 0 }, currency: 'EUR', costMicros: estimate.promptTokens + 2 * estimate.completionTokens })
+    expect(estimate).toMatchObject({
+      conversations: 1,
+      upToDate: 0,
+      messages: 60,
+      messagesOf: 60,
+      reused: 0,
+      spent: { promptTokens: 0, completionTokens: 0, costMicros: 0 },
+      currency: 'EUR',
+      costMicros: estimate.promptTokens + 2 * estimate.completionTokens,
+    })
     expect(editor.summarizer.calls).toEqual([])
     const seen: ReplayProgress[] = []
-    const done = await editor.replay({ onProgress: (progress) => { seen.push(progress) } })
+    const done = await editor.replay({
+      onProgress: (progress) => {
+        seen.push(progress)
+      },
+    })
     expect(done.paid.calls).toBeGreaterThan(0)
     expect(done.paid.calls).toBeLessThanOrEqual(estimate.calls)
-    expect(seen.at(-1)).toMatchObject({ conversations: 1, conversationsDone: 1, messages: 60, messagesOf: 60, calls: done.paid.calls })
+    expect(seen.at(-1)).toMatchObject({
+      conversations: 1,
+      conversationsDone: 1,
+      messages: 60,
+      messagesOf: 60,
+      calls: done.paid.calls,
+    })
     expect(seen.map(({ messages }) => messages)).toEqual(seen.map(({ messages }) => messages).toSorted((a, b) => a - b))
     expect(await editor.estimate()).toMatchObject({ calls: 0, messages: 0, upToDate: 1, spent: done.spent })
     // Nothing is recorded by an estimate.
-    expect(await harness.log.store.streamRevision(editionStream((await editor.estimate({ settings: { keepRecent: 3 } })).editionId, CONVERSATION))).toBe(-1n)
+    expect(
+      await harness.log.store.streamRevision(
+        editionStream((await editor.estimate({ settings: { keepRecent: 3 } })).editionId, CONVERSATION),
+      ),
+    ).toBe(-1n)
   })
 
   it('has the sums of all conversations at each message without adding them up', () => {
-    const changes = fc.record({ messages: fc.nat(100), messagesOf: fc.nat(100), from: fc.nat(100), summaries: fc.nat(9), reused: fc.nat(9), done: fc.constantFrom(0, 1) }, { requiredKeys: [] })
-    fc.assert(fc.property(fc.array(fc.tuple(fc.constantFrom('a', 'b', 'c', '__proto__'), changes)), (steps) => {
-      const tally = new Tally()
-      for (const [place, change] of steps) tally.set(place, change)
-      const each = [...new Set(steps.map(([place]) => place))].map((place) => tally.of(place))
-      for (const [name, sum] of Object.entries(tally.all())) expect([name, sum]).toEqual([name, each.reduce((all, counts) => all + (new Map(Object.entries(counts)).get(name) ?? 0), 0)])
-      expect(each.every(({ messages, messagesOf }) => messages <= messagesOf)).toBe(true)
-    }))
+    const changes = fc.record(
+      {
+        messages: fc.nat(100),
+        messagesOf: fc.nat(100),
+        from: fc.nat(100),
+        summaries: fc.nat(9),
+        reused: fc.nat(9),
+        done: fc.constantFrom(0, 1),
+      },
+      { requiredKeys: [] },
+    )
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.constantFrom('a', 'b', 'c', '__proto__'), changes)), (steps) => {
+        const tally = new Tally()
+        for (const [place, change] of steps) tally.set(place, change)
+        const each = [...new Set(steps.map(([place]) => place))].map((place) => tally.of(place))
+        for (const [name, sum] of Object.entries(tally.all()))
+          expect([name, sum]).toEqual([
+            name,
+            each.reduce((all, counts) => all + (new Map(Object.entries(counts)).get(name) ?? 0), 0),
+          ])
+        expect(each.every(({ messages, messagesOf }) => messages <= messagesOf)).toBe(true)
+      }),
+    )
   })
 
   it('counts what came meanwhile among the messages that there are, in what it tells and in what it estimates', async () => {
@@ -204,10 +284,24 @@ describe('a replay', () => {
       return state
     }
     const growing = { ...editor.deps, conversations: { load } }
-    expect(await estimateReplay(growing, { conversationIds: [CONVERSATION] })).toMatchObject({ messages: 67, messagesOf: 67 })
-    editor.summarizer.answer = async (_prepared, call) => { if (call === 1) await harness.appended(talk(7, 67)); return undefined }
+    expect(await estimateReplay(growing, { conversationIds: [CONVERSATION] })).toMatchObject({
+      messages: 67,
+      messagesOf: 67,
+    })
+    editor.summarizer.answer = async (_prepared, call) => {
+      if (call === 1) await harness.appended(talk(7, 67))
+      return undefined
+    }
     const seen: ReplayProgress[] = []
-    expect((await editor.replay({ onProgress: (progress) => { seen.push(progress) } })).conversations).toMatchObject([{ messages: 74, messagesOf: 74 }])
+    expect(
+      (
+        await editor.replay({
+          onProgress: (progress) => {
+            seen.push(progress)
+          },
+        })
+      ).conversations,
+    ).toMatchObject([{ messages: 74, messagesOf: 74 }])
     expect(seen.every(({ messages, messagesOf }) => messages <= messagesOf)).toBe(true)
     expect(seen.at(-1)).toMatchObject({ messages: 74, messagesOf: 74 })
   })
@@ -222,7 +316,12 @@ describe('a replay', () => {
       stop.abort(reason)
       return editor.deps.summarizer.prepare(job)
     }
-    await expect(estimateReplay({ ...editor.deps, summarizer: { ...editor.deps.summarizer, prepare } }, { conversationIds: [CONVERSATION], signal: stop.signal })).rejects.toBe(reason)
+    await expect(
+      estimateReplay(
+        { ...editor.deps, summarizer: { ...editor.deps.summarizer, prepare } },
+        { conversationIds: [CONVERSATION], signal: stop.signal },
+      ),
+    ).rejects.toBe(reason)
   })
 
   it('stops before the call that the bound has no room for, and says so; the other half of a crash counts as spent', async () => {
@@ -230,7 +329,11 @@ describe('a replay', () => {
     const spending = createMemorySpending()
     const editor = createEditor(harness, { spending })
     const first = await editor.replay({ bound: { tokens: 200 } })
-    expect(first).toMatchObject({ ended: 'bound', noRoom: { of: 'tokens', bound: 200 }, conversations: [{ outcome: { kind: 'postponed' } }] })
+    expect(first).toMatchObject({
+      ended: 'bound',
+      noRoom: { of: 'tokens', bound: 200 },
+      conversations: [{ outcome: { kind: 'postponed' } }],
+    })
     expect(tokensOf(first.spent)).toBeLessThanOrEqual(200)
     // Somebody died in the middle of a call.
     await spending.setAside(first.editionId, { promptTokens: 9_000, completionTokens: 1_000 }, {})
@@ -241,26 +344,45 @@ describe('a replay', () => {
   it('holds a bound in money for what earlier runs took without a price, or at another one', async () => {
     const harness = await compacted(60)
     const price = { promptPerMillion: 1_000, completionPerMillion: 2_000, currency: 'EUR' }
-    const whole = await createEditor(harness, { summarizer: createScriptedSummarizer({ model: 'another' }) }).replay({ price })
+    const whole = await createEditor(harness, { summarizer: createScriptedSummarizer({ model: 'another' }) }).replay({
+      price,
+    })
     const cost = whole.spent.costMicros ?? 0
     expect(cost).toBe(1_000 * whole.spent.promptTokens + 2_000 * whole.spent.completionTokens)
 
-    // Another ledger, so that nothing is taken over: half without a price, then a bound that is below what that half costs.
+    // Another ledger, so that nothing is taken over: half without a price, then a bound that is below what that half
+    // costs.
     const other = await compacted(60)
     const editor = createEditor(other)
     const first = await editor.replay({ bound: { tokens: Math.floor(tokensOf(whole.spent) / 2) } })
     expect([first.ended, 'costMicros' in first, 'costMicros' in first.spent]).toEqual(['bound', false, false])
     const spent = 1_000 * first.spent.promptTokens + 2_000 * first.spent.completionTokens
     const refused = await editor.replay({ bound: { cost: { micros: spent, price } }, price })
-    expect(refused).toMatchObject({ ended: 'bound', noRoom: { of: 'cost', bound: spent, spent }, paid: { calls: 0 }, costMicros: 0, spent: { costMicros: spent } })
+    expect(refused).toMatchObject({
+      ended: 'bound',
+      noRoom: { of: 'cost', bound: spent, spent },
+      paid: { calls: 0 },
+      costMicros: 0,
+      spent: { costMicros: spent },
+    })
     // The other way round: what was bought at a price counts in tokens, and at another price by that one.
     const more = await editor.replay({ bound: { cost: { micros: Math.floor(0.8 * cost), price } }, price })
     expect(more.paid.calls).toBeGreaterThan(0)
     expect(more.spent.costMicros).toBeLessThanOrEqual(0.8 * cost)
-    expect(await editor.replay({ bound: { tokens: tokensOf(more.spent) } })).toMatchObject({ ended: 'bound', noRoom: { of: 'tokens', spent: tokensOf(more.spent) }, paid: { calls: 0 } })
+    expect(await editor.replay({ bound: { tokens: tokensOf(more.spent) } })).toMatchObject({
+      ended: 'bound',
+      noRoom: { of: 'tokens', spent: tokensOf(more.spent) },
+      paid: { calls: 0 },
+    })
     const dearer = { promptPerMillion: 10_000, completionPerMillion: 20_000, currency: 'USD' }
-    expect(await editor.replay({ bound: { cost: { micros: cost, price: dearer } }, price: dearer })).toMatchObject({ ended: 'bound', noRoom: { of: 'cost', spent: 10 * (more.spent.costMicros ?? 0) }, paid: { calls: 0 } })
-    expect(await editor.replay({ bound: { cost: { micros: 2 * cost, price } }, price })).toMatchObject({ ended: 'done' })
+    expect(await editor.replay({ bound: { cost: { micros: cost, price: dearer } }, price: dearer })).toMatchObject({
+      ended: 'bound',
+      noRoom: { of: 'cost', spent: 10 * (more.spent.costMicros ?? 0) },
+      paid: { calls: 0 },
+    })
+    expect(await editor.replay({ bound: { cost: { micros: 2 * cost, price } }, price })).toMatchObject({
+      ended: 'done',
+    })
   })
 
   it('counts what a run recorded, and not what an earlier one left: over all runs that is what the stream has', async () => {
@@ -268,12 +390,17 @@ describe('a replay', () => {
     const editor = createEditor(harness)
     const runs: Replay[] = []
     // A bound that ends runs in the middle of cycles.
-    for (let tokens = 200; runs.at(-1)?.ended !== 'done'; tokens += 30) runs.push(await editor.replay({ bound: { tokens } }))
+    for (let tokens = 200; runs.at(-1)?.ended !== 'done'; tokens += 30)
+      runs.push(await editor.replay({ bound: { tokens } }))
     expect(runs.length).toBeGreaterThan(4)
     const recorded = (await harness.editionEvents(runs[0]?.editionId ?? '')).filter(isSummary)
     const sum = (of: (run: Replay) => number): number => runs.reduce((all, run) => all + of(run), 0)
     expect(sum(({ conversations }) => conversations[0]?.summaries ?? 0)).toBe(recorded.length)
-    expect(sum(({ conversations }) => conversations[0]?.reused ?? 0)).toBe(recorded.filter((event) => 'summarizer' in event.data && 'reused' in event.data.summarizer && event.data.summarizer.reused).length)
+    expect(sum(({ conversations }) => conversations[0]?.reused ?? 0)).toBe(
+      recorded.filter(
+        (event) => 'summarizer' in event.data && 'reused' in event.data.summarizer && event.data.summarizer.reused,
+      ).length,
+    )
     expect(sum(({ paid }) => paid.calls)).toBe(recorded.length)
     const last = await editor.replay()
     expect(last.conversations).toMatchObject([{ summaries: 0, reused: 0 }])
@@ -281,7 +408,9 @@ describe('a replay', () => {
 
   it('is another edition by another persona, policy or model, and the same by the same', async () => {
     const harness = await compacted()
-    const id = async (model: string, settings = {}): Promise<string> => (await createEditor(harness, { summarizer: createScriptedSummarizer({ model }) }).estimate({ settings })).editionId
+    const id = async (model: string, settings = {}): Promise<string> =>
+      (await createEditor(harness, { summarizer: createScriptedSummarizer({ model }) }).estimate({ settings }))
+        .editionId
     const ids = await Promise.all([id('a'), id('b'), id('a', { keepRecent: 3 }), id('a')])
     expect(ids[3]).toBe(ids[0])
     expect(new Set(ids).size).toBe(3)
@@ -308,7 +437,12 @@ describe('adopting an edition', () => {
     expect(await harness.eventsOf('EditionAdopted')).toHaveLength(1)
     const state = await harness.restart().conversations.load(CONVERSATION)
     expect(state.lineage?.edition?.editionId).toBe(editionId)
-    expect(coverageProblems(await harness.events(), { edition: await harness.editionEvents(editionId), liveAtEnd: [...state.leading, ...state.retained, ...state.window].map(({ messageId }) => messageId) })).toEqual([])
+    expect(
+      coverageProblems(await harness.events(), {
+        edition: await harness.editionEvents(editionId),
+        liveAtEnd: [...state.leading, ...state.retained, ...state.window].map(({ messageId }) => messageId),
+      }),
+    ).toEqual([])
     expect(state.messagesAppended).toBe(50 + turn)
     // Again it is so already.
     expect(await editor.adopt(editionId)).toMatchObject({ right: { events: [] } })
@@ -317,11 +451,22 @@ describe('adopting an edition', () => {
   it('leaves what the conversation was configured with since, and so does putting it back', async () => {
     const harness = createHarness({ policy: { ...SMALL, modelMaxTokens: 4_000 } })
     const configure = async (settings: PolicySettings): Promise<void> => {
-      expect(E.isRight(await harness.conversations.handle(CONVERSATION, [{ type: 'Configure', settings, scope: undefined, summarizerWindowTokens: 128_000 }], BY))).toBe(true)
+      expect(
+        E.isRight(
+          await harness.conversations.handle(
+            CONVERSATION,
+            [{ type: 'Configure', settings, scope: undefined, summarizerWindowTokens: 128_000 }],
+            BY,
+          ),
+        ),
+      ).toBe(true)
     }
     const inForce = async (): Promise<{ readonly settings: PolicySettings | undefined; readonly fits: boolean }> => {
       const { configuration } = await harness.restart().conversations.load(CONVERSATION)
-      return { settings: configuration?.settings, fits: configuration !== undefined && (await harness.context()).tokens <= hardLimit(configuration.policy) }
+      return {
+        settings: configuration?.settings,
+        fits: configuration !== undefined && (await harness.context()).tokens <= hardLimit(configuration.policy),
+      }
     }
     await harness.appended(talk(60))
     const editor = createEditor(harness)
@@ -336,7 +481,10 @@ describe('adopting an edition', () => {
     expect(await inForce()).toEqual({ settings: { ...SMALL, modelMaxTokens: 1_000, chunkSize: 7 }, fits: true })
     await configure({ modelMaxTokens: 800, keepRecent: 3 })
     await revertEdition(harness, CONVERSATION, BY)
-    expect(await inForce()).toEqual({ settings: { ...SMALL, modelMaxTokens: 800, keepRecent: 3, chunkSize: 5 }, fits: true })
+    expect(await inForce()).toEqual({
+      settings: { ...SMALL, modelMaxTokens: 800, keepRecent: 3, chunkSize: 5 },
+      fits: true,
+    })
     await revertEdition(harness, CONVERSATION, BY)
     expect(await inForce()).toEqual({ settings: { ...SMALL, modelMaxTokens: 800, keepRecent: 3 }, fits: true })
   })
@@ -347,7 +495,9 @@ describe('adopting an edition', () => {
     const other = createEditor(harness, { summarizer: createScriptedSummarizer({ model: 'yet another' }) })
     await harness.appended(talk(20, 100))
     const refused = await other.adopt(editionId)
-    expect(refused).toMatchObject({ left: { kind: 'EditionOfAnother', editionId, made: { model: 'another', prompt: { name: 'scripted' } } } })
+    expect(refused).toMatchObject({
+      left: { kind: 'EditionOfAnother', editionId, made: { model: 'another', prompt: { name: 'scripted' } } },
+    })
     expect(other.summarizer.calls).toEqual([])
     await createEditor(harness).replay()
     // What came since asks for no summary yet.
@@ -380,7 +530,9 @@ describe('adopting an edition', () => {
     for (const id of [editionId, other.editionId]) expect(E.isRight(await editor.adopt(id))).toBe(true)
     expect(E.isRight(await editor.drop(editionId))).toBe(true)
     expect(await editor.adopt(editionId)).toMatchObject({ left: { kind: 'EditionIsDropped' } })
-    expect(E.isRight(await revertEdition(harness, CONVERSATION, { actor: 'test', correlationId: 'c', causationId: 'c' }))).toBe(true)
+    expect(
+      E.isRight(await revertEdition(harness, CONVERSATION, { actor: 'test', correlationId: 'c', causationId: 'c' })),
+    ).toBe(true)
     expect((await harness.conversations.load(CONVERSATION)).lineage?.edition?.editionId).toBe(editionId)
     expect(await editor.adopt(editionId)).toMatchObject({ right: { events: [] } })
     expect(await editor.drop(editionId)).toMatchObject({ left: { kind: 'EditionInForce' } })
@@ -393,7 +545,9 @@ describe('adopting an edition', () => {
     const { editionId } = await editor.replay()
     await harness.appended(talk(20, 100))
     editor.summarizer.answer = () => ({ failure: 'refused' })
-    expect(await editor.adopt(editionId)).toMatchObject({ left: { kind: 'EditionUnfinished', failure: { failure: 'refused' } } })
+    expect(await editor.adopt(editionId)).toMatchObject({
+      left: { kind: 'EditionUnfinished', failure: { failure: 'refused' } },
+    })
     expect(await harness.eventsOf('EditionAdopted')).toEqual([])
     editor.summarizer.answer = () => undefined
     expect(E.isRight(await editor.drop(editionId))).toBe(true)
@@ -402,7 +556,9 @@ describe('adopting an edition', () => {
     const calls = editor.summarizer.calls.length
     const again = await editor.replay()
     expect(again).toMatchObject({ editionId, ended: 'done' })
-    expect(editor.summarizer.calls.length - calls).toBeLessThan((await harness.editionEvents(editionId)).filter(isSummary).length)
+    expect(editor.summarizer.calls.length - calls).toBeLessThan(
+      (await harness.editionEvents(editionId)).filter(isSummary).length,
+    )
     expect(E.isRight(await editor.adopt(editionId))).toBe(true)
     expect(await editor.drop(editionId)).toMatchObject({ left: { kind: 'EditionInForce' } })
   })

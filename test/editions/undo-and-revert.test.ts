@@ -1,4 +1,7 @@
-/** Undoing cycles and putting an edition back, case by case; what holds of any history is in `test/laws/putting-back.test.ts`. */
+/**
+ * Undoing cycles and putting an edition back, case by case; what holds of any history is in
+ * `test/laws/putting-back.test.ts`.
+ */
 import { describe, expect, it } from '@jest/globals'
 import { either as E } from 'fp-ts'
 import { Summarization, Aborted } from '../../src/compaction/summarization.js'
@@ -15,13 +18,21 @@ import type { Handled } from '../../src/recording/handle-command.js'
 import { triggerOf } from '../../src/domain/compaction/plan.js'
 import { say, SMALL, talk } from '../support/conversations.js'
 import { adoptEdition, editionOf } from '../support/editions.js'
-import { CONVERSATION, createHarness, createScriptedSummarizer, usualSummary, type Harness, type ScriptedSummarizer } from '../support/harness.js'
+import {
+  CONVERSATION,
+  createHarness,
+  createScriptedSummarizer,
+  usualSummary,
+  type Harness,
+  type ScriptedSummarizer,
+} from '../support/harness.js'
 
 const BY = { actor: 'test', correlationId: 'c', causationId: 'c' }
 /** Room for what comes back: the soft limit is a tenth of the hard one. */
 const ROOMY = { ...SMALL, modelMaxTokens: 4_000, contextBudget: 0.1 }
 
-const undo = (harness: Harness, cycle: number): Promise<E.Either<UndoFailure, Handled>> => undoCycles(harness, CONVERSATION, cycle, BY)
+const undo = (harness: Harness, cycle: number): Promise<E.Either<UndoFailure, Handled>> =>
+  undoCycles(harness, CONVERSATION, cycle, BY)
 
 /** A conversation of so many cycles, with what is live behind it. */
 async function withCycles(cycles: number, harness = createHarness({ policy: ROOMY })): Promise<Harness> {
@@ -57,7 +68,9 @@ describe('undo', () => {
     expect(E.isRight(await undo(harness, 2))).toBe(true)
     expect((await harness.eventsOf('CycleUndone')).at(-1)?.data.undone.map(({ cycle }) => cycle)).toEqual([3, 2])
     await undo(harness, 1)
-    expect(await liveIds(harness)).toEqual((await harness.eventsOf('MessageAppended')).map((event) => event.data.messageId))
+    expect(await liveIds(harness)).toEqual(
+      (await harness.eventsOf('MessageAppended')).map((event) => event.data.messageId),
+    )
   })
 
   it('refuses a cycle that is not there, and says how many are', async () => {
@@ -73,7 +86,9 @@ describe('undo', () => {
     const before = await harness.events()
     const refused = await undo(harness, 1)
     expect(refused).toMatchObject({ left: { kind: 'UndoPassesHardLimit', limit: 4_000, cycle: 1 } })
-    expect(E.isLeft(refused) && refused.left.kind === 'UndoPassesHardLimit' ? refused.left.tokens : 0).toBeGreaterThan(4_000)
+    expect(E.isLeft(refused) && refused.left.kind === 'UndoPassesHardLimit' ? refused.left.tokens : 0).toBeGreaterThan(
+      4_000,
+    )
     expect(await harness.events()).toEqual(before)
   })
 
@@ -111,7 +126,9 @@ describe('undo', () => {
 
   it('keeps what is appended while it is decided', async () => {
     const harness = await withCycles(3)
-    harness.store.beforeAppend = async () => { await harness.restart().appended(say(9_000)) }
+    harness.store.beforeAppend = async () => {
+      await harness.restart().appended(say(9_000))
+    }
     expect(E.isRight(await undo(harness, 3))).toBe(true)
     expect((await liveIds(harness)).at(-1)).toBe('m9000')
     expect(await harness.eventsOf('CycleUndone')).toHaveLength(1)
@@ -156,7 +173,8 @@ describe('undo beside editions', () => {
     await adoptEdition(harness, first)
     const second = await editionOf(harness, ROOMY, createScriptedSummarizer({ model: 'two' }), 'e2')
     await adoptEdition(harness, second)
-    const inForce = async (): Promise<string | undefined> => (await harness.restart().conversations.load(CONVERSATION)).lineage?.edition?.editionId
+    const inForce = async (): Promise<string | undefined> =>
+      (await harness.restart().conversations.load(CONVERSATION)).lineage?.edition?.editionId
     expect(await inForce()).toBe('e2')
     await revertEdition(harness, CONVERSATION, BY)
     expect(await inForce()).toBe('e1')
@@ -173,7 +191,15 @@ describe('undo beside editions', () => {
     await harness.appended(talk(200, 100))
     const { store } = harness.log
     let read = 0
-    const counting = { ...store, async *readStream(...asked: Parameters<typeof store.readStream>) { for await (const event of store.readStream(...asked)) { read += 1; yield event } } }
+    const counting = {
+      ...store,
+      async *readStream(...asked: Parameters<typeof store.readStream>) {
+        for await (const event of store.readStream(...asked)) {
+          read += 1
+          yield event
+        }
+      },
+    }
     let appended = 0
     const append = async (): Promise<void> => {
       appended += 1
@@ -185,7 +211,8 @@ describe('undo beside editions', () => {
     expect(reverted).toMatchObject({ right: { events: [{ type: 'EditionReverted' }] } })
     expect(appended).toBe(40)
     expect((await liveIds(harness)).at(-1)).toBe('m9040')
-    // For the messages and pins, for what was configured, and for summaries that came too late: each reads it once, however often it is tried.
+    // For the messages and pins, for what was configured, and for summaries that came too late: each reads it once,
+    // however often it is tried.
     expect(read).toBeLessThan(3 * Number((await harness.conversations.load(CONVERSATION)).revision))
   })
 
@@ -196,16 +223,28 @@ describe('undo beside editions', () => {
     await edition.advance()
     await harness.pin('m0')
     await edition.advance()
-    const adopted = await harness.conversations.handle(CONVERSATION, [{ type: 'AdoptEdition', edition: edition.state() }], BY)
+    const adopted = await harness.conversations.handle(
+      CONVERSATION,
+      [{ type: 'AdoptEdition', edition: edition.state() }],
+      BY,
+    )
     expect(adopted).toEqual(E.left({ kind: 'PinnedMessageFolded', messageId: 'm0' }))
   })
 
   it('refuses to adopt what has no room for the pinned messages, and names them', async () => {
     const harness = createHarness({ policy: { ...ROOMY, contextBudget: 1 } })
     await harness.appended([{ id: 'p', role: 'user', content: 'x'.repeat(3_600), pinned: true }, ...talk(20)])
-    const edition = await editionOf(harness, { ...ROOMY, modelMaxTokens: 800 }, createScriptedSummarizer({ model: 'another' }))
+    const edition = await editionOf(
+      harness,
+      { ...ROOMY, modelMaxTokens: 800 },
+      createScriptedSummarizer({ model: 'another' }),
+    )
     await edition.advance()
-    const adopted = await harness.conversations.handle(CONVERSATION, [{ type: 'AdoptEdition', edition: edition.state() }], BY)
+    const adopted = await harness.conversations.handle(
+      CONVERSATION,
+      [{ type: 'AdoptEdition', edition: edition.state() }],
+      BY,
+    )
     expect(adopted).toEqual(E.left({ kind: 'PinnedTooLarge', messageIds: ['p'], tokens: 902, limit: 800 }))
   })
 
@@ -220,46 +259,68 @@ describe('undo beside editions', () => {
     await harness.pin('m0')
     const edition = await editionOf(harness, ROOMY, createScriptedSummarizer({ model: 'another' }))
     await adoptEdition(harness, edition)
-    expect((await harness.conversations.load(CONVERSATION)).retained.map((message) => [message.messageId, message.pinned])).toContainEqual(['m0', true])
+    expect(
+      (await harness.conversations.load(CONVERSATION)).retained.map((message) => [message.messageId, message.pinned]),
+    ).toContainEqual(['m0', true])
     expect((await harness.conversations.load(CONVERSATION)).cycles).toBeGreaterThan(0)
   })
 })
 
 describe('a summary that was paid for and came too late', () => {
-  const requestsOf = (summarizer: ScriptedSummarizer): string[] => summarizer.calls.map(({ requestHash }) => requestHash)
+  const requestsOf = (summarizer: ScriptedSummarizer): string[] =>
+    summarizer.calls.map(({ requestHash }) => requestHash)
 
   it.each([
     ['another process pruned its messages', 'pruned'],
     ['an edition was adopted that folded them', 'adopted'],
-  ])('is recorded when %s meanwhile, and used once its messages are live again: nobody is asked twice', async (_what, meanwhile) => {
-    const summarizer = createScriptedSummarizer()
-    const harness = createHarness({ policy: ROOMY, summarizer })
-    await harness.appended(talk(30))
-    const elsewhere = harness.restart({ summarizer: createScriptedSummarizer({ model: 'another' }) })
-    summarizer.answer = async (_prepared, call) => {
-      if (call !== 1) return undefined
-      if (meanwhile === 'pruned') await elsewhere.compact('force')
-      else await adoptEdition(elsewhere, await editionOf(elsewhere, { ...ROOMY, chunkSize: 7 }, createScriptedSummarizer({ model: 'another' })))
-      return { text: 'bought and late' }
-    }
-    await harness.compact('force')
-    const [aside, ...more] = await harness.eventsOf('SummarySetAside')
-    expect(more).toEqual([])
-    expect(aside?.data).toMatchObject({ messageIds: expect.arrayContaining(['m0']), summary: 'bought and late', summarizer: { usage: { promptTokens: 10, completionTokens: 5 } } })
-    expect(await harness.restart().folded()).toEqual(await harness.restart().conversations.load(CONVERSATION))
-    const paid = requestsOf(summarizer)
-    expect(E.isRight(meanwhile === 'pruned' ? await undo(harness, 1) : await revertEdition(harness, CONVERSATION, BY))).toBe(true)
-    await harness.compact('force')
-    expect(requestsOf(summarizer).filter((hash) => hash === paid[0])).toHaveLength(1)
-    expect((await harness.conversations.load(CONVERSATION)).batches.map(({ content }) => content).join()).toContain('bought and late')
-    const { problems } = await createVerify({ log: harness.log, checkRequest: checkScripted, rowCheck: () => noRows })()
-    expect(problems).toEqual([])
-    // Undone in its turn, it is out of use like any other.
-    const { cycles } = await harness.conversations.load(CONVERSATION)
-    await undo(harness, cycles)
-    await harness.compact('force')
-    expect(requestsOf(summarizer).filter((hash) => hash === paid[0])).toHaveLength(2)
-  })
+  ])(
+    'is recorded when %s meanwhile, and used once its messages are live again: nobody is asked twice',
+    async (_what, meanwhile) => {
+      const summarizer = createScriptedSummarizer()
+      const harness = createHarness({ policy: ROOMY, summarizer })
+      await harness.appended(talk(30))
+      const elsewhere = harness.restart({ summarizer: createScriptedSummarizer({ model: 'another' }) })
+      summarizer.answer = async (_prepared, call) => {
+        if (call !== 1) return undefined
+        if (meanwhile === 'pruned') await elsewhere.compact('force')
+        else
+          await adoptEdition(
+            elsewhere,
+            await editionOf(elsewhere, { ...ROOMY, chunkSize: 7 }, createScriptedSummarizer({ model: 'another' })),
+          )
+        return { text: 'bought and late' }
+      }
+      await harness.compact('force')
+      const [aside, ...more] = await harness.eventsOf('SummarySetAside')
+      expect(more).toEqual([])
+      expect(aside?.data).toMatchObject({
+        messageIds: expect.arrayContaining(['m0']),
+        summary: 'bought and late',
+        summarizer: { usage: { promptTokens: 10, completionTokens: 5 } },
+      })
+      expect(await harness.restart().folded()).toEqual(await harness.restart().conversations.load(CONVERSATION))
+      const paid = requestsOf(summarizer)
+      expect(
+        E.isRight(meanwhile === 'pruned' ? await undo(harness, 1) : await revertEdition(harness, CONVERSATION, BY)),
+      ).toBe(true)
+      await harness.compact('force')
+      expect(requestsOf(summarizer).filter((hash) => hash === paid[0])).toHaveLength(1)
+      expect((await harness.conversations.load(CONVERSATION)).batches.map(({ content }) => content).join()).toContain(
+        'bought and late',
+      )
+      const { problems } = await createVerify({
+        log: harness.log,
+        checkRequest: checkScripted,
+        rowCheck: () => noRows,
+      })()
+      expect(problems).toEqual([])
+      // Undone in its turn, it is out of use like any other.
+      const { cycles } = await harness.conversations.load(CONVERSATION)
+      await undo(harness, cycles)
+      await harness.compact('force')
+      expect(requestsOf(summarizer).filter((hash) => hash === paid[0])).toHaveLength(2)
+    },
+  )
 
   it('is found by an edition that asks the same', async () => {
     const summarizer = createScriptedSummarizer()
@@ -274,7 +335,10 @@ describe('a summary that was paid for and came too late', () => {
     const [prepared] = summarizer.calls
     if (prepared === undefined) throw new Error('nobody was asked')
     const found = await recallSummaries(harness.log, CONVERSATION, () => editionStreams(harness.log))(prepared)
-    expect(found).toMatchObject({ summary: usualSummary(prepared.job), summarizer: { requestHash: prepared.requestHash, reused: true } })
+    expect(found).toMatchObject({
+      summary: usualSummary(prepared.job),
+      summarizer: { requestHash: prepared.requestHash, reused: true },
+    })
   })
 
   it('of batches that were condensed meanwhile is recorded as well; what nobody paid for is not', async () => {
@@ -282,18 +346,28 @@ describe('a summary that was paid for and came too late', () => {
     const { batches } = await harness.conversations.load(CONVERSATION)
     const summarizer = createScriptedSummarizer()
     const buyer = (by: Summarizer): Summarization =>
-      new Summarization({ summarizer: by, persona: '', registerPrompt: createRegisterPrompt(harness.log, harness.clock, 'test') }, {
-        conversationId: CONVERSATION, signal: undefined, goOn: () => true,
-        record: async (command) => {
-          const handled = await harness.conversations.handle(CONVERSATION, [command], BY)
-          if (E.isLeft(handled)) throw new Aborted(handled.left)
-          return handled.right.state
+      new Summarization(
+        { summarizer: by, persona: '', registerPrompt: createRegisterPrompt(harness.log, harness.clock, 'test') },
+        {
+          conversationId: CONVERSATION,
+          signal: undefined,
+          goOn: () => true,
+          record: async (command) => {
+            const handled = await harness.conversations.handle(CONVERSATION, [command], BY)
+            if (E.isLeft(handled)) throw new Aborted(handled.left)
+            return handled.right.state
+          },
         },
-      })
+      )
     const state = await harness.conversations.load(CONVERSATION)
     const [first, , third] = batches
     if (first === undefined || third === undefined) throw new Error('too few batches')
-    for (const by of [summarizer, createExtractiveSummarizer()]) await expect(buyer(by).resummarize(state, [first, third], 'soft')).rejects.toMatchObject({ failure: { kind: 'BatchesNotActive' } })
-    expect((await harness.eventsOf('SummarySetAside')).map(({ data }) => data.sourceBatchIds)).toEqual([[first.batchId, third.batchId]])
+    for (const by of [summarizer, createExtractiveSummarizer()])
+      await expect(buyer(by).resummarize(state, [first, third], 'soft')).rejects.toMatchObject({
+        failure: { kind: 'BatchesNotActive' },
+      })
+    expect((await harness.eventsOf('SummarySetAside')).map(({ data }) => data.sourceBatchIds)).toEqual([
+      [first.batchId, third.batchId],
+    ])
   })
 })

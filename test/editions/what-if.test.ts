@@ -8,14 +8,24 @@ import { SMALL, talk } from '../support/conversations.js'
 import { appended as recordEvents, eventNamed } from '../support/events.js'
 import { CONVERSATION, contextIn, createHarness, type Harness } from '../support/harness.js'
 
-async function tried(harness: Harness, policies: WhatIfRequest['policies'], more: Partial<WhatIfRequest> = {}): Promise<WhatIf> {
-  const done = await createWhatIf({ log: harness.log, clock: harness.clock, extractive: createExtractiveSummarizer() })({ conversationIds: [CONVERSATION], policies, ...more })
+async function tried(
+  harness: Harness,
+  policies: WhatIfRequest['policies'],
+  more: Partial<WhatIfRequest> = {},
+): Promise<WhatIf> {
+  const done = await createWhatIf({ log: harness.log, clock: harness.clock, extractive: createExtractiveSummarizer() })(
+    { conversationIds: [CONVERSATION], policies, ...more },
+  )
   if (E.isLeft(done)) throw new Error(JSON.stringify(done.left))
   return done.right
 }
 
 /** Eighty messages, compacted as an import does: settled after each. */
-async function told(): Promise<{ readonly harness: Harness; readonly sent: readonly number[]; readonly all: readonly number[] }> {
+async function told(): Promise<{
+  readonly harness: Harness
+  readonly sent: readonly number[]
+  readonly all: readonly number[]
+}> {
   const harness = createHarness({ policy: SMALL })
   const sent: number[] = []
   const all: number[] = []
@@ -42,7 +52,12 @@ describe('what if', () => {
     await recordEvents(harness.log.store, conversationStream('bad'), [eventNamed('odd')])
     const policies = [{ name: 'same', settings: {} }]
     const alone = await tried(harness, policies)
-    expect(await tried(harness, policies, { conversationIds: ['bad', CONVERSATION], goesOn: true })).toEqual({ ...alone, untried: [{ conversationId: 'bad', reason: expect.stringMatching(/^conversation-bad revision \d+ \(Noted\): /u) }] })
+    expect(await tried(harness, policies, { conversationIds: ['bad', CONVERSATION], goesOn: true })).toEqual({
+      ...alone,
+      untried: [
+        { conversationId: 'bad', reason: expect.stringMatching(/^conversation-bad revision \d+ \(Noted\): /u) },
+      ],
+    })
     await expect(tried(harness, policies, { conversationIds: ['bad'] })).rejects.toThrow('conversation-bad')
   })
 
@@ -51,9 +66,21 @@ describe('what if', () => {
     const { rows } = await tried(harness, [{ name: 'same', settings: {} }])
     const [recorded, none] = rows
     expect([recorded?.kind, none?.kind]).toEqual(['recorded', 'none'])
-    expect(recorded?.courses[0]).toMatchObject({ requests: 40, contexts: sent, tokensSent: sum(sent), largestContext: Math.max(...sent), calls: harness.summarizer.calls.length, aboveWindow: 0 })
+    expect(recorded?.courses[0]).toMatchObject({
+      requests: 40,
+      contexts: sent,
+      tokensSent: sum(sent),
+      largestContext: Math.max(...sent),
+      calls: harness.summarizer.calls.length,
+      aboveWindow: 0,
+    })
     expect(recorded?.courses[0]?.cycles).toBe((await harness.eventsOf('MessagesPruned')).length)
-    expect(none?.courses[0]).toMatchObject({ cycles: 0, calls: 0, contexts: all, aboveWindow: all.filter((tokens) => tokens > 1_000).length })
+    expect(none?.courses[0]).toMatchObject({
+      cycles: 0,
+      calls: 0,
+      contexts: all,
+      aboveWindow: all.filter((tokens) => tokens > 1_000).length,
+    })
   })
 
   it('today’s policy comes to what was recorded, as closely as summaries of the average length do', async () => {
@@ -67,13 +94,22 @@ describe('what if', () => {
   it('a window without room for what is pinned is one that the contexts are above', async () => {
     const harness = createHarness({ policy: { ...SMALL, modelMaxTokens: 4_000 } })
     await harness.appended([{ id: 'p', role: 'user', content: 'x'.repeat(3_600), pinned: true }, ...talk(20)])
-    const { rows } = await tried(harness, [{ name: 'small', settings: { modelMaxTokens: 700 } }, { name: 'large', settings: { modelMaxTokens: 2_000 } }])
-    expect(rows.slice(2).map(totalOf)).toMatchObject([{ requests: 10, aboveWindow: 10 }, { requests: 10, aboveWindow: 0 }])
+    const { rows } = await tried(harness, [
+      { name: 'small', settings: { modelMaxTokens: 700 } },
+      { name: 'large', settings: { modelMaxTokens: 2_000 } },
+    ])
+    expect(rows.slice(2).map(totalOf)).toMatchObject([
+      { requests: 10, aboveWindow: 10 },
+      { requests: 10, aboveWindow: 0 },
+    ])
   })
 
   it('a larger window makes fewer cycles and sends more; each policy has its row, in the order asked for', async () => {
     const { harness } = await told()
-    const { rows } = await tried(harness, [{ name: 'small', settings: { modelMaxTokens: 700 } }, { name: 'large', settings: { modelMaxTokens: 2_000 } }])
+    const { rows } = await tried(harness, [
+      { name: 'small', settings: { modelMaxTokens: 700 } },
+      { name: 'large', settings: { modelMaxTokens: 2_000 } },
+    ])
     const [, none, small, large] = rows.map(totalOf)
     expect(rows.map(({ name }) => name)).toEqual(['as recorded', 'no compaction', 'small', 'large'])
     expect(small?.cycles).toBeGreaterThan(large?.cycles ?? 0)
@@ -105,10 +141,19 @@ describe('what if', () => {
   it('refuses a policy that cannot be, and a conversation that is not there', async () => {
     const { harness } = await told()
     const kind = async (request: WhatIfRequest): Promise<unknown> => {
-      const done = await createWhatIf({ log: harness.log, clock: harness.clock, extractive: createExtractiveSummarizer() })(request)
+      const done = await createWhatIf({
+        log: harness.log,
+        clock: harness.clock,
+        extractive: createExtractiveSummarizer(),
+      })(request)
       return E.isLeft(done) ? done.left : 'done'
     }
-    expect(await kind({ conversationIds: [CONVERSATION], policies: [{ name: 'bad', settings: { systemReserve: 900 } }] })).toMatchObject({ kind: 'BadPolicy', field: 'modelMaxTokens' })
-    expect(await kind({ conversationIds: ['nowhere'], policies: [{ name: 'same', settings: {} }] })).toEqual({ kind: 'NoSuchConversation', conversationId: 'nowhere' })
+    expect(
+      await kind({ conversationIds: [CONVERSATION], policies: [{ name: 'bad', settings: { systemReserve: 900 } }] }),
+    ).toMatchObject({ kind: 'BadPolicy', field: 'modelMaxTokens' })
+    expect(await kind({ conversationIds: ['nowhere'], policies: [{ name: 'same', settings: {} }] })).toEqual({
+      kind: 'NoSuchConversation',
+      conversationId: 'nowhere',
+    })
   })
 })

@@ -30,9 +30,22 @@ describe('examples', () => {
   })
 
   it('edition: another prompt keeps the rule that the first one forgot; adopted it is shown, and put back the context is what it was', async () => {
-    const { report, contexts: [before, adopted, reverted] } = await edition(() => undefined)
+    const {
+      report,
+      contexts: [before, adopted, reverted],
+    } = await edition(() => undefined)
     const rules = report.losses.find(({ kind }) => kind === 'constraints')
-    expect(rules).toMatchObject({ against: { kept: 0 }, gained: { kept: { items: [{ text: 'Never deploy from a branch.', mentions: 1 }, { text: expect.stringContaining('REL-412'), mentions: 1 }] } } })
+    expect(rules).toMatchObject({
+      against: { kept: 0 },
+      gained: {
+        kept: {
+          items: [
+            { text: 'Never deploy from a branch.', mentions: 1 },
+            { text: expect.stringContaining('REL-412'), mentions: 1 },
+          ],
+        },
+      },
+    })
     expect([before.includes('Never deploy'), adopted.includes('Never deploy')]).toEqual([false, true])
     expect(reverted).toBe(before)
   }, 60_000)

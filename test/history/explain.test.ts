@@ -8,7 +8,16 @@ import { conversationStream } from '../../src/domain/values/ids.js'
 import { contentText } from '../../src/domain/values/message.js'
 import { defaultEstimator } from '../../src/domain/values/tokens.js'
 import { createExtractiveSummarizer } from '../../src/summarizers/index.js'
-import { appended, archived, configuration, eventsFor, prunedBy, resummarized, summarized, summarizer } from '../support/builders.js'
+import {
+  appended,
+  archived,
+  configuration,
+  eventsFor,
+  prunedBy,
+  resummarized,
+  summarized,
+  summarizer,
+} from '../support/builders.js'
 import { say, SMALL, talk } from '../support/conversations.js'
 import { revert, undo } from '../support/edition-history.js'
 import { CONVERSATION, contextIn, createHarness, createScriptedSummarizer, type Harness } from '../support/harness.js'
@@ -16,7 +25,9 @@ import { asked, batchesOf, explained, leaves, makeEdition } from '../support/why
 
 /** Goes through several cycles, and makes batches of batches. */
 async function compacted(policy = {}): Promise<Harness> {
-  const harness = createHarness({ policy: { ...SMALL, buffer: 2, clipFirst: 1, clipLast: 1, clipMiddle: 1, ...policy } })
+  const harness = createHarness({
+    policy: { ...SMALL, buffer: 2, clipFirst: 1, clipLast: 1, clipMiddle: 1, ...policy },
+  })
   for (const message of talk(90)) {
     await harness.appended(message)
     await harness.compact()
@@ -30,7 +41,10 @@ const configured: Event = { type: 'ConversationConfigured', data: CONFIGURATION 
 /** A prune by facts of this file, which carries that. */
 function pruned(covered: Readonly<Record<string, readonly string[]>>, carried: Partial<CarryForward> = {}): Event {
   const event = prunedBy(covered)
-  return { ...event, data: { ...event.data, carried: { ...event.data.carried, configuration: CONFIGURATION, ...carried } } }
+  return {
+    ...event,
+    data: { ...event.data, carried: { ...event.data.carried, configuration: CONFIGURATION, ...carried } },
+  }
 }
 
 async function withEvents(events: readonly Event[]): Promise<Harness> {
@@ -49,14 +63,42 @@ describe('a batch', () => {
     const [prune] = await harness.eventsOf('MessagesPruned')
     if (first === undefined || chunk === undefined || prune === undefined) throw new Error('nothing was compacted')
     const { batch, prompts } = await explained(harness, 'batch', { batchId: first.data.batchId, open: true })
-    expect(batch).toMatchObject({ batchId: first.data.batchId, depth: 0, content: first.data.content, state: 'shown', missing: [], sources: [] })
-    expect(batch.recorded).toMatchObject({ stream: 'conversation-c1', revision: first.revision, actor: 'test', recordedAt: first.metadata.recordedAt })
-    expect(batch.chunk).toMatchObject({ chunkId: first.data.chunkId, messageIds: first.data.messageIds, summarizer: chunk.data.summarizer, recorded: { revision: chunk.revision } })
+    expect(batch).toMatchObject({
+      batchId: first.data.batchId,
+      depth: 0,
+      content: first.data.content,
+      state: 'shown',
+      missing: [],
+      sources: [],
+    })
+    expect(batch.recorded).toMatchObject({
+      stream: 'conversation-c1',
+      revision: first.revision,
+      actor: 'test',
+      recordedAt: first.metadata.recordedAt,
+    })
+    expect(batch.chunk).toMatchObject({
+      chunkId: first.data.chunkId,
+      messageIds: first.data.messageIds,
+      summarizer: chunk.data.summarizer,
+      recorded: { revision: chunk.revision },
+    })
     expect(batch.chunk?.messages?.map(({ messageId }) => messageId)).toEqual(first.data.messageIds)
     expect(batch.chunk?.messages?.[0]?.message.content).toBe(say(0).content)
-    expect(batch.cycle).toEqual(expect.objectContaining({ cycle: 1, trigger: 'soft', threshold: 800, terms: prune.data.why.terms, tokensBefore: prune.data.tokensBefore, tokensAfter: prune.data.tokensAfter }))
+    expect(batch.cycle).toEqual(
+      expect.objectContaining({
+        cycle: 1,
+        trigger: 'soft',
+        threshold: 800,
+        terms: prune.data.why.terms,
+        tokensBefore: prune.data.tokensBefore,
+        tokensAfter: prune.data.tokensAfter,
+      }),
+    )
     expect(batch.cycle?.recorded.revision).toBe(prune.revision)
-    expect(prompts).toEqual([{ sha256: chunk.data.summarizer.prompt.sha256, kind: 'template', text: 'Summarize {messages}' }])
+    expect(prompts).toEqual([
+      { sha256: chunk.data.summarizer.prompt.sha256, kind: 'template', text: 'Summarize {messages}' },
+    ])
   })
 
   it('is found by the beginning of its id; where several begin so they are listed', async () => {
@@ -65,9 +107,14 @@ describe('a batch', () => {
     if (first === undefined) throw new Error('nothing was compacted')
     let length = first.length
     while (!others.some((id) => id.startsWith(first.slice(0, length - 1)))) length -= 1
-    for (const batchId of [first.slice(0, length), first.slice('batch-'.length, Math.max(length, 'batch-'.length + 4))]) expect((await explained(harness, 'batch', { batchId })).batch.batchId).toBe(first)
-    expect(await asked(harness, { batchId: first.slice(0, length - 1) })).toMatchObject(E.left({ kind: 'SeveralBatches', batchIds: expect.arrayContaining([first]) }))
-    expect(await asked(harness, { batchId: `${first.slice(0, -1)}z` })).toMatchObject(E.left({ kind: 'NoSuchBatch', nearest: first }))
+    for (const batchId of [first.slice(0, length), first.slice('batch-'.length, Math.max(length, 'batch-'.length + 4))])
+      expect((await explained(harness, 'batch', { batchId })).batch.batchId).toBe(first)
+    expect(await asked(harness, { batchId: first.slice(0, length - 1) })).toMatchObject(
+      E.left({ kind: 'SeveralBatches', batchIds: expect.arrayContaining([first]) }),
+    )
+    expect(await asked(harness, { batchId: `${first.slice(0, -1)}z` })).toMatchObject(
+      E.left({ kind: 'NoSuchBatch', nearest: first }),
+    )
     for (const batchId of ['batch-', 'b']) expect(E.isLeft(await asked(harness, { batchId }))).toBe(true)
   })
 
@@ -93,14 +140,23 @@ describe('a batch', () => {
     const state = await harness.conversations.load(CONVERSATION)
     const events = await harness.events()
     harness.store.reads = 0
-    expect(E.isRight(await createExplain({ log: harness.log, placeOf: async () => await Promise.resolve(undefined) })(state, { batchId: last.batchId }))).toBe(true)
+    expect(
+      E.isRight(
+        await createExplain({ log: harness.log, placeOf: async () => await Promise.resolve(undefined) })(state, {
+          batchId: last.batchId,
+        }),
+      ),
+    ).toBe(true)
     expect(harness.store.reads).toBeLessThan(events.length / 3)
 
     const retired = (await harness.eventsOf('BatchArchived'))[3]
     if (retired === undefined) throw new Error('too few batches')
     harness.store.reads = 0
-    const placeOf = async () => await Promise.resolve({ firstRevision: retired.data.firstRevision, revision: retired.revision })
-    expect(E.isRight(await createExplain({ log: harness.log, placeOf })(state, { batchId: retired.data.batchId }))).toBe(true)
+    const placeOf = async () =>
+      await Promise.resolve({ firstRevision: retired.data.firstRevision, revision: retired.revision })
+    expect(
+      E.isRight(await createExplain({ log: harness.log, placeOf })(state, { batchId: retired.data.batchId })),
+    ).toBe(true)
     expect(harness.store.reads).toBeLessThan(events.length / 3)
   })
 
@@ -118,19 +174,36 @@ describe('a batch', () => {
     const id = first?.data.batchId ?? ''
     const last = id.at(-1) === '0' ? '1' : '0'
     for (const typed of [`${id.slice(0, -1)}${last}`, `${id}0`]) {
-      expect(await asked(harness, { batchId: typed })).toEqual(E.left({ kind: 'NoSuchBatch', conversationId: CONVERSATION, batchId: typed, nearest: id }))
+      expect(await asked(harness, { batchId: typed })).toEqual(
+        E.left({ kind: 'NoSuchBatch', conversationId: CONVERSATION, batchId: typed, nearest: id }),
+      )
     }
-    expect(await asked(harness, { batchId: 'something else' })).toEqual(E.left({ kind: 'NoSuchBatch', conversationId: CONVERSATION, batchId: 'something else', nearest: undefined }))
+    expect(await asked(harness, { batchId: 'something else' })).toEqual(
+      E.left({ kind: 'NoSuchBatch', conversationId: CONVERSATION, batchId: 'something else', nearest: undefined }),
+    )
   })
 
   it('names what its log does not have: a source, a chunk, a message, the text of a prompt', async () => {
     const harness = await withEvents([
-      configured, appended('m1'), appended('m2'), summarized('k', ['m1', 'm2', 'lost'], { summarizer: summarizer({ persona: { sha256: 'e'.repeat(64) } }) }),
-      archived('b1', ['m1', 'm2'], { chunkId: 'k' }), archived('b2', ['m2'], { chunkId: 'gone' }), pruned({ b1: ['m1', 'm2'] }), resummarized('b3', ['b1', 'b2', 'never']),
+      configured,
+      appended('m1'),
+      appended('m2'),
+      summarized('k', ['m1', 'm2', 'lost'], { summarizer: summarizer({ persona: { sha256: 'e'.repeat(64) } }) }),
+      archived('b1', ['m1', 'm2'], { chunkId: 'k' }),
+      archived('b2', ['m2'], { chunkId: 'gone' }),
+      pruned({ b1: ['m1', 'm2'] }),
+      resummarized('b3', ['b1', 'b2', 'never']),
     ])
     const { batch, prompts } = await explained(harness, 'batch', { batchId: 'b3', open: true })
-    expect(batchesOf(batch).map(({ batchId, missing }) => [batchId, missing])).toEqual([['b3', ['never']], ['b1', ['lost']], ['b2', ['gone']]])
-    expect(prompts.map(({ kind, text }) => [kind, text])).toEqual([['template', undefined], ['persona', undefined]])
+    expect(batchesOf(batch).map(({ batchId, missing }) => [batchId, missing])).toEqual([
+      ['b3', ['never']],
+      ['b1', ['lost']],
+      ['b2', ['gone']],
+    ])
+    expect(prompts.map(({ kind, text }) => [kind, text])).toEqual([
+      ['template', undefined],
+      ['persona', undefined],
+    ])
   })
 
   it('that is named as its own source has an end', async () => {
@@ -145,7 +218,12 @@ describe('a batch', () => {
     await harness.compact()
     const { batches } = await explained(harness, 'view')
     expect(batches.length).toBeGreaterThan(0)
-    for (const { chunk, cycle } of batches) expect([chunk?.summarizer.standIn, chunk?.summarizer.strategy, cycle?.trigger]).toEqual([true, 'extractive', 'hard'])
+    for (const { chunk, cycle } of batches)
+      expect([chunk?.summarizer.standIn, chunk?.summarizer.strategy, cycle?.trigger]).toEqual([
+        true,
+        'extractive',
+        'hard',
+      ])
   })
 })
 
@@ -175,16 +253,23 @@ describe('a line', () => {
     for (const [at, part] of parts.entries()) {
       if (part.kind !== 'batch') continue
       for (const line of [part.text, parts[at - 1]?.text ?? '', `${parts[at - 1]?.text ?? ''}\n${part.text}`]) {
-        expect(await explained(harness, 'batch', { line })).toMatchObject({ batch: { batchId: part.batchId }, found: { line, match: 'exact' } })
+        expect(await explained(harness, 'batch', { line })).toMatchObject({
+          batch: { batchId: part.batchId },
+          found: { line, match: 'exact' },
+        })
       }
       const spaced = part.text.replaceAll(' ', '\n  ')
-      expect(await explained(harness, 'batch', { line: spaced })).toMatchObject({ batch: { batchId: part.batchId }, found: { match: 'spacing' } })
+      expect(await explained(harness, 'batch', { line: spaced })).toMatchObject({
+        batch: { batchId: part.batchId },
+        found: { match: 'spacing' },
+      })
     }
   })
 
   it('of the view itself leads to all of it', async () => {
     const harness = await compacted()
-    for (const line of ['## Recent context', 'compaction cycles]']) expect((await explained(harness, 'view', { line })).batches.length).toBeGreaterThan(1)
+    for (const line of ['## Recent context', 'compaction cycles]'])
+      expect((await explained(harness, 'view', { line })).batches.length).toBeGreaterThan(1)
   })
 
   it('of an earlier view itself leads to all that was in that one, and says which cycle had made it', async () => {
@@ -193,7 +278,11 @@ describe('a line', () => {
     const then = await harness.conversations.loadAt(CONVERSATION, second?.revision ?? 0n)
     const line = then.view?.parts[0]?.text ?? ''
     const view = await explained(harness, 'view', { line })
-    expect(view).toMatchObject({ cycles: 2, found: { line, match: 'exact' }, asOf: { revision: second?.revision, recordedAt: second?.metadata.recordedAt } })
+    expect(view).toMatchObject({
+      cycles: 2,
+      found: { line, match: 'exact' },
+      asOf: { revision: second?.revision, recordedAt: second?.metadata.recordedAt },
+    })
     expect(view.batches.map(({ batchId }) => batchId)).toEqual(then.visibleBatches.map(({ batchId }) => batchId))
     expect(view.batches.some(({ state }) => state === 'retired')).toBe(true)
     expect(first?.revision).toBeLessThan(view.asOf?.revision ?? 0n)
@@ -203,11 +292,18 @@ describe('a line', () => {
     const harness = createHarness({ policy: SMALL })
     await harness.appended([say(0), { id: 'long', role: 'user', content: `begin ${'long '.repeat(1_000)} end` }])
     const { messages, messageIds, revision: shortenedAt } = await harness.context()
-    const mark = contentText(messages[messageIds.indexOf('long')]?.content).split('\n').find((part) => part.includes('left out')) ?? ''
+    const mark =
+      contentText(messages[messageIds.indexOf('long')]?.content)
+        .split('\n')
+        .find((part) => part.includes('left out')) ?? ''
     await harness.appended(talk(200, 1))
     const full = await harness.context()
     const note = contentText(full.messages[full.messageIds.indexOf(undefined)]?.content)
-    expect([shortenedAt < full.revision, mark, note]).toEqual([true, expect.stringContaining('message long'), expect.stringContaining('earlier messages or call groups')])
+    expect([shortenedAt < full.revision, mark, note]).toEqual([
+      true,
+      expect.stringContaining('message long'),
+      expect.stringContaining('earlier messages or call groups'),
+    ])
     await harness.compact('force')
     expect((await harness.context()).shortened).toBeUndefined()
     const named = await explained(harness, 'shown-only', { line: note })
@@ -225,18 +321,28 @@ describe('a line', () => {
   it('of an earlier view leads to the batch that has retired since, by its text and by its head', async () => {
     const harness = await compacted()
     const { batches } = await harness.conversations.load(CONVERSATION)
-    const retired = (await harness.eventsOf('BatchArchived')).find(({ data }) => !batches.some(({ batchId }) => batchId === data.batchId))
+    const retired = (await harness.eventsOf('BatchArchived')).find(
+      ({ data }) => !batches.some(({ batchId }) => batchId === data.batchId),
+    )
     if (retired === undefined) throw new Error('no batch has retired')
     const { batchId, content, depth, startTime, endTime } = retired.data
     const summary = content.slice(content.indexOf('\n') + 1)
-    for (const line of [summary, content, `[Batch 2 — depth ${String(depth)}, ${startTime} to ${endTime}]`, `[Batch 2 — depth ${String(depth)}, ${startTime} to ${endTime}]\n${summary}`]) {
+    for (const line of [
+      summary,
+      content,
+      `[Batch 2 — depth ${String(depth)}, ${startTime} to ${endTime}]`,
+      `[Batch 2 — depth ${String(depth)}, ${startTime} to ${endTime}]\n${summary}`,
+    ]) {
       expect(await explained(harness, 'batch', { line })).toMatchObject({ batch: { batchId, state: 'retired' } })
     }
   })
 
   it('of a live message leads to it; of an archived one to it and its batch', async () => {
     const harness = await compacted()
-    expect(await explained(harness, 'message', { line: 'Message 89: the berth' })).toMatchObject({ message: { messageId: 'm89', recorded: { actor: 'test' } }, found: { match: 'exact' } })
+    expect(await explained(harness, 'message', { line: 'Message 89: the berth' })).toMatchObject({
+      message: { messageId: 'm89', recorded: { actor: 'test' } },
+      found: { match: 'exact' },
+    })
     expect((await explained(harness, 'message', { line: 'Message 89: the berth' })).batch).toBeUndefined()
     const old = await explained(harness, 'message', { line: 'Message 4: the\tberth' })
     expect(old).toMatchObject({ message: { messageId: 'm4' }, found: { match: 'spacing' } })
@@ -249,7 +355,12 @@ describe('a line', () => {
     await harness.compress(list)
     await harness.compress(list.with(2, { id: 'm2', role: 'user', content: 'The other berth, please.' }))
     const [event] = await harness.eventsOf('MessagesWithdrawn')
-    const withdrawn = { revision: event?.revision, recordedAt: event?.metadata.recordedAt, actor: 'test', why: event?.data.why }
+    const withdrawn = {
+      revision: event?.revision,
+      recordedAt: event?.metadata.recordedAt,
+      actor: 'test',
+      why: event?.data.why,
+    }
     for (const line of ['Message 2: the berth', 'user [m2]']) {
       const said = await explained(harness, 'message', { line })
       expect(said).toMatchObject({ message: { messageId: 'm2' }, withdrawn })
@@ -261,51 +372,86 @@ describe('a line', () => {
     await harness.compress(list.slice(0, 2))
     const { sources } = await explained(harness, 'several', { line: 'The other berth, please.' })
     const events = await harness.eventsOf('MessagesWithdrawn')
-    expect(sources.map((source) => source.kind === 'message' && source.withdrawn?.revision)).toEqual(events.slice(1).map(({ revision }) => revision))
+    expect(sources.map((source) => source.kind === 'message' && source.withdrawn?.revision)).toEqual(
+      events.slice(1).map(({ revision }) => revision),
+    )
   })
 
   it('of a call, or of a text that is shown shortened, leads to its message', async () => {
     const harness = createHarness({ policy: { ...SMALL, keepRecent: 4 } })
-    await harness.appended([say(0), { id: 'call', role: 'assistant', content: null, tool_calls: [{ id: 'x', type: 'function', function: { name: 'dig', arguments: '{"where":"harbour"}' } }] }])
-    for (const line of ['"where":"harbour"', '→ dig({"where":"harbour"})']) expect((await explained(harness, 'message', { line })).message.messageId).toBe('call')
-    await harness.appended([{ id: 'r', role: 'tool', tool_call_id: 'x', content: `begin ${'long '.repeat(1_000)} end` }])
+    await harness.appended([
+      say(0),
+      {
+        id: 'call',
+        role: 'assistant',
+        content: null,
+        tool_calls: [{ id: 'x', type: 'function', function: { name: 'dig', arguments: '{"where":"harbour"}' } }],
+      },
+    ])
+    for (const line of ['"where":"harbour"', '→ dig({"where":"harbour"})'])
+      expect((await explained(harness, 'message', { line })).message.messageId).toBe('call')
+    await harness.appended([
+      { id: 'r', role: 'tool', tool_call_id: 'x', content: `begin ${'long '.repeat(1_000)} end` },
+    ])
     const { messages, messageIds, shortened } = await harness.context()
     expect(shortened).toMatchObject([{ id: 'r' }])
     const text = contentText(messages[messageIds.indexOf('r')]?.content)
-    for (const line of ['begin long', text.split('\n').find((part) => part.includes('left out')) ?? '', text]) expect((await explained(harness, 'message', { line })).message.messageId).toBe('r')
+    for (const line of ['begin long', text.split('\n').find((part) => part.includes('left out')) ?? '', text])
+      expect((await explained(harness, 'message', { line })).message.messageId).toBe('r')
   })
 
   it('of an id or a name that a message is shown with leads to it, where no text has the line', async () => {
     const harness = createHarness({ policy: SMALL })
     const dig = { id: 'call_1', type: 'function', function: { name: 'dig', arguments: '{}' } } as const
     await harness.appended([
-      { ...say(0), name: 'Ines Ferro' }, { id: 'asks', role: 'assistant', content: null, tool_calls: [dig, { ...dig, id: 'call_10' }] },
+      { ...say(0), name: 'Ines Ferro' },
+      { id: 'asks', role: 'assistant', content: null, tool_calls: [dig, { ...dig, id: 'call_10' }] },
       { id: 'stone', role: 'tool', tool_call_id: 'call_1', content: 'a stone' },
     ])
     const expectFound = async (): Promise<void> => {
-      for (const line of ['Ines_Ferro', 'user (Ines_Ferro) [m0]', 'm0']) expect((await explained(harness, 'message', { line })).message.messageId).toBe('m0')
-      for (const line of ['→ dig({}) [call_1]', '→ dig({}) [call_10]', '[call_10]', 'assistant [asks]']) expect((await explained(harness, 'message', { line })).message.messageId).toBe('asks')
-      for (const line of ['tool answers call_1 [stone]', 'answers call_1']) expect((await explained(harness, 'message', { line })).message.messageId).toBe('stone')
-      expect((await explained(harness, 'several', { line: 'call_1' })).sources.map((source) => source.kind === 'message' && source.messageId)).toEqual(['asks', 'stone'])
+      for (const line of ['Ines_Ferro', 'user (Ines_Ferro) [m0]', 'm0'])
+        expect((await explained(harness, 'message', { line })).message.messageId).toBe('m0')
+      for (const line of ['→ dig({}) [call_1]', '→ dig({}) [call_10]', '[call_10]', 'assistant [asks]'])
+        expect((await explained(harness, 'message', { line })).message.messageId).toBe('asks')
+      for (const line of ['tool answers call_1 [stone]', 'answers call_1'])
+        expect((await explained(harness, 'message', { line })).message.messageId).toBe('stone')
+      expect(
+        (await explained(harness, 'several', { line: 'call_1' })).sources.map(
+          (source) => source.kind === 'message' && source.messageId,
+        ),
+      ).toEqual(['asks', 'stone'])
       // A role, or a part of an id, is none of them.
-      for (const line of ['assistant', 'answers', 'call_', 'Ines_']) expect(await asked(harness, { line })).toMatchObject(E.left({ kind: 'NoSuchLine' }))
+      for (const line of ['assistant', 'answers', 'call_', 'Ines_'])
+        expect(await asked(harness, { line })).toMatchObject(E.left({ kind: 'NoSuchLine' }))
     }
     await expectFound()
-    expect(await explained(harness, 'shown-only', { line: 'tool answers call_10 [shown only, not recorded]' })).toMatchObject({ what: 'placeholder' })
+    expect(
+      await explained(harness, 'shown-only', { line: 'tool answers call_10 [shown only, not recorded]' }),
+    ).toMatchObject({ what: 'placeholder' })
     await harness.appended({ id: 'sand', role: 'tool', tool_call_id: 'call_10', content: 'sand' })
     await harness.appended(talk(27, 1))
     await harness.compact('force')
     await expectFound()
-    expect((await explained(harness, 'message', { line: 'tool answers call_1 [stone]' })).batch?.chunk?.messageIds).toContain('stone')
+    expect(
+      (await explained(harness, 'message', { line: 'tool answers call_1 [stone]' })).batch?.chunk?.messageIds,
+    ).toContain('stone')
     // A text that has the line goes before all of it.
     await harness.appended({ id: 'says', role: 'user', content: 'what did call_1 give to Ines_Ferro?' })
-    for (const line of ['call_1', 'Ines_Ferro']) expect((await explained(harness, 'message', { line })).message.messageId).toBe('says')
+    for (const line of ['call_1', 'Ines_Ferro'])
+      expect((await explained(harness, 'message', { line })).message.messageId).toBe('says')
   })
 
   it('of an extractive summary leads to the message that says it, word for word, through any depth', async () => {
-    const harness = createHarness({ policy: { ...SMALL, maxSummaryTokens: 64, buffer: 2, clipFirst: 1, clipLast: 1, clipMiddle: 1 }, summarizer: { ...createScriptedSummarizer(), ...createExtractiveSummarizer() } })
+    const harness = createHarness({
+      policy: { ...SMALL, maxSummaryTokens: 64, buffer: 2, clipFirst: 1, clipLast: 1, clipMiddle: 1 },
+      summarizer: { ...createScriptedSummarizer(), ...createExtractiveSummarizer() },
+    })
     for (let at = 0; at < 60; at += 1) {
-      await harness.appended(say(at, { content: `We decided that berth ${String(at)} belongs to ship ${String(at * 7)}. The **harbour** master said so, and the rest is talk of the weather over the sea.` }))
+      await harness.appended(
+        say(at, {
+          content: `We decided that berth ${String(at)} belongs to ship ${String(at * 7)}. The **harbour** master said so, and the rest is talk of the weather over the sea.`,
+        }),
+      )
       await harness.compact()
     }
     const state = await harness.conversations.load(CONVERSATION)
@@ -331,29 +477,62 @@ describe('a line', () => {
     const harness = await compacted()
     const several = await explained(harness, 'several', { line: 'is booked twice' })
     const live = (await harness.conversations.load(CONVERSATION)).window
-    expect(several.sources.map((source) => source.kind === 'message' && source.messageId)).toEqual(live.map(({ messageId }) => messageId))
+    expect(several.sources.map((source) => source.kind === 'message' && source.messageId)).toEqual(
+      live.map(({ messageId }) => messageId),
+    )
     const batches = await explained(harness, 'several', { line: 'chunk ' })
     expect(batches.sources.every((source) => source.kind === 'batch' && source.excerpt.includes('chunk'))).toBe(true)
   })
 
   it('that the ledger itself puts there says so; one that nobody ever saw is refused', async () => {
     const harness = createHarness({ policy: SMALL })
-    await harness.appended([say(0), { id: 'call', role: 'assistant', content: null, tool_calls: [{ id: 'x', type: 'function', function: { name: 'dig', arguments: '{}' } }] }, say(2)])
-    expect(await explained(harness, 'shown-only', { line: 'no result of this call has been recorded' })).toMatchObject({ conversationId: CONVERSATION, what: 'placeholder' })
+    await harness.appended([
+      say(0),
+      {
+        id: 'call',
+        role: 'assistant',
+        content: null,
+        tool_calls: [{ id: 'x', type: 'function', function: { name: 'dig', arguments: '{}' } }],
+      },
+      say(2),
+    ])
+    expect(await explained(harness, 'shown-only', { line: 'no result of this call has been recorded' })).toMatchObject({
+      conversationId: CONVERSATION,
+      what: 'placeholder',
+    })
     const { revision } = await harness.conversations.load(CONVERSATION)
     await harness.appended({ id: 'r', role: 'tool', tool_call_id: 'x', content: 'a stone' })
-    expect(await explained(harness, 'shown-only', { line: 'no result of this call has been recorded' })).toMatchObject({ what: 'placeholder', asOf: { revision: revision - 1n } })
-    expect(await asked(harness, { line: 'nobody ever said this' })).toEqual(E.left({ kind: 'NoSuchLine', conversationId: CONVERSATION }))
+    expect(await explained(harness, 'shown-only', { line: 'no result of this call has been recorded' })).toMatchObject({
+      what: 'placeholder',
+      asOf: { revision: revision - 1n },
+    })
+    expect(await asked(harness, { line: 'nobody ever said this' })).toEqual(
+      E.left({ kind: 'NoSuchLine', conversationId: CONVERSATION }),
+    )
   })
 
   it('of a session summary leads to the batch whose section has it, and its task to the first message', async () => {
     const ofSessions = { ...CONFIGURATION, policy: { ...CONFIGURATION.policy, view: 'session-summary' as const } }
-    const sections = { completedWork: [{ file: 'a.ts', action: 'edit', description: 'made it | faster' }], decisions: ['to wait'], currentState: [], pendingWork: ['to ship'], errors: [] }
+    const sections = {
+      completedWork: [{ file: 'a.ts', action: 'edit', description: 'made it | faster' }],
+      decisions: ['to wait'],
+      currentState: [],
+      pendingWork: ['to ship'],
+      errors: [],
+    }
     const harness = await withEvents([
-      { type: 'ConversationConfigured', data: ofSessions }, appended('m1'), appended('m2'), summarized('k', ['m1', 'm2']), archived('b1', ['m1', 'm2'], { chunkId: 'k', sections }),
-      pruned({ b1: ['m1', 'm2'] }, { configuration: ofSessions, originalTask: 1n, batches: [{ batchId: 'b1', revision: 4n }] }),
+      { type: 'ConversationConfigured', data: ofSessions },
+      appended('m1'),
+      appended('m2'),
+      summarized('k', ['m1', 'm2']),
+      archived('b1', ['m1', 'm2'], { chunkId: 'k', sections }),
+      pruned(
+        { b1: ['m1', 'm2'] },
+        { configuration: ofSessions, originalTask: 1n, batches: [{ batchId: 'b1', revision: 4n }] },
+      ),
     ])
-    for (const line of ['- to wait', '- [ ] to ship', '| a.ts | edit | made it \\| faster |']) expect((await explained(harness, 'batch', { line })).batch).toMatchObject({ batchId: 'b1', state: 'shown' })
+    for (const line of ['- to wait', '- [ ] to ship', '| a.ts | edit | made it \\| faster |'])
+      expect((await explained(harness, 'batch', { line })).batch).toMatchObject({ batchId: 'b1', state: 'shown' })
     expect((await explained(harness, 'message', { line: 'content of m1' })).message.messageId).toBe('m1')
   })
 })
@@ -376,10 +555,18 @@ describe('a batch of a cycle that was undone', () => {
     const [undone] = await harness.eventsOf('CycleUndone')
     const recorded = { revision: undone?.revision, recordedAt: undone?.metadata.recordedAt, actor: 'test' }
     const { batch } = await explained(harness, 'batch', { batchId })
-    expect(batch).toMatchObject({ state: 'retired', cycle: { cycle: cycles, undone: recorded }, putOut: { type: 'CycleUndone', recorded } })
+    expect(batch).toMatchObject({
+      state: 'retired',
+      cycle: { cycle: cycles, undone: recorded },
+      putOut: { type: 'CycleUndone', recorded },
+    })
     await live(40, 60)
-    const again = (await harness.eventsOf('MessagesPruned')).find(({ data, revision }) => data.cycle === cycles && revision > (undone?.revision ?? 0n))
-    expect((await explained(harness, 'batch', { batchId: again?.data.pruned[0]?.batchId ?? '' })).batch.cycle).not.toHaveProperty('undone')
+    const again = (await harness.eventsOf('MessagesPruned')).find(
+      ({ data, revision }) => data.cycle === cycles && revision > (undone?.revision ?? 0n),
+    )
+    expect(
+      (await explained(harness, 'batch', { batchId: again?.data.pruned[0]?.batchId ?? '' })).batch.cycle,
+    ).not.toHaveProperty('undone')
     expect((await explained(harness, 'batch', { batchId })).batch.cycle?.undone).toMatchObject(recorded)
   })
 })
@@ -395,18 +582,34 @@ describe('an edition', () => {
     const view = await explained(harness, 'view', { open: true })
     expect(view.batches.length).toBeGreaterThan(1)
     for (const batch of view.batches) {
-      expect(batch).toMatchObject({ missing: [], recorded: { stream: 'edition-e1-c1', actor: 'operator' }, takenOver: { type: 'EditionAdopted', editionId: 'e1', recorded: { revision: adoption?.revision } } })
+      expect(batch).toMatchObject({
+        missing: [],
+        recorded: { stream: 'edition-e1-c1', actor: 'operator' },
+        takenOver: { type: 'EditionAdopted', editionId: 'e1', recorded: { revision: adoption?.revision } },
+      })
       expect((batch.summarizer ?? batch.chunk?.summarizer)?.model).toBe('another')
     }
-    expect(view.batches.filter(({ depth }) => depth === 0).map(({ cycle }) => cycle?.recorded.stream)).toContain('edition-e1-c1')
+    expect(view.batches.filter(({ depth }) => depth === 0).map(({ cycle }) => cycle?.recorded.stream)).toContain(
+      'edition-e1-c1',
+    )
     const shown = view.batches.find(({ state }) => state === 'shown')
-    expect(await explained(harness, 'batch', { line: shown?.content.split('\n')[1] ?? '' })).toMatchObject({ batch: { batchId: shown?.batchId } })
-    expect(await explained(harness, 'batch', { batchId: before?.data.batchId ?? '' })).toMatchObject({ batch: { state: 'retired', recorded: { stream: 'conversation-c1' }, chunk: { summarizer: { model: 'scripted-1' } } } })
+    expect(await explained(harness, 'batch', { line: shown?.content.split('\n')[1] ?? '' })).toMatchObject({
+      batch: { batchId: shown?.batchId },
+    })
+    expect(await explained(harness, 'batch', { batchId: before?.data.batchId ?? '' })).toMatchObject({
+      batch: {
+        state: 'retired',
+        recorded: { stream: 'conversation-c1' },
+        chunk: { summarizer: { model: 'scripted-1' } },
+      },
+    })
     // A batch of it that was never in force is none of what the model saw, and can be explained by its id.
     await makeEdition(harness, 'e2', { ...SMALL, buffer: 1 }, createScriptedSummarizer({ model: 'third' }), false)
     const never = (await harness.editionEvents('e2')).find((event) => event.type === 'BatchArchived')
     if (never?.type !== 'BatchArchived') throw new Error('the edition is empty')
-    expect(await explained(harness, 'batch', { batchId: never.data.batchId })).toMatchObject({ batch: { state: 'retired', recorded: { stream: 'edition-e2-c1' } } })
+    expect(await explained(harness, 'batch', { batchId: never.data.batchId })).toMatchObject({
+      batch: { state: 'retired', recorded: { stream: 'edition-e2-c1' } },
+    })
   })
 
   it('leads from a message that left for its batches to the one that covers it', async () => {
@@ -419,7 +622,15 @@ describe('an edition', () => {
   })
 
   it('leads from a message to the batch in force: the edition’s while it is adopted, though its own cycles went on, and that of before when it is reverted', async () => {
-    const policy = { ...SMALL, modelMaxTokens: 3_200, contextBudget: 0.25, buffer: 1, clipFirst: 0, clipLast: 1, view: 'session-summary' } as const
+    const policy = {
+      ...SMALL,
+      modelMaxTokens: 3_200,
+      contextBudget: 0.25,
+      buffer: 1,
+      clipFirst: 0,
+      clipLast: 1,
+      view: 'session-summary',
+    } as const
     const harness = createHarness({ policy })
     const live = async (count: number, from: number): Promise<void> => {
       for (const message of talk(count, from)) {
@@ -428,8 +639,14 @@ describe('an edition', () => {
       }
     }
     // The first message is the task, which the view shows; the other is in it only as a part of its batch.
-    const batchOf = async (id: string): Promise<string | undefined> => (await explained(harness, 'message', { line: `Message ${id}: the berth` })).batch?.batchId
-    const archivedIn = (events: readonly RecordedEvent[], id: string): string | undefined => events.flatMap((event) => (event.type === 'BatchArchived' && event.data.messageIds.includes(`m${id}`) ? [event.data.batchId] : [])).at(-1)
+    const batchOf = async (id: string): Promise<string | undefined> =>
+      (await explained(harness, 'message', { line: `Message ${id}: the berth` })).batch?.batchId
+    const archivedIn = (events: readonly RecordedEvent[], id: string): string | undefined =>
+      events
+        .flatMap((event) =>
+          event.type === 'BatchArchived' && event.data.messageIds.includes(`m${id}`) ? [event.data.batchId] : [],
+        )
+        .at(-1)
     const expectIn = async (events: readonly RecordedEvent[]): Promise<void> => {
       for (const id of ['0', '4']) expect([id, await batchOf(id)]).toEqual([id, archivedIn(events, id)])
     }
@@ -452,9 +669,18 @@ describe('personas', () => {
     const persona = { text: 'a harbour master', sha256: sha256('a harbour master') }
     const scripted = createScriptedSummarizer()
     const prepare = scripted.prepare.bind(scripted)
-    const harness = createHarness({ policy: SMALL, summarizer: Object.assign(scripted, { prepare: (job: Parameters<typeof prepare>[0]) => ({ ...prepare(job), persona }) }) })
+    const harness = createHarness({
+      policy: SMALL,
+      summarizer: Object.assign(scripted, {
+        prepare: (job: Parameters<typeof prepare>[0]) => ({ ...prepare(job), persona }),
+      }),
+    })
     await harness.appended(talk(10))
     await harness.compact('force')
-    expect((await explained(harness, 'view')).prompts).toContainEqual({ sha256: persona.sha256, kind: 'persona', text: persona.text })
+    expect((await explained(harness, 'view')).prompts).toContainEqual({
+      sha256: persona.sha256,
+      kind: 'persona',
+      text: persona.text,
+    })
   })
 })

@@ -8,7 +8,18 @@ import { conversationStream, editionStream } from '../../src/domain/values/ids.j
 import type { MessageInput } from '../../src/domain/values/message.js'
 import type { PriceTable } from '../../src/domain/reports/prices.js'
 import { defaultEstimator } from '../../src/domain/values/tokens.js'
-import { appended, archived, compactionCouldNotHelp, compactionFailed, configured, eventsFor, prunedBy, resummarized, summarized, summarizer } from '../support/builders.js'
+import {
+  appended,
+  archived,
+  compactionCouldNotHelp,
+  compactionFailed,
+  configured,
+  eventsFor,
+  prunedBy,
+  resummarized,
+  summarized,
+  summarizer,
+} from '../support/builders.js'
 import { answering, calling, say, SMALL, talk } from '../support/conversations.js'
 import { statsLines } from '../../src/cli/commands/stats.js'
 import { undo } from '../support/edition-history.js'
@@ -18,7 +29,11 @@ import { counted, makeEdition } from '../support/why.js'
 
 const usage = { promptTokens: 1_000, completionTokens: 100 }
 
-async function withEvents(events: readonly Event[], conversationId = CONVERSATION, harness = createHarness()): Promise<Harness> {
+async function withEvents(
+  events: readonly Event[],
+  conversationId = CONVERSATION,
+  harness = createHarness(),
+): Promise<Harness> {
   const stream = conversationStream(conversationId)
   const done = await harness.log.store.append(stream, 'no_stream', eventsFor(stream, events).events)()
   if (E.isLeft(done)) throw new Error(done.left.kind)
@@ -29,7 +44,8 @@ async function withEvents(events: readonly Event[], conversationId = CONVERSATIO
 async function savedByStory(harness: Harness, conversationId = CONVERSATION): Promise<number> {
   const events = await harness.events(conversationId)
   const at = events.findIndex(({ type }) => type === 'MessagesPruned')
-  const tokensUntil = (end: number): number => contextIn(events.slice(0, end).reduce(evolve, initialState(conversationId))).tokens
+  const tokensUntil = (end: number): number =>
+    contextIn(events.slice(0, end).reduce(evolve, initialState(conversationId))).tokens
   return tokensUntil(at) - tokensUntil(at + 1)
 }
 
@@ -53,15 +69,34 @@ describe('stats', () => {
     await recordEvents(harness.log.store, conversationStream('bad'), [eventNamed('odd')])
     const { total, each } = await counted(harness, [CONVERSATION, 'bad', 'neighbour'])
     expect(each.map(({ conversationId }) => conversationId)).toEqual([CONVERSATION, 'neighbour'])
-    expect(total).toEqual({ ...before, uncounted: [{ conversationId: 'bad', reason: expect.stringMatching(/^conversation-bad revision 8 \(Noted\): /u) }] })
+    expect(total).toEqual({
+      ...before,
+      uncounted: [
+        { conversationId: 'bad', reason: expect.stringMatching(/^conversation-bad revision 8 \(Noted\): /u) },
+      ],
+    })
     await recordEvents(harness.log.store, editionStream('e1', 'neighbour'), [eventNamed('odd too')])
-    expect((await counted(harness, [CONVERSATION, 'bad', 'neighbour'])).total).toMatchObject({ conversations: 1, uncounted: [{ conversationId: 'bad' }, { conversationId: 'neighbour', reason: expect.stringContaining('e1') }] })
+    expect((await counted(harness, [CONVERSATION, 'bad', 'neighbour'])).total).toMatchObject({
+      conversations: 1,
+      uncounted: [{ conversationId: 'bad' }, { conversationId: 'neighbour', reason: expect.stringContaining('e1') }],
+    })
   })
 
   it('count messages, cycles, and what was sent with and without compaction', async () => {
     const harness = await withEvents(story)
     const { total } = await counted(harness)
-    expect(total).toMatchObject({ conversations: 1, messages: 4, tokensIn: 40, tokensOut: 25, cycles: 1, messagesCompressed: 2, batches: 1, made: { cycles: 1, batches: 1, resummarizations: 0 }, tokensSaved: await savedByStory(harness), answers: 2 })
+    expect(total).toMatchObject({
+      conversations: 1,
+      messages: 4,
+      tokensIn: 40,
+      tokensOut: 25,
+      cycles: 1,
+      messagesCompressed: 2,
+      batches: 1,
+      made: { cycles: 1, batches: 1, resummarizations: 0 },
+      tokensSaved: await savedByStory(harness),
+      answers: 2,
+    })
     // m2 answered m1 (10 tokens); m4 the context behind the cycle, which would have been 60.
     const { tokens } = contextIn((await harness.events()).slice(0, 7).reduce(evolve, initialState(CONVERSATION)))
     expect([total.tokensSent, total.tokensSentUncompacted]).toEqual([10 + tokens, 10 + 60])
@@ -72,13 +107,21 @@ describe('stats', () => {
     let sent = 0
     let all = 0
     // Calls whose results come at once, late, and never: what stands in their place is sent too.
-    const calls = (at: number): MessageInput[] => [calling(`c${String(at)}`, [`x${String(at)}`, `y${String(at)}`]), ...(at % 3 === 0 ? [] : [answering(`r${String(at)}`, `x${String(at)}`)])]
+    const calls = (at: number): MessageInput[] => [
+      calling(`c${String(at)}`, [`x${String(at)}`, `y${String(at)}`]),
+      ...(at % 3 === 0 ? [] : [answering(`r${String(at)}`, `x${String(at)}`)]),
+    ]
     const late = [answering('late', 'y0'), answering('later', 'x36')]
-    const told = [...talk(80).flatMap((message, at) => (at % 12 === 0 ? [message, ...calls(at)] : [message])), ...late, say(99)]
+    const told = [
+      ...talk(80).flatMap((message, at) => (at % 12 === 0 ? [message, ...calls(at)] : [message])),
+      ...late,
+      say(99),
+    ]
     for (const message of told) {
       const context = message.role === 'assistant' ? (await harness.context()).tokens : 0
       sent += context
-      all += context === 0 ? 0 : (await harness.eventsOf('MessageAppended')).reduce((sum, { data }) => sum + data.tokens, 0)
+      all +=
+        context === 0 ? 0 : (await harness.eventsOf('MessageAppended')).reduce((sum, { data }) => sum + data.tokens, 0)
       await harness.appended(message)
       await harness.compact()
     }
@@ -101,42 +144,101 @@ describe('stats', () => {
   it('reckon cost by model and currency, and guess no price', async () => {
     const by = (model: string) => summarizer({ model, usage, durationMs: 10 })
     const harness = await withEvents([
-      configured(), appended('m1'), appended('m2'),
-      summarized('k1', ['m1'], { summarizer: by('small-1') }), summarized('k2', ['m2'], { summarizer: by('small-1') }),
-      summarized('k3', ['m1'], { summarizer: by('fr-1') }), summarized('k4', ['m1'], { summarizer: by('nobody-knows') }),
-      summarized('k5', ['m1'], { summarizer: summarizer({ provider: 'none', model: 'extractive-1', strategy: 'extractive', durationMs: 3, standIn: true }) }),
+      configured(),
+      appended('m1'),
+      appended('m2'),
+      summarized('k1', ['m1'], { summarizer: by('small-1') }),
+      summarized('k2', ['m2'], { summarizer: by('small-1') }),
+      summarized('k3', ['m1'], { summarizer: by('fr-1') }),
+      summarized('k4', ['m1'], { summarizer: by('nobody-knows') }),
+      summarized('k5', ['m1'], {
+        summarizer: summarizer({
+          provider: 'none',
+          model: 'extractive-1',
+          strategy: 'extractive',
+          durationMs: 3,
+          standIn: true,
+        }),
+      }),
     ])
-    const prices: PriceTable = { 'small-1': { promptPerMillion: 500, completionPerMillion: 1_000, currency: 'USD' }, 'fr-1': { promptPerMillion: 1_000, completionPerMillion: 0, currency: 'EUR' } }
+    const prices: PriceTable = {
+      'small-1': { promptPerMillion: 500, completionPerMillion: 1_000, currency: 'USD' },
+      'fr-1': { promptPerMillion: 1_000, completionPerMillion: 0, currency: 'EUR' },
+    }
     const { total } = await counted(harness, [CONVERSATION], prices)
-    expect(total.models.map(({ model, summaries, promptTokens, completionTokens, charge }) => ({ model, summaries, promptTokens, completionTokens, charge }))).toEqual([
-      { model: 'small-1', summaries: 2, promptTokens: 2_000, completionTokens: 200, charge: { kind: 'priced', currency: 'USD', amount: 1.2 } },
+    expect(
+      total.models.map(({ model, summaries, promptTokens, completionTokens, charge }) => ({
+        model,
+        summaries,
+        promptTokens,
+        completionTokens,
+        charge,
+      })),
+    ).toEqual([
+      {
+        model: 'small-1',
+        summaries: 2,
+        promptTokens: 2_000,
+        completionTokens: 200,
+        charge: { kind: 'priced', currency: 'USD', amount: 1.2 },
+      },
       { model: 'fr-1', summaries: 1, ...usage, charge: { kind: 'priced', currency: 'EUR', amount: 1 } },
       { model: 'nobody-knows', summaries: 1, ...usage, charge: { kind: 'unpriced' } },
       { model: 'extractive-1', summaries: 1, promptTokens: 0, completionTokens: 0, charge: { kind: 'free' } },
     ])
-    expect(total).toMatchObject({ cost: [{ currency: 'EUR', amount: 1 }, { currency: 'USD', amount: 1.2 }], unpriced: ['nobody-knows'], standIns: 1, summarizingMs: 43 })
+    expect(total).toMatchObject({
+      cost: [
+        { currency: 'EUR', amount: 1 },
+        { currency: 'USD', amount: 1.2 },
+      ],
+      unpriced: ['nobody-knows'],
+      standIns: 1,
+      summarizingMs: 43,
+    })
   })
 
   it('estimate what was not reported from the messages and the summary, and say how often', async () => {
     const harness = await withEvents([
-      configured(), appended('m1', { tokens: 70 }), appended('other', { tokens: 1_000 }), appended('m2', { tokens: 30 }),
-      summarized('k1', ['m1', 'm2'], { firstRevision: 1n, lastRevision: 3n, summary: 'x'.repeat(40), summarizer: summarizer({ model: 'silent' }) }),
-      archived('b1', ['m1', 'm2'], { chunkId: 'k1', tokens: 25 }), archived('b2', ['other'], { tokens: 15 }), prunedBy({ b1: ['m1', 'm2'], b2: ['other'] }),
+      configured(),
+      appended('m1', { tokens: 70 }),
+      appended('other', { tokens: 1_000 }),
+      appended('m2', { tokens: 30 }),
+      summarized('k1', ['m1', 'm2'], {
+        firstRevision: 1n,
+        lastRevision: 3n,
+        summary: 'x'.repeat(40),
+        summarizer: summarizer({ model: 'silent' }),
+      }),
+      archived('b1', ['m1', 'm2'], { chunkId: 'k1', tokens: 25 }),
+      archived('b2', ['other'], { tokens: 15 }),
+      prunedBy({ b1: ['m1', 'm2'], b2: ['other'] }),
       resummarized('b3', ['b1', 'b2'], { summarizer: summarizer({ model: 'silent' }) }),
     ])
     const { total } = await counted(harness)
     const second = defaultEstimator.text('summary of b3')
-    expect(total.models).toMatchObject([{ model: 'silent', summaries: 2, estimated: 2, promptTokens: 100 + 40, completionTokens: 10 + second }])
+    expect(total.models).toMatchObject([
+      { model: 'silent', summaries: 2, estimated: 2, promptTokens: 100 + 40, completionTokens: 10 + second },
+    ])
   })
 
   it('take a summary that was taken over for what it cost: nothing', async () => {
-    const { total } = await counted(await withEvents([configured(), appended('m1'), summarized('k1', ['m1'], { summarizer: summarizer({ model: 'small-1', usage, durationMs: 200, reused: true }) })]))
+    const { total } = await counted(
+      await withEvents([
+        configured(),
+        appended('m1'),
+        summarized('k1', ['m1'], {
+          summarizer: summarizer({ model: 'small-1', usage, durationMs: 200, reused: true }),
+        }),
+      ]),
+    )
     expect(total).toMatchObject({ reused: 1, models: [], summarizingMs: 0 })
   })
 
   it('count failures by kind, and what could not help by its reason', async () => {
     const failed = ['timeout', 'empty', 'timeout'].map((failure) => compactionFailed({ failure }))
-    const { total } = await counted(await withEvents([configured(), appended('m1'), ...failed, compactionCouldNotHelp()]))
+    const { total } = await counted(
+      await withEvents([configured(), appended('m1'), ...failed, compactionCouldNotHelp()]),
+    )
     expect(total).toMatchObject({ failures: { timeout: 2, empty: 1 }, couldNotHelp: { 'recent-messages': 1 } })
   })
 
@@ -145,25 +247,58 @@ describe('stats', () => {
     await harness.appended(talk(40))
     await harness.compact('force')
     const before = (await counted(harness)).total
-    const [other, third] = [createScriptedSummarizer({ model: 'another' }), createScriptedSummarizer({ model: 'third' })]
+    const [other, third] = [
+      createScriptedSummarizer({ model: 'another' }),
+      createScriptedSummarizer({ model: 'third' }),
+    ]
     await makeEdition(harness, 'e1', SMALL, other)
     await makeEdition(harness, 'e2', SMALL, third, false)
     const { total } = await counted(harness)
-    for (const { model, calls } of [other, third]) expect(total.models.find((use) => use.model === model)).toMatchObject({ summaries: calls.length, promptTokens: 10 * calls.length })
+    for (const { model, calls } of [other, third])
+      expect(total.models.find((use) => use.model === model)).toMatchObject({
+        summaries: calls.length,
+        promptTokens: 10 * calls.length,
+      })
     expect(other.calls.length).toBeGreaterThan(3)
     const { cycles, batches, messagesCompressed } = await harness.conversations.load(CONVERSATION)
-    expect(total).toMatchObject({ cycles, batches: batches.length, messagesCompressed, messages: before.messages, undone: 0, adopted: 1, reverted: 0 })
-    const events = [...(await harness.events()), ...(await harness.editionEvents('e1')), ...(await harness.editionEvents('e2'))]
+    expect(total).toMatchObject({
+      cycles,
+      batches: batches.length,
+      messagesCompressed,
+      messages: before.messages,
+      undone: 0,
+      adopted: 1,
+      reverted: 0,
+    })
+    const events = [
+      ...(await harness.events()),
+      ...(await harness.editionEvents('e1')),
+      ...(await harness.editionEvents('e2')),
+    ]
     const made = (type: Event['type']): number => events.filter((event) => event.type === type).length
-    expect(total.made).toEqual({ cycles: made('MessagesPruned'), batches: made('BatchArchived'), resummarizations: made('BatchesResummarized') })
+    expect(total.made).toEqual({
+      cycles: made('MessagesPruned'),
+      batches: made('BatchArchived'),
+      resummarizations: made('BatchesResummarized'),
+    })
     const [adopted] = await harness.eventsOf('EditionAdopted')
-    expect(total.tokensSaved - before.tokensSaved).toBe((adopted?.data.tokensBefore ?? 0) - (adopted?.data.tokensAfter ?? 0))
+    expect(total.tokensSaved - before.tokensSaved).toBe(
+      (adopted?.data.tokensBefore ?? 0) - (adopted?.data.tokensAfter ?? 0),
+    )
   })
 
   it('count as saved what the contexts lost that were handed out, not what was shortened in them before', async () => {
     const harness = createHarness({ policy: SMALL })
-    const contextAt = async (revision: bigint): Promise<number> => contextIn(await loadConversation(harness.log, CONVERSATION, revision)).tokens
-    for (const message of [...talk(4), ...[0, 1, 2].flatMap((at) => [calling(`ask${String(at)}`, [`call${String(at)}`]), answering(`told${String(at)}`, `call${String(at)}`, 'one of many lines\n'.repeat(2_000)), ...talk(6, 10 + 10 * at)])]) {
+    const contextAt = async (revision: bigint): Promise<number> =>
+      contextIn(await loadConversation(harness.log, CONVERSATION, revision)).tokens
+    for (const message of [
+      ...talk(4),
+      ...[0, 1, 2].flatMap((at) => [
+        calling(`ask${String(at)}`, [`call${String(at)}`]),
+        answering(`told${String(at)}`, `call${String(at)}`, 'one of many lines\n'.repeat(2_000)),
+        ...talk(6, 10 + 10 * at),
+      ]),
+    ]) {
       await harness.appended(message)
       await harness.compact()
     }
@@ -191,18 +326,45 @@ describe('stats', () => {
     expect(await undo(harness)).toBe(true)
     const { total } = await counted(harness)
     const { cycles, messagesCompressed, batches } = await harness.conversations.load(CONVERSATION)
-    expect(total).toMatchObject({ cycles, messagesCompressed, batches: batches.length, made: before.made, models: before.models, undone: 1 })
+    expect(total).toMatchObject({
+      cycles,
+      messagesCompressed,
+      batches: batches.length,
+      made: before.made,
+      models: before.models,
+      undone: 1,
+    })
     expect([total.cycles, before.undone]).toEqual([before.cycles - 1, 0])
-    expect(statsLines(total).slice(1, 3)).toEqual([expect.stringMatching(new RegExp(`^compaction +${String(cycles)} cycles?, ${String(messagesCompressed)} messages folded`, 'u')), expect.stringContaining('1 cycle undone')])
+    expect(statsLines(total).slice(1, 3)).toEqual([
+      expect.stringMatching(
+        new RegExp(`^compaction +${String(cycles)} cycles?, ${String(messagesCompressed)} messages folded`, 'u'),
+      ),
+      expect.stringContaining('1 cycle undone'),
+    ])
   })
 
   it('of several conversations are the sum of each, told one by one', async () => {
     const harness = await withEvents(story, 'a')
     await withEvents(story, 'b', harness)
     await withEvents([configured(), appended('m1', { tokens: 7 })], 'c', harness)
-    const { total, each } = await counted(harness, ['a', 'b', 'c'], { 'small-1': { promptPerMillion: 1_000, completionPerMillion: 0, currency: 'USD' } })
-    expect(each.map(({ conversationId, messages, cost }) => [conversationId, messages, cost])).toEqual([['a', 4, [{ currency: 'USD', amount: 1 }]], ['b', 4, [{ currency: 'USD', amount: 1 }]], ['c', 1, []]])
-    expect(total).toMatchObject({ conversations: 3, messages: 9, tokensIn: 87, tokensOut: 50, cycles: 2, tokensSaved: 2 * (await savedByStory(harness, 'a')), summarizingMs: 400, cost: [{ currency: 'USD', amount: 2 }] })
+    const { total, each } = await counted(harness, ['a', 'b', 'c'], {
+      'small-1': { promptPerMillion: 1_000, completionPerMillion: 0, currency: 'USD' },
+    })
+    expect(each.map(({ conversationId, messages, cost }) => [conversationId, messages, cost])).toEqual([
+      ['a', 4, [{ currency: 'USD', amount: 1 }]],
+      ['b', 4, [{ currency: 'USD', amount: 1 }]],
+      ['c', 1, []],
+    ])
+    expect(total).toMatchObject({
+      conversations: 3,
+      messages: 9,
+      tokensIn: 87,
+      tokensOut: 50,
+      cycles: 2,
+      tokensSaved: 2 * (await savedByStory(harness, 'a')),
+      summarizingMs: 400,
+      cost: [{ currency: 'USD', amount: 2 }],
+    })
     expect(total.models).toMatchObject([{ model: 'small-1', summaries: 2, promptTokens: 2_000, completionTokens: 200 }])
   })
 
@@ -219,6 +381,10 @@ describe('stats', () => {
     expect(answered).toBeGreaterThan(2)
     expect(total.failures).toEqual({ timeout: 1 })
     expect(total.standIns).toBeGreaterThan(0)
-    expect(total.models.find(({ model }) => model === 'scripted-1')).toMatchObject({ summaries: answered, promptTokens: answered * 10, completionTokens: answered * 5 })
+    expect(total.models.find(({ model }) => model === 'scripted-1')).toMatchObject({
+      summaries: answered,
+      promptTokens: answered * 10,
+      completionTokens: answered * 5,
+    })
   })
 })

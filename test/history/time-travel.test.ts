@@ -9,7 +9,15 @@ import { conversationAt, liveIn, revisionOf } from '../../src/history/time-trave
 import type { Clock } from '../../src/ports/clock.js'
 import { say, SMALL, talk } from '../support/conversations.js'
 import { adoptEdition, editionOf } from '../support/editions.js'
-import { contextIn as contextOfState, CONVERSATION, createHarness, createScriptedSummarizer, createTestClock, NO_INSTANT_TO_COME, type Harness } from '../support/harness.js'
+import {
+  contextIn as contextOfState,
+  CONVERSATION,
+  createHarness,
+  createScriptedSummarizer,
+  createTestClock,
+  NO_INSTANT_TO_COME,
+  type Harness,
+} from '../support/harness.js'
 
 /** A clock that goes on only when it is told to. */
 function standingClock(): Clock & { time: number } {
@@ -19,7 +27,10 @@ function standingClock(): Clock & { time: number } {
 }
 
 function rightOf<T>(either: E.Either<unknown, T>): T {
-  if (E.isLeft(either)) throw new Error(JSON.stringify(either.left, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value)))
+  if (E.isLeft(either))
+    throw new Error(
+      JSON.stringify(either.left, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value)),
+    )
   return either.right
 }
 
@@ -42,8 +53,12 @@ describe('the revision of a message', () => {
       expect(state.revision).toBe(event.revision)
       expect(liveIn(state).messages.at(-1)?.messageId).toBe(messageId)
     }
-    expect(await revisionOf(harness.log, CONVERSATION, { messageId: 'm059' }, NO_INSTANT_TO_COME)).toEqual(E.left({ kind: 'NoSuchMessage', conversationId: CONVERSATION, messageId: 'm059', nearest: 'm59' }))
-    expect(await revisionOf(harness.log, 'nobody', { messageId: 'm1' }, NO_INSTANT_TO_COME)).toEqual(E.left({ kind: 'NoSuchConversation', conversationId: 'nobody' }))
+    expect(await revisionOf(harness.log, CONVERSATION, { messageId: 'm059' }, NO_INSTANT_TO_COME)).toEqual(
+      E.left({ kind: 'NoSuchMessage', conversationId: CONVERSATION, messageId: 'm059', nearest: 'm59' }),
+    )
+    expect(await revisionOf(harness.log, 'nobody', { messageId: 'm1' }, NO_INSTANT_TO_COME)).toEqual(
+      E.left({ kind: 'NoSuchConversation', conversationId: 'nobody' }),
+    )
   })
 })
 
@@ -59,9 +74,14 @@ describe('the revision of an instant', () => {
       clock.time += 1_000
     }
     for (const [time, revision] of lasts) {
-      for (const later of [0, 1, 999]) expect(rightOf(await revisionOf(harness.log, CONVERSATION, { time: time + later }, NO_INSTANT_TO_COME))).toBe(revision)
+      for (const later of [0, 1, 999])
+        expect(rightOf(await revisionOf(harness.log, CONVERSATION, { time: time + later }, NO_INSTANT_TO_COME))).toBe(
+          revision,
+        )
     }
-    expect(rightOf(await revisionOf(harness.log, CONVERSATION, { time: clock.time + 1e12 }, NO_INSTANT_TO_COME))).toBe(lasts.at(-1)?.[1])
+    expect(rightOf(await revisionOf(harness.log, CONVERSATION, { time: clock.time + 1e12 }, NO_INSTANT_TO_COME))).toBe(
+      lasts.at(-1)?.[1],
+    )
   })
 
   it('is not taken from a clock that went back', async () => {
@@ -71,8 +91,12 @@ describe('the revision of an instant', () => {
     clock.time -= 60_000
     await harness.appended(talk(3, 3))
     const { revision } = await harness.conversations.load(CONVERSATION)
-    expect(rightOf(await revisionOf(harness.log, CONVERSATION, { time: clock.time + 60_000 }, NO_INSTANT_TO_COME))).toBe(revision)
-    expect(await revisionOf(harness.log, CONVERSATION, { time: clock.time }, NO_INSTANT_TO_COME)).toMatchObject(E.left({ kind: 'BeforeFirstEvent' }))
+    expect(
+      rightOf(await revisionOf(harness.log, CONVERSATION, { time: clock.time + 60_000 }, NO_INSTANT_TO_COME)),
+    ).toBe(revision)
+    expect(await revisionOf(harness.log, CONVERSATION, { time: clock.time }, NO_INSTANT_TO_COME)).toMatchObject(
+      E.left({ kind: 'BeforeFirstEvent' }),
+    )
   })
 
   it('costs a few point reads however long the conversation is', async () => {
@@ -88,21 +112,35 @@ describe('a moment that the conversation does not have', () => {
   it.each([-1n, 61n, 10n ** 30n])('revision %p: refused with the head', async (revision) => {
     const harness = createHarness({ policy: { ...SMALL, modelMaxTokens: 100_000 } })
     await harness.appended(talk(60))
-    expect(await conversationAt(harness.log, CONVERSATION, { revision }, NO_INSTANT_TO_COME)).toEqual(E.left({ kind: 'NoSuchRevision', conversationId: CONVERSATION, revision, head: 60n }))
+    expect(await conversationAt(harness.log, CONVERSATION, { revision }, NO_INSTANT_TO_COME)).toEqual(
+      E.left({ kind: 'NoSuchRevision', conversationId: CONVERSATION, revision, head: 60n }),
+    )
   })
 
   it('an instant before the first fact: refused with the time of that one', async () => {
     const harness = await compacted(5)
     const first = (await harness.events())[0]?.metadata.recordedAt ?? ''
-    expect(await conversationAt(harness.log, CONVERSATION, { time: Date.parse(first) - 1 }, NO_INSTANT_TO_COME)).toEqual(
-      E.left({ kind: 'BeforeFirstEvent', conversationId: CONVERSATION, time: new Date(Date.parse(first) - 1).toISOString(), first }),
+    expect(
+      await conversationAt(harness.log, CONVERSATION, { time: Date.parse(first) - 1 }, NO_INSTANT_TO_COME),
+    ).toEqual(
+      E.left({
+        kind: 'BeforeFirstEvent',
+        conversationId: CONVERSATION,
+        time: new Date(Date.parse(first) - 1).toISOString(),
+        first,
+      }),
     )
-    expect(rightOf(await conversationAt(harness.log, CONVERSATION, { time: Date.parse(first) }, NO_INSTANT_TO_COME)).revision).toBeGreaterThanOrEqual(0n)
+    expect(
+      rightOf(await conversationAt(harness.log, CONVERSATION, { time: Date.parse(first) }, NO_INSTANT_TO_COME))
+        .revision,
+    ).toBeGreaterThanOrEqual(0n)
   })
 
   it.each([{ revision: 0n }, { time: 0 }])('a conversation that is not there at all: %p', async (moment) => {
     const harness = await compacted(5)
-    expect(await conversationAt(harness.log, 'nobody', moment, NO_INSTANT_TO_COME)).toEqual(E.left({ kind: 'NoSuchConversation', conversationId: 'nobody' }))
+    expect(await conversationAt(harness.log, 'nobody', moment, NO_INSTANT_TO_COME)).toEqual(
+      E.left({ kind: 'NoSuchConversation', conversationId: 'nobody' }),
+    )
   })
 
   it('an instant that is still to come: what is recorded by then would change the answer; now is answered', async () => {
@@ -112,7 +150,14 @@ describe('a moment that the conversation does not have', () => {
     const { revision } = await harness.conversations.load(CONVERSATION)
     const at = (time: number) => conversationAt(harness.log, CONVERSATION, { time }, clock.now())
     expect(rightOf(await at(clock.time)).revision).toBe(revision)
-    expect(await at(clock.time + 1)).toEqual(E.left({ kind: 'AfterNow', conversationId: CONVERSATION, time: new Date(clock.time + 1).toISOString(), now: clock.now().toISOString() }))
+    expect(await at(clock.time + 1)).toEqual(
+      E.left({
+        kind: 'AfterNow',
+        conversationId: CONVERSATION,
+        time: new Date(clock.time + 1).toISOString(),
+        now: clock.now().toISOString(),
+      }),
+    )
     // A clock that was set back: what is recorded is not to come.
     clock.time -= 5_000
     expect(rightOf(await at(clock.time + 5_000)).revision).toBe(revision)
@@ -122,12 +167,17 @@ describe('a moment that the conversation does not have', () => {
     const harness = await compacted()
     const { cycles } = await harness.conversations.load(CONVERSATION)
     expect(cycles).toBeGreaterThan(2)
-    for (const cycle of [0, cycles + 1]) expect(await cycleRevisions(harness.log, CONVERSATION, cycle)).toEqual(E.left({ kind: 'CycleNotRecorded', conversationId: CONVERSATION, cycle, last: cycles }))
+    for (const cycle of [0, cycles + 1])
+      expect(await cycleRevisions(harness.log, CONVERSATION, cycle)).toEqual(
+        E.left({ kind: 'CycleNotRecorded', conversationId: CONVERSATION, cycle, last: cycles }),
+      )
   })
 
   it('a difference that ends before it starts', async () => {
     const harness = await compacted(5)
-    expect(await differenceBetween(harness.log, CONVERSATION, 3n, 2n)).toEqual(E.left({ kind: 'EndsBeforeItStarts', from: 3n, to: 2n }))
+    expect(await differenceBetween(harness.log, CONVERSATION, 3n, 2n)).toEqual(
+      E.left({ kind: 'EndsBeforeItStarts', from: 3n, to: 2n }),
+    )
   })
 })
 
@@ -135,7 +185,9 @@ describe('another view', () => {
   it('shows the same facts, and names the one in force with its hash', async () => {
     const harness = await compacted()
     const { revision } = await harness.conversations.load(CONVERSATION)
-    const state = rightOf(await conversationAt(harness.log, CONVERSATION, { revision: revision - 5n }, NO_INSTANT_TO_COME))
+    const state = rightOf(
+      await conversationAt(harness.log, CONVERSATION, { revision: revision - 5n }, NO_INSTANT_TO_COME),
+    )
     const recorded = rightOf(contextIn(state, undefined))
     const other = rightOf(contextIn(state, 'session-summary'))
     expect(rightOf(contextIn(state, 'clip-archive'))).toStrictEqual(recorded)
@@ -144,16 +196,20 @@ describe('another view', () => {
     expect(other.hash).not.toBe(recorded.hash)
     expect(JSON.stringify(recorded.messages)).toContain('[Context Summary')
     expect(JSON.stringify(other.messages)).toContain('## Session Summary (Compaction Round')
-    expect(other.messageIds.filter((id) => id !== undefined)).toEqual(recorded.messageIds.filter((id) => id !== undefined))
+    expect(other.messageIds.filter((id) => id !== undefined)).toEqual(
+      recorded.messageIds.filter((id) => id !== undefined),
+    )
   })
 
   it('is what a conversation under that view would have shown', async () => {
-    const histories = await Promise.all((['clip-archive', 'session-summary'] as const).map(async (view) => {
-      const harness = createHarness({ policy: { ...SMALL, view } })
-      await harness.appended(talk(12))
-      await harness.compact('force')
-      return await harness.conversations.load(CONVERSATION)
-    }))
+    const histories = await Promise.all(
+      (['clip-archive', 'session-summary'] as const).map(async (view) => {
+        const harness = createHarness({ policy: { ...SMALL, view } })
+        await harness.appended(talk(12))
+        await harness.compact('force')
+        return await harness.conversations.load(CONVERSATION)
+      }),
+    )
     const [clips, session] = histories
     if (clips === undefined || session === undefined) throw new Error('no states')
     expect(rightOf(contextIn(clips, 'session-summary')).messages).toEqual(contextOfState(session).messages)
@@ -208,13 +264,20 @@ describe('what is undone, adopted and reverted later', () => {
     expect(await across(cycles)).toStrictEqual(undoneLater)
     const back = rightOf(await differenceBetween(harness.log, CONVERSATION, undo - 1n, undo))
     expect(back.events.map(({ type }) => type)).toEqual(['CycleUndone'])
-    expect(back.messages.came.map(({ messageId }) => messageId)).toEqual(undoneLater.messages.left.map(({ messageId }) => messageId))
+    expect(back.messages.came.map(({ messageId }) => messageId)).toEqual(
+      undoneLater.messages.left.map(({ messageId }) => messageId),
+    )
     expect([back.messages.left, back.messages.passed]).toEqual([[], []])
-    expect(back.batches.left.map(({ batchId }) => batchId)).toEqual(expect.arrayContaining(undoneLater.batches.came.map(({ batchId }) => batchId)))
+    expect(back.batches.left.map(({ batchId }) => batchId)).toEqual(
+      expect.arrayContaining(undoneLater.batches.came.map(({ batchId }) => batchId)),
+    )
     await goOn(20)
     expect((await across(cycles)).to.revision).toBeGreaterThan(undo)
 
-    await adoptEdition(harness, await editionOf(harness, { ...ROOMY, chunkSize: 4 }, createScriptedSummarizer({ model: 'another' })))
+    await adoptEdition(
+      harness,
+      await editionOf(harness, { ...ROOMY, chunkSize: 4 }, createScriptedSummarizer({ model: 'another' })),
+    )
     await look()
     const { revision: adopted } = await harness.conversations.load(CONVERSATION)
     const adoption = rightOf(await differenceBetween(harness.log, CONVERSATION, adopted - 1n, adopted))
@@ -226,7 +289,15 @@ describe('what is undone, adopted and reverted later', () => {
     await goOn(20)
 
     const later = harness.restart()
-    for (const [revision, context] of live) expect(rightOf(contextIn(rightOf(await conversationAt(later.log, CONVERSATION, { revision }, NO_INSTANT_TO_COME)), undefined))).toStrictEqual(context)
+    for (const [revision, context] of live)
+      expect(
+        rightOf(
+          contextIn(
+            rightOf(await conversationAt(later.log, CONVERSATION, { revision }, NO_INSTANT_TO_COME)),
+            undefined,
+          ),
+        ),
+      ).toStrictEqual(context)
     expect(rightOf(await differenceBetween(later.log, CONVERSATION, undo - 1n, undo))).toStrictEqual(back)
     expect(rightOf(await differenceBetween(later.log, CONVERSATION, adopted - 1n, adopted))).toStrictEqual(adoption)
     expect(live.size).toBeGreaterThan(100)
@@ -252,11 +323,26 @@ describe('a cycle by its number', () => {
     expect(first).toEqual({ cycle: cycles, from: first.from, to: first.to, others: [] })
     rightOf(await undoCycles(harness, CONVERSATION, cycles, BY))
     const [undo] = await harness.eventsOf('CycleUndone')
-    expect(await cycleRevisions(harness.log, CONVERSATION, cycles)).toEqual(E.right({ ...first, outOfForce: { type: 'CycleUndone', revision: undo?.revision, recordedAt: undo?.metadata.recordedAt, actor: 'operator' } }))
+    expect(await cycleRevisions(harness.log, CONVERSATION, cycles)).toEqual(
+      E.right({
+        ...first,
+        outOfForce: {
+          type: 'CycleUndone',
+          revision: undo?.revision,
+          recordedAt: undo?.metadata.recordedAt,
+          actor: 'operator',
+        },
+      }),
+    )
     await goOn(harness, 40)
     const again = rightOf(await cycleRevisions(harness.log, CONVERSATION, cycles))
     expect(again.to).toBeGreaterThan(undo?.revision ?? 0n)
-    expect(again).toEqual({ cycle: cycles, from: again.from, to: again.to, others: [{ from: first.from, to: first.to }] })
+    expect(again).toEqual({
+      cycle: cycles,
+      from: again.from,
+      to: again.to,
+      others: [{ from: first.from, to: first.to }],
+    })
   })
 
   it('is refused where an edition in force took it, as undo refuses it, and is the own one again when that was reverted', async () => {
@@ -264,13 +350,21 @@ describe('a cycle by its number', () => {
     await goOn(harness, 120)
     const before = await harness.conversations.load(CONVERSATION)
     const own = rightOf(await cycleRevisions(harness.log, CONVERSATION, 2))
-    const edition = await editionOf(harness, { ...ROOMY, contextBudget: 0.5 }, createScriptedSummarizer({ model: 'another' }))
+    const edition = await editionOf(
+      harness,
+      { ...ROOMY, contextBudget: 0.5 },
+      createScriptedSummarizer({ model: 'another' }),
+    )
     await adoptEdition(harness, edition)
     const { cycles } = await harness.conversations.load(CONVERSATION)
     expect(cycles).toBeGreaterThan(1)
     expect(cycles).toBeLessThan(before.cycles)
-    expect(await cycleRevisions(harness.log, CONVERSATION, 2)).toEqual(E.left({ kind: 'CycleOfEdition', cycle: 2, editionId: 'e1', replaced: { from: own.from, to: own.to } }))
-    expect(rightOf(await cycleRevisions(harness.log, CONVERSATION, before.cycles)).outOfForce).toMatchObject({ type: 'EditionAdopted' })
+    expect(await cycleRevisions(harness.log, CONVERSATION, 2)).toEqual(
+      E.left({ kind: 'CycleOfEdition', cycle: 2, editionId: 'e1', replaced: { from: own.from, to: own.to } }),
+    )
+    expect(rightOf(await cycleRevisions(harness.log, CONVERSATION, before.cycles)).outOfForce).toMatchObject({
+      type: 'EditionAdopted',
+    })
     await goOn(harness, 30)
     const since = rightOf(await cycleRevisions(harness.log, CONVERSATION, cycles + 1))
     expect([since.to > before.revision, since.outOfForce]).toEqual([true, undefined])
@@ -290,10 +384,17 @@ describe('a difference', () => {
       const cycle = rightOf(await cycleRevisions(harness.log, CONVERSATION, data.cycle))
       expect(cycle.to).toBe(revision)
       const difference = rightOf(await differenceBetween(harness.log, CONVERSATION, cycle.from, cycle.to))
-      expect(difference.events.map(({ type }) => type)).toEqual([...data.pruned.map(() => 'BatchArchived'), 'MessagesPruned'])
-      expect(difference.messages.left.map(({ messageId, batchId }) => [messageId, batchId])).toEqual(data.pruned.flatMap(({ batchId, messageIds }) => messageIds.map((id) => [id, batchId])))
+      expect(difference.events.map(({ type }) => type)).toEqual([
+        ...data.pruned.map(() => 'BatchArchived'),
+        'MessagesPruned',
+      ])
+      expect(difference.messages.left.map(({ messageId, batchId }) => [messageId, batchId])).toEqual(
+        data.pruned.flatMap(({ batchId, messageIds }) => messageIds.map((id) => [id, batchId])),
+      )
       expect([difference.messages.came, difference.messages.passed]).toEqual([[], []])
-      expect(difference.batches.came.map(({ batchId }) => batchId)).toEqual(expect.arrayContaining(data.pruned.map(({ batchId }) => batchId)))
+      expect(difference.batches.came.map(({ batchId }) => batchId)).toEqual(
+        expect.arrayContaining(data.pruned.map(({ batchId }) => batchId)),
+      )
       expect([difference.from.tokens, difference.to.tokens]).toEqual([data.tokensBefore, data.tokensAfter])
       expect(difference.to.hash).toBe(data.contextHash)
       expect(difference.to.cycles - difference.from.cycles).toBe(1)
@@ -303,14 +404,31 @@ describe('a difference', () => {
   it('from any revision to any other: what was live then, less what left, with what came, is what is live now', async () => {
     const harness = await compacted(40)
     const { revision: head } = await harness.conversations.load(CONVERSATION)
-    for (const [from, to] of [[0n, head], [3n, 3n], [5n, head - 7n], [head - 10n, head]] as const) {
+    for (const [from, to] of [
+      [0n, head],
+      [3n, 3n],
+      [5n, head - 7n],
+      [head - 10n, head],
+    ] as const) {
       const difference = rightOf(await differenceBetween(harness.log, CONVERSATION, from, to))
-      const live = async (revision: bigint): Promise<string[]> => liveIn(rightOf(await conversationAt(harness.log, CONVERSATION, { revision }, NO_INSTANT_TO_COME))).messages.map(({ messageId }) => messageId)
+      const live = async (revision: bigint): Promise<string[]> =>
+        liveIn(rightOf(await conversationAt(harness.log, CONVERSATION, { revision }, NO_INSTANT_TO_COME))).messages.map(
+          ({ messageId }) => messageId,
+        )
       const left = new Set(difference.messages.left.map(({ messageId }) => messageId))
-      expect([...(await live(from)).filter((id) => !left.has(id)), ...difference.messages.came.map(({ messageId }) => messageId)]).toEqual(await live(to))
-      const appended = (await harness.events()).flatMap((event) => (event.type === 'MessageAppended' && event.revision > from && event.revision <= to ? [event.data.messageId] : []))
-      expect([...difference.messages.passed, ...difference.messages.came].map(({ messageId }) => messageId)).toEqual(appended)
-      expect(difference.events.map(({ revision }) => revision)).toEqual(Array.from({ length: Number(to - from) }, (_none, at) => from + 1n + BigInt(at)))
+      expect([
+        ...(await live(from)).filter((id) => !left.has(id)),
+        ...difference.messages.came.map(({ messageId }) => messageId),
+      ]).toEqual(await live(to))
+      const appended = (await harness.events()).flatMap((event) =>
+        event.type === 'MessageAppended' && event.revision > from && event.revision <= to ? [event.data.messageId] : [],
+      )
+      expect([...difference.messages.passed, ...difference.messages.came].map(({ messageId }) => messageId)).toEqual(
+        appended,
+      )
+      expect(difference.events.map(({ revision }) => revision)).toEqual(
+        Array.from({ length: Number(to - from) }, (_none, at) => from + 1n + BigInt(at)),
+      )
     }
   })
 
@@ -318,9 +436,20 @@ describe('a difference', () => {
     const harness = await compacted()
     const { revision: head } = await harness.conversations.load(CONVERSATION)
     const { view } = rightOf(await differenceBetween(harness.log, CONVERSATION, head / 2n, head))
-    const textOf = async (revision: bigint): Promise<string> => `${rightOf(await conversationAt(harness.log, CONVERSATION, { revision }, NO_INSTANT_TO_COME)).view?.text ?? ''}\n`
-    expect(view.filter(({ kind }) => kind !== 'added').map(({ text }) => text).join('')).toBe(await textOf(head / 2n))
-    expect(view.filter(({ kind }) => kind !== 'removed').map(({ text }) => text).join('')).toBe(await textOf(head))
+    const textOf = async (revision: bigint): Promise<string> =>
+      `${rightOf(await conversationAt(harness.log, CONVERSATION, { revision }, NO_INSTANT_TO_COME)).view?.text ?? ''}\n`
+    expect(
+      view
+        .filter(({ kind }) => kind !== 'added')
+        .map(({ text }) => text)
+        .join(''),
+    ).toBe(await textOf(head / 2n))
+    expect(
+      view
+        .filter(({ kind }) => kind !== 'removed')
+        .map(({ text }) => text)
+        .join(''),
+    ).toBe(await textOf(head))
     expect(new Set(view.map(({ kind }) => kind))).toEqual(new Set(['same', 'added', 'removed']))
   })
 })

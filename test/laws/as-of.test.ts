@@ -1,5 +1,6 @@
 /**
- * The laws of time travel: of any history, what was shown live is what is shown as of its revision later, whatever came afterwards; an
+ * The laws of time travel: of any history, what was shown live is what is shown as of its revision later, whatever came
+ * afterwards; an
  * instant means the last fact by then; and hashes that facts recorded are those of the contexts that they speak of.
  */
 import { describe, expect, it } from '@jest/globals'
@@ -14,7 +15,8 @@ import { busyPolicies, histories, interleavings, namedHistories } from '../suppo
 import { CONVERSATION, createHarness, NO_INSTANT_TO_COME, type Harness } from '../support/harness.js'
 import { interleave } from '../support/interleave.js'
 
-const asJson = (value: unknown): string => JSON.stringify(value, (_key, part: unknown) => (typeof part === 'bigint' ? part.toString() : part))
+const asJson = (value: unknown): string =>
+  JSON.stringify(value, (_key, part: unknown) => (typeof part === 'bigint' ? part.toString() : part))
 
 /** The context as of a moment; undefined where the leading messages alone do not fit. */
 async function contextAt(harness: Harness, moment: Moment): Promise<Context | undefined> {
@@ -56,7 +58,8 @@ describe('laws of time travel', () => {
         }
         for (const { revision, data } of await harness.eventsOf('MessagesPruned')) {
           const context = await contextAt(harness.restart(), { revision })
-          // Where the leading messages alone do not fit there is no context, and what is recorded is the hash of no messages.
+          // Where the leading messages alone do not fit there is no context, and what is recorded is the hash of no
+          // messages.
           expect(context?.hash ?? hashOf([])).toBe(data.contextHash)
         }
       }),
@@ -74,13 +77,20 @@ describe('laws of time travel', () => {
           await harness.compact(at % 2 === 0 ? 'due' : 'ahead')
           const context = await harness.context().catch(() => undefined)
           if (context === undefined || message.role !== 'user') continue
-          await harness.appended({ id: `answer-${String(at)}`, role: 'assistant', content: 'It is done.', answers: { revision: String(context.revision), hash: context.hash } })
+          await harness.appended({
+            id: `answer-${String(at)}`,
+            role: 'assistant',
+            content: 'It is done.',
+            answers: { revision: String(context.revision), hash: context.hash },
+          })
           await harness.compact()
         }
         for (const { data } of await harness.eventsOf('MessageAppended')) {
           if (data.answers === undefined) continue
           answered += 1
-          expect((await contextAt(harness.restart(), { revision: BigInt(data.answers.revision) }))?.hash).toBe(data.answers.hash)
+          expect((await contextAt(harness.restart(), { revision: BigInt(data.answers.revision) }))?.hash).toBe(
+            data.answers.hash,
+          )
         }
       }),
       { numRuns: 20 },
@@ -90,17 +100,25 @@ describe('laws of time travel', () => {
 
   it('an instant means the last fact that was recorded by then, as reading every fact finds it', async () => {
     await fc.assert(
-      fc.asyncProperty(busyPolicies, namedHistories(40), interleavings(15), fc.array(fc.integer({ min: -2, max: 400 }), { minLength: 5, maxLength: 20 }), async (policy, history, steps, halves) => {
-        const { harness } = await interleave(policy, history, steps)
-        const events = await harness.events()
-        const start = Date.parse(events[0]?.metadata.recordedAt ?? '')
-        for (const half of halves) {
-          const time = start + half * 500
-          const last = events.findLast((event) => Date.parse(event.metadata.recordedAt) <= time)
-          const found = await revisionOf(harness.log, CONVERSATION, { time }, NO_INSTANT_TO_COME)
-          expect(E.isRight(found) ? found.right : found.left.kind).toBe(last === undefined ? 'BeforeFirstEvent' : last.revision)
-        }
-      }),
+      fc.asyncProperty(
+        busyPolicies,
+        namedHistories(40),
+        interleavings(15),
+        fc.array(fc.integer({ min: -2, max: 400 }), { minLength: 5, maxLength: 20 }),
+        async (policy, history, steps, halves) => {
+          const { harness } = await interleave(policy, history, steps)
+          const events = await harness.events()
+          const start = Date.parse(events[0]?.metadata.recordedAt ?? '')
+          for (const half of halves) {
+            const time = start + half * 500
+            const last = events.findLast((event) => Date.parse(event.metadata.recordedAt) <= time)
+            const found = await revisionOf(harness.log, CONVERSATION, { time }, NO_INSTANT_TO_COME)
+            expect(E.isRight(found) ? found.right : found.left.kind).toBe(
+              last === undefined ? 'BeforeFirstEvent' : last.revision,
+            )
+          }
+        },
+      ),
       { numRuns: 25 },
     )
   })

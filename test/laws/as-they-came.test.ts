@@ -1,4 +1,7 @@
-/** Parts, calls and fields that are not ours come back byte for byte, the order of their keys too: cached prefixes and signatures hang on bytes. */
+/**
+ * Parts, calls and fields that are not ours come back byte for byte, the order of their keys too: cached prefixes and
+ * signatures hang on bytes.
+ */
 import { describe, expect, it } from '@jest/globals'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -10,28 +13,88 @@ import { createHarness } from '../support/harness.js'
 import { jsonAs } from '../support/json.js'
 
 // What names fields of ours, what JavaScript treats apart, and anything else.
-const keys = fc.oneof(fc.constantFrom('type', 'text', 'id', 'function', 'name', 'arguments', 'role', 'content', '__proto__', 'constructor', 'toString', '10', '2', '-1', 'source', 'signature'), fc.string({ maxLength: 6 }))
-const texts = fc.oneof(fc.string({ maxLength: 12 }), fc.constantFrom('\u0000', '\ud83d', 'é', '\u2028', '\\', '0'.repeat(70_000)))
+const keys = fc.oneof(
+  fc.constantFrom(
+    'type',
+    'text',
+    'id',
+    'function',
+    'name',
+    'arguments',
+    'role',
+    'content',
+    '__proto__',
+    'constructor',
+    'toString',
+    '10',
+    '2',
+    '-1',
+    'source',
+    'signature',
+  ),
+  fc.string({ maxLength: 6 }),
+)
+const texts = fc.oneof(
+  fc.string({ maxLength: 12 }),
+  fc.constantFrom('\u0000', '\ud83d', 'é', '\u2028', '\\', '0'.repeat(70_000)),
+)
 
-/** JSON texts with their keys in any order. JavaScript itself sorts keys that are whole numbers, before anything of ours sees them. */
+/**
+ * JSON texts with their keys in any order. JavaScript itself sorts keys that are whole numbers, before anything of ours
+ * sees them.
+ */
 const { value: values } = fc.letrec<{ value: string; object: string }>((tie) => ({
-  value: fc.oneof({ depthSize: 'small', withCrossShrink: true }, texts.map((text) => JSON.stringify(text)), fc.constantFrom('0', '-0.5', '1e21', 'null', 'true', '[]', '{}'), fc.array(tie('value'), { maxLength: 3 }).map((items) => `[${items.join(',')}]`), tie('object')),
-  object: fc.uniqueArray(fc.tuple(keys, tie('value')), { selector: ([key]) => key, maxLength: 5 }).map((fields) => `{${fields.map(([key, item]) => `${JSON.stringify(key)}:${item}`).join(',')}}`),
+  value: fc.oneof(
+    { depthSize: 'small', withCrossShrink: true },
+    texts.map((text) => JSON.stringify(text)),
+    fc.constantFrom('0', '-0.5', '1e21', 'null', 'true', '[]', '{}'),
+    fc.array(tie('value'), { maxLength: 3 }).map((items) => `[${items.join(',')}]`),
+    tie('object'),
+  ),
+  object: fc
+    .uniqueArray(fc.tuple(keys, tie('value')), { selector: ([key]) => key, maxLength: 5 })
+    .map((fields) => `{${fields.map(([key, item]) => `${JSON.stringify(key)}:${item}`).join(',')}}`),
 }))
 
 /** An object with these fields, and others, in any order. */
 const objectsWith = (known: Readonly<Record<string, fc.Arbitrary<string>>>): fc.Arbitrary<string> =>
   fc
-    .tuple(fc.record(known), fc.uniqueArray(fc.tuple(keys.filter((key) => !(key in known) || key === '__proto__' || key === 'constructor' || key === 'toString'), values), { selector: ([key]) => key, maxLength: 4 }))
-    .chain(([ours, others]) => fc.shuffledSubarray([...Object.entries(ours), ...others], { minLength: Object.keys(ours).length + others.length }))
+    .tuple(
+      fc.record(known),
+      fc.uniqueArray(
+        fc.tuple(
+          keys.filter((key) => !(key in known) || key === '__proto__' || key === 'constructor' || key === 'toString'),
+          values,
+        ),
+        { selector: ([key]) => key, maxLength: 4 },
+      ),
+    )
+    .chain(([ours, others]) =>
+      fc.shuffledSubarray([...Object.entries(ours), ...others], {
+        minLength: Object.keys(ours).length + others.length,
+      }),
+    )
     .map((fields) => `{${fields.map(([key, item]) => `${JSON.stringify(key)}:${item}`).join(',')}}`)
 
 const json = (value: unknown): fc.Arbitrary<string> => fc.constant(JSON.stringify(value))
-const typed = (...types: readonly string[]): fc.Arbitrary<string> => fc.constantFrom(...types).map((type) => JSON.stringify(type))
-const parts = fc.oneof(objectsWith({ type: typed('thinking', 'reasoning', 'image_url', 'hologram', 'file') }), objectsWith({ type: json('text'), text: texts.map((text) => JSON.stringify(text)) }))
+const typed = (...types: readonly string[]): fc.Arbitrary<string> =>
+  fc.constantFrom(...types).map((type) => JSON.stringify(type))
+const parts = fc.oneof(
+  objectsWith({ type: typed('thinking', 'reasoning', 'image_url', 'hologram', 'file') }),
+  objectsWith({ type: json('text'), text: texts.map((text) => JSON.stringify(text)) }),
+)
 const calls = fc.oneof(
-  objectsWith({ id: json('call_1'), type: json('function'), function: objectsWith({ name: json('run'), arguments: texts.map((text) => JSON.stringify(JSON.stringify({ text }))) }) }),
-  objectsWith({ id: json('call_1'), type: typed('custom', 'hologram') }).filter((call) => jsonAs<{ readonly function?: unknown }>(call).function === undefined),
+  objectsWith({
+    id: json('call_1'),
+    type: json('function'),
+    function: objectsWith({
+      name: json('run'),
+      arguments: texts.map((text) => JSON.stringify(JSON.stringify({ text }))),
+    }),
+  }),
+  objectsWith({ id: json('call_1'), type: typed('custom', 'hologram') }).filter(
+    (call) => jsonAs<{ readonly function?: unknown }>(call).function === undefined,
+  ),
 )
 
 interface Given {
@@ -39,13 +102,27 @@ interface Given {
   readonly call: string | undefined
   readonly extra: string
 }
-const givens: fc.Arbitrary<Given> = fc.record({ parts: fc.array(parts, { minLength: 1, maxLength: 3 }), call: fc.option(calls, { nil: undefined }), extra: values })
+const givens: fc.Arbitrary<Given> = fc.record({
+  parts: fc.array(parts, { minLength: 1, maxLength: 3 }),
+  call: fc.option(calls, { nil: undefined }),
+  extra: values,
+})
 
 const messageFrom = ({ parts: content, call, extra }: Given, id: string): MessageInput =>
-  jsonAs<MessageInput>(`{"x_extra":${extra},"id":${JSON.stringify(id)},"content":[${content.join(',')}],"role":"assistant"${call === undefined ? '' : `,"tool_calls":[${call}]`}}`)
+  jsonAs<MessageInput>(
+    `{"x_extra":${extra},"id":${JSON.stringify(id)},"content":[${content.join(',')}],"role":"assistant"${call === undefined ? '' : `,"tool_calls":[${call}]`}}`,
+  )
 
 /** What JavaScript itself makes of what was given, and what came back. */
-const said = ({ content, tool_calls, x_extra }: { readonly content?: unknown; readonly tool_calls?: unknown; readonly x_extra?: unknown }): string => JSON.stringify([content, tool_calls, x_extra])
+const said = ({
+  content,
+  tool_calls,
+  x_extra,
+}: {
+  readonly content?: unknown
+  readonly tool_calls?: unknown
+  readonly x_extra?: unknown
+}): string => JSON.stringify([content, tool_calls, x_extra])
 
 describe('what is not ours comes back as it went in', () => {
   it('from a process that has read it from the store', async () => {
@@ -64,7 +141,11 @@ describe('what is not ours comes back as it went in', () => {
   it('from a folder that was closed', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'context-ledger-as-they-came-'))
     try {
-      const history = fc.sample(givens, { numRuns: 30, seed: 12 }).map((given, at) => messageFrom({ ...given, call: given.call?.replaceAll('call_1', `call_${String(at)}`) }, `m${String(at)}`))
+      const history = fc
+        .sample(givens, { numRuns: 30, seed: 12 })
+        .map((given, at) =>
+          messageFrom({ ...given, call: given.call?.replaceAll('call_1', `call_${String(at)}`) }, `m${String(at)}`),
+        )
       const options = { store: folder, policy: { modelMaxTokens: 2_000_000 } } as const
       const first = await openLedger(options)
       await first.append('a', history)

@@ -1,6 +1,8 @@
 /**
- * The laws of what is kept and what is shown: coverage, archive before prune, integrity, the hard and the soft limit, and that a load gives
- * what folding every fact gives. Over random histories, policies and interleavings; each with the cases that once broke it, or nearly.
+ * The laws of what is kept and what is shown: coverage, archive before prune, integrity, the hard and the soft limit,
+ * and that a load gives
+ * what folding every fact gives. Over random histories, policies and interleavings; each with the cases that once broke
+ * it, or nearly.
  */
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
@@ -14,7 +16,14 @@ import { chatProblems, isJson } from '../support/chat-validity.js'
 import { checkScripted } from '../support/check-scripted.js'
 import { answering, calling, say, SMALL, talk } from '../support/conversations.js'
 import { coverageProblems } from '../support/coverage.js'
-import { CONVERSATION, contextIn, createHarness, createScriptedSummarizer, messageOf, type Harness } from '../support/harness.js'
+import {
+  CONVERSATION,
+  contextIn,
+  createHarness,
+  createScriptedSummarizer,
+  messageOf,
+  type Harness,
+} from '../support/harness.js'
 import { interleave, type Played } from '../support/interleave.js'
 import { noRows } from '../support/row-differences.js'
 
@@ -22,16 +31,28 @@ const RUNS = { numRuns: 40 }
 const anyPolicy = fc.oneof(busyPolicies, policies)
 
 const notJson = (history: readonly MessageInput[]): Set<string> =>
-  new Set(history.flatMap((message) => message.tool_calls ?? []).flatMap((call) => (call.function === undefined || isJson(call.function.arguments) ? [] : [call.function.arguments])))
+  new Set(
+    history
+      .flatMap((message) => message.tool_calls ?? [])
+      .flatMap((call) =>
+        call.function === undefined || isJson(call.function.arguments) ? [] : [call.function.arguments],
+      ),
+  )
 
 /** Tokens of a context, counted anew from the messages that a model would get. */
 const countedTokens = (context: Context): number =>
-  context.messages.reduce((sum, { content, ...message }) => sum + messageTokens(messageOf({ ...message, content: content ?? '' }), defaultEstimator), 0)
+  context.messages.reduce(
+    (sum, { content, ...message }) =>
+      sum + messageTokens(messageOf({ ...message, content: content ?? '' }), defaultEstimator),
+    0,
+  )
 
 /** Coverage at the end of each append that was written. */
 async function coverageAfterEachAppend({ harness }: Played): Promise<string[]> {
   const events = await harness.events()
-  return harness.store.appends.filter(({ types }) => !types.includes('PromptRegistered')).flatMap(({ last }) => coverageProblems(events.slice(0, Number(last) + 1)))
+  return harness.store.appends
+    .filter(({ types }) => !types.includes('PromptRegistered'))
+    .flatMap(({ last }) => coverageProblems(events.slice(0, Number(last) + 1)))
 }
 
 async function policyOf(harness: Harness) {
@@ -98,12 +119,20 @@ describe('laws of what is kept and shown', () => {
         fc.asyncProperty(busyPolicies, namedHistories(60), interleavings(), async (policy, history, steps) => {
           const { harness } = await interleave(policy, history, steps)
           const events = await harness.events()
-          const lastOfAppend = new Set(harness.store.appends.map(({ last, types }) => `${String(last)} ${String(types.length)}`))
+          const lastOfAppend = new Set(
+            harness.store.appends.map(({ last, types }) => `${String(last)} ${String(types.length)}`),
+          )
           for (const prune of events) {
             if (prune.type !== 'MessagesPruned') continue
             const count = prune.data.pruned.length
             const archived = events.slice(Number(prune.revision) - count, Number(prune.revision))
-            expect(archived.map((event) => (event.type === 'BatchArchived' ? { batchId: event.data.batchId, messageIds: event.data.messageIds } : event.type))).toEqual(prune.data.pruned)
+            expect(
+              archived.map((event) =>
+                event.type === 'BatchArchived'
+                  ? { batchId: event.data.batchId, messageIds: event.data.messageIds }
+                  : event.type,
+              ),
+            ).toEqual(prune.data.pruned)
             expect(lastOfAppend).toContain(`${prune.revision.toString()} ${String(count + 1)}`)
           }
         }),
@@ -118,7 +147,9 @@ describe('laws of what is kept and shown', () => {
         fc.asyncProperty(anyPolicy, namedHistories(60), interleavings(), async (policy, history, steps) => {
           const odd = notJson(history)
           const problems: string[] = []
-          await interleave(policy, history, steps, (_harness, context) => { problems.push(...chatProblems(context?.messages ?? [], odd)) })
+          await interleave(policy, history, steps, (_harness, context) => {
+            problems.push(...chatProblems(context?.messages ?? [], odd))
+          })
           expect(problems).toEqual([])
         }),
         RUNS,
@@ -127,7 +158,13 @@ describe('laws of what is kept and shown', () => {
 
     it('parallel results stand in the order in which they came, a late one behind its call, a missing one is said', async () => {
       const harness = createHarness({ policy: SMALL })
-      await harness.appended([calling('c', ['x', 'y', 'z']), answering('ry', 'y'), say(2), answering('rx', 'x'), say(3)])
+      await harness.appended([
+        calling('c', ['x', 'y', 'z']),
+        answering('ry', 'y'),
+        say(2),
+        answering('rx', 'x'),
+        say(3),
+      ])
       const context = await harness.context()
       expect(context.messageIds).toEqual(['c', 'ry', 'rx', undefined, 'm2', 'm3'])
       expect(context.openCalls).toEqual([{ callId: 'z', name: 'tool_z', messageId: 'c' }])
@@ -152,15 +189,24 @@ describe('laws of what is kept and shown', () => {
 
     it('parts that nobody knows pass through byte for byte', async () => {
       const harness = createHarness()
-      const content = [{ type: 'reasoning', signature: 'c2lnbmF0dXJl', nested: { deep: [1, null, '\ud83d'] } }, { type: 'text', text: 'a\u0000b' }, { type: 'image_url', image_url: { url: 'https://example.org/a.png' } }]
+      const content = [
+        { type: 'reasoning', signature: 'c2lnbmF0dXJl', nested: { deep: [1, null, '\ud83d'] } },
+        { type: 'text', text: 'a\u0000b' },
+        { type: 'image_url', image_url: { url: 'https://example.org/a.png' } },
+      ]
       await harness.appended({ id: 'p', role: 'user', content, refusal: null })
-      expect(JSON.stringify((await harness.restart().context()).messages)).toBe(JSON.stringify([{ refusal: null, role: 'user', content }]))
+      expect(JSON.stringify((await harness.restart().context()).messages)).toBe(
+        JSON.stringify([{ refusal: null, role: 'user', content }]),
+      )
     })
 
     it('the same call id may come again once its call is answered', async () => {
       const harness = createHarness({ policy: SMALL })
       for (let round = 0; round < 12; round += 1) {
-        await harness.appended([calling(`c${String(round)}`, ['call_0']), answering(`r${String(round)}`, 'call_0', 'done '.repeat(40))])
+        await harness.appended([
+          calling(`c${String(round)}`, ['call_0']),
+          answering(`r${String(round)}`, 'call_0', 'done '.repeat(40)),
+        ])
         await harness.compact()
         expect(chatProblems((await harness.context()).messages)).toEqual([])
       }
@@ -170,15 +216,27 @@ describe('laws of what is kept and shown', () => {
   describe('11 The hard limit: no context is above it, whatever came in', () => {
     it('at any policy, at every step', async () => {
       await fc.assert(
-        fc.asyncProperty(policies, namedHistories(60), interleavings(), fc.boolean(), async (policy, history, steps, verbose) => {
-          const first = createHarness({ policy, summarizer: createScriptedSummarizer({ verbose }) })
-          await interleave(policy, history, steps, async (harness, context) => {
-            if (context === undefined || context.messages.length === 0) return
-            const limit = hardLimit(await policyOf(harness))
-            expect(countedTokens(context)).toBeLessThanOrEqual(limit)
-            expect(countedTokens(context)).toBeLessThanOrEqual(context.tokens)
-          }, first)
-        }),
+        fc.asyncProperty(
+          policies,
+          namedHistories(60),
+          interleavings(),
+          fc.boolean(),
+          async (policy, history, steps, verbose) => {
+            const first = createHarness({ policy, summarizer: createScriptedSummarizer({ verbose }) })
+            await interleave(
+              policy,
+              history,
+              steps,
+              async (harness, context) => {
+                if (context === undefined || context.messages.length === 0) return
+                const limit = hardLimit(await policyOf(harness))
+                expect(countedTokens(context)).toBeLessThanOrEqual(limit)
+                expect(countedTokens(context)).toBeLessThanOrEqual(context.tokens)
+              },
+              first,
+            )
+          },
+        ),
         RUNS,
       )
     })
@@ -186,9 +244,28 @@ describe('laws of what is kept and shown', () => {
     it.each([
       ['one text a hundred times the window', { role: 'user', content: 'x'.repeat(100_000) }],
       ['Chinese', { role: 'user', content: '决定'.repeat(5_000) }],
-      ['a hundred parts', { role: 'user', content: Array.from({ length: 100 }, () => ({ type: 'text', text: 'part '.repeat(100) })) }],
-      ['images', { role: 'user', content: [{ type: 'image_url', image_url: { url: 'https://example.org/a.png' } }, { type: 'text', text: 'look' }] }],
-      ['arguments', calling('c', ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'], JSON.stringify({ text: 'y'.repeat(9_000), list: ['z'.repeat(9_000)] }))],
+      [
+        'a hundred parts',
+        { role: 'user', content: Array.from({ length: 100 }, () => ({ type: 'text', text: 'part '.repeat(100) })) },
+      ],
+      [
+        'images',
+        {
+          role: 'user',
+          content: [
+            { type: 'image_url', image_url: { url: 'https://example.org/a.png' } },
+            { type: 'text', text: 'look' },
+          ],
+        },
+      ],
+      [
+        'arguments',
+        calling(
+          'c',
+          ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'],
+          JSON.stringify({ text: 'y'.repeat(9_000), list: ['z'.repeat(9_000)] }),
+        ),
+      ],
       ['arguments that are no JSON', calling('c', ['a'], `{${'"'.repeat(9_000)}`)],
     ] as const)('a window of 256 tokens and a last message of %s', async (_what, message) => {
       const harness = createHarness({ policy: { modelMaxTokens: 256 } })
@@ -197,7 +274,9 @@ describe('laws of what is kept and shown', () => {
       const context = await harness.context()
       expect(countedTokens(context)).toBeLessThanOrEqual(256)
       expect(chatProblems(context.messages)).toEqual([])
-      expect(context.shortened?.some(({ id }) => id === (message.role === 'assistant' ? 'c' : 'last')) ?? false).toBe(true)
+      expect(context.shortened?.some(({ id }) => id === (message.role === 'assistant' ? 'c' : 'last')) ?? false).toBe(
+        true,
+      )
     })
 
     it('leading messages that do not fit by themselves are named', async () => {
@@ -219,7 +298,8 @@ describe('laws of what is kept and shown', () => {
             await harness.appended(history.slice(at, at + 3).map((message) => ({ ...message, pinned: false })))
             await harness.compact('due')
             const state = await harness.conversations.load(CONVERSATION)
-            if (state.leading.reduce((sum, message) => sum + message.tokens, 0) > hardLimit(await policyOf(harness))) return
+            if (state.leading.reduce((sum, message) => sum + message.tokens, 0) > hardLimit(await policyOf(harness)))
+              return
             const context = contextIn(state)
             expect(context.shortened === undefined ? state.tokens : context.tokens).toBe(context.tokens)
             const limit = softLimit(await policyOf(harness))

@@ -1,5 +1,6 @@
 /**
- * The laws of what costs money and what goes wrong: nothing is bought twice, two compactors, and failure changes nothing. The scripted
+ * The laws of what costs money and what goes wrong: nothing is bought twice, two compactors, and failure changes
+ * nothing. The scripted
  * summarizer counts; the store crashes, hides its outcome, and lets others go first.
  */
 import { describe, expect, it } from '@jest/globals'
@@ -8,13 +9,21 @@ import type { MessageInput } from '../../src/domain/values/message.js'
 import { busyPolicies, interleavings, namedHistories } from '../support/arbitraries.js'
 import { calling, say, SMALL, talk } from '../support/conversations.js'
 import { coverageProblems } from '../support/coverage.js'
-import { CONVERSATION, Crash, createHarness, createScriptedSummarizer, type Fault, type Harness } from '../support/harness.js'
+import {
+  CONVERSATION,
+  Crash,
+  createHarness,
+  createScriptedSummarizer,
+  type Fault,
+  type Harness,
+} from '../support/harness.js'
 import { passedOff } from '../support/json.js'
 import { latch } from '../support/latch.js'
 import { interleave } from '../support/interleave.js'
 
 const bought = async (harness: Harness): Promise<number> =>
-  (await harness.eventsOf('ChunkSummarized')).filter((event) => event.data.summarizer.standIn !== true).length + (await harness.eventsOf('BatchesResummarized')).length
+  (await harness.eventsOf('ChunkSummarized')).filter((event) => event.data.summarizer.standIn !== true).length +
+  (await harness.eventsOf('BatchesResummarized')).length
 
 /** Appends one message after another and compacts behind each, as the ledger does. */
 async function live(harness: Harness, messages: readonly MessageInput[]): Promise<void> {
@@ -29,7 +38,11 @@ describe('laws of money and trouble', () => {
     it('calls <= summaries recorded + crashes, in any interleaving', async () => {
       await fc.assert(
         fc.asyncProperty(busyPolicies, namedHistories(60), interleavings(), async (policy, history, steps) => {
-          const { harness, crashes } = await interleave(policy, history, steps.filter(({ step }) => step !== 'fail' && step !== 'meanwhile'))
+          const { harness, crashes } = await interleave(
+            policy,
+            history,
+            steps.filter(({ step }) => step !== 'fail' && step !== 'meanwhile'),
+          )
           expect(harness.summarizer.calls.length).toBeLessThanOrEqual((await bought(harness)) + crashes)
           const requests = harness.summarizer.calls.map((call) => call.requestHash)
           expect(requests.length - new Set(requests).size).toBeLessThanOrEqual(crashes)
@@ -38,20 +51,23 @@ describe('laws of money and trouble', () => {
       )
     })
 
-    it.each(Array.from({ length: 6 }, (_, after) => after))('a crash right behind append %i of a cycle costs no call', async (after) => {
-      const harness = createHarness({ policy: SMALL })
-      await harness.appended(talk(17))
-      const faults: (Fault | undefined)[] = Array.from({ length: after })
-      harness.store.faults.push(...faults, 'crash-after')
-      const first = await harness.compact('force').catch((error: unknown) => error)
-      harness.store.faults.length = 0
-      const again = harness.restart()
-      await again.compact('force')
-      expect(first instanceof Crash || after >= 6).toBe(true)
-      // Five chunks of three: each paid for once, whichever append was the last of the first process.
-      expect(harness.summarizer.calls).toHaveLength(5)
-      expect(await bought(harness)).toBe(5)
-    })
+    it.each(Array.from({ length: 6 }, (_, after) => after))(
+      'a crash right behind append %i of a cycle costs no call',
+      async (after) => {
+        const harness = createHarness({ policy: SMALL })
+        await harness.appended(talk(17))
+        const faults: (Fault | undefined)[] = Array.from({ length: after })
+        harness.store.faults.push(...faults, 'crash-after')
+        const first = await harness.compact('force').catch((error: unknown) => error)
+        harness.store.faults.length = 0
+        const again = harness.restart()
+        await again.compact('force')
+        expect(first instanceof Crash || after >= 6).toBe(true)
+        // Five chunks of three: each paid for once, whichever append was the last of the first process.
+        expect(harness.summarizer.calls).toHaveLength(5)
+        expect(await bought(harness)).toBe(5)
+      },
+    )
 
     it('a crash before a summary is recorded costs that one call', async () => {
       const harness = createHarness({ policy: SMALL })
@@ -81,7 +97,9 @@ describe('laws of money and trouble', () => {
       const next = harness.restart({ summarizer: other })
       await next.compact('force')
       const archived = new Set((await next.eventsOf('BatchArchived')).map((event) => event.data.chunkId))
-      const models = (await next.eventsOf('ChunkSummarized')).filter((event) => archived.has(event.data.chunkId)).map((event) => event.data.summarizer.model)
+      const models = (await next.eventsOf('ChunkSummarized'))
+        .filter((event) => archived.has(event.data.chunkId))
+        .map((event) => event.data.summarizer.model)
       expect(models).toEqual(['scripted-2', 'scripted-2', 'scripted-2'])
       expect(other.calls).toHaveLength(3)
     })
@@ -103,9 +121,14 @@ describe('laws of money and trouble', () => {
       expect(harness.summarizer.calls).toHaveLength(await bought(harness))
       const { chunks, cycles } = await harness.conversations.load(CONVERSATION)
       expect(cycles).toBeGreaterThan(3)
-      expect(await harness.eventsOf('BatchArchived')).toHaveLength((await harness.eventsOf('ChunkSummarized')).length - chunks.length)
+      expect(await harness.eventsOf('BatchArchived')).toHaveLength(
+        (await harness.eventsOf('ChunkSummarized')).length - chunks.length,
+      )
       // Between the message that reached the limit and its prune no summary was made.
-      const types = (await harness.events()).map((event) => event.type).filter((type) => type === 'MessageAppended' || type === 'ChunkSummarized' || type === 'MessagesPruned').join(' ')
+      const types = (await harness.events())
+        .map((event) => event.type)
+        .filter((type) => type === 'MessageAppended' || type === 'ChunkSummarized' || type === 'MessagesPruned')
+        .join(' ')
       expect(types).not.toContain('ChunkSummarized MessagesPruned')
     })
 
@@ -138,7 +161,8 @@ describe('laws of money and trouble', () => {
       await harness.compact('ahead')
       expect(harness.summarizer.calls.length).toBeGreaterThan(2)
       for (const id of ['m0', 'm1', 'm2']) await harness.pin(id, false)
-      harness.summarizer.answer = (_prepared, call) => (call > 30 ? { throws: new Error('it goes round in circles') } : undefined)
+      harness.summarizer.answer = (_prepared, call) =>
+        call > 30 ? { throws: new Error('it goes round in circles') } : undefined
       for (let time = 0; time < 3; time += 1) await harness.compact('ahead')
       const requests = harness.summarizer.calls.map((call) => call.requestHash)
       expect(new Set(requests).size).toBe(requests.length)
@@ -186,7 +210,9 @@ describe('laws of money and trouble', () => {
       }
       await harness.compact('force')
       const context = await harness.context()
-      expect(context.messageIds.filter((id) => id !== undefined)).toEqual(['m8', 'm9', 'm11', 'm12', 'm13'].slice(0, 2 + harness.summarizer.calls.length))
+      expect(context.messageIds.filter((id) => id !== undefined)).toEqual(
+        ['m8', 'm9', 'm11', 'm12', 'm13'].slice(0, 2 + harness.summarizer.calls.length),
+      )
       expect(coverageProblems(await harness.events())).toEqual([])
     })
 
@@ -230,25 +256,36 @@ describe('laws of money and trouble', () => {
       const [one, two] = await Promise.all([harness.compact(), harness.restart().compact()])
       expect([one.failure, two.failure]).toEqual([undefined, undefined])
       expect(coverageProblems(await harness.events())).toEqual([])
-      expect(new Set((await harness.eventsOf('ChunkSummarized')).map((event) => event.data.chunkId)).size).toBe((await harness.eventsOf('ChunkSummarized')).length)
+      expect(new Set((await harness.eventsOf('ChunkSummarized')).map((event) => event.data.chunkId)).size).toBe(
+        (await harness.eventsOf('ChunkSummarized')).length,
+      )
     })
 
     it('sixteen writers at once lose and double nothing', async () => {
       const first = createHarness({ policy: SMALL })
       const writers = Array.from({ length: 16 }, () => first.restart({ claims: first.claims }))
-      await Promise.all(writers.map(async (writer, at) => {
-        for (let number = 0; number < 5; number += 1) await writer.appended(say(at * 100 + number))
-      }))
+      await Promise.all(
+        writers.map(async (writer, at) => {
+          for (let number = 0; number < 5; number += 1) await writer.appended(say(at * 100 + number))
+        }),
+      )
       const ids = (await first.eventsOf('MessageAppended')).map((event) => event.data.messageId)
-      expect(ids.toSorted()).toEqual(Array.from({ length: 80 }, (_, at) => `m${String(Math.floor(at / 5) * 100 + (at % 5))}`).toSorted())
+      expect(ids.toSorted()).toEqual(
+        Array.from({ length: 80 }, (_, at) => `m${String(Math.floor(at / 5) * 100 + (at % 5))}`).toSorted(),
+      )
       // Each writer's own messages stand in the order in which it sent them.
-      for (let at = 0; at < 16; at += 1) expect(ids.filter((id) => Math.floor(Number(id.slice(1)) / 100) === at)).toEqual(Array.from({ length: 5 }, (_, number) => `m${String(at * 100 + number)}`))
+      for (let at = 0; at < 16; at += 1)
+        expect(ids.filter((id) => Math.floor(Number(id.slice(1)) / 100) === at)).toEqual(
+          Array.from({ length: 5 }, (_, number) => `m${String(at * 100 + number)}`),
+        )
     })
 
     it('any interleaving with a rival that knows nothing of our claim loses nothing', async () => {
       await fc.assert(
         fc.asyncProperty(busyPolicies, namedHistories(50), interleavings(30), async (policy, history, steps) => {
-          const rivals = steps.map((step) => (step.step === 'fail' ? ({ step: 'meanwhile', what: 'compact' } as const) : step))
+          const rivals = steps.map((step) =>
+            step.step === 'fail' ? ({ step: 'meanwhile', what: 'compact' } as const) : step,
+          )
           const { harness } = await interleave(policy, history, rivals)
           expect(coverageProblems(await harness.events())).toEqual([])
         }),
@@ -260,19 +297,24 @@ describe('laws of money and trouble', () => {
   describe('6 Failure changes nothing', () => {
     it('the context is byte for byte the one from before, and the failure is recorded', async () => {
       await fc.assert(
-        fc.asyncProperty(busyPolicies, namedHistories(40), fc.constantFrom('timeout', 'empty', 'refused', 'cut-off', 'over-long', 'unreachable', 'unauthorized'), async (policy, history, failure) => {
-          const harness = createHarness({ policy: { ...policy, standIn: 'none' } })
-          await harness.append(history.map((message) => ({ ...message, pinned: false })))
-          harness.summarizer.answer = () => ({ failure })
-          const before = await harness.context().catch(() => undefined)
-          if (before === undefined) return
-          const done = await harness.compact('force')
-          const after = await harness.context()
-          expect([after.hash, JSON.stringify(after.messages)]).toEqual([before.hash, JSON.stringify(before.messages)])
-          const failures = await harness.eventsOf('CompactionFailed')
-          expect(failures.map((event) => event.data.failure)).toEqual(harness.summarizer.calls.map(() => failure))
-          expect(done.failure === undefined).toBe(failures.length === 0)
-        }),
+        fc.asyncProperty(
+          busyPolicies,
+          namedHistories(40),
+          fc.constantFrom('timeout', 'empty', 'refused', 'cut-off', 'over-long', 'unreachable', 'unauthorized'),
+          async (policy, history, failure) => {
+            const harness = createHarness({ policy: { ...policy, standIn: 'none' } })
+            await harness.append(history.map((message) => ({ ...message, pinned: false })))
+            harness.summarizer.answer = () => ({ failure })
+            const before = await harness.context().catch(() => undefined)
+            if (before === undefined) return
+            const done = await harness.compact('force')
+            const after = await harness.context()
+            expect([after.hash, JSON.stringify(after.messages)]).toEqual([before.hash, JSON.stringify(before.messages)])
+            const failures = await harness.eventsOf('CompactionFailed')
+            expect(failures.map((event) => event.data.failure)).toEqual(harness.summarizer.calls.map(() => failure))
+            expect(done.failure === undefined).toBe(failures.length === 0)
+          },
+        ),
         { numRuns: 40 },
       )
     })
@@ -285,28 +327,43 @@ describe('laws of money and trouble', () => {
         harness.summarizer.answer = () => answer
         await harness.compact('force')
       }
-      expect((await harness.eventsOf('CompactionFailed')).map((event) => event.data.failure)).toEqual(['threw', 'empty', 'empty', 'over-long'])
+      expect((await harness.eventsOf('CompactionFailed')).map((event) => event.data.failure)).toEqual([
+        'threw',
+        'empty',
+        'empty',
+        'over-long',
+      ])
       expect(await harness.eventsOf('MessagesPruned')).toEqual([])
     })
 
     it('nothing that no reader of the log could read is recorded of a summarizer', async () => {
       const summarizer = createScriptedSummarizer()
-      const namelessOne = { ...summarizer, prepare: (job: Parameters<typeof summarizer.prepare>[0]) => ({ ...summarizer.prepare(job), model: '' }) }
+      const namelessOne = {
+        ...summarizer,
+        prepare: (job: Parameters<typeof summarizer.prepare>[0]) => ({ ...summarizer.prepare(job), model: '' }),
+      }
       const harness = createHarness({ policy: SMALL, summarizer: namelessOne })
       await harness.appended(talk(10))
-      expect((await harness.compact('force')).failure).toMatchObject({ kind: 'SummarizerFailed', failure: 'threw', detail: expect.stringContaining('model') })
+      expect((await harness.compact('force')).failure).toMatchObject({
+        kind: 'SummarizerFailed',
+        failure: 'threw',
+        detail: expect.stringContaining('model'),
+      })
       expect(await harness.eventsOf('ChunkSummarized')).toEqual([])
       expect(await harness.eventsOf('MessageAppended')).toHaveLength(10)
     })
 
-    it.each(['extractive', 'none'] as const)('no loop burns money: an always failing summarizer, stand-in %s', async (standIn) => {
-      const harness = createHarness({ policy: { ...SMALL, chunkSize: 8, modelMaxTokens: 2_000, standIn } })
-      harness.summarizer.answer = () => ({ failure: 'timeout' })
-      const messages = 200
-      await live(harness, talk(messages))
-      expect(harness.summarizer.calls.length).toBeLessThanOrEqual(Math.log2(messages) + messages / 8 + 2)
-      expect(harness.summarizer.calls.length).toBeGreaterThan(0)
-    })
+    it.each(['extractive', 'none'] as const)(
+      'no loop burns money: an always failing summarizer, stand-in %s',
+      async (standIn) => {
+        const harness = createHarness({ policy: { ...SMALL, chunkSize: 8, modelMaxTokens: 2_000, standIn } })
+        harness.summarizer.answer = () => ({ failure: 'timeout' })
+        const messages = 200
+        await live(harness, talk(messages))
+        expect(harness.summarizer.calls.length).toBeLessThanOrEqual(Math.log2(messages) + messages / 8 + 2)
+        expect(harness.summarizer.calls.length).toBeGreaterThan(0)
+      },
+    )
 
     it('after a failure the next messages wait: one, one, two, four, and never more than a chunk', async () => {
       const harness = createHarness({ policy: { ...SMALL, chunkSize: 8, modelMaxTokens: 1_000, standIn: 'none' } })
@@ -323,8 +380,13 @@ describe('laws of money and trouble', () => {
       for (let again = 0; again < 5; again += 1) await harness.compact()
       expect(harness.summarizer.calls).toEqual([])
       const said = await harness.eventsOf('CompactionCouldNotHelp')
-      expect(said.map((event) => event.data)).toEqual([expect.objectContaining({ reason: 'recent-messages', messageIds: ['m0', 'm1', 'm2'] })])
-      expect((await harness.context()).overBudget).toMatchObject({ reason: 'recent-messages', messageIds: ['m0', 'm1', 'm2'] })
+      expect(said.map((event) => event.data)).toEqual([
+        expect.objectContaining({ reason: 'recent-messages', messageIds: ['m0', 'm1', 'm2'] }),
+      ])
+      expect((await harness.context()).overBudget).toMatchObject({
+        reason: 'recent-messages',
+        messageIds: ['m0', 'm1', 'm2'],
+      })
     })
 
     it('an open call that holds everything back says so once, until chunkSize messages follow it', async () => {
@@ -345,7 +407,8 @@ describe('laws of money and trouble', () => {
       await harness.compact()
       const chunks = await harness.eventsOf('ChunkSummarized')
       expect(chunks.length).toBeGreaterThan(0)
-      for (const { data } of chunks) expect([data.summarizer.standIn, data.summarizer.strategy]).toEqual([true, 'extractive'])
+      for (const { data } of chunks)
+        expect([data.summarizer.standIn, data.summarizer.strategy]).toEqual([true, 'extractive'])
       expect((await harness.eventsOf('MessagesPruned')).map((event) => event.data.why.trigger)).toEqual(['hard'])
     })
 
@@ -355,8 +418,20 @@ describe('laws of money and trouble', () => {
       const history = talk(40)
       expect((await harness.compress(history)).tokensEstimateAfter).toBeLessThanOrEqual(1_000)
       harness.store.faults.push('crash-before')
-      expect(await harness.compress([...history, say(40)])).toMatchObject({ history: [...history, say(40)], batchesCreated: 0, messagesCompressed: 0 })
-      const broken: unknown[] = [null, 1, 'text', {}, { role: 'robot', content: 'x' }, { role: 'user' }, { role: 'tool', content: 'x' }]
+      expect(await harness.compress([...history, say(40)])).toMatchObject({
+        history: [...history, say(40)],
+        batchesCreated: 0,
+        messagesCompressed: 0,
+      })
+      const broken: unknown[] = [
+        null,
+        1,
+        'text',
+        {},
+        { role: 'robot', content: 'x' },
+        { role: 'user' },
+        { role: 'tool', content: 'x' },
+      ]
       for (const message of broken) {
         const given: MessageInput[] = passedOff([say(0), message])
         expect((await harness.compress(given)).history).toBe(given)

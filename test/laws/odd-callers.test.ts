@@ -1,7 +1,10 @@
 /**
- * What is accepted can be read, by everyone, for ever: odd values through every public entry of the library. Each is refused in words, with its field
- * named, or taken; and then a process that opens the ledger anew lists, reads, searches, rebuilds and proves everything, and a neighbour is served
- * throughout. Values are tried in lots of 60, each lot in a ledger of its own; CONTEXT_LEDGER_TEST_ODD says how many values in all (120).
+ * What is accepted can be read, by everyone, for ever: odd values through every public entry of the library. Each is
+ * refused in words, with its field
+ * named, or taken; and then a process that opens the ledger anew lists, reads, searches, rebuilds and proves
+ * everything, and a neighbour is served
+ * throughout. Values are tried in lots of 60, each lot in a ledger of its own; CONTEXT_LEDGER_TEST_ODD says how many
+ * values in all (120).
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import * as fc from 'fast-check'
@@ -20,31 +23,121 @@ const WANTED = Number(process.env['CONTEXT_LEDGER_TEST_ODD'] ?? 120)
 const LOT = 60
 
 let db: Database
-beforeAll(async () => { db = await openTestDatabase() })
-afterAll(async () => { await db.close() })
+beforeAll(async () => {
+  db = await openTestDatabase()
+})
+afterAll(async () => {
+  await db.close()
+})
 
 // --- Values ---
 
 const cycle: unknown[] = []
 cycle.push(cycle)
 const deep = (levels: number): unknown => JSON.parse(`${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`)
-const throwing = { get role(): string { throw new Error('not now') }, get type(): string { throw new Error('not now') } }
-const hostile = new Proxy({}, { get: () => { throw new Error('hands off') }, ownKeys: () => { throw new Error('hands off') } })
+const throwing = {
+  get role(): string {
+    throw new Error('not now')
+  },
+  get type(): string {
+    throw new Error('not now')
+  },
+}
+const hostile = new Proxy(
+  {},
+  {
+    get: () => {
+      throw new Error('hands off')
+    },
+    ownKeys: () => {
+      throw new Error('hands off')
+    },
+  },
+)
 
 /** Each with a name, because some of them have no text. */
 const values: readonly (readonly [string, unknown])[] = [
-  ['nothing', undefined], ['null', null], ['true', true], ['false', false],
-  ['0', 0], ['-0', -0], ['-1', -1], ['1', 1], ['1.5', 1.5], ['NaN', Number.NaN], ['Infinity', Infinity], ['-Infinity', -Infinity],
-  ['2^31', 2 ** 31], ['2^31-1', 2 ** 31 - 1], ['2^53', 2 ** 53], ['2^53-1', 2 ** 53 - 1], ['1e300', 1e300], ['1e-300', 1e-300], ['-1n', -1n], ['5n', 5n], ['2^70n', 2n ** 70n],
-  ['empty', ''], ['blank', '  '], ['a word', 'harbour'], ['NUL', 'a\0b'], ['lone high', 'a\ud800'], ['lone low', '\udc00b'], ['a pair', '🛶'], ['__proto__', '__proto__'], ['constructor', 'constructor'],
-  ['4,000 letters', 'x'.repeat(4_000)], ['4,000 random', Array.from({ length: 400 }, (_, at) => ((at * 2_654_435_761) % 2 ** 31).toString(36)).join('')], ['200,000 letters', 'the harbour '.repeat(17_000)],
-  ['lines', 'a\r\nb\u2028c\u0085d'], ['control', '\u001b[31mred\u0007'], ['right to left', '\u202eabc'], ['a time', '2026-03-01T12:30:00Z'], ['the year 0', '0000-01-01T00:00:00.000Z'], ['29 February', '2025-02-29T00:00:00Z'], ['a zoneless time', '2026-03-01T12:30:00'],
-  ['a number as a text', '12'], ['a long number as a text', '9'.repeat(40)], ['a dash', '-'], ['a path', '../../etc/passwd'], ['SQL', `'; drop table events; --`],
-  ['a list', []], ['a list of nothing', [undefined]], ['a sparse list', Array.from({ length: 3 }).concat([1])], ['a list of texts', ['a', 'b']], ['an object', {}], ['an object with __proto__', JSON.parse('{"__proto__":{"role":"user"},"a":1}')], ['an object without a prototype', Object.create(null)],
-  ['a cycle', cycle], ['3,000 deep', deep(3_000)], ['a date', new Date(0)], ['no date', new Date(Number.NaN)], ['a far date', new Date(8.64e15)], ['a map', new Map([['a', 1]])], ['a symbol', Symbol('odd')], ['a function', () => 'odd'],
-  ['a JSON of its own', { toJSON: () => 7 }], ['a JSON that throws', { toJSON: () => { throw new Error('no JSON') } }], ['a getter that throws', throwing], ['a proxy that throws', hostile], ['bytes', new Uint8Array(3)], ['a promise', Promise.resolve(1)],
-  ['a text part', { type: 'text', text: 'harbour' }], ['parts', [{ type: 'text', text: 'harbour' }]], ['a part of another API', [{ type: 'tool_result', content: 'x' }]], ['a part with NUL', [{ type: 'text', text: 'a\0b\ud800' }]], ['a part that changes its type', [{ type: 'text', text: 'x', toJSON: () => 5 }]],
-  ['a message', { role: 'user', content: 'harbour' }], ['a call', [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }]], ['a call with odd names', [{ id: 'c\0', type: 'function', function: { name: 'f\ud800', arguments: '\0' } }]],
+  ['nothing', undefined],
+  ['null', null],
+  ['true', true],
+  ['false', false],
+  ['0', 0],
+  ['-0', -0],
+  ['-1', -1],
+  ['1', 1],
+  ['1.5', 1.5],
+  ['NaN', Number.NaN],
+  ['Infinity', Infinity],
+  ['-Infinity', -Infinity],
+  ['2^31', 2 ** 31],
+  ['2^31-1', 2 ** 31 - 1],
+  ['2^53', 2 ** 53],
+  ['2^53-1', 2 ** 53 - 1],
+  ['1e300', 1e300],
+  ['1e-300', 1e-300],
+  ['-1n', -1n],
+  ['5n', 5n],
+  ['2^70n', 2n ** 70n],
+  ['empty', ''],
+  ['blank', '  '],
+  ['a word', 'harbour'],
+  ['NUL', 'a\0b'],
+  ['lone high', 'a\ud800'],
+  ['lone low', '\udc00b'],
+  ['a pair', '🛶'],
+  ['__proto__', '__proto__'],
+  ['constructor', 'constructor'],
+  ['4,000 letters', 'x'.repeat(4_000)],
+  ['4,000 random', Array.from({ length: 400 }, (_, at) => ((at * 2_654_435_761) % 2 ** 31).toString(36)).join('')],
+  ['200,000 letters', 'the harbour '.repeat(17_000)],
+  ['lines', 'a\r\nb\u2028c\u0085d'],
+  ['control', '\u001b[31mred\u0007'],
+  ['right to left', '\u202eabc'],
+  ['a time', '2026-03-01T12:30:00Z'],
+  ['the year 0', '0000-01-01T00:00:00.000Z'],
+  ['29 February', '2025-02-29T00:00:00Z'],
+  ['a zoneless time', '2026-03-01T12:30:00'],
+  ['a number as a text', '12'],
+  ['a long number as a text', '9'.repeat(40)],
+  ['a dash', '-'],
+  ['a path', '../../etc/passwd'],
+  ['SQL', `'; drop table events; --`],
+  ['a list', []],
+  ['a list of nothing', [undefined]],
+  ['a sparse list', Array.from({ length: 3 }).concat([1])],
+  ['a list of texts', ['a', 'b']],
+  ['an object', {}],
+  ['an object with __proto__', JSON.parse('{"__proto__":{"role":"user"},"a":1}')],
+  ['an object without a prototype', Object.create(null)],
+  ['a cycle', cycle],
+  ['3,000 deep', deep(3_000)],
+  ['a date', new Date(0)],
+  ['no date', new Date(Number.NaN)],
+  ['a far date', new Date(8.64e15)],
+  ['a map', new Map([['a', 1]])],
+  ['a symbol', Symbol('odd')],
+  ['a function', () => 'odd'],
+  ['a JSON of its own', { toJSON: () => 7 }],
+  [
+    'a JSON that throws',
+    {
+      toJSON: () => {
+        throw new Error('no JSON')
+      },
+    },
+  ],
+  ['a getter that throws', throwing],
+  ['a proxy that throws', hostile],
+  ['bytes', new Uint8Array(3)],
+  ['a promise', Promise.resolve(1)],
+  ['a text part', { type: 'text', text: 'harbour' }],
+  ['parts', [{ type: 'text', text: 'harbour' }]],
+  ['a part of another API', [{ type: 'tool_result', content: 'x' }]],
+  ['a part with NUL', [{ type: 'text', text: 'a\0b\ud800' }]],
+  ['a part that changes its type', [{ type: 'text', text: 'x', toJSON: () => 5 }]],
+  ['a message', { role: 'user', content: 'harbour' }],
+  ['a call', [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }]],
+  ['a call with odd names', [{ id: 'c\0', type: 'function', function: { name: 'f\ud800', arguments: '\0' } }]],
 ]
 
 // --- Entries ---
@@ -52,26 +145,81 @@ const values: readonly (readonly [string, unknown])[] = [
 /** An entry takes a value in one place, in a ledger that has the conversations `odd` and `good`. */
 type Entry = (ledger: Ledger, value: never) => unknown
 const user = { role: 'user', content: 'harbour' } as const
-const drained = async (items: AsyncIterable<unknown>): Promise<void> => { for await (const _item of items); }
-const inMessage = (field: string): Entry => (ledger, value) => ledger.append('odd', { ...user, [field]: value })
-const inAppend = (field: string): Entry => (ledger, value) => ledger.append('odd-2', user, { [field]: value })
+const drained = async (items: AsyncIterable<unknown>): Promise<void> => {
+  for await (const _item of items);
+}
+const inMessage =
+  (field: string): Entry =>
+  (ledger, value) =>
+    ledger.append('odd', { ...user, [field]: value })
+const inAppend =
+  (field: string): Entry =>
+  (ledger, value) =>
+    ledger.append('odd-2', user, { [field]: value })
 
 const entries: Readonly<Record<string, Entry>> = {
   'append.conversationId': (ledger, value) => ledger.append(value, user),
   'append.messages': (ledger, value) => ledger.append('odd', value),
   'append.messages[1]': (ledger, value) => ledger.append('odd', [user, value]),
   'append.options': (ledger, value) => ledger.append('odd', user, value),
-  ...Object.fromEntries(['id', 'role', 'content', 'name', 'tool_calls', 'tool_call_id', 'created_at', 'pinned', 'attributes', 'answers', 'kind', 'is_error', 'refusal', '__proto__'].map((field) => [`append.messages.${field}`, inMessage(field)])),
-  'append.messages.content[0].text': (ledger, value) => ledger.append('odd', { ...user, content: [{ type: 'text', text: value }] }),
+  ...Object.fromEntries(
+    [
+      'id',
+      'role',
+      'content',
+      'name',
+      'tool_calls',
+      'tool_call_id',
+      'created_at',
+      'pinned',
+      'attributes',
+      'answers',
+      'kind',
+      'is_error',
+      'refusal',
+      '__proto__',
+    ].map((field) => [`append.messages.${field}`, inMessage(field)]),
+  ),
+  'append.messages.content[0].text': (ledger, value) =>
+    ledger.append('odd', { ...user, content: [{ type: 'text', text: value }] }),
   'append.messages.content[0].type': (ledger, value) => ledger.append('odd', { ...user, content: [{ type: value }] }),
-  'append.messages.content[0].more': (ledger, value) => ledger.append('odd', { ...user, content: [{ type: 'image_url', image_url: value }] }),
-  'append.messages.attributes.a': (ledger, value) => ledger.append('odd', { ...user, attributes: { a: value, __proto__: value } }),
-  'append.messages.tool_calls[0].id': (ledger, value) => ledger.append('odd', { role: 'assistant', content: null, tool_calls: [{ id: value, type: 'function', function: { name: 'f', arguments: '{}' } }] }),
-  'append.messages.tool_calls[0].function': (ledger, value) => ledger.append('odd', { role: 'assistant', content: null, tool_calls: [{ id: 'call', type: 'function', function: value }] }),
-  'append.messages.tool_calls[0].function.name': (ledger, value) => ledger.append('odd', { role: 'assistant', content: null, tool_calls: [{ id: 'call', type: 'function', function: { name: value, arguments: '{}' } }] }),
-  'append.messages.tool_calls[0].function.arguments': (ledger, value) => ledger.append('odd', { role: 'assistant', content: null, tool_calls: [{ id: 'call', type: 'function', function: { name: 'f', arguments: value } }] }),
-  ...Object.fromEntries(['actor', 'correlationId', 'scope', 'policy'].map((field) => [`append.options.${field}`, inAppend(field)])),
-  ...Object.fromEntries(Object.keys(policySettingsSchema.shape).map((field): [string, Entry] => [`append.options.policy.${field}`, (ledger, value) => ledger.append('odd-3', talk(3), { policy: { [field]: value } })])),
+  'append.messages.content[0].more': (ledger, value) =>
+    ledger.append('odd', { ...user, content: [{ type: 'image_url', image_url: value }] }),
+  'append.messages.attributes.a': (ledger, value) =>
+    ledger.append('odd', { ...user, attributes: { a: value, __proto__: value } }),
+  'append.messages.tool_calls[0].id': (ledger, value) =>
+    ledger.append('odd', {
+      role: 'assistant',
+      content: null,
+      tool_calls: [{ id: value, type: 'function', function: { name: 'f', arguments: '{}' } }],
+    }),
+  'append.messages.tool_calls[0].function': (ledger, value) =>
+    ledger.append('odd', {
+      role: 'assistant',
+      content: null,
+      tool_calls: [{ id: 'call', type: 'function', function: value }],
+    }),
+  'append.messages.tool_calls[0].function.name': (ledger, value) =>
+    ledger.append('odd', {
+      role: 'assistant',
+      content: null,
+      tool_calls: [{ id: 'call', type: 'function', function: { name: value, arguments: '{}' } }],
+    }),
+  'append.messages.tool_calls[0].function.arguments': (ledger, value) =>
+    ledger.append('odd', {
+      role: 'assistant',
+      content: null,
+      tool_calls: [{ id: 'call', type: 'function', function: { name: 'f', arguments: value } }],
+    }),
+  ...Object.fromEntries(
+    ['actor', 'correlationId', 'scope', 'policy'].map((field) => [`append.options.${field}`, inAppend(field)]),
+  ),
+  ...Object.fromEntries(
+    Object.keys(policySettingsSchema.shape).map((field): [string, Entry] => [
+      `append.options.policy.${field}`,
+      (ledger, value) => ledger.append('odd-3', talk(3), { policy: { [field]: value } }),
+    ]),
+  ),
   'context.conversationId': (ledger, value) => ledger.context(value),
   'context.at': (ledger, value) => ledger.context('odd', { at: value }),
   'context.view': (ledger, value) => ledger.context('odd', { view: value }),
@@ -96,7 +244,12 @@ const entries: Readonly<Record<string, Entry>> = {
   'log.limit': (ledger, value) => drained(ledger.log('good', { limit: value })),
   'list.scope': (ledger, value) => ledger.list({ scope: value }),
   'list.options': (ledger, value) => ledger.list(value),
-  ...Object.fromEntries(['match', 'since', 'until', 'sort', 'limit'].map((field): [string, Entry] => [`list.${field}`, (ledger, value) => ledger.list({ [field]: value })])),
+  ...Object.fromEntries(
+    ['match', 'since', 'until', 'sort', 'limit'].map((field): [string, Entry] => [
+      `list.${field}`,
+      (ledger, value) => ledger.list({ [field]: value }),
+    ]),
+  ),
   'verify.conversationId': (ledger, value) => ledger.verify(value),
   'explain.batchId': (ledger, value) => ledger.explain('good', { batchId: value }),
   'explain.line': (ledger, value) => ledger.explain('good', { line: value }),
@@ -110,7 +263,8 @@ const entries: Readonly<Record<string, Entry>> = {
   'editions.replay.conversations': (ledger, value) => ledger.editions.replay({ conversations: value }),
   'editions.replay.policy': (ledger, value) => ledger.editions.replay({ conversations: ['good'], policy: value }),
   'editions.replay.price': (ledger, value) => ledger.editions.replay({ conversations: ['good'], price: value }),
-  'editions.replay.concurrency': (ledger, value) => ledger.editions.replay({ conversations: ['good'], concurrency: value }),
+  'editions.replay.concurrency': (ledger, value) =>
+    ledger.editions.replay({ conversations: ['good'], concurrency: value }),
   'editions.replay.maxTokens': (ledger, value) => ledger.editions.replay({ conversations: ['good'], maxTokens: value }),
   'editions.show': (ledger, value) => ledger.editions.show(value),
   'editions.adopt': (ledger, value) => ledger.editions.adopt('odd', value),
@@ -125,8 +279,13 @@ const compressed: Entry = (ledger, value) => ledger.compress(value, 'odd-4')
 const usual = createExtractiveSummarizer()
 const odd = (some: object): Summarizer => ({ ...usual, strategy: 'mine', provider: 'me', model: 'mine-1', ...some })
 const answering1 = (answer: (text: string) => unknown): Summarizer =>
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- whoever does not use TypeScript may answer anything
-  odd({ summarize: (asked: Parameters<Summarizer['summarize']>[0]) => TE.rightTask(() => Promise.resolve(answer('They spoke of the harbour.'.slice(0, asked.job.maxSummaryTokens * 4)) as Summary)) })
+  odd({
+    summarize: (asked: Parameters<Summarizer['summarize']>[0]) =>
+      TE.rightTask(() =>
+        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- whoever does not use TypeScript may answer anything
+        Promise.resolve(answer('They spoke of the harbour.'.slice(0, asked.job.maxSummaryTokens * 4)) as Summary),
+      ),
+  })
 
 /** What a summarizer of somebody's own says, with a value in one place. */
 const summarizers: Readonly<Record<string, (value: unknown) => Summarizer>> = {
@@ -135,16 +294,55 @@ const summarizers: Readonly<Record<string, (value: unknown) => Summarizer>> = {
   'summarizer.durationMs': (value) => answering1((text) => ({ text, durationMs: value })),
   'summarizer.responseId': (value) => answering1((text) => ({ text, durationMs: 1, responseId: value })),
   'summarizer.usage': (value) => answering1((text) => ({ text, durationMs: 1, usage: value })),
-  'summarizer.usage.promptTokens': (value) => answering1((text) => ({ text, durationMs: 1, usage: { promptTokens: value, completionTokens: 1 } })),
+  'summarizer.usage.promptTokens': (value) =>
+    answering1((text) => ({ text, durationMs: 1, usage: { promptTokens: value, completionTokens: 1 } })),
   'summarizer.sections': (value) => answering1((text) => ({ text, durationMs: 1, sections: value })),
-  'summarizer.sections.decisions': (value) => answering1((text) => ({ text, durationMs: 1, sections: { completedWork: [], decisions: [value], currentState: [], pendingWork: [], errors: [] } })),
-  'summarizer.throws': (value) => odd({ summarize: () => () => { throw value } }),
+  'summarizer.sections.decisions': (value) =>
+    answering1((text) => ({
+      text,
+      durationMs: 1,
+      sections: { completedWork: [], decisions: [value], currentState: [], pendingWork: [], errors: [] },
+    })),
+  'summarizer.throws': (value) =>
+    odd({
+      summarize: () => () => {
+        throw value
+      },
+    }),
   'summarizer.prepare': (value) => odd({ prepare: () => value }),
-  ...Object.fromEntries(['strategy', 'provider', 'model', 'parameters', 'prompt', 'persona', 'formatterVersion', 'requestHash', 'request'].map((field) => [`summarizer.prepare.${field}`, (value: unknown) => odd({ prepare: (job: Parameters<Summarizer['prepare']>[0]) => ({ ...usual.prepare(job), [field]: value }) })])),
+  ...Object.fromEntries(
+    [
+      'strategy',
+      'provider',
+      'model',
+      'parameters',
+      'prompt',
+      'persona',
+      'formatterVersion',
+      'requestHash',
+      'request',
+    ].map((field) => [
+      `summarizer.prepare.${field}`,
+      (value: unknown) =>
+        odd({ prepare: (job: Parameters<Summarizer['prepare']>[0]) => ({ ...usual.prepare(job), [field]: value }) }),
+    ]),
+  ),
 }
 
 // A text for `store` or `database` is a folder, which would be made.
-const OPEN = ['policy', 'estimator', 'persona', 'embedding', 'workers', 'prices', 'ahead', 'actor', 'clock', 'onProblem', 'summarizer'] as const
+const OPEN = [
+  'policy',
+  'estimator',
+  'persona',
+  'embedding',
+  'workers',
+  'prices',
+  'ahead',
+  'actor',
+  'clock',
+  'onProblem',
+  'summarizer',
+] as const
 let estimators = 0
 
 /** Values that an entry neither took nor refused in words. All of them are told together. */
@@ -167,7 +365,9 @@ async function tryOne(ledger: Ledger, entry: string, name: string, value: unknow
   else if (entry === 'compress') await compressed(ledger, given)
   else if (entry.startsWith('openLedger.')) {
     // A log in KurrentDB wants a database: what is not refused before ends there, and nothing is opened.
-    await tried(entry, name, () => openLedger({ store: 'esdb://127.0.0.1:1', [entry.slice('openLedger.'.length)]: given }))
+    await tried(entry, name, () =>
+      openLedger({ store: 'esdb://127.0.0.1:1', [entry.slice('openLedger.'.length)]: given }),
+    )
   } else if (entry === 'registerEstimator.name') {
     try {
       registerEstimator({ name: given, text: () => 1 })
@@ -183,7 +383,11 @@ async function tryOne(ledger: Ledger, entry: string, name: string, value: unknow
   } else {
     const summarizer = summarizers[entry]
     if (summarizer === undefined) throw new Error(entry)
-    const other = await ledgerOn(db, { policy: SMALL, summarizer: guarded(summarizer(value)), onProblem: () => undefined })
+    const other = await ledgerOn(db, {
+      policy: SMALL,
+      summarizer: guarded(summarizer(value)),
+      onProblem: () => undefined,
+    })
     estimators += 1
     await other.append(`odd-${String(estimators)}-summarized`, talk(25))
     await other.settled()
@@ -191,20 +395,56 @@ async function tryOne(ledger: Ledger, entry: string, name: string, value: unknow
   }
 }
 
-const places = [...Object.keys(entries), 'compress', 'estimator', 'registerEstimator.name', ...Object.keys(summarizers), ...OPEN.map((option) => `openLedger.${option}`)]
+const places = [
+  ...Object.keys(entries),
+  'compress',
+  'estimator',
+  'registerEstimator.name',
+  ...Object.keys(summarizers),
+  ...OPEN.map((option) => `openLedger.${option}`),
+]
 
-/** So many pairs of a place and a value, the same ones at every run: of all that are named above, mixed; and beyond those, values that nobody thought of. */
+/**
+ * So many pairs of a place and a value, the same ones at every run: of all that are named above, mixed; and beyond
+ * those, values that nobody thought of.
+ */
 function pairs(count: number): (readonly [entry: string, name: string, value: unknown])[] {
   const named = places.flatMap((entry) => values.map(([name, value]) => [entry, name, value] as const))
   const seed = 20_261_122
-  const mixed = fc.sample(fc.shuffledSubarray(named, { minLength: Math.min(count, named.length), maxLength: Math.min(count, named.length) }), { numRuns: 1, seed })[0] ?? []
-  const made = fc.oneof(fc.anything({ withBigInt: true, withDate: true, withNullPrototype: true, withSparseArray: true, withObjectString: true }), fc.string({ unit: 'binary' }), fc.double(), fc.bigInt())
-  const more = fc.sample(fc.tuple(fc.constantFrom(...places), made), { numRuns: Math.max(1, count - mixed.length), seed }).slice(0, Math.max(0, count - mixed.length))
+  const mixed =
+    fc.sample(
+      fc.shuffledSubarray(named, {
+        minLength: Math.min(count, named.length),
+        maxLength: Math.min(count, named.length),
+      }),
+      { numRuns: 1, seed },
+    )[0] ?? []
+  const made = fc.oneof(
+    fc.anything({
+      withBigInt: true,
+      withDate: true,
+      withNullPrototype: true,
+      withSparseArray: true,
+      withObjectString: true,
+    }),
+    fc.string({ unit: 'binary' }),
+    fc.double(),
+    fc.bigInt(),
+  )
+  const more = fc
+    .sample(fc.tuple(fc.constantFrom(...places), made), { numRuns: Math.max(1, count - mixed.length), seed })
+    .slice(0, Math.max(0, count - mixed.length))
   return [...mixed, ...more.map(([entry, value]) => [entry, fc.stringify(value), value] as const)]
 }
 
-// Every door is tried with what throws when it is looked at: a value that nobody looks at alone, and so the one that a door forgets.
-const all = [...[...Object.keys(entries), ...OPEN.map((option) => `openLedger.${option}`)].map((entry) => [entry, 'a proxy that throws', hostile] as const), ...pairs(WANTED)]
+// Every door is tried with what throws when it is looked at: a value that nobody looks at alone, and so the one that a
+// door forgets.
+const all = [
+  ...[...Object.keys(entries), ...OPEN.map((option) => `openLedger.${option}`)].map(
+    (entry) => [entry, 'a proxy that throws', hostile] as const,
+  ),
+  ...pairs(WANTED),
+]
 const lots = Array.from({ length: Math.ceil(all.length / LOT) }, (_, at) => all.slice(at * LOT, (at + 1) * LOT))
 
 /** Tries a lot of values; what is wrong with what a process finds that opens the ledger behind them. */
@@ -218,13 +458,19 @@ async function leftBehindBy(lot: typeof all): Promise<string[]> {
       await tryOne(ledger, entry, name, value)
       if (at % 10 !== 0) continue
       await ledger.append('good', { role: 'user', content: `Still here, ${String(at)}.` })
-      if ((await ledger.context('good')).messages.at(-1)?.content !== `Still here, ${String(at)}.`) wrong.push('the neighbour is not served')
+      if ((await ledger.context('good')).messages.at(-1)?.content !== `Still here, ${String(at)}.`)
+        wrong.push('the neighbour is not served')
     }
     await ledger.settled()
   } finally {
     await ledger.close()
   }
-  const later = await ledgerOn(db, { policy: SMALL, onProblem: (problem) => { wrong.push(String(problem)) } })
+  const later = await ledgerOn(db, {
+    policy: SMALL,
+    onProblem: (problem) => {
+      wrong.push(String(problem))
+    },
+  })
   try {
     const { conversations: listed } = await later.list()
     wrong.push(...listed.flatMap(({ stopped }) => stopped ?? []))
@@ -232,10 +478,15 @@ async function leftBehindBy(lot: typeof all): Promise<string[]> {
       await later.search('harbour', { conversationId })
       await drained(later.log(conversationId))
     }
-    if ((await later.search('harbour closed', { conversationId: 'good' })).hits[0]?.text !== 'The harbour is closed.') wrong.push('the neighbour is not found')
+    if ((await later.search('harbour closed', { conversationId: 'good' })).hits[0]?.text !== 'The harbour is closed.')
+      wrong.push('the neighbour is not found')
     await later.projections.rebuild('all')
     wrong.push(...(await later.projections.status()).flatMap(({ stopped }) => stopped.map(({ reason }) => reason)))
-    wrong.push(...(await later.verify()).problems.map(({ stream, rule, detail }) => `${rule} ${stream}: ${detail.slice(0, 200)}`))
+    wrong.push(
+      ...(await later.verify()).problems.map(
+        ({ stream, rule, detail }) => `${rule} ${stream}: ${detail.slice(0, 200)}`,
+      ),
+    )
   } catch (error) {
     wrong.push(error instanceof Error ? (error.stack ?? error.message) : String(error))
   } finally {

@@ -1,9 +1,14 @@
 /**
- * Odd values through every flag and every argument of every command, in process, by the parser that the program has. They are read off the commands' own
- * lists, so that a flag that is added is tried too. Each is refused with its flag or its value named, by a status that docs/cli.md has; or the command does
- * what it says. Never a bug of ours, a stack trace, or an error with status 0; and the conversations that were there are whole afterwards.
- * By default each command's own flags get one value each, and each flag of the policy one by one of the commands that have it. CONTEXT_LEDGER_TEST_ODD
- * says how many values are tried in all, and then every command's settings are tried too; a server that CONTEXT_LEDGER_TEST_POSTGRES names opens faster
+ * Odd values through every flag and every argument of every command, in process, by the parser that the program has.
+ * They are read off the commands' own
+ * lists, so that a flag that is added is tried too. Each is refused with its flag or its value named, by a status that
+ * docs/cli.md has; or the command does
+ * what it says. Never a bug of ours, a stack trace, or an error with status 0; and the conversations that were there
+ * are whole afterwards.
+ * By default each command's own flags get one value each, and each flag of the policy one by one of the commands that
+ * have it. CONTEXT_LEDGER_TEST_ODD
+ * says how many values are tried in all, and then every command's settings are tried too; a server that
+ * CONTEXT_LEDGER_TEST_POSTGRES names opens faster
  * than a folder.
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
@@ -24,8 +29,36 @@ import { createTestDatabase, testServer } from '../support/postgres.js'
 const WANTED = Number(process.env['CONTEXT_LEDGER_TEST_ODD'] ?? 0)
 
 const values: readonly string[] = [
-  '', ' ', 'NaN', '-1', '0', '1.5', '1e309', String(2n ** 70n), 'x'.repeat(4_000), 'a\0b', 'lone \ud800', '\udc00 lone', '__proto__', 'constructor', '-', '--', '{"role":"user"}', '[]', 'null',
-  'a-folder', 'a-file', 'no-such-file', 'a-folder/no/such/file', '\u001b[31mred', '2026-13-45T99:99:99Z', `'; drop table events; --`, 'memory', 'undefined', '[object Object]', '🛶',
+  '',
+  ' ',
+  'NaN',
+  '-1',
+  '0',
+  '1.5',
+  '1e309',
+  String(2n ** 70n),
+  'x'.repeat(4_000),
+  'a\0b',
+  'lone \ud800',
+  '\udc00 lone',
+  '__proto__',
+  'constructor',
+  '-',
+  '--',
+  '{"role":"user"}',
+  '[]',
+  'null',
+  'a-folder',
+  'a-file',
+  'no-such-file',
+  'a-folder/no/such/file',
+  '\u001b[31mred',
+  '2026-13-45T99:99:99Z',
+  `'; drop table events; --`,
+  'memory',
+  'undefined',
+  '[object Object]',
+  '🛶',
 ]
 
 /** One place of one command where a value may stand. */
@@ -44,9 +77,23 @@ interface Entry {
 }
 
 /** What stands in the place of an argument that is not the one in question. The edition is made before. */
-const said: Record<string, string> = { conversation: 'good', message: 'last', query: 'harbour', files: 'chat.jsonl', what: 'show' }
+const said: Record<string, string> = {
+  conversation: 'good',
+  message: 'last',
+  query: 'harbour',
+  files: 'chat.jsonl',
+  what: 'show',
+}
 /** What a command needs besides, to come to the flag in question at all. */
-const needs: Record<string, readonly string[]> = { append: ['--text', 'still here'], replay: ['--all', '--yes'], diff: ['--from', '1'], 'editions adopt': ['--all', '--yes'], 'editions revert': ['--all'], 'editions drop': ['--all'], undo: ['--cycle', '1'] }
+const needs: Record<string, readonly string[]> = {
+  append: ['--text', 'still here'],
+  replay: ['--all', '--yes'],
+  diff: ['--from', '1'],
+  'editions adopt': ['--all', '--yes'],
+  'editions revert': ['--all'],
+  'editions drop': ['--all'],
+  undo: ['--cycle', '1'],
+}
 /** Optional arguments without which the command has nothing to do. */
 const BARE: Readonly<Record<string, readonly string[]>> = { search: ['harbour'], import: ['chat.jsonl'] }
 
@@ -54,7 +101,9 @@ const ofPolicy = policyFlags().map(({ flag }) => flag)
 const nameOf = (command: Command): string => command.words.split(' ')[0] ?? ''
 const all: readonly (readonly [readonly string[], Command])[] = [
   ...commands.map((command): [string[], Command] => [[nameOf(command)], command]),
-  ...groups.flatMap((group) => group.commands.map((command): [string[], Command] => [[group.word, nameOf(command)], command])),
+  ...groups.flatMap((group) =>
+    group.commands.map((command): [string[], Command] => [[group.word, nameOf(command)], command]),
+  ),
 ]
 
 const writers = all.flatMap(([, command]) => (command.policy === true ? [command] : []))
@@ -72,22 +121,50 @@ function entriesOf(path: readonly string[], command: Command): readonly Entry[] 
     ...Object.entries(command.options ?? {}).flatMap(([flag, option]) => (option.type === 'boolean' ? [] : [flag])),
     ...(command.policy === true ? ['policy', ...ofPolicy] : []),
   ]
-  const bare = (flag: string | undefined): readonly string[] => [...path, ...before(), ...(BARE[named] ?? []), ...besides(flag)]
+  const bare = (flag: string | undefined): readonly string[] => [
+    ...path,
+    ...before(),
+    ...(BARE[named] ?? []),
+    ...besides(flag),
+  ]
   return [
     ...Object.keys(command.positionals ?? {}).map((name): Entry => {
       const at = demanded.indexOf(name)
       return {
-        name: `${named} <${name}>`, command, isOwn: true, isElsewhere: false, called: [name, name.replace(/s$/u, ''), ...besides().filter((word) => word.startsWith('--')).map((word) => word.slice(2))],
+        name: `${named} <${name}>`,
+        command,
+        isOwn: true,
+        isElsewhere: false,
+        called: [
+          name,
+          name.replace(/s$/u, ''),
+          ...besides()
+            .filter((word) => word.startsWith('--'))
+            .map((word) => word.slice(2)),
+        ],
         // Behind `--`, where a word may begin with a dash.
         words: (value) => [...path, ...besides(), '--', ...(at < 0 ? [...before(), value] : before().with(at, value))],
         without: () => bare(undefined),
       }
     }),
     ...[...own, ...settings.map(({ flag }) => flag), 'config'].map((flag): Entry => {
-      const forms = [(value: string) => [`--${flag}=${value}`], (value: string) => [`--${flag}`, value], (value: string) => [`--${flag}=1`, `--${flag}=${value}`]]
+      const forms = [
+        (value: string) => [`--${flag}=${value}`],
+        (value: string) => [`--${flag}`, value],
+        (value: string) => [`--${flag}=1`, `--${flag}=${value}`],
+      ]
       return {
-        name: `${named} --${flag}`, command, isOwn: own.includes(flag), isElsewhere: ofPolicy.includes(flag) && writers[ofPolicy.indexOf(flag) % writers.length] !== command,
-        called: [`--${flag}`, flag, flag.replaceAll('-', ' '), flag.replaceAll('-', '_'), flag.replaceAll(/-(\w)/gu, (_all, letter: string) => letter.toUpperCase())],
+        name: `${named} --${flag}`,
+        command,
+        isOwn: own.includes(flag),
+        isElsewhere: ofPolicy.includes(flag) && writers[ofPolicy.indexOf(flag) % writers.length] !== command,
+        called: [
+          `--${flag}`,
+          flag,
+          flag.replaceAll('-', ' '),
+          flag.replaceAll('-', '_'),
+          flag.replaceAll(/-(\w)/gu, (_all, letter: string) => letter.toUpperCase()),
+        ],
         // Behind an equals sign, as a word of its own, or as the second one that is given.
         words: (value) => [...bare(flag), ...(forms[value.length % forms.length]?.(value) ?? [])],
         without: () => bare(flag),
@@ -136,11 +213,22 @@ function wrong(entry: Entry, value: string, { status, printed, message, stack }:
   if (status === EXIT.bug) return `a bug: ${message.slice(0, 300)}\n${stack.slice(0, 900)}`
   if (!value.includes('[object') && told.includes('[object Object]')) return 'says [object Object]'
   if (/\n\s+at .+:\d+:\d+/u.test(told)) return `shows a stack: ${told.slice(0, 300)}`
-  if (/syntax error at or near|invalid byte sequence|invalid input syntax|out of range for type|violates \w+ constraint/u.test(told)) return `shows the database's own words: ${told.slice(0, 300)}`
-  if (status === EXIT.ok) return /^error:/mu.test(printed) ? `ends well with an error: ${printed.slice(0, 300)}` : undefined
+  if (
+    /syntax error at or near|invalid byte sequence|invalid input syntax|out of range for type|violates \w+ constraint/u.test(
+      told,
+    )
+  )
+    return `shows the database's own words: ${told.slice(0, 300)}`
+  if (status === EXIT.ok)
+    return /^error:/mu.test(printed) ? `ends well with an error: ${printed.slice(0, 300)}` : undefined
   if (message.trim() === '') return `ends with ${String(status)} and says nothing`
-  const words = [...entry.called, ...(value.trim() === '' ? [`"${value}"`] : [value.toWellFormed().slice(0, 20), JSON.stringify(value).slice(1, 20)])]
-  return words.some((word) => message.toWellFormed().toLowerCase().includes(word.toLowerCase())) ? undefined : `does not name it (status ${String(status)}): ${message.slice(0, 300)}`
+  const words = [
+    ...entry.called,
+    ...(value.trim() === '' ? [`"${value}"`] : [value.toWellFormed().slice(0, 20), JSON.stringify(value).slice(1, 20)]),
+  ]
+  return words.some((word) => message.toWellFormed().toLowerCase().includes(word.toLowerCase()))
+    ? undefined
+    : `does not name it (status ${String(status)}): ${message.slice(0, 300)}`
 }
 
 let home: string
@@ -184,8 +272,16 @@ const isForEver = (entry: Entry): boolean => [...FOR_EVER].some((name) => entry.
 it('every flag and argument takes an odd value or refuses it in words, and the conversations are whole', async () => {
   const entries = all.flatMap(([path, command]) => entriesOf(path, command))
   const pairs = (of: readonly Entry[], times: number): readonly (readonly [Entry, string])[] =>
-    Array.from({ length: times }, (_none, round) => of.map((entry, at) => [entry, values[(at * 7 + round) % values.length] ?? ''] as const)).flat()
-  const tries = WANTED === 0 ? pairs(entries.filter(({ isOwn, isElsewhere }) => isOwn && !isElsewhere), 1) : pairs(entries, Math.min(values.length, Math.ceil(WANTED / entries.length)))
+    Array.from({ length: times }, (_none, round) =>
+      of.map((entry, at) => [entry, values[(at * 7 + round) % values.length] ?? ''] as const),
+    ).flat()
+  const tries =
+    WANTED === 0
+      ? pairs(
+          entries.filter(({ isOwn, isElsewhere }) => isOwn && !isElsewhere),
+          1,
+        )
+      : pairs(entries, Math.min(values.length, Math.ceil(WANTED / entries.length)))
   const faults: string[] = []
   const plain = new Map<string, Outcome>()
   // Whoever only reads goes beside this process, which has the folder open. Whoever writes opens it for himself.
@@ -194,23 +290,29 @@ it('every flag and argument takes an odd value or refuses it in words, and the c
     for (const [entry, value] of tries.filter(([{ command }]) => (command.reads === true) === reads)) {
       const named = entry.name.split(' ', groups.some(({ word }) => entry.name.startsWith(`${word} `)) ? 2 : 1).length
       const hasOwn = entry.name.startsWith('migrate-log') || entry.name.endsWith('--store')
-      const withStore = (some: readonly string[]): readonly string[] => (hasOwn ? some : some.toSpliced(named, 0, '--store', store))
+      const withStore = (some: readonly string[]): readonly string[] =>
+        hasOwn ? some : some.toSpliced(named, 0, '--store', store)
       const words = withStore(entry.words(value))
       const outcome = await run(words, isForEver(entry))
       const fault = wrong(entry, value, outcome)
       if (fault === undefined) continue
       // What the command says of something else, it says without the value too.
       const key = `${entry.without().join(' ')} ${String(entry.name.endsWith('--store'))}`
-      if (outcome.status !== EXIT.bug && !plain.has(key)) plain.set(key, await run(withStore(entry.without()), isForEver(entry)))
+      if (outcome.status !== EXIT.bug && !plain.has(key))
+        plain.set(key, await run(withStore(entry.without()), isForEver(entry)))
       if (plain.get(key)?.message === outcome.message) continue
-      faults.push(`${entry.name} ${JSON.stringify(value).slice(0, 40)} (${JSON.stringify(words).slice(0, 200)}): ${fault}`)
+      faults.push(
+        `${entry.name} ${JSON.stringify(value).slice(0, 40)} (${JSON.stringify(words).slice(0, 200)}): ${fault}`,
+      )
     }
     await holder?.close()
   }
   expect(faults).toEqual([])
   expect(tries.length).toBeGreaterThan(commands.length)
   const ledger = await openLedger({ store })
-  expect((await ledger.list()).conversations.map(({ conversationId }) => conversationId)).toEqual(expect.arrayContaining(['good', 'other']))
+  expect((await ledger.list()).conversations.map(({ conversationId }) => conversationId)).toEqual(
+    expect.arrayContaining(['good', 'other']),
+  )
   expect((await ledger.search('harbour', { conversationId: 'other' })).hits).not.toEqual([])
   await ledger.close()
   expect(await runCli(['verify', '--store', store], { cwd: home })).toMatchObject({ status: EXIT.ok })

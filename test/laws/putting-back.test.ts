@@ -1,5 +1,6 @@
 /**
- * The laws of putting other batches into force: an undone cycle, an adopted edition, a reverted one. Whatever is put into force, no message is
+ * The laws of putting other batches into force: an undone cycle, an adopted edition, a reverted one. Whatever is put
+ * into force, no message is
  * lost, what was is still shown as it was, and a load gives what folding everything gives.
  */
 import { describe, expect, it } from '@jest/globals'
@@ -23,16 +24,21 @@ import { noRows } from '../support/row-differences.js'
 const BY = { actor: 'test', correlationId: 'c', causationId: 'c' }
 const EDITION = 'e1'
 
-const undo = (harness: Harness, cycle: number): Promise<E.Either<UndoFailure, unknown>> => undoCycles(harness, CONVERSATION, cycle, BY)
+const undo = (harness: Harness, cycle: number): Promise<E.Either<UndoFailure, unknown>> =>
+  undoCycles(harness, CONVERSATION, cycle, BY)
 const revert = (harness: Harness): Promise<E.Either<UndoFailure, unknown>> => revertEdition(harness, CONVERSATION, BY)
 
-/** The context as a fact that closes the books shows it: with the re-summarizations that were recorded since the last cycle. */
+/**
+ * The context as a fact that closes the books shows it: with the re-summarizations that were recorded since the last
+ * cycle.
+ */
 const booksClosed = (state: Conversation): Context => contextIn(withView({ ...state, visibleBatches: state.batches }))
 
 /** There is none where the leading messages alone do not fit. */
 const hasContext = (state: Conversation): boolean => E.isRight(contextOf(state))
 
-const liveIds = (state: Conversation): string[] => [...state.leading, ...state.retained, ...state.window].map((message) => message.messageId)
+const liveIds = (state: Conversation): string[] =>
+  [...state.leading, ...state.retained, ...state.window].map((message) => message.messageId)
 
 /** A load by another process gives what all facts give, and nothing is lost or covered twice. */
 async function expectWhole(harness: Harness): Promise<Conversation> {
@@ -40,12 +46,24 @@ async function expectWhole(harness: Harness): Promise<Conversation> {
   const folded = await harness.folded()
   expect(contextIn(loaded)).toStrictEqual(contextIn(folded))
   expect(contextIn(await harness.conversations.load(CONVERSATION))).toStrictEqual(contextIn(folded))
-  expect({ ...loaded, failures: undefined, couldNotHelp: undefined, chunks: loaded.chunks.map(({ chunkId }) => chunkId) }).toEqual({
-    ...folded, failures: undefined, couldNotHelp: undefined, chunks: folded.chunks.map(({ chunkId }) => chunkId),
+  expect({
+    ...loaded,
+    failures: undefined,
+    couldNotHelp: undefined,
+    chunks: loaded.chunks.map(({ chunkId }) => chunkId),
+  }).toEqual({
+    ...folded,
+    failures: undefined,
+    couldNotHelp: undefined,
+    chunks: folded.chunks.map(({ chunkId }) => chunkId),
   })
   const events = await harness.events()
-  expect(coverageProblems(events, { edition: await harness.editionEvents(EDITION), liveAtEnd: liveIds(folded) })).toEqual([])
-  expect((await createVerify({ log: harness.log, checkRequest: checkScripted, rowCheck: () => noRows })()).problems).toEqual([])
+  expect(
+    coverageProblems(events, { edition: await harness.editionEvents(EDITION), liveAtEnd: liveIds(folded) }),
+  ).toEqual([])
+  expect(
+    (await createVerify({ log: harness.log, checkRequest: checkScripted, rowCheck: () => noRows })()).problems,
+  ).toEqual([])
   return loaded
 }
 
@@ -55,35 +73,62 @@ describe('laws of putting back', () => {
       let undone = 0
       const refused = new Set<string>()
       await fc.assert(
-        fc.asyncProperty(busyPolicies, namedHistories(60), interleavings(15), fc.nat(50), async (given, history, steps, which) => {
-          // The soft limit far below the hard one, so that there is room for what comes back.
-          const { harness } = await interleave({ ...given, modelMaxTokens: 4 * (given.modelMaxTokens ?? 1_000), contextBudget: 0.1 }, history, steps)
-          const state = await harness.conversations.load(CONVERSATION)
-          if (state.cycles === 0 || !hasContext(state)) return
-          // Of many cycles the messages of all are too many for any window.
-          const cycle = Math.max(1, state.cycles - (which % 3))
-          const prune = (await harness.eventsOf('MessagesPruned')).find((event) => event.data.cycle === cycle)
-          const before = await harness.conversations.loadAt(CONVERSATION, (prune?.revision ?? 0n) - BigInt(prune?.data.pruned.length ?? 0) - 1n)
-          const earlier = contextIn(await harness.conversations.loadAt(CONVERSATION, state.revision))
-          const done = await undo(harness, cycle)
-          if (E.isLeft(done)) {
-            refused.add(done.left.kind)
-            return
-          }
-          undone += 1
-          const after = await expectWhole(harness)
-          expect(liveIds(after).filter((id) => liveIds(before).includes(id))).toEqual(liveIds(before))
-          const since = (await harness.eventsOf('MessageAppended')).filter((event) => event.revision > before.revision).map((event) => event.data.messageId)
-          expect(new Set(liveIds(after))).toEqual(new Set([...liveIds(before), ...since]))
-          expect(after.cycles).toBe(cycle - 1)
-          expect(contextIn(await harness.conversations.loadAt(CONVERSATION, state.revision))).toStrictEqual(earlier)
-          // It goes on: what was undone is compacted anew, and nothing of the undone summaries is used.
-          const dropped = new Set((await harness.events()).flatMap((event) => (event.type === 'BatchArchived' && event.revision < after.revision && !after.batches.some(({ batchId }) => batchId === event.data.batchId) ? [event.data.batchId] : [])))
-          await harness.appended(Array.from({ length: 12 }, (_, at) => say(1_000 + at)))
-          await harness.compact('force')
-          const later = await expectWhole(harness)
-          expect(later.batches.filter(({ batchId }) => dropped.has(batchId) && !after.batches.some((batch) => batch.batchId === batchId))).toEqual([])
-        }),
+        fc.asyncProperty(
+          busyPolicies,
+          namedHistories(60),
+          interleavings(15),
+          fc.nat(50),
+          async (given, history, steps, which) => {
+            // The soft limit far below the hard one, so that there is room for what comes back.
+            const { harness } = await interleave(
+              { ...given, modelMaxTokens: 4 * (given.modelMaxTokens ?? 1_000), contextBudget: 0.1 },
+              history,
+              steps,
+            )
+            const state = await harness.conversations.load(CONVERSATION)
+            if (state.cycles === 0 || !hasContext(state)) return
+            // Of many cycles the messages of all are too many for any window.
+            const cycle = Math.max(1, state.cycles - (which % 3))
+            const prune = (await harness.eventsOf('MessagesPruned')).find((event) => event.data.cycle === cycle)
+            const before = await harness.conversations.loadAt(
+              CONVERSATION,
+              (prune?.revision ?? 0n) - BigInt(prune?.data.pruned.length ?? 0) - 1n,
+            )
+            const earlier = contextIn(await harness.conversations.loadAt(CONVERSATION, state.revision))
+            const done = await undo(harness, cycle)
+            if (E.isLeft(done)) {
+              refused.add(done.left.kind)
+              return
+            }
+            undone += 1
+            const after = await expectWhole(harness)
+            expect(liveIds(after).filter((id) => liveIds(before).includes(id))).toEqual(liveIds(before))
+            const since = (await harness.eventsOf('MessageAppended'))
+              .filter((event) => event.revision > before.revision)
+              .map((event) => event.data.messageId)
+            expect(new Set(liveIds(after))).toEqual(new Set([...liveIds(before), ...since]))
+            expect(after.cycles).toBe(cycle - 1)
+            expect(contextIn(await harness.conversations.loadAt(CONVERSATION, state.revision))).toStrictEqual(earlier)
+            // It goes on: what was undone is compacted anew, and nothing of the undone summaries is used.
+            const dropped = new Set(
+              (await harness.events()).flatMap((event) =>
+                event.type === 'BatchArchived' &&
+                event.revision < after.revision &&
+                !after.batches.some(({ batchId }) => batchId === event.data.batchId)
+                  ? [event.data.batchId]
+                  : [],
+              ),
+            )
+            await harness.appended(Array.from({ length: 12 }, (_, at) => say(1_000 + at)))
+            await harness.compact('force')
+            const later = await expectWhole(harness)
+            expect(
+              later.batches.filter(
+                ({ batchId }) => dropped.has(batchId) && !after.batches.some((batch) => batch.batchId === batchId),
+              ),
+            ).toEqual([])
+          },
+        ),
         { numRuns: 60 },
       )
       expect(undone).toBeGreaterThan(0)
@@ -94,35 +139,48 @@ describe('laws of putting back', () => {
   describe('an adopted edition', () => {
     it('puts its own batches and window into force behind any history, and putting back gives what was', async () => {
       await fc.assert(
-        fc.asyncProperty(busyPolicies, namedHistories(60), interleavings(15), busyPolicies, fc.nat(8), async (policy, history, steps, other, more) => {
-          const { harness } = await interleave(policy, history, steps)
-          await harness.appended(say(999))
-          const before = await harness.conversations.load(CONVERSATION)
-          if (!hasContext(before)) return
-          const replay = await editionOf(harness, other, createScriptedSummarizer({ model: 'another' }))
-          await adoptEdition(harness, replay)
-          if (!hasContext(replay.state())) return
-          const adopted = await expectWhole(harness)
-          expect(contextIn(adopted).messages).toStrictEqual(booksClosed(replay.state()).messages)
-          // What is recorded of it is what it was.
-          expect(contextIn(await loadEdition(harness.log, CONVERSATION, EDITION)).messages).toStrictEqual(contextIn(replay.state()).messages)
-          expect(contextIn(await harness.conversations.loadAt(CONVERSATION, before.revision))).toStrictEqual(contextIn(before))
-          const later = Array.from({ length: more }, (_, at) => say(2_000 + at))
-          for (const message of later) {
-            await harness.appended(message)
-            await harness.compact()
+        fc.asyncProperty(
+          busyPolicies,
+          namedHistories(60),
+          interleavings(15),
+          busyPolicies,
+          fc.nat(8),
+          async (policy, history, steps, other, more) => {
+            const { harness } = await interleave(policy, history, steps)
+            await harness.appended(say(999))
+            const before = await harness.conversations.load(CONVERSATION)
+            if (!hasContext(before)) return
+            const replay = await editionOf(harness, other, createScriptedSummarizer({ model: 'another' }))
+            await adoptEdition(harness, replay)
+            if (!hasContext(replay.state())) return
+            const adopted = await expectWhole(harness)
+            expect(contextIn(adopted).messages).toStrictEqual(booksClosed(replay.state()).messages)
+            // What is recorded of it is what it was.
+            expect(contextIn(await loadEdition(harness.log, CONVERSATION, EDITION)).messages).toStrictEqual(
+              contextIn(replay.state()).messages,
+            )
+            expect(contextIn(await harness.conversations.loadAt(CONVERSATION, before.revision))).toStrictEqual(
+              contextIn(before),
+            )
+            const later = Array.from({ length: more }, (_, at) => say(2_000 + at))
+            for (const message of later) {
+              await harness.appended(message)
+              await harness.compact()
+              await expectWhole(harness)
+            }
+            const reverted = await revert(harness)
+            expect(E.isRight(reverted)).toBe(true)
+            const after = await expectWhole(harness)
+            expect(liveIds(after)).toEqual([...liveIds(before), ...later.map((message) => message.id)])
+            expect(contextIn(after).messages.slice(0, more === 0 ? undefined : 0)).toStrictEqual(
+              more === 0 ? booksClosed(before).messages : [],
+            )
+            expect(after.configuration?.policy).toEqual(before.configuration?.policy)
+            await harness.appended(talk(12, 3_000))
+            await harness.compact('force')
             await expectWhole(harness)
-          }
-          const reverted = await revert(harness)
-          expect(E.isRight(reverted)).toBe(true)
-          const after = await expectWhole(harness)
-          expect(liveIds(after)).toEqual([...liveIds(before), ...later.map((message) => message.id)])
-          expect(contextIn(after).messages.slice(0, more === 0 ? undefined : 0)).toStrictEqual(more === 0 ? booksClosed(before).messages : [])
-          expect(after.configuration?.policy).toEqual(before.configuration?.policy)
-          await harness.appended(talk(12, 3_000))
-          await harness.compact('force')
-          await expectWhole(harness)
-        }),
+          },
+        ),
         { numRuns: 20 },
       )
     })
@@ -146,9 +204,18 @@ describe('laws of putting back', () => {
     await fc.assert(
       fc.asyncProperty(editionSteps, async (steps) => {
         // The soft limit far below the hard one, so that there is room for what comes back.
-        const harness = await editionHistory(steps, createHarness({ policy: { ...SMALL, modelMaxTokens: 3_200, contextBudget: 0.25 } }))
-        expect(contextIn(await harness.restart().conversations.load(CONVERSATION))).toStrictEqual(contextIn(await harness.folded()))
-        const { problems, summaries } = await createVerify({ log: harness.log, checkRequest: checkScripted, rowCheck: () => noRows })()
+        const harness = await editionHistory(
+          steps,
+          createHarness({ policy: { ...SMALL, modelMaxTokens: 3_200, contextBudget: 0.25 } }),
+        )
+        expect(contextIn(await harness.restart().conversations.load(CONVERSATION))).toStrictEqual(
+          contextIn(await harness.folded()),
+        )
+        const { problems, summaries } = await createVerify({
+          log: harness.log,
+          checkRequest: checkScripted,
+          rowCheck: () => noRows,
+        })()
         expect([problems, summaries.notRecomputed]).toEqual([[], 0])
         proved += summaries.recomputed
       }),

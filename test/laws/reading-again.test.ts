@@ -1,5 +1,6 @@
 /**
- * The laws of asking again and reading: rebuild equality as far as the domain goes, idempotence, bounded work, the stable prefix, isolation.
+ * The laws of asking again and reading: rebuild equality as far as the domain goes, idempotence, bounded work, the
+ * stable prefix, isolation.
  */
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
@@ -12,7 +13,9 @@ import { interleave } from '../support/interleave.js'
 
 /** The messages of a context as text, each placeholder as nothing: a late result may take its place. */
 const lines = (context: Context): (string | undefined)[] =>
-  context.messages.map((message, at) => (message.role === 'tool' && context.messageIds[at] === undefined ? undefined : JSON.stringify(message)))
+  context.messages.map((message, at) =>
+    message.role === 'tool' && context.messageIds[at] === undefined ? undefined : JSON.stringify(message),
+  )
 
 /** The first place at which a context that grew is not what it was; -1 where it only grew at its end. */
 function changedAt(before: Context, after: Context): number {
@@ -22,7 +25,16 @@ function changedAt(before: Context, after: Context): number {
 }
 
 /** What a state says to who goes on with it. */
-const said = (state: Conversation) => ({ revision: state.revision, tokens: state.tokens, window: state.window, batches: state.batches, chunks: state.chunks, cycles: state.cycles, view: state.view, context: contextOf(state) })
+const said = (state: Conversation) => ({
+  revision: state.revision,
+  tokens: state.tokens,
+  window: state.window,
+  batches: state.batches,
+  chunks: state.chunks,
+  cycles: state.cycles,
+  view: state.view,
+  context: contextOf(state),
+})
 
 async function cyclesOf(harness: Harness): Promise<number> {
   return (await harness.conversations.load(CONVERSATION)).cycles
@@ -81,9 +93,20 @@ describe('laws of reading again', () => {
       const harness = createHarness({ policy: SMALL })
       await harness.appended([calling('c', ['x']), answering('r', 'x'), ...talk(12)])
       await harness.compact('force')
-      for (const message of [say(0, { content: 'other' }), say(11, { content: 'other' }), answering('r', 'x', 'other'), say(1, { role: 'user' })]) {
-        expect(await harness.append(message)).toEqual({ _tag: 'Left', left: { kind: 'MessageIdTaken', messageId: message.id } })
-        expect(await harness.restart().append(message)).toEqual({ _tag: 'Left', left: { kind: 'MessageIdTaken', messageId: message.id } })
+      for (const message of [
+        say(0, { content: 'other' }),
+        say(11, { content: 'other' }),
+        answering('r', 'x', 'other'),
+        say(1, { role: 'user' }),
+      ]) {
+        expect(await harness.append(message)).toEqual({
+          _tag: 'Left',
+          left: { kind: 'MessageIdTaken', messageId: message.id },
+        })
+        expect(await harness.restart().append(message)).toEqual({
+          _tag: 'Left',
+          left: { kind: 'MessageIdTaken', messageId: message.id },
+        })
       }
     })
 
@@ -104,7 +127,9 @@ describe('laws of reading again', () => {
       await harness.pin('m1')
       await harness.compact()
       expect(await harness.eventsOf('MessagePinned')).toHaveLength(1)
-      expect((await harness.events()).map((event) => event.type).filter((type) => type.startsWith('Compaction'))).toEqual([])
+      expect(
+        (await harness.events()).map((event) => event.type).filter((type) => type.startsWith('Compaction')),
+      ).toEqual([])
     })
 
     it('a pin holds though another process took it away in between', async () => {
@@ -139,29 +164,43 @@ describe('laws of reading again', () => {
       await harness.appended(say(3_000))
       expect(harness.store.reads).toBe(0)
       const { carried } = (await harness.eventsOf('MessagesPruned')).at(-1)?.data ?? {}
-      expect(JSON.stringify(carried, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value)).length).toBeLessThan(5_000)
+      expect(
+        JSON.stringify(carried, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value)).length,
+      ).toBeLessThan(5_000)
     })
   })
 
   describe('10 A stable prefix: between two cycles a context only grows at its end', () => {
     it('byte for byte, but for a result in its placeholder and what the hard limit shortens, whether or not chunks are summarized ahead', async () => {
       await fc.assert(
-        fc.asyncProperty(busyPolicies, histories(60), fc.constantFrom('due' as const, 'ahead' as const), async (policy, history, mode) => {
-          const harness = createHarness({ policy })
-          const changes: number[] = []
-          let before: Context | undefined
-          let cycle = 0
-          for (const message of history) {
-            await harness.appended({ ...message, pinned: false })
-            await harness.compact(mode)
-            const now = await harness.context().catch(() => undefined)
-            const cycles = await cyclesOf(harness)
-            if (before !== undefined && now !== undefined && cycles === cycle && before.shortened === undefined && now.shortened === undefined) changes.push(changedAt(before, now))
-            before = now
-            cycle = cycles
-          }
-          expect(changes.filter((at) => at !== -1)).toEqual([])
-        }),
+        fc.asyncProperty(
+          busyPolicies,
+          histories(60),
+          fc.constantFrom('due' as const, 'ahead' as const),
+          async (policy, history, mode) => {
+            const harness = createHarness({ policy })
+            const changes: number[] = []
+            let before: Context | undefined
+            let cycle = 0
+            for (const message of history) {
+              await harness.appended({ ...message, pinned: false })
+              await harness.compact(mode)
+              const now = await harness.context().catch(() => undefined)
+              const cycles = await cyclesOf(harness)
+              if (
+                before !== undefined &&
+                now !== undefined &&
+                cycles === cycle &&
+                before.shortened === undefined &&
+                now.shortened === undefined
+              )
+                changes.push(changedAt(before, now))
+              before = now
+              cycle = cycles
+            }
+            expect(changes.filter((at) => at !== -1)).toEqual([])
+          },
+        ),
         { numRuns: 50 },
       )
     })
@@ -174,7 +213,9 @@ describe('laws of reading again', () => {
         const before = await harness.conversations.load(CONVERSATION)
         await harness.compact()
         const after = await harness.conversations.load(CONVERSATION)
-        const fresh = after.batches.filter((batch) => batch.depth > 0 && !before.batches.some((old) => old.batchId === batch.batchId))
+        const fresh = after.batches.filter(
+          (batch) => batch.depth > 0 && !before.batches.some((old) => old.batchId === batch.batchId),
+        )
         for (const batch of fresh) {
           seen += 1
           expect(after.visibleBatches).not.toContain(batch)
@@ -197,17 +238,25 @@ describe('laws of reading again', () => {
           for (let at = 0; at < history.length; at += 4) {
             const messages = history.slice(at, at + 4)
             await harness.appended(messages, 'a')
-            await harness.appended(messages.toReversed().filter((message) => message.role === 'user'), 'b')
+            await harness.appended(
+              messages.toReversed().filter((message) => message.role === 'user'),
+              'b',
+            )
             await harness.compact('due', 'a')
             await harness.compact('due', 'b')
             await alone.appended(messages, 'a')
             await alone.compact('due', 'a')
           }
-          const shown = async (of: Harness) => (await of.context('a').catch(() => undefined))?.messages.filter((message) => message.role !== 'system')
+          const shown = async (of: Harness) =>
+            (await of.context('a').catch(() => undefined))?.messages.filter((message) => message.role !== 'system')
           expect(await shown(harness)).toEqual(await shown(alone))
           for (const conversationId of ['a', 'b']) {
             const events = await harness.events(conversationId)
-            expect(events.every((event, at) => event.stream === `conversation-${conversationId}` && event.revision === BigInt(at))).toBe(true)
+            expect(
+              events.every(
+                (event, at) => event.stream === `conversation-${conversationId}` && event.revision === BigInt(at),
+              ),
+            ).toBe(true)
           }
         }),
         { numRuns: 20 },
@@ -217,9 +266,16 @@ describe('laws of reading again', () => {
     it('a scope never changes', async () => {
       const harness = createHarness({ policy: SMALL })
       const configure = (scope: string | undefined) =>
-        harness.conversations.handle('s', [{ type: 'Configure', settings: undefined, scope, summarizerWindowTokens: 1_000 }], { actor: 'test', correlationId: 'a', causationId: 'a' })
+        harness.conversations.handle(
+          's',
+          [{ type: 'Configure', settings: undefined, scope, summarizerWindowTokens: 1_000 }],
+          { actor: 'test', correlationId: 'a', causationId: 'a' },
+        )
       expect(await configure('tenant-1')).toMatchObject({ right: { events: [{ data: { scope: 'tenant-1' } }] } })
-      expect(await configure('tenant-2')).toEqual({ _tag: 'Left', left: { kind: 'ScopeChanged', recorded: 'tenant-1', given: 'tenant-2' } })
+      expect(await configure('tenant-2')).toEqual({
+        _tag: 'Left',
+        left: { kind: 'ScopeChanged', recorded: 'tenant-1', given: 'tenant-2' },
+      })
       expect(await configure(undefined)).toMatchObject({ right: { events: [] } })
     })
   })

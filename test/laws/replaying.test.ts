@@ -1,5 +1,6 @@
 /**
- * The laws of making an edition: wherever a replay is killed, the next one makes the very same edition, and buys no recorded summary again; and a
+ * The laws of making an edition: wherever a replay is killed, the next one makes the very same edition, and buys no
+ * recorded summary again; and a
  * bound is kept whatever happens.
  */
 import { describe, expect, it } from '@jest/globals'
@@ -9,12 +10,23 @@ import { editionStream } from '../../src/domain/values/ids.js'
 import type { RecordedEvent } from '../../src/domain/events/index.js'
 import { tokensOf } from '../../src/domain/reports/prices.js'
 import { busyPolicies, interleavings, namedHistories } from '../support/arbitraries.js'
-import { CONVERSATION, Crash, createHarness, createScriptedSummarizer, createTroubledStore, type Harness, type TroubledStore } from '../support/harness.js'
+import {
+  CONVERSATION,
+  Crash,
+  createHarness,
+  createScriptedSummarizer,
+  createTroubledStore,
+  type Harness,
+  type TroubledStore,
+} from '../support/harness.js'
 import { createEditor } from '../support/replays.js'
 import { interleave } from '../support/interleave.js'
 
 /** Dies at the appends to editions that are told by their number, before or after they are written. */
-function dying(store: TroubledStore, crashes: readonly { readonly at: number; readonly after: boolean }[]): TroubledStore {
+function dying(
+  store: TroubledStore,
+  crashes: readonly { readonly at: number; readonly after: boolean }[],
+): TroubledStore {
   let appends = 0
   return createTroubledStore({
     ...store,
@@ -34,14 +46,18 @@ function dying(store: TroubledStore, crashes: readonly { readonly at: number; re
 const said = ({ type, revision, data }: RecordedEvent): unknown => ({ type, revision, data })
 
 /** A summary that somebody was asked for. */
-const isBought = (event: RecordedEvent): boolean => (event.type === 'ChunkSummarized' || event.type === 'BatchesResummarized') && event.data.summarizer.reused !== true
+const isBought = (event: RecordedEvent): boolean =>
+  (event.type === 'ChunkSummarized' || event.type === 'BatchesResummarized') && event.data.summarizer.reused !== true
 
 describe('laws of replaying', () => {
   it('killed at any append and taken up again, it records the same edition, and buys at most one summary a crash more', async () => {
     let crashed = 0
     await fc.assert(
       fc.asyncProperty(
-        busyPolicies, namedHistories(60), interleavings(15), busyPolicies,
+        busyPolicies,
+        namedHistories(60),
+        interleavings(15),
+        busyPolicies,
         fc.array(fc.record({ at: fc.nat(25), after: fc.boolean() }), { minLength: 1, maxLength: 6 }),
         async (policy, history, steps, settings, crashes) => {
           const { harness } = await interleave(policy, history, steps)
@@ -67,7 +83,8 @@ describe('laws of replaying', () => {
           const whole = createHarness({ clock: harness.clock })
           // The same history in another log, and nobody is killed there.
           for (const stream of ['conversation-c1']) {
-            for await (const { id, type, data, metadata } of harness.store.readStream(stream)) await whole.store.append(stream, 'any', [{ id, type, data, metadata }])()
+            for await (const { id, type, data, metadata } of harness.store.readStream(stream))
+              await whole.store.append(stream, 'any', [{ id, type, data, metadata }])()
           }
           const { editionId } = await createEditor(whole).replay({ settings })
           const events = await eventsOf(harness, editionId)
@@ -78,7 +95,10 @@ describe('laws of replaying', () => {
           expect(await harness.events()).toEqual(before)
           // And a further run has nothing to do.
           const calls = summarizer.calls.length
-          expect(await createEditor(harness, { summarizer, spending }).replay({ settings })).toMatchObject({ ended: 'done', paid: { calls: 0 } })
+          expect(await createEditor(harness, { summarizer, spending }).replay({ settings })).toMatchObject({
+            ended: 'done',
+            paid: { calls: 0 },
+          })
           expect(summarizer.calls).toHaveLength(calls)
         },
       ),
@@ -89,27 +109,39 @@ describe('laws of replaying', () => {
 
   it('keeps its bound over any number of runs, and comes to the same edition once it is raised', async () => {
     await fc.assert(
-      fc.asyncProperty(busyPolicies, namedHistories(60), interleavings(15), fc.integer({ min: 1, max: 3_000 }), fc.array(fc.record({ at: fc.nat(10), after: fc.boolean() }), { maxLength: 3 }), async (policy, history, steps, tokens, crashes) => {
-        const { harness } = await interleave(policy, history, steps)
-        if ((await harness.conversations.load(CONVERSATION)).configuration === undefined) return
-        const spending = createMemorySpending()
-        const store = dying(harness.store, crashes)
-        const log = { store, bodies: harness.log.bodies }
-        const summarizer = createScriptedSummarizer({ model: 'another' })
-        for (let runs = 0; runs < 8; runs += 1) {
-          const editor = createEditor(createHarness({ store, log, clock: harness.clock }), { summarizer, spending })
-          const done = await editor.replay({ bound: { tokens } }).catch((error: unknown) => {
-            if (error instanceof Crash) return undefined
-            throw error
+      fc.asyncProperty(
+        busyPolicies,
+        namedHistories(60),
+        interleavings(15),
+        fc.integer({ min: 1, max: 3_000 }),
+        fc.array(fc.record({ at: fc.nat(10), after: fc.boolean() }), { maxLength: 3 }),
+        async (policy, history, steps, tokens, crashes) => {
+          const { harness } = await interleave(policy, history, steps)
+          if ((await harness.conversations.load(CONVERSATION)).configuration === undefined) return
+          const spending = createMemorySpending()
+          const store = dying(harness.store, crashes)
+          const log = { store, bodies: harness.log.bodies }
+          const summarizer = createScriptedSummarizer({ model: 'another' })
+          for (let runs = 0; runs < 8; runs += 1) {
+            const editor = createEditor(createHarness({ store, log, clock: harness.clock }), { summarizer, spending })
+            const done = await editor.replay({ bound: { tokens } }).catch((error: unknown) => {
+              if (error instanceof Crash) return undefined
+              throw error
+            })
+            if (done === undefined) continue
+            expect(tokensOf(await spending.spentOn(done.editionId))).toBeLessThanOrEqual(tokens)
+            expect(['done', 'bound']).toContain(done.ended)
+            // The bound is no failure: nothing of it is recorded.
+            expect((await eventsOf(harness, done.editionId)).filter(({ type }) => type === 'CompactionFailed')).toEqual(
+              [],
+            )
+          }
+          expect(await createEditor(harness, { summarizer, spending }).replay()).toMatchObject({
+            ended: 'done',
+            conversations: [{ outcome: { kind: 'done' } }],
           })
-          if (done === undefined) continue
-          expect(tokensOf(await spending.spentOn(done.editionId))).toBeLessThanOrEqual(tokens)
-          expect(['done', 'bound']).toContain(done.ended)
-          // The bound is no failure: nothing of it is recorded.
-          expect((await eventsOf(harness, done.editionId)).filter(({ type }) => type === 'CompactionFailed')).toEqual([])
-        }
-        expect(await createEditor(harness, { summarizer, spending }).replay()).toMatchObject({ ended: 'done', conversations: [{ outcome: { kind: 'done' } }] })
-      }),
+        },
+      ),
       { numRuns: 15 },
     )
   })

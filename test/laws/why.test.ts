@@ -1,5 +1,6 @@
 /**
- * The laws of the audit: what is counted is what was paid for, whatever went wrong meanwhile and whatever was pruned since; and every
+ * The laws of the audit: what is counted is what was paid for, whatever went wrong meanwhile and whatever was pruned
+ * since; and every
  * message that left the window is where the explanation of its batch ends.
  */
 import { describe, expect, it } from '@jest/globals'
@@ -14,7 +15,13 @@ import { messageText } from '../../src/cli/commands/context.js'
 import { busyPolicies, interleavings, namedHistories } from '../support/arbitraries.js'
 import { SMALL, talk } from '../support/conversations.js'
 import { batchesInForce, editionHistory, editionSteps, everyStep, projectedEvents } from '../support/edition-history.js'
-import { CONVERSATION, createHarness, createScriptedSummarizer, type Harness, type ScriptedSummarizer } from '../support/harness.js'
+import {
+  CONVERSATION,
+  createHarness,
+  createScriptedSummarizer,
+  type Harness,
+  type ScriptedSummarizer,
+} from '../support/harness.js'
 import { interleave } from '../support/interleave.js'
 import { asked, batchesOf, counted, explained, leaves, makeEdition } from '../support/why.js'
 
@@ -37,18 +44,34 @@ function billing(model = 'scripted-1'): { readonly summarizer: ScriptedSummarize
       const bill = { promptTokens: 1_000 + number, completionTokens: 10_000 + 7 * number, durationMs: 3 * number }
       bills.set(`answer-${String(number)}`, bill)
       const { promptTokens, completionTokens, durationMs } = bill
-      return E.right({ ...answer.right, responseId: `answer-${String(number)}`, usage: { promptTokens, completionTokens }, durationMs })
+      return E.right({
+        ...answer.right,
+        responseId: `answer-${String(number)}`,
+        usage: { promptTokens, completionTokens },
+        durationMs,
+      })
     },
   })
   return { summarizer, bills }
 }
 
 const sum = (bills: readonly Bill[]): Bill =>
-  bills.reduce((all, bill) => ({ promptTokens: all.promptTokens + bill.promptTokens, completionTokens: all.completionTokens + bill.completionTokens, durationMs: all.durationMs + bill.durationMs }), { promptTokens: 0, completionTokens: 0, durationMs: 0 })
+  bills.reduce(
+    (all, bill) => ({
+      promptTokens: all.promptTokens + bill.promptTokens,
+      completionTokens: all.completionTokens + bill.completionTokens,
+      durationMs: all.durationMs + bill.durationMs,
+    }),
+    { promptTokens: 0, completionTokens: 0, durationMs: 0 },
+  )
 
 /** The answers that are recorded: a set, so that one that were recorded twice is paid for once. */
 async function recordedAnswers(harness: Harness): Promise<Set<string>> {
-  const events = [...(await harness.eventsOf('ChunkSummarized')), ...(await harness.eventsOf('BatchesResummarized')), ...(await harness.eventsOf('SummarySetAside'))]
+  const events = [
+    ...(await harness.eventsOf('ChunkSummarized')),
+    ...(await harness.eventsOf('BatchesResummarized')),
+    ...(await harness.eventsOf('SummarySetAside')),
+  ]
   return new Set(events.flatMap(({ data }) => data.summarizer.responseId ?? []))
 }
 
@@ -76,7 +99,9 @@ async function expectTraced(harness: Harness): Promise<void> {
     ends.push(...leaves(batch).map(({ messageId }) => messageId))
   }
   const liveIds = new Set([...state.leading, ...state.retained, ...state.window].map(({ messageId }) => messageId))
-  const gone = (await harness.eventsOf('MessageAppended')).flatMap(({ data }) => (liveIds.has(data.messageId) ? [] : [data.messageId]))
+  const gone = (await harness.eventsOf('MessageAppended')).flatMap(({ data }) =>
+    liveIds.has(data.messageId) ? [] : [data.messageId],
+  )
   expect(ends.toSorted()).toEqual(gone.toSorted())
 }
 
@@ -85,7 +110,13 @@ describe('laws of the audit', () => {
     await fc.assert(
       fc.asyncProperty(busyPolicies, namedHistories(50), interleavings(30), async (policy, history, steps) => {
         const { summarizer, bills } = billing()
-        const { harness, crashes } = await interleave(policy, history, steps, undefined, createHarness({ policy, summarizer }))
+        const { harness, crashes } = await interleave(
+          policy,
+          history,
+          steps,
+          undefined,
+          createHarness({ policy, summarizer }),
+        )
         const recorded = await recordedAnswers(harness)
         expect([...recorded].filter((id) => !bills.has(id))).toEqual([])
         const paid = [...bills].filter(([id]) => recorded.has(id)).map(([, bill]) => bill)
@@ -104,8 +135,15 @@ describe('laws of the audit', () => {
         const { harness, appended } = await interleave(policy, history, steps)
         const { total } = await counted(harness)
         const events = await harness.eventsOf('MessageAppended')
-        const tokens = (isAnswer: boolean): number => events.filter(({ data }) => (data.role === 'assistant') === isAnswer).reduce((all, { data }) => all + data.tokens, 0)
-        expect([total.messages, total.tokensIn, total.tokensOut]).toEqual([appended.length, tokens(false), tokens(true)])
+        const tokens = (isAnswer: boolean): number =>
+          events
+            .filter(({ data }) => (data.role === 'assistant') === isAnswer)
+            .reduce((all, { data }) => all + data.tokens, 0)
+        expect([total.messages, total.tokensIn, total.tokensOut]).toEqual([
+          appended.length,
+          tokens(false),
+          tokens(true),
+        ])
         const state = await harness.folded()
         expect([total.cycles, total.messagesCompressed]).toEqual([state.cycles, state.messagesCompressed])
       }),
@@ -126,7 +164,12 @@ describe('laws of the audit', () => {
         if (context.right.shortened !== undefined) shortened += 1
       }
       const { cycles, messagesCompressed, batches } = await harness.conversations.load(CONVERSATION)
-      expect([total.tokensSent, total.cycles, total.messagesCompressed, total.batches]).toEqual([sent, cycles, messagesCompressed, batches.length])
+      expect([total.tokensSent, total.cycles, total.messagesCompressed, total.batches]).toEqual([
+        sent,
+        cycles,
+        messagesCompressed,
+        batches.length,
+      ])
     }
     await fc.assert(
       fc.asyncProperty(busyPolicies, namedHistories(50), interleavings(30), async (policy, history, steps) => {
@@ -137,7 +180,12 @@ describe('laws of the audit', () => {
     expect(shortened).toBeGreaterThan(0)
     await fc.assert(
       fc.asyncProperty(editionSteps, async (steps) => {
-        await expectTrue(await editionHistory(steps, createHarness({ policy: { ...SMALL, modelMaxTokens: 3_200, contextBudget: 0.25 } })))
+        await expectTrue(
+          await editionHistory(
+            steps,
+            createHarness({ policy: { ...SMALL, modelMaxTokens: 3_200, contextBudget: 0.25 } }),
+          ),
+        )
       }),
       { numRuns: 20 },
     )
@@ -179,7 +227,11 @@ describe('laws of the audit', () => {
         for (const { batchId, messageIds } of pruned) {
           const { batch } = await explained(harness, 'batch', { batchId, open: true })
           expect(leaves(batch).map(({ messageId }) => messageId)).toEqual(messageIds)
-          expect(batch.cycle?.recorded.revision).toBe((await harness.eventsOf('MessagesPruned')).find(({ data }) => data.pruned.some((part) => part.batchId === batchId))?.revision)
+          expect(batch.cycle?.recorded.revision).toBe(
+            (await harness.eventsOf('MessagesPruned')).find(({ data }) =>
+              data.pruned.some((part) => part.batchId === batchId),
+            )?.revision,
+          )
         }
       }),
       { numRuns: 25 },
@@ -189,26 +241,34 @@ describe('laws of the audit', () => {
   it('so it is when an edition was adopted, a cycle was undone, or the edition was put back', async () => {
     let adopted = 0
     await fc.assert(
-      fc.asyncProperty(busyPolicies, busyPolicies, fc.integer({ min: 20, max: 60 }), fc.constantFrom('nothing', 'undo', 'revert'), fc.nat(30), async (policy, other, count, then, more) => {
-        const harness = createHarness({ policy: { ...policy, contextBudget: 0.4 } })
-        await live(harness, talk(count))
-        const { summarizer, bills } = billing('another')
-        await makeEdition(harness, 'e1', { ...other, contextBudget: 0.4 }, summarizer)
-        adopted += (await harness.eventsOf('EditionAdopted')).length
-        await expectTraced(harness)
-        await live(harness, talk(more, count))
-        await expectTraced(harness)
-        const by = { actor: 'test', correlationId: 'c', causationId: 'c' }
-        if (then === 'undo') await undoCycles(harness, CONVERSATION, (await harness.conversations.load(CONVERSATION)).cycles, by)
-        else if (then === 'revert') await revertEdition(harness, CONVERSATION, by)
-        await expectTraced(harness)
-        await live(harness, talk(10, count + more))
-        await expectTraced(harness)
-        // What the edition took is paid for once, adopted or put back.
-        const use = (await counted(harness)).total.models.find(({ model }) => model === 'another')
-        const { promptTokens = 0, completionTokens = 0, durationMs = 0 } = use ?? {}
-        expect({ promptTokens, completionTokens, durationMs }).toEqual(sum([...bills.values()]))
-      }),
+      fc.asyncProperty(
+        busyPolicies,
+        busyPolicies,
+        fc.integer({ min: 20, max: 60 }),
+        fc.constantFrom('nothing', 'undo', 'revert'),
+        fc.nat(30),
+        async (policy, other, count, then, more) => {
+          const harness = createHarness({ policy: { ...policy, contextBudget: 0.4 } })
+          await live(harness, talk(count))
+          const { summarizer, bills } = billing('another')
+          await makeEdition(harness, 'e1', { ...other, contextBudget: 0.4 }, summarizer)
+          adopted += (await harness.eventsOf('EditionAdopted')).length
+          await expectTraced(harness)
+          await live(harness, talk(more, count))
+          await expectTraced(harness)
+          const by = { actor: 'test', correlationId: 'c', causationId: 'c' }
+          if (then === 'undo')
+            await undoCycles(harness, CONVERSATION, (await harness.conversations.load(CONVERSATION)).cycles, by)
+          else if (then === 'revert') await revertEdition(harness, CONVERSATION, by)
+          await expectTraced(harness)
+          await live(harness, talk(10, count + more))
+          await expectTraced(harness)
+          // What the edition took is paid for once, adopted or put back.
+          const use = (await counted(harness)).total.models.find(({ model }) => model === 'another')
+          const { promptTokens = 0, completionTokens = 0, durationMs = 0 } = use ?? {}
+          expect({ promptTokens, completionTokens, durationMs }).toEqual(sum([...bills.values()]))
+        },
+      ),
       { numRuns: 30 },
     )
     expect(adopted).toBeGreaterThan(20)
@@ -226,8 +286,13 @@ describe('laws of the audit', () => {
         for (const part of view?.parts ?? []) {
           if (part.kind !== 'batch') continue
           for (const line of part.text.split('\n').filter((text) => text.trim() !== '')) {
-            const answer = await explained(harness, 'batch', { line }).catch(() => explained(harness, 'several', { line }))
-            const found = answer.kind === 'batch' ? [answer.batch.batchId] : answer.sources.flatMap((source) => (source.kind === 'batch' ? source.batchId : []))
+            const answer = await explained(harness, 'batch', { line }).catch(() =>
+              explained(harness, 'several', { line }),
+            )
+            const found =
+              answer.kind === 'batch'
+                ? [answer.batch.batchId]
+                : answer.sources.flatMap((source) => (source.kind === 'batch' ? source.batchId : []))
             expect(found).toContain(part.batchId)
           }
         }
@@ -262,7 +327,10 @@ describe('laws of the audit', () => {
         named.shortened += shortened === undefined ? 0 : 1
         const asked_ = new Set<string>()
         for (const [at, message] of messages.entries()) {
-          const texts = [contentText(message.content), ...(message.tool_calls ?? []).map((call) => call.function?.arguments ?? '')]
+          const texts = [
+            contentText(message.content),
+            ...(message.tool_calls ?? []).map((call) => call.function?.arguments ?? ''),
+          ]
           for (const line of texts.flatMap((text) => text.split('\n')).filter((text) => text.trim() !== '')) {
             if (asked_.has(line)) continue
             asked_.add(line)
@@ -271,7 +339,8 @@ describe('laws of the audit', () => {
           // What is printed around the texts, of what has an id or a name.
           if (messageIds[at] === undefined && message.role !== 'tool') continue
           const [first = '', ...rest] = messageText(message, messageIds[at], false).split('\n')
-          for (const line of [first, ...rest.slice(rest.length - (message.tool_calls ?? []).length)]) await expectNamed(harness, line, messageIds[at] === undefined ? 'own' : 'message')
+          for (const line of [first, ...rest.slice(rest.length - (message.tool_calls ?? []).length)])
+            await expectNamed(harness, line, messageIds[at] === undefined ? 'own' : 'message')
         }
       }
     }
@@ -279,19 +348,43 @@ describe('laws of the audit', () => {
     const moments = fc.array(fc.nat(), { minLength: 3, maxLength: 3 })
     const views = fc.constantFrom('clip-archive' as const, 'session-summary' as const)
     await fc.assert(
-      fc.asyncProperty(busyPolicies, views, namedHistories(40), interleavings(20), moments, async (policy, view, history, steps, picks) => {
-        await expectAllNamed((await interleave({ ...policy, view }, history, steps)).harness, picks)
-      }),
+      fc.asyncProperty(
+        busyPolicies,
+        views,
+        namedHistories(40),
+        interleavings(20),
+        moments,
+        async (policy, view, history, steps, picks) => {
+          await expectAllNamed((await interleave({ ...policy, view }, history, steps)).harness, picks)
+        },
+      ),
       { numRuns: 15 },
     )
     await fc.assert(
       fc.asyncProperty(editionSteps, views, moments, async (steps, view, picks) => {
-        await expectAllNamed(await editionHistory(steps, createHarness({ policy: { ...SMALL, modelMaxTokens: 1_600, contextBudget: 0.4, view } })), picks)
+        await expectAllNamed(
+          await editionHistory(
+            steps,
+            createHarness({ policy: { ...SMALL, modelMaxTokens: 1_600, contextBudget: 0.4, view } }),
+          ),
+          picks,
+        )
       }),
       {
         numRuns: 6,
         // A message that an adopted edition had brought back leaves again when that is reverted.
-        examples: [[[{ do: 'compact-while', nth: 2, step: { do: 'adopt', edition: 'e1' } }, { do: 'adopt', edition: 'e1' }, { do: 'compact' }, { do: 'revert' }], 'clip-archive', [0, 0, 1_208_338_746]]],
+        examples: [
+          [
+            [
+              { do: 'compact-while', nth: 2, step: { do: 'adopt', edition: 'e1' } },
+              { do: 'adopt', edition: 'e1' },
+              { do: 'compact' },
+              { do: 'revert' },
+            ],
+            'clip-archive',
+            [0, 0, 1_208_338_746],
+          ],
+        ],
       },
     )
     for (const count of [named.message, named.batch, named.view, named.shortened]) expect(count).toBeGreaterThan(0)
@@ -304,16 +397,25 @@ describe('laws of the audit', () => {
       const events = await projectedEvents(harness.store, CONVERSATION)
       const wanted = batchesInForce(events, state)
       const liveIds = new Set([...state.leading, ...state.retained, ...state.window].map(({ messageId }) => messageId))
-      const streams = new Map(events.flatMap(({ type, data, stream }) => (type === 'BatchArchived' ? [[data.batchId, stream] as const] : [])))
+      const streams = new Map(
+        events.flatMap(({ type, data, stream }) => (type === 'BatchArchived' ? [[data.batchId, stream] as const] : [])),
+      )
       // One of three, to save time: chunks are of other sizes.
-      for (const { data: { messageId, content } } of (await harness.eventsOf('MessageAppended')).filter((_fact, at) => at % 3 === 0)) {
+      for (const {
+        data: { messageId, content },
+      } of (await harness.eventsOf('MessageAppended')).filter((_fact, at) => at % 3 === 0)) {
         const batchId = liveIds.has(messageId) ? undefined : wanted.get(messageId)
         const trace = await traceLine(harness.log, state, contentText(content).slice(0, 25))
-        expect(trace?.kind === 'sources' && trace.sources.map((source) => [source.kind === 'message' && source.messageId, source.batchId])).toEqual([[messageId, batchId]])
-        if (batchId !== undefined) traced[streams.get(batchId) === conversationStream(CONVERSATION) ? 'conversation' : 'edition'] += 1
+        expect(
+          trace?.kind === 'sources' &&
+            trace.sources.map((source) => [source.kind === 'message' && source.messageId, source.batchId]),
+        ).toEqual([[messageId, batchId]])
+        if (batchId !== undefined)
+          traced[streams.get(batchId) === conversationStream(CONVERSATION) ? 'conversation' : 'edition'] += 1
       }
     }
-    const harnessOf = (view: 'clip-archive' | 'session-summary'): Harness => createHarness({ policy: { ...SMALL, modelMaxTokens: 3_200, contextBudget: 0.25, view } })
+    const harnessOf = (view: 'clip-archive' | 'session-summary'): Harness =>
+      createHarness({ policy: { ...SMALL, modelMaxTokens: 3_200, contextBudget: 0.25, view } })
     const whole = harnessOf('session-summary')
     await editionHistory(everyStep, whole, () => expectInForce(whole))
     expect(Math.min(traced.conversation, traced.edition)).toBeGreaterThan(0)

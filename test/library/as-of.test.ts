@@ -1,6 +1,14 @@
 /** The library as of a moment: every way to name one, what waits, and the sentence where there is no such moment. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { LedgerError, openLedger, type AppendResult, type At, type Ledger, type RecordedEvent, type ViewName } from '../../src/index.js'
+import {
+  LedgerError,
+  openLedger,
+  type AppendResult,
+  type At,
+  type Ledger,
+  type RecordedEvent,
+  type ViewName,
+} from '../../src/index.js'
 import { SMALL, talk } from '../support/conversations.js'
 import { collect } from '../support/events.js'
 import { passedOff } from '../support/json.js'
@@ -18,16 +26,23 @@ beforeAll(async () => {
   }
   events = await collect(ledger.log(ID))
 })
-afterAll(async () => { await ledger.close() })
+afterAll(async () => {
+  await ledger.close()
+})
 
 const refusal = async (asked: Promise<unknown>): Promise<[string, string]> => {
-  const error: unknown = await asked.then(() => undefined, (reason: unknown) => reason)
+  const error: unknown = await asked.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  )
   return error instanceof LedgerError ? [error.fault, error.message] : ['none', '']
 }
 
 describe('a moment', () => {
   it('is a revision as a bigint or a text, an instant as a Date or a text', async () => {
-    const event = events.findLast(({ type, revision }) => type === 'MessagesPruned' && revision < (events.at(-1)?.revision ?? 0n))
+    const event = events.findLast(
+      ({ type, revision }) => type === 'MessagesPruned' && revision < (events.at(-1)?.revision ?? 0n),
+    )
     const { revision = 0n, metadata } = event ?? {}
     const then = await ledger.context(ID, { at: revision })
     expect(then.revision).toBe(revision)
@@ -36,7 +51,9 @@ describe('a moment', () => {
     expect(await ledger.context(ID, { at: metadata?.recordedAt ?? '' })).toStrictEqual(atTime)
     const head = events.findLast(({ metadata: { recordedAt } }) => recordedAt <= (metadata?.recordedAt ?? ''))
     expect(atTime.revision).toBe(head?.revision)
-    expect((await ledger.messages(ID, { at: revision })).messages.map(({ messageId }) => messageId)).toEqual(then.messageIds.filter((id) => id !== undefined))
+    expect((await ledger.messages(ID, { at: revision })).messages.map(({ messageId }) => messageId)).toEqual(
+      then.messageIds.filter((id) => id !== undefined),
+    )
   })
 
   it('is now where none is named', async () => {
@@ -44,14 +61,22 @@ describe('a moment', () => {
     expect(await ledger.context(ID, { at: now.revision })).toStrictEqual(now)
     const { messages, revision } = await ledger.messages(ID)
     expect([revision, messages.at(-1)?.messageId]).toEqual([now.revision, 'm59'])
-    expect((await ledger.diff(ID, { from: now.revision - 3n })).to).toMatchObject({ revision: now.revision, hash: now.hash, tokens: now.tokens })
+    expect((await ledger.diff(ID, { from: now.revision - 3n })).to).toMatchObject({
+      revision: now.revision,
+      hash: now.hash,
+      tokens: now.tokens,
+    })
   })
 
   it('goes with waiting for one’s own write', async () => {
     const waitFor = last.position ?? -1n
     expect((await ledger.context(ID, { at: last.revision, waitFor })).revision).toBe(last.revision)
     const tooEarly = { waitFor: waitFor + 1_000n, timeout: 10 }
-    for (const asked of [() => ledger.context(ID, { at: 0n, ...tooEarly }), () => ledger.messages(ID, tooEarly), () => ledger.diff(ID, { cycle: 1, ...tooEarly })]) {
+    for (const asked of [
+      () => ledger.context(ID, { at: 0n, ...tooEarly }),
+      () => ledger.messages(ID, tooEarly),
+      () => ledger.diff(ID, { cycle: 1, ...tooEarly }),
+    ]) {
       expect(await refusal(asked())).toEqual(['world', expect.stringContaining('the log has not come to position')])
     }
   })
@@ -66,12 +91,24 @@ describe('a moment', () => {
   ])('%p is refused in a sentence', async (at, sentence) => {
     expect(await refusal(ledger.context(ID, { at }))).toEqual(['input', expect.stringMatching(sentence)])
     expect(await refusal(ledger.messages(ID, { at }))).toEqual(['input', expect.stringMatching(sentence)])
-    expect(await refusal(ledger.diff(ID, { from: at }))).toEqual(['input', expect.stringMatching(new RegExp(sentence.source.replace('^at ', '^from '), 'u'))])
+    expect(await refusal(ledger.diff(ID, { from: at }))).toEqual([
+      'input',
+      expect.stringMatching(new RegExp(sentence.source.replace('^at ', '^from '), 'u')),
+    ])
   })
 
   it('of a conversation that is not there, or through a view that is not, is refused', async () => {
-    expect(await refusal(ledger.context('nobody', { at: 0n }))).toEqual(['input', expect.stringContaining('no conversation "nobody"')])
-    expect(await refusal(ledger.diff('nobody', { from: 0n }))).toEqual(['input', expect.stringContaining('no conversation "nobody"')])
-    expect(await refusal(ledger.context(ID, { view: passedOff<ViewName>('diary') }))).toEqual(['input', 'view must be one of clip-archive, session-summary'])
+    expect(await refusal(ledger.context('nobody', { at: 0n }))).toEqual([
+      'input',
+      expect.stringContaining('no conversation "nobody"'),
+    ])
+    expect(await refusal(ledger.diff('nobody', { from: 0n }))).toEqual([
+      'input',
+      expect.stringContaining('no conversation "nobody"'),
+    ])
+    expect(await refusal(ledger.context(ID, { view: passedOff<ViewName>('diary') }))).toEqual([
+      'input',
+      'view must be one of clip-archive, session-summary',
+    ])
   })
 })

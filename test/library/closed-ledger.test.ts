@@ -7,8 +7,10 @@ import { say } from '../support/conversations.js'
 function functionsOf(value: object, path = ''): Map<string, (...args: readonly unknown[]) => unknown> {
   const found = new Map<string, (...args: readonly unknown[]) => unknown>()
   for (const [key, member] of Object.entries(value) as [string, unknown][]) {
-    if (typeof member === 'function') found.set(`${path}${key}`, (...args) => Reflect.apply(member, value, args) as unknown)
-    else if (typeof member === 'object' && member !== null) for (const [name, inner] of functionsOf(member, `${path}${key}.`)) found.set(name, inner)
+    if (typeof member === 'function')
+      found.set(`${path}${key}`, (...args) => Reflect.apply(member, value, args) as unknown)
+    else if (typeof member === 'object' && member !== null)
+      for (const [name, inner] of functionsOf(member, `${path}${key}.`)) found.set(name, inner)
   }
   return found
 }
@@ -50,9 +52,13 @@ const ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
 /** Closing twice is no mistake; the other two never throw. */
 const OTHERS = ['close', 'compress', 'tools']
 
-const isIterator = (answer: unknown): answer is { next(): Promise<unknown> } => typeof answer === 'object' && answer !== null && 'next' in answer
+const isIterator = (answer: unknown): answer is { next(): Promise<unknown> } =>
+  typeof answer === 'object' && answer !== null && 'next' in answer
 
-/** Asks, for the first element where the answer is a list that comes bit by bit. What is thrown at once, and not by the promise, fails the test. */
+/**
+ * Asks, for the first element where the answer is a list that comes bit by bit. What is thrown at once, and not by the
+ * promise, fails the test.
+ */
 function ask(run: () => unknown): Promise<unknown> {
   const answer = run()
   return isIterator(answer) ? answer.next() : Promise.resolve(answer)
@@ -68,9 +74,16 @@ it('every function of a closed ledger says that it is closed, and none is forgot
   const answers = new Map<string, unknown>()
   for (const [name, args] of Object.entries(ARGUMENTS)) {
     const run = functions.get(name)
-    answers.set(name, await ask(() => run?.(...args)).catch((error: unknown) => (error instanceof Error && 'failure' in error ? error.failure : error)))
+    answers.set(
+      name,
+      await ask(() => run?.(...args)).catch((error: unknown) =>
+        error instanceof Error && 'failure' in error ? error.failure : error,
+      ),
+    )
   }
-  expect(Object.fromEntries(answers)).toEqual(Object.fromEntries(Object.keys(ARGUMENTS).map((name) => [name, { kind: 'LedgerClosed' }])))
+  expect(Object.fromEntries(answers)).toEqual(
+    Object.fromEntries(Object.keys(ARGUMENTS).map((name) => [name, { kind: 'LedgerClosed' }])),
+  )
 
   expect(await ledger.tools('a')[0]?.execute({ query: 'berth' })).toContain('the ledger is closed')
   const history = [say(0), say(1)]

@@ -1,6 +1,12 @@
 /** `createCompactor`: wrong options are told at once, trouble is data, and whoever listens to it can break nothing. */
 import { afterEach, expect, it, jest } from '@jest/globals'
-import { createCompactor, type CompactorOptions, type Ledger, type MessageInput, type Summarizer } from '../../src/index.js'
+import {
+  createCompactor,
+  type CompactorOptions,
+  type Ledger,
+  type MessageInput,
+  type Summarizer,
+} from '../../src/index.js'
 import { tellProblems } from '../../src/library/tell-problem.js'
 import { guarded } from '../../src/summarizers/guarded.js'
 import { talk, SMALL } from '../support/conversations.js'
@@ -12,12 +18,18 @@ import { openTestDatabase } from '../support/memory-database.js'
 const TIMEOUT_MS = 60_000
 
 const closing: (() => Promise<void>)[] = []
-afterEach(async () => { for (const close of closing.splice(0).toReversed()) await close() })
+afterEach(async () => {
+  for (const close of closing.splice(0).toReversed()) await close()
+})
 
 async function ledger(summarizer: Summarizer, onProblem?: (problem: unknown) => void): Promise<Ledger> {
   const db = await openTestDatabase()
   closing.push(() => db.close())
-  const opened = await ledgerOn(db, { policy: { ...SMALL, standIn: 'none' }, summarizer, ...(onProblem === undefined ? {} : { onProblem }) })
+  const opened = await ledgerOn(db, {
+    policy: { ...SMALL, standIn: 'none' },
+    summarizer,
+    ...(onProblem === undefined ? {} : { onProblem }),
+  })
   closing.push(() => opened.close())
   return opened
 }
@@ -34,53 +46,101 @@ const WRONG: readonly (readonly [string, object, RegExp])[] = [
 ]
 
 it.each(WRONG)('a wrong %s is an exception when the compactor is made', (_name, options, sentence) => {
-  expect(() => createCompactor(passedOff<CompactorOptions>({ ...('ledger' in options ? {} : { store: 'memory' }), ...options }))).toThrow(sentence)
+  expect(() =>
+    createCompactor(passedOff<CompactorOptions>({ ...('ledger' in options ? {} : { store: 'memory' }), ...options })),
+  ).toThrow(sentence)
 })
 
-it('what goes wrong is in the result, with its kind and a sentence', async () => {
-  const heard: unknown[] = []
-  const made = createCompactor({ ledger: await ledger(guarded({ ...createScriptedSummarizer(), summarize: () => () => Promise.reject(new Error('down')) }), (problem) => heard.push(problem)) })
-  const history = talk(22)
-  expect(await made.compress(history, 'a')).toMatchObject({ history, batchesCreated: 0, error: { kind: 'SummarizerFailed', failure: 'threw', message: expect.stringContaining('down') } })
-  expect((await made.compress(passedOff<MessageInput[]>([{ role: 'nobody', content: 'x' }]), 'a')).error).toMatchObject({ kind: 'BadMessage', field: 'history[0].role' })
-  expect(heard.length).toBeGreaterThan(0)
-}, TIMEOUT_MS)
+it(
+  'what goes wrong is in the result, with its kind and a sentence',
+  async () => {
+    const heard: unknown[] = []
+    const made = createCompactor({
+      ledger: await ledger(
+        guarded({ ...createScriptedSummarizer(), summarize: () => () => Promise.reject(new Error('down')) }),
+        (problem) => heard.push(problem),
+      ),
+    })
+    const history = talk(22)
+    expect(await made.compress(history, 'a')).toMatchObject({
+      history,
+      batchesCreated: 0,
+      error: { kind: 'SummarizerFailed', failure: 'threw', message: expect.stringContaining('down') },
+    })
+    expect(
+      (await made.compress(passedOff<MessageInput[]>([{ role: 'nobody', content: 'x' }]), 'a')).error,
+    ).toMatchObject({ kind: 'BadMessage', field: 'history[0].role' })
+    expect(heard.length).toBeGreaterThan(0)
+  },
+  TIMEOUT_MS,
+)
 
-it('a summarizer that never answers fails at its time limit, whatever its signal says, and close comes back', async () => {
-  const silent: Summarizer = { ...createScriptedSummarizer(), summarize: () => () => new Promise(() => undefined) }
-  const opened = await ledger(guarded(silent, 30), () => undefined)
-  const history = talk(22)
-  expect(await createCompactor({ ledger: opened }).compress(history, 'a')).toMatchObject({ history, error: { kind: 'SummarizerFailed', failure: 'timeout' } })
-  await opened.close()
-  expect((await createCompactor({ ledger: opened }).compress(history, 'a')).error).toMatchObject({ kind: 'LedgerClosed' })
-}, TIMEOUT_MS)
+it(
+  'a summarizer that never answers fails at its time limit, whatever its signal says, and close comes back',
+  async () => {
+    const silent: Summarizer = { ...createScriptedSummarizer(), summarize: () => () => new Promise(() => undefined) }
+    const opened = await ledger(guarded(silent, 30), () => undefined)
+    const history = talk(22)
+    expect(await createCompactor({ ledger: opened }).compress(history, 'a')).toMatchObject({
+      history,
+      error: { kind: 'SummarizerFailed', failure: 'timeout' },
+    })
+    await opened.close()
+    expect((await createCompactor({ ledger: opened }).compress(history, 'a')).error).toMatchObject({
+      kind: 'LedgerClosed',
+    })
+  },
+  TIMEOUT_MS,
+)
 
-it('a store that could not be opened is tried again, and a closed compactor says so', async () => {
-  const made = createCompactor({ store: '/dev/null/nothing', onProblem: () => undefined })
-  const [first, second] = [await made.compress(talk(1), 'a'), await made.compress(talk(1), 'a')]
-  expect(first.error?.kind).toBe('FolderUnusable')
-  expect(second.error?.kind).toBe('FolderUnusable')
-  await made.close()
-  expect((await made.compress(talk(1), 'a')).error?.kind).toBe('LedgerClosed')
-}, TIMEOUT_MS)
+it(
+  'a store that could not be opened is tried again, and a closed compactor says so',
+  async () => {
+    const made = createCompactor({ store: '/dev/null/nothing', onProblem: () => undefined })
+    const [first, second] = [await made.compress(talk(1), 'a'), await made.compress(talk(1), 'a')]
+    expect(first.error?.kind).toBe('FolderUnusable')
+    expect(second.error?.kind).toBe('FolderUnusable')
+    await made.close()
+    expect((await made.compress(talk(1), 'a')).error?.kind).toBe('LedgerClosed')
+  },
+  TIMEOUT_MS,
+)
 
-it('what was compacted is told whoever did it: the worker behind an append may come before compact and the tool', async () => {
-  const opened = await ledger(createScriptedSummarizer())
-  for (const conversationId of ['a', 'b']) {
-    await opened.append(conversationId, talk(40))
-    const tool = opened.tools(conversationId).find(({ name }) => name === 'compact_context')
-    const told = conversationId === 'a' ? await opened.compact(conversationId) : jsonAs<{ messagesCompressed: number; batchesCreated: number }>((await tool?.execute()) ?? '{}')
-    const pruned = []
-    for await (const event of opened.log(conversationId)) if (event.type === 'MessagesPruned') pruned.push(...event.data.pruned)
-    expect(told).toMatchObject({ batchesCreated: pruned.length, messagesCompressed: pruned.flatMap(({ messageIds }) => messageIds).length })
-    expect(told.messagesCompressed).toBeGreaterThan(0)
-  }
-}, TIMEOUT_MS)
+it(
+  'what was compacted is told whoever did it: the worker behind an append may come before compact and the tool',
+  async () => {
+    const opened = await ledger(createScriptedSummarizer())
+    for (const conversationId of ['a', 'b']) {
+      await opened.append(conversationId, talk(40))
+      const tool = opened.tools(conversationId).find(({ name }) => name === 'compact_context')
+      const told =
+        conversationId === 'a'
+          ? await opened.compact(conversationId)
+          : jsonAs<{ messagesCompressed: number; batchesCreated: number }>((await tool?.execute()) ?? '{}')
+      const pruned = []
+      for await (const event of opened.log(conversationId))
+        if (event.type === 'MessagesPruned') pruned.push(...event.data.pruned)
+      expect(told).toMatchObject({
+        batchesCreated: pruned.length,
+        messagesCompressed: pruned.flatMap(({ messageIds }) => messageIds).length,
+      })
+      expect(told.messagesCompressed).toBeGreaterThan(0)
+    }
+  },
+  TIMEOUT_MS,
+)
 
 it('a listener that throws or rejects breaks nothing, and where nobody listens the process is warned once', async () => {
   const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
   try {
-    for (const listener of [() => { throw new Error('deaf') }, passedOff<() => void>(() => Promise.reject(new Error('deaf'))), undefined, undefined]) {
+    for (const listener of [
+      () => {
+        throw new Error('deaf')
+      },
+      passedOff<() => void>(() => Promise.reject(new Error('deaf'))),
+      undefined,
+      undefined,
+    ]) {
       tellProblems(listener)({ kind: 'LedgerClosed' })
       // What a listener throws is told behind it.
       await new Promise(setImmediate)
@@ -91,22 +151,36 @@ it('a listener that throws or rejects breaks nothing, and where nobody listens t
   }
 })
 
-it.each([['nothing', undefined], ['null', null], ['a text', 'hello'], ['an object', { length: 1 }], ['a hole', Object.assign([], { 1: { role: 'user', content: 'x' } })]])('%s in the place of a list is a named failure', async (_what, given) => {
-  const opened = await ledger(createScriptedSummarizer(), () => undefined)
-  const compacted = await opened.compress(passedOff<MessageInput[]>(given), 'c')
-  expect(compacted).toMatchObject({ history: Array.isArray(given) ? given : [], error: { kind: 'BadMessage' } })
-}, TIMEOUT_MS)
+it.each([
+  ['nothing', undefined],
+  ['null', null],
+  ['a text', 'hello'],
+  ['an object', { length: 1 }],
+  ['a hole', Object.assign([], { 1: { role: 'user', content: 'x' } })],
+])(
+  '%s in the place of a list is a named failure',
+  async (_what, given) => {
+    const opened = await ledger(createScriptedSummarizer(), () => undefined)
+    const compacted = await opened.compress(passedOff<MessageInput[]>(given), 'c')
+    expect(compacted).toMatchObject({ history: Array.isArray(given) ? given : [], error: { kind: 'BadMessage' } })
+  },
+  TIMEOUT_MS,
+)
 
-it('a list that its host changes meanwhile is taken as it was given', async () => {
-  const opened = await ledger(createScriptedSummarizer())
-  const first = await opened.compress(talk(60), 'c')
-  const given: MessageInput[] = [...first.history, { role: 'user', content: 'the last one' }]
-  const texts = given.map(({ content }) => content)
-  const running = opened.compress(given, 'c')
-  given.splice(1, 2)
-  given.push({ role: 'user', content: 'one that came meanwhile' })
-  const { history, error } = await running
-  expect(error).toBeUndefined()
-  expect(history === given ? texts : history.map(({ content }) => content)).toEqual(texts)
-  expect((await opened.context('c')).messages.map(({ content }) => content)).toEqual(texts)
-}, TIMEOUT_MS)
+it(
+  'a list that its host changes meanwhile is taken as it was given',
+  async () => {
+    const opened = await ledger(createScriptedSummarizer())
+    const first = await opened.compress(talk(60), 'c')
+    const given: MessageInput[] = [...first.history, { role: 'user', content: 'the last one' }]
+    const texts = given.map(({ content }) => content)
+    const running = opened.compress(given, 'c')
+    given.splice(1, 2)
+    given.push({ role: 'user', content: 'one that came meanwhile' })
+    const { history, error } = await running
+    expect(error).toBeUndefined()
+    expect(history === given ? texts : history.map(({ content }) => content)).toEqual(texts)
+    expect((await opened.context('c')).messages.map(({ content }) => content)).toEqual(texts)
+  },
+  TIMEOUT_MS,
+)

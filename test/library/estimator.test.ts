@@ -4,7 +4,14 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { defaultEstimator, openLedger, registerEstimator, type Ledger, type LedgerOptions, type MessageInput } from '../../src/index.js'
+import {
+  defaultEstimator,
+  openLedger,
+  registerEstimator,
+  type Ledger,
+  type LedgerOptions,
+  type MessageInput,
+} from '../../src/index.js'
 import { answering, calling, say, SMALL, talk } from '../support/conversations.js'
 import { runCli } from '../support/cli.js'
 
@@ -14,8 +21,12 @@ registerEstimator({ name: 'words-1', text: wordsIn })
 registerEstimator({ name: 'characters-1', text: (text) => text.length })
 
 let folder = ''
-beforeEach(async () => { folder = await mkdtemp(join(tmpdir(), 'context-ledger-estimator-')) })
-afterEach(async () => { await rm(folder, { recursive: true, force: true }) })
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'context-ledger-estimator-'))
+})
+afterEach(async () => {
+  await rm(folder, { recursive: true, force: true })
+})
 
 async function withLedger<T>(options: Partial<LedgerOptions>, use: (ledger: Ledger) => Promise<T>): Promise<T> {
   const ledger = await openLedger({ store: folder, policy: SMALL, ...options })
@@ -51,7 +62,9 @@ it('is recorded and counted by through cycles, editions and what is asked of the
     const { messages, tokens: all } = await ledger.context('a')
     expect((await ledger.stats('a')).cycles).toBeGreaterThan(0)
     // The context's own number goes by it too: its view, and what is only shown.
-    expect(all).toBeLessThan(messages.reduce((sum, { content }) => sum + ROLE + defaultEstimator.text(textOf({ content })), 0))
+    expect(all).toBeLessThan(
+      messages.reduce((sum, { content }) => sum + ROLE + defaultEstimator.text(textOf({ content })), 0),
+    )
 
     const { editionId } = await ledger.editions.replay({ conversations: ['a'], policy: { buffer: 2 } })
     await ledger.editions.adopt('a', editionId)
@@ -63,18 +76,33 @@ it('is recorded and counted by through cycles, editions and what is asked of the
 
   const cli = (...words: string[]) => runCli([...words, '--store', folder], { cwd: folder })
   const { status, stdout } = await cli('verify', '--json')
-  const { problems } = z.object({ problems: z.array(z.object({ rule: z.string(), stream: z.string(), detail: z.string() })) }).parse(JSON.parse(stdout))
-  expect([status, problems.map(({ rule, stream }) => [rule, stream.split('-')[0]])]).toEqual([4, [['readable', 'conversation'], ['readable', 'edition']]])
-  for (const { detail } of problems) expect(detail).toContain('goes by the token estimator "words-1", which is not registered here')
+  const { problems } = z
+    .object({ problems: z.array(z.object({ rule: z.string(), stream: z.string(), detail: z.string() })) })
+    .parse(JSON.parse(stdout))
+  expect([status, problems.map(({ rule, stream }) => [rule, stream.split('-')[0]])]).toEqual([
+    4,
+    [
+      ['readable', 'conversation'],
+      ['readable', 'edition'],
+    ],
+  ])
+  for (const { detail } of problems)
+    expect(detail).toContain('goes by the token estimator "words-1", which is not registered here')
   const context = await cli('context', 'a')
-  expect([context.status, context.stderr]).toEqual([4, expect.stringContaining('token estimator "words-1" is not registered')])
+  expect([context.status, context.stderr]).toEqual([
+    4,
+    expect.stringContaining('token estimator "words-1" is not registered'),
+  ])
   // Facts are read as they are recorded, by whatever they count.
-  for (const words of [['log', 'a'], ['stats', 'a'], ['list'], ['search', 'berth', '--conversation', 'a']]) expect([words, (await cli(...words)).status]).toEqual([words, 0])
+  for (const words of [['log', 'a'], ['stats', 'a'], ['list'], ['search', 'berth', '--conversation', 'a']])
+    expect([words, (await cli(...words)).status]).toEqual([words, 0])
   expect((await cli('verify', 'a')).stdout).toContain('not registered here')
 })
 
 it('goes as the policy does: given, it holds for what is appended from now on; left out, a conversation keeps its own', async () => {
-  await withLedger({}, async (ledger) => { await ledger.append('a', [...talk(30), calling('c', ['x', 'y'])]) })
+  await withLedger({}, async (ledger) => {
+    await ledger.append('a', [...talk(30), calling('c', ['x', 'y'])])
+  })
   await withLedger({ estimator: 'characters-1' }, async (ledger) => {
     await ledger.append('a', [answering('rx', 'x'), say(31)])
     await ledger.append('a', talk(8, 32))
@@ -101,6 +129,8 @@ it('goes as the policy does: given, it holds for what is appended from now on; l
 it('has to be registered, and the error names those that are', async () => {
   await expect(openLedger({ store: folder, estimator: 'by-nobody' })).rejects.toMatchObject({
     failure: { kind: 'BadInput', field: 'estimator' },
-    message: expect.stringMatching(/"by-nobody" is not registered.*characters-by-script-2, characters-by-script-1, words-1, characters-1/u),
+    message: expect.stringMatching(
+      /"by-nobody" is not registered.*characters-by-script-2, characters-by-script-1, words-1, characters-1/u,
+    ),
   })
 })

@@ -1,5 +1,6 @@
 /**
- * One caller's odd value: it is refused with its field named, and nothing is recorded. An event that cannot be applied all the same, of another program or
+ * One caller's odd value: it is refused with its field named, and nothing is recorded. An event that cannot be applied
+ * all the same, of another program or
  * of somebody who changed the log, stops its own conversation. Everybody else is served.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
@@ -21,9 +22,15 @@ import { openTestDatabase } from '../support/memory-database.js'
 import { chunkJob } from '../support/summary-jobs.js'
 
 let db: Database
-beforeAll(async () => { db = await openTestDatabase() })
-beforeEach(async () => { await db.script('drop schema context_ledger cascade; create schema context_ledger') })
-afterAll(async () => { await db.close() })
+beforeAll(async () => {
+  db = await openTestDatabase()
+})
+beforeEach(async () => {
+  await db.script('drop schema context_ledger cascade; create schema context_ledger')
+})
+afterAll(async () => {
+  await db.close()
+})
 
 /** What a process does that opens the ledger, and ends. */
 async function withLedger<T>(options: Parameters<typeof ledgerOn>[1], use: (ledger: Ledger) => Promise<T>): Promise<T> {
@@ -35,11 +42,17 @@ async function withLedger<T>(options: Parameters<typeof ledgerOn>[1], use: (ledg
   }
 }
 
-/** What everybody else sees, by a ledger that was just opened: all of it is there, nothing is stopped, and the proof holds. */
+/**
+ * What everybody else sees, by a ledger that was just opened: all of it is there, nothing is stopped, and the proof
+ * holds.
+ */
 async function everybodyIsServed(conversationIds: readonly string[]): Promise<void> {
   await withLedger({}, async (ledger) => {
-    expect((await ledger.list()).conversations.map(({ conversationId }) => conversationId).toSorted()).toEqual([...conversationIds].toSorted())
-    for (const conversationId of conversationIds) expect((await ledger.search('harbour', { conversationId })).hits).not.toEqual([])
+    expect((await ledger.list()).conversations.map(({ conversationId }) => conversationId).toSorted()).toEqual(
+      [...conversationIds].toSorted(),
+    )
+    for (const conversationId of conversationIds)
+      expect((await ledger.search('harbour', { conversationId })).hits).not.toEqual([])
     await ledger.projections.rebuild('all')
     expect((await ledger.verify()).problems).toEqual([])
   })
@@ -54,32 +67,65 @@ describe('a value that could not be read again', () => {
       for (const field of ['actor', 'correlationId', 'scope'] as const) {
         for (const value of odd) {
           // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- whoever does not use TypeScript may give anything
-          await expect(ledger.append('odd', say(1), { [field]: value as string })).rejects.toMatchObject({ failure: { kind: 'BadInput', field } })
+          await expect(ledger.append('odd', say(1), { [field]: value as string })).rejects.toMatchObject({
+            failure: { kind: 'BadInput', field },
+          })
         }
       }
       for (const model of ['x'.repeat(4_000), 'a\0b', 'lone \ud800']) {
-        await expect(ledger.append('odd', say(1), { policy: { model, modelMaxTokens: 4_000 } })).rejects.toThrow(/policy\.model/u)
+        await expect(ledger.append('odd', say(1), { policy: { model, modelMaxTokens: 4_000 } })).rejects.toThrow(
+          /policy\.model/u,
+        )
       }
     })
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-    for (const actor of odd.filter((value) => value !== null)) await expect(openLedger({ store: 'nowhere', actor: actor as string })).rejects.toMatchObject({ failure: { kind: 'BadInput', field: 'actor' } })
+    for (const actor of odd.filter((value) => value !== null))
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+      await expect(openLedger({ store: 'nowhere', actor: actor as string })).rejects.toMatchObject({
+        failure: { kind: 'BadInput', field: 'actor' },
+      })
     await everybodyIsServed(['good'])
   })
 
   it('of an estimator is refused, names the estimator, and records nothing', async () => {
-    const gives: readonly (readonly [string, unknown])[] = [['fraction', 1.5], ['nan', Number.NaN], ['negative', -1], ['huge', 3e9], ['infinite', Infinity], ['text', '7'], ['nothing', undefined], ['promise', Promise.resolve(1)]]
-    await withLedger({}, async (ledger) => { await ledger.append('good', { role: 'user', content: 'the harbour is closed' }) })
+    const gives: readonly (readonly [string, unknown])[] = [
+      ['fraction', 1.5],
+      ['nan', Number.NaN],
+      ['negative', -1],
+      ['huge', 3e9],
+      ['infinite', Infinity],
+      ['text', '7'],
+      ['nothing', undefined],
+      ['promise', Promise.resolve(1)],
+    ]
+    await withLedger({}, async (ledger) => {
+      await ledger.append('good', { role: 'user', content: 'the harbour is closed' })
+    })
     for (const [name, value] of gives) {
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion
       registerEstimator({ name: `odd-${name}`, text: () => value as number })
       await withLedger({ estimator: `odd-${name}` }, async (ledger) => {
-        await expect(ledger.append('odd', say(1))).rejects.toMatchObject({ name: 'EstimatorFailed', message: expect.stringContaining(`odd-${name}`) })
+        await expect(ledger.append('odd', say(1))).rejects.toMatchObject({
+          name: 'EstimatorFailed',
+          message: expect.stringContaining(`odd-${name}`),
+        })
       })
     }
-    registerEstimator({ name: 'odd-throws', text: () => { throw new Error('no tokenizer here') } })
-    await withLedger({ estimator: 'odd-throws' }, async (ledger) => { await expect(ledger.append('odd', say(1))).rejects.toThrow('token estimator "odd-throws" threw: no tokenizer here') })
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-    for (const name of odd) expect(() => { registerEstimator({ name: name as string, text: () => 1 }) }).toThrow('estimator.name')
+    registerEstimator({
+      name: 'odd-throws',
+      text: () => {
+        throw new Error('no tokenizer here')
+      },
+    })
+    await withLedger({ estimator: 'odd-throws' }, async (ledger) => {
+      await expect(ledger.append('odd', say(1))).rejects.toThrow(
+        'token estimator "odd-throws" threw: no tokenizer here',
+      )
+    })
+    for (const name of odd)
+      expect(() => {
+        // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+        registerEstimator({ name: name as string, text: () => 1 })
+      }).toThrow('estimator.name')
     await everybodyIsServed(['good'])
   })
 })
@@ -87,41 +133,82 @@ describe('a value that could not be read again', () => {
 const usual = createExtractiveSummarizer()
 const saying = (answer: unknown): Summarizer => ({
   ...usual,
-  strategy: 'mine', provider: 'me', model: 'mine-1',
+  strategy: 'mine',
+  provider: 'me',
+  model: 'mine-1',
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   summarize: () => TE.rightTask(() => Promise.resolve(answer as Summary)),
 })
 
-describe('a summarizer of somebody\'s own that answers what cannot be recorded', () => {
+describe("a summarizer of somebody's own that answers what cannot be recorded", () => {
   const good = { text: 'They spoke of the harbour.', durationMs: 1 }
   const answers: readonly (readonly [string, Summarizer])[] = [
     ['tokens above what can be counted', saying({ ...good, usage: { promptTokens: 3e9, completionTokens: 1 } })],
     ['tokens that are no number', saying({ ...good, usage: { promptTokens: Number.NaN, completionTokens: 1 } })],
     ['a duration that is none', saying({ ...good, durationMs: -1 })],
     ['sections of its own', saying({ ...good, sections: { decisions: 'none' } })],
-    ['a text that throws', saying({ durationMs: 1, get text(): string { throw new Error('not now') } })],
+    [
+      'a text that throws',
+      saying({
+        durationMs: 1,
+        get text(): string {
+          throw new Error('not now')
+        },
+      }),
+    ],
     ['nothing at all', saying(undefined)],
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-    ['no Either', { ...saying(good), summarize: (() => () => Promise.resolve(undefined)) as unknown as Summarizer['summarize'] }],
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-    ['a failure that says nothing', { ...saying(good), summarize: (() => () => Promise.resolve(E.left('oops'))) as unknown as Summarizer['summarize'] }],
-    ['something thrown that has no text', { ...saying(good), summarize: () => () => { throw Object.create(null) } }],
-    ['a prompt without a name', { ...saying(good), prepare: (job) => ({ ...usual.prepare(job), prompt: { ...usual.prepare(job).prompt, name: '' } }) }],
+    [
+      'no Either',
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+      { ...saying(good), summarize: (() => () => Promise.resolve(undefined)) as unknown as Summarizer['summarize'] },
+    ],
+    [
+      'a failure that says nothing',
+      {
+        ...saying(good),
+        // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+        summarize: (() => () => Promise.resolve(E.left('oops'))) as unknown as Summarizer['summarize'],
+      },
+    ],
+    [
+      'something thrown that has no text',
+      {
+        ...saying(good),
+        summarize: () => () => {
+          throw Object.create(null)
+        },
+      },
+    ],
+    [
+      'a prompt without a name',
+      {
+        ...saying(good),
+        prepare: (job) => ({ ...usual.prepare(job), prompt: { ...usual.prepare(job).prompt, name: '' } }),
+      },
+    ],
     ['a request that has no JSON', { ...saying(good), prepare: (job) => ({ ...usual.prepare(job), request: 7n }) }],
   ]
 
   it.each(answers)('%s: it is recorded as a failure, and the conversations go on', async (_what, summarizer) => {
     const problems: unknown[] = []
-    await withLedger({ summarizer: guarded(summarizer), onProblem: (problem) => { problems.push(problem) } }, async (ledger) => {
-      await ledger.append('good', { role: 'user', content: 'the harbour is closed' })
-      await ledger.append('odd', [{ role: 'user', content: 'and the harbour opens' }, ...talk(40)])
-      await ledger.settled()
-      const types: string[] = []
-      for await (const event of ledger.log('odd')) types.push(event.type)
-      expect(types).toContain('CompactionFailed')
-      await ledger.append('odd', { role: 'user', content: 'still here' })
-      expect((await ledger.context('odd')).messages.at(-1)?.content).toBe('still here')
-    })
+    await withLedger(
+      {
+        summarizer: guarded(summarizer),
+        onProblem: (problem) => {
+          problems.push(problem)
+        },
+      },
+      async (ledger) => {
+        await ledger.append('good', { role: 'user', content: 'the harbour is closed' })
+        await ledger.append('odd', [{ role: 'user', content: 'and the harbour opens' }, ...talk(40)])
+        await ledger.settled()
+        const types: string[] = []
+        for await (const event of ledger.log('odd')) types.push(event.type)
+        expect(types).toContain('CompactionFailed')
+        await ledger.append('odd', { role: 'user', content: 'still here' })
+        expect((await ledger.context('odd')).messages.at(-1)?.content).toBe('still here')
+      },
+    )
     await everybodyIsServed(['good', 'odd'])
   })
 })
@@ -129,54 +216,107 @@ describe('a summarizer of somebody\'s own that answers what cannot be recorded',
 describe('an event that cannot be applied', () => {
   // What programs before this one recorded, and what nobody ever recorded.
   const events: readonly (readonly [string, string])[] = [
-    ['of a type that nobody knows', `insert into events select position + 1, revision + 1, gen_random_uuid(), stream, 'NobodyKnows', data, metadata from events where position = (select max(position) from events)`],
-    ['that counts a fraction of a token', `insert into events select position + 1, revision + 1, gen_random_uuid(), stream, type, regexp_replace(data, '"tokens":[0-9]+', '"tokens":1.5'), metadata from events where position = (select max(position) from events)`],
-    ['that nobody asked for', `insert into events select position + 1, revision + 1, gen_random_uuid(), stream, type, data, regexp_replace(metadata, '"actor":"[^"]*"', '"actor":""') from events where position = (select max(position) from events)`],
+    [
+      'of a type that nobody knows',
+      `insert into events select position + 1, revision + 1, gen_random_uuid(), stream, 'NobodyKnows', data, metadata from events where position = (select max(position) from events)`,
+    ],
+    [
+      'that counts a fraction of a token',
+      `insert into events select position + 1, revision + 1, gen_random_uuid(), stream, type, regexp_replace(data, '"tokens":[0-9]+', '"tokens":1.5'), metadata from events where position = (select max(position) from events)`,
+    ],
+    [
+      'that nobody asked for',
+      `insert into events select position + 1, revision + 1, gen_random_uuid(), stream, type, data, regexp_replace(metadata, '"actor":"[^"]*"', '"actor":""') from events where position = (select max(position) from events)`,
+    ],
   ]
 
-  it.each(events)('%s stops its own conversation, which says so; all others are served and proved', async (_what, insert) => {
-    const problems: string[] = []
-    await withLedger({}, async (ledger) => {
-      for (const id of ['good', 'odd']) await ledger.append(id, [{ role: 'user', content: 'the harbour is closed' }, ...talk(20)])
-      await ledger.settled()
-      await ledger.list()
-      await ledger.append('odd', { role: 'user', content: 'the last word' })
-    })
-    const attacker = await attack(db)
-    await attacker.run(insert)
-    await attacker.run(`update streams set revision = revision + 1 where stream = 'conversation-odd'`)
-    await attacker.run('update log_head set position = position + 1')
+  it.each(events)(
+    '%s stops its own conversation, which says so; all others are served and proved',
+    async (_what, insert) => {
+      const problems: string[] = []
+      await withLedger({}, async (ledger) => {
+        for (const id of ['good', 'odd'])
+          await ledger.append(id, [{ role: 'user', content: 'the harbour is closed' }, ...talk(20)])
+        await ledger.settled()
+        await ledger.list()
+        await ledger.append('odd', { role: 'user', content: 'the last word' })
+      })
+      const attacker = await attack(db)
+      await attacker.run(insert)
+      await attacker.run(`update streams set revision = revision + 1 where stream = 'conversation-odd'`)
+      await attacker.run('update log_head set position = position + 1')
 
-    await withLedger({ onProblem: (problem) => { problems.push(String(problem)) } }, async (ledger) => {
-      await ledger.append('good', [{ role: 'user', content: 'and the harbour opens' }, ...talk(20, 100)])
-      await ledger.settled()
-      const where = /cannot apply \w+ at revision \d+ of conversation-odd/u
-      expect((await ledger.list()).conversations).toMatchObject([{ conversationId: 'good' }, { conversationId: 'odd', stopped: expect.stringMatching(where) }])
-      expect(((await ledger.list()).conversations)[0]).not.toHaveProperty('stopped')
-      expect((await ledger.search('harbour opens', { conversationId: 'good' })).hits[0]).toMatchObject({ text: 'and the harbour opens' })
-      expect((await ledger.search('harbour opens', {})).hits.map(({ conversationId }) => conversationId)).toContain('good')
-      await expect(ledger.search('harbour', { conversationId: 'odd' })).rejects.toThrow(where)
-      await expect(ledger.messages('odd')).rejects.toThrow('conversation-odd')
-      expect(problems.filter((each) => where.test(each))).toHaveLength(1)
-      await ledger.projections.rebuild('all')
-      for (const { stopped, lagEvents, stop } of await ledger.projections.status()) expect({ stopped, lagEvents, stop }).toMatchObject({ stopped: [{ conversationId: 'odd', stream: 'conversation-odd', reason: expect.stringMatching(where) }], lagEvents: 0, stop: undefined })
-      expect((await ledger.verify('good')).problems).toEqual([])
-      expect(new Set((await ledger.verify()).problems.map(({ stream }) => stream))).toEqual(new Set(['conversation-odd']))
-      expect((await ledger.list()).conversations.map(({ conversationId }) => conversationId)).toEqual(['good', 'odd'])
-    })
-  })
+      await withLedger(
+        {
+          onProblem: (problem) => {
+            problems.push(String(problem))
+          },
+        },
+        async (ledger) => {
+          await ledger.append('good', [{ role: 'user', content: 'and the harbour opens' }, ...talk(20, 100)])
+          await ledger.settled()
+          const where = /cannot apply \w+ at revision \d+ of conversation-odd/u
+          expect((await ledger.list()).conversations).toMatchObject([
+            { conversationId: 'good' },
+            { conversationId: 'odd', stopped: expect.stringMatching(where) },
+          ])
+          expect((await ledger.list()).conversations[0]).not.toHaveProperty('stopped')
+          expect((await ledger.search('harbour opens', { conversationId: 'good' })).hits[0]).toMatchObject({
+            text: 'and the harbour opens',
+          })
+          expect((await ledger.search('harbour opens', {})).hits.map(({ conversationId }) => conversationId)).toContain(
+            'good',
+          )
+          await expect(ledger.search('harbour', { conversationId: 'odd' })).rejects.toThrow(where)
+          await expect(ledger.messages('odd')).rejects.toThrow('conversation-odd')
+          expect(problems.filter((each) => where.test(each))).toHaveLength(1)
+          await ledger.projections.rebuild('all')
+          for (const { stopped, lagEvents, stop } of await ledger.projections.status())
+            expect({ stopped, lagEvents, stop }).toMatchObject({
+              stopped: [{ conversationId: 'odd', stream: 'conversation-odd', reason: expect.stringMatching(where) }],
+              lagEvents: 0,
+              stop: undefined,
+            })
+          expect((await ledger.verify('good')).problems).toEqual([])
+          expect(new Set((await ledger.verify()).problems.map(({ stream }) => stream))).toEqual(
+            new Set(['conversation-odd']),
+          )
+          expect((await ledger.list()).conversations.map(({ conversationId }) => conversationId)).toEqual([
+            'good',
+            'odd',
+          ])
+        },
+      )
+    },
+  )
 
   it('and is the first of its conversation, or a prompt: a list names what it cannot show', async () => {
-    await withLedger({}, async (ledger) => { await ledger.append('good', say(1)) })
+    await withLedger({}, async (ledger) => {
+      await ledger.append('good', say(1))
+    })
     const store = createPostgresEventStore(db)
-    for (const stream of ['conversation-odd', `prompt-${'a'.repeat(64)}`]) await recordEvents(store, stream, [{ ...eventNamed(stream), type: 'PromptRegistered' }])
-    const summarizer = createFoldInSummarizer({ model: createScriptedLanguageModel(['A summary.']), prompt: createPrompt('good', 'Sum it up: {messages}') })
-    await createRegisterPrompt({ store, bodies: createPostgresBodyStore(db) }, systemClock, 'test')(summarizer.prepare(chunkJob()))
+    for (const stream of ['conversation-odd', `prompt-${'a'.repeat(64)}`])
+      await recordEvents(store, stream, [{ ...eventNamed(stream), type: 'PromptRegistered' }])
+    const summarizer = createFoldInSummarizer({
+      model: createScriptedLanguageModel(['A summary.']),
+      prompt: createPrompt('good', 'Sum it up: {messages}'),
+    })
+    await createRegisterPrompt(
+      { store, bodies: createPostgresBodyStore(db) },
+      systemClock,
+      'test',
+    )(summarizer.prepare(chunkJob()))
     await withLedger({ onProblem: () => undefined }, async (ledger) => {
       const list = await ledger.list()
-      expect(list).toMatchObject({ conversations: [{ conversationId: 'good' }], unlisted: [{ conversationId: 'odd', reason: expect.stringContaining('PromptRegistered') }] })
+      expect(list).toMatchObject({
+        conversations: [{ conversationId: 'good' }],
+        unlisted: [{ conversationId: 'odd', reason: expect.stringContaining('PromptRegistered') }],
+      })
       expect(await ledger.list({ match: 'good' })).not.toHaveProperty('unlisted')
-      expect(await ledger.prompts.list()).toMatchObject({ prompts: [{ name: 'good', version: 1 }], unreadable: [{ sha256: 'a'.repeat(64), reason: expect.stringContaining('PromptRegistered') }] })
+      expect(await ledger.prompts.list()).toMatchObject({
+        prompts: [{ name: 'good', version: 1 }],
+        unreadable: [{ sha256: 'a'.repeat(64), reason: expect.stringContaining('PromptRegistered') }],
+      })
       expect(await ledger.prompts.show('good')).toMatchObject({ text: 'Sum it up: {messages}' })
       await expect(ledger.prompts.show('a'.repeat(12))).rejects.toThrow('PromptRegistered')
     })

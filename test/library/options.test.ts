@@ -17,7 +17,12 @@ const first = async (items: AsyncIterable<unknown>): Promise<unknown> => await i
 
 const calls: readonly (readonly [string, string, string, (options: never) => Promise<unknown>])[] = [
   ['append', 'polcy', 'policy', (options) => ledger.append('c', { role: 'user', content: 'x' }, options)],
-  ['append', 'correlation_id', 'correlationId', (options) => ledger.append('c', { role: 'user', content: 'x' }, options)],
+  [
+    'append',
+    'correlation_id',
+    'correlationId',
+    (options) => ledger.append('c', { role: 'user', content: 'x' }, options),
+  ],
   ['context', 'wait_for', 'waitFor', (options) => ledger.context('c', options)],
   ['messages', 'timeOut', 'timeout', (options) => ledger.messages('c', options)],
   ['diff', 'form', 'from', (options) => ledger.diff('c', options)],
@@ -43,17 +48,30 @@ const calls: readonly (readonly [string, string, string, (options: never) => Pro
 it.each(calls)('%s: %s', async (call, given, meant, run) => {
   const before = await ledger.projections.catchUp()
   // No near name: all that there are.
-  const said = meant === '' ? `${given} is no option of ${call}; there are store, database, ` : `${given} is no option of ${call}: did you mean ${meant}?`
-  await expect(run(untyped({ [given]: 1 }))).rejects.toMatchObject({ fault: 'input', failure: { kind: 'BadInput', field: given }, message: expect.stringContaining(said) })
+  const said =
+    meant === ''
+      ? `${given} is no option of ${call}; there are store, database, `
+      : `${given} is no option of ${call}: did you mean ${meant}?`
+  await expect(run(untyped({ [given]: 1 }))).rejects.toMatchObject({
+    fault: 'input',
+    failure: { kind: 'BadInput', field: given },
+    message: expect.stringContaining(said),
+  })
   expect(await ledger.projections.catchUp()).toBe(before)
 })
 
 it.each([
   [{ policy: { keepRecnt: 3 } }, 'policy: keepRecnt is no setting of the policy: did you mean keepRecent?'],
   [{ policy: { keep_recent: 3 } }, 'policy: keep_recent is no setting of the policy: did you mean keepRecent?'],
-  [{ summarizer: { kind: 'openai', model: 'm', baseURL: 'http://x' } }, 'summarizer.baseURL is no setting of a summarizer of kind openai: did you mean baseUrl?'],
+  [
+    { summarizer: { kind: 'openai', model: 'm', baseURL: 'http://x' } },
+    'summarizer.baseURL is no setting of a summarizer of kind openai: did you mean baseUrl?',
+  ],
   [{ summarizer: { kind: 'openai', model: 'm', prompt: { name: 'n', txt: 't' } } }, 'summarizer.prompt.'],
-  [{ summarizer: { kind: 'extractive', model: 'm' } }, 'summarizer.model is no setting of a summarizer of kind extractive; there are kind'],
+  [
+    { summarizer: { kind: 'extractive', model: 'm' } },
+    'summarizer.model is no setting of a summarizer of kind extractive; there are kind',
+  ],
   [{ embedding: { modle: 'm' } }, 'embedding.modle is no setting of an embedding model: did you mean model?'],
   [{ prices: { m: { promptPerMilion: 1, completionPerMillion: 1, currency: 'USD' } } }, 'prices.m.'],
   [{ workers: 'outside' }, 'workers must be inside or elsewhere'],
@@ -67,8 +85,12 @@ it.each([
 })
 
 it('a policy to try has a name and settings', async () => {
-  await expect(ledger.whatIf('all', untyped({ policies: [{ name: 'x', setings: {} }] }))).rejects.toThrow('policies[0].setings is no field of a policy to try: did you mean settings?')
-  await expect(ledger.whatIf('all', { policies: [{ name: 'x', settings: untyped({ bufer: 1 }) }] })).rejects.toThrow('policy: bufer is no setting of the policy: did you mean buffer?')
+  await expect(ledger.whatIf('all', untyped({ policies: [{ name: 'x', setings: {} }] }))).rejects.toThrow(
+    'policies[0].setings is no field of a policy to try: did you mean settings?',
+  )
+  await expect(ledger.whatIf('all', { policies: [{ name: 'x', settings: untyped({ bufer: 1 }) }] })).rejects.toThrow(
+    'policy: bufer is no setting of the policy: did you mean buffer?',
+  )
 })
 
 /** A list of two messages, of which the first is none. */
@@ -80,18 +102,46 @@ function holed(): unknown[] {
 
 const values: readonly (readonly [string, string, () => Promise<unknown>])[] = [
   ['a list with a hole', 'messages[0].message', () => ledger.append('c', untyped(holed()))],
-  ['a list that was taken away', 'messages', () => { const gone = Proxy.revocable([], {}); gone.revoke(); return ledger.append('c', untyped(gone.proxy)) }],
-  ['options that were taken away', 'options', () => { const gone = Proxy.revocable({}, {}); gone.revoke(); return ledger.append('c', { role: 'user', content: 'x' }, untyped(gone.proxy)) }],
+  [
+    'a list that was taken away',
+    'messages',
+    () => {
+      const gone = Proxy.revocable([], {})
+      gone.revoke()
+      return ledger.append('c', untyped(gone.proxy))
+    },
+  ],
+  [
+    'options that were taken away',
+    'options',
+    () => {
+      const gone = Proxy.revocable({}, {})
+      gone.revoke()
+      return ledger.append('c', { role: 'user', content: 'x' }, untyped(gone.proxy))
+    },
+  ],
   ['a manifest that is none', 'against', () => ledger.verify('c', { against: untyped({}) })],
   ['no manifest', 'against', () => ledger.verify('c', { against: untyped(null) })],
   ['a time that is in no row', 'since', () => ledger.list({ since: new Date(8.64e15) })],
   ['a time before all', 'until', () => ledger.list({ until: new Date(-8.64e15) })],
-  ...[Number.NaN, 0, -1, 1.5, '5'].map((batchSize): [string, string, () => Promise<unknown>] => [`a batch of ${String(batchSize)}`, 'batchSize', () => ledger.projections.rebuild('all', untyped({ batchSize }))]),
-  ...[Number.NaN, -1, 1.5, '5'].map((limit): [string, string, () => Promise<unknown>] => [`so many vectors as ${String(limit)}`, 'limit', () => ledger.projections.fillVectors(untyped({ limit }))]),
+  ...[Number.NaN, 0, -1, 1.5, '5'].map((batchSize): [string, string, () => Promise<unknown>] => [
+    `a batch of ${String(batchSize)}`,
+    'batchSize',
+    () => ledger.projections.rebuild('all', untyped({ batchSize })),
+  ]),
+  ...[Number.NaN, -1, 1.5, '5'].map((limit): [string, string, () => Promise<unknown>] => [
+    `so many vectors as ${String(limit)}`,
+    'limit',
+    () => ledger.projections.fillVectors(untyped({ limit })),
+  ]),
   ['a listener of verify', 'onProgress', () => ledger.verify('c', untyped({ onProgress: 5 }))],
   ['a listener of streams', 'onStream', () => ledger.verify('c', untyped({ onStream: 5 }))],
   ['a listener of stats', 'onConversation', () => ledger.stats('c', untyped({ onConversation: 5 }))],
-  ['a listener of whatIf', 'onConversation', () => ledger.whatIf('all', untyped({ policies: [{ name: 'a', settings: {} }], onConversation: 5 }))],
+  [
+    'a listener of whatIf',
+    'onConversation',
+    () => ledger.whatIf('all', untyped({ policies: [{ name: 'a', settings: {} }], onConversation: 5 })),
+  ],
 ]
 
 it.each(values)('%s is refused', async (_what, field, run) => {
@@ -100,11 +150,15 @@ it.each(values)('%s is refused', async (_what, field, run) => {
 
 it('a listener that rejects ends neither the call nor the process', async () => {
   const heard: unknown[] = []
-  const failed = async (): Promise<void> => { throw new Error('a listener of somebody’s own') }
+  const failed = async (): Promise<void> => {
+    throw new Error('a listener of somebody’s own')
+  }
   await using own = await openLedger({ store: 'memory', ahead: false, onProblem: (problem) => heard.push(problem) })
   await own.append('c', { id: 'm', role: 'user', content: 'the berth is booked twice' })
   expect(await own.verify('c', { onProgress: untyped(failed) })).toMatchObject({ ok: true })
   await own.projections.rebuild(['live-messages'], { onProgress: untyped(failed) })
-  expect(await own.whatIf(['c'], { policies: [{ name: 'a', settings: {} }], onConversation: untyped(failed) })).toBeDefined()
+  expect(
+    await own.whatIf(['c'], { policies: [{ name: 'a', settings: {} }], onConversation: untyped(failed) }),
+  ).toBeDefined()
   expect(new Set(heard.map(String))).toEqual(new Set(['Error: a listener of somebody’s own']))
 })

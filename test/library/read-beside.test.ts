@@ -32,29 +32,46 @@ describe('beside a running agent', () => {
     ['search berth --conversation run-7', /C09/],
     ['stats', /run-7/],
     ['projections status', /live-messages/],
-  ])('the command line reads: %s', async (words, expected) => {
-    const before = agent.lines.length
-    const { status, stdout, stderr } = await runCli([...words.split(' '), '--store', store], { cwd: home })
-    expect([status, stdout, stderr]).toEqual([0, expect.stringMatching(expected), expect.anything()])
-    await agent.said(before + 2)
-  }, 120_000)
+  ])(
+    'the command line reads: %s',
+    async (words, expected) => {
+      const before = agent.lines.length
+      const { status, stdout, stderr } = await runCli([...words.split(' '), '--store', store], { cwd: home })
+      expect([status, stdout, stderr]).toEqual([0, expect.stringMatching(expected), expect.anything()])
+      await agent.said(before + 2)
+    },
+    120_000,
+  )
 
   test('a command that writes is refused, by the name of who has the folder, and told what to do', async () => {
-    const { status, stdout, stderr } = await runCli(['append', 'run-7', '--text', 'mine', '--store', store], { cwd: home })
+    const { status, stdout, stderr } = await runCli(['append', 'run-7', '--text', 'mine', '--store', store], {
+      cwd: home,
+    })
     expect([status, stdout]).toEqual([3, ''])
-    expect(stderr).toMatch(new RegExp(`is open in process ${String(agent.pid)} on .*agent-at-work.*, running since 20\\d\\d-.*one process at a time writes.*what only reads .* goes beside that process. To write, do it there or end it; .*migrate-log`))
+    expect(stderr).toMatch(
+      new RegExp(
+        `is open in process ${String(agent.pid)} on .*agent-at-work.*, running since 20\\d\\d-.*one process at a time writes.*what only reads .* goes beside that process. To write, do it there or end it; .*migrate-log`,
+      ),
+    )
   }, 120_000)
 
   test('a proof is refused, since rows and facts go on', async () => {
     const { status, stderr } = await runCli(['verify', '--store', store], { cwd: home })
-    expect([status, stderr]).toEqual([3, expect.stringMatching(/verify holds every row against the facts, and .* is open in process .*verify in that process, or when it has ended/)])
+    expect([status, stderr]).toEqual([
+      3,
+      expect.stringMatching(
+        /verify holds every row against the facts, and .* is open in process .*verify in that process, or when it has ended/,
+      ),
+    ])
   }, 120_000)
 
   test('a library reads what was recorded a moment ago, and waits for what the rows shall show', async () => {
     const number = agent.lines.length - 1
     const { messageIds } = await ledger.context('run-7')
     expect(messageIds.length).toBeGreaterThan(0)
-    expect((await ledger.messages('run-7')).messages.some(({ messageId }) => messageId === `m${String(number)}`)).toBe(true)
+    expect((await ledger.messages('run-7')).messages.some(({ messageId }) => messageId === `m${String(number)}`)).toBe(
+      true,
+    )
     const { conversations } = await ledger.list({ waitFor: BigInt(number) })
     expect(conversations).toMatchObject([{ conversationId: 'run-7' }])
   })
@@ -74,7 +91,13 @@ describe('beside a running agent', () => {
     ['editions.revert', () => ledger.editions.revert('run-7')],
     ['editions.drop', () => ledger.editions.drop('run-7', '5d41402abc4b')],
   ])('a library that writes is refused: %s', async (call, write) => {
-    await expect(write()).rejects.toMatchObject({ fault: 'input', failure: { kind: 'LedgerReadOnly', call, keptBy: expect.stringContaining(String(agent.pid)) }, message: expect.stringContaining(`${call} writes, and ${store} was opened with readOnly while it is open in process`) })
+    await expect(write()).rejects.toMatchObject({
+      fault: 'input',
+      failure: { kind: 'LedgerReadOnly', call, keptBy: expect.stringContaining(String(agent.pid)) },
+      message: expect.stringContaining(
+        `${call} writes, and ${store} was opened with readOnly while it is open in process`,
+      ),
+    })
   })
 
   test('and so are the calls that never throw', async () => {

@@ -1,4 +1,6 @@
-/** Rows compared in a thread of its own: what it says is what would be said here, and it ends when nobody wants to know. */
+/**
+ * Rows compared in a thread of its own: what it says is what would be said here, and it ends when nobody wants to know.
+ */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { openPostgres } from '../../src/adapters/postgres/sql.js'
 import { createRowThread, type RowThreadPlace } from '../../src/library/row-thread.js'
@@ -16,7 +18,8 @@ describeOnServer('rows compared in a thread of its own', () => {
   let drop: () => Promise<void>
   let db: Database
   let checkRows: CheckRows
-  const found = async (conversationId?: string): Promise<readonly RowDifference[]> => await checkRows(conversationId, new AbortController().signal)
+  const found = async (conversationId?: string): Promise<readonly RowDifference[]> =>
+    await checkRows(conversationId, new AbortController().signal)
 
   beforeAll(async () => {
     const made = await createTestDatabase()
@@ -43,16 +46,32 @@ describeOnServer('rows compared in a thread of its own', () => {
   }, 60_000)
 
   it('names the row that was changed, and the rows of nobody', async () => {
-    const [{ name } = { name: '' }] = await db.query<{ name: string }>(`select relname as name from pg_class where relkind = 'r' and relname ~ '^live_messages_g[0-9]+$'`)
+    const [{ name } = { name: '' }] = await db.query<{ name: string }>(
+      `select relname as name from pg_class where relkind = 'r' and relname ~ '^live_messages_g[0-9]+$'`,
+    )
     const changed = `where conversation_id = 'talk' and revision = (select max(revision) from ${name} where conversation_id = 'talk')`
     await db.query(`update ${name} set tokens = tokens + 1 ${changed}`)
-    const said = [{ conversationId: 'talk', revision: expect.any(BigInt), detail: expect.stringMatching(/^live-messages, table live_messages: the row .* is different \(tokens\)$/u) }]
+    const said = [
+      {
+        conversationId: 'talk',
+        revision: expect.any(BigInt),
+        detail: expect.stringMatching(/^live-messages, table live_messages: the row .* is different \(tokens\)$/u),
+      },
+    ]
     expect(await found('talk')).toEqual(said)
     expect(await found()).toEqual(said)
     expect(await found('earlier')).toEqual([])
     await db.query(`update ${name} set tokens = tokens - 1 ${changed}`)
-    await db.query(`insert into ${name} select 'nobody', message_id, revision, role, created_at, tokens, pinned, body from ${name} where conversation_id = 'talk' limit 1`)
-    expect(await found()).toEqual([{ conversationId: 'nobody', revision: -1n, detail: 'live-messages, table live_messages has rows of conversation-nobody, which is not in the log' }])
+    await db.query(
+      `insert into ${name} select 'nobody', message_id, revision, role, created_at, tokens, pinned, body from ${name} where conversation_id = 'talk' limit 1`,
+    )
+    expect(await found()).toEqual([
+      {
+        conversationId: 'nobody',
+        revision: -1n,
+        detail: 'live-messages, table live_messages has rows of conversation-nobody, which is not in the log',
+      },
+    ])
     await db.query(`delete from ${name} where conversation_id = 'nobody'`)
   }, 60_000)
 
@@ -61,11 +80,17 @@ describeOnServer('rows compared in a thread of its own', () => {
     await expect(checkRows('talk', AbortSignal.abort(enough))).rejects.toBe(enough)
     const stop = new AbortController()
     const asked = checkRows(undefined, stop.signal)
-    setImmediate(() => { stop.abort(enough) })
+    setImmediate(() => {
+      stop.abort(enough)
+    })
     await expect(asked).rejects.toBe(enough)
     const elsewhere = new URL(place.store)
     elsewhere.pathname = '/there_is_no_such_database'
-    await expect(createRowThread({ ...place, store: elsewhere.href }, MAIN)('talk', new AbortController().signal)).rejects.toMatchObject({ kind: 'StoreRefused' })
-    await expect(createRowThread(place, new URL('nothing-there.js', import.meta.url))('talk', new AbortController().signal)).rejects.toThrow('Cannot find module')
+    await expect(
+      createRowThread({ ...place, store: elsewhere.href }, MAIN)('talk', new AbortController().signal),
+    ).rejects.toMatchObject({ kind: 'StoreRefused' })
+    await expect(
+      createRowThread(place, new URL('nothing-there.js', import.meta.url))('talk', new AbortController().signal),
+    ).rejects.toThrow('Cannot find module')
   }, 60_000)
 })

@@ -5,9 +5,21 @@ import { openLedger, type ChatMessage, type Ledger } from '../../src/index.js'
 let ledger: Ledger
 afterEach(() => ledger.close())
 
-async function talk(summarizer: (messages: readonly ChatMessage[], signal?: AbortSignal) => Promise<string>): Promise<void> {
-  ledger = await openLedger({ store: 'memory', summarizer, ahead: false, policy: { modelMaxTokens: 2_000, chunkMinTokens: 0, standIn: 'none' }, onProblem: () => undefined })
-  for (let at = 0; at < 80; at += 1) await ledger.append('c', { role: at % 2 === 0 ? 'user' : 'assistant', content: `Message ${String(at)} about the berths of the harbour, and who booked which of them.` })
+async function talk(
+  summarizer: (messages: readonly ChatMessage[], signal?: AbortSignal) => Promise<string>,
+): Promise<void> {
+  ledger = await openLedger({
+    store: 'memory',
+    summarizer,
+    ahead: false,
+    policy: { modelMaxTokens: 2_000, chunkMinTokens: 0, standIn: 'none' },
+    onProblem: () => undefined,
+  })
+  for (let at = 0; at < 80; at += 1)
+    await ledger.append('c', {
+      role: at % 2 === 0 ? 'user' : 'assistant',
+      content: `Message ${String(at)} about the berths of the harbour, and who booked which of them.`,
+    })
   await ledger.settled('c')
 }
 
@@ -27,11 +39,24 @@ it('summarizes, and is recorded by its name', async () => {
 
 it('that is down is told of though the fallback does its work', async () => {
   const problems: unknown[] = []
-  ledger = await openLedger({ store: 'memory', summarizer: () => Promise.reject(new Error('no credit')), ahead: false, policy: { modelMaxTokens: 2_000, chunkMinTokens: 0 }, onProblem: (problem) => problems.push(problem) })
-  await ledger.append('c', Array.from({ length: 120 }, (_, at) => ({ role: 'user' as const, content: `Message ${String(at)} about the berths of the harbour, and who booked which of them.` })))
+  ledger = await openLedger({
+    store: 'memory',
+    summarizer: () => Promise.reject(new Error('no credit')),
+    ahead: false,
+    policy: { modelMaxTokens: 2_000, chunkMinTokens: 0 },
+    onProblem: (problem) => problems.push(problem),
+  })
+  await ledger.append(
+    'c',
+    Array.from({ length: 120 }, (_, at) => ({
+      role: 'user' as const,
+      content: `Message ${String(at)} about the berths of the harbour, and who booked which of them.`,
+    })),
+  )
   await ledger.settled('c')
   let standsIn = false
-  for await (const event of ledger.log('c')) if (event.type === 'ChunkSummarized') standsIn ||= event.data.summarizer.standIn === true
+  for await (const event of ledger.log('c'))
+    if (event.type === 'ChunkSummarized') standsIn ||= event.data.summarizer.standIn === true
   expect(standsIn).toBe(true)
   expect(problems).toContainEqual(expect.objectContaining({ kind: 'SummarizerFailed', failure: 'threw' }))
 })

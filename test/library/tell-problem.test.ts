@@ -8,13 +8,20 @@ import { tellProblems } from '../../src/library/tell-problem.js'
 
 test('onProblem may throw or reject, with anything, and is handed anything', async () => {
   const unhandled: unknown[] = []
-  const hear = (reason: unknown): void => { unhandled.push(reason) }
+  const hear = (reason: unknown): void => {
+    unhandled.push(reason)
+  }
   process.on('unhandledRejection', hear)
   try {
     const odd: unknown = Object.create(null)
-    tellProblems(() => { throw odd })(new Error('a problem'))
+    tellProblems(() => {
+      throw odd
+    })(new Error('a problem'))
     // oxlint-disable-next-line typescript/no-misused-promises -- a listener may be async, whatever its type says
-    tellProblems(async () => { await Promise.resolve(); throw odd })(new Error('a problem'))
+    tellProblems(async () => {
+      await Promise.resolve()
+      throw odd
+    })(new Error('a problem'))
     tellProblems(undefined)(odd)
     await new Promise(setImmediate)
     expect(unhandled).toEqual([])
@@ -27,7 +34,15 @@ test('onOpening may throw: the ledger opens, and onProblem hears of it', async (
   const folder = await mkdtemp(join(tmpdir(), 'context-ledger-'))
   const problems: unknown[] = []
   try {
-    const ledger = await openLedger({ store: join(folder, 'ledger'), onOpening: () => { throw new Error('no screen') }, onProblem: (problem) => { problems.push(problem) } })
+    const ledger = await openLedger({
+      store: join(folder, 'ledger'),
+      onOpening: () => {
+        throw new Error('no screen')
+      },
+      onProblem: (problem) => {
+        problems.push(problem)
+      },
+    })
     await ledger.append('a', { role: 'user', content: 'hello' })
     await ledger.close()
     expect(problems).toMatchObject([{ message: 'no screen' }])

@@ -1,4 +1,7 @@
-/** The search by meaning while vectors are made behind it: nobody waits for them, nobody pays twice, and who fails is told of. */
+/**
+ * The search by meaning while vectors are made behind it: nobody waits for them, nobody pays twice, and who fails is
+ * told of.
+ */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { either as E, taskEither as TE } from 'fp-ts'
 import { createMemoryClaims } from '../../src/adapters/memory/claims.js'
@@ -8,7 +11,11 @@ import { systemClock } from '../../src/ports/clock.js'
 import type { EmbeddingModel } from '../../src/ports/embedding-model.js'
 import type { Database } from '../../src/ports/sql.js'
 import { createVectorFiller, type VectorFiller } from '../../projections/read-models/archive-index/vector-filler.js'
-import { createVectorIndex, createVectorTable, nearestMessages } from '../../projections/read-models/archive-index/vectors.js'
+import {
+  createVectorIndex,
+  createVectorTable,
+  nearestMessages,
+} from '../../projections/read-models/archive-index/vectors.js'
 import { createArchiveIndex } from '../../projections/read-models/archive-index/queries.js'
 import { search } from '../../src/search/search.js'
 import { latch } from '../support/latch.js'
@@ -17,10 +24,18 @@ import { openTestDatabase } from '../support/memory-database.js'
 
 let db: Database
 const ledgers: Ledger[] = []
-beforeAll(async () => { db = await openTestDatabase() })
-afterAll(async () => { await db.close() })
-beforeEach(async () => { await db.script('drop schema context_ledger cascade; create schema context_ledger') })
-afterEach(async () => { for (const ledger of ledgers.splice(0)) await ledger.close() })
+beforeAll(async () => {
+  db = await openTestDatabase()
+})
+afterAll(async () => {
+  await db.close()
+})
+beforeEach(async () => {
+  await db.script('drop schema context_ledger cascade; create schema context_ledger')
+})
+afterEach(async () => {
+  for (const ledger of ledgers.splice(0)) await ledger.close()
+})
 
 async function open(...[options]: readonly [Parameters<typeof ledgerOn>[1]?]): Promise<Ledger> {
   const ledger = await ledgerOn(db, options)
@@ -37,18 +52,30 @@ function axes(may: (texts: readonly string[]) => Promise<unknown> = () => Promis
       asked.push(texts)
       const refused = await may(texts)
       if (typeof refused === 'string') return E.left({ kind: 'EmbeddingFailed', detail: refused })
-      return E.right(texts.map((text) => [/zebra|walrus|animal/iu.test(text) ? 1 : 0, /river|harbour|ocean/iu.test(text) ? 1 : 0, 0.1]))
+      return E.right(
+        texts.map((text) => [
+          /zebra|walrus|animal/iu.test(text) ? 1 : 0,
+          /river|harbour|ocean/iu.test(text) ? 1 : 0,
+          0.1,
+        ]),
+      )
     },
   }
   return { model, asked, bought: () => asked.flat().filter((text) => text.startsWith('text ')) }
 }
 
-const texts = (count: number, from = 0) => Array.from({ length: count }, (_, at) => ({ role: 'user' as const, content: `text ${String(from + at)} ${at % 50 === 0 ? 'a zebra' : 'a stone'}` }))
+const texts = (count: number, from = 0) =>
+  Array.from({ length: count }, (_, at) => ({
+    role: 'user' as const,
+    content: `text ${String(from + at)} ${at % 50 === 0 ? 'a zebra' : 'a stone'}`,
+  }))
 
 describe('a search while vectors are missing', () => {
   it('waits for none of them: it answers by words, and says how many messages are without', async () => {
     const mayGoOn = latch()
-    const { model } = axes(async (asked) => { if (asked.length > 1) await mayGoOn.opened })
+    const { model } = axes(async (asked) => {
+      if (asked.length > 1) await mayGoOn.opened
+    })
     const ledger = await open({ embedding: model })
     await ledger.append('a', texts(300))
     const found = await ledger.search('zebra', { conversationId: 'a', limit: 3 })
@@ -66,7 +93,13 @@ describe('a search while vectors are missing', () => {
     const { model, bought } = axes()
     const ledger = await open({ embedding: model })
     await ledger.append('a', texts(90))
-    await Promise.all([ledger.search('animal'), ledger.search('ocean', { conversationId: 'a' }), ledger.projections.fillVectors(), ledger.append('b', texts(120)), ledger.projections.fillVectors()])
+    await Promise.all([
+      ledger.search('animal'),
+      ledger.search('ocean', { conversationId: 'a' }),
+      ledger.projections.fillVectors(),
+      ledger.append('b', texts(120)),
+      ledger.projections.fillVectors(),
+    ])
     await ledger.projections.fillVectors()
     expect(bought().toSorted()).toEqual([...new Set(bought())].toSorted())
     expect(new Set(bought()).size).toBe(120)
@@ -75,9 +108,18 @@ describe('a search while vectors are missing', () => {
   it('goes by words where the model fails, says so, tells of it, and does not ask for vectors again and again', async () => {
     const problems: unknown[] = []
     const { model, asked } = axes(async () => 'no such model')
-    const ledger = await open({ embedding: model, onProblem: (problem) => { problems.push(problem) } })
+    const ledger = await open({
+      embedding: model,
+      onProblem: (problem) => {
+        problems.push(problem)
+      },
+    })
     await ledger.append('a', texts(10))
-    for (let time = 0; time < 5; time += 1) expect(await ledger.search('zebra')).toMatchObject({ hits: [{ conversationId: 'a' }], vectors: { missing: 10, problem: 'no such model' } })
+    for (let time = 0; time < 5; time += 1)
+      expect(await ledger.search('zebra')).toMatchObject({
+        hits: [{ conversationId: 'a' }],
+        vectors: { missing: 10, problem: 'no such model' },
+      })
     expect(problems).toContainEqual({ kind: 'EmbeddingFailed', detail: 'no such model' })
     // One that made vectors, with the question whether the model takes any at all; the others are the searches' own.
     expect(asked.filter((texts_) => texts_.some((text) => text.startsWith('text '))).length).toBeLessThanOrEqual(2)
@@ -89,8 +131,14 @@ describe('a search while vectors are missing', () => {
     const ledger = await open()
     await ledger.append('a', texts(60))
     await ledger.search('zebra', { conversationId: 'a' })
-    const found = await search({ index: createArchiveIndex(db), embedding: model, questionTimeoutMs: 5 }, 'zebra', { within: { conversationId: 'a' }, limit: 1 })
-    expect(found).toMatchObject({ hits: [{ text: expect.stringContaining('zebra') }], failure: { kind: 'EmbeddingFailed', detail: expect.stringContaining('no answer within 5 ms') } })
+    const found = await search({ index: createArchiveIndex(db), embedding: model, questionTimeoutMs: 5 }, 'zebra', {
+      within: { conversationId: 'a' },
+      limit: 1,
+    })
+    expect(found).toMatchObject({
+      hits: [{ text: expect.stringContaining('zebra') }],
+      failure: { kind: 'EmbeddingFailed', detail: expect.stringContaining('no answer within 5 ms') },
+    })
   })
 
   it('ends behind with the ledger, also in the middle of a request', async () => {
@@ -98,7 +146,9 @@ describe('a search while vectors are missing', () => {
     const { model, asked } = axes(async (given) => {
       if (given.length === 1) return
       begun.open()
-      await new Promise((resolve) => { setTimeout(resolve, 50) })
+      await new Promise((resolve) => {
+        setTimeout(resolve, 50)
+      })
     })
     const ledger = await open({ embedding: model })
     await ledger.append('a', texts(500))
@@ -106,15 +156,30 @@ describe('a search while vectors are missing', () => {
     await begun.opened
     await ledger.close()
     const calls = asked.length
-    await new Promise((resolve) => { setTimeout(resolve, 150) })
+    await new Promise((resolve) => {
+      setTimeout(resolve, 150)
+    })
     expect(asked.length).toBe(calls)
     await expect(ledger.search('zebra')).rejects.toMatchObject({ failure: { kind: 'LedgerClosed' } })
   })
 })
 
 describe('filling', () => {
-  const filler = (model: EmbeddingModel, claims = createMemoryClaims(systemClock), problems: unknown[] = []): VectorFiller =>
-    createVectorFiller({ db, store: createPostgresEventStore(db), embedding: model, claims, owner: systemClock.newId(), onProblem: (problem) => { problems.push(problem) } })
+  const filler = (
+    model: EmbeddingModel,
+    claims = createMemoryClaims(systemClock),
+    problems: unknown[] = [],
+  ): VectorFiller =>
+    createVectorFiller({
+      db,
+      store: createPostgresEventStore(db),
+      embedding: model,
+      claims,
+      owner: systemClock.newId(),
+      onProblem: (problem) => {
+        problems.push(problem)
+      },
+    })
 
   it('is one process’s at a time, and the other finds its work done', async () => {
     const ledger = await open()
@@ -123,7 +188,9 @@ describe('filling', () => {
     const { model, bought } = axes()
     const claims = createMemoryClaims(systemClock)
     const [one, two] = await Promise.all([filler(model, claims).make(), filler(model, claims).make()])
-    expect([one, two].map((each) => (E.isRight(each) ? each.right.embedded : -1)).toSorted((a, b) => a - b)).toEqual([0, 200])
+    expect([one, two].map((each) => (E.isRight(each) ? each.right.embedded : -1)).toSorted((a, b) => a - b)).toEqual([
+      0, 200,
+    ])
     expect(bought()).toHaveLength(200)
   })
 
@@ -132,7 +199,10 @@ describe('filling', () => {
     await ledger.append('a', texts(100))
     await ledger.projections.catchUp()
     const [begun, mayGoOn] = [latch(), latch()]
-    const { model } = axes(async () => { begun.open(); await mayGoOn.opened })
+    const { model } = axes(async () => {
+      begun.open()
+      await mayGoOn.opened
+    })
     const one = filler(model)
     const made = one.make()
     await begun.opened
@@ -176,7 +246,9 @@ describe('filling', () => {
       create table archive_vectors (model text not null, text_hash text not null, dimensions int4 not null, embedding vector not null, primary key (model, text_hash));
       insert into archive_vectors values ('axes', 'h', 3, '[1,2,3]')`)
     await filler(axes().model).missing()
-    const [column] = await db.query<{ name: string }>(`select collname as name from pg_attribute join pg_collation c on c.oid = attcollation where attrelid = 'archive_vectors'::regclass and attname = 'text_hash'`)
+    const [column] = await db.query<{ name: string }>(
+      `select collname as name from pg_attribute join pg_collation c on c.oid = attcollation where attrelid = 'archive_vectors'::regclass and attname = 'text_hash'`,
+    )
     expect(column).toEqual({ name: 'C' })
     expect(await db.query('select from archive_vectors')).toHaveLength(1)
   })
@@ -185,25 +257,59 @@ describe('filling', () => {
 describe('a small tenant beside others', () => {
   it('finds its own by meaning, however near the others’ are', async () => {
     const ledger = await open()
-    await ledger.append('theirs', Array.from({ length: 400 }, (_, at) => ({ role: 'user' as const, content: `walrus ${String(at)}` })), { scope: 'large' })
-    await ledger.append('mine', [{ role: 'user', content: 'the river, the zebra' }, { role: 'assistant', content: 'a stone' }], { scope: 'small' })
+    await ledger.append(
+      'theirs',
+      Array.from({ length: 400 }, (_, at) => ({ role: 'user' as const, content: `walrus ${String(at)}` })),
+      { scope: 'large' },
+    )
+    await ledger.append(
+      'mine',
+      [
+        { role: 'user', content: 'the river, the zebra' },
+        { role: 'assistant', content: 'a stone' },
+      ],
+      { scope: 'small' },
+    )
     await ledger.projections.catchUp()
     const { model } = axes()
-    await createVectorFiller({ db, store: createPostgresEventStore(db), embedding: model, claims: createMemoryClaims(systemClock), owner: 'me', onProblem: () => undefined }).make()
-    const { hits } = await search({ index: createArchiveIndex(db), embedding: model }, 'animal', { within: { scope: 'small' } })
+    await createVectorFiller({
+      db,
+      store: createPostgresEventStore(db),
+      embedding: model,
+      claims: createMemoryClaims(systemClock),
+      owner: 'me',
+      onProblem: () => undefined,
+    }).make()
+    const { hits } = await search({ index: createArchiveIndex(db), embedding: model }, 'animal', {
+      within: { scope: 'small' },
+    })
     expect(hits.map(({ conversationId }) => conversationId)).toEqual(['mine', 'mine'])
     expect(hits[0]?.text).toContain('zebra')
   })
 
   it('finds its own by way of the index too, where more of the others’ are nearer than the index gives at a time', async () => {
     const ledger = await open()
-    await ledger.append('theirs', Array.from({ length: 600 }, (_, at) => ({ role: 'user' as const, content: `walrus ${String(at)}` })), { scope: 'large' })
-    await ledger.append('mine', [{ role: 'user', content: 'the zebra' }, { role: 'assistant', content: 'a stone' }], { scope: 'small' })
+    await ledger.append(
+      'theirs',
+      Array.from({ length: 600 }, (_, at) => ({ role: 'user' as const, content: `walrus ${String(at)}` })),
+      { scope: 'large' },
+    )
+    await ledger.append(
+      'mine',
+      [
+        { role: 'user', content: 'the zebra' },
+        { role: 'assistant', content: 'a stone' },
+      ],
+      { scope: 'small' },
+    )
     await ledger.projections.catchUp()
     await createVectorTable(db)
     await createVectorIndex(db, 3)
-    // All of theirs lie nearer to the question than ours, each at a place of its own: an index keeps equal vectors in one.
-    await db.query(`insert into archive_vectors select 'axes', text_hash, 3, case when conversation_id = 'mine' then '[0.1,1,' || revision || ']' else '[1,0,' || revision / 10000.0 || ']' end::vector from archive_messages`)
+    // All of theirs lie nearer to the question than ours, each at a place of its own: an index keeps equal vectors in
+    // one.
+    await db.query(
+      `insert into archive_vectors select 'axes', text_hash, 3, case when conversation_id = 'mine' then '[0.1,1,' || revision || ']' else '[1,0,' || revision / 10000.0 || ']' end::vector from archive_messages`,
+    )
     const asked = await db.transaction(async (sql) => {
       // So few vectors a planner would rather read one by one.
       await sql.script('set local enable_seqscan = off; set local enable_bitmapscan = off; set local enable_sort = off')
@@ -217,6 +323,10 @@ describe('a small tenant beside others', () => {
     await ledger.append('mine', [{ role: 'user', content: 'the zebra' }])
     await ledger.projections.catchUp()
     const failing: EmbeddingModel = { model: 'axes', embed: () => TE.left({ kind: 'EmbeddingFailed', detail: 'away' }) }
-    expect(await search({ index: createArchiveIndex(db), embedding: failing }, 'zebra', { within: { conversationId: 'mine' } })).toMatchObject({ hits: [{ conversationId: 'mine' }], failure: { detail: 'away' } })
+    expect(
+      await search({ index: createArchiveIndex(db), embedding: failing }, 'zebra', {
+        within: { conversationId: 'mine' },
+      }),
+    ).toMatchObject({ hits: [{ conversationId: 'mine' }], failure: { detail: 'away' } })
   })
 })

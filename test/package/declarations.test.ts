@@ -1,4 +1,7 @@
-/** The declarations that the package ships: whoever uses it reads what each public thing is for where they write its name. */
+/**
+ * The declarations that the package ships: whoever uses it reads what each public thing is for where they write its
+ * name.
+ */
 import { describe, expect, it } from '@jest/globals'
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -7,7 +10,15 @@ const START = 'dist/src/index.d.ts'
 const read = (path: string): string => readFileSync(path, 'utf8')
 const declarationsOf = (path: string, module: string): string => join(dirname(path), module.replace(/\.js$/u, '.d.ts'))
 /** The names in `{ a, type b, c as d }`: as they are called where they come from. */
-const namesIn = (list: string): string[] => list.split(',').flatMap((entry) => entry.trim().replace(/^type /u, '').split(' as ')[0]?.trim() || [])
+const namesIn = (list: string): string[] =>
+  list.split(',').flatMap(
+    (entry) =>
+      entry
+        .trim()
+        .replace(/^type /u, '')
+        .split(' as ')[0]
+        ?.trim() || [],
+  )
 
 interface Exported {
   readonly name: string
@@ -17,20 +28,33 @@ interface Exported {
 /** What a file of declarations exports, and the file that says it. */
 function exportsOf(path: string): Exported[] {
   const text = read(path)
-  const listed = [...text.matchAll(/^export (?:type )?\{([^}]*)\}(?: from '([^']+)')?/gmu)].flatMap(([, list = '', module]) =>
-    namesIn(list).map((name) => ({ name, path: module === undefined ? path : declarationsOf(path, module) })))
-  const all = [...text.matchAll(/^export type \* from '([^']+)'/gmu)].flatMap(([, module = '']) => exportsOf(declarationsOf(path, module)))
-  const own = [...text.matchAll(/^export (?:declare )?(?:interface|type|class|const|function) (\w+)/gmu)].map(([, name = '']) => ({ name, path }))
+  const listed = [...text.matchAll(/^export (?:type )?\{([^}]*)\}(?: from '([^']+)')?/gmu)].flatMap(
+    ([, list = '', module]) =>
+      namesIn(list).map((name) => ({ name, path: module === undefined ? path : declarationsOf(path, module) })),
+  )
+  const all = [...text.matchAll(/^export type \* from '([^']+)'/gmu)].flatMap(([, module = '']) =>
+    exportsOf(declarationsOf(path, module)),
+  )
+  const own = [...text.matchAll(/^export (?:declare )?(?:interface|type|class|const|function) (\w+)/gmu)].map(
+    ([, name = '']) => ({ name, path }),
+  )
   return [...listed, ...all, ...own]
 }
 
 /** Where a name is declared: the lines of the file, and the line. */
-function declaration({ name, path }: Exported): { readonly lines: readonly string[]; readonly at: number; readonly path: string } | undefined {
+function declaration({
+  name,
+  path,
+}: Exported): { readonly lines: readonly string[]; readonly at: number; readonly path: string } | undefined {
   const text = read(path)
   const lines = text.split('\n')
-  const at = lines.findIndex((line) => new RegExp(String.raw`^(?:export )?(?:declare )?(?:interface|type|class|const|function) ${name}\b`, 'u').test(line))
+  const at = lines.findIndex((line) =>
+    new RegExp(String.raw`^(?:export )?(?:declare )?(?:interface|type|class|const|function) ${name}\b`, 'u').test(line),
+  )
   if (at !== -1) return { lines, at, path }
-  const module = [...text.matchAll(/^(?:export|import) (?:type )?\{([^}]*)\} from '([^']+)'/gmu)].find(([, list = '']) => namesIn(list).includes(name))?.[2]
+  const module = [...text.matchAll(/^(?:export|import) (?:type )?\{([^}]*)\} from '([^']+)'/gmu)].find(
+    ([, list = '']) => namesIn(list).includes(name),
+  )?.[2]
   return module === undefined ? undefined : declaration({ name, path: declarationsOf(path, module) })
 }
 
@@ -41,17 +65,21 @@ function unexplained(exported: Exported): string[] {
   const { lines, at } = found
   const isExplained = (line: number): boolean => lines[line - 1]?.trimEnd().endsWith('*/') === true
   const end = lines.findIndex((line, index) => index > at && line.startsWith('}'))
-  const properties = /\binterface\b/u.test(lines[at] ?? '') ? lines.slice(at + 1, end).flatMap((line, offset) => {
-    const name = /^ {4}(?:readonly )?(\w+)\??[:(<]/u.exec(line)?.[1]
-    return name === undefined || isExplained(at + 1 + offset) ? [] : [`${exported.name}.${name}`]
-  }) : []
+  const properties = /\binterface\b/u.test(lines[at] ?? '')
+    ? lines.slice(at + 1, end).flatMap((line, offset) => {
+        const name = /^ {4}(?:readonly )?(\w+)\??[:(<]/u.exec(line)?.[1]
+        return name === undefined || isExplained(at + 1 + offset) ? [] : [`${exported.name}.${name}`]
+      })
+    : []
   return [...(isExplained(at) ? [] : [exported.name]), ...properties]
 }
 
 describe('the declarations of the package', () => {
   it('explain each thing that it exports, and each of their properties', () => {
     const exported = exportsOf(START)
-    expect(exported.map(({ name }) => name)).toEqual(expect.arrayContaining(['openLedger', 'Ledger', 'PolicySettings', 'SearchHit', 'SummarizerConfig']))
+    expect(exported.map(({ name }) => name)).toEqual(
+      expect.arrayContaining(['openLedger', 'Ledger', 'PolicySettings', 'SearchHit', 'SummarizerConfig']),
+    )
     expect([...new Set(exported.flatMap(unexplained))]).toEqual([])
   })
 })

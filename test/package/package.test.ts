@@ -1,4 +1,7 @@
-/** The package from the outside, as somebody has it who installed it: its types, its examples, and programs that forget to close it. */
+/**
+ * The package from the outside, as somebody has it who installed it: its types, its examples, and programs that forget
+ * to close it.
+ */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { spawn } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -8,8 +11,12 @@ import { packedProject, type PackedProject } from '../support/packed.js'
 import { createTestDatabase, testServer } from '../support/postgres.js'
 
 let project: PackedProject
-beforeAll(() => { project = packedProject() })
-afterAll(() => { project.remove() })
+beforeAll(() => {
+  project = packedProject()
+})
+afterAll(() => {
+  project.remove()
+})
 
 /** An agent's loop, with the types of `openai` in both directions. */
 const OPENAI = `
@@ -61,7 +68,9 @@ describe('the types of the package, those of packages checked too', () => {
   })
 
   it('ask for no types of a driver, and for those of Node only where there are none of the web', () => {
-    project.write({ 'plain.ts': `import * as everything from 'context-ledger'\nexport const names = Object.keys(everything)\n` })
+    project.write({
+      'plain.ts': `import * as everything from 'context-ledger'\nexport const names = Object.keys(everything)\n`,
+    })
     expect(project.compile(['plain.ts'], { noEmit: true })).toEqual([])
     expect(project.compile(['plain.ts'], { noEmit: true, types: [], lib: undefined })).toEqual([])
   })
@@ -107,18 +116,26 @@ describe('a ledger that is let go of', () => {
     project.write({ 'using.ts': USING })
     expect(project.compile(['using.ts'], { lib: ['ES2023', 'ESNext.Disposable'] })).toEqual([])
     expect(project.compile(['using.ts'], { lib: ['ES2023'] })).toEqual([])
-    expect(project.run([process.execPath, 'out/using.js'])).toMatchObject({ status: 0, stdout: 'the ledger is closed\n' })
+    expect(project.run([process.execPath, 'out/using.js'])).toMatchObject({
+      status: 0,
+      stdout: 'the ledger is closed\n',
+    })
   })
 
   const expectEnds = (store: string): void => {
     project.write({ 'forgets.mjs': FORGETS, 'reads.mjs': READS })
     expect(project.run([process.execPath, 'forgets.mjs', store])).toMatchObject({ status: 0, stderr: '' })
     // This one forgets it too; what was under way when the first one had nothing more to say was done before it ended.
-    expect(project.run([process.execPath, 'reads.mjs', store])).toMatchObject({ status: 0, stdout: `${JSON.stringify({ messages: 60, compacted: true, ok: true })}\n` })
+    expect(project.run([process.execPath, 'reads.mjs', store])).toMatchObject({
+      status: 0,
+      stdout: `${JSON.stringify({ messages: 60, compacted: true, ok: true })}\n`,
+    })
   }
 
   // oxlint-disable-next-line jest/expect-expect -- `expectEnds` expects
-  it('by nobody: the process ends by itself, and what it appended is in the folder', () => { expectEnds(join(project.folder, 'forgotten')) })
+  it('by nobody: the process ends by itself, and what it appended is in the folder', () => {
+    expectEnds(join(project.folder, 'forgotten'))
+  })
 
   it('by nobody, in memory', () => {
     project.write({ 'forgets.mjs': FORGETS })
@@ -140,19 +157,30 @@ describe('the examples of the package', () => {
   const examples = readdirSync('examples').filter((name) => name.endsWith('.ts'))
 
   it.each(examples)('%s runs from where it was installed', (name) => {
-    const { status, stdout, stderr } = project.run([process.execPath, `node_modules/context-ledger/dist/examples/${name.replace(/ts$/u, 'js')}`])
+    const { status, stdout, stderr } = project.run([
+      process.execPath,
+      `node_modules/context-ledger/dist/examples/${name.replace(/ts$/u, 'js')}`,
+    ])
     expect({ status, stderr, said: stdout.trim() !== '' }).toEqual({ status: 0, stderr: '', said: true })
   })
 
   it('compile where somebody copies them, as strict as can be', () => {
-    project.write(Object.fromEntries(examples.map((name) => [`copied/${name}`, readFileSync(join('examples', name), 'utf8')])))
+    project.write(
+      Object.fromEntries(examples.map((name) => [`copied/${name}`, readFileSync(join('examples', name), 'utf8')])),
+    )
     expect(project.compile(examples.map((name) => `copied/${name}`))).toEqual([])
   })
 })
 
 /** The blocks of TypeScript in the documentation, by the file and line that they stand in. */
 function codeBlocks(): Record<string, string> {
-  const pages = ['README.md', 'ARCHITECTURE.md', ...readdirSync('docs', { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.md')).map((path) => join('docs', path))]
+  const pages = [
+    'README.md',
+    'ARCHITECTURE.md',
+    ...readdirSync('docs', { recursive: true, encoding: 'utf8' })
+      .filter((path) => path.endsWith('.md'))
+      .map((path) => join('docs', path)),
+  ]
   const blocks: Record<string, string> = {}
   for (const page of pages) {
     const text = readFileSync(page, 'utf8')
@@ -177,28 +205,70 @@ describe('the code of the documentation', () => {
     expect(project.compile(['readme.ts'])).toEqual([])
     const bodies: string[] = []
     const answers = [
-      { role: 'assistant', content: null, refusal: null, tool_calls: [{ id: 'call-1', type: 'function', function: { name: 'memory_read', arguments: '{"query":"production"}' } }] },
+      {
+        role: 'assistant',
+        content: null,
+        refusal: null,
+        tool_calls: [
+          { id: 'call-1', type: 'function', function: { name: 'memory_read', arguments: '{"query":"production"}' } },
+        ],
+      },
       { role: 'assistant', content: 'Production.', refusal: null, annotations: [] },
     ]
     const server = createServer((request, response) => {
       let body = ''
-      request.setEncoding('utf8').on('data', (text: string) => { body += text }).on('end', () => {
-        bodies.push(body)
-        response.setHeader('content-type', 'application/json')
-        response.end(JSON.stringify({ id: 'r', object: 'chat.completion', created: 0, model: 'm', choices: [{ index: 0, finish_reason: 'stop', message: answers[bodies.length - 1] }] }))
-      })
+      request
+        .setEncoding('utf8')
+        .on('data', (text: string) => {
+          body += text
+        })
+        .on('end', () => {
+          bodies.push(body)
+          response.setHeader('content-type', 'application/json')
+          response.end(
+            JSON.stringify({
+              id: 'r',
+              object: 'chat.completion',
+              created: 0,
+              model: 'm',
+              choices: [{ index: 0, finish_reason: 'stop', message: answers[bodies.length - 1] }],
+            }),
+          )
+        })
     })
-    await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve) })
+    await new Promise<void>((resolve) => {
+      server.listen(0, '127.0.0.1', resolve)
+    })
     try {
       const address = server.address()
       const port = typeof address === 'object' && address !== null ? address.port : 0
-      const run = spawn(process.execPath, ['out/readme.js'], { cwd: project.folder, env: { ...process.env, NODE_OPTIONS: '', OPENAI_API_KEY: 'k', OPENAI_BASE_URL: `http://127.0.0.1:${String(port)}/v1` } })
+      const run = spawn(process.execPath, ['out/readme.js'], {
+        cwd: project.folder,
+        env: {
+          ...process.env,
+          NODE_OPTIONS: '',
+          OPENAI_API_KEY: 'k',
+          OPENAI_BASE_URL: `http://127.0.0.1:${String(port)}/v1`,
+        },
+      })
       let said = ''
-      for (const stream of [run.stdout, run.stderr]) stream.setEncoding('utf8').on('data', (text: string) => { said += text })
-      const status = await new Promise((resolve) => { run.on('close', resolve) })
+      for (const stream of [run.stdout, run.stderr])
+        stream.setEncoding('utf8').on('data', (text: string) => {
+          said += text
+        })
+      const status = await new Promise((resolve) => {
+        run.on('close', resolve)
+      })
       expect({ status, said }).toEqual({ status: 0, said: expect.stringMatching(/^Production\.\n.+\n$/u) })
       expect(bodies).toHaveLength(2)
-      expect(JSON.parse(bodies[1] ?? '')).toMatchObject({ messages: [{ content: 'Never touch production.' }, {}, { tool_calls: [{ id: 'call-1' }] }, { role: 'tool', tool_call_id: 'call-1', content: expect.stringContaining('hits') }] })
+      expect(JSON.parse(bodies[1] ?? '')).toMatchObject({
+        messages: [
+          { content: 'Never touch production.' },
+          {},
+          { tool_calls: [{ id: 'call-1' }] },
+          { role: 'tool', tool_call_id: 'call-1', content: expect.stringContaining('hits') },
+        ],
+      })
     } finally {
       server.close()
     }

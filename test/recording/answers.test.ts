@@ -9,7 +9,9 @@ import { nameless, say, SMALL, talk } from '../support/conversations.js'
 import { CONVERSATION, createHarness, type Harness } from '../support/harness.js'
 import { explained } from '../support/why.js'
 
-const answersOf = ({ revision, hash }: Pick<Context, 'revision' | 'hash'>): Pick<MessageInput, 'answers'> => ({ answers: { revision: String(revision), hash } })
+const answersOf = ({ revision, hash }: Pick<Context, 'revision' | 'hash'>): Pick<MessageInput, 'answers'> => ({
+  answers: { revision: String(revision), hash },
+})
 const OTHER = 'f'.repeat(64)
 
 /** As a host does that calls its model with the context: now and then somebody says something between. */
@@ -35,14 +37,17 @@ async function refused(harness: Harness, message: MessageInput): Promise<unknown
 describe('answers', () => {
   it('may name any context that was handed out, through either view, whoever spoke or compacted since', async () => {
     const { harness, contexts } = await conversed()
-    for (const [at, context] of contexts.entries()) await harness.appended({ id: `a${String(at)}`, role: 'assistant', content: 'Done.', ...answersOf(context) })
+    for (const [at, context] of contexts.entries())
+      await harness.appended({ id: `a${String(at)}`, role: 'assistant', content: 'Done.', ...answersOf(context) })
     const state = await harness.conversations.load(CONVERSATION)
     for (const view of VIEWS) {
       const context = contextIn(state, view)
       if (E.isLeft(context)) throw new Error(context.left.kind)
       await harness.appended({ id: view, role: 'assistant', content: 'Done.', ...answersOf(context.right) })
     }
-    expect((await harness.eventsOf('MessageAppended')).filter(({ data }) => data.answers !== undefined)).toHaveLength(contexts.length + 2)
+    expect((await harness.eventsOf('MessageAppended')).filter(({ data }) => data.answers !== undefined)).toHaveLength(
+      contexts.length + 2,
+    )
   })
 
   it('that name no revision of the conversation, or no context there, are refused with the field, and nothing is recorded', async () => {
@@ -50,12 +55,24 @@ describe('answers', () => {
     const last = await harness.context()
     const answer = { id: 'answer', role: 'assistant', content: 'Done.' } as const
     for (const revision of [last.revision + 1n, last.revision + 2n, 10n ** 30n]) {
-      expect(await refused(harness, { ...answer, ...answersOf({ revision, hash: last.hash }) })).toMatchObject({ kind: 'BadMessage', field: 'answers.revision', detail: expect.stringContaining('"answer"') })
+      expect(await refused(harness, { ...answer, ...answersOf({ revision, hash: last.hash }) })).toMatchObject({
+        kind: 'BadMessage',
+        field: 'answers.revision',
+        detail: expect.stringContaining('"answer"'),
+      })
     }
-    for (const { revision } of [last, ...contexts.filter((_context, at) => at % 9 === 0)]) expect(await refused(harness, { ...answer, ...answersOf({ revision, hash: OTHER }) })).toMatchObject({ kind: 'BadMessage', field: 'answers.hash' })
-    expect(await refused(harness, { ...answer, ...answersOf({ revision: last.revision - 1n, hash: last.hash }) })).toMatchObject({ field: 'answers.hash' })
+    for (const { revision } of [last, ...contexts.filter((_context, at) => at % 9 === 0)])
+      expect(await refused(harness, { ...answer, ...answersOf({ revision, hash: OTHER }) })).toMatchObject({
+        kind: 'BadMessage',
+        field: 'answers.hash',
+      })
+    expect(
+      await refused(harness, { ...answer, ...answersOf({ revision: last.revision - 1n, hash: last.hash }) }),
+    ).toMatchObject({ field: 'answers.hash' })
     const empty = createHarness()
-    expect(await empty.append({ ...answer, ...answersOf({ revision: 0n, hash: OTHER }) })).toMatchObject({ left: { field: 'answers.revision' } })
+    expect(await empty.append({ ...answer, ...answersOf({ revision: 0n, hash: OTHER }) })).toMatchObject({
+      left: { field: 'answers.revision' },
+    })
     expect(await empty.events()).toEqual([])
   })
 
@@ -73,7 +90,12 @@ describe('answers', () => {
     const { harness } = await conversed()
     const rival = harness.restart()
     await rival.appended(say(200))
-    const answer: MessageInput = { id: 'answer', role: 'assistant', content: 'Done.', ...answersOf(await rival.context()) }
+    const answer: MessageInput = {
+      id: 'answer',
+      role: 'assistant',
+      content: 'Done.',
+      ...answersOf(await rival.context()),
+    }
     expect((await harness.appended(answer)).recorded).toEqual(['answer'])
     expect((await harness.appended(answer)).recorded).toEqual([])
     for (const message of talk(60, 300)) {
@@ -88,17 +110,29 @@ describe('answers', () => {
     const list = talk(3).map(nameless)
     await harness.compress(list)
     const context = await harness.context()
-    const wrong = await harness.compress([...list, { role: 'assistant', content: 'Done.', answers: { revision: String(context.revision), hash: OTHER } }])
+    const wrong = await harness.compress([
+      ...list,
+      { role: 'assistant', content: 'Done.', answers: { revision: String(context.revision), hash: OTHER } },
+    ])
     expect([wrong.error?.kind, wrong.error?.['field']]).toEqual(['BadMessage', 'answers.hash'])
     expect(await harness.eventsOf('MessageAppended')).toHaveLength(3)
     const right: MessageInput[] = [...list, { role: 'assistant', content: 'Done.', ...answersOf(context) }]
     expect((await harness.compress(right)).error).toBeUndefined()
-    expect((await harness.compress(right.with(1, { role: 'assistant', content: 'Said otherwise.' }))).error).toBeUndefined()
-    expect((await harness.eventsOf('MessageAppended')).flatMap(({ data }) => (data.answers === undefined ? [] : [data.answers.hash]))).toEqual([context.hash, context.hash])
+    expect(
+      (await harness.compress(right.with(1, { role: 'assistant', content: 'Said otherwise.' }))).error,
+    ).toBeUndefined()
+    expect(
+      (await harness.eventsOf('MessageAppended')).flatMap(({ data }) =>
+        data.answers === undefined ? [] : [data.answers.hash],
+      ),
+    ).toEqual([context.hash, context.hash])
   })
 
   it('belong to an assistant’s message', () => {
-    for (const role of ['user', 'system', 'developer']) expect(parseMessage({ role, content: 'x', answers: { revision: '0', hash: OTHER } })).toMatchObject({ left: { field: 'answers' } })
+    for (const role of ['user', 'system', 'developer'])
+      expect(parseMessage({ role, content: 'x', answers: { revision: '0', hash: OTHER } })).toMatchObject({
+        left: { field: 'answers' },
+      })
   })
 
   it('are shown by explain', async () => {

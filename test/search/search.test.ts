@@ -18,14 +18,18 @@ import { openTestSchema, testServer } from '../support/postgres.js'
 
 async function project(db: Database, conversationId: string, events: readonly Event[], from = 0): Promise<void> {
   const all = (await recorded(conversationId, events)).slice(from)
-  const net = coalesce(archiveIndex.tables, all.flatMap((event) => changesOf(archiveIndex, event)))
+  const net = coalesce(
+    archiveIndex.tables,
+    all.flatMap((event) => changesOf(archiveIndex, event)),
+  )
   const generation = (await openGenerations(db, [archiveIndex], 1))[0]?.generation ?? 1
   await db.transaction(async (sql) => {
     await writeNet(sql, archiveIndex.tables, generation, net)
   })
 }
 
-const said = (messageId: string, content: string, some: Parameters<typeof appended>[1] = {}): Event => appended(messageId, { content, ...some })
+const said = (messageId: string, content: string, some: Parameters<typeof appended>[1] = {}): Event =>
+  appended(messageId, { content, ...some })
 
 // Revisions 0 to 9; the first four messages are archived as b1, the next two as b2, and both became b3.
 const garden: readonly Event[] = [
@@ -33,29 +37,53 @@ const garden: readonly Event[] = [
   said('m1', 'The zebra escaped from the zoo'),
   said('m2', 'It was seen near the river', { role: 'assistant' }),
   said('m3', 'Somebody planted tulips'),
-  said('m4', 'Call the office', { role: 'assistant', content: null, toolCalls: [{ id: 'c1', type: 'function', function: { name: 'phone_directory', arguments: '{"person":"Quimby"}' } }] }),
+  said('m4', 'Call the office', {
+    role: 'assistant',
+    content: null,
+    toolCalls: [
+      { id: 'c1', type: 'function', function: { name: 'phone_directory', arguments: '{"person":"Quimby"}' } },
+    ],
+  }),
   said('m5', 'The harbour was closed for repairs'),
   said('m6', 'Because of the storm', { role: 'assistant' }),
-  archived('b1', ['m1', 'm2', 'm4'], { content: `[depth:0|start:${at(0)}|end:${at(4)}|count:3]\nA zebra escaped; an expedition began.`, firstRevision: 1n, lastRevision: 4n }),
+  archived('b1', ['m1', 'm2', 'm4'], {
+    content: `[depth:0|start:${at(0)}|end:${at(4)}|count:3]\nA zebra escaped; an expedition began.`,
+    firstRevision: 1n,
+    lastRevision: 4n,
+  }),
   archived('b2', ['m5', 'm6'], { content: '[depth:0]\nThe harbour closed.', firstRevision: 5n, lastRevision: 6n }),
   said('m7', 'Lighthouse keys are under the mat'),
 ]
-const merged: Event = resummarized('b3', ['b1', 'b2'], { content: '[depth:1]\nAn expedition, then maintenance.', firstRevision: 1n, lastRevision: 6n })
+const merged: Event = resummarized('b3', ['b1', 'b2'], {
+  content: '[depth:1]\nAn expedition, then maintenance.',
+  firstRevision: 1n,
+  lastRevision: 6n,
+})
 
 /** A vector for each message that is there. */
 async function embedAll(db: Database, embedding: EmbeddingModel): Promise<void> {
   await createVectorTable(db)
-  const messages = await db.query<{ text: string; hash: string }>('select distinct text, text_hash as hash from archive_messages')
+  const messages = await db.query<{ text: string; hash: string }>(
+    'select distinct text, text_hash as hash from archive_messages',
+  )
   const vectors = await embedding.embed(messages.map(({ text }) => text))()
   if (vectors._tag === 'Left') throw new Error(vectors.left.detail)
-  await db.query('insert into archive_vectors select $1, u.hash, $2::int4, u.vector::vector from unnest($3::text[], $4::text[]) as u(hash, vector)', [
-    embedding.model, vectors.right[0]?.length ?? 0, messages.map(({ hash }) => hash), vectors.right.map((vector) => JSON.stringify(vector)),
-  ])
+  await db.query(
+    'insert into archive_vectors select $1, u.hash, $2::int4, u.vector::vector from unnest($3::text[], $4::text[]) as u(hash, vector)',
+    [
+      embedding.model,
+      vectors.right[0]?.length ?? 0,
+      messages.map(({ hash }) => hash),
+      vectors.right.map((vector) => JSON.stringify(vector)),
+    ],
+  )
 }
 
-const search = async (...asked: Parameters<typeof searched>): Promise<readonly SearchHit[]> => (await searched(...asked)).hits
+const search = async (...asked: Parameters<typeof searched>): Promise<readonly SearchHit[]> =>
+  (await searched(...asked)).hits
 
-const ids = (hits: readonly SearchHit[]): readonly string[] => hits.map((hit) => (hit.kind === 'batch' ? (hit.batchId ?? '') : hit.messageIds.join()))
+const ids = (hits: readonly SearchHit[]): readonly string[] =>
+  hits.map((hit) => (hit.kind === 'batch' ? (hit.batchId ?? '') : hit.messageIds.join()))
 
 interface Opened {
   readonly db: Database
@@ -74,7 +102,11 @@ function searchIsRight(open: () => Promise<Opened>): void {
     opened = await open()
     db = opened.db
     await project(db, 'garden', garden)
-    await project(db, 'other', [configured(), said('o1', 'A zebra in another conversation'), said('o2', 'Nothing\0 odd \ud800 here, only a walrus')])
+    await project(db, 'other', [
+      configured(),
+      said('o1', 'A zebra in another conversation'),
+      said('o2', 'Nothing\0 odd \ud800 here, only a walrus'),
+    ])
     index = createArchiveIndex(db)
   })
 
@@ -87,7 +119,14 @@ function searchIsRight(open: () => Promise<Opened>): void {
       const hits = await found('escaped zebras', { include: 'messages' })
       expect(ids(hits)).toEqual(['m1', 'm2'])
       expect(hits[0]).toMatchObject({
-        conversationId: 'garden', batchId: 'b1', messageIds: ['m1'], firstRevision: 1n, lastRevision: 1n, startTime: at(0), endTime: at(0), text: 'The zebra escaped from the zoo',
+        conversationId: 'garden',
+        batchId: 'b1',
+        messageIds: ['m1'],
+        firstRevision: 1n,
+        lastRevision: 1n,
+        startTime: at(0),
+        endTime: at(0),
+        text: 'The zebra escaped from the zoo',
       })
     })
 
@@ -107,7 +146,13 @@ function searchIsRight(open: () => Promise<Opened>): void {
     test('a batch that repeats its messages stands behind them, and one that says more is found by it', async () => {
       expect(ids(await found('zebra'))).toEqual(['m1', 'm2', 'b1'])
       const [hit] = await found('expedition')
-      expect(hit).toMatchObject({ kind: 'batch', batchId: 'b1', messageIds: ['m1', 'm2', 'm4'], firstRevision: 1n, lastRevision: 4n })
+      expect(hit).toMatchObject({
+        kind: 'batch',
+        batchId: 'b1',
+        messageIds: ['m1', 'm2', 'm4'],
+        firstRevision: 1n,
+        lastRevision: 4n,
+      })
       expect(ids(await found('harbour', { include: 'batches' }))).toEqual(['b2'])
     })
 
@@ -155,23 +200,43 @@ function searchIsRight(open: () => Promise<Opened>): void {
     // Three axes: animals, water, and the rest.
     const embedding: EmbeddingModel = {
       model: 'axes',
-      embed: (texts) => TE.right(texts.map((text) => [/zebra|walrus|animal/i.test(text) ? 1 : 0, /river|harbour|ocean/i.test(text) ? 1 : 0, 0.1])),
+      embed: (texts) =>
+        TE.right(
+          texts.map((text) => [
+            /zebra|walrus|animal/i.test(text) ? 1 : 0,
+            /river|harbour|ocean/i.test(text) ? 1 : 0,
+            0.1,
+          ]),
+        ),
     }
 
     test('without vectors it is full text alone', async () => {
-      expect(ids(await search({ index, embedding }, 'lighthouse', { within: { conversationId: 'garden' } }))[0]).toBe('m7')
+      expect(ids(await search({ index, embedding }, 'lighthouse', { within: { conversationId: 'garden' } }))[0]).toBe(
+        'm7',
+      )
     })
 
     test('vectors find what shares no word, within a conversation and over a scope', async () => {
       await embedAll(db, embedding)
-      expect(ids(await search({ index, embedding }, 'ocean', { within: { conversationId: 'garden' }, limit: 2 })).toSorted()).toEqual(['m2', 'm5'])
-      expect(ids(await search({ index, embedding }, 'animals', { within: { scope: null }, limit: 2 })).toSorted()).toEqual(['o1', 'o2'])
-      expect(ids(await search({ index, embedding }, 'ocean', { within: { scope: 'tenant-a' }, limit: 2 })).toSorted()).toEqual(['m2', 'm5'])
+      expect(
+        ids(await search({ index, embedding }, 'ocean', { within: { conversationId: 'garden' }, limit: 2 })).toSorted(),
+      ).toEqual(['m2', 'm5'])
+      expect(
+        ids(await search({ index, embedding }, 'animals', { within: { scope: null }, limit: 2 })).toSorted(),
+      ).toEqual(['o1', 'o2'])
+      expect(
+        ids(await search({ index, embedding }, 'ocean', { within: { scope: 'tenant-a' }, limit: 2 })).toSorted(),
+      ).toEqual(['m2', 'm5'])
     })
 
     test('a model that fails leaves the full text, and says so', async () => {
-      const failing: EmbeddingModel = { model: 'axes', embed: () => TE.left({ kind: 'EmbeddingFailed', detail: 'no answer' }) }
-      const answer = await searched({ index, embedding: failing }, 'lighthouse', { within: { conversationId: 'garden' } })
+      const failing: EmbeddingModel = {
+        model: 'axes',
+        embed: () => TE.left({ kind: 'EmbeddingFailed', detail: 'no answer' }),
+      }
+      const answer = await searched({ index, embedding: failing }, 'lighthouse', {
+        within: { conversationId: 'garden' },
+      })
       expect(ids(answer.hits)[0]).toBe('m7')
       expect(answer.failure).toEqual({ kind: 'EmbeddingFailed', detail: 'no answer' })
     })
@@ -190,12 +255,15 @@ function searchIsRight(open: () => Promise<Opened>): void {
 
     test('a conversation is kept in memory only up to the limit, and answers the same', async () => {
       const small = createArchiveIndex(db, { cacheBytes: 1 })
-      for (let time = 0; time < 2; time += 1) expect(ids(await search({ index: small }, 'giraffe', { within: { conversationId: 'garden' } }))).toEqual(['m8'])
+      for (let time = 0; time < 2; time += 1)
+        expect(ids(await search({ index: small }, 'giraffe', { within: { conversationId: 'garden' } }))).toEqual(['m8'])
     })
 
     test('searches at once do not read rows twice', async () => {
       const fresh = createArchiveIndex(db)
-      const sizes = await Promise.all(Array.from({ length: 5 }, async () => (await fresh.read((reads) => reads.conversation('garden'))).size))
+      const sizes = await Promise.all(
+        Array.from({ length: 5 }, async () => (await fresh.read((reads) => reads.conversation('garden'))).size),
+      )
       expect(new Set(sizes)).toEqual(new Set([8]))
     })
   })

@@ -13,7 +13,8 @@ interface Shown {
   readonly lines: readonly string[]
 }
 
-const beforeEllipsis = (line: string): string => (line.lastIndexOf('…') > 0 ? line.slice(0, line.lastIndexOf('…')).trimEnd() : line)
+const beforeEllipsis = (line: string): string =>
+  line.lastIndexOf('…') > 0 ? line.slice(0, line.lastIndexOf('…')).trimEnd() : line
 
 function shownBy(page: string): Shown[] {
   const walk = page.slice(0, page.indexOf('## What `verify` proves'))
@@ -28,7 +29,8 @@ function shownBy(page: string): Shown[] {
   return shown
 }
 
-const words = (command: string): string[] => [...command.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/gu)].map(([, single, double, bare]) => single ?? double ?? bare ?? '')
+const words = (command: string): string[] =>
+  [...command.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/gu)].map(([, single, double, bare]) => single ?? double ?? bare ?? '')
 
 let folder: string
 

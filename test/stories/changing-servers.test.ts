@@ -1,5 +1,6 @@
 /**
- * A KurrentDB whose nodes are stopped, started, cut and replaced by another leader, under a ledger that appends, compacts, reads and keeps
+ * A KurrentDB whose nodes are stopped, started, cut and replaced by another leader, under a ledger that appends,
+ * compacts, reads and keeps
  * its read models all the while: no message is lost or doubled, and what is projected is what the facts make.
  * `CONTEXT_LEDGER_TEST_KILLS` says how often something happens (default 6).
  */
@@ -21,104 +22,142 @@ describe('servers that come and go', () => {
 
   beforeAll(async () => {
     cluster = await startWireCluster(3)
-    ledger = await openLedger({ store: cluster.connectionString, database: 'memory', policy: SMALL, onProblem: (problem) => { problems.push(problem) } })
+    ledger = await openLedger({
+      store: cluster.connectionString,
+      database: 'memory',
+      policy: SMALL,
+      onProblem: (problem) => {
+        problems.push(problem)
+      },
+    })
   }, 60_000)
   afterAll(async () => {
     await ledger.close()
     await cluster.close()
   }, 60_000)
 
-  it(`loses and doubles nothing in ${String(TIMES)} mishaps`, async () => {
-    let leading = 0
-    const node = (at: number): ClusterNode => {
-      const found = cluster.nodes[at % cluster.nodes.length]
-      if (found === undefined) throw new Error('the cluster has no nodes')
-      return found
-    }
-    const next = (): void => {
-      leading += 1
-      cluster.elect(node(leading))
-    }
-    // Each comes while appends are under way, and ends with a leader that answers.
-    const mishaps: readonly (() => Promise<void>)[] = [
-      async () => { await node(leading).server.restart() },
-      async () => {
-        const former = node(leading).server
-        await former.stop()
-        next()
-        await former.start()
-      },
-      async () => { node(leading).server.hideOutcome('deadline', 2) },
-      async () => {
-        const { server } = node(leading)
-        const died = server.dieDuringAppends({ stored: 1, lost: 1 })
-        // Two appends have to come for it to die of; the writers below bring them.
-        await died
-        await server.start()
-      },
-      async () => { next() },
-      async () => { node(leading).server.hideOutcome('unavailable', 2) },
-      async () => {
-        const { server } = node(leading)
-        await server.stop()
-        await server.start()
-        server.beNotReady()
-        await new Promise((resolve) => { setTimeout(resolve, 100) })
-        server.beReady()
-      },
-    ]
-
-    const written = Array.from({ length: CONVERSATIONS }, () => 0)
-    const ending = new AbortController()
-    const target = { appends: BETWEEN }
-    const total = (): number => written.reduce((sum, count) => sum + count, 0)
-    async function write(conversation: number): Promise<void> {
-      while (!ending.signal.aborted) {
-        const at = written[conversation] ?? 0
-        // What an agent does where an append fails: the same message again.
-        const appended = await ledger.append(`conversation ${String(conversation)}`, say(at)).catch(() => undefined)
-        if (appended !== undefined) written[conversation] = at + 1
-        if (at % 10 === 9) await ledger.context(`conversation ${String(conversation)}`).catch(() => undefined)
+  it(
+    `loses and doubles nothing in ${String(TIMES)} mishaps`,
+    async () => {
+      let leading = 0
+      const node = (at: number): ClusterNode => {
+        const found = cluster.nodes[at % cluster.nodes.length]
+        if (found === undefined) throw new Error('the cluster has no nodes')
+        return found
       }
-    }
-    const writers = written.map((_none, conversation) => write(conversation))
-    for (let time = 0; time < TIMES; time += 1) {
-      while (total() < target.appends) await new Promise((resolve) => { setTimeout(resolve, 5) })
-      await mishaps[time % mishaps.length]?.()
-      target.appends = total() + BETWEEN
-    }
-    while (total() < target.appends) await new Promise((resolve) => { setTimeout(resolve, 5) })
-    ending.abort()
-    await Promise.all(writers)
-    // A cycle that was cut off is a failure that rests; nothing else went wrong behind the appends.
-    await ledger.settled().catch((problem: unknown) => { problems.push(problem) })
+      const next = (): void => {
+        leading += 1
+        cluster.elect(node(leading))
+      }
+      // Each comes while appends are under way, and ends with a leader that answers.
+      const mishaps: readonly (() => Promise<void>)[] = [
+        async () => {
+          await node(leading).server.restart()
+        },
+        async () => {
+          const former = node(leading).server
+          await former.stop()
+          next()
+          await former.start()
+        },
+        async () => {
+          node(leading).server.hideOutcome('deadline', 2)
+        },
+        async () => {
+          const { server } = node(leading)
+          const died = server.dieDuringAppends({ stored: 1, lost: 1 })
+          // Two appends have to come for it to die of; the writers below bring them.
+          await died
+          await server.start()
+        },
+        async () => {
+          next()
+        },
+        async () => {
+          node(leading).server.hideOutcome('unavailable', 2)
+        },
+        async () => {
+          const { server } = node(leading)
+          await server.stop()
+          await server.start()
+          server.beNotReady()
+          await new Promise((resolve) => {
+            setTimeout(resolve, 100)
+          })
+          server.beReady()
+        },
+      ]
 
-    for (const [conversation, count] of written.entries()) {
-      const ids: string[] = []
-      for await (const event of ledger.log(`conversation ${String(conversation)}`)) if (event.type === 'MessageAppended') ids.push(event.data.messageId)
-      expect(ids).toEqual(Array.from({ length: count }, (_none, at) => `m${String(at)}`))
-      const context = await ledger.context(`conversation ${String(conversation)}`)
-      expect(context.tokens).toBeLessThanOrEqual(1_000)
-      expect(context.messageIds.at(-1)).toBe(`m${String(count - 1)}`)
-    }
-    const verified = await ledger.verify()
-    expect(verified.problems).toEqual([])
-    expect(verified.conversations).toBe(CONVERSATIONS)
-    process.stdout.write(`${String(TIMES)} mishaps, ${String(total())} messages, ${String(verified.events)} facts, ${String(problems.length)} problems told\n`)
-  }, (TIMES + 10) * 20_000)
+      const written = Array.from({ length: CONVERSATIONS }, () => 0)
+      const ending = new AbortController()
+      const target = { appends: BETWEEN }
+      const total = (): number => written.reduce((sum, count) => sum + count, 0)
+      async function write(conversation: number): Promise<void> {
+        while (!ending.signal.aborted) {
+          const at = written[conversation] ?? 0
+          // What an agent does where an append fails: the same message again.
+          const appended = await ledger.append(`conversation ${String(conversation)}`, say(at)).catch(() => undefined)
+          if (appended !== undefined) written[conversation] = at + 1
+          if (at % 10 === 9) await ledger.context(`conversation ${String(conversation)}`).catch(() => undefined)
+        }
+      }
+      const writers = written.map((_none, conversation) => write(conversation))
+      for (let time = 0; time < TIMES; time += 1) {
+        while (total() < target.appends)
+          await new Promise((resolve) => {
+            setTimeout(resolve, 5)
+          })
+        await mishaps[time % mishaps.length]?.()
+        target.appends = total() + BETWEEN
+      }
+      while (total() < target.appends)
+        await new Promise((resolve) => {
+          setTimeout(resolve, 5)
+        })
+      ending.abort()
+      await Promise.all(writers)
+      // A cycle that was cut off is a failure that rests; nothing else went wrong behind the appends.
+      await ledger.settled().catch((problem: unknown) => {
+        problems.push(problem)
+      })
+
+      for (const [conversation, count] of written.entries()) {
+        const ids: string[] = []
+        for await (const event of ledger.log(`conversation ${String(conversation)}`))
+          if (event.type === 'MessageAppended') ids.push(event.data.messageId)
+        expect(ids).toEqual(Array.from({ length: count }, (_none, at) => `m${String(at)}`))
+        const context = await ledger.context(`conversation ${String(conversation)}`)
+        expect(context.tokens).toBeLessThanOrEqual(1_000)
+        expect(context.messageIds.at(-1)).toBe(`m${String(count - 1)}`)
+      }
+      const verified = await ledger.verify()
+      expect(verified.problems).toEqual([])
+      expect(verified.conversations).toBe(CONVERSATIONS)
+      process.stdout.write(
+        `${String(TIMES)} mishaps, ${String(total())} messages, ${String(verified.events)} facts, ${String(problems.length)} problems told\n`,
+      )
+    },
+    (TIMES + 10) * 20_000,
+  )
 })
 
 describe('a server that accepts and never answers', () => {
   it('ends every call with a clear error within its deadline', async () => {
     const server = await startWireServer()
-    const ledger = await openLedger({ store: `${server.connectionString}&defaultDeadline=1000`, database: 'memory', policy: SMALL })
+    const ledger = await openLedger({
+      store: `${server.connectionString}&defaultDeadline=1000`,
+      database: 'memory',
+      policy: SMALL,
+    })
     try {
       await ledger.append('silent', say(0))
       server.hang()
       const calls: Readonly<Record<string, () => Promise<unknown>>> = {
         append: () => ledger.append('silent', say(1)),
         context: () => ledger.context('silent'),
-        log: async () => { for await (const event of ledger.log('silent')) if (event.revision < 0n) return },
+        log: async () => {
+          for await (const event of ledger.log('silent')) if (event.revision < 0n) return
+        },
         list: () => ledger.list(),
         search: () => ledger.search('berth'),
         compact: () => ledger.compact('silent'),
@@ -127,8 +166,14 @@ describe('a server that accepts and never answers', () => {
       }
       for (const [name, call] of Object.entries(calls)) {
         const started = performance.now()
-        const failure: unknown = await call().then(() => undefined, (error: unknown) => error)
-        expect([name, failure]).toEqual([name, expect.objectContaining({ message: expect.stringMatching(/127\.0\.0\.1|does not answer/u) })])
+        const failure: unknown = await call().then(
+          () => undefined,
+          (error: unknown) => error,
+        )
+        expect([name, failure]).toEqual([
+          name,
+          expect.objectContaining({ message: expect.stringMatching(/127\.0\.0\.1|does not answer/u) }),
+        ])
         // Its own deadline is a second; an append is tried again before it gives up.
         expect(performance.now() - started).toBeLessThan(10_000)
       }

@@ -1,5 +1,6 @@
 /**
- * Two `compaction run` processes over one server, killed (-9) again and again while an agent talks: nothing is lost, and what a kill costs is the
+ * Two `compaction run` processes over one server, killed (-9) again and again while an agent talks: nothing is lost,
+ * and what a kill costs is the
  * call that was under way. `CONTEXT_LEDGER_TEST_KILLS` says how often each is killed (default 2).
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
@@ -36,7 +37,12 @@ describeOnServer('compaction workers on a server', () => {
     ;({ db, schema, drop } = await openTestSchema())
     stub = await startOpenAiStub(stubAnswers.text('Some steps were done, and none failed.'))
     const log = { store: createPostgresEventStore(db), bodies: createPostgresBodyStore(db) }
-    harness = createHarness({ policy: SMALL, store: createTroubledStore(log.store), log, clock: { now: () => new Date(), newId: () => crypto.randomUUID() } })
+    harness = createHarness({
+      policy: SMALL,
+      store: createTroubledStore(log.store),
+      log,
+      clock: { now: () => new Date(), newId: () => crypto.randomUUID() },
+    })
   })
   afterAll(async () => {
     for (const child of children) child.kill('SIGKILL')
@@ -46,10 +52,25 @@ describeOnServer('compaction workers on a server', () => {
   })
 
   function start(): { child: ChildProcess; ended: Promise<unknown>; said: () => string } {
-    const child = spawn(process.execPath, ['--import', 'tsx', join('test', 'support', 'run-compaction-worker.ts'), testServer, schema, stub.baseUrl, '60', '1'], { stdio: ['ignore', 'ignore', 'pipe'] })
+    const child = spawn(
+      process.execPath,
+      [
+        '--import',
+        'tsx',
+        join('test', 'support', 'run-compaction-worker.ts'),
+        testServer,
+        schema,
+        stub.baseUrl,
+        '60',
+        '1',
+      ],
+      { stdio: ['ignore', 'ignore', 'pipe'] },
+    )
     children.add(child)
     let text = ''
-    child.stderr?.on('data', (part) => { text += String(part) })
+    child.stderr?.on('data', (part) => {
+      text += String(part)
+    })
     return { child, ended: once(child, 'close'), said: () => text }
   }
 
@@ -59,53 +80,71 @@ describeOnServer('compaction workers on a server', () => {
       const { child, ended, said } = start()
       // Once it is at work, at any moment of it.
       await until(() => said().includes('"compacted"'))
-      await new Promise((resolve) => { setTimeout(resolve, Math.random() * 500) })
+      await new Promise((resolve) => {
+        setTimeout(resolve, Math.random() * 500)
+      })
       child.kill('SIGKILL')
       await ended
     }
     return start()
   }
 
-  it('killed again and again, they lose nothing, and calls <= summaries recorded + kills', async () => {
-    // So much that the next messages reach the share of the limit from which a worker has something to do.
-    const said = new Map(CONVERSATIONS.map((id) => [id, 17]))
-    await Promise.all(CONVERSATIONS.map((id) => harness.appended(talk(17), id)))
-    const enough = new AbortController()
-    const agents = (async () => {
-      // One chunk at a time, no faster than two workers can summarize.
-      for (let turn = 0; !enough.signal.aborted; turn += 1) {
-        const id = CONVERSATIONS[turn % CONVERSATIONS.length] ?? ''
-        const from = said.get(id) ?? 0
-        await harness.appended(talk(3, from), id)
-        said.set(id, from + 3)
-        await new Promise((resolve) => { setTimeout(resolve, 200) })
+  it(
+    'killed again and again, they lose nothing, and calls <= summaries recorded + kills',
+    async () => {
+      // So much that the next messages reach the share of the limit from which a worker has something to do.
+      const said = new Map(CONVERSATIONS.map((id) => [id, 17]))
+      await Promise.all(CONVERSATIONS.map((id) => harness.appended(talk(17), id)))
+      const enough = new AbortController()
+      const agents = (async () => {
+        // One chunk at a time, no faster than two workers can summarize.
+        for (let turn = 0; !enough.signal.aborted; turn += 1) {
+          const id = CONVERSATIONS[turn % CONVERSATIONS.length] ?? ''
+          const from = said.get(id) ?? 0
+          await harness.appended(talk(3, from), id)
+          said.set(id, from + 3)
+          await new Promise((resolve) => {
+            setTimeout(resolve, 200)
+          })
+        }
+      })()
+      const workers = await Promise.all([killed(KILLS), killed(KILLS)])
+      enough.abort()
+      await agents
+      const queue = createPostgresWorkQueue(db)
+      await until(async () => {
+        const { waiting, running, resting } = await queue.status()
+        return (
+          waiting + running + resting === 0 &&
+          ((await queue.checkpoint())?.position ?? -1n) >=
+            (await harness.conversations.load(CONVERSATIONS.at(-1) ?? '')).revision
+        )
+      })
+      for (const { child } of workers) child.kill('SIGTERM')
+      for (const { ended, said: lines } of workers) {
+        expect(await ended).toEqual([0, null])
+        expect(lines()).toContain('"ended"')
       }
-    })()
-    const workers = await Promise.all([killed(KILLS), killed(KILLS)])
-    enough.abort()
-    await agents
-    const queue = createPostgresWorkQueue(db)
-    await until(async () => {
-      const { waiting, running, resting } = await queue.status()
-      return waiting + running + resting === 0 && ((await queue.checkpoint())?.position ?? -1n) >= (await harness.conversations.load(CONVERSATIONS.at(-1) ?? '')).revision
-    })
-    for (const { child } of workers) child.kill('SIGTERM')
-    for (const { ended, said: lines } of workers) {
-      expect(await ended).toEqual([0, null])
-      expect(lines()).toContain('"ended"')
-    }
-    let summaries = 0
-    for (const id of CONVERSATIONS) {
-      const events = await harness.events(id)
-      expect(coverageProblems(events)).toEqual([])
-      expect(events.filter((event) => event.type === 'MessageAppended')).toHaveLength(said.get(id) ?? 0)
-      expect(events.filter((event) => event.type === 'CompactionFailed')).toEqual([])
-      expect((await harness.context(id)).overBudget).toBeUndefined()
-      summaries += events.filter((event) => (event.type === 'ChunkSummarized' && event.data.summarizer.standIn !== true) || event.type === 'BatchesResummarized').length
-    }
-    expect(summaries).toBeGreaterThan(0)
-    expect(stub.calls.length).toBeLessThanOrEqual(summaries + 2 * KILLS)
-    // For whoever runs this by hand with many kills.
-    process.stdout.write(`${String(2 * KILLS)} kills, ${String([...said.values()].reduce((sum, count) => sum + count, 0))} messages, ${String(summaries)} summaries recorded, ${String(stub.calls.length)} calls\n`)
-  }, (KILLS + 4) * 30_000)
+      let summaries = 0
+      for (const id of CONVERSATIONS) {
+        const events = await harness.events(id)
+        expect(coverageProblems(events)).toEqual([])
+        expect(events.filter((event) => event.type === 'MessageAppended')).toHaveLength(said.get(id) ?? 0)
+        expect(events.filter((event) => event.type === 'CompactionFailed')).toEqual([])
+        expect((await harness.context(id)).overBudget).toBeUndefined()
+        summaries += events.filter(
+          (event) =>
+            (event.type === 'ChunkSummarized' && event.data.summarizer.standIn !== true) ||
+            event.type === 'BatchesResummarized',
+        ).length
+      }
+      expect(summaries).toBeGreaterThan(0)
+      expect(stub.calls.length).toBeLessThanOrEqual(summaries + 2 * KILLS)
+      // For whoever runs this by hand with many kills.
+      process.stdout.write(
+        `${String(2 * KILLS)} kills, ${String([...said.values()].reduce((sum, count) => sum + count, 0))} messages, ${String(summaries)} summaries recorded, ${String(stub.calls.length)} calls\n`,
+      )
+    },
+    (KILLS + 4) * 30_000,
+  )
 })

@@ -1,8 +1,11 @@
 /**
- * An edition from the prompt to adoption and back: real `replay` processes over a model's server that is busy, silent or answers nothing now and
- * then, killed (-9) again and again; then compared, adopted, put back and rebuilt, while an agent appends and readers ask the read models throughout.
+ * An edition from the prompt to adoption and back: real `replay` processes over a model's server that is busy, silent
+ * or answers nothing now and
+ * then, killed (-9) again and again; then compared, adopted, put back and rebuilt, while an agent appends and readers
+ * ask the read models throughout.
  *
- * `CONTEXT_LEDGER_TEST_EDITIONS` says how often it is killed (default 2, over a few small conversations in a folder); with `all` it is 20 kills
+ * `CONTEXT_LEDGER_TEST_EDITIONS` says how often it is killed (default 2, over a few small conversations in a folder);
+ * with `all` it is 20 kills
  * over every conversation of the data folder, on the server that CONTEXT_LEDGER_TEST_POSTGRES names.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
@@ -24,7 +27,13 @@ import { startCli } from '../support/cli.js'
 import { SMALL, talk } from '../support/conversations.js'
 import { latch } from '../support/latch.js'
 import { ledgerOn } from '../support/ledger-on-database.js'
-import { expectedSeen, eventsOfConversations, inOneStatement, inOneTransaction, startReading } from '../support/reading-rows.js'
+import {
+  expectedSeen,
+  eventsOfConversations,
+  inOneStatement,
+  inOneTransaction,
+  startReading,
+} from '../support/reading-rows.js'
 import { startOpenAiStub, stubAnswers, type OpenAiStub } from '../support/openai-stub.js'
 import { createTestDatabase, testServer } from '../support/postgres.js'
 
@@ -35,7 +44,10 @@ const CONCURRENCY = 4
 const TEXT = 'Some steps were done, and none failed.'
 const PROMPT = 'Say in other words what happened.\n{existing_summary}\n{messages}\n'
 
-/** One call in 20 finds the model busy, one in 50 gets no answer, one in 40 an empty one. The rest are answers, and are counted. */
+/**
+ * One call in 20 finds the model busy, one in 50 gets no answer, one in 40 an empty one. The rest are answers, and are
+ * counted.
+ */
 let answers = 0
 const moody = (_call: unknown, number: number): ReturnType<typeof stubAnswers.text> => {
   if (number % 20 === 7) return stubAnswers.rateLimited('0')
@@ -57,7 +69,10 @@ function startReaders(db: Database, ids: readonly string[]) {
     /** Stops them; how often they read, and how often their answers said that an edition is in force. */
     async prove(): Promise<{ readonly reads: number; readonly different: number; readonly inForce: number }> {
       const told = await Promise.all(readers.map((reader) => reader.stop()))
-      const events = await eventsOfConversations({ store: createPostgresEventStore(db), bodies: createPostgresBodyStore(db) })
+      const events = await eventsOfConversations({
+        store: createPostgresEventStore(db),
+        bodies: createPostgresBodyStore(db),
+      })
       let different = 0
       let inForce = 0
       for (const { seen } of told) {
@@ -84,9 +99,15 @@ function startAgent(ledger: Ledger, ids: readonly string[]) {
       await pause?.over.opened
       const id = ids[turn % ids.length] ?? ''
       const messageId = `agent-${String(turn)}`
-      await ledger.append(id, { id: messageId, role: turn % 2 === 0 ? 'user' : 'assistant', content: `The agent goes on with its work, step ${String(turn)}.` })
+      await ledger.append(id, {
+        id: messageId,
+        role: turn % 2 === 0 ? 'user' : 'assistant',
+        content: `The agent goes on with its work, step ${String(turn)}.`,
+      })
       said.get(id)?.push(messageId)
-      await new Promise((resolve) => { setTimeout(resolve, 5) })
+      await new Promise((resolve) => {
+        setTimeout(resolve, 5)
+      })
     }
   })()
   return {
@@ -125,7 +146,10 @@ describe('an edition from the prompt to adoption', () => {
     stub = await startOpenAiStub(moody)
     await writeFile(join(folder, 'other-words.txt'), PROMPT)
     const ledger = await openLedger({ store, policy: whole ? { modelMaxTokens: 8_000 } : SMALL })
-    const histories = whole && dataFolder !== undefined ? conversationsOf(dataFolder) : [0, 1, 2, 3].map((number) => ({ id: `c${String(number)}`, messages: talk(80) }))
+    const histories =
+      whole && dataFolder !== undefined
+        ? conversationsOf(dataFolder)
+        : [0, 1, 2, 3].map((number) => ({ id: `c${String(number)}`, messages: talk(80) }))
     for (const { id, messages } of histories) {
       ids.push(id)
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the ledger parses them
@@ -143,23 +167,53 @@ describe('an edition from the prompt to adoption', () => {
     await rm(folder, { recursive: true, force: true })
   })
 
-  const summarizer = (): string[] => ['--summarizer', 'openai', '--model', 'stub-1', '--base-url', stub.baseUrl, '--api-key', 'test', '--timeout', '1', '--prompt', join(folder, 'other-words.txt')]
+  const summarizer = (): string[] => [
+    '--summarizer',
+    'openai',
+    '--model',
+    'stub-1',
+    '--base-url',
+    stub.baseUrl,
+    '--api-key',
+    'test',
+    '--timeout',
+    '1',
+    '--prompt',
+    join(folder, 'other-words.txt'),
+  ]
 
   /** Runs a command to its end, or kills it once the model was asked so many times more. */
   async function run(words: readonly string[], killAfterCalls?: number): Promise<Ended> {
     const child = startCli([...words, '--store', store])
     let output = ''
-    for (const stream of [child.stdout, child.stderr]) stream.on('data', (text: Buffer) => { output += text.toString() })
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (text: Buffer) => {
+        output += text.toString()
+      })
     const before = stub.calls.length
-    const watching = killAfterCalls === undefined ? undefined : setInterval(() => {
-      if (stub.calls.length - before >= killAfterCalls) child.kill('SIGKILL')
-    }, 3)
-    const code = await new Promise<number | null>((resolve) => { child.on('close', resolve) })
+    const watching =
+      killAfterCalls === undefined
+        ? undefined
+        : setInterval(() => {
+            if (stub.calls.length - before >= killAfterCalls) child.kill('SIGKILL')
+          }, 3)
+    const code = await new Promise<number | null>((resolve) => {
+      child.on('close', resolve)
+    })
     clearInterval(watching)
     return { code, output }
   }
 
-  const replay = (tokens: number): string[] => ['replay', '--all', ...summarizer(), '--yes', '--concurrency', String(CONCURRENCY), '--max-tokens', String(tokens)]
+  const replay = (tokens: number): string[] => [
+    'replay',
+    '--all',
+    ...summarizer(),
+    '--yes',
+    '--concurrency',
+    String(CONCURRENCY),
+    '--max-tokens',
+    String(tokens),
+  ]
 
   it(`is killed ${String(KILLS)} times and buys no recorded summary again, keeps its bound, is adopted and put back, and the agent loses nothing`, async () => {
     // The estimate, where nobody can be asked: nothing is begun.
@@ -195,13 +249,28 @@ describe('an edition from the prompt to adoption', () => {
     const killed = killings.filter(({ code }) => code === null).length
     await first?.stop()
     const meanwhile = await firstReaders?.prove()
-    if (meanwhile !== undefined) process.stdout.write(`${String(meanwhile.reads)} reads meanwhile, ${String(meanwhile.different)} different answers, none mixed\n`)
+    if (meanwhile !== undefined)
+      process.stdout.write(
+        `${String(meanwhile.reads)} reads meanwhile, ${String(meanwhile.different)} different answers, none mixed\n`,
+      )
     await beforehand?.close()
     await beside?.close()
     const last = await run(replay(BOUND))
-    expect(last).toEqual({ code: 0, output: expect.stringContaining(`edition ${editionId}: ${String(ids.length)} of ${String(ids.length)} conversations whole`) })
+    expect(last).toEqual({
+      code: 0,
+      output: expect.stringContaining(
+        `edition ${editionId}: ${String(ids.length)} of ${String(ids.length)} conversations whole`,
+      ),
+    })
 
-    const config: OpenAiSummarizerConfig = { kind: 'openai', model: 'stub-1', baseUrl: stub.baseUrl, apiKey: 'test', timeoutMs: 1_000, prompt: { name: 'other-words', text: PROMPT } }
+    const config: OpenAiSummarizerConfig = {
+      kind: 'openai',
+      model: 'stub-1',
+      baseUrl: stub.baseUrl,
+      apiKey: 'test',
+      timeoutMs: 1_000,
+      prompt: { name: 'other-words', text: PROMPT },
+    }
     // The readers share the database with the ledger: a folder belongs to one process and has one connection.
     const db = whole ? await openPostgres(store) : await openFolder(store)
     const model = createOpenAiLanguageModel(config)
@@ -215,7 +284,9 @@ describe('an edition from the prompt to adoption', () => {
       expect(edition.failures).toBe(0)
       expect(tokensOf(edition.spent)).toBeLessThanOrEqual(BOUND)
       expect(tokensOf(edition.spent)).toBeGreaterThanOrEqual(bought * 150)
-      process.stdout.write(`${String(ids.length)} conversations, ${String(killed)} kills, ${String(bought)} summaries recorded, ${String(answers)} answers given, ${String(stub.calls.length)} calls; at most ${String(most)} estimated; ${String(tokensOf(edition.spent))} tokens reckoned of a bound of ${String(BOUND)}\n`)
+      process.stdout.write(
+        `${String(ids.length)} conversations, ${String(killed)} kills, ${String(bought)} summaries recorded, ${String(answers)} answers given, ${String(stub.calls.length)} calls; at most ${String(most)} estimated; ${String(tokensOf(edition.spent))} tokens reckoned of a bound of ${String(BOUND)}\n`,
+      )
 
       const agent = startAgent(ledger, ids)
       const readers = startReaders(db, ids)
@@ -239,11 +310,15 @@ describe('an edition from the prompt to adoption', () => {
       // They looked while editions were in force, and before and behind it.
       expect(read.inForce).toBeGreaterThan(0)
       expect(read.different).toBeGreaterThan(read.inForce)
-      process.stdout.write(`${String(read.reads)} reads, ${String(read.different)} different answers, ${String(read.inForce)} of them with an edition in force, none mixed\n`)
+      process.stdout.write(
+        `${String(read.reads)} reads, ${String(read.different)} different answers, ${String(read.inForce)} of them with an edition in force, none mixed\n`,
+      )
       let messages = 0
       for (const id of ids) {
         const recorded: string[] = []
-        for await (const event of ledger.log(id)) if (event.type === 'MessageAppended' && event.data.messageId.startsWith('agent-')) recorded.push(event.data.messageId)
+        for await (const event of ledger.log(id))
+          if (event.type === 'MessageAppended' && event.data.messageId.startsWith('agent-'))
+            recorded.push(event.data.messageId)
         const own = [...(first?.said.get(id) ?? []), ...(agent.said.get(id) ?? [])]
         expect(new Set(recorded)).toEqual(new Set(own))
         messages += own.length

@@ -1,5 +1,6 @@
 /**
- * A model that fails in every way that models fail, behind the real client and the real store: the context stays as it was, the log says
+ * A model that fails in every way that models fail, behind the real client and the real store: the context stays as it
+ * was, the log says
  * what happened, and at the hard limit somebody else stands in.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
@@ -23,14 +24,25 @@ afterAll(async () => {
 const withModel = (options: Partial<LedgerOptions> = {}): Promise<Ledger> =>
   openLedger({
     store: 'memory',
-    summarizer: { kind: 'openai', model: 'stub-1', baseUrl: stub.baseUrl, apiKey: 'test', maxRetries: 0, timeoutMs: 1_500 },
+    summarizer: {
+      kind: 'openai',
+      model: 'stub-1',
+      baseUrl: stub.baseUrl,
+      apiKey: 'test',
+      maxRetries: 0,
+      timeoutMs: 1_500,
+    },
     policy: { modelMaxTokens: WINDOW },
     ...options,
   })
 
 async function talk(ledger: Ledger, id: string, from: number, to: number): Promise<void> {
   for (let turn = from; turn <= to; turn += 1) {
-    await ledger.append(id, { id: `m${String(turn)}`, role: turn % 2 === 0 ? 'assistant' : 'user', content: `Step ${String(turn)} of the migration moved table ${String(turn)} and took ${String(turn * 3)} seconds without trouble.` })
+    await ledger.append(id, {
+      id: `m${String(turn)}`,
+      role: turn % 2 === 0 ? 'assistant' : 'user',
+      content: `Step ${String(turn)} of the migration moved table ${String(turn)} and took ${String(turn * 3)} seconds without trouble.`,
+    })
     await ledger.settled(id)
   }
 }
@@ -41,7 +53,8 @@ async function eventsOf(ledger: Ledger, id: string): Promise<RecordedEvent[]> {
   return events
 }
 
-const failuresOf = (events: readonly RecordedEvent[]): string[] => events.flatMap((event) => (event.type === 'CompactionFailed' ? [event.data.failure] : []))
+const failuresOf = (events: readonly RecordedEvent[]): string[] =>
+  events.flatMap((event) => (event.type === 'CompactionFailed' ? [event.data.failure] : []))
 
 // About 25 tokens a message: the soft limit of 1,600 is reached near message 64, the hard one of 2,000 near message 80.
 const BELOW_SOFT = 55
@@ -53,7 +66,11 @@ describe('a summarizer that fails', () => {
     ['refuses', stubAnswers.refused(), 'refused'],
     ['is cut off', stubAnswers.cutOff(), 'cut-off'],
     ['answers more than it was asked for', stubAnswers.text('word '.repeat(5_000)), 'over-long'],
-    ['does not know the model', { status: 404, body: { error: { message: 'The model does not exist', code: 'model_not_found' } } }, 'unknown-model'],
+    [
+      'does not know the model',
+      { status: 404, body: { error: { message: 'The model does not exist', code: 'model_not_found' } } },
+      'unknown-model',
+    ],
     ['refuses the key', { status: 401, body: { error: { message: 'Incorrect API key' } } }, 'unauthorized'],
     ['hangs', { never: 'silence' }, 'timeout'],
   ]
@@ -87,9 +104,13 @@ describe('a summarizer that fails', () => {
         await ledger.append(standIn, { role: 'user', content: 'begin' }, { policy: { standIn } })
         await talk(ledger, standIn, 1, 130)
         expect((await ledger.context(standIn)).tokens).toBeLessThanOrEqual(WINDOW)
-        const summaries = (await eventsOf(ledger, standIn)).flatMap((event) => (event.type === 'ChunkSummarized' ? [event.data.summarizer] : []))
+        const summaries = (await eventsOf(ledger, standIn)).flatMap((event) =>
+          event.type === 'ChunkSummarized' ? [event.data.summarizer] : [],
+        )
         expect(summaries.length > 0).toBe(standIn === 'extractive')
-        expect(summaries.every((summarizer) => summarizer.standIn === true && summarizer.strategy === 'extractive')).toBe(true)
+        expect(
+          summaries.every((summarizer) => summarizer.standIn === true && summarizer.strategy === 'extractive'),
+        ).toBe(true)
         expect(failuresOf(await eventsOf(ledger, standIn)).length).toBeGreaterThan(0)
       }
       expect((await ledger.verify()).problems).toEqual([])
@@ -101,7 +122,9 @@ describe('a summarizer that fails', () => {
   it('works with a prompt of one’s own, whose text is recorded, and compacts by itself once the model answers again', async () => {
     stub.answerWith(stubAnswers.refused())
     const prompt = { name: 'mine', text: 'Say in one sentence what happened.\n{existing_summary}\n{messages}' }
-    const ledger = await withModel({ summarizer: { kind: 'openai', model: 'stub-1', baseUrl: stub.baseUrl, apiKey: 'test', maxRetries: 0, prompt } })
+    const ledger = await withModel({
+      summarizer: { kind: 'openai', model: 'stub-1', baseUrl: stub.baseUrl, apiKey: 'test', maxRetries: 0, prompt },
+    })
     try {
       await talk(ledger, 'own', 1, ABOVE_SOFT)
       stub.answerWith(stubAnswers.text(SUMMARY))
@@ -124,7 +147,10 @@ describe('a summarizer that fails', () => {
       const calls = stub.calls.length
       await ledger.append('full', { role: 'system', content: 'Rule: be exact. '.repeat(495) })
       for (let turn = 1; turn <= 60; turn += 1) {
-        await ledger.append('full', { role: turn % 2 === 0 ? 'assistant' : 'user', content: `Entry ${String(turn)}. ${'A long report that says the same in other words. '.repeat(12)}` })
+        await ledger.append('full', {
+          role: turn % 2 === 0 ? 'assistant' : 'user',
+          content: `Entry ${String(turn)}. ${'A long report that says the same in other words. '.repeat(12)}`,
+        })
         await ledger.settled('full')
         expect((await ledger.context('full')).tokens).toBeLessThanOrEqual(WINDOW)
       }

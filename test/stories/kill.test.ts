@@ -1,5 +1,6 @@
 /**
- * kill -9 at random moments of an import whose compaction calls a model: the same command again goes on where it was, loses and doubles
+ * kill -9 at random moments of an import whose compaction calls a model: the same command again goes on where it was,
+ * loses and doubles
  * no message, and buys no recorded summary again. `CONTEXT_LEDGER_TEST_KILLS` says how often (default 3).
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
@@ -27,50 +28,86 @@ afterAll(async () => {
 
 /** Runs the import to its end, or until it is killed. */
 async function runImport(file: string, killAfterMs?: number): Promise<{ code: number | null; output: string }> {
-  const words = ['import', file, '--store', join(folder, 'ledger'), '--model-max-tokens', '1200', '--chunk-size', '6', '--chunk-min-tokens', '0', '--summarizer', 'openai', '--model', 'stub-1', '--base-url', stub.baseUrl, '--api-key', 'test']
+  const words = [
+    'import',
+    file,
+    '--store',
+    join(folder, 'ledger'),
+    '--model-max-tokens',
+    '1200',
+    '--chunk-size',
+    '6',
+    '--chunk-min-tokens',
+    '0',
+    '--summarizer',
+    'openai',
+    '--model',
+    'stub-1',
+    '--base-url',
+    stub.baseUrl,
+    '--api-key',
+    'test',
+  ]
   const child = startCli(words)
   let output = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text: Buffer) => { output += text.toString() })
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (text: Buffer) => {
+      output += text.toString()
+    })
   const timer = killAfterMs === undefined ? undefined : setTimeout(() => child.kill('SIGKILL'), killAfterMs)
-  const code = await new Promise<number | null>((resolve) => { child.on('close', resolve) })
+  const code = await new Promise<number | null>((resolve) => {
+    child.on('close', resolve)
+  })
   clearTimeout(timer)
   return { code, output }
 }
 
 describe('an import that is killed', () => {
-  it(`goes on with the same command after each of ${String(KILLS)} kills`, async () => {
-    const file = join(folder, 'long.jsonl')
-    const lines = Array.from({ length: MESSAGES }, (_, at) => JSON.stringify({ id: `m${String(at)}`, role: at % 2 === 0 ? 'user' : 'assistant', content: `Step ${String(at)} of the long job is done; it touched file src/part-${String(at)}.ts and needed ${String(at * 7)} ms.` }))
-    await writeFile(file, `${JSON.stringify({ type: 'conversation', id: 'long' })}\n${lines.join('\n')}\n`)
+  it(
+    `goes on with the same command after each of ${String(KILLS)} kills`,
+    async () => {
+      const file = join(folder, 'long.jsonl')
+      const lines = Array.from({ length: MESSAGES }, (_, at) =>
+        JSON.stringify({
+          id: `m${String(at)}`,
+          role: at % 2 === 0 ? 'user' : 'assistant',
+          content: `Step ${String(at)} of the long job is done; it touched file src/part-${String(at)}.ts and needed ${String(at * 7)} ms.`,
+        }),
+      )
+      await writeFile(file, `${JSON.stringify({ type: 'conversation', id: 'long' })}\n${lines.join('\n')}\n`)
 
-    let killed = 0
-    const codes: (number | null)[] = []
-    for (let kill = 0; kill < KILLS; kill += 1) {
-      const { code } = await runImport(file, 500 + Math.random() * 1_500)
-      if (code === null) killed += 1
-      codes.push(code)
-    }
-    // A run that was not killed had come to its end before.
-    expect(new Set(codes)).toEqual(new Set(codes.map((code) => (code === null ? null : 0))))
-    const last = await runImport(file)
-    expect([last.code, last.output]).toEqual([0, expect.any(String)])
-
-    const ledger = await openLedger({ store: join(folder, 'ledger') })
-    try {
-      const messages: string[] = []
-      let summaries = 0
-      for await (const event of ledger.log('long')) {
-        if (event.type === 'MessageAppended') messages.push(event.data.messageId)
-        if (event.type === 'ChunkSummarized' || event.type === 'BatchesResummarized') summaries += 1
+      let killed = 0
+      const codes: (number | null)[] = []
+      for (let kill = 0; kill < KILLS; kill += 1) {
+        const { code } = await runImport(file, 500 + Math.random() * 1_500)
+        if (code === null) killed += 1
+        codes.push(code)
       }
-      expect(messages).toEqual(Array.from({ length: MESSAGES }, (_, at) => `m${String(at)}`))
-      expect(summaries).toBeGreaterThan(0)
-      expect(stub.calls.length).toBeLessThanOrEqual(summaries + killed)
-      expect((await ledger.verify()).problems).toEqual([])
-      // For whoever runs this by hand with many kills.
-      process.stdout.write(`${String(killed)} kills, ${String(summaries)} summaries recorded, ${String(stub.calls.length)} calls\n`)
-    } finally {
-      await ledger.close()
-    }
-  }, (KILLS + 4) * 30_000)
+      // A run that was not killed had come to its end before.
+      expect(new Set(codes)).toEqual(new Set(codes.map((code) => (code === null ? null : 0))))
+      const last = await runImport(file)
+      expect([last.code, last.output]).toEqual([0, expect.any(String)])
+
+      const ledger = await openLedger({ store: join(folder, 'ledger') })
+      try {
+        const messages: string[] = []
+        let summaries = 0
+        for await (const event of ledger.log('long')) {
+          if (event.type === 'MessageAppended') messages.push(event.data.messageId)
+          if (event.type === 'ChunkSummarized' || event.type === 'BatchesResummarized') summaries += 1
+        }
+        expect(messages).toEqual(Array.from({ length: MESSAGES }, (_, at) => `m${String(at)}`))
+        expect(summaries).toBeGreaterThan(0)
+        expect(stub.calls.length).toBeLessThanOrEqual(summaries + killed)
+        expect((await ledger.verify()).problems).toEqual([])
+        // For whoever runs this by hand with many kills.
+        process.stdout.write(
+          `${String(killed)} kills, ${String(summaries)} summaries recorded, ${String(stub.calls.length)} calls\n`,
+        )
+      } finally {
+        await ledger.close()
+      }
+    },
+    (KILLS + 4) * 30_000,
+  )
 })

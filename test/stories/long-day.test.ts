@@ -1,5 +1,6 @@
 /**
- * A working day of an agent, the whole house at once: the sample conversation through the embedded ledger with a window far too small for
+ * A working day of an agent, the whole house at once: the sample conversation through the embedded ledger with a window
+ * far too small for
  * it. What is appended is kept, what is shown fits, what left is found again, and all of it can be proved and rebuilt.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
@@ -27,7 +28,18 @@ describe('a long day', () => {
   const reasons = new Set<string | undefined>()
 
   beforeAll(async () => {
-    ledger = await openLedger({ store: 'memory', policy: { modelMaxTokens: WINDOW, chunkSize: 8, chunkMinTokens: 400, buffer: 2, clipFirst: 1, clipLast: 1, maxSummaryTokens: 100 } })
+    ledger = await openLedger({
+      store: 'memory',
+      policy: {
+        modelMaxTokens: WINDOW,
+        chunkSize: 8,
+        chunkMinTokens: 400,
+        buffer: 2,
+        clipFirst: 1,
+        clipLast: 1,
+        maxSummaryTokens: 100,
+      },
+    })
     for (const message of messages) {
       await ledger.append(DAY, message)
       await ledger.settled(DAY)
@@ -35,17 +47,21 @@ describe('a long day', () => {
       widths.push(context.tokens)
       refused.push(...chatProblems(context.messages))
       reasons.add(context.overBudget?.reason)
-      if (!context.messageIds.includes(message.id)) refused.push(`the last message ${String(message.id)} is not in the context`)
+      if (!context.messageIds.includes(message.id))
+        refused.push(`the last message ${String(message.id)} is not in the context`)
     }
   })
-  afterAll(async () => { await ledger.close() })
+  afterAll(async () => {
+    await ledger.close()
+  })
 
   const events = async (): Promise<RecordedEvent[]> => {
     const all: RecordedEvent[] = []
     for await (const event of ledger.log(DAY)) all.push(event)
     return all
   }
-  const count = async (type: EventType): Promise<number> => (await events()).filter((event) => event.type === type).length
+  const count = async (type: EventType): Promise<number> =>
+    (await events()).filter((event) => event.type === type).length
 
   it('every context was valid, fitted, and had what was said last', () => {
     expect(messages.length).toBeGreaterThan(100)
@@ -63,23 +79,35 @@ describe('a long day', () => {
 
   it('finds what left the context, and says where it comes from', async () => {
     const live = new Set((await ledger.context(DAY)).messageIds)
-    const { hits } = await ledger.search('advisory lock per berth for HB-412', { conversationId: DAY, include: 'messages' })
+    const { hits } = await ledger.search('advisory lock per berth for HB-412', {
+      conversationId: DAY,
+      include: 'messages',
+    })
     const hit = hits.find(({ batchId }) => batchId !== null)
     expect(hit).toMatchObject({ conversationId: DAY, batchId: expect.stringMatching(/^batch-/u) })
     expect(hit?.text.toLowerCase()).toContain('advisory lock')
     const [id = ''] = hit?.messageIds ?? []
     expect(live.has(id)).toBe(false)
     const origin = (await events()).find((event) => event.revision === hit?.firstRevision)
-    expect(origin?.type === 'MessageAppended' ? [origin.data.messageId, origin.data.content] : []).toEqual([id, messages.find((message) => message.id === id)?.content])
-    const batch = (await events()).find((event) => event.type === 'BatchArchived' && event.data.batchId === hit?.batchId)
+    expect(origin?.type === 'MessageAppended' ? [origin.data.messageId, origin.data.content] : []).toEqual([
+      id,
+      messages.find((message) => message.id === id)?.content,
+    ])
+    const batch = (await events()).find(
+      (event) => event.type === 'BatchArchived' && event.data.batchId === hit?.batchId,
+    )
     expect(batch?.type === 'BatchArchived' ? batch.data.messageIds : []).toContain(id)
   })
 
   it('gives the agent the same through its tool, less what it still sees', async () => {
     const tool = ledger.tools(DAY).find(({ name }) => name === 'memory_read')
-    const { hits } = jsonAs<{ hits: { messageIds: string[] }[] }>((await tool?.execute({ query: 'advisory lock per berth' })) ?? '')
+    const { hits } = jsonAs<{ hits: { messageIds: string[] }[] }>(
+      (await tool?.execute({ query: 'advisory lock per berth' })) ?? '',
+    )
     const context = await ledger.context(DAY)
-    const whole = new Set(context.messageIds.filter((id) => !(context.shortened ?? []).some((short) => short.id === id)))
+    const whole = new Set(
+      context.messageIds.filter((id) => !(context.shortened ?? []).some((short) => short.id === id)),
+    )
     expect(hits.length).toBeGreaterThan(0)
     for (const hit of hits) expect(hit.messageIds.every((id) => whole.has(id))).toBe(false)
   })

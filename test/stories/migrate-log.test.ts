@@ -1,6 +1,8 @@
 /**
- * A ledger moves house: from a folder to a server, into a file, back into a folder; killed on the way, gone on with after it lived on. Every
- * conversation's log is the same in the end, and the ledger verifies. The server's leg is left out where no server is named.
+ * A ledger moves house: from a folder to a server, into a file, back into a folder; killed on the way, gone on with
+ * after it lived on. Every
+ * conversation's log is the same in the end, and the ledger verifies. The server's leg is left out where no server is
+ * named.
  */
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 import { randomUUID } from 'node:crypto'
@@ -18,7 +20,9 @@ import { openTestSchema, testServer } from '../support/postgres.js'
 let folder: string
 const schema = `test ${randomUUID()}`
 const places = logPlaces(schema)
-beforeAll(async () => { folder = await mkdtemp(join(tmpdir(), 'context-ledger-move-')) })
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'context-ledger-move-'))
+})
 afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
   if (testServer === '') return
@@ -27,7 +31,8 @@ afterAll(async () => {
   await drop()
 })
 
-const asJson = (value: unknown): string => JSON.stringify(value, (_key, part: unknown) => (typeof part === 'bigint' ? part.toString() : part))
+const asJson = (value: unknown): string =>
+  JSON.stringify(value, (_key, part: unknown) => (typeof part === 'bigint' ? part.toString() : part))
 
 /** Every conversation's log, as `log --json` tells it, but for the positions. */
 async function logsOf(store: string): Promise<Readonly<Record<string, string>>> {
@@ -35,7 +40,15 @@ async function logsOf(store: string): Promise<Readonly<Record<string, string>>> 
   try {
     const logs: Record<string, string> = {}
     for (const { conversationId } of (await ledger.list()).conversations) {
-      logs[conversationId] = asJson((await collect(ledger.log(conversationId))).map(({ revision, id, type, data, metadata }) => ({ revision, id, type, data, metadata })))
+      logs[conversationId] = asJson(
+        (await collect(ledger.log(conversationId))).map(({ revision, id, type, data, metadata }) => ({
+          revision,
+          id,
+          type,
+          data,
+          metadata,
+        })),
+      )
     }
     expect(await ledger.verify()).toMatchObject({ ok: true })
     return logs
@@ -52,7 +65,10 @@ async function live(store: string, from: number): Promise<void> {
       await ledger.settled(conversation)
     }
   }
-  await ledger.append('harbour', [calling(`c${String(from)}`, [`call-${String(from)}`]), answering(`r${String(from)}`, `call-${String(from)}`, 'x'.repeat(90_000))])
+  await ledger.append('harbour', [
+    calling(`c${String(from)}`, [`call-${String(from)}`]),
+    answering(`r${String(from)}`, `call-${String(from)}`, 'x'.repeat(90_000)),
+  ])
   await ledger.close()
 }
 
@@ -64,7 +80,10 @@ async function migrate(from: string, to: string, some: Partial<MigrateLogCommand
     return true
   })
   try {
-    await runMigrateLog({ from, to, fromDatabase: undefined, toDatabase: undefined, overwrite: false, json: true, ...some }, places)
+    await runMigrateLog(
+      { from, to, fromDatabase: undefined, toDatabase: undefined, overwrite: false, json: true, ...some },
+      places,
+    )
   } finally {
     spy.mockRestore()
   }
@@ -91,8 +110,12 @@ describe('a ledger that moves', () => {
     const later = await logsOf(start)
     expect(await migrate(start, join(folder, 'end'))).toMatchObject({ equal: true })
     expect(await logsOf(join(folder, 'end'))).toEqual(later)
-    for (const server of testServer === '' ? [] : [testServer]) expect(await migrate(start, server)).toMatchObject({ equal: true, alreadyThere: expect.any(Number) })
-    expect(await migrate(start, join(folder, 'backup.clog.gz'), { overwrite: true })).toMatchObject({ equal: true, alreadyThere: 0 })
+    for (const server of testServer === '' ? [] : [testServer])
+      expect(await migrate(start, server)).toMatchObject({ equal: true, alreadyThere: expect.any(Number) })
+    expect(await migrate(start, join(folder, 'backup.clog.gz'), { overwrite: true })).toMatchObject({
+      equal: true,
+      alreadyThere: 0,
+    })
     expect((await readdir(folder)).toSorted()).toEqual(['backup.clog.gz', 'end', 'start'])
 
     // Two ledgers that went different ways are not one.
@@ -109,7 +132,9 @@ describe('a ledger that moves', () => {
     for (const afterMs of [0, 300, 700]) {
       const child = startChild('migrate-log-until-killed', [from, to, own])
       await child.said(1)
-      await new Promise((resolve) => { setTimeout(resolve, afterMs) })
+      await new Promise((resolve) => {
+        setTimeout(resolve, afterMs)
+      })
       await child.kill()
     }
     const child = startChild('migrate-log-until-killed', [from, to, own])
@@ -127,7 +152,9 @@ describe('what people are told', () => {
   it('is one line that says what is equal', async () => {
     const file = join(folder, 'told.clog.gz')
     const backup = join(folder, 'backup.clog.gz')
-    expect(await migrate(backup, file, { json: false })).toMatch(/^equal: \S+told\.clog\.gz holds what \S+backup\.clog\.gz held up to position \d+: \d+ streams, \d+ events, 2 bodies, \d+ kB\n\d+ s, [\d,]+ events\/s, sha256 [\da-f]{64}\n$/u)
+    expect(await migrate(backup, file, { json: false })).toMatch(
+      /^equal: \S+told\.clog\.gz holds what \S+backup\.clog\.gz held up to position \d+: \d+ streams, \d+ events, 2 bodies, \d+ kB\n\d+ s, [\d,]+ events\/s, sha256 [\da-f]{64}\n$/u,
+    )
   })
 
   it.each<[string, Partial<MigrateLogCommand>, RegExp]>([
@@ -141,8 +168,13 @@ describe('what people are told', () => {
   ])('of wrong words: %s', async (_what, some, sentence) => {
     const file = join(folder, 'words.clog.gz')
     await writeFile(file, '')
-    await expect(migrate(some.from ?? file, some.to ?? join(folder, 'other.clog.gz'), some)).rejects.toMatchObject({ name: 'InputError', message: expect.stringMatching(sentence) })
-    await expect(migrate(some.from ?? file, some.to ?? join(folder, 'other.clog.gz'), some)).rejects.not.toMatchObject({ message: expect.stringContaining('secret') })
+    await expect(migrate(some.from ?? file, some.to ?? join(folder, 'other.clog.gz'), some)).rejects.toMatchObject({
+      name: 'InputError',
+      message: expect.stringMatching(sentence),
+    })
+    await expect(migrate(some.from ?? file, some.to ?? join(folder, 'other.clog.gz'), some)).rejects.not.toMatchObject({
+      message: expect.stringContaining('secret'),
+    })
   })
 
   it.each([
@@ -151,7 +183,10 @@ describe('what people are told', () => {
     ['a cluster', () => ['esdb://host:2113', 'kurrentdb://host/?tls=false']],
   ])('of one place twice: %s', async (_what, spellings) => {
     const [from = '', to = ''] = spellings(folder)
-    await expect(migrate(from, to)).rejects.toMatchObject({ name: 'InputError', message: '--from and --to name the same log' })
+    await expect(migrate(from, to)).rejects.toMatchObject({
+      name: 'InputError',
+      message: '--from and --to name the same log',
+    })
   })
 
   it('of a folder that holds no ledger, and makes none there', async () => {

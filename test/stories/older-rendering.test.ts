@@ -1,5 +1,6 @@
 /**
- * Conversations that a program of renderer version 1 recorded, with the hash of the context at each revision: above the hard limit at most of them, some right
+ * Conversations that a program of renderer version 1 recorded, with the hash of the context at each revision: above the
+ * hard limit at most of them, some right
  * after a prune. They are the same contexts today, and the next message goes by today's rendering.
  */
 import { readFileSync } from 'node:fs'
@@ -21,11 +22,18 @@ import { jsonAs } from '../support/json.js'
 import { noRows } from '../support/row-differences.js'
 
 interface Run {
-  readonly events: readonly { readonly id: string; readonly type: string; readonly data: string; readonly metadata: string }[]
+  readonly events: readonly {
+    readonly id: string
+    readonly type: string
+    readonly data: string
+    readonly metadata: string
+  }[]
   readonly contexts: readonly string[]
 }
 
-const runs = jsonAs<readonly Run[]>(gunzipSync(readFileSync(join('test', 'fixtures', 'contexts', 'renderer-1.json.gz'))).toString('utf8'))
+const runs = jsonAs<readonly Run[]>(
+  gunzipSync(readFileSync(join('test', 'fixtures', 'contexts', 'renderer-1.json.gz'))).toString('utf8'),
+)
 
 function* statesOf({ events }: Run): Generator<Conversation> {
   let state = initialState('c1')
@@ -47,7 +55,9 @@ it('a conversation goes by today’s rendering from its next message on, and not
   const state = [...statesOf(runs[0] ?? { events: [], contexts: [] })].at(-1) ?? initialState('c1')
   const configure = { type: 'Configure', settings: undefined, scope: undefined, summarizerWindowTokens: 1 } as const
   const configured = givenState(state).when(configure).events
-  expect(configured).toEqual([{ type: 'ConversationConfigured', data: { ...state.configuration, rendererVersion: RENDERER_VERSION } }])
+  expect(configured).toEqual([
+    { type: 'ConversationConfigured', data: { ...state.configuration, rendererVersion: RENDERER_VERSION } },
+  ])
   expect(givenState(stateAfter(configured, state)).when(configure).events).toEqual([])
 })
 
@@ -57,7 +67,10 @@ it('verifies, and does so after it went on: the contexts of then are those of th
     expect(E.isRight(await store.append('conversation-c1', 'no_stream', events)())).toBe(true)
     const harness = createHarness({ store })
     // Of the prompt streams the file has nothing.
-    const problems = async (): Promise<readonly unknown[]> => (await createVerify({ log: harness.log, checkRequest: checkScripted, rowCheck: () => noRows })()).problems.filter(({ rule }) => rule !== 'prompt')
+    const problems = async (): Promise<readonly unknown[]> =>
+      (await createVerify({ log: harness.log, checkRequest: checkScripted, rowCheck: () => noRows })()).problems.filter(
+        ({ rule }) => rule !== 'prompt',
+      )
     expect(await problems()).toEqual([])
     await harness.appended(talk(60, 1_000))
     await harness.compact('due')
@@ -66,7 +79,10 @@ it('verifies, and does so after it went on: the contexts of then are those of th
     const context = contextIn(state)
     const pinned = [...state.retained, ...state.window].filter((message) => message.pinned)
     expect(pinned.length).toBeGreaterThan(0)
-    for (const message of pinned) expect(context.messages[context.messageIds.indexOf(message.messageId)]?.content).toEqual(message.content)
-    expect(contextIn(await loadConversation(harness.log, CONVERSATION, BigInt(contexts.length - 1))).hash).toBe(contexts.at(-1))
+    for (const message of pinned)
+      expect(context.messages[context.messageIds.indexOf(message.messageId)]?.content).toEqual(message.content)
+    expect(contextIn(await loadConversation(harness.log, CONVERSATION, BigInt(contexts.length - 1))).hash).toBe(
+      contexts.at(-1),
+    )
   }
 })

@@ -27,21 +27,36 @@ afterEach(async () => {
 })
 
 function summarizerOf(maxRetries?: number): Summarizer {
-  const model = createOpenAiLanguageModel({ model: 'stub-1', baseUrl: stub.baseUrl, apiKey: 'test', retryDelayMs: 1, maxRetries })
+  const model = createOpenAiLanguageModel({
+    model: 'stub-1',
+    baseUrl: stub.baseUrl,
+    apiKey: 'test',
+    retryDelayMs: 1,
+    maxRetries,
+  })
   if (E.isLeft(model)) throw new Error(model.left.detail)
   return createFoldInSummarizer({ model: model.right })
 }
 
 /** Recorded with one policy and to be replayed with another, so that nothing can be taken over. */
 async function recorded(): Promise<Ledger> {
-  const ledger = await openLedger({ store: 'memory', policy: SMALL, ahead: false, summarizer: { kind: 'openai', model: 'stub-1', baseUrl: stub.baseUrl, apiKey: 'test' } })
+  const ledger = await openLedger({
+    store: 'memory',
+    policy: SMALL,
+    ahead: false,
+    summarizer: { kind: 'openai', model: 'stub-1', baseUrl: stub.baseUrl, apiKey: 'test' },
+  })
   await ledger.append('c', talk(30))
   await ledger.settled()
   return ledger
 }
 
 /** What a replay of the ledger paid for, and how many requests came to the server meanwhile. */
-async function replayed(ledger: Ledger, maxTokens: number, ...answers: readonly [StubAnswer, ...StubAnswer[]]): Promise<{ readonly done: Replay; readonly requests: number }> {
+async function replayed(
+  ledger: Ledger,
+  maxTokens: number,
+  ...answers: readonly [StubAnswer, ...StubAnswer[]]
+): Promise<{ readonly done: Replay; readonly requests: number }> {
   const before = stub.calls.length
   stub.answerWith(...answers)
   try {
@@ -54,7 +69,12 @@ async function replayed(ledger: Ledger, maxTokens: number, ...answers: readonly 
 
 describe('a replay', () => {
   it('counts a request that was refused and the one after it', async () => {
-    const { done, requests } = await replayed(await recorded(), 1_000_000, stubAnswers.rateLimited('0.01'), stubAnswers.text('Some steps were done.'))
+    const { done, requests } = await replayed(
+      await recorded(),
+      1_000_000,
+      stubAnswers.rateLimited('0.01'),
+      stubAnswers.text('Some steps were done.'),
+    )
     expect(done).toMatchObject({ ended: 'done', paid: { calls: requests } })
     // A refused one costs nothing; each of the others says 120 and 30.
     expect(tokensOf(done.spent)).toBe(150 * (requests - 1))
@@ -109,9 +129,16 @@ describe('a limit on tokens a day', () => {
     const budget = createMemoryTokenBudget({ tokensPerDay: limit }, createHandClock())
     const summarizer = summarizerOf()
     const job = chunkJob()
-    await summarizeStep({ registerPrompt: () => Promise.resolve(), budget }, summarizer, job, { standIn: false, spent: { calls: 0, tokens: 0 }, signal: undefined })
+    await summarizeStep({ registerPrompt: () => Promise.resolve(), budget }, summarizer, job, {
+      standIn: false,
+      spent: { calls: 0, tokens: 0 },
+      signal: undefined,
+    })
     const full = await budget.reserve(limit + 1)
-    return { used: full.kind === 'refused' ? full.used : 0, reserved: requestTokens(summarizer.prepare(job)) + job.maxSummaryTokens }
+    return {
+      used: full.kind === 'refused' ? full.used : 0,
+      reserved: requestTokens(summarizer.prepare(job)) + job.maxSummaryTokens,
+    }
   }
 
   it('is used up by an answer that breaks off, and not by refusals', async () => {

@@ -1,5 +1,6 @@
 /**
- * Random pins over real conversations, in windows far too small for them: each context that is handed out has each pinned message word for word, is valid and
+ * Random pins over real conversations, in windows far too small for them: each context that is handed out has each
+ * pinned message word for word, is valid and
  * below the hard limit. The sample of the repository, or with CONTEXT_LEDGER_DATA every conversation of that folder.
  */
 import { afterAll, expect, it } from '@jest/globals'
@@ -23,13 +24,28 @@ afterAll(() => {
   if (hasAll) console.log(JSON.stringify(seen))
 })
 
-const cases = [2_000, 4_000, 8_000].flatMap((window, at) => [...realConversations()].map((conversation) => ({ window, seed: at + conversation.messages.length, ...conversation })))
+const cases = [2_000, 4_000, 8_000].flatMap((window, at) =>
+  [...realConversations()].map((conversation) => ({
+    window,
+    seed: at + conversation.messages.length,
+    ...conversation,
+  })),
+)
 
 it.each(cases)('$id in $window tokens', async ({ window, seed, messages }) => {
   const roll = dice(seed)
   const summarizer = createScriptedSummarizer({ verbose: true })
-  const harness = createHarness({ policy: { modelMaxTokens: window, standIn: roll(2) === 0 ? 'none' : 'extractive' }, summarizer })
-  const oddArguments = new Set(messages.flatMap((message) => message.tool_calls ?? []).flatMap((call) => (call.function === undefined || isJson(call.function.arguments) ? [] : [call.function.arguments])))
+  const harness = createHarness({
+    policy: { modelMaxTokens: window, standIn: roll(2) === 0 ? 'none' : 'extractive' },
+    summarizer,
+  })
+  const oddArguments = new Set(
+    messages
+      .flatMap((message) => message.tool_calls ?? [])
+      .flatMap((call) =>
+        call.function === undefined || isJson(call.function.arguments) ? [] : [call.function.arguments],
+      ),
+  )
   const problems: string[] = []
   let leadingFits = true
   for (let from = 0; from < messages.length && leadingFits;) {
@@ -58,11 +74,19 @@ it.each(cases)('$id in $window tokens', async ({ window, seed, messages }) => {
       seen.shown += 1
       const shown = context.messages[context.messageIds.indexOf(pinned.messageId)]
       // A result whose call was folded is said by the user, its text word for word.
-      const isWhole = JSON.stringify(shown) === JSON.stringify(toChatMessage(pinned)) || (pinned.role === 'tool' && shown?.role === 'user' && contentText(shown.content).endsWith(contentText(pinned.content)))
-      if (!isWhole) problems.push(`revision ${String(state.revision)}: the pinned message ${pinned.messageId} is not there as it was`)
+      const isWhole =
+        JSON.stringify(shown) === JSON.stringify(toChatMessage(pinned)) ||
+        (pinned.role === 'tool' &&
+          shown?.role === 'user' &&
+          contentText(shown.content).endsWith(contentText(pinned.content)))
+      if (!isWhole)
+        problems.push(
+          `revision ${String(state.revision)}: the pinned message ${pinned.messageId} is not there as it was`,
+        )
     }
     const newest = state.window.at(-1)?.messageId
-    if (newest !== undefined && !context.messageIds.includes(newest)) problems.push(`revision ${String(state.revision)}: the newest message ${newest} is left out`)
+    if (newest !== undefined && !context.messageIds.includes(newest))
+      problems.push(`revision ${String(state.revision)}: the newest message ${newest} is left out`)
   }
   seen.conversations += 1
   expect(problems).toEqual([])

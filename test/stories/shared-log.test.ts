@@ -1,7 +1,10 @@
 /**
- * A ledger in a KurrentDB that is not its own: other systems append to the same log throughout, so that its newest event is never one of the ledger's. Its
- * log has just been made, its workers are started before there is anything to do, as a composition starts them, and one of them is killed; and somebody
- * deletes streams. `CONTEXT_LEDGER_TEST_KURRENTDB` names a server in place of the one of the tests, for all but the deletions.
+ * A ledger in a KurrentDB that is not its own: other systems append to the same log throughout, so that its newest
+ * event is never one of the ledger's. Its
+ * log has just been made, its workers are started before there is anything to do, as a composition starts them, and one
+ * of them is killed; and somebody
+ * deletes streams. `CONTEXT_LEDGER_TEST_KURRENTDB` names a server in place of the one of the tests, for all but the
+ * deletions.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import esdb from '@eventstore/db-client'
@@ -41,7 +44,13 @@ describeOnServer('a log that was just made, with workers that are started first'
     folder = await mkdtemp(join(tmpdir(), 'context-ledger-shared-'))
     server = real === undefined ? await startWireServerProcess({ foreign: true }) : undefined
     database = await createTestDatabase()
-    env = { CONTEXT_LEDGER_STORE: real ?? server?.connectionString ?? '', CONTEXT_LEDGER_DATABASE: database.address, CONTEXT_LEDGER_WORKERS: 'elsewhere', CONTEXT_LEDGER_SUMMARIZER: 'extractive', CI: 'true' }
+    env = {
+      CONTEXT_LEDGER_STORE: real ?? server?.connectionString ?? '',
+      CONTEXT_LEDGER_DATABASE: database.address,
+      CONTEXT_LEDGER_WORKERS: 'elsewhere',
+      CONTEXT_LEDGER_SUMMARIZER: 'extractive',
+      CI: 'true',
+    }
   }, 60_000)
   afterAll(async () => {
     for (const child of children) child.kill('SIGKILL')
@@ -50,11 +59,16 @@ describeOnServer('a log that was just made, with workers that are started first'
     await rm(folder, { recursive: true, force: true })
   }, 60_000)
 
-  async function started(...words: readonly string[]): Promise<{ child: ChildProcess; ended: Promise<unknown[]>; said: () => string }> {
+  async function started(
+    ...words: readonly string[]
+  ): Promise<{ child: ChildProcess; ended: Promise<unknown[]>; said: () => string }> {
     const child = startCli([...words, '--json'], { cwd: folder, env })
     children.add(child)
     let text = ''
-    for (const stream of [child.stdout, child.stderr]) stream.on('data', (part) => { text += String(part) })
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (part) => {
+        text += String(part)
+      })
     const ended = once(child, 'close')
     await until(() => text.includes('"working"') || child.exitCode !== null)
     return { child, ended, said: () => text }
@@ -62,7 +76,9 @@ describeOnServer('a log that was just made, with workers that are started first'
   /** Another system appends, when nothing of the ledger's comes any more. */
   async function othersAppend(): Promise<void> {
     const client = esdb.EventStoreDBClient.connectionString(env['CONTEXT_LEDGER_STORE'] ?? '')
-    await client.appendToStream(`orders-${id}`, [esdb.jsonEvent({ type: 'OrderPlaced', data: {} })], { expectedRevision: esdb.ANY })
+    await client.appendToStream(`orders-${id}`, [esdb.jsonEvent({ type: 'OrderPlaced', data: {} })], {
+      expectedRevision: esdb.ANY,
+    })
     await client.dispose()
   }
   const cli = async (...words: readonly string[]): Promise<string> => {
@@ -75,10 +91,18 @@ describeOnServer('a log that was just made, with workers that are started first'
     const first = await started('compaction', 'run')
     const keeper = await started('projections', 'run')
     // They have caught up with a log that has nothing for them.
-    await new Promise((resolve) => { setTimeout(resolve, 1_000) })
+    await new Promise((resolve) => {
+      setTimeout(resolve, 1_000)
+    })
 
-    const ledger = await openLedger({ store: env['CONTEXT_LEDGER_STORE'] ?? '', database: database.address, workers: 'elsewhere', policy: SMALL })
-    const batches = async (): Promise<number> => (await collect(ledger.log(id))).filter(({ type }) => type === 'BatchArchived').length
+    const ledger = await openLedger({
+      store: env['CONTEXT_LEDGER_STORE'] ?? '',
+      database: database.address,
+      workers: 'elsewhere',
+      policy: SMALL,
+    })
+    const batches = async (): Promise<number> =>
+      (await collect(ledger.log(id))).filter(({ type }) => type === 'BatchArchived').length
     try {
       await ledger.append(id, talk(40))
       await until(async () => (await batches()) > 0)
@@ -134,7 +158,10 @@ describe('streams that somebody deletes', () => {
       await ledger.settled(id)
     }
     const { editionId } = await ledger.editions.replay({ conversations: ['kept'] })
-    const { editionId: lost } = await ledger.editions.replay({ conversations: ['kept'], policy: { ...SMALL, keepRecent: 4 } })
+    const { editionId: lost } = await ledger.editions.replay({
+      conversations: ['kept'],
+      policy: { ...SMALL, keepRecent: 4 },
+    })
     const client = esdb.EventStoreDBClient.connectionString(server.connectionString)
     cleanups.push(() => client.dispose())
     expect(await ledger.verify()).toMatchObject({ ok: true })
@@ -147,7 +174,12 @@ describe('streams that somebody deletes', () => {
     const { ok, problems } = await ledger.verify()
     expect(ok).toBe(false)
     const named = Object.fromEntries(problems.map(({ stream, rule }) => [stream, rule]))
-    expect(named).toEqual({ 'conversation-cut': 'order', 'conversation-deleted': 'order', 'conversation-gone': 'order', [`edition-${lost}-kept`]: 'order' })
+    expect(named).toEqual({
+      'conversation-cut': 'order',
+      'conversation-deleted': 'order',
+      'conversation-gone': 'order',
+      [`edition-${lost}-kept`]: 'order',
+    })
     expect(problems.find(({ stream }) => stream === 'conversation-gone')?.detail).toContain('deleted')
 
     expect((await ledger.list()).conversations.map(({ conversationId }) => conversationId)).toContain('kept')
@@ -180,7 +212,10 @@ describe('streams that somebody deletes', () => {
     const other = await startWireServer({ foreign: true })
     cleanups.push(() => other.close())
     const target = await opened(other.connectionString)
-    expect(await copyLog(storeSource(memory), storeTarget(target))).toMatchObject({ difference: undefined, alreadyThere: 0 })
+    expect(await copyLog(storeSource(memory), storeTarget(target))).toMatchObject({
+      difference: undefined,
+      alreadyThere: 0,
+    })
     expect(await copyLog(storeSource(memory), storeTarget(target))).toMatchObject({ difference: undefined })
   }, 120_000)
 

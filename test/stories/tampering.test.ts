@@ -1,5 +1,6 @@
 /**
- * An auditor and somebody who can write the database: real conversations, compacted, verify; then each thing that can be done to them is found, and
+ * An auditor and somebody who can write the database: real conversations, compacted, verify; then each thing that can
+ * be done to them is found, and
  * what is said names where. With CONTEXT_LEDGER_DATA it is every conversation of that folder.
  */
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
@@ -19,7 +20,11 @@ import { hasAll, realConversations } from '../support/real-conversations.js'
 jest.setTimeout(hasAll ? 3_600_000 : 120_000)
 
 const POLICY = { modelMaxTokens: hasAll ? 8_000 : 2_400, buffer: 4 }
-const summarizer = createFoldInSummarizer({ model: createScriptedLanguageModel([({ prompt }) => `What was said: ${prompt.slice(-40).replaceAll(/\s+/gu, ' ').trim()}`]) })
+const summarizer = createFoldInSummarizer({
+  model: createScriptedLanguageModel([
+    ({ prompt }) => `What was said: ${prompt.slice(-40).replaceAll(/\s+/gu, ' ').trim()}`,
+  ]),
+})
 
 let db: Database
 let ledger: Ledger
@@ -28,7 +33,8 @@ let folder: string
 const VICTIM = 'victim'
 const STREAM = `conversation-${VICTIM}`
 
-const where = (problems: readonly Problem[]): string[] => problems.map(({ stream, revision, rule }) => `${rule} ${stream} ${revision.toString()}`)
+const where = (problems: readonly Problem[]): string[] =>
+  problems.map(({ stream, revision, rule }) => `${rule} ${stream} ${revision.toString()}`)
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'context-ledger-tampering-'))
@@ -70,18 +76,40 @@ describe('verify', () => {
 
 describe('what somebody does who can write the database is found', () => {
   let attacker: Attacker
-  beforeAll(async () => { attacker = await attack(db) })
+  beforeAll(async () => {
+    attacker = await attack(db)
+  })
 
   const found = async (id?: string): Promise<readonly Problem[]> => {
     const { ok, problems } = await ledger.verify(id)
     expect(ok).toBe(problems.length === 0)
     return problems
   }
-  const revisionsOf = async (type: string): Promise<string[]> => (await db.query<{ revision: string }>('select revision from events where stream = $1 and type = $2 order by revision', [STREAM, type])).map(({ revision }) => revision)
+  const revisionsOf = async (type: string): Promise<string[]> =>
+    (
+      await db.query<{ revision: string }>(
+        'select revision from events where stream = $1 and type = $2 order by revision',
+        [STREAM, type],
+      )
+    ).map(({ revision }) => revision)
   /** Two events of a stream, each where the other stood in the log; a position is free only while nobody has it. */
   const swapPositions = async (stream: string, one: number, other: number): Promise<void> => {
-    const [first, second] = (await db.query<{ position: string }>('select position from events where stream = $1 and revision in ($2, $3) order by revision', [stream, one, other])).map(({ position }) => position)
-    for (const [revision, position] of [[one, '-100'], [other, first], [one, second]]) await attacker.run('update events set position = $3 where stream = $1 and revision = $2', [stream, revision, position])
+    const [first, second] = (
+      await db.query<{ position: string }>(
+        'select position from events where stream = $1 and revision in ($2, $3) order by revision',
+        [stream, one, other],
+      )
+    ).map(({ position }) => position)
+    for (const [revision, position] of [
+      [one, '-100'],
+      [other, first],
+      [one, second],
+    ])
+      await attacker.run('update events set position = $3 where stream = $1 and revision = $2', [
+        stream,
+        revision,
+        position,
+      ])
   }
   const afterwards = async (work: () => Promise<void>): Promise<void> => {
     try {
@@ -95,9 +123,17 @@ describe('what somebody does who can write the database is found', () => {
 
   it('one event’s data changed', async () => {
     await afterwards(async () => {
-      await attacker.run(`update events set data = replace(data, '"role"', '"r0le"') where stream = $1 and revision = 5`, [STREAM])
+      await attacker.run(
+        `update events set data = replace(data, '"role"', '"r0le"') where stream = $1 and revision = 5`,
+        [STREAM],
+      )
       expect(where(await found())).toContain(`hash ${STREAM} 5`)
-      expect((await found(VICTIM))[0]).toMatchObject({ stream: STREAM, conversationId: VICTIM, revision: 5n, rule: 'hash' })
+      expect((await found(VICTIM))[0]).toMatchObject({
+        stream: STREAM,
+        conversationId: VICTIM,
+        revision: 5n,
+        rule: 'hash',
+      })
     })
   })
 
@@ -112,7 +148,10 @@ describe('what somebody does who can write the database is found', () => {
 
   it('the last one removed, and the store not told', async () => {
     await afterwards(async () => {
-      await attacker.run('delete from events e where stream = $1 and revision = (select max(revision) from events where stream = $1)', [STREAM])
+      await attacker.run(
+        'delete from events e where stream = $1 and revision = (select max(revision) from events where stream = $1)',
+        [STREAM],
+      )
       expect(where(await found())[0]).toBe(`order ${STREAM} -1`)
     })
   })
@@ -129,7 +168,9 @@ describe('what somebody does who can write the database is found', () => {
   it('two swapped', async () => {
     await afterwards(async () => {
       await attacker.run('update events set revision = -revision where stream = $1 and revision in (5, 6)', [STREAM])
-      await attacker.run('update events set revision = 11 + revision where stream = $1 and revision in (-5, -6)', [STREAM])
+      await attacker.run('update events set revision = 11 + revision where stream = $1 and revision in (-5, -6)', [
+        STREAM,
+      ])
       expect(where(await found())).toEqual(expect.arrayContaining([`hash ${STREAM} 5`, `hash ${STREAM} 6`]))
     })
   })
@@ -154,7 +195,10 @@ describe('what somebody does who can write the database is found', () => {
   it('a summary’s text changed', async () => {
     const [revision = ''] = await revisionsOf('ChunkSummarized')
     await afterwards(async () => {
-      await attacker.run(`update events set data = replace(data, 'What was said', 'What was not said') where stream = $1 and revision = $2`, [STREAM, revision])
+      await attacker.run(
+        `update events set data = replace(data, 'What was said', 'What was not said') where stream = $1 and revision = $2`,
+        [STREAM, revision],
+      )
       expect(where(await found())[0]).toBe(`hash ${STREAM} ${revision}`)
     })
   })
@@ -163,7 +207,10 @@ describe('what somebody does who can write the database is found', () => {
     const [revision = ''] = await revisionsOf('ChunkSummarized')
     const [archive = ''] = await revisionsOf('BatchArchived')
     await afterwards(async () => {
-      await attacker.run(`update events set data = replace(data, 'What was said', 'What was done') where stream = $1 and revision = $2`, [STREAM, revision])
+      await attacker.run(
+        `update events set data = replace(data, 'What was said', 'What was done') where stream = $1 and revision = $2`,
+        [STREAM, revision],
+      )
       await attacker.rechain(STREAM)
       expect(where(await found())).toContain(`figures ${STREAM} ${archive}`)
     })
@@ -172,32 +219,66 @@ describe('what somebody does who can write the database is found', () => {
   it('a message that was summarized changed and the chain computed anew: its summary’s request does not fit', async () => {
     await afterwards(async () => {
       // The last letter before a closing quote: as long as before, so that no count of tokens tells.
-      await attacker.run(`update events set data = regexp_replace(data, '[a-z](","createdAt")', 'Z\\1') where stream = $1 and type = 'MessageAppended' and revision = (select min(revision) from events where stream = $1 and type = 'MessageAppended' and data ~ '"role":"user".*[a-z]","createdAt"')`, [STREAM])
+      await attacker.run(
+        `update events set data = regexp_replace(data, '[a-z](","createdAt")', 'Z\\1') where stream = $1 and type = 'MessageAppended' and revision = (select min(revision) from events where stream = $1 and type = 'MessageAppended' and data ~ '"role":"user".*[a-z]","createdAt"')`,
+        [STREAM],
+      )
       await attacker.rechain(STREAM)
-      const summaries = new Set((await revisionsOf('ChunkSummarized')).map((revision) => `request ${STREAM} ${revision}`))
+      const summaries = new Set(
+        (await revisionsOf('ChunkSummarized')).map((revision) => `request ${STREAM} ${revision}`),
+      )
       expect(where(await found()).filter((each) => summaries.has(each))).toHaveLength(1)
     })
   })
 
   it('a prompt changed', async () => {
     await afterwards(async () => {
-      const [{ stream } = { stream: '' }] = await db.query<{ stream: string }>(`select stream from events where stream like 'prompt-%' order by stream limit 1`)
-      await attacker.run(`update events set data = replace(data, 'You write', 'You invent') where stream = $1`, [stream])
+      const [{ stream } = { stream: '' }] = await db.query<{ stream: string }>(
+        `select stream from events where stream like 'prompt-%' order by stream limit 1`,
+      )
+      await attacker.run(`update events set data = replace(data, 'You write', 'You invent') where stream = $1`, [
+        stream,
+      ])
       await attacker.rechain(stream)
       expect(where(await found())).toContain(`prompt ${stream} 0`)
     })
   })
 
   it.each([
-    ['changed', `update live_messages set tokens = tokens + 1 where conversation_id = 'victim' and revision = (select max(revision) from live_messages where conversation_id = 'victim')`, 'live_messages: the row {"conversation_id":"victim","message_id":'],
-    ['removed', `delete from archive_messages where conversation_id = 'victim' and revision = 5`, 'archive_messages: the row {"conversation_id":"victim","revision":"5"} is missing'],
-    ['added', `insert into archive_messages select conversation_id, 9999, message_id, author, created_at, terms, repeated, length, text, text_hash from archive_messages where conversation_id = 'victim' and revision = 5`, 'archive_messages: the row {"conversation_id":"victim","revision":"9999"} is unexpected'],
-    ['with another summary', `update batches set content = '"nothing happened"' where ctid = (select ctid from batches where conversation_id = 'victim' limit 1)`, 'batches: the row {"conversation_id":"victim","batch_id":'],
-    ['of nobody', `insert into live_messages select 'nobody', message_id, revision, role, created_at, tokens, pinned, body from live_messages limit 1`, 'live_messages has rows of conversation-nobody, which is not in the log'],
+    [
+      'changed',
+      `update live_messages set tokens = tokens + 1 where conversation_id = 'victim' and revision = (select max(revision) from live_messages where conversation_id = 'victim')`,
+      'live_messages: the row {"conversation_id":"victim","message_id":',
+    ],
+    [
+      'removed',
+      `delete from archive_messages where conversation_id = 'victim' and revision = 5`,
+      'archive_messages: the row {"conversation_id":"victim","revision":"5"} is missing',
+    ],
+    [
+      'added',
+      `insert into archive_messages select conversation_id, 9999, message_id, author, created_at, terms, repeated, length, text, text_hash from archive_messages where conversation_id = 'victim' and revision = 5`,
+      'archive_messages: the row {"conversation_id":"victim","revision":"9999"} is unexpected',
+    ],
+    [
+      'with another summary',
+      `update batches set content = '"nothing happened"' where ctid = (select ctid from batches where conversation_id = 'victim' limit 1)`,
+      'batches: the row {"conversation_id":"victim","batch_id":',
+    ],
+    [
+      'of nobody',
+      `insert into live_messages select 'nobody', message_id, revision, role, created_at, tokens, pinned, body from live_messages limit 1`,
+      'live_messages has rows of conversation-nobody, which is not in the log',
+    ],
   ])('a row of a projection %s', async (_what, statement, said) => {
     // Readers see views; the tables behind them carry the number of their generation.
-    const tables = await db.query<{ name: string }>(`select relname as name from pg_class where relkind = 'r' and relname ~ '_g[0-9]+$'`)
-    const physical = statement.replaceAll(/\b(?:live_messages|archive_messages|batches)\b/gu, (table) => tables.find(({ name }) => name.replace(/_g\d+$/u, '') === table)?.name ?? table)
+    const tables = await db.query<{ name: string }>(
+      `select relname as name from pg_class where relkind = 'r' and relname ~ '_g[0-9]+$'`,
+    )
+    const physical = statement.replaceAll(
+      /\b(?:live_messages|archive_messages|batches)\b/gu,
+      (table) => tables.find(({ name }) => name.replace(/_g\d+$/u, '') === table)?.name ?? table,
+    )
     await afterwards(async () => {
       await attacker.run(physical)
       const problems = await found()
@@ -221,13 +302,41 @@ describe('what somebody does who can write the database is found', () => {
 
     it.each([
       ['removed', [`delete from events ${newest}`], [`order ${NEWEST} -1`]],
-      ['removed, and the store told of it but for the end of the log', [`delete from events ${newest}`, told], [`order ${NEWEST} 2`]],
-      ['with another id', [`update events set id = gen_random_uuid() ${newest}`], [`hash ${NEWEST} 3`, `id ${NEWEST} 3`]],
+      [
+        'removed, and the store told of it but for the end of the log',
+        [`delete from events ${newest}`, told],
+        [`order ${NEWEST} 2`],
+      ],
+      [
+        'with another id',
+        [`update events set id = gen_random_uuid() ${newest}`],
+        [`hash ${NEWEST} 3`, `id ${NEWEST} 3`],
+      ],
       ['behind what the store says is the end of the log', [lowered], [`order ${NEWEST} 3`]],
-      ['cut off wherever the store counts it: nothing but the rows and a manifest tell', [`delete from events ${newest}`, told, lowered], []],
-      ['followed by one of a type that nobody knows', [unknown, 'update streams set revision = revision + 1 where stream = $1', 'update log_head set position = position + 1'], [`readable ${NEWEST} 4`]],
-      ['as it was, and the read models’ mark of it another', [`update projection_checkpoints set event_id = 'of another log'`], []],
-      ['as it was, and the read models’ place behind it', ['update projection_checkpoints set position = position + 1000, event_position = event_position + 1000'], []],
+      [
+        'cut off wherever the store counts it: nothing but the rows and a manifest tell',
+        [`delete from events ${newest}`, told, lowered],
+        [],
+      ],
+      [
+        'followed by one of a type that nobody knows',
+        [
+          unknown,
+          'update streams set revision = revision + 1 where stream = $1',
+          'update log_head set position = position + 1',
+        ],
+        [`readable ${NEWEST} 4`],
+      ],
+      [
+        'as it was, and the read models’ mark of it another',
+        [`update projection_checkpoints set event_id = 'of another log'`],
+        [],
+      ],
+      [
+        'as it was, and the read models’ place behind it',
+        ['update projection_checkpoints set position = position + 1000, event_position = event_position + 1000'],
+        [],
+      ],
     ] as const)('%s', async (_what, statements, said) => {
       await afterwards(async () => {
         for (const statement of statements) await attacker.run(statement, statement.includes('$1') ? [NEWEST] : [])
@@ -238,7 +347,13 @@ describe('what somebody does who can write the database is found', () => {
           const { ok, problems } = await later.verify(id)
           expect(ok).toBe(false)
           const rows = problems.filter(({ rule }) => rule === 'rows').map(({ detail }) => detail)
-          expect(rows).toEqual(expect.arrayContaining(['archive-index', 'live-messages', 'clip-archive', 'editions'].map((name) => expect.stringMatching(new RegExp(`^${name} .*(?:another log|NobodyKnows)`, 'u')))))
+          expect(rows).toEqual(
+            expect.arrayContaining(
+              ['archive-index', 'live-messages', 'clip-archive', 'editions'].map((name) =>
+                expect.stringMatching(new RegExp(`^${name} .*(?:another log|NobodyKnows)`, 'u')),
+              ),
+            ),
+          )
           expect(rows.join('\n')).not.toContain('anew')
         }
         await later.close()
@@ -255,13 +370,31 @@ describe('what somebody does who can write the database is found', () => {
     })
 
     it('cut off wherever the store counts it is in the manifest, whatever the rows say', async () => {
-      const { header, heads } = { header: { ledger: 'x', origin: (await ledger.identity()).origin ?? { stream: '', id: '' }, takenAt: '2026-01-02T03:04:05.000Z' }, heads: [] as StreamHead[] }
-      await ledger.verify(undefined, { onStream: async (head) => { heads.push(head) } })
-      const manifest = { header, heads: async function* () { yield* heads } }
+      const { header, heads } = {
+        header: {
+          ledger: 'x',
+          origin: (await ledger.identity()).origin ?? { stream: '', id: '' },
+          takenAt: '2026-01-02T03:04:05.000Z',
+        },
+        heads: [] as StreamHead[],
+      }
+      await ledger.verify(undefined, {
+        onStream: async (head) => {
+          heads.push(head)
+        },
+      })
+      const manifest = {
+        header,
+        heads: async function* () {
+          yield* heads
+        },
+      }
       await afterwards(async () => {
-        for (const statement of [`delete from events ${newest}`, told, lowered]) await attacker.run(statement, statement === told ? [NEWEST] : [])
+        for (const statement of [`delete from events ${newest}`, told, lowered])
+          await attacker.run(statement, statement === told ? [NEWEST] : [])
         const later = await ledgerOn(db, { onProblem: () => undefined })
-        for (const id of [undefined, 'newest']) expect(where((await later.verify(id, { against: manifest })).problems)).toContain(`manifest ${NEWEST} 3`)
+        for (const id of [undefined, 'newest'])
+          expect(where((await later.verify(id, { against: manifest })).problems)).toContain(`manifest ${NEWEST} 3`)
         await later.close()
       })
     })
@@ -276,7 +409,11 @@ describe('what somebody does who can write the database is found', () => {
       const fingerprint = await createKeyFile(key())
       const { name, origin } = await ledger.identity()
       if (origin === undefined) throw new Error('the log is empty')
-      const draft = await createManifestFile(file(), { ledger: name, origin, takenAt: '2026-01-02T03:04:05.000Z' }, await readPrivateKey(key()))
+      const draft = await createManifestFile(
+        file(),
+        { ledger: name, origin, takenAt: '2026-01-02T03:04:05.000Z' },
+        await readPrivateKey(key()),
+      )
       const { ok } = await ledger.verify(undefined, { onStream: (head) => draft.add(head) })
       const published = await draft.publish()
       if (!ok || published.fingerprint !== fingerprint) throw new Error('the manifest could not be made')
@@ -294,24 +431,42 @@ describe('what somebody does who can write the database is found', () => {
       await afterwards(async () => {
         // The last character of what it says, as long as before; a character that is escaped is two.
         const content = String.raw`("content":"(?:[^"\\]|\\.)*)[A-Za-z.!?]"`
-        await attacker.run(`update events set data = regexp_replace(data, $2, '\\1Z"') where stream = $1 and revision = (select max(revision) from events where stream = $1 and type = 'MessageAppended' and data ~ $2)`, [STREAM, content])
+        await attacker.run(
+          `update events set data = regexp_replace(data, $2, '\\1Z"') where stream = $1 and revision = (select max(revision) from events where stream = $1 and type = 'MessageAppended' and data ~ $2)`,
+          [STREAM, content],
+        )
         await attacker.rechain(STREAM)
         await ledger.projections.rebuild('all')
         expect(await found()).toEqual([])
         const { problems } = await ledger.verify(undefined, { against: manifest })
-        expect(problems).toEqual([expect.objectContaining({ stream: STREAM, rule: 'manifest', detail: expect.stringContaining('chain computed anew') })])
+        expect(problems).toEqual([
+          expect.objectContaining({
+            stream: STREAM,
+            rule: 'manifest',
+            detail: expect.stringContaining('chain computed anew'),
+          }),
+        ])
         expect((await ledger.verify(VICTIM, { against: manifest })).problems).toHaveLength(1)
       })
     })
 
     it('the end cut off, wherever the store counts it, the rows rebuilt', async () => {
       await afterwards(async () => {
-        await attacker.run('delete from events where stream = $1 and revision = (select max(revision) from events where stream = $1)', [STREAM])
+        await attacker.run(
+          'delete from events where stream = $1 and revision = (select max(revision) from events where stream = $1)',
+          [STREAM],
+        )
         await attacker.run('update streams set revision = revision - 1 where stream = $1', [STREAM])
         await ledger.projections.rebuild('all')
         expect(await found()).toEqual([])
         const { problems } = await ledger.verify(undefined, { against: manifest })
-        expect(problems).toEqual([expect.objectContaining({ stream: STREAM, rule: 'manifest', detail: expect.stringContaining('the stream was cut') })])
+        expect(problems).toEqual([
+          expect.objectContaining({
+            stream: STREAM,
+            rule: 'manifest',
+            detail: expect.stringContaining('the stream was cut'),
+          }),
+        ])
       })
     })
 
@@ -321,14 +476,23 @@ describe('what somebody does who can write the database is found', () => {
         await attacker.run('delete from streams where stream = $1', [STREAM])
         await ledger.projections.rebuild('all')
         const { problems } = await ledger.verify(undefined, { against: manifest })
-        expect(problems).toEqual([expect.objectContaining({ stream: STREAM, rule: 'manifest', detail: expect.stringContaining('the stream is gone') })])
+        expect(problems).toEqual([
+          expect.objectContaining({
+            stream: STREAM,
+            rule: 'manifest',
+            detail: expect.stringContaining('the stream is gone'),
+          }),
+        ])
         expect((await ledger.verify(VICTIM, { against: manifest })).problems).toEqual(problems)
         await expect(ledger.verify(VICTIM)).rejects.toThrow('there is no conversation')
       })
       await afterwards(async () => {
         await attacker.run('delete from events where stream = $1', [STREAM])
         const { problems } = await ledger.verify(undefined, { against: manifest })
-        expect(problems.find(({ rule }) => rule === 'manifest')).toMatchObject({ stream: STREAM, detail: expect.stringContaining('the stream is gone') })
+        expect(problems.find(({ rule }) => rule === 'manifest')).toMatchObject({
+          stream: STREAM,
+          detail: expect.stringContaining('the stream is gone'),
+        })
       })
     })
 
@@ -338,10 +502,20 @@ describe('what somebody does who can write the database is found', () => {
       const other = join(folder, 'other.manifest')
       const opened = async (changed: string, signedBy?: string): Promise<string> => {
         await writeFile(other, changed)
-        return await openManifestFile(other, signedBy).then(() => 'believed', (error: { readonly kind?: string }) => String(error.kind))
+        return await openManifestFile(other, signedBy).then(
+          () => 'believed',
+          (error: { readonly kind?: string }) => String(error.kind),
+        )
       }
       expect(await opened(text)).toBe('believed')
-      expect(await opened(text.replace(/"revision":"(\d+)"/u, (_all, revision: string) => `"revision":"${String(Number(revision) - 1)}"`))).toBe('ManifestChanged')
+      expect(
+        await opened(
+          text.replace(
+            /"revision":"(\d+)"/u,
+            (_all, revision: string) => `"revision":"${String(Number(revision) - 1)}"`,
+          ),
+        ),
+      ).toBe('ManifestChanged')
       expect(await opened([...lines.slice(0, 1), ...lines.slice(2)].join('\n'))).toBe('ManifestChanged')
       expect(await opened(lines.slice(0, -1).join('\n'))).toBe('ManifestChanged')
       expect(await opened('')).toBe('NoManifest')

@@ -1,8 +1,11 @@
 /**
- * An auditor comes later: conversations are imported into a folder, message by message under two windows, and what the library returned at
- * random moments is kept as text. When all is over and the ledger was closed, each context as of then is the same byte for byte: by
+ * An auditor comes later: conversations are imported into a folder, message by message under two windows, and what the
+ * library returned at
+ * random moments is kept as text. When all is over and the ledger was closed, each context as of then is the same byte
+ * for byte: by
  * revision, by time where no later fact has the same, and on the command line.
- * `CONTEXT_LEDGER_DATA` names a folder of conversations (by default one short one); what was compared is told on standard error.
+ * `CONTEXT_LEDGER_DATA` names a folder of conversations (by default one short one); what was compared is told on
+ * standard error.
  */
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
@@ -34,7 +37,10 @@ function randomOf(seed: number): () => number {
 
 async function files(): Promise<string[]> {
   if (IMPORTS === undefined) return [SAMPLE]
-  return (await readdir(IMPORTS, { recursive: true })).filter((name) => name.endsWith('.jsonl') && !/manifest|questions|sessions|compactions/u.test(name)).toSorted().map((name) => join(IMPORTS, name))
+  return (await readdir(IMPORTS, { recursive: true }))
+    .filter((name) => name.endsWith('.jsonl') && !/manifest|questions|sessions|compactions/u.test(name))
+    .toSorted()
+    .map((name) => join(IMPORTS, name))
 }
 
 interface Line extends MessageInput {
@@ -42,10 +48,15 @@ interface Line extends MessageInput {
 }
 
 async function messagesIn(file: string): Promise<MessageInput[]> {
-  return (await readFile(file, 'utf8')).trimEnd().split('\n').map((line) => jsonAs<Line>(line)).filter(({ type }) => type !== 'conversation')
+  return (await readFile(file, 'utf8'))
+    .trimEnd()
+    .split('\n')
+    .map((line) => jsonAs<Line>(line))
+    .filter(({ type }) => type !== 'conversation')
 }
 
-const asText = (context: Context): string => JSON.stringify(context, (_key, part: unknown) => (typeof part === 'bigint' ? part.toString() : part))
+const asText = (context: Context): string =>
+  JSON.stringify(context, (_key, part: unknown) => (typeof part === 'bigint' ? part.toString() : part))
 
 /** What the library returned, and where the conversation stood. */
 interface Seen {
@@ -59,16 +70,24 @@ let store: string
 let conversations: string[]
 let seen: Seen[]
 
-async function live(ledger: Ledger, conversationId: string, messages: readonly MessageInput[], modelMaxTokens: number, random: () => number): Promise<Seen[]> {
+async function live(
+  ledger: Ledger,
+  conversationId: string,
+  messages: readonly MessageInput[],
+  modelMaxTokens: number,
+  random: () => number,
+): Promise<Seen[]> {
   const found = new Map<bigint, Seen>()
   const look = async (): Promise<void> => {
     const context = await ledger.context(conversationId)
     found.set(context.revision, { conversationId, revision: context.revision, text: asText(context) })
   }
-  // Twice a message there is something to see: right behind it, with its compaction under way, and when that is done. One of the two is
+  // Twice a message there is something to see: right behind it, with its compaction under way, and when that is done.
+  // One of the two is
   // looked at, so that each look is at a revision of its own.
   const places = new Map<number, 'behind' | 'settled'>()
-  while (places.size < Math.min(MOMENTS, messages.length)) places.set(Math.floor(random() * messages.length), random() < 0.5 ? 'behind' : 'settled')
+  while (places.size < Math.min(MOMENTS, messages.length))
+    places.set(Math.floor(random() * messages.length), random() < 0.5 ? 'behind' : 'settled')
   for (const [at, message] of messages.entries()) {
     await ledger.append(conversationId, message, { policy: { modelMaxTokens } })
     if (places.get(at) === 'behind') await look()
@@ -95,9 +114,13 @@ beforeAll(async () => {
     }
   }
   await ledger.close()
-  process.stderr.write(`${String(conversations.length)} conversations imported in ${((performance.now() - began) / 1_000).toFixed(0)} s, ${String(seen.length)} contexts kept\n`)
+  process.stderr.write(
+    `${String(conversations.length)} conversations imported in ${((performance.now() - began) / 1_000).toFixed(0)} s, ${String(seen.length)} contexts kept\n`,
+  )
 })
-afterAll(async () => { await rm(folder, { recursive: true, force: true }) })
+afterAll(async () => {
+  await rm(folder, { recursive: true, force: true })
+})
 
 describe('what was returned live', () => {
   it('is what is returned as of its revision, and as of its time, byte for byte', async () => {
@@ -123,7 +146,9 @@ describe('what was returned live', () => {
       await ledger.close()
     }
     times.sort((a, b) => a - b)
-    process.stderr.write(`${String(seen.length)} contexts compared by revision (median ${(times[Math.floor(times.length / 2)] ?? 0).toFixed(1)} ms) and ${String(byTime)} of them by time; ${String(different.length)} differ\n`)
+    process.stderr.write(
+      `${String(seen.length)} contexts compared by revision (median ${(times[Math.floor(times.length / 2)] ?? 0).toFixed(1)} ms) and ${String(byTime)} of them by time; ${String(different.length)} differ\n`,
+    )
     expect(different).toEqual([])
     expect(seen.length).toBeGreaterThan(conversations.length * 10)
     expect(byTime).toBeGreaterThan(seen.length / 3)
@@ -138,15 +163,19 @@ describe('what was returned live', () => {
         for await (const event of ledger.log(conversationId)) {
           if (event.type !== 'MessagesPruned') continue
           cycles += 1
-          if ((await ledger.context(conversationId, { at: event.revision })).hash !== event.data.contextHash) different.push(`${conversationId} at revision ${String(event.revision)}`)
+          if ((await ledger.context(conversationId, { at: event.revision })).hash !== event.data.contextHash)
+            different.push(`${conversationId} at revision ${String(event.revision)}`)
           const other = await ledger.context(conversationId, { at: event.revision, view: 'session-summary' })
-          if (other.inForce?.hash !== event.data.contextHash || other.hash === event.data.contextHash) different.push(`${conversationId}, the other view at revision ${String(event.revision)}`)
+          if (other.inForce?.hash !== event.data.contextHash || other.hash === event.data.contextHash)
+            different.push(`${conversationId}, the other view at revision ${String(event.revision)}`)
         }
       }
     } finally {
       await ledger.close()
     }
-    process.stderr.write(`${String(cycles)} cycles: the context as of each has the hash that it recorded, but for ${String(different.length)}\n`)
+    process.stderr.write(
+      `${String(cycles)} cycles: the context as of each has the hash that it recorded, but for ${String(different.length)}\n`,
+    )
     expect(different).toEqual([])
     expect(cycles).toBeGreaterThan(5)
   })
@@ -157,10 +186,14 @@ describe('what was returned live', () => {
     for (let call = 0; call < CLI_CALLS; call += 1) {
       const one = seen[Math.floor(random() * seen.length)]
       if (one === undefined) continue
-      const { stdout, stderr, status } = await runCli(['context', one.conversationId, '--at', String(one.revision), '--json', '--store', store], { cwd: folder })
+      const { stdout, stderr, status } = await runCli(
+        ['context', one.conversationId, '--at', String(one.revision), '--json', '--store', store],
+        { cwd: folder },
+      )
       expect([status, stderr]).toEqual([0, ''])
       const { messageIds: _ids, viewAt: _viewAt, ...document } = jsonAs<Record<string, unknown>>(one.text)
-      // The command's document has its fields in an order of its own; the messages, which are what a model gets, are compared as text.
+      // The command's document has its fields in an order of its own; the messages, which are what a model gets, are
+      // compared as text.
       expect(jsonAs<Record<string, unknown>>(stdout)).toEqual(document)
       expect(stdout).toContain(`"messages":${JSON.stringify(document['messages'])}`)
       compared += 1

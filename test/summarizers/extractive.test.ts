@@ -20,21 +20,44 @@ const summarize = async (job: SummaryJob): Promise<Summary> => {
   if (E.isLeft(answer)) throw new Error(answer.left.detail)
   return answer.right
 }
-const textOf = async (messages: readonly MessageToSummarize[], maxSummaryTokens = 256): Promise<string> => (await summarize(chunkJob({ messages, maxSummaryTokens }))).text
+const textOf = async (messages: readonly MessageToSummarize[], maxSummaryTokens = 256): Promise<string> =>
+  (await summarize(chunkJob({ messages, maxSummaryTokens }))).text
 
 // Any UTF-16 at all, lone surrogates and controls included, beside words and scripts that the rules look for.
 const anyText = fc.oneof(
   fc.array(fc.nat(0xffff), { maxLength: 60 }).map((units) => String.fromCharCode(...units)),
   fc.string({ unit: 'grapheme', maxLength: 80 }),
-  fc.constantFrom('', '```\ncode\n```', '今天天气很好。我们决定去公园！', 'もう一度試してください。エラーでした。', '…', '👩‍👩‍👧‍👦', 'Never do this again. It failed because of src/a.ts.', 'x'.repeat(9_000)),
+  fc.constantFrom(
+    '',
+    '```\ncode\n```',
+    '今天天气很好。我们决定去公园！',
+    'もう一度試してください。エラーでした。',
+    '…',
+    '👩‍👩‍👧‍👦',
+    'Never do this again. It failed because of src/a.ts.',
+    'x'.repeat(9_000),
+  ),
 )
-const anyPart = fc.oneof(fc.record({ type: fc.constant('text'), text: anyText }), fc.record({ type: fc.constantFrom('image_url', 'file', 'odd') }))
+const anyPart = fc.oneof(
+  fc.record({ type: fc.constant('text'), text: anyText }),
+  fc.record({ type: fc.constantFrom('image_url', 'file', 'odd') }),
+)
 const anyMessage = fc.record({
   messageId: fc.constant('m'),
   role: fc.constantFrom('system', 'user', 'assistant', 'tool', 'developer'),
   content: fc.oneof(anyText, fc.constant(null), fc.array(anyPart, { maxLength: 3 })),
   name: fc.option(anyText, { nil: undefined }),
-  toolCalls: fc.option(fc.array(fc.record({ id: fc.constantFrom('a', 'b'), type: fc.constant('function'), function: fc.record({ name: fc.constantFrom('Edit', 'Bash', '読む'), arguments: fc.oneof(anyText, fc.json()) }) }), { maxLength: 2 }), { nil: undefined }),
+  toolCalls: fc.option(
+    fc.array(
+      fc.record({
+        id: fc.constantFrom('a', 'b'),
+        type: fc.constant('function'),
+        function: fc.record({ name: fc.constantFrom('Edit', 'Bash', '読む'), arguments: fc.oneof(anyText, fc.json()) }),
+      }),
+      { maxLength: 2 },
+    ),
+    { nil: undefined },
+  ),
   toolCallId: fc.constantFrom('a', 'b', 'c', undefined),
   createdAt: fc.constantFrom('2026-01-01T00:00:00.000Z', '2026-01-02T00:00:00.000Z'),
 })
@@ -42,25 +65,35 @@ const anyMessage = fc.record({
 describe('laws', () => {
   test('whatever was said, the summary is not empty, has a token for each that it may have, and is the same again', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(anyMessage, { minLength: 1, maxLength: 8 }), fc.integer({ min: 1, max: 400 }), async (messages, maxSummaryTokens) => {
-        const summary = await summarize(chunkJob({ messages, maxSummaryTokens }))
-        expect(summary.text.trim()).not.toBe('')
-        expect(defaultEstimator.text(summary.text)).toBeLessThanOrEqual(maxSummaryTokens)
-        expect(summary.text.isWellFormed()).toBe(true)
-        expect(sectionsSchema.safeParse(summary.sections).success).toBe(true)
-        expect(await summarize(chunkJob({ messages, maxSummaryTokens }))).toEqual(summary)
-      }),
+      fc.asyncProperty(
+        fc.array(anyMessage, { minLength: 1, maxLength: 8 }),
+        fc.integer({ min: 1, max: 400 }),
+        async (messages, maxSummaryTokens) => {
+          const summary = await summarize(chunkJob({ messages, maxSummaryTokens }))
+          expect(summary.text.trim()).not.toBe('')
+          expect(defaultEstimator.text(summary.text)).toBeLessThanOrEqual(maxSummaryTokens)
+          expect(summary.text.isWellFormed()).toBe(true)
+          expect(sectionsSchema.safeParse(summary.sections).success).toBe(true)
+          expect(await summarize(chunkJob({ messages, maxSummaryTokens }))).toEqual(summary)
+        },
+      ),
       { numRuns: 300 },
     )
   })
 
   test('the same of summaries', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(anyText, { minLength: 1, maxLength: 8 }), fc.integer({ min: 1, max: 400 }), async (texts, maxSummaryTokens) => {
-        const summary = await summarize(resummarizeJob({ summaries: texts.map((text) => summaryOf(text)), maxSummaryTokens }))
-        expect(summary.text.trim()).not.toBe('')
-        expect(defaultEstimator.text(summary.text)).toBeLessThanOrEqual(maxSummaryTokens)
-      }),
+      fc.asyncProperty(
+        fc.array(anyText, { minLength: 1, maxLength: 8 }),
+        fc.integer({ min: 1, max: 400 }),
+        async (texts, maxSummaryTokens) => {
+          const summary = await summarize(
+            resummarizeJob({ summaries: texts.map((text) => summaryOf(text)), maxSummaryTokens }),
+          )
+          expect(summary.text.trim()).not.toBe('')
+          expect(defaultEstimator.text(summary.text)).toBeLessThanOrEqual(maxSummaryTokens)
+        },
+      ),
       { numRuns: 200 },
     )
   })
@@ -68,8 +101,21 @@ describe('laws', () => {
 
 describe('what it keeps', () => {
   test('wishes, constraints, failures, decisions and files of a session, in time order', async () => {
-    const text = await textOf([...session, ...Array.from({ length: 12 }, (_, index) => said('user', `ok thanks ${String(index)}`)), said('assistant', 'and on it goes '.repeat(200))], 512)
-    const places = ['Never touch the table audit_log', 'run_tests', 'error', 'decided to use PGlite', 'src/billing/store.ts'].map((part) => text.indexOf(part))
+    const text = await textOf(
+      [
+        ...session,
+        ...Array.from({ length: 12 }, (_, index) => said('user', `ok thanks ${String(index)}`)),
+        said('assistant', 'and on it goes '.repeat(200)),
+      ],
+      512,
+    )
+    const places = [
+      'Never touch the table audit_log',
+      'run_tests',
+      'error',
+      'decided to use PGlite',
+      'src/billing/store.ts',
+    ].map((part) => text.indexOf(part))
     expect(places.every((place) => place >= 0)).toBe(true)
     expect(text.indexOf('Never touch')).toBeLessThan(text.indexOf('decided to use'))
     expect(text).not.toContain('ok thanks')
@@ -79,8 +125,16 @@ describe('what it keeps', () => {
     ['Chinese', '嗯嗯，今天的天气真不错呀。', '记得，绝对不能删除订单表，必须先备份。'],
     ['Japanese', 'そうですね。いい天気です。', '本番環境には必ずバックアップを取ってからリリースしてください。'],
     ['Korean', '네, 안녕하세요.', '운영 서버에는 절대 배포하지 마세요. 반드시 백업을 먼저 해야 합니다.'],
-    ['German', 'Hallo, schön dich zu sehen.', 'Die Tabelle Kunden darf niemals gelöscht werden, weil das Finanzamt sie braucht.'],
-    ['French', 'Salut, merci beaucoup.', 'Il ne faut jamais supprimer la table clients, parce que la comptabilité en a besoin.'],
+    [
+      'German',
+      'Hallo, schön dich zu sehen.',
+      'Die Tabelle Kunden darf niemals gelöscht werden, weil das Finanzamt sie braucht.',
+    ],
+    [
+      'French',
+      'Salut, merci beaucoup.',
+      'Il ne faut jamais supprimer la table clients, parce que la comptabilité en a besoin.',
+    ],
     ['Spanish', 'Hola, gracias.', 'Nunca debes borrar la tabla clientes, porque contabilidad la necesita.'],
     ['Russian', 'Привет, спасибо.', 'Никогда не удаляй таблицу клиентов, потому что она нужна бухгалтерии.'],
   ])('a constraint among small talk, in %s', async (_language, smallTalk, constraint) => {
@@ -90,40 +144,70 @@ describe('what it keeps', () => {
   })
 
   test('nothing twice', async () => {
-    const text = await textOf(Array.from({ length: 20 }, () => said('user', 'The deployment of version 2.4.1 to Frankfurt failed on Friday.')))
+    const text = await textOf(
+      Array.from({ length: 20 }, () => said('user', 'The deployment of version 2.4.1 to Frankfurt failed on Friday.')),
+    )
     expect(text.split('Frankfurt').length - 1).toBe(1)
   })
 
   test('no more than a quarter of what was said', async () => {
-    const messages = Array.from({ length: 60 }, (_, index) => said('user', `On day ${String(index)} the team of Project${String(index)} in city number ${String(index * 7)} decided to paint wall ${String(index)} in colour ${String(index * 3)}.`))
+    const messages = Array.from({ length: 60 }, (_, index) =>
+      said(
+        'user',
+        `On day ${String(index)} the team of Project${String(index)} in city number ${String(index * 7)} decided to paint wall ${String(index)} in colour ${String(index * 3)}.`,
+      ),
+    )
     const tokens = messages.reduce((sum, message) => sum + messageTokens(message, defaultEstimator), 0)
     expect(defaultEstimator.text(await textOf(messages, 4096))).toBeLessThanOrEqual(Math.ceil(tokens / 4))
   })
 
   test('what the chunk before said already counts for less', async () => {
-    const messages = ['We decided to host everything in Frankfurt.', 'We decided to bill everybody in Swiss francs.'].map((text) => said('user', text))
-    const known = await summarize(chunkJob({ messages, maxSummaryTokens: 14, existingSummary: 'user: We decided to host everything in Frankfurt.' }))
+    const messages = [
+      'We decided to host everything in Frankfurt.',
+      'We decided to bill everybody in Swiss francs.',
+    ].map((text) => said('user', text))
+    const known = await summarize(
+      chunkJob({
+        messages,
+        maxSummaryTokens: 14,
+        existingSummary: 'user: We decided to host everything in Frankfurt.',
+      }),
+    )
     expect(known.text).toContain('Swiss francs')
   })
 
   test('days, where there is more than one', async () => {
-    const messages = [said('user', 'I moved to Lisbon yesterday.'), said('user', 'I met Carla at the harbour in Porto.', { createdAt: '2026-02-01T10:00:00.000Z' })]
-    expect(await textOf(messages)).toBe('[2026-01-05]\nuser: I moved to Lisbon yesterday.\n[2026-02-01]\nuser: I met Carla at the harbour in Porto.')
+    const messages = [
+      said('user', 'I moved to Lisbon yesterday.'),
+      said('user', 'I met Carla at the harbour in Porto.', { createdAt: '2026-02-01T10:00:00.000Z' }),
+    ]
+    expect(await textOf(messages)).toBe(
+      '[2026-01-05]\nuser: I moved to Lisbon yesterday.\n[2026-02-01]\nuser: I met Carla at the harbour in Porto.',
+    )
   })
 })
 
 describe('what is not text', () => {
   test('images and files are named', async () => {
-    const text = await textOf([said('user', [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }, { type: 'file', file: { filename: 'plan.pdf', file_data: 'AAAA' } }])])
+    const text = await textOf([
+      said('user', [
+        { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } },
+        { type: 'file', file: { filename: 'plan.pdf', file_data: 'AAAA' } },
+      ]),
+    ])
     expect(text).toBe('user: [image] [file: plan.pdf]')
   })
 
   test('messages without any content are counted', async () => {
-    expect(await textOf([said('assistant', null), said('user', '')])).toBe('2 messages without text (1 from assistant, 1 from user)')
+    expect(await textOf([said('assistant', null), said('user', '')])).toBe(
+      '2 messages without text (1 from assistant, 1 from user)',
+    )
   })
 
   test('tool calls alone are named', async () => {
-    expect(await textOf(calledTool('c', 'lookup_weather', { city: 'Oslo' }, 'rain'))).toBe('tools: lookup_weather(city: Oslo) → rain')
+    expect(await textOf(calledTool('c', 'lookup_weather', { city: 'Oslo' }, 'rain'))).toBe(
+      'tools: lookup_weather(city: Oslo) → rain',
+    )
   })
 
   test('one sentence that never ends', async () => {
@@ -133,25 +217,48 @@ describe('what is not text', () => {
   })
 })
 
-const sections = (state: string, file: string) => ({ completedWork: [{ file, action: 'edited', description: '' }], decisions: ['Use PGlite.'], currentState: [state], pendingWork: [], errors: [] })
+const sections = (state: string, file: string) => ({
+  completedWork: [{ file, action: 'edited', description: '' }],
+  decisions: ['Use PGlite.'],
+  currentState: [state],
+  pendingWork: [],
+  errors: [],
+})
 
 describe('sections', () => {
   test('completed work, decisions, errors and what is pending', async () => {
     const { sections: found } = await summarize(chunkJob({ maxSummaryTokens: 1024, messages: session }))
-    expect(found?.completedWork).toEqual([{ file: 'src/billing/store.ts', action: 'written', description: expect.stringContaining('PGlite') }])
+    expect(found?.completedWork).toEqual([
+      { file: 'src/billing/store.ts', action: 'written', description: expect.stringContaining('PGlite') },
+    ])
     expect(found?.decisions.join('\n')).toContain('We decided to use PGlite in tests')
     expect(found?.errors.join('\n')).toContain('run_tests')
     expect(found?.pendingWork.join('\n')).toContain('migration of invoices')
   })
 
   test('work that failed is not done', async () => {
-    const { sections: found } = await summarize(chunkJob({ messages: calledTool('c', 'Edit', { file_path: 'a.ts' }, 'error: file has not been read') }))
+    const { sections: found } = await summarize(
+      chunkJob({ messages: calledTool('c', 'Edit', { file_path: 'a.ts' }, 'error: file has not been read') }),
+    )
     expect(found?.completedWork).toEqual([])
   })
 
   test('sections of summaries add up, and the last one says where things stand', async () => {
-    const summary = await summarize(resummarizeJob({ summaries: [summaryOf('One.', { sections: sections('first', 'a.ts') }), summaryOf('Two.', { sections: sections('second', 'b.ts') })] }))
-    expect(summary.sections).toEqual({ completedWork: [sections('', 'a.ts').completedWork[0], sections('', 'b.ts').completedWork[0]], decisions: ['Use PGlite.'], currentState: ['second'], pendingWork: [], errors: [] })
+    const summary = await summarize(
+      resummarizeJob({
+        summaries: [
+          summaryOf('One.', { sections: sections('first', 'a.ts') }),
+          summaryOf('Two.', { sections: sections('second', 'b.ts') }),
+        ],
+      }),
+    )
+    expect(summary.sections).toEqual({
+      completedWork: [sections('', 'a.ts').completedWork[0], sections('', 'b.ts').completedWork[0]],
+      decisions: ['Use PGlite.'],
+      currentState: ['second'],
+      pendingWork: [],
+      errors: [],
+    })
   })
 })
 
@@ -171,11 +278,21 @@ test('huge tool results are sampled: 84,000 characters take milliseconds, not se
 
 describe('what binds', () => {
   /** A word that no other number has. */
-  const word = (number: number): string => Array.from(number.toString(6).padStart(5, '0'), (digit) => ['ba', 'ke', 'lo', 'mi', 'ru', 'ta'][Number(digit)] ?? '').join('')
-  /** Worth keeping for all that the rules know: a decision with its reason, an outcome, a day, a name, a number and a file, and all of it new. */
+  const word = (number: number): string =>
+    Array.from(
+      number.toString(6).padStart(5, '0'),
+      (digit) => ['ba', 'ke', 'lo', 'mi', 'ru', 'ta'][Number(digit)] ?? '',
+    ).join('')
+  /**
+   * Worth keeping for all that the rules know: a decision with its reason, an outcome, a day, a name, a number and a
+   * file, and all of it new.
+   */
   const chatter = (id: number): MessageToSummarize => {
     const [a, b, c, d, e, f] = Array.from({ length: 6 }, (_, at) => word(id * 6 + at))
-    return said('user', `On Monday we decided to switch to ${String(a)} because ${String(b)} fixed 1${String(id)} of ${String(c)} in src/${String(d)}.ts, and finally Marek ${String(e)} confirmed ${String(f)}.`)
+    return said(
+      'user',
+      `On Monday we decided to switch to ${String(a)} because ${String(b)} fixed 1${String(id)} of ${String(c)} in src/${String(d)}.ts, and finally Marek ${String(e)} confirmed ${String(f)}.`,
+    )
   }
 
   test.each([
@@ -184,19 +301,34 @@ describe('what binds', () => {
     ['Chinese', '任何人都不要动生产数据库。'],
     ['Japanese', '本番のデータベースには絶対に触れてはいけません。'],
     ['Korean', '운영 데이터베이스는 절대 건드리지 마세요.'],
-  ])('stands above what is said besides, and in what is made of the summary, and of that: %s', async (_language, rule) => {
-    const messages = [...Array.from({ length: 10 }, (_, id) => chatter(id)), said('user', rule), ...Array.from({ length: 10 }, (_, id) => chatter(id + 10))]
-    let text = await textOf(messages, 200)
-    expect(text).toContain(rule)
-    for (let depth = 1; depth <= 4; depth += 1) {
-      const beside = await textOf(Array.from({ length: 12 }, (_, id) => chatter(id + 20 * depth)), 200)
-      text = (await summarize(resummarizeJob({ summaries: [summaryOf(text), summaryOf(beside)], maxSummaryTokens: 200 }))).text
+  ])(
+    'stands above what is said besides, and in what is made of the summary, and of that: %s',
+    async (_language, rule) => {
+      const messages = [
+        ...Array.from({ length: 10 }, (_, id) => chatter(id)),
+        said('user', rule),
+        ...Array.from({ length: 10 }, (_, id) => chatter(id + 10)),
+      ]
+      let text = await textOf(messages, 200)
       expect(text).toContain(rule)
-    }
-  })
+      for (let depth = 1; depth <= 4; depth += 1) {
+        const beside = await textOf(
+          Array.from({ length: 12 }, (_, id) => chatter(id + 20 * depth)),
+          200,
+        )
+        text = (
+          await summarize(resummarizeJob({ summaries: [summaryOf(text), summaryOf(beside)], maxSummaryTokens: 200 }))
+        ).text
+        expect(text).toContain(rule)
+      }
+    },
+  )
 
   test('the rule of the sample is in every context from where it is given, through all cycles for a far too small window', async () => {
-    const harness = createHarness({ policy: { modelMaxTokens: 2_400, buffer: 4 }, summarizer: { ...createExtractiveSummarizer(), calls: [], answer: () => undefined } })
+    const harness = createHarness({
+      policy: { modelMaxTokens: 2_400, buffer: 4 },
+      summarizer: { ...createExtractiveSummarizer(), calls: [], answer: () => undefined },
+    })
     const sample = sampleConversation()
     let given = false
     for (const message of sample.messages) {
@@ -216,9 +348,20 @@ describe('what binds', () => {
     const job = chunkJob({ messages: [said('user', 'Never touch production.')], maxSummaryTokens: 100 })
     for (const model of EXTRACTIVE_MODELS) {
       const { requestHash, strategy, provider, parameters, prompt, formatterVersion } = prepareExtract(job, model)
-      const events = { strategy, provider, model, parameters: { ...parameters }, prompt, formatterVersion, requestHash, durationMs: 0 }
+      const events = {
+        strategy,
+        provider,
+        model,
+        parameters: { ...parameters },
+        prompt,
+        formatterVersion,
+        requestHash,
+        durationMs: 0,
+      }
       expect(checkRequest(events, { ...job, persona: '' }, prompt.text)).toBe('same')
-      expect(checkRequest({ ...events, requestHash: 'a'.repeat(64) }, { ...job, persona: '' }, prompt.text)).toBe('other')
+      expect(checkRequest({ ...events, requestHash: 'a'.repeat(64) }, { ...job, persona: '' }, prompt.text)).toBe(
+        'other',
+      )
     }
   })
 })

@@ -1,5 +1,9 @@
 import { describe, expect, test } from '@jest/globals'
-import { createScriptedLanguageModel, scriptedFailure, type ScriptedAnswer } from '../../src/adapters/scripted/language-model.js'
+import {
+  createScriptedLanguageModel,
+  scriptedFailure,
+  type ScriptedAnswer,
+} from '../../src/adapters/scripted/language-model.js'
 import { defaultEstimator } from '../../src/domain/values/tokens.js'
 import type { Summarizer } from '../../src/ports/summarizer.js'
 import { createSummarizer, parseSummarizerConfig } from '../../src/summarizers/index.js'
@@ -8,12 +12,17 @@ import { createPrompt } from '../../src/summarizers/prompts.js'
 import { describeSummarizer } from '../contracts/summarizer.js'
 import { chunkJob, resummarizeJob, said } from '../support/summary-jobs.js'
 
-const answering = (answer: ScriptedAnswer, model = 'scripted-1'): Summarizer => createFoldInSummarizer({ model: createScriptedLanguageModel([answer], { model }) })
+const answering = (answer: ScriptedAnswer, model = 'scripted-1'): Summarizer =>
+  createFoldInSummarizer({ model: createScriptedLanguageModel([answer], { model }) })
 
 describeSummarizer('fold-in', {
   create: () => answering('The user wants the billing service moved; the tests run on PGlite now.'),
   otherModel: () => answering('Other.', 'scripted-2'),
-  otherPrompt: () => createFoldInSummarizer({ model: createScriptedLanguageModel(['Other.']), prompt: createPrompt('mine', 'Summarize: {messages} {existing_summary}') }),
+  otherPrompt: () =>
+    createFoldInSummarizer({
+      model: createScriptedLanguageModel(['Other.']),
+      prompt: createPrompt('mine', 'Summarize: {messages} {existing_summary}'),
+    }),
   failing: (failure) => answering(scriptedFailure(failure)),
   usesModel: true,
 })
@@ -25,7 +34,9 @@ test('an answer above the limit is a failure, not a shortened summary', async ()
 
 test('an answer is recorded with its id and usage', async () => {
   const summarizer = answering('  It is done.\n')
-  expect(await summarizer.summarize(summarizer.prepare(chunkJob()))()).toMatchObject({ right: { text: 'It is done.', responseId: 'scripted-0', usage: { completionTokens: 14 } } })
+  expect(await summarizer.summarize(summarizer.prepare(chunkJob()))()).toMatchObject({
+    right: { text: 'It is done.', responseId: 'scripted-0', usage: { completionTokens: 14 } },
+  })
 })
 
 test('what is sent is what was prepared', async () => {
@@ -37,12 +48,18 @@ test('what is sent is what was prepared', async () => {
 })
 
 describe('the window', () => {
-  const large = Array.from({ length: 40 }, (_, index) => said('user', `${String(index)} ${'lorem ipsum dolor '.repeat(2_000)}`))
+  const large = Array.from({ length: 40 }, (_, index) =>
+    said('user', `${String(index)} ${'lorem ipsum dolor '.repeat(2_000)}`),
+  )
 
   test('a chunk above it is shortened until it fits, and says so', async () => {
     const model = createScriptedLanguageModel(['Done.'], { windowTokens: 8_000 })
     const summarizer = createFoldInSummarizer({ model })
-    expect(await summarizer.summarize(summarizer.prepare(chunkJob({ messages: large, existingSummary: 'before '.repeat(9_000) })))()).toMatchObject({ _tag: 'Right' })
+    expect(
+      await summarizer.summarize(
+        summarizer.prepare(chunkJob({ messages: large, existingSummary: 'before '.repeat(9_000) })),
+      )(),
+    ).toMatchObject({ _tag: 'Right' })
     expect(defaultEstimator.text(model.requests[0]?.prompt ?? '')).toBeLessThan(8_000)
     expect(model.requests[0]?.prompt).toContain('characters left out')
   })
@@ -50,18 +67,27 @@ describe('the window', () => {
   test('where the prompt alone does not fit, no call is made', async () => {
     const model = createScriptedLanguageModel(['Done.'], { windowTokens: 600 })
     const summarizer = createFoldInSummarizer({ model })
-    expect(await summarizer.summarize(summarizer.prepare(chunkJob({ messages: large })))()).toMatchObject({ left: { failure: 'request-too-large' } })
+    expect(await summarizer.summarize(summarizer.prepare(chunkJob({ messages: large })))()).toMatchObject({
+      left: { failure: 'request-too-large' },
+    })
     expect(model.requests).toEqual([])
   })
 })
 
 describe('configuration', () => {
   test('a custom prompt takes the place of the default, for chunks and for summaries', () => {
-    const parsed = parseSummarizerConfig({ kind: 'openai', model: 'm', prompt: { name: 'mine', text: 'Just say hello.' } })
+    const parsed = parseSummarizerConfig({
+      kind: 'openai',
+      model: 'm',
+      prompt: { name: 'mine', text: 'Just say hello.' },
+    })
     if (parsed._tag === 'Left') throw new Error(parsed.left.detail)
     const summarizer = createSummarizer(parsed.right, createScriptedLanguageModel(['Hello.']))
     for (const job of [chunkJob(), resummarizeJob()]) {
-      expect(summarizer.prepare(job)).toMatchObject({ prompt: { name: 'mine', text: 'Just say hello.' }, request: { prompt: 'Just say hello.' } })
+      expect(summarizer.prepare(job)).toMatchObject({
+        prompt: { name: 'mine', text: 'Just say hello.' },
+        request: { prompt: 'Just say hello.' },
+      })
     }
   })
 

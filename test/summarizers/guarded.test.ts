@@ -1,4 +1,7 @@
-/** What a summarizer of somebody's own is held to in time: whoever asked is answered, whether or not the summarizer heeds its signal. */
+/**
+ * What a summarizer of somebody's own is held to in time: whoever asked is answered, whether or not the summarizer
+ * heeds its signal.
+ */
 import { expect, test } from '@jest/globals'
 import { guarded } from '../../src/summarizers/guarded.js'
 import { createScriptedSummarizer } from '../support/harness.js'
@@ -7,8 +10,18 @@ const job = { kind: 'resummarize', summaries: [], maxSummaryTokens: 100, tempera
 function deaf() {
   let asked = 0
   const stop = new AbortController()
-  const summarizer = guarded({ ...createScriptedSummarizer(), summarize: () => () => { asked += 1; return new Promise<never>(() => undefined) } })
-  return { stop, asked: () => asked, answer: async () => await summarizer.summarize(summarizer.prepare(job), stop.signal)() }
+  const summarizer = guarded({
+    ...createScriptedSummarizer(),
+    summarize: () => () => {
+      asked += 1
+      return new Promise<never>(() => undefined)
+    },
+  })
+  return {
+    stop,
+    asked: () => asked,
+    answer: async () => await summarizer.summarize(summarizer.prepare(job), stop.signal)(),
+  }
 }
 
 test('who asks with a signal that has aborted already is answered, and nobody is asked', async () => {
@@ -29,12 +42,21 @@ test('who aborts meanwhile is answered, though the summarizer goes on', async ()
 
 test('one that throws instead of promising is a failure, and a signal that aborts later troubles nobody', async () => {
   const unhandled: unknown[] = []
-  const hear = (reason: unknown): void => { unhandled.push(reason) }
+  const hear = (reason: unknown): void => {
+    unhandled.push(reason)
+  }
   process.on('unhandledRejection', hear)
   try {
     const stop = new AbortController()
-    const summarizer = guarded({ ...createScriptedSummarizer(), summarize: () => () => { throw new Error('not now') } })
-    expect(await summarizer.summarize(summarizer.prepare(job), stop.signal)()).toMatchObject({ left: { failure: 'threw', detail: 'not now' } })
+    const summarizer = guarded({
+      ...createScriptedSummarizer(),
+      summarize: () => () => {
+        throw new Error('not now')
+      },
+    })
+    expect(await summarizer.summarize(summarizer.prepare(job), stop.signal)()).toMatchObject({
+      left: { failure: 'threw', detail: 'not now' },
+    })
     stop.abort(new Error('closed'))
     await new Promise(setImmediate)
     expect(unhandled).toEqual([])

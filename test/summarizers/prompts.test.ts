@@ -8,22 +8,46 @@ const fill = (template: string, some: Partial<Parameters<typeof interpolatePromp
   interpolatePrompt({ template, persona: 'P', existingSummary: 'S', messages: 'M', ...some })
 
 describe('interpolatePrompt', () => {
-  test('replaces every occurrence', () => expect(fill('{persona}{messages} {persona} {existing_summary}{messages}')).toBe('PM P SM'))
+  test('replaces every occurrence', () =>
+    expect(fill('{persona}{messages} {persona} {existing_summary}{messages}')).toBe('PM P SM'))
   test('an empty persona is empty', () => expect(fill('[{persona}]', { persona: '' })).toBe('[]'))
-  test.each(['', '  \n', undefined])('an empty summary (%j) is said', (existingSummary) => expect(fill('{existing_summary}', { existingSummary })).toBe('(no prior summary)'))
-  test('no text is a pattern', () => expect(fill('{messages}|{persona}', { messages: "$& $1 $` $' $$", persona: '$&' })).toBe("$& $1 $` $' $$|$&"))
-  test('what is put in is not looked at again', () => expect(fill('{persona} {messages}', { persona: '{messages}', messages: '{persona}{existing_summary}' })).toBe('{messages} {persona}{existing_summary}'))
-  test('a template without placeholders is the prompt', () => expect(fill('Say {hello} to { messages }.\n')).toBe('Say {hello} to { messages }.\n'))
+  test.each(['', '  \n', undefined])('an empty summary (%j) is said', (existingSummary) =>
+    expect(fill('{existing_summary}', { existingSummary })).toBe('(no prior summary)'),
+  )
+  test('no text is a pattern', () =>
+    expect(fill('{messages}|{persona}', { messages: "$& $1 $` $' $$", persona: '$&' })).toBe("$& $1 $` $' $$|$&"))
+  test('what is put in is not looked at again', () =>
+    expect(fill('{persona} {messages}', { persona: '{messages}', messages: '{persona}{existing_summary}' })).toBe(
+      '{messages} {persona}{existing_summary}',
+    ))
+  test('a template without placeholders is the prompt', () =>
+    expect(fill('Say {hello} to { messages }.\n')).toBe('Say {hello} to { messages }.\n'))
 
   test('law: it is the template split at its placeholders and joined with the values', () => {
-    const value = fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('$&', '{messages}', '{persona}', '{existing_summary}', '$1', '{max_words}'))
+    const value = fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.constantFrom('$&', '{messages}', '{persona}', '{existing_summary}', '$1', '{max_words}'),
+    )
     const literal = fc.string().map((text) => text.replaceAll(/[{}]/gu, ''))
     fc.assert(
-      fc.property(fc.array(fc.tuple(literal, fc.constantFrom(...NAMES))), literal, value, value, value, (pieces, end, persona, existingSummary, messages) => {
-        const values = { persona, existing_summary: existingSummary.trim() === '' ? '(no prior summary)' : existingSummary, messages }
-        const template = pieces.map(([text, name]) => `${text}{${name}}`).join('') + end
-        expect(fill(template, { persona, existingSummary, messages })).toBe(pieces.map(([text, name]) => text + values[name]).join('') + end)
-      }),
+      fc.property(
+        fc.array(fc.tuple(literal, fc.constantFrom(...NAMES))),
+        literal,
+        value,
+        value,
+        value,
+        (pieces, end, persona, existingSummary, messages) => {
+          const values = {
+            persona,
+            existing_summary: existingSummary.trim() === '' ? '(no prior summary)' : existingSummary,
+            messages,
+          }
+          const template = pieces.map(([text, name]) => `${text}{${name}}`).join('') + end
+          expect(fill(template, { persona, existingSummary, messages })).toBe(
+            pieces.map(([text, name]) => text + values[name]).join('') + end,
+          )
+        },
+      ),
     )
   })
 })
@@ -34,5 +58,6 @@ describe.each([foldInPrompt, resummarizePrompt, structuredPrompt])('$name', (pro
     for (const name of NAMES) expect(prompt.text).toContain(`{${name}}`)
     expect(fill(prompt.text, { maxSummaryTokens: 1_000 })).not.toMatch(/[{}]/u)
   })
-  test('tells how long the summary may be, with slack', () => expect(fill(prompt.text, { maxSummaryTokens: 1_000 })).toContain('at most 600 words'))
+  test('tells how long the summary may be, with slack', () =>
+    expect(fill(prompt.text, { maxSummaryTokens: 1_000 })).toContain('at most 600 words'))
 })

@@ -15,7 +15,8 @@ const sections: Sections = {
   errors: ['ECONNREFUSED: resolved by PGlite.'],
 }
 const json = JSON.stringify(sections)
-const answering = (answer: string, model = 'scripted-1'): Summarizer => createStructuredSummarizer({ model: createScriptedLanguageModel([answer], { model }) })
+const answering = (answer: string, model = 'scripted-1'): Summarizer =>
+  createStructuredSummarizer({ model: createScriptedLanguageModel([answer], { model }) })
 const answerTo = (answer: string) => {
   const summarizer = answering(answer)
   return summarizer.summarize(summarizer.prepare(chunkJob()))()
@@ -24,7 +25,11 @@ const answerTo = (answer: string) => {
 describeSummarizer('structured', {
   create: () => answering(json),
   otherModel: () => answering(json, 'scripted-2'),
-  otherPrompt: () => createStructuredSummarizer({ model: createScriptedLanguageModel([json]), prompt: createPrompt('mine', '{messages}') }),
+  otherPrompt: () =>
+    createStructuredSummarizer({
+      model: createScriptedLanguageModel([json]),
+      prompt: createPrompt('mine', '{messages}'),
+    }),
   failing: (failure) => createStructuredSummarizer({ model: createScriptedLanguageModel([scriptedFailure(failure)]) }),
   usesModel: true,
 })
@@ -36,7 +41,10 @@ test('the text is what the sections say', async () => {
   )
 })
 
-test.each([['a code block', `\`\`\`json\n${json}\n\`\`\``], ['a sentence in front', `Here it is:\n${json}`]])('JSON in %s is read', async (_what, answer) => {
+test.each([
+  ['a code block', `\`\`\`json\n${json}\n\`\`\``],
+  ['a sentence in front', `Here it is:\n${json}`],
+])('JSON in %s is read', async (_what, answer) => {
   expect(await answerTo(answer)).toMatchObject({ right: { sections } })
 })
 
@@ -46,7 +54,11 @@ describe('what is not what was asked for', () => {
     ['half of it', json.slice(0, 40), 'malformed'],
     ['a field of the wrong type', JSON.stringify({ ...sections, decisions: 'none' }), 'malformed'],
     ['a field that is missing', JSON.stringify({ decisions: [] }), 'malformed'],
-    ['nothing in any section', JSON.stringify({ completedWork: [], decisions: [], currentState: [], pendingWork: [], errors: [] }), 'empty'],
+    [
+      'nothing in any section',
+      JSON.stringify({ completedWork: [], decisions: [], currentState: [], pendingWork: [], errors: [] }),
+      'empty',
+    ],
     ['too much', JSON.stringify({ ...sections, errors: ['word '.repeat(2_000)] }), 'over-long'],
   ])('%s', async (_what, answer, failure) => {
     expect(await answerTo(answer)).toMatchObject({ left: { kind: 'SummarizerFailed', failure } })
@@ -56,5 +68,9 @@ describe('what is not what was asked for', () => {
 test('the model is held to the schema, and told of it under a custom prompt too', () => {
   const model = createScriptedLanguageModel([json])
   const { request } = createStructuredSummarizer({ model, prompt: createPrompt('mine', 'Say it.') }).prepare(chunkJob())
-  expect(request).toMatchObject({ prompt: 'Say it.', system: expect.stringContaining('completedWork'), responseSchema: { schema: { type: 'object', additionalProperties: false, required: Object.keys(sections) } } })
+  expect(request).toMatchObject({
+    prompt: 'Say it.',
+    system: expect.stringContaining('completedWork'),
+    responseSchema: { schema: { type: 'object', additionalProperties: false, required: Object.keys(sections) } },
+  })
 })

@@ -1,5 +1,6 @@
 /**
- * Opens the folder that it is given and appends until somebody kills it, saying each event's number once the store has acknowledged it. Where an
+ * Opens the folder that it is given and appends until somebody kills it, saying each event's number once the store has
+ * acknowledged it. Where an
  * append fails it says that, and ends.
  */
 import { writeSync } from 'node:fs'
@@ -15,7 +16,9 @@ async function run(): Promise<void> {
   await migrateLog(db)
   const store = createPostgresEventStore(db)
   for (let number = Number(from); ; number++) {
-    const result = await store.append('conversation-a', 'any', [eventNamed(String(number), 'x'.repeat(number % 50 === 0 ? 100_000 : 300))])()
+    const result = await store.append('conversation-a', 'any', [
+      eventNamed(String(number), 'x'.repeat(number % 50 === 0 ? 100_000 : 300)),
+    ])()
     if (result._tag === 'Left') {
       writeSync(1, `refused: ${'detail' in result.left ? result.left.detail : result.left.kind}\n`)
       await db.close().catch(() => undefined)

@@ -1,10 +1,18 @@
 /**
- * Facts for tests, one builder a type: what a test does not say has a plain default. `recorded` puts them into a stream, `storedEvents` makes them what a store keeps.
+ * Facts for tests, one builder a type: what a test does not say has a plain default. `recorded` puts them into a
+ * stream, `storedEvents` makes them what a store keeps.
  */
 import { either as E } from 'fp-ts'
 import { RENDERER_VERSION } from '../../src/domain/conversation/clip-archive.js'
 import { decode, encode, encodeData, GENESIS_HASH } from '../../src/domain/events/codec.js'
-import type { Configuration, Event, EventData, EventType, RecordedEvent, SummarizerRecord } from '../../src/domain/events/index.js'
+import type {
+  Configuration,
+  Event,
+  EventData,
+  EventType,
+  RecordedEvent,
+  SummarizerRecord,
+} from '../../src/domain/events/index.js'
 import { conversationStream, eventIdOf, messageEventId } from '../../src/domain/values/ids.js'
 import { resolvePolicy } from '../../src/domain/values/policy.js'
 import type { EventToAppend, StoredEvent } from '../../src/ports/event-store.js'
@@ -21,7 +29,13 @@ export const at = (second: number): string => new Date(Date.UTC(2026, 0, 1) + se
 export function configuration(some: Partial<Configuration> = {}): Configuration {
   const policy = resolvePolicy({})
   if (E.isLeft(policy)) throw new Error(policy.left.detail)
-  return { policy: policy.right, settings: {}, rendererVersion: RENDERER_VERSION, estimator: 'four-characters', ...some }
+  return {
+    policy: policy.right,
+    settings: {},
+    rendererVersion: RENDERER_VERSION,
+    estimator: 'four-characters',
+    ...some,
+  }
 }
 
 export const summarizer = (some: Partial<SummarizerRecord> = {}): SummarizerRecord => ({
@@ -36,20 +50,37 @@ export const summarizer = (some: Partial<SummarizerRecord> = {}): SummarizerReco
   ...some,
 })
 
-export const configured = (some: Partial<Configuration> = {}): Of<'ConversationConfigured'> => ({ type: 'ConversationConfigured', data: configuration(some) })
+export const configured = (some: Partial<Configuration> = {}): Of<'ConversationConfigured'> => ({
+  type: 'ConversationConfigured',
+  data: configuration(some),
+})
 
 export const appended = (messageId: string, some: Some<'MessageAppended'> = {}): Of<'MessageAppended'> => ({
   type: 'MessageAppended',
   data: { messageId, role: 'user', content: `content of ${messageId}`, createdAt: at(0), tokens: 6, ...some },
 })
 
-export const pinned = (messageId: string, revision = 1n): Of<'MessagePinned'> => ({ type: 'MessagePinned', data: { messageId, revision } })
+export const pinned = (messageId: string, revision = 1n): Of<'MessagePinned'> => ({
+  type: 'MessagePinned',
+  data: { messageId, revision },
+})
 
-export const unpinned = (messageId: string, revision = 1n): Of<'MessageUnpinned'> => ({ type: 'MessageUnpinned', data: { messageId, revision } })
+export const unpinned = (messageId: string, revision = 1n): Of<'MessageUnpinned'> => ({
+  type: 'MessageUnpinned',
+  data: { messageId, revision },
+})
 
-const span = (messageCount: number): { startTime: string; endTime: string; messageCount: number } => ({ startTime: at(0), endTime: at(messageCount), messageCount })
+const span = (messageCount: number): { startTime: string; endTime: string; messageCount: number } => ({
+  startTime: at(0),
+  endTime: at(messageCount),
+  messageCount,
+})
 
-export const summarized = (chunkId: string, messageIds: readonly string[], some: Some<'ChunkSummarized'> = {}): Of<'ChunkSummarized'> => ({
+export const summarized = (
+  chunkId: string,
+  messageIds: readonly string[],
+  some: Some<'ChunkSummarized'> = {},
+): Of<'ChunkSummarized'> => ({
   type: 'ChunkSummarized',
   data: {
     chunkId,
@@ -63,7 +94,11 @@ export const summarized = (chunkId: string, messageIds: readonly string[], some:
   },
 })
 
-export const archived = (batchId: string, messageIds: readonly string[], some: Some<'BatchArchived'> = {}): Of<'BatchArchived'> => ({
+export const archived = (
+  batchId: string,
+  messageIds: readonly string[],
+  some: Some<'BatchArchived'> = {},
+): Of<'BatchArchived'> => ({
   type: 'BatchArchived',
   data: {
     batchId,
@@ -80,7 +115,11 @@ export const archived = (batchId: string, messageIds: readonly string[], some: S
   },
 })
 
-export const resummarized = (batchId: string, sourceBatchIds: readonly string[], some: Some<'BatchesResummarized'> = {}): Of<'BatchesResummarized'> => ({
+export const resummarized = (
+  batchId: string,
+  sourceBatchIds: readonly string[],
+  some: Some<'BatchesResummarized'> = {},
+): Of<'BatchesResummarized'> => ({
   type: 'BatchesResummarized',
   data: {
     batchId,
@@ -98,7 +137,10 @@ export const resummarized = (batchId: string, sourceBatchIds: readonly string[],
 })
 
 /** @param covered the messages that left, by the batch that covers them */
-export const prunedBy = (covered: Readonly<Record<string, readonly string[]>>, some: Some<'MessagesPruned'> = {}): Of<'MessagesPruned'> => {
+export const prunedBy = (
+  covered: Readonly<Record<string, readonly string[]>>,
+  some: Some<'MessagesPruned'> = {},
+): Of<'MessagesPruned'> => {
   const pruned = Object.entries(covered).map(([batchId, messageIds]) => ({ batchId, messageIds: [...messageIds] }))
   const count = pruned.reduce((sum, { messageIds }) => sum + messageIds.length, 0)
   return {
@@ -109,7 +151,11 @@ export const prunedBy = (covered: Readonly<Record<string, readonly string[]>>, s
       pruned,
       tokensBefore: 1_000,
       tokensAfter: 100,
-      why: { trigger: 'soft', threshold: 800, terms: { modelMaxTokens: 1_000, systemReserve: 0, outputReserve: 0, safetyBuffer: 0, contextBudget: 0.8 } },
+      why: {
+        trigger: 'soft',
+        threshold: 800,
+        terms: { modelMaxTokens: 1_000, systemReserve: 0, outputReserve: 0, safetyBuffer: 0, contextBudget: 0.8 },
+      },
       carried: {
         configuration: configuration(),
         messagesCompressed: count,
@@ -129,7 +175,18 @@ export const prunedBy = (covered: Readonly<Record<string, readonly string[]>>, s
 
 export const compactionFailed = (some: Some<'CompactionFailed'> = {}): Of<'CompactionFailed'> => ({
   type: 'CompactionFailed',
-  data: { step: 'chunk', failure: 'Timeout', detail: 'no answer', trigger: 'soft', attempt: 1, retryAfterMessages: 1, strategy: 'fold-in', provider: 'scripted', model: 'scripted', ...some },
+  data: {
+    step: 'chunk',
+    failure: 'Timeout',
+    detail: 'no answer',
+    trigger: 'soft',
+    attempt: 1,
+    retryAfterMessages: 1,
+    strategy: 'fold-in',
+    provider: 'scripted',
+    model: 'scripted',
+    ...some,
+  },
 })
 
 export const compactionCouldNotHelp = (some: Some<'CompactionCouldNotHelp'> = {}): Of<'CompactionCouldNotHelp'> => ({
@@ -143,14 +200,27 @@ export const promptRegistered = (some: Some<'PromptRegistered'> = {}): Of<'Promp
 })
 
 /** Facts as one stream keeps them, encoded and chained, from a revision on; a second apart. */
-export function eventsFor(stream: string, events: readonly Event[], from = 0n, previous = GENESIS_HASH): { readonly events: readonly EventToAppend[]; readonly hash: string } {
+export function eventsFor(
+  stream: string,
+  events: readonly Event[],
+  from = 0n,
+  previous = GENESIS_HASH,
+): { readonly events: readonly EventToAppend[]; readonly hash: string } {
   let previousHash = previous
   const encodedEvents = events.map((event, place) => {
     const revision = from + BigInt(place)
     const data = encodeData(event)
-    const id = event.type === 'MessageAppended' ? messageEventId(stream, event.data.messageId) : eventIdOf(stream, revision, event.type, data)
+    const id =
+      event.type === 'MessageAppended'
+        ? messageEventId(stream, event.data.messageId)
+        : eventIdOf(stream, revision, event.type, data)
     const provenance = { actor: 'test', correlationId: 'correlation', causationId: 'causation' }
-    const encoded = encode(event, data, { stream, revision, id, previousHash, recordedAt: at(Number(revision)) }, provenance)
+    const encoded = encode(
+      event,
+      data,
+      { stream, revision, id, previousHash, recordedAt: at(Number(revision)) },
+      provenance,
+    )
     previousHash = encoded.hash
     return encoded.toStore
   })
@@ -160,7 +230,12 @@ export function eventsFor(stream: string, events: readonly Event[], from = 0n, p
 /** Facts of one conversation as a log that holds nothing else would keep them. */
 export function storedEvents(conversationId: string, events: readonly Event[], firstPosition = 0n): StoredEvent[] {
   const stream = conversationStream(conversationId)
-  return eventsFor(stream, events).events.map((event, place) => ({ ...event, stream, revision: BigInt(place), position: firstPosition + BigInt(place) }))
+  return eventsFor(stream, events).events.map((event, place) => ({
+    ...event,
+    stream,
+    revision: BigInt(place),
+    position: firstPosition + BigInt(place),
+  }))
 }
 
 /** A stored event as the fact that it holds; throws where it holds none. */
@@ -171,6 +246,10 @@ export async function decodeStored(stored: StoredEvent): Promise<RecordedEvent> 
 }
 
 /** Facts of one conversation as they come back from a log that holds nothing else. */
-export async function recorded(conversationId: string, events: readonly Event[], firstPosition = 0n): Promise<RecordedEvent[]> {
+export async function recorded(
+  conversationId: string,
+  events: readonly Event[],
+  firstPosition = 0n,
+): Promise<RecordedEvent[]> {
   return await Promise.all(storedEvents(conversationId, events, firstPosition).map(decodeStored))
 }

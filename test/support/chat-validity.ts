@@ -1,5 +1,6 @@
 /**
- * What the OpenAI chat API asks of a list of messages, written from its rules and not from our code, so that it can judge our contexts.
+ * What the OpenAI chat API asks of a list of messages, written from its rules and not from our code, so that it can
+ * judge our contexts.
  * Gives one sentence for each thing that is wrong.
  */
 
@@ -32,12 +33,19 @@ function shapeProblems({ role, content, name, tool_calls: calls, tool_call_id: c
   const problems: string[] = []
   if (typeof role !== 'string' || !ROLES.has(role)) problems.push(`the role ${String(role)} is none`)
   const isText = typeof content === 'string'
-  const isParts = Array.isArray(content) && content.every((part: unknown) => typeof part === 'object' && part !== null && 'type' in part && typeof part.type === 'string')
-  if (!isText && !isParts && !(content === null && role === 'assistant')) problems.push('the content is neither text nor parts')
-  if (name !== undefined && (typeof name !== 'string' || !/^[^\s<|\\/>]{1,64}$/u.test(name))) problems.push(`the name ${JSON.stringify(name)} is refused`)
+  const isParts =
+    Array.isArray(content) &&
+    content.every(
+      (part: unknown) => typeof part === 'object' && part !== null && 'type' in part && typeof part.type === 'string',
+    )
+  if (!isText && !isParts && !(content === null && role === 'assistant'))
+    problems.push('the content is neither text nor parts')
+  if (name !== undefined && (typeof name !== 'string' || !/^[^\s<|\\/>]{1,64}$/u.test(name)))
+    problems.push(`the name ${JSON.stringify(name)} is refused`)
   if (calls !== undefined && role !== 'assistant') problems.push(`${String(role)} cannot call tools`)
   if (calls?.length === 0) problems.push('an empty list of calls is refused')
-  if ((role === 'tool') !== (callId !== undefined)) problems.push('a call id belongs to tool messages, and to each of them')
+  if ((role === 'tool') !== (callId !== undefined))
+    problems.push('a call id belongs to tool messages, and to each of them')
   return problems
 }
 
@@ -66,10 +74,12 @@ export function chatProblems(messages: readonly object[], badArguments: Readonly
   let waiting = new Set<unknown>()
   for (const [at, given] of messages.entries()) {
     const message: Message = given
-    const say = (problem: string): number => problems.push(`messages[${String(at)}] (${String(message.role)}): ${problem}`)
+    const say = (problem: string): number =>
+      problems.push(`messages[${String(at)}] (${String(message.role)}): ${problem}`)
     shapeProblems(message).forEach(say)
     if (message.role === 'tool') {
-      if (!waiting.delete(message.tool_call_id)) say(`no call ${String(message.tool_call_id)} waits for a result right before it`)
+      if (!waiting.delete(message.tool_call_id))
+        say(`no call ${String(message.tool_call_id)} waits for a result right before it`)
     } else if (waiting.size > 0) {
       say(`stands between the calls ${[...waiting].join(', ')} and their results`)
       waiting = new Set()

@@ -20,7 +20,10 @@ export interface Child {
 
 /** Starts `test/support/<script>.ts`. */
 export function startChild(script: string, words: readonly string[] = [], options: SpawnOptions = {}): Child {
-  const child = spawn(process.execPath, ['--import', 'tsx', join('test', 'support', `${script}.ts`), ...words], { ...options, stdio: ['pipe', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, ['--import', 'tsx', join('test', 'support', `${script}.ts`), ...words], {
+    ...options,
+    stdio: ['pipe', 'pipe', 'pipe'],
+  })
   const lines: string[] = []
   let errors = ''
   const change = changes()

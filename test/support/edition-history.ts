@@ -1,4 +1,7 @@
-/** Histories in which everything that can be put into force is: editions, made by the use cases themselves over a harness, and undone cycles. */
+/**
+ * Histories in which everything that can be put into force is: editions, made by the use cases themselves over a
+ * harness, and undone cycles.
+ */
 import { either as E } from 'fp-ts'
 import fc from 'fast-check'
 import { revertEdition, undoCycles } from '../../src/editions/undo-and-revert.js'
@@ -18,23 +21,50 @@ import { CONVERSATION, createHarness, createScriptedSummarizer, type Harness } f
 const BY = { actor: 'test', correlationId: 'c', causationId: 'c' }
 
 /** A policy that folds otherwise than `SMALL`: an edition of it leaves other messages live, in other batches. */
-export const OTHER: PolicySettings = { ...SMALL, modelMaxTokens: 1_400, chunkSize: 5, keepRecent: 4, clipFirst: 1, clipLast: 1, buffer: 2 }
+export const OTHER: PolicySettings = {
+  ...SMALL,
+  modelMaxTokens: 1_400,
+  chunkSize: 5,
+  keepRecent: 4,
+  clipFirst: 1,
+  clipLast: 1,
+  buffer: 2,
+}
 
 /** Takes up an edition, or begins it, and makes it as far as the conversation goes. */
-export async function madeEdition(harness: Harness, editionId: string, settings: PolicySettings = OTHER, conversationId = CONVERSATION): Promise<ConversationReplay> {
-  const edition = await editionOf(harness, settings, createScriptedSummarizer({ model: `the model of ${editionId}` }), editionId, conversationId)
+export async function madeEdition(
+  harness: Harness,
+  editionId: string,
+  settings: PolicySettings = OTHER,
+  conversationId = CONVERSATION,
+): Promise<ConversationReplay> {
+  const edition = await editionOf(
+    harness,
+    settings,
+    createScriptedSummarizer({ model: `the model of ${editionId}` }),
+    editionId,
+    conversationId,
+  )
   const made = await edition.advance()
   if (made.kind !== 'done') throw new Error(`the edition is not made: ${made.kind}`)
   return edition
 }
 
 /** Makes an edition as far as the conversation goes, and asks to adopt it; false where that is refused. */
-export async function tryToAdopt(harness: Harness, editionId: string, settings: PolicySettings = OTHER, conversationId = CONVERSATION): Promise<boolean> {
+export async function tryToAdopt(
+  harness: Harness,
+  editionId: string,
+  settings: PolicySettings = OTHER,
+  conversationId = CONVERSATION,
+): Promise<boolean> {
   const replay = await madeEdition(harness, editionId, settings, conversationId)
-  return E.isRight(await harness.conversations.handle(conversationId, [{ type: 'AdoptEdition', edition: replay.state() }], BY))
+  return E.isRight(
+    await harness.conversations.handle(conversationId, [{ type: 'AdoptEdition', edition: replay.state() }], BY),
+  )
 }
 
-export const revert = async (harness: Harness, conversationId = CONVERSATION): Promise<boolean> => E.isRight(await revertEdition(harness, conversationId, BY))
+export const revert = async (harness: Harness, conversationId = CONVERSATION): Promise<boolean> =>
+  E.isRight(await revertEdition(harness, conversationId, BY))
 
 /** Undoes the last cycles, so many of them. */
 export async function undo(harness: Harness, count = 1, conversationId = CONVERSATION): Promise<boolean> {
@@ -46,12 +76,19 @@ export async function undo(harness: Harness, count = 1, conversationId = CONVERS
 export async function dropEdition(harness: Harness, editionId: string): Promise<void> {
   const state = await loadEdition(harness.log, CONVERSATION, editionId)
   if (state.configuration === undefined) return
-  const edition = createEditionConversation({ log: harness.log, clock: harness.clock, recording: true }, state, state.conversationRevision)
+  const edition = createEditionConversation(
+    { log: harness.log, clock: harness.clock, recording: true },
+    state,
+    state.conversationRevision,
+  )
   await edition.handle(CONVERSATION, [{ type: 'DropEdition' }], BY)
 }
 
 /** What may happen at any time, and also while a summary is made. */
-type QuickStep = { readonly do: 'adopt'; readonly edition: string } | { readonly do: 'undo'; readonly count: number } | { readonly do: 'revert' | 'pin' }
+type QuickStep =
+  | { readonly do: 'adopt'; readonly edition: string }
+  | { readonly do: 'undo'; readonly count: number }
+  | { readonly do: 'revert' | 'pin' }
 
 export type EditionStep =
   | QuickStep
@@ -70,28 +107,65 @@ const quickStep: fc.Arbitrary<QuickStep> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ do: fc.constantFrom('revert' as const, 'revert' as const, 'pin' as const) }) },
 )
 
-/** Histories in which editions are begun, made further, adopted, put back and dropped, cycles undone, and messages come between. */
-export const editionSteps: fc.Arbitrary<readonly EditionStep[]> = fc
-  .array(
-    fc.oneof(
-      { weight: 4, arbitrary: fc.record({ do: fc.constant('append' as const), count: fc.integer({ min: 1, max: 12 }) }) },
-      { weight: 2, arbitrary: fc.oneof(fc.record({ do: fc.constant('make' as const), edition }), fc.record({ do: fc.constant('drop' as const), edition })) },
-      { weight: 1, arbitrary: fc.record({ do: fc.constant('compact' as const) }) },
-      { weight: 5, arbitrary: quickStep },
-      { weight: 2, arbitrary: fc.record({ do: fc.constant('compact-while' as const), nth: fc.integer({ min: 1, max: 4 }), step: quickStep }) },
-    ),
-    { minLength: 4, maxLength: 12 },
-  )
+/**
+ * Histories in which editions are begun, made further, adopted, put back and dropped, cycles undone, and messages come
+ * between.
+ */
+export const editionSteps: fc.Arbitrary<readonly EditionStep[]> = fc.array(
+  fc.oneof(
+    { weight: 4, arbitrary: fc.record({ do: fc.constant('append' as const), count: fc.integer({ min: 1, max: 12 }) }) },
+    {
+      weight: 2,
+      arbitrary: fc.oneof(
+        fc.record({ do: fc.constant('make' as const), edition }),
+        fc.record({ do: fc.constant('drop' as const), edition }),
+      ),
+    },
+    { weight: 1, arbitrary: fc.record({ do: fc.constant('compact' as const) }) },
+    { weight: 5, arbitrary: quickStep },
+    {
+      weight: 2,
+      arbitrary: fc.record({
+        do: fc.constant('compact-while' as const),
+        nth: fc.integer({ min: 1, max: 4 }),
+        step: quickStep,
+      }),
+    },
+  ),
+  { minLength: 4, maxLength: 12 },
+)
 
 /** One that has everything in it, once. */
 export const everyStep: readonly EditionStep[] = [
-  { do: 'compact' }, { do: 'make', edition: 'e1' }, { do: 'append', count: 6 }, { do: 'adopt', edition: 'e1' }, { do: 'pin' }, { do: 'append', count: 12 }, { do: 'compact' }, { do: 'undo', count: 1 }, { do: 'append', count: 9 },
-  { do: 'compact' }, { do: 'adopt', edition: 'e2' }, { do: 'append', count: 3 }, { do: 'revert' }, { do: 'revert' }, { do: 'drop', edition: 'e2' }, { do: 'undo', count: 2 }, { do: 'append', count: 12 },
-  { do: 'compact' }, { do: 'make', edition: 'e1' }, { do: 'adopt', edition: 'e1' }, { do: 'append', count: 1 },
+  { do: 'compact' },
+  { do: 'make', edition: 'e1' },
+  { do: 'append', count: 6 },
+  { do: 'adopt', edition: 'e1' },
+  { do: 'pin' },
+  { do: 'append', count: 12 },
+  { do: 'compact' },
+  { do: 'undo', count: 1 },
+  { do: 'append', count: 9 },
+  { do: 'compact' },
+  { do: 'adopt', edition: 'e2' },
+  { do: 'append', count: 3 },
+  { do: 'revert' },
+  { do: 'revert' },
+  { do: 'drop', edition: 'e2' },
+  { do: 'undo', count: 2 },
+  { do: 'append', count: 12 },
+  { do: 'compact' },
+  { do: 'make', edition: 'e1' },
+  { do: 'adopt', edition: 'e1' },
+  { do: 'append', count: 1 },
 ]
 
 /** A conversation with such a history. What is refused on the way changes nothing. */
-export async function editionHistory(steps: readonly EditionStep[], harness = createHarness({ policy: SMALL }), after: () => Promise<void> = () => Promise.resolve()): Promise<Harness> {
+export async function editionHistory(
+  steps: readonly EditionStep[],
+  harness = createHarness({ policy: SMALL }),
+  after: () => Promise<void> = () => Promise.resolve(),
+): Promise<Harness> {
   let said = 0
   const append = async (count: number): Promise<void> => {
     for (let at = 0; at < count; at += 1) {
@@ -102,7 +176,8 @@ export async function editionHistory(steps: readonly EditionStep[], harness = cr
   }
   async function quickly(step: QuickStep): Promise<void> {
     if (step.do === 'pin') await harness.pin(`m${String(said - 2)}`)
-    else if (step.do === 'adopt') await tryToAdopt(harness, step.edition, step.edition === 'e1' ? OTHER : { ...OTHER, chunkSize: 4 })
+    else if (step.do === 'adopt')
+      await tryToAdopt(harness, step.edition, step.edition === 'e1' ? OTHER : { ...OTHER, chunkSize: 4 })
     else if (step.do === 'undo') await undo(harness, step.count)
     else await revert(harness)
   }
@@ -128,19 +203,29 @@ export async function editionHistory(steps: readonly EditionStep[], harness = cr
   return harness
 }
 
-/** The facts that the rows of a conversation are made of: its own and those of its editions, in the order of the log. */
+/**
+ * The facts that the rows of a conversation are made of: its own and those of its editions, in the order of the log.
+ */
 export async function projectedEvents(store: EventStore, conversationId: string): Promise<RecordedEvent[]> {
   const events: RecordedEvent[] = []
-  for await (const stored of store.readAll({ prefix: PROJECTED_PREFIXES })) if (subjectOf(stored.stream)?.conversationId === conversationId) events.push(await decodeStored(stored))
+  for await (const stored of store.readAll({ prefix: PROJECTED_PREFIXES }))
+    if (subjectOf(stored.stream)?.conversationId === conversationId) events.push(await decodeStored(stored))
   return events
 }
 
-/** By message, the batch in force that has it, however deep below an active one: of the facts of all streams, and what is active. */
-export function batchesInForce(events: readonly RecordedEvent[], { batches }: Conversation): ReadonlyMap<string, string> {
+/**
+ * By message, the batch in force that has it, however deep below an active one: of the facts of all streams, and what
+ * is active.
+ */
+export function batchesInForce(
+  events: readonly RecordedEvent[],
+  { batches }: Conversation,
+): ReadonlyMap<string, string> {
   const covers = new Map<string, { messages: readonly string[]; sources: readonly string[] }>()
   for (const event of events) {
     if (event.type === 'BatchArchived') covers.set(event.data.batchId, { messages: event.data.messageIds, sources: [] })
-    if (event.type === 'BatchesResummarized') covers.set(event.data.batchId, { messages: [], sources: event.data.sourceBatchIds })
+    if (event.type === 'BatchesResummarized')
+      covers.set(event.data.batchId, { messages: [], sources: event.data.sourceBatchIds })
   }
   const chain = (batchId: string): readonly (readonly [string, string])[] => {
     const { messages = [], sources = [] } = covers.get(batchId) ?? {}

@@ -8,14 +8,33 @@ import { CONVERSATION, type Harness, type ScriptedSummarizer } from './harness.j
 const BY = { actor: 'test', correlationId: 'c', causationId: 'c' }
 
 /** An edition of a conversation of the harness under these settings, by this summarizer; nothing of it is made yet. */
-export async function editionOf(harness: Harness, settings: PolicySettings, summarizer: ScriptedSummarizer, editionId = 'e1', conversationId = CONVERSATION, actor = 'test'): Promise<ConversationReplay> {
+export async function editionOf(
+  harness: Harness,
+  settings: PolicySettings,
+  summarizer: ScriptedSummarizer,
+  editionId = 'e1',
+  conversationId = CONVERSATION,
+  actor = 'test',
+): Promise<ConversationReplay> {
   const conversation = await harness.conversations.load(conversationId)
   const policy = resolvePolicy(settings)
   if (E.isLeft(policy) || conversation.configuration === undefined) throw new Error('the conversation has no policy')
   const { strategy, provider, model } = summarizer
   const opened = await openReplay(
-    { log: harness.log, clock: harness.clock, summarizer, persona: '', registerPrompt: createRegisterPrompt(harness.log, harness.clock, actor), actor },
-    { editionId, configuration: { ...conversation.configuration, settings, policy: policy.right }, summarizer: { strategy, provider, model }, conversation },
+    {
+      log: harness.log,
+      clock: harness.clock,
+      summarizer,
+      persona: '',
+      registerPrompt: createRegisterPrompt(harness.log, harness.clock, actor),
+      actor,
+    },
+    {
+      editionId,
+      configuration: { ...conversation.configuration, settings, policy: policy.right },
+      summarizer: { strategy, provider, model },
+      conversation,
+    },
     { recording: true },
   )
   if (E.isLeft(opened)) throw new Error(opened.left.kind)
@@ -26,6 +45,10 @@ export async function editionOf(harness: Harness, settings: PolicySettings, summ
 export async function adoptEdition(harness: Harness, edition: ConversationReplay): Promise<void> {
   const reached = await edition.advance()
   if (reached.kind !== 'done') throw new Error(`the edition stopped: ${JSON.stringify(reached)}`)
-  const adopted = await harness.conversations.handle(CONVERSATION, [{ type: 'AdoptEdition', edition: edition.state() }], BY)
+  const adopted = await harness.conversations.handle(
+    CONVERSATION,
+    [{ type: 'AdoptEdition', edition: edition.state() }],
+    BY,
+  )
   if (E.isLeft(adopted)) throw new Error(adopted.left.kind)
 }

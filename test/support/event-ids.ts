@@ -1,7 +1,12 @@
-/** Indexes of event ids for tests: one that knows nothing, so that the store has to look through the whole stream, and one that says what it is told. */
+/**
+ * Indexes of event ids for tests: one that knows nothing, so that the store has to look through the whole stream, and
+ * one that says what it is told.
+ */
 import type { EventIdIndex } from '../../src/ports/event-id-index.js'
 
 export const noIndex: EventIdIndex = { find: async () => ({ revisions: [], upTo: -1n }) }
 
 /** An index that has come to `upTo` and gives these revisions of every stream, whatever it is asked for. */
-export const indexUpTo = (upTo: bigint, ...revisions: readonly bigint[]): EventIdIndex => ({ find: async () => ({ revisions, upTo }) })
+export const indexUpTo = (upTo: bigint, ...revisions: readonly bigint[]): EventIdIndex => ({
+  find: async () => ({ revisions, upTo }),
+})

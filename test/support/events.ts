@@ -5,7 +5,12 @@ import type { Appended, EventStore, EventToAppend, ExpectedRevision } from '../.
 
 /** An event whose id comes from its name, so that the same name is the same event. */
 export function eventNamed(name: string, text = name): EventToAppend {
-  return { id: uuidOf(name), type: 'Noted', data: JSON.stringify({ text }), metadata: JSON.stringify({ recordedAt: '2026-01-01T00:00:00.000Z' }) }
+  return {
+    id: uuidOf(name),
+    type: 'Noted',
+    data: JSON.stringify({ text }),
+    metadata: JSON.stringify({ recordedAt: '2026-01-01T00:00:00.000Z' }),
+  }
 }
 
 /** So many events, with ids from `name` and a number. */
@@ -14,9 +19,17 @@ export function eventsNamed(name: string, count: number): EventToAppend[] {
 }
 
 /** Appends, and fails the test where the store refuses. */
-export async function appended(store: EventStore, stream: string, events: readonly EventToAppend[], expected: ExpectedRevision = 'any'): Promise<Appended> {
+export async function appended(
+  store: EventStore,
+  stream: string,
+  events: readonly EventToAppend[],
+  expected: ExpectedRevision = 'any',
+): Promise<Appended> {
   const result = await store.append(stream, expected, events)()
-  if (E.isLeft(result)) throw new Error(`the append was refused: ${JSON.stringify(result.left, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value))}`)
+  if (E.isLeft(result))
+    throw new Error(
+      `the append was refused: ${JSON.stringify(result.left, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value))}`,
+    )
   return result.right
 }
 

@@ -1,5 +1,6 @@
 /**
- * given(facts).when(command).records(facts) or .rejected(rejection): the decider in the words of its rules. Facts come from `builders.ts`; a
+ * given(facts).when(command).records(facts) or .rejected(rejection): the decider in the words of its rules. Facts come
+ * from `builders.ts`; a
  * configuration stands in front of them unless they bring one, or say `nothing`.
  */
 import { expect } from '@jest/globals'
@@ -17,14 +18,23 @@ export const CONVERSATION_ID = 'c1'
 export function configuredWith(settings: PolicySettings, scope?: string): Event {
   const policy = resolvePolicy(settings)
   if (E.isLeft(policy)) throw new Error(policy.left.detail)
-  return configured({ policy: policy.right, settings, estimator: defaultEstimator.name, ...(scope === undefined ? {} : { scope }) })
+  return configured({
+    policy: policy.right,
+    settings,
+    estimator: defaultEstimator.name,
+    ...(scope === undefined ? {} : { scope }),
+  })
 }
 
 /** The state after facts, a second apart. */
 export function stateAfter(events: readonly Event[], from: Conversation = initialState(CONVERSATION_ID)): Conversation {
   return events.reduce((state, event) => {
     const revision = state.revision + 1n
-    return evolve(state, { ...event, revision, metadata: { hash: revision.toString(16).padStart(64, '0'), recordedAt: at(Number(revision)) } })
+    return evolve(state, {
+      ...event,
+      revision,
+      metadata: { hash: revision.toString(16).padStart(64, '0'), recordedAt: at(Number(revision)) },
+    })
   }, from)
 }
 

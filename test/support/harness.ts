@@ -1,6 +1,8 @@
 /**
- * The application over a store in memory, without an entry point: a clock that stands, a summarizer that counts its calls and fails when it
- * is told to, and a store that crashes, hides its outcome, or lets somebody else go first. `restart` is what a killed process comes back to.
+ * The application over a store in memory, without an entry point: a clock that stands, a summarizer that counts its
+ * calls and fails when it
+ * is told to, and a store that crashes, hides its outcome, or lets somebody else go first. `restart` is what a killed
+ * process comes back to.
  */
 import { either as E } from 'fp-ts'
 import { createMemoryBodyStore } from '../../src/adapters/memory/body-store.js'
@@ -25,7 +27,14 @@ import type { Claims } from '../../src/ports/claims.js'
 import type { Clock } from '../../src/ports/clock.js'
 import type { AppendFailure, Appended, EventStore, EventToAppend, StoredEvent } from '../../src/ports/event-store.js'
 import type { TokenBudget } from '../../src/ports/token-budget.js'
-import type { PreparedSummary, Summarizer, SummarizerFailure, SummarizerFailureKind, Summary, SummaryJob } from '../../src/ports/summarizer.js'
+import type {
+  PreparedSummary,
+  Summarizer,
+  SummarizerFailure,
+  SummarizerFailureKind,
+  Summary,
+  SummaryJob,
+} from '../../src/ports/summarizer.js'
 import { dataOfProblem, problem } from '../../src/library/problem.js'
 import { guarded } from '../../src/summarizers/guarded.js'
 import { createExtractiveSummarizer } from '../../src/summarizers/index.js'
@@ -43,7 +52,11 @@ export const NO_INSTANT_TO_COME = new Date(Date.UTC(2200, 0, 1))
 // --- The summarizer ---
 
 /** What a call comes to: a text of its own, a failure by its kind, or something thrown. Undefined: the usual text. */
-export type Answer = { readonly text: string } | { readonly failure: SummarizerFailureKind } | { readonly throws: unknown } | undefined
+export type Answer =
+  | { readonly text: string }
+  | { readonly failure: SummarizerFailureKind }
+  | { readonly throws: unknown }
+  | undefined
 
 export interface ScriptedSummarizer extends Summarizer {
   /** Every request that was made, in order. */
@@ -61,7 +74,8 @@ export interface ScriptOptions {
 
 const PROMPT_TEXT = 'Summarize {messages}'
 
-const idsOf = (job: SummaryJob): string[] => (job.kind === 'chunk' ? job.messages.map((message) => message.messageId) : job.summaries.map((summary) => summary.text))
+const idsOf = (job: SummaryJob): string[] =>
+  job.kind === 'chunk' ? job.messages.map((message) => message.messageId) : job.summaries.map((summary) => summary.text)
 
 /** The usual text: short, the same for the same job, and within its limit. */
 export function usualSummary(job: SummaryJob, verbose = false): string {
@@ -70,10 +84,18 @@ export function usualSummary(job: SummaryJob, verbose = false): string {
   return text.padEnd(job.maxSummaryTokens * 4, ' and so on').slice(0, job.maxSummaryTokens * 4)
 }
 
-const failed = (failure: SummarizerFailureKind): SummarizerFailure => ({ kind: 'SummarizerFailed', failure, detail: `scripted: ${failure}` })
+const failed = (failure: SummarizerFailureKind): SummarizerFailure => ({
+  kind: 'SummarizerFailed',
+  failure,
+  detail: `scripted: ${failure}`,
+})
 
 /** A summarizer that answers from a script and keeps count. */
-export function createScriptedSummarizer({ model = 'scripted-1', windowTokens = 128_000, verbose = false }: ScriptOptions = {}): ScriptedSummarizer {
+export function createScriptedSummarizer({
+  model = 'scripted-1',
+  windowTokens = 128_000,
+  verbose = false,
+}: ScriptOptions = {}): ScriptedSummarizer {
   const events = { strategy: 'scripted', provider: 'scripted', model }
   const scripted: ScriptedSummarizer = {
     ...events,
@@ -82,15 +104,30 @@ export function createScriptedSummarizer({ model = 'scripted-1', windowTokens = 
     answer: () => undefined,
     prepare(job) {
       const parameters = { temperature: job.temperature, maxSummaryTokens: job.maxSummaryTokens }
-      const request = job.kind === 'chunk' ? { messages: idsOf(job), existingSummary: job.existingSummary } : { summaries: idsOf(job) }
-      return { job, ...events, parameters, prompt: { name: 'scripted', sha256: sha256(PROMPT_TEXT), text: PROMPT_TEXT }, formatterVersion: 1, request, requestHash: hashOf({ ...events, parameters, request }) }
+      const request =
+        job.kind === 'chunk'
+          ? { messages: idsOf(job), existingSummary: job.existingSummary }
+          : { summaries: idsOf(job) }
+      return {
+        job,
+        ...events,
+        parameters,
+        prompt: { name: 'scripted', sha256: sha256(PROMPT_TEXT), text: PROMPT_TEXT },
+        formatterVersion: 1,
+        request,
+        requestHash: hashOf({ ...events, parameters, request }),
+      }
     },
     summarize: (prepared) => async () => {
       scripted.calls.push(prepared)
       const answer = await scripted.answer(prepared, scripted.calls.length)
       if (answer !== undefined && 'throws' in answer) throw answer.throws
       if (answer !== undefined && 'failure' in answer) return E.left(failed(answer.failure))
-      const summary: Summary = { text: answer === undefined ? usualSummary(prepared.job, verbose) : answer.text, durationMs: 1, usage: { promptTokens: 10, completionTokens: 5 } }
+      const summary: Summary = {
+        text: answer === undefined ? usualSummary(prepared.job, verbose) : answer.text,
+        durationMs: 1,
+        usage: { promptTokens: 10, completionTokens: 5 },
+      }
       return E.right(summary)
     },
   }
@@ -104,7 +141,10 @@ export class Crash extends Error {
   override readonly name = 'Crash'
 }
 
-/** What happens at an append: the process dies before or after it is written, or its outcome stays unknown, written or not. */
+/**
+ * What happens at an append: the process dies before or after it is written, or its outcome stays unknown, written or
+ * not.
+ */
 export type Fault = 'crash-before' | 'crash-after' | 'unknown-before' | 'unknown-after'
 
 export interface TroubledStore extends EventStore {
@@ -124,11 +164,17 @@ const unknown: E.Either<AppendFailure, Appended> = E.left({ kind: 'StoreUnavaila
 
 /** A store that behaves badly on demand, and counts what is read. */
 export function createTroubledStore(store: EventStore): TroubledStore {
-  const write = async (stream: string, expected: Parameters<EventStore['append']>[1], events: readonly EventToAppend[]): Promise<E.Either<AppendFailure, Appended>> => {
+  const write = async (
+    stream: string,
+    expected: Parameters<EventStore['append']>[1],
+    events: readonly EventToAppend[],
+  ): Promise<E.Either<AppendFailure, Appended>> => {
     const result = await store.append(stream, expected, events)()
     // A history that never ends would take the process with it, and tell no seed.
-    if (troubled.appends.length > MOST_APPENDS) throw new Error(`${String(MOST_APPENDS)} appends in one test: something goes round in circles`)
-    if (E.isRight(result) && !result.right.repeated) troubled.appends.push({ stream, types: events.map((event) => event.type), last: result.right.revision })
+    if (troubled.appends.length > MOST_APPENDS)
+      throw new Error(`${String(MOST_APPENDS)} appends in one test: something goes round in circles`)
+    if (E.isRight(result) && !result.right.repeated)
+      troubled.appends.push({ stream, types: events.map((event) => event.type), last: result.right.revision })
     return result
   }
   const counted = <T>(events: T[]): T[] => {
@@ -193,13 +239,19 @@ export interface Harness {
   readonly problems: unknown[]
   /** Another process over the same store: nothing in memory is shared, and what a dead one claimed is free. */
   restart(options?: Pick<HarnessOptions, 'summarizer' | 'claims' | 'budget'>): Harness
-  append(messages: MessageInput | readonly MessageInput[], conversationId?: string): Promise<E.Either<CommandFailure, AppendedMessages>>
+  append(
+    messages: MessageInput | readonly MessageInput[],
+    conversationId?: string,
+  ): Promise<E.Either<CommandFailure, AppendedMessages>>
   /** Like `append`; a refusal fails the test. */
   appended(messages: MessageInput | readonly MessageInput[], conversationId?: string): Promise<AppendedMessages>
   compact(mode?: CompactMode, conversationId?: string): Promise<CompactionRun>
   /** The use case itself. */
   readonly run: Compact
-  compress<Message extends MessageInput>(history: readonly Message[], conversationId?: string): Promise<Compressed<Message>>
+  compress<Message extends MessageInput>(
+    history: readonly Message[],
+    conversationId?: string,
+  ): Promise<Compressed<Message>>
   pin(messageId: string, pinned?: boolean): Promise<E.Either<CommandFailure, unknown>>
   context(conversationId?: string): Promise<Context>
   /** Every fact of a conversation, straight from the store. */
@@ -224,7 +276,8 @@ export function contextIn(state: Conversation): Context {
   return context.right
 }
 
-const asList = (messages: MessageInput | readonly MessageInput[]): readonly MessageInput[] => ('role' in messages ? [messages] : messages)
+const asList = (messages: MessageInput | readonly MessageInput[]): readonly MessageInput[] =>
+  'role' in messages ? [messages] : messages
 
 /** The use cases, wired as the entry point wires them. */
 export function createHarness(options: HarnessOptions = {}): Harness {
@@ -240,19 +293,37 @@ export function createHarness(options: HarnessOptions = {}): Harness {
     return { actor, correlationId, causationId: correlationId }
   }
   const appendMessages = createAppendMessages({ conversations, clock, summarizerWindowTokens: summarizer.windowTokens })
-  const compact = createCompact({ conversations, summarizer: guarded(summarizer), fallback: createExtractiveSummarizer(), persona: '', claims, clock, registerPrompt: createRegisterPrompt(log, clock, actor), actor, budget: options.budget })
-  const append = (messages: readonly NewMessage[], conversationId: string) => appendMessages({ conversationId, messages, settings: policy, scope: undefined, provenance: provenance() })
+  const compact = createCompact({
+    conversations,
+    summarizer: guarded(summarizer),
+    fallback: createExtractiveSummarizer(),
+    persona: '',
+    claims,
+    clock,
+    registerPrompt: createRegisterPrompt(log, clock, actor),
+    actor,
+    budget: options.budget,
+  })
+  const append = (messages: readonly NewMessage[], conversationId: string) =>
+    appendMessages({ conversationId, messages, settings: policy, scope: undefined, provenance: provenance() })
 
   const compress = createCompress({
     log,
     conversations,
-    configure: () => ({ type: 'Configure', settings: policy, scope: undefined, summarizerWindowTokens: summarizer.windowTokens }),
+    configure: () => ({
+      type: 'Configure',
+      settings: policy,
+      scope: undefined,
+      summarizerWindowTokens: summarizer.windowTokens,
+    }),
     provenance,
     now: () => clock.now(),
     open: () => undefined,
     onRecorded: () => undefined,
     compact: (conversationId) => compact(conversationId, 'due'),
-    onProblem: (heard) => { problems.push(heard) },
+    onProblem: (heard) => {
+      problems.push(heard)
+    },
     describe: dataOfProblem,
     raise: problem,
   })
@@ -273,28 +344,33 @@ export function createHarness(options: HarnessOptions = {}): Harness {
     summarizer,
     conversations,
     problems,
-    restart: (again = {}) => createHarness({ ...(policy === undefined ? {} : { policy }), summarizer, store, log, clock, ...again }),
+    restart: (again = {}) =>
+      createHarness({ ...(policy === undefined ? {} : { policy }), summarizer, store, log, clock, ...again }),
     append: (messages, conversationId = CONVERSATION) => append(asList(messages).map(messageOf), conversationId),
     async appended(messages, conversationId = CONVERSATION) {
       const done = await harness.append(messages, conversationId)
-      if (E.isLeft(done)) throw new Error(`the append was refused: ${JSON.stringify(done.left, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value))}`)
+      if (E.isLeft(done))
+        throw new Error(
+          `the append was refused: ${JSON.stringify(done.left, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value))}`,
+        )
       return done.right
     },
     compact: (mode = 'due', conversationId = CONVERSATION) => compact(conversationId, mode),
     run: compact,
     compress: (history, conversationId = CONVERSATION) => compress(history, conversationId),
-    pin: (messageId, pinned = true) => conversations.handle(CONVERSATION, [{ type: pinned ? 'PinMessage' : 'UnpinMessage', messageId }], provenance()),
+    pin: (messageId, pinned = true) =>
+      conversations.handle(CONVERSATION, [{ type: pinned ? 'PinMessage' : 'UnpinMessage', messageId }], provenance()),
     context: async (conversationId = CONVERSATION) => contextIn(await conversations.load(conversationId)),
     events: (conversationId = CONVERSATION) => eventsIn(conversationStream(conversationId)),
     editionEvents: (editionId, conversationId = CONVERSATION) => eventsIn(editionStream(editionId, conversationId)),
     async eventsOf<Type extends EventType>(type: Type, conversationId = CONVERSATION) {
       return (await harness.events(conversationId)).filter((event): event is RecordedEvent<Type> => event.type === type)
     },
-    folded: async (conversationId = CONVERSATION) => (await harness.events(conversationId)).reduce(evolve, initialState(conversationId)),
+    folded: async (conversationId = CONVERSATION) =>
+      (await harness.events(conversationId)).reduce(evolve, initialState(conversationId)),
   }
   return harness
 }
 
 /** Tokens of a chat message by the rule of our estimator, counted apart from what was recorded. */
 export const textTokens = (text: string): number => defaultEstimator.text(text)
-

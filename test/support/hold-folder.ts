@@ -1,4 +1,7 @@
-/** Says `ready`, and at each line on its input tries to lock the folder that the line names; says `locked`, or the refusal. Holds what it got. */
+/**
+ * Says `ready`, and at each line on its input tries to lock the folder that the line names; says `locked`, or the
+ * refusal. Holds what it got.
+ */
 import { writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { lockFolder } from '../../src/adapters/pglite/folder-lock.js'

@@ -1,5 +1,6 @@
 /**
- * Plays an interleaving: messages of a history, compactions, and what goes wrong between them. Whoever dies comes back as another process
+ * Plays an interleaving: messages of a history, compactions, and what goes wrong between them. Whoever dies comes back
+ * as another process
  * over the same store and asks again for what it does not know to be done.
  */
 import { either as E } from 'fp-ts'
@@ -42,13 +43,20 @@ async function surviving(run: Run, work: (harness: Harness) => Promise<void>): P
 }
 
 async function rivalAppends(run: Run): Promise<void> {
-  const message: MessageInput = { id: `rival${String(run.rivals++)}`, role: 'user', content: 'Somebody else says something in between.' }
+  const message: MessageInput = {
+    id: `rival${String(run.rivals++)}`,
+    role: 'user',
+    content: 'Somebody else says something in between.',
+  }
   // A rival that dies comes back too; its death is none of ours.
   const appends = async (): Promise<unknown> =>
-    run.harness.restart().appended(message).catch((error: unknown) => {
-      if (error instanceof Crash) return appends()
-      throw error
-    })
+    run.harness
+      .restart()
+      .appended(message)
+      .catch((error: unknown) => {
+        if (error instanceof Crash) return appends()
+        throw error
+      })
   await appends()
   run.appended.push(message)
 }
@@ -76,7 +84,8 @@ async function play(run: Run, step: Step, waiting: MessageInput[]): Promise<void
       await surviving(run, async (now) => {
         const done = await now.append(messages)
         // Pins take a quarter of the window at the most; what cannot be pinned is said all the same.
-        if (E.isLeft(done) && done.left.kind === 'PinTooLarge') await now.appended(messages.map((message) => ({ ...message, pinned: false })))
+        if (E.isLeft(done) && done.left.kind === 'PinTooLarge')
+          await now.appended(messages.map((message) => ({ ...message, pinned: false })))
         else if (E.isLeft(done)) throw new Error(`the append was refused: ${done.left.kind}`)
       })
       run.appended.push(...messages)
@@ -92,11 +101,17 @@ async function play(run: Run, step: Step, waiting: MessageInput[]): Promise<void
       return
     }
     case 'compact':
-      if (run.appended.length > 0) await surviving(run, async (now) => { await now.compact(step.mode) })
+      if (run.appended.length > 0)
+        await surviving(run, async (now) => {
+          await now.compact(step.mode)
+        })
       return
     case 'pin': {
       const message = run.appended[step.which % Math.max(1, run.appended.length)]
-      if (message?.id !== undefined) await surviving(run, async (now) => { await now.pin(String(message.id), step.pinned) })
+      if (message?.id !== undefined)
+        await surviving(run, async (now) => {
+          await now.pin(String(message.id), step.pinned)
+        })
       return
     }
     case 'restart':
@@ -123,8 +138,17 @@ async function play(run: Run, step: Step, waiting: MessageInput[]): Promise<void
   }
 }
 
-/** Plays it, and the rest of the history behind it; `check` looks after each step. What has not gone wrong by the end does not any more. */
-export async function interleave(policy: PolicySettings, history: readonly MessageInput[], steps: readonly Step[], check: Check = () => undefined, first = createHarness({ policy })): Promise<Played> {
+/**
+ * Plays it, and the rest of the history behind it; `check` looks after each step. What has not gone wrong by the end
+ * does not any more.
+ */
+export async function interleave(
+  policy: PolicySettings,
+  history: readonly MessageInput[],
+  steps: readonly Step[],
+  check: Check = () => undefined,
+  first = createHarness({ policy }),
+): Promise<Played> {
   const run: Run = { harness: first, appended: [], crashes: 0, rivals: 0 }
   const waiting = [...history]
   const { answer } = first.summarizer
@@ -146,4 +170,3 @@ export async function interleave(policy: PolicySettings, history: readonly Messa
   run.harness.store.beforeAppend = undefined
   return { harness: run.harness, appended: run.appended, crashes: run.crashes }
 }
-

@@ -1,5 +1,6 @@
 /**
- * A process that appends, reads and follows while its server is cut off, killed, started and stopped, then closes its store and has nothing more to do.
+ * A process that appends, reads and follows while its server is cut off, killed, started and stopped, then closes its
+ * store and has nothing more to do.
  * It fails where anything is left unhandled, and hangs where closing leaves something open.
  */
 import { openKurrentDbEventStore } from '../../src/adapters/kurrentdb/event-store.js'
@@ -12,10 +13,17 @@ process.on('unhandledRejection', (reason) => {
   throw reason
 })
 
-const pause = (ms: number): Promise<void> => new Promise((resolve) => { setTimeout(resolve, ms) })
+const pause = (ms: number): Promise<void> =>
+  new Promise((resolve) => {
+    setTimeout(resolve, ms)
+  })
 
 const first = await startWireServerProcess()
-const store = await openKurrentDbEventStore(`${first.connectionString}&keepAliveInterval=200&keepAliveTimeout=200`, { bodies: createMemoryBodyStore(), eventIds: noIndex, deadlineMs: 600 })
+const store = await openKurrentDbEventStore(`${first.connectionString}&keepAliveInterval=200&keepAliveTimeout=200`, {
+  bodies: createMemoryBodyStore(),
+  eventIds: noIndex,
+  deadlineMs: 600,
+})
 
 const stop = new AbortController()
 let answers = 0
@@ -25,7 +33,13 @@ const ignore = (): void => {
 const busy = Array.from({ length: 8 }, async (_, worker) => {
   const stream = `conversation-${String(worker)}`
   for (let round = 0; !stop.signal.aborted; round++) {
-    await store.append(stream, 'any', worker === 0 ? eventsNamed(`large ${String(round)}`, 200) : [eventNamed(`${stream} ${String(round)}`)])().then(ignore)
+    await store
+      .append(
+        stream,
+        'any',
+        worker === 0 ? eventsNamed(`large ${String(round)}`, 200) : [eventNamed(`${stream} ${String(round)}`)],
+      )()
+      .then(ignore)
     try {
       for await (const _event of store.readStream(stream)) break
     } catch {

@@ -16,7 +16,17 @@ import type { Summarizer } from '../../src/ports/summarizer.js'
 import { createExtractiveSummarizer } from '../../src/summarizers/index.js'
 import { projectionsFor } from '../../projections/index.js'
 
-export async function ledgerOn(db: Database, options: { readonly policy?: PolicySettings; readonly summarizer?: Summarizer; readonly estimator?: string; readonly onProblem?: (problem: unknown) => void; readonly workers?: 'inside' | 'elsewhere'; readonly embedding?: EmbeddingModel } = {}): Promise<Ledger> {
+export async function ledgerOn(
+  db: Database,
+  options: {
+    readonly policy?: PolicySettings
+    readonly summarizer?: Summarizer
+    readonly estimator?: string
+    readonly onProblem?: (problem: unknown) => void
+    readonly workers?: 'inside' | 'elsewhere'
+    readonly embedding?: EmbeddingModel
+  } = {},
+): Promise<Ledger> {
   await migrateLog(db)
   const store = createPostgresEventStore(db)
   return createLedger({
@@ -41,7 +51,11 @@ export async function ledgerOn(db: Database, options: { readonly policy?: Policy
     estimator: options.estimator,
     actor: 'test',
     clock: systemClock,
-    onProblem: options.onProblem ?? ((problem) => { throw problem instanceof Error ? problem : new Error(JSON.stringify(problem)) }),
+    onProblem:
+      options.onProblem ??
+      ((problem) => {
+        throw problem instanceof Error ? problem : new Error(JSON.stringify(problem))
+      }),
     readOnly: undefined,
     onReader: () => undefined,
     close: () => Promise.resolve(),
@@ -58,7 +72,9 @@ interface EventRow {
   readonly metadata: string
 }
 
-/** What somebody can do who may write the database: the log refuses changes by a trigger, which its owner can take away. */
+/**
+ * What somebody can do who may write the database: the log refuses changes by a trigger, which its owner can take away.
+ */
 export interface Attacker {
   run(statement: string, values?: readonly unknown[]): Promise<void>
   /** Computes every hash of a stream anew, so that its chain holds. */
@@ -68,20 +84,33 @@ export interface Attacker {
 }
 
 export async function attack(db: Database): Promise<Attacker> {
-  await db.script('alter table events disable trigger events_are_kept; drop table if exists events_before; create table events_before as select * from events; drop table if exists streams_before; create table streams_before as select * from streams; drop table if exists head_before; create table head_before as select * from log_head')
+  await db.script(
+    'alter table events disable trigger events_are_kept; drop table if exists events_before; create table events_before as select * from events; drop table if exists streams_before; create table streams_before as select * from streams; drop table if exists head_before; create table head_before as select * from log_head',
+  )
   return {
-    run: async (statement, values = []) => { await db.query(statement, values) },
+    run: async (statement, values = []) => {
+      await db.query(statement, values)
+    },
     async rechain(stream) {
       let previousHash = GENESIS_HASH
-      for (const row of await db.query<EventRow>('select * from events where stream = $1 order by revision', [stream])) {
+      for (const row of await db.query<EventRow>('select * from events where stream = $1 order by revision', [
+        stream,
+      ])) {
         const event = { ...row, revision: BigInt(row.revision), position: BigInt(row.position) }
         const read = decodeMetadata(event)
         if (read._tag === 'Left') throw new Error(read.left.detail)
         const hash = eventHash(event, { ...read.right, previousHash })
-        await db.query('update events set metadata = $2 where position = $1', [row.position, metadataText({ ...read.right, previousHash, hash })])
+        await db.query('update events set metadata = $2 where position = $1', [
+          row.position,
+          metadataText({ ...read.right, previousHash, hash }),
+        ])
         previousHash = hash
       }
     },
-    undo: async () => { await db.script('delete from events; insert into events select * from events_before; delete from streams; insert into streams select * from streams_before; update log_head set position = (select position from head_before)') },
+    undo: async () => {
+      await db.script(
+        'delete from events; insert into events select * from events_before; delete from streams; insert into streams select * from streams_before; update log_head set position = (select position from head_before)',
+      )
+    },
   }
 }

@@ -1,4 +1,7 @@
-/** Whole logs for tests: streams of every kind, interleaved as their appends came, chained as the program chains them, large bodies beside them. */
+/**
+ * Whole logs for tests: streams of every kind, interleaved as their appends came, chained as the program chains them,
+ * large bodies beside them.
+ */
 import fc from 'fast-check'
 import { createMemoryBodyStore } from '../../src/adapters/memory/body-store.js'
 import { createMemoryEventStore, type MemoryEventStore } from '../../src/adapters/memory/event-store.js'
@@ -29,21 +32,44 @@ export interface TestLog extends CopiedStore {
 export function emptyLog(name: string): TestLog {
   const store = createMemoryEventStore()
   const bodies = createMemoryBodyStore()
-  return { name, store, bodies, source: storeSource({ name, store, bodies }), target: storeTarget({ name, store, bodies }) }
+  return {
+    name,
+    store,
+    bodies,
+    source: storeSource({ name, store, bodies }),
+    target: storeTarget({ name, store, bodies }),
+  }
 }
 
 /** Writes these appends, one after the other, behind what the streams hold. */
-export async function write(log: { readonly store: EventStore; readonly bodies: BodyStore }, appends: readonly Append[]): Promise<void> {
+export async function write(
+  log: { readonly store: EventStore; readonly bodies: BodyStore },
+  appends: readonly Append[],
+): Promise<void> {
   for (const { stream, texts: contents } of appends) {
     const last = (await collect(log.store.readStream(stream, { direction: 'backwards', limit: 1 })))[0]
     let previousHash = last === undefined ? GENESIS_HASH : hashOf(last)
     let revision = last === undefined ? 0n : last.revision + 1n
     const events = []
     for (const content of contents) {
-      const event = stream.startsWith('prompt-') ? promptRegistered({ text: content }) : revision === 0n ? configured() : messageAppended(`m${revision.toString()}`, { content })
+      const event = stream.startsWith('prompt-')
+        ? promptRegistered({ text: content })
+        : revision === 0n
+          ? configured()
+          : messageAppended(`m${revision.toString()}`, { content })
       const data = encodeData(event)
-      const place = { stream, revision, id: eventIdOf(stream, revision, event.type, data), previousHash, recordedAt: at(Number(revision)) }
-      const encoded = encode(event, data, place, { actor: 'test', correlationId: 'correlation', causationId: 'causation' })
+      const place = {
+        stream,
+        revision,
+        id: eventIdOf(stream, revision, event.type, data),
+        previousHash,
+        recordedAt: at(Number(revision)),
+      }
+      const encoded = encode(event, data, place, {
+        actor: 'test',
+        correlationId: 'correlation',
+        causationId: 'causation',
+      })
       if (encoded.body !== undefined) await log.bodies.put(encoded.body.sha256, encoded.body.text)
       previousHash = encoded.hash
       revision += 1n
@@ -75,7 +101,10 @@ export const EVERYTHING: readonly Append[] = [
 export const histories: fc.Arbitrary<readonly Append[]> = fc.array(
   fc.record({
     stream: fc.constantFrom('conversation-a', 'conversation-b', 'conversation-ü/1', 'prompt-1', 'edition-1-a'),
-    texts: fc.array(fc.oneof({ weight: 9, arbitrary: texts }, { weight: 1, arbitrary: fc.constantFrom(LARGE, `${LARGE}x`) }), { minLength: 1, maxLength: 4 }),
+    texts: fc.array(
+      fc.oneof({ weight: 9, arbitrary: texts }, { weight: 1, arbitrary: fc.constantFrom(LARGE, `${LARGE}x`) }),
+      { minLength: 1, maxLength: 4 },
+    ),
   }),
   { maxLength: 12 },
 )
@@ -85,7 +114,9 @@ export async function eventsOf(store: EventStore): Promise<readonly Omit<StoredE
   return (await collect(store.readAll())).map(({ position: _position, ...event }) => event)
 }
 
-/** A log whose store stops taking appends at a certain one, before it or behind it, as a process that is killed there. */
+/**
+ * A log whose store stops taking appends at a certain one, before it or behind it, as a process that is killed there.
+ */
 export function stoppingAt(log: TestLog, append: number, when: 'before' | 'after'): LogTarget {
   let done = 0
   return storeTarget({
@@ -102,4 +133,3 @@ export function stoppingAt(log: TestLog, append: number, when: 'before' | 'after
     },
   })
 }
-

@@ -1,4 +1,7 @@
-/** What `migrate-log` opens its places with, out of the adapters alone: a folder, a server (in a schema of the test's own), a file. */
+/**
+ * What `migrate-log` opens its places with, out of the adapters alone: a folder, a server (in a schema of the test's
+ * own), a file.
+ */
 import { createLogFile, openLogFile } from '../../src/adapters/file/log-file.js'
 import { openFolder } from '../../src/adapters/pglite/sql.js'
 import { createPostgresBodyStore } from '../../src/adapters/postgres/body-store.js'

@@ -1,4 +1,7 @@
-/** Runs `migrate-log --from A --to B` in a process of its own, which somebody kills; says `started`, and what the command says. */
+/**
+ * Runs `migrate-log --from A --to B` in a process of its own, which somebody kills; says `started`, and what the
+ * command says.
+ */
 import { writeSync } from 'node:fs'
 import { runMigrateLog } from '../../src/cli/commands/migrate-log.js'
 import { logPlaces } from './log-places.js'
@@ -6,7 +9,10 @@ import { logPlaces } from './log-places.js'
 async function run(): Promise<void> {
   const [from, to, schema] = process.argv.slice(2)
   writeSync(1, 'started\n')
-  await runMigrateLog({ from, to, fromDatabase: undefined, toDatabase: undefined, overwrite: false, json: true }, logPlaces(schema))
+  await runMigrateLog(
+    { from, to, fromDatabase: undefined, toDatabase: undefined, overwrite: false, json: true },
+    logPlaces(schema),
+  )
 }
 
 await run()

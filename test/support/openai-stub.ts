@@ -1,5 +1,6 @@
 /**
- * A server on this machine that speaks as much of OpenAI's API as we use: chat completions and embeddings. It answers from a script, in order
+ * A server on this machine that speaks as much of OpenAI's API as we use: chat completions and embeddings. It answers
+ * from a script, in order
  * and the last answer for ever, counts its calls and keeps what it was asked.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -14,7 +15,10 @@ export interface StubCall {
 /** How a call is answered: a status with a body, or not at all. */
 export type StubAnswer =
   | { readonly status: number; readonly body: unknown; readonly headers?: Readonly<Record<string, string>> }
-  /** Nothing comes back, or the beginning of a body and no more, or the connection breaks, before an answer or in the middle of one. */
+  /**
+   * Nothing comes back, or the beginning of a body and no more, or the connection breaks, before an answer or in the
+   * middle of one.
+   */
   | { readonly never: 'silence' | 'stall' | 'reset' | 'break' }
   | ((call: StubCall, number: number) => StubAnswer)
 
@@ -39,7 +43,12 @@ const completion = (message: Readonly<Record<string, unknown>>, finishReason: st
   },
 })
 
-const problem = (status: number, message: string, code: string | null, headers: Readonly<Record<string, string>> = {}): StubAnswer => ({
+const problem = (
+  status: number,
+  message: string,
+  code: string | null,
+  headers: Readonly<Record<string, string>> = {},
+): StubAnswer => ({
   status,
   body: { error: { message, type: 'invalid_request_error', param: null, code } },
   headers,
@@ -54,11 +63,22 @@ export const stubAnswers = {
   cutOff: () => completion({ content: 'This summary ends in the middle of a', refusal: null }, 'length'),
   /** Far above any `maxSummaryTokens`. */
   overLong: () => completion({ content: 'one more word '.repeat(10_000), refusal: null }, 'stop'),
-  rateLimited: (retryAfter?: string) => problem(429, 'Rate limit reached', 'rate_limit_exceeded', retryAfter === undefined ? {} : { 'retry-after': retryAfter }),
+  rateLimited: (retryAfter?: string) =>
+    problem(
+      429,
+      'Rate limit reached',
+      'rate_limit_exceeded',
+      retryAfter === undefined ? {} : { 'retry-after': retryAfter },
+    ),
   noQuota: () => problem(429, 'You exceeded your current quota', 'insufficient_quota'),
   unauthorized: () => problem(401, 'Incorrect API key provided', 'invalid_api_key'),
   unknownModel: () => problem(404, 'The model `nobody-1` does not exist', 'model_not_found'),
-  tooLarge: () => problem(400, "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens.", 'context_length_exceeded'),
+  tooLarge: () =>
+    problem(
+      400,
+      "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens.",
+      'context_length_exceeded',
+    ),
   rejected: (message = 'Something in the request is wrong') => problem(400, message, null),
   down: () => problem(503, 'The server is overloaded', null),
   problem,
@@ -70,7 +90,10 @@ export const stubAnswers = {
 
 /** A vector that depends on the text alone. */
 export const stubVector = (text: string, dimensions = 8): readonly number[] =>
-  Array.from({ length: dimensions }, (_, place) => Number.parseInt(sha256(text).slice(place * 2, place * 2 + 2), 16) / 255)
+  Array.from(
+    { length: dimensions },
+    (_, place) => Number.parseInt(sha256(text).slice(place * 2, place * 2 + 2), 16) / 255,
+  )
 
 /** Answers a call for embeddings with a vector for each text. */
 export const embeddingsAnswer: StubAnswer = ({ body }) => {
@@ -78,7 +101,15 @@ export const embeddingsAnswer: StubAnswer = ({ body }) => {
   const texts = Array.isArray(input) ? input.map(String) : [String(input)]
   const data = texts.map((text, index) => ({ object: 'embedding', index, embedding: stubVector(text) }))
   // Servers need not keep the order; the index tells it.
-  return { status: 200, body: { object: 'list', model: 'stub-embedding-1', data: data.toReversed(), usage: { prompt_tokens: texts.length, total_tokens: texts.length } } }
+  return {
+    status: 200,
+    body: {
+      object: 'list',
+      model: 'stub-embedding-1',
+      data: data.toReversed(),
+      usage: { prompt_tokens: texts.length, total_tokens: texts.length },
+    },
+  }
 }
 
 async function bodyOf(request: IncomingMessage): Promise<Readonly<Record<string, unknown>>> {
@@ -92,12 +123,21 @@ async function bodyOf(request: IncomingMessage): Promise<Readonly<Record<string,
 function send(response: ServerResponse, answer: Exclude<StubAnswer, (...call: never[]) => unknown>): void {
   if ('never' in answer) {
     if (answer.never === 'reset') response.destroy()
-    if (answer.never === 'stall') response.writeHead(200, { 'content-type': 'application/json' }).write('{"id":"chatcmpl-')
-    if (answer.never === 'break') response.writeHead(200, { 'content-type': 'application/json' }).write('{"id":"chatcmpl-', () => response.destroy())
+    if (answer.never === 'stall')
+      response.writeHead(200, { 'content-type': 'application/json' }).write('{"id":"chatcmpl-')
+    if (answer.never === 'break')
+      response
+        .writeHead(200, { 'content-type': 'application/json' })
+        .write('{"id":"chatcmpl-', () => response.destroy())
     return
   }
   const text = typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body)
-  response.writeHead(answer.status, { 'content-type': typeof answer.body === 'string' ? 'text/html' : 'application/json', ...answer.headers }).end(text)
+  response
+    .writeHead(answer.status, {
+      'content-type': typeof answer.body === 'string' ? 'text/html' : 'application/json',
+      ...answer.headers,
+    })
+    .end(text)
 }
 
 /** Starts a stub on a free port of this machine. */

@@ -1,5 +1,6 @@
 /**
- * The package as it is shipped, in a project of somebody else: packed by npm, unpacked into a folder of its own beside the packages that this
+ * The package as it is shipped, in a project of somebody else: packed by npm, unpacked into a folder of its own beside
+ * the packages that this
  * repository has installed. No registry is asked.
  */
 import { spawnSync } from 'node:child_process'
@@ -21,7 +22,8 @@ export interface PackedProject {
   /** Writes files of the project, by their paths. */
   write(files: Readonly<Record<string, string>>): void
   /**
-   * Compiles files as a strict project does that checks the types of its packages too, and gives what is wrong in them and in our types. What is
+   * Compiles files as a strict project does that checks the types of its packages too, and gives what is wrong in them
+   * and in our types. What is
    * wrong in those of other packages is left out.
    */
   compile(files: readonly string[], options?: Readonly<Record<string, unknown>>): string[]
@@ -30,12 +32,28 @@ export interface PackedProject {
 }
 
 const STRICT = {
-  target: 'ES2023', lib: ['ES2023'], module: 'NodeNext', moduleResolution: 'NodeNext', strict: true, noUncheckedIndexedAccess: true, exactOptionalPropertyTypes: true,
-  verbatimModuleSyntax: true, skipLibCheck: false, types: ['node'], rootDir: '.', outDir: 'out',
+  target: 'ES2023',
+  lib: ['ES2023'],
+  module: 'NodeNext',
+  moduleResolution: 'NodeNext',
+  strict: true,
+  noUncheckedIndexedAccess: true,
+  exactOptionalPropertyTypes: true,
+  verbatimModuleSyntax: true,
+  skipLibCheck: false,
+  types: ['node'],
+  rootDir: '.',
+  outDir: 'out',
 }
 
 function run(cwd: string, [program = '', ...args]: readonly string[], env: Readonly<Record<string, string>> = {}): Run {
-  const { status, stdout, stderr } = spawnSync(program, args, { cwd, encoding: 'utf8', env: { ...process.env, NODE_OPTIONS: '', ...env }, maxBuffer: 1 << 26, timeout: 100_000 })
+  const { status, stdout, stderr } = spawnSync(program, args, {
+    cwd,
+    encoding: 'utf8',
+    env: { ...process.env, NODE_OPTIONS: '', ...env },
+    maxBuffer: 1 << 26,
+    timeout: 100_000,
+  })
   return { status, stdout, stderr }
 }
 
@@ -44,7 +62,8 @@ export function packedProject(): PackedProject {
   const folder = mkdtempSync(join(tmpdir(), 'context-ledger-packed-'))
   const modules = join(folder, 'node_modules')
   mkdirSync(modules)
-  for (const name of readdirSync(join(ROOT, 'node_modules'))) if (!name.startsWith('.')) symlinkSync(join(ROOT, 'node_modules', name), join(modules, name))
+  for (const name of readdirSync(join(ROOT, 'node_modules')))
+    if (!name.startsWith('.')) symlinkSync(join(ROOT, 'node_modules', name), join(modules, name))
   const packed = run(ROOT, ['npm', 'pack', '--ignore-scripts', '--loglevel=error', '--pack-destination', folder])
   const unpacked = run(folder, ['tar', 'xzf', packed.stdout.trim().split('\n').at(-1) ?? ''])
   if (packed.status !== 0 || unpacked.status !== 0) throw new Error(`${packed.stderr}\n${unpacked.stderr}`)
@@ -61,12 +80,21 @@ export function packedProject(): PackedProject {
     write,
     compile(files, options = {}) {
       write({ 'tsconfig.json': JSON.stringify({ compilerOptions: { ...STRICT, ...options }, files }) })
-      const { stdout } = run(folder, [process.execPath, join(modules, 'typescript/bin/tsc'), '-p', '.', '--pretty', 'false'])
+      const { stdout } = run(folder, [
+        process.execPath,
+        join(modules, 'typescript/bin/tsc'),
+        '-p',
+        '.',
+        '--pretty',
+        'false',
+      ])
       // A message goes on in lines that begin with a space.
       const told = stdout.split(/\n(?=\S)/u).filter((text) => text.trim() !== '')
       return told.filter((text) => text.startsWith('node_modules/context-ledger/') || !/^\S*node_modules\//u.test(text))
     },
     run: (command, env) => run(folder, command, env),
-    remove: () => { rmSync(folder, { recursive: true, force: true }) },
+    remove: () => {
+      rmSync(folder, { recursive: true, force: true })
+    },
   }
 }

@@ -1,4 +1,7 @@
-/** The Postgres server for tests: the one that `CONTEXT_LEDGER_TEST_POSTGRES` names, and a schema of its own for each test. */
+/**
+ * The Postgres server for tests: the one that `CONTEXT_LEDGER_TEST_POSTGRES` names, and a schema of its own for each
+ * test.
+ */
 import { randomUUID } from 'node:crypto'
 import { migrateLog } from '../../src/adapters/postgres/schema.js'
 import { openPostgres, type PostgresOptions } from '../../src/adapters/postgres/sql.js'
@@ -7,7 +10,9 @@ import type { Database } from '../../src/ports/sql.js'
 export const testServer = process.env['CONTEXT_LEDGER_TEST_POSTGRES'] ?? ''
 
 /** A database with a new schema, with the log's tables unless told otherwise, and the way to drop all of it. */
-export async function openTestSchema(options: PostgresOptions & { readonly migrated?: boolean } = {}): Promise<{ db: Database; schema: string; drop: () => Promise<void> }> {
+export async function openTestSchema(
+  options: PostgresOptions & { readonly migrated?: boolean } = {},
+): Promise<{ db: Database; schema: string; drop: () => Promise<void> }> {
   const schema = options.schema ?? `test ${randomUUID()}`
   const db = await openPostgres(testServer, { connections: 16, ...options, schema })
   if (options.migrated !== false) await migrateLog(db)

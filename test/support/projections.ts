@@ -79,7 +79,8 @@ export interface Part {
 export async function recordParts(store: EventStore, conversationId: string, parts: readonly Part[]): Promise<void> {
   const ends = new Map<string, { readonly revision: bigint; readonly hash: string }>()
   for (const { editionId, events } of parts) {
-    const stream = editionId === undefined ? conversationStream(conversationId) : editionStream(editionId, conversationId)
+    const stream =
+      editionId === undefined ? conversationStream(conversationId) : editionStream(editionId, conversationId)
     const end = ends.get(stream)
     const { events: storedEvents, hash } = eventsFor(stream, events, end?.revision, end?.hash)
     await appended(store, stream, storedEvents)
@@ -90,12 +91,18 @@ export async function recordParts(store: EventStore, conversationId: string, par
 /** All rows that readers see, table by table. */
 export async function rowsOf(db: Database, projection: Projection): Promise<Record<string, Row[]>> {
   const rows: Record<string, Row[]> = {}
-  for (const table of projection.tables) rows[table.name] = inKeyOrder(table, await db.query<Row>(`select * from "${table.name}"`))
+  for (const table of projection.tables)
+    rows[table.name] = inKeyOrder(table, await db.query<Row>(`select * from "${table.name}"`))
   return rows
 }
 
 /** A projection that ignores every fact, but for the answers that are given. */
-export function silent(name: string, tables: readonly Table[], answers: Partial<Projection['handlers']> = {}, version = 1): Projection {
+export function silent(
+  name: string,
+  tables: readonly Table[],
+  answers: Partial<Projection['handlers']> = {},
+  version = 1,
+): Projection {
   return {
     name,
     version,

@@ -1,6 +1,8 @@
 /**
- * Reads the folder that it is given beside whoever has it open. At each line on its input it says, as one line of JSON: `events`, how many there are;
- * `hold`, that it is inside a transaction, and stays there until the next line; anything else is a statement, and its rows. A failure is `{ failure, code? }`.
+ * Reads the folder that it is given beside whoever has it open. At each line on its input it says, as one line of JSON:
+ * `events`, how many there are;
+ * `hold`, that it is inside a transaction, and stays there until the next line; anything else is a statement, and its
+ * rows. A failure is `{ failure, code? }`.
  */
 import { writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
@@ -8,7 +10,9 @@ import { openFolderToRead } from '../../src/adapters/pglite/sql.js'
 import { codeOf, sentenceOf } from '../../src/ports/store-error.js'
 import { createPostgresEventStore } from '../../src/adapters/postgres/event-store.js'
 
-const say = (said: unknown): void => { writeSync(1, `${JSON.stringify(said)}\n`) }
+const say = (said: unknown): void => {
+  writeSync(1, `${JSON.stringify(said)}\n`)
+}
 
 async function run(): Promise<void> {
   const { db, readBy } = await openFolderToRead(process.argv[2] ?? '')

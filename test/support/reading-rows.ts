@@ -1,4 +1,7 @@
-/** Readers of the read models that never rest, and what they have to see as of each revision of a conversation: what was or what is, and never some of both. */
+/**
+ * Readers of the read models that never rest, and what they have to see as of each revision of a conversation: what was
+ * or what is, and never some of both.
+ */
 import { setImmediate, setTimeout } from 'node:timers/promises'
 import { decodeEvent } from '../../src/recording/read-event.js'
 import type { Log } from '../../src/recording/load-conversation.js'
@@ -41,7 +44,8 @@ export async function inOneTransaction(db: Database, conversationId: string): Pr
   return await db.transaction(async (sql) => {
     await sql.script('set transaction isolation level repeatable read')
     let seen: Partial<Seen> = {}
-    for (const part of PARTS) seen = { ...seen, ...(await sql.query<Partial<Seen>>(`select ${part}`, [conversationId]))[0] }
+    for (const part of PARTS)
+      seen = { ...seen, ...(await sql.query<Partial<Seen>>(`select ${part}`, [conversationId]))[0] }
     const { revision, live = '', active = '', view = '', edition = null } = seen
     return revision === undefined ? undefined : { revision, live, active, view, edition }
   })
@@ -80,8 +84,15 @@ export function startReading(db: Database, conversationIds: readonly string[], r
 
 const text = (cell: Cell | undefined): string | null => (typeof cell === 'string' ? cell : null)
 
-/** What a reader has to see as of each of these revisions of a conversation, whose facts and whose editions' facts are given in the order of the log. */
-export function expectedSeen(events: readonly RecordedEvent[], conversationId: string, revisions: ReadonlySet<string>): ReadonlyMap<string, Seen> {
+/**
+ * What a reader has to see as of each of these revisions of a conversation, whose facts and whose editions' facts are
+ * given in the order of the log.
+ */
+export function expectedSeen(
+  events: readonly RecordedEvent[],
+  conversationId: string,
+  revisions: ReadonlySet<string>,
+): ReadonlyMap<string, Seen> {
   const projections = [liveMessages, archiveIndex, clipArchive, editionsProjection]
   const fold = createFold(projections.flatMap(({ tables }) => tables))
   const expected = new Map<string, Seen>()
@@ -92,7 +103,11 @@ export function expectedSeen(events: readonly RecordedEvent[], conversationId: s
     expected.set(event.revision.toString(), {
       revision: event.revision.toString(),
       live: live.map((row) => String(row['message_id'])).join(' '),
-      active: fold.rows('archive_batch_states').flatMap((row) => (row['active'] === true ? [String(row['batch_id'])] : [])).toSorted().join(' '),
+      active: fold
+        .rows('archive_batch_states')
+        .flatMap((row) => (row['active'] === true ? [String(row['batch_id'])] : []))
+        .toSorted()
+        .join(' '),
       view: text(fold.rows('clip_archive_views')[0]?.['batch_ids']) ?? '',
       edition: text(fold.rows('editions_in_force')[0]?.['edition_id']),
     })
@@ -101,7 +116,10 @@ export function expectedSeen(events: readonly RecordedEvent[], conversationId: s
 }
 
 /** The facts of every conversation with those of its editions, in the order of the log. */
-export async function eventsOfConversations({ store, bodies }: Log): Promise<ReadonlyMap<string, readonly RecordedEvent[]>> {
+export async function eventsOfConversations({
+  store,
+  bodies,
+}: Log): Promise<ReadonlyMap<string, readonly RecordedEvent[]>> {
   const events = new Map<string, RecordedEvent[]>()
   for await (const stored of store.readAll({ prefix: PROJECTED_PREFIXES })) {
     const id = subjectOf(stored.stream)?.conversationId

@@ -31,16 +31,36 @@ export interface EditorOptions {
 const BY = { actor: 'test', correlationId: 'c', causationId: 'c' }
 
 /** Another prompt or model over the harness's log. */
-export function createEditor(harness: Harness, { summarizer = createScriptedSummarizer({ model: 'another' }), spending = createMemorySpending(), as }: EditorOptions = {}): Editor {
+export function createEditor(
+  harness: Harness,
+  {
+    summarizer = createScriptedSummarizer({ model: 'another' }),
+    spending = createMemorySpending(),
+    as,
+  }: EditorOptions = {},
+): Editor {
   const { log, clock, claims, conversations } = harness
-  const deps = { log, clock, claims, conversations, spending, summarizer: as ?? guarded(summarizer), persona: '', registerPrompt: createRegisterPrompt(log, clock, 'test'), actor: 'test', wait: () => Promise.resolve() }
+  const deps = {
+    log,
+    clock,
+    claims,
+    conversations,
+    spending,
+    summarizer: as ?? guarded(summarizer),
+    persona: '',
+    registerPrompt: createRegisterPrompt(log, clock, 'test'),
+    actor: 'test',
+    wait: () => Promise.resolve(),
+  }
   return {
     deps,
     summarizer,
     spending,
     replay: (request = {}) => replay(deps, { conversationIds: [CONVERSATION], ...request }),
     estimate: (request = {}) => estimateReplay(deps, { conversationIds: [CONVERSATION], ...request }),
-    adopt: (editionId, conversationId = CONVERSATION) => adoptEdition(deps, { conversationId, editionId, provenance: BY }),
-    drop: (editionId, conversationId = CONVERSATION) => dropEdition(deps, { conversationId, editionId, provenance: BY }),
+    adopt: (editionId, conversationId = CONVERSATION) =>
+      adoptEdition(deps, { conversationId, editionId, provenance: BY }),
+    drop: (editionId, conversationId = CONVERSATION) =>
+      dropEdition(deps, { conversationId, editionId, provenance: BY }),
   }
 }

@@ -7,18 +7,28 @@ import { createRowCheck } from '../../projections/engine/compare.js'
 import type { Projection } from '../../projections/engine/projection.js'
 
 /** One sentence for each row that differs; facts behind a projection's checkpoint are not held against it. */
-export async function rowDifferences(db: Database, projections: readonly Projection[], conversationId: string, events: readonly RecordedEvent[]): Promise<string[]> {
+export async function rowDifferences(
+  db: Database,
+  projections: readonly Projection[],
+  conversationId: string,
+  events: readonly RecordedEvent[],
+): Promise<string[]> {
   const found: string[] = []
   for (const projection of projections) {
     if (!(await hasCheckpoints(db))) continue
-    const [live] = await db.query<{ position: string }>(`select position from projection_checkpoints where name = $1 and state = 'live'`, [projection.name])
+    const [live] = await db.query<{ position: string }>(
+      `select position from projection_checkpoints where name = $1 and state = 'live'`,
+      [projection.name],
+    )
     const shown = events.filter((event) => event.position <= BigInt(live?.position ?? -1))
     if (shown.length === 0) continue
     const check = createRowCheck({
       db,
       projections: [projection],
       everyConversation: false,
-      async *eventsFrom(_id, seen) { yield* shown.filter((event) => event.revision > seen(event.stream)) },
+      async *eventsFrom(_id, seen) {
+        yield* shown.filter((event) => event.revision > seen(event.stream))
+      },
       catchUp: () => Promise.resolve(),
     })
     check.begin(conversationId)
@@ -30,4 +40,10 @@ export async function rowDifferences(db: Database, projections: readonly Project
 }
 
 /** Compares nothing. */
-export const noRows: RowCheck = { begin: () => undefined, take: () => false, end: () => false, compare: () => Promise.resolve([]), finish: () => Promise.resolve([]) }
+export const noRows: RowCheck = {
+  begin: () => undefined,
+  take: () => false,
+  end: () => false,
+  compare: () => Promise.resolve([]),
+  finish: () => Promise.resolve([]),
+}

@@ -1,5 +1,6 @@
 /**
- * `compaction run` in a process of its own, with a pause behind each answer of the summarizer, so that a kill may fall between an answer and
+ * `compaction run` in a process of its own, with a pause behind each answer of the summarizer, so that a kill may fall
+ * between an answer and
  * its record. Words: address, schema, base URL of the model, pause in milliseconds, conversations at once.
  */
 import { createPostgresBodyStore } from '../../src/adapters/postgres/body-store.js'
@@ -20,7 +21,9 @@ function slowly(summarizer: Summarizer): Summarizer {
     ...summarizer,
     summarize: (prepared, signal) => async () => {
       const answer = await summarizer.summarize(prepared, signal)()
-      await new Promise<void>((resolve) => { setTimeout(resolve, Number(pauseMs)) })
+      await new Promise<void>((resolve) => {
+        setTimeout(resolve, Number(pauseMs))
+      })
       return answer
     },
   }
@@ -36,7 +39,14 @@ async function summarizerAt(url: string): Promise<Summarizer> {
 
 await runCompaction(
   { store },
-  { concurrency: Number(concurrency), tokensPerMinute: undefined, tokensPerDay: undefined, metricsPort: undefined, metricsHost: '127.0.0.1', json: true },
+  {
+    concurrency: Number(concurrency),
+    tokensPerMinute: undefined,
+    tokensPerDay: undefined,
+    metricsPort: undefined,
+    metricsHost: '127.0.0.1',
+    json: true,
+  },
   async ({ store: address }) => {
     const db = await openPostgres(address, { schema })
     return {

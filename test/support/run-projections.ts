@@ -10,7 +10,18 @@ import { testServer } from './postgres.js'
 const [schema = '', port = '0'] = process.argv.slice(2)
 // What the command says goes to standard error; the tests read standard output.
 process.stderr.write = process.stdout.write.bind(process.stdout)
-await runProjections({ store: testServer }, { partitions: 2, metricsPort: Number(port), metricsHost: '127.0.0.1', json: true }, async ({ store }) => {
-  const db = await openPostgres(store, { schema })
-  return { db, store: createPostgresEventStore(db), decode: decodeStored, projections, claims: createPostgresClaims(db), close: () => db.close() }
-})
+await runProjections(
+  { store: testServer },
+  { partitions: 2, metricsPort: Number(port), metricsHost: '127.0.0.1', json: true },
+  async ({ store }) => {
+    const db = await openPostgres(store, { schema })
+    return {
+      db,
+      store: createPostgresEventStore(db),
+      decode: decodeStored,
+      projections,
+      claims: createPostgresClaims(db),
+      close: () => db.close(),
+    }
+  },
+)

@@ -1,8 +1,10 @@
 /**
  * The conversations that were searched lately, in memory: what ranking needs of every message, about 350 bytes each.
  *
- * A message's row never changes, so a kept conversation only asks for the rows behind the last one that it has. Every search asks, so it
- * sees what was committed before it, also by other processes. The least lately used ones go when all together pass the limit.
+ * A message's row never changes, so a kept conversation only asks for the rows behind the last one that it has. Every
+ * search asks, so it
+ * sees what was committed before it, also by other processes. The least lately used ones go when all together pass the
+ * limit.
  */
 import { LRUCache } from 'lru-cache'
 import { codeOf } from '../../../src/domain/text-search/codes.js'
@@ -14,7 +16,8 @@ const DEFAULT_LIMIT_BYTES = 64 * 1024 * 1024
 /** Of a message, beside its codes. */
 const BYTES_A_MESSAGE = 64
 
-// One row for all messages: a thousand rows of their own would take PGlite 4 ms longer. The inner order is what the aggregates read in;
+// One row for all messages: a thousand rows of their own would take PGlite 4 ms longer. The inner order is what the
+// aggregates read in;
 // neither an author (role and terms) nor a code has a tab or a line break in it.
 const LOAD = `
   select string_agg(concat_ws(E'\\t', revision, author, created_at, length, repeated), E'\\n') as heads, string_agg(terms, E'\\n') as terms
@@ -30,7 +33,9 @@ interface KeptMessages {
   readonly distinctAuthors: Map<string, string>
   totalLength: number
   table: TermTable
-  /** The refresh that is under way, or the last one. They go one after the other: two at once would add the same rows. */
+  /**
+   * The refresh that is under way, or the last one. They go one after the other: two at once would add the same rows.
+   */
   refreshed: Promise<void>
 }
 
@@ -55,13 +60,24 @@ export function createConversationCache(limitBytes = DEFAULT_LIMIT_BYTES): Conve
 }
 
 const nothingKept = (): KeptMessages => ({
-  revisions: [], authors: [], times: [], lengths: [], replies: [], distinctAuthors: new Map(), totalLength: 0, table: emptyTermTable(), refreshed: Promise.resolve(),
+  revisions: [],
+  authors: [],
+  times: [],
+  lengths: [],
+  replies: [],
+  distinctAuthors: new Map(),
+  totalLength: 0,
+  table: emptyTermTable(),
+  refreshed: Promise.resolve(),
 })
 
 const bytesOf = ({ table, revisions }: KeptMessages): number => table.bytes + BYTES_A_MESSAGE * revisions.length + 1
 
 async function addNewRows(sql: Sql, conversationId: string, kept: KeptMessages): Promise<void> {
-  const [row] = await sql.query<{ heads: string | null; terms: string | null }>(LOAD, [conversationId, String(kept.revisions.at(-1) ?? -1)])
+  const [row] = await sql.query<{ heads: string | null; terms: string | null }>(LOAD, [
+    conversationId,
+    String(kept.revisions.at(-1) ?? -1),
+  ])
   if (row === undefined || row.heads === null) return
   const repeated: number[] = []
   for (const head of row.heads.split('\n')) {
@@ -81,7 +97,16 @@ async function addNewRows(sql: Sql, conversationId: string, kept: KeptMessages):
 }
 
 /** The conversation as it is now; what is added later lies behind `size`. */
-function corpusOf({ revisions, authors, times, lengths, replies, distinctAuthors, totalLength, table }: KeptMessages): RevisionedCorpus {
+function corpusOf({
+  revisions,
+  authors,
+  times,
+  lengths,
+  replies,
+  distinctAuthors,
+  totalLength,
+  table,
+}: KeptMessages): RevisionedCorpus {
   // Ranking asks for a term's messages more than once.
   const asked = new Map<string, readonly number[]>()
   return {

@@ -1,10 +1,15 @@
 /**
- * The index that search reads: every message from the moment it is appended, and every batch, with the codes of their terms.
+ * The index that search reads: every message from the moment it is appended, and every batch, with the codes of their
+ * terms.
  *
- * The row of a message and that of a batch are written once and never change: a mark on them would write the row and all its index entries a second
- * time, which took an adoption 30 ms. When a message is archived is said by the batch that names it, and whether a batch is in force by a small row
- * beside it. A batch that became part of a later one stays as provenance: a message still belongs to the batch that first archived it, and a fact that
- * puts other batches into force may make it active again. The batches of an edition have their rows as soon as they are recorded, inactive until it
+ * The row of a message and that of a batch are written once and never change: a mark on them would write the row and
+ * all its index entries a second
+ * time, which took an adoption 30 ms. When a message is archived is said by the batch that names it, and whether a
+ * batch is in force by a small row
+ * beside it. A batch that became part of a later one stays as provenance: a message still belongs to the batch that
+ * first archived it, and a fact that
+ * puts other batches into force may make it active again. The batches of an edition have their rows as soon as they are
+ * recorded, inactive until it
  * is adopted.
  */
 import { contentText, type ToolCall } from '../../../src/domain/values/message.js'
@@ -18,12 +23,20 @@ import { subjectOfEvent } from '../../engine/streams.js'
 
 const coded = { terms: 'text', repeated: 'int4', length: 'int4', text: 'text', text_hash: 'text' } as const
 
-// Codes have one width and are split at blanks, so any server makes the same array of them and no dictionary is involved.
+// Codes have one width and are split at blanks, so any server makes the same array of them and no dictionary is
+// involved.
 const byTerm = `using gin (string_to_array(terms, ' '))`
 
 const messages: Table = {
   name: 'archive_messages',
-  columns: { conversation_id: 'text', revision: 'int8', message_id: 'text', author: 'text', created_at: 'text', ...coded },
+  columns: {
+    conversation_id: 'text',
+    revision: 'int8',
+    message_id: 'text',
+    author: 'text',
+    created_at: 'text',
+    ...coded,
+  },
   key: ['conversation_id', 'revision'],
   // The hash of the text is how a vector, where there is one, finds the messages that it belongs to.
   indexes: [byTerm, 'using hash (text_hash)'],
@@ -34,7 +47,10 @@ const batches: Table = {
   columns: {
     conversation_id: 'text',
     batch_id: 'text',
-    /** The edition in whose stream it was recorded; null for the conversation's own. The revision is that of the same stream. */
+    /**
+     * The edition in whose stream it was recorded; null for the conversation's own. The revision is that of the same
+     * stream.
+     */
     edition_id: 'text',
     revision: 'int8',
     depth: 'int4',
@@ -66,11 +82,18 @@ const states: Table = {
     in_edition: 'boolean',
   },
   key: ['conversation_id', 'batch_id'],
-  // The batches in force, from which one goes down to that of a message; and where nothing was ever put into force, that batch itself.
-  indexes: ['(conversation_id, last_revision) where active', '(conversation_id, last_revision) where depth = 0 and edition_id is null'],
+  // The batches in force, from which one goes down to that of a message; and where nothing was ever put into force,
+  // that batch itself.
+  indexes: [
+    '(conversation_id, last_revision) where active',
+    '(conversation_id, last_revision) where depth = 0 and edition_id is null',
+  ],
 }
 
-/** Conversations in which batches were put into force that are not simply those made last: by an adoption, a revert or an undone cycle. */
+/**
+ * Conversations in which batches were put into force that are not simply those made last: by an adoption, a revert or
+ * an undone cycle.
+ */
 const takeovers: Table = {
   name: 'archive_takeovers',
   columns: { conversation_id: 'text', revision: 'int8' },
@@ -89,7 +112,9 @@ const conversationIdOf = (event: RecordedEvent): string => subjectOfEvent(event)
 
 /** What a message is found by: its text, and the names and arguments of the tools it calls. */
 export function searchedText(content: Parameters<typeof contentText>[0], calls: readonly ToolCall[] = []): string {
-  const called = calls.flatMap((call) => (call.function === undefined ? [] : [`${call.function.name} ${call.function.arguments}`]))
+  const called = calls.flatMap((call) =>
+    call.function === undefined ? [] : [`${call.function.name} ${call.function.arguments}`],
+  )
   return [contentText(content), ...called].filter((part) => part !== '').join('\n')
 }
 
@@ -99,7 +124,8 @@ const codedCells = (text: string): Row => {
   return { terms, repeated, length, text: shown, text_hash: sha256(shown) }
 }
 
-// The header line of a batch is for people and tools; depth and times are columns, and as words they would match every year that is asked for.
+// The header line of a batch is for people and tools; depth and times are columns, and as words they would match every
+// year that is asked for.
 const withoutHeader = (content: string): string => content.replace(/^\[depth:[^\]\n]*\]\n?/u, '')
 
 const stateRow = (event: RecordedEvent<'BatchArchived' | 'BatchesResummarized'>): RowChange => {
@@ -142,9 +168,22 @@ const batchRow = (event: RecordedEvent<'BatchArchived' | 'BatchesResummarized'>)
 
 /** Every batch has its row since it was recorded; which of them are searched is all that changes. */
 const inForce = (event: RecordedEvent<ReplacementType>): readonly RowChange[] => {
-  const mark = (batch_id: string, active: boolean): RowChange => ({ op: 'patch', table: states.name, key: { conversation_id: conversationIdOf(event), batch_id }, set: { active } })
-  const told: RowChange = { op: 'put', table: takeovers.name, row: { conversation_id: conversationIdOf(event), revision: event.revision } }
-  return [...event.data.retired.map((id) => mark(id, false)), ...event.data.batches.map(({ batchId }) => mark(batchId, true)), told]
+  const mark = (batch_id: string, active: boolean): RowChange => ({
+    op: 'patch',
+    table: states.name,
+    key: { conversation_id: conversationIdOf(event), batch_id },
+    set: { active },
+  })
+  const told: RowChange = {
+    op: 'put',
+    table: takeovers.name,
+    row: { conversation_id: conversationIdOf(event), revision: event.revision },
+  }
+  return [
+    ...event.data.retired.map((id) => mark(id, false)),
+    ...event.data.batches.map(({ batchId }) => mark(batchId, true)),
+    told,
+  ]
 }
 
 export const archiveIndex: Projection = {
@@ -153,9 +192,18 @@ export const archiveIndex: Projection = {
   version: 400 + TERMS_VERSION,
   tables: [messages, batches, states, takeovers, scopes],
   handlers: {
-    // Those of no scope are searched together, so they have a row too. A later configuration which leaves the scope out takes nothing away.
+    // Those of no scope are searched together, so they have a row too. A later configuration which leaves the scope out
+    // takes nothing away.
     ConversationConfigured: (event) =>
-      event.data.scope === undefined && event.revision > 0n ? [] : [{ op: 'put', table: scopes.name, row: { conversation_id: conversationIdOf(event), scope: event.data.scope ?? null } }],
+      event.data.scope === undefined && event.revision > 0n
+        ? []
+        : [
+            {
+              op: 'put',
+              table: scopes.name,
+              row: { conversation_id: conversationIdOf(event), scope: event.data.scope ?? null },
+            },
+          ],
     MessageAppended: (event) => [
       {
         op: 'put',
@@ -171,13 +219,19 @@ export const archiveIndex: Projection = {
       },
     ],
     // What is said no more is found no more; the log has it.
-    MessagesWithdrawn: (event) => event.data.messages.map(({ revision }): RowChange => ({ op: 'delete', table: messages.name, key: { conversation_id: conversationIdOf(event), revision } })),
+    MessagesWithdrawn: (event) =>
+      event.data.messages.map(({ revision }): RowChange => ({
+        op: 'delete',
+        table: messages.name,
+        key: { conversation_id: conversationIdOf(event), revision },
+      })),
     MessagePinned: 'ignore',
     MessageUnpinned: 'ignore',
     ChunkSummarized: 'ignore',
     BatchArchived: (event) => [batchRow(event), stateRow(event)],
     BatchesResummarized: (event) => [
-      // Of an edition in force both its own stream and the conversation's may condense the same batches, each for itself.
+      // Of an edition in force both its own stream and the conversation's may condense the same batches, each for
+      // itself.
       ...event.data.sourceBatchIds.map((batch_id): RowChange => ({
         op: 'patch',
         table: states.name,

@@ -1,25 +1,43 @@
 /**
  * The archive index as search asks it: `ArchiveIndex` on Postgres, on a server and embedded alike.
  *
- * Within one conversation all of it is looked at, from memory. Over a scope the messages with the rarest of the terms are ranked, at most `CANDIDATES`
- * of them: words that are everywhere tell nobody which message was meant, and a search for nothing else takes messages that have all of them. In a
- * small scope its own messages are looked through for them, so that it costs what the scope holds, whatever others have; in a large one the
+ * Within one conversation all of it is looked at, from memory. Over a scope the messages with the rarest of the terms
+ * are ranked, at most `CANDIDATES`
+ * of them: words that are everywhere tell nobody which message was meant, and a search for nothing else takes messages
+ * that have all of them. In a
+ * small scope its own messages are looked through for them, so that it costs what the scope holds, whatever others
+ * have; in a large one the
  * index on the codes gives them.
  */
 import { CODE_STEP, codeOf } from '../../../src/domain/text-search/codes.js'
 import { storable } from '../../../src/domain/text-search/terms.js'
-import type { ArchiveIndex, ArchiveReads, BatchCandidate, BatchRef, BatchRow, MessageRef, MessageRow, ScopeCandidates, Within } from '../../../src/ports/archive-index.js'
+import type {
+  ArchiveIndex,
+  ArchiveReads,
+  BatchCandidate,
+  BatchRef,
+  BatchRow,
+  MessageRef,
+  MessageRow,
+  ScopeCandidates,
+  Within,
+} from '../../../src/ports/archive-index.js'
 import type { Database, Sql } from '../../../src/ports/sql.js'
 import { createConversationCache, type ConversationCache } from './conversation-cache.js'
 import { archiveIndex } from './projection.js'
 import { nearestMessages } from './vectors.js'
 import { isSmall, rowsWithin, withinCondition } from './within.js'
 
-/** Messages that a search over a scope ranks. Over 100,000 messages a search then takes 18 ms on a server and 40 ms embedded (median, on two busy cores). */
+/**
+ * Messages that a search over a scope ranks. Over 100,000 messages a search then takes 18 ms on a server and 40 ms
+ * embedded (median, on two busy cores).
+ */
 const CANDIDATES = 1_000
 /**
- * Weights of terms over a scope come from how many messages have them, counted up to `CANDIDATES`; a term beyond that is taken to be in one
- * message of ten. The total is a fixed number: counting would take longer than searching, and only the ratio of weights matters.
+ * Weights of terms over a scope come from how many messages have them, counted up to `CANDIDATES`; a term beyond that
+ * is taken to be in one
+ * message of ten. The total is a fixed number: counting would take longer than searching, and only the ratio of weights
+ * matters.
  */
 const ASSUMED_MESSAGES = 100_000
 const ASSUMED_FREQUENT = 10_000
@@ -43,7 +61,8 @@ export function createArchiveIndex(db: Database, options: ArchiveIndexOptions = 
 function readsOf(sql: Sql, conversation: ConversationCache): ArchiveReads {
   return {
     conversation: async (conversationId) => await conversation(sql, conversationId),
-    batches: async (conversationId, editionId) => (await activeBatches(sql, conversationId, editionId)).map(batchCandidate),
+    batches: async (conversationId, editionId) =>
+      (await activeBatches(sql, conversationId, editionId)).map(batchCandidate),
     candidates: async (within, terms) => await candidates(sql, within, terms),
     phrase: async (within, text, limit) => await phrase(sql, within, text, limit),
     messages: async (refs) => await messageRows(sql, refs),
@@ -62,11 +81,17 @@ interface BatchTermsRow {
   terms: string | null
 }
 
-const BATCH_COLUMNS = 'conversation_id as "conversationId", batch_id as "batchId", first_revision as "firstRevision", last_revision as "lastRevision", length, repeated, terms'
+const BATCH_COLUMNS =
+  'conversation_id as "conversationId", batch_id as "batchId", first_revision as "firstRevision", last_revision as "lastRevision", length, repeated, terms'
 
-async function activeBatches(sql: Sql, conversationId: string, editionId: string | undefined): Promise<BatchTermsRow[]> {
+async function activeBatches(
+  sql: Sql,
+  conversationId: string,
+  editionId: string | undefined,
+): Promise<BatchTermsRow[]> {
   const states = 'select state.batch_id from archive_batch_states state where state.conversation_id = $1 and'
-  const ofThese = (condition: string): string => `select ${BATCH_COLUMNS} from archive_batches where conversation_id = $1 and batch_id in (${states} ${condition}) order by first_revision`
+  const ofThese = (condition: string): string =>
+    `select ${BATCH_COLUMNS} from archive_batches where conversation_id = $1 and batch_id in (${states} ${condition}) order by first_revision`
   return editionId === undefined
     ? await sql.query<BatchTermsRow>(ofThese('state.active'), [conversationId])
     : await sql.query<BatchTermsRow>(ofThese('state.in_edition and state.edition_id = $2'), [conversationId, editionId])
@@ -77,9 +102,24 @@ const countIn = (terms: string, repeated: number, term: string): number => {
   return at === -1 ? 0 : at / CODE_STEP < repeated ? 2 : 1
 }
 
-function batchCandidate({ conversationId, batchId, firstRevision, lastRevision, length, repeated, terms }: BatchTermsRow): BatchCandidate {
+function batchCandidate({
+  conversationId,
+  batchId,
+  firstRevision,
+  lastRevision,
+  length,
+  repeated,
+  terms,
+}: BatchTermsRow): BatchCandidate {
   const known = terms ?? ''
-  return { conversationId, batchId, firstRevision: Number(firstRevision), lastRevision: Number(lastRevision), length, count: (term) => countIn(known, repeated, term) }
+  return {
+    conversationId,
+    batchId,
+    firstRevision: Number(firstRevision),
+    lastRevision: Number(lastRevision),
+    length,
+    count: (term) => countIn(known, repeated, term),
+  }
 }
 
 interface CandidateRow {
@@ -93,9 +133,16 @@ interface CandidateRow {
 }
 
 async function candidates(sql: Sql, within: Within, terms: readonly string[]): ReturnType<ArchiveReads['candidates']> {
-  // A planner without statistics may think that reading everything finds so many rows sooner. The index is right in every case.
+  // A planner without statistics may think that reading everything finds so many rows sooner. The index is right in
+  // every case.
   await sql.script('set local enable_seqscan = off')
-  const { value, messages, batches: inBatches, any, all } = (await isSmall(sql, within)) ? byReading(within) : byIndex(within)
+  const {
+    value,
+    messages,
+    batches: inBatches,
+    any,
+    all,
+  } = (await isSmall(sql, within)) ? byReading(within) : byIndex(within)
   const codes = [...new Set(terms.map(codeOf))]
   const counted = await sql.query<{ code: string; messages: number }>(messages.counts, [value, codes])
   const frequency = new Map(counted.map(({ code, messages: count }) => [code, count]))
@@ -106,7 +153,9 @@ async function candidates(sql: Sql, within: Within, terms: readonly string[]): R
       [value, wanted],
     )
   const common = chosen.length === 0
-  const rows = common ? [...(await found(all, codes)), ...(await found(any, leastCommon(counted)))] : await found(any, chosen)
+  const rows = common
+    ? [...(await found(all, codes)), ...(await found(any, leastCommon(counted)))]
+    : await found(any, chosen)
   const batches = await sql.query<BatchTermsRow>(
     `select ${BATCH_COLUMNS} from ${inBatches} ${any} and exists (
        select from archive_batch_states state where state.conversation_id = m.conversation_id and state.batch_id = m.batch_id and state.active
@@ -146,7 +195,10 @@ function byIndex(within: Within): Looking {
   }
 }
 
-/** By looking through all that is within the bounds. A code is found in the text as it is stored: it has one width, and never lies across a blank. */
+/**
+ * By looking through all that is within the bounds. A code is found in the text as it is stored: it has one width, and
+ * never lies across a blank.
+ */
 function byReading(within: Within): Looking {
   const messages = rowsWithin('archive_messages', within, 1)
   return {
@@ -175,11 +227,16 @@ function rarest(counted: readonly { readonly code: string; readonly messages: nu
 }
 
 const leastCommon = (counted: readonly { readonly code: string; readonly messages: number }[]): readonly string[] =>
-  counted.filter(({ messages }) => messages > 0).slice(0, 1).map(({ code }) => code)
+  counted
+    .filter(({ messages }) => messages > 0)
+    .slice(0, 1)
+    .map(({ code }) => code)
 
 function scopeCandidates(found: readonly CandidateRow[], frequency: ReadonlyMap<string, number>): ScopeCandidates {
   const distinct = [...new Map(found.map((row) => [`${row.revision} ${row.conversationId}`, row])).values()]
-  const rows = distinct.toSorted((a, b) => compare(a.conversationId, b.conversationId) || Number(a.revision) - Number(b.revision))
+  const rows = distinct.toSorted(
+    (a, b) => compare(a.conversationId, b.conversationId) || Number(a.revision) - Number(b.revision),
+  )
   const revisions = rows.map((row) => Number(row.revision))
   return {
     size: rows.length,
@@ -204,9 +261,12 @@ function scopeCandidates(found: readonly CandidateRow[], frequency: ReadonlyMap<
   }
 }
 
-// Neighbours that have no term themselves are not among the candidates, and facts of other types lie between messages: a step of two is still near.
+// Neighbours that have no term themselves are not among the candidates, and facts of other types lie between messages:
+// a step of two is still near.
 const repliesTo = (row: CandidateRow, before: CandidateRow | undefined): boolean =>
-  before?.conversationId === row.conversationId && before.author !== row.author && Number(row.revision) - Number(before.revision) <= 2
+  before?.conversationId === row.conversationId &&
+  before.author !== row.author &&
+  Number(row.revision) - Number(before.revision) <= 2
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
@@ -233,7 +293,8 @@ interface MessageSqlRow {
 
 async function messageRows(sql: Sql, refs: readonly MessageRef[]): Promise<readonly MessageRow[]> {
   if (refs.length === 0) return []
-  // Batches are runs of messages one behind the other, so the first that does not end before the message has it, nearly always: as long as no others
+  // Batches are runs of messages one behind the other, so the first that does not end before the message has it, nearly
+  // always: as long as no others
   // were ever put into force.
   const rows = await sql.query<MessageSqlRow>(
     `select m.conversation_id as "conversationId", m.revision, m.message_id as "messageId", m.created_at as "createdAt", m.text,
@@ -249,12 +310,17 @@ async function messageRows(sql: Sql, refs: readonly MessageRef[]): Promise<reado
      order by asked.place`,
     [refs.map((ref) => ref.conversationId), refs.map((ref) => String(ref.revision))],
   )
-  const hasIt = ({ messageId, messageIds }: MessageSqlRow): boolean => messageIds !== null && idsOf(messageIds).includes(messageId)
-  const searched = await coversOf(sql, rows.filter((row) => row.wasTakenOver || (row.batchId !== null && !hasIt(row))))
+  const hasIt = ({ messageId, messageIds }: MessageSqlRow): boolean =>
+    messageIds !== null && idsOf(messageIds).includes(messageId)
+  const searched = await coversOf(
+    sql,
+    rows.filter((row) => row.wasTakenOver || (row.batchId !== null && !hasIt(row))),
+  )
   return rows.map((row) => {
     const { conversationId, revision, messageId, createdAt, text } = row
     const covers = searched.get(keyOf(row))
-    const batchId = covers === undefined ? row.batchId : covers.find((cover) => idsOf(cover.messageIds).includes(messageId))?.batchId
+    const batchId =
+      covers === undefined ? row.batchId : covers.find((cover) => idsOf(cover.messageIds).includes(messageId))?.batchId
     return { conversationId, revision: Number(revision), messageId, createdAt, text, batchId: batchId ?? null }
   })
 }
@@ -265,8 +331,10 @@ type Cover = Readonly<Record<'batchId' | 'messageIds', string>>
 const keyOf = ({ conversationId, revision }: AskedMessage): string => `${revision} ${conversationId}`
 
 /**
- * The batches in force, of those that were made of messages, in whose run a message lies: from the few active ones down through their sources. A level
- * is some look-ups by key, and there are as many levels as the logarithm of the batches. A message that was pinned lies in the run of batches that
+ * The batches in force, of those that were made of messages, in whose run a message lies: from the few active ones down
+ * through their sources. A level
+ * is some look-ups by key, and there are as many levels as the logarithm of the batches. A message that was pinned lies
+ * in the run of batches that
  * do not have it, so there may be several; and where none has it, it is live.
  */
 async function coversOf(sql: Sql, asked: readonly AskedMessage[]): Promise<ReadonlyMap<string, readonly Cover[]>> {
@@ -309,7 +377,8 @@ interface BatchSqlRow {
 
 async function batchRows(sql: Sql, refs: readonly BatchRef[]): Promise<readonly BatchRow[]> {
   if (refs.length === 0) return []
-  // Down through the sources to the batches that name their messages. A source stands before the batch that it became part of, so it ends.
+  // Down through the sources to the batches that name their messages. A source stands before the batch that it became
+  // part of, so it ends.
   const rows = await sql.query<BatchSqlRow>(
     `with recursive asked as (
        select * from unnest($1::text[], $2::text[]) with ordinality as asked(conversation_id, batch_id, place)
@@ -335,4 +404,3 @@ async function batchRows(sql: Sql, refs: readonly BatchRef[]): Promise<readonly 
     messageIds: lists.flatMap(idsOf),
   }))
 }
-

@@ -1,8 +1,10 @@
 /**
  * The coded terms of a conversation's messages in memory, and in which messages a code is.
  *
- * What is new lies as the text that the database gave: one line a message, searched as a string, which takes 0.07 ms a term for a thousand
- * messages and needs no preparation, so the first search of a conversation is not slower than the next. Beyond `TEXT_LIMIT` characters the
+ * What is new lies as the text that the database gave: one line a message, searched as a string, which takes 0.07 ms a
+ * term for a thousand
+ * messages and needs no preparation, so the first search of a conversation is not slower than the next. Beyond
+ * `TEXT_LIMIT` characters the
  * lines become two sorted arrays, once; there a term takes some microseconds, in a conversation of any length.
  */
 import { CODE_LENGTH, CODE_STEP, codeValueAt } from '../../../src/domain/text-search/codes.js'
@@ -25,7 +27,9 @@ export interface TermTable {
   readonly bytes: number
   /** Place and count of each message that has the code, by place. */
   postings(code: string): readonly number[]
-  /** The table with more messages behind its own: a line of codes each, and how many of its codes occur more than once. */
+  /**
+   * The table with more messages behind its own: a line of codes each, and how many of its codes occur more than once.
+   */
   withLines(text: string, repeated: readonly number[]): TermTable
 }
 
@@ -38,7 +42,10 @@ function tableOf(sorted: Sorted, first: number, text: string, repeated: readonly
   return {
     size,
     bytes: sorted.codes.length * 8 + text.length + repeated.length * 12,
-    postings: (code) => [...sortedPostings(sorted, codeValueAt(code, 0)), ...textPostings(text, starts, repeated, first, code)],
+    postings: (code) => [
+      ...sortedPostings(sorted, codeValueAt(code, 0)),
+      ...textPostings(text, starts, repeated, first, code),
+    ],
     withLines(more, moreRepeated) {
       if (moreRepeated.length === 0) return tableOf(sorted, first, text, repeated)
       const joined = repeated.length === 0 ? more : `${text}\n${more}`
@@ -61,7 +68,13 @@ function startsOf(text: string, lines: number): Int32Array {
   return starts
 }
 
-function textPostings(text: string, starts: Int32Array, repeated: readonly number[], first: number, code: string): readonly number[] {
+function textPostings(
+  text: string,
+  starts: Int32Array,
+  repeated: readonly number[],
+  first: number,
+  code: string,
+): readonly number[] {
   const found: number[] = []
   let line = 0
   for (let at = text.indexOf(code); at !== -1; at = text.indexOf(code, at)) {

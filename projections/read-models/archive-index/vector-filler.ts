@@ -1,8 +1,11 @@
 /**
- * Makes the vectors that are missing, behind whoever searches: in the order of the log, some at a time, from a checkpoint of its own beside the rows.
+ * Makes the vectors that are missing, behind whoever searches: in the order of the log, some at a time, from a
+ * checkpoint of its own beside the rows.
  *
- * One filler works for a model at a time, over all processes: it holds a claim, so that nobody pays twice. What it has bought stays whatever happens.
- * A model that fails is told of and tried again later, later each time. A text that the model refuses, where it takes others, is told of and left out.
+ * One filler works for a model at a time, over all processes: it holds a claim, so that nobody pays twice. What it has
+ * bought stays whatever happens.
+ * A model that fails is told of and tried again later, later each time. A text that the model refuses, where it takes
+ * others, is told of and left out.
  */
 import { either as E } from 'fp-ts'
 import { CONVERSATION_PREFIX, conversationOf } from '../../../src/domain/values/ids.js'
@@ -66,9 +69,15 @@ export interface VectorFiller {
   wake(): void
   /** Sees to them now; the failure where the model fails. Waits while another process does. */
   make(options?: FillOptions): Promise<E.Either<EmbeddingFailure, Filled>>
-  /** How many messages are without a vector, in all or in one conversation, and why they were not made where the model failed last. */
+  /**
+   * How many messages are without a vector, in all or in one conversation, and why they were not made where the model
+   * failed last.
+   */
   missing(conversationId?: string): Promise<MissingVectors & { readonly failure?: EmbeddingFailure }>
-  /** Ends what is under way, for whomever; what was asked of the model may come back within two seconds, and is given up then. */
+  /**
+   * Ends what is under way, for whomever; what was asked of the model may come back within two seconds, and is given up
+   * then.
+   */
   stop(): Promise<void>
 }
 
@@ -92,7 +101,14 @@ interface Wanted {
   readonly text: string
 }
 
-export function createVectorFiller({ db, store, embedding, claims, owner, onProblem }: VectorFillerOptions): VectorFiller {
+export function createVectorFiller({
+  db,
+  store,
+  embedding,
+  claims,
+  owner,
+  onProblem,
+}: VectorFillerOptions): VectorFiller {
   const { model } = embedding
   const stopping = new AbortController()
   const giveUp = new AbortController()
@@ -106,12 +122,20 @@ export function createVectorFiller({ db, store, embedding, claims, owner, onProb
   /** Lengths of vectors that have their index. */
   const indexed = new Set<number>()
 
-  /** How far the vectors are, and how far the rows. Made from another log, or of rows of another version, they are looked through again. */
+  /**
+   * How far the vectors are, and how far the rows. Made from another log, or of rows of another version, they are
+   * looked through again.
+   */
   async function progress(): Promise<Progress> {
-    const live = (await hasCheckpoints(db)) ? liveOf(await readGenerations(db, [archiveIndex.name]), archiveIndex.name) : undefined
+    const live = (await hasCheckpoints(db))
+      ? liveOf(await readGenerations(db, [archiveIndex.name]), archiveIndex.name)
+      : undefined
     if (live === undefined) return { position: -1n, upTo: -1n }
     const upTo = leastPosition(live.checkpoints)
-    const [row] = await db.query<{ position: string; eventId: string }>('select position, event_id as "eventId" from archive_vector_progress where model = $1 and version = $2', [model, archiveIndex.version])
+    const [row] = await db.query<{ position: string; eventId: string }>(
+      'select position, event_id as "eventId" from archive_vector_progress where model = $1 and version = $2',
+      [model, archiveIndex.version],
+    )
     if (row === undefined) return { position: -1n, upTo }
     const position = BigInt(row.position)
     const isOurs = position <= upTo && (await store.eventAt(position))?.id === row.eventId
@@ -129,7 +153,8 @@ export function createVectorFiller({ db, store, embedding, claims, owner, onProb
     return places
   }
 
-  const messagesIn = (places: readonly EventPlace[]): readonly EventPlace[] => places.filter(({ type }) => type === 'MessageAppended')
+  const messagesIn = (places: readonly EventPlace[]): readonly EventPlace[] =>
+    places.filter(({ type }) => type === 'MessageAppended')
 
   async function wantedOf(places: readonly EventPlace[]): Promise<Wanted[]> {
     const messages = messagesIn(places)
@@ -142,10 +167,20 @@ export function createVectorFiller({ db, store, embedding, claims, owner, onProb
     )
   }
 
-  async function keep(wanted: readonly Wanted[], vectors: readonly (readonly number[])[]): Promise<EmbeddingFailure | undefined> {
+  async function keep(
+    wanted: readonly Wanted[],
+    vectors: readonly (readonly number[])[],
+  ): Promise<EmbeddingFailure | undefined> {
     const dimensions = vectors[0]?.length ?? 0
-    if (vectors.length !== wanted.length || dimensions === 0 || vectors.some((vector) => vector.length !== dimensions || !vector.every(Number.isFinite))) {
-      return { kind: 'EmbeddingFailed', detail: `${model} gave ${String(vectors.length)} vectors for ${String(wanted.length)} texts, or vectors of different lengths, or no numbers` }
+    if (
+      vectors.length !== wanted.length ||
+      dimensions === 0 ||
+      vectors.some((vector) => vector.length !== dimensions || !vector.every(Number.isFinite))
+    ) {
+      return {
+        kind: 'EmbeddingFailed',
+        detail: `${model} gave ${String(vectors.length)} vectors for ${String(wanted.length)} texts, or vectors of different lengths, or no numbers`,
+      }
     }
     await db.query(
       `insert into archive_vectors (model, text_hash, dimensions, embedding)
@@ -157,16 +192,26 @@ export function createVectorFiller({ db, store, embedding, claims, owner, onProb
     return undefined
   }
 
-  /** Buys vectors and keeps them. Where a request fails and the model takes others, the texts are halved down to the one that it refuses. */
+  /**
+   * Buys vectors and keeps them. Where a request fails and the model takes others, the texts are halved down to the one
+   * that it refuses.
+   */
   async function buy(wanted: readonly Wanted[], signal: AbortSignal): Promise<EmbeddingFailure | undefined> {
-    const vectors = await embedding.embed(wanted.map(({ text }) => text), signal)()
+    const vectors = await embedding.embed(
+      wanted.map(({ text }) => text),
+      signal,
+    )()
     if (E.isRight(vectors)) return await keep(wanted, vectors.right)
     if (signal.aborted || E.isLeft(await embedding.embed(['ready?'], signal)())) return vectors.left
     const [only] = wanted
     if (wanted.length === 1 && only !== undefined) {
       // A text of a script that the model counts in more tokens than we do is no longer too long by its half.
-      if (only.text.length > 1_000) return await buy([{ ...only, text: only.text.slice(0, only.text.length / 2).toWellFormed() }], signal)
-      onProblem({ ...vectors.left, detail: `a message has no vector, because ${model} refuses its text: ${vectors.left.detail}` })
+      if (only.text.length > 1_000)
+        return await buy([{ ...only, text: only.text.slice(0, only.text.length / 2).toWellFormed() }], signal)
+      onProblem({
+        ...vectors.left,
+        detail: `a message has no vector, because ${model} refuses its text: ${vectors.left.detail}`,
+      })
       return undefined
     }
     const middle = Math.ceil(wanted.length / 2)
@@ -174,7 +219,10 @@ export function createVectorFiller({ db, store, embedding, claims, owner, onProb
   }
 
   /** Fills until nothing is missing, or as many as were asked for; 'held' where another process does so. */
-  async function filled({ limit = Infinity, signal, onProgress }: FillOptions, aborted: AbortSignal): Promise<'held' | E.Either<EmbeddingFailure, number>> {
+  async function filled(
+    { limit = Infinity, signal, onProgress }: FillOptions,
+    aborted: AbortSignal,
+  ): Promise<'held' | E.Either<EmbeddingFailure, number>> {
     if (!(await (ready ??= createVectorTable(db)))) return E.right(0)
     const claim = await claims.take(`vectors ${model}`, owner, CLAIM_MS)
     if (claim === undefined) return 'held'
@@ -244,7 +292,9 @@ export function createVectorFiller({ db, store, embedding, claims, owner, onProb
   async function missing(conversationId?: string): Promise<MissingVectors> {
     if (!(await (ready ??= createVectorTable(db)))) return { missing: 0, isAtLeast: false }
     const places = messagesIn(await next(await progress(), MISSING_COUNTED + 1))
-    const count = places.filter(({ stream }) => conversationId === undefined || conversationOf(stream) === conversationId).length
+    const count = places.filter(
+      ({ stream }) => conversationId === undefined || conversationOf(stream) === conversationId,
+    ).length
     return { missing: Math.min(count, MISSING_COUNTED), isAtLeast: places.length > MISSING_COUNTED }
   }
 
@@ -256,7 +306,10 @@ export function createVectorFiller({ db, store, embedding, claims, owner, onProb
     },
     async make(options = {}) {
       for (;;) {
-        const done = await inTurn(options, AbortSignal.any([giveUp.signal, ...(options.signal === undefined ? [] : [options.signal])]))
+        const done = await inTurn(
+          options,
+          AbortSignal.any([giveUp.signal, ...(options.signal === undefined ? [] : [options.signal])]),
+        )
         if (done === 'held') {
           await sleep(WAIT_FOR_OTHER_MS, options.signal ?? stopping.signal)
           if (options.signal?.aborted !== true && !stopping.signal.aborted) continue
@@ -271,7 +324,9 @@ export function createVectorFiller({ db, store, embedding, claims, owner, onProb
     async stop() {
       stopping.abort()
       const ended = new AbortController()
-      const done = Promise.all([running, last]).finally(() => { ended.abort() })
+      const done = Promise.all([running, last]).finally(() => {
+        ended.abort()
+      })
       await Promise.race([done, sleep(GRACE_MS, ended.signal)])
       giveUp.abort()
       await done

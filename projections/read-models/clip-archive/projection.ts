@@ -1,8 +1,10 @@
 /**
- * The clip-archive view: every batch that was ever archived, and for each conversation what the last fact carried forward that closed its books.
+ * The clip-archive view: every batch that was ever archived, and for each conversation what the last fact carried
+ * forward that closed its books.
  *
  * A batch is held when it is recorded and shown from the next prune on, so between two cycles the view does not change.
- * Sources of a re-summarized batch stay here: a view as of an earlier prune, or an audit, opens them. So do the batches of editions, in force or not.
+ * Sources of a re-summarized batch stay here: a view as of an earlier prune, or an audit, opens them. So do the batches
+ * of editions, in force or not.
  */
 import type { OriginType, RecordedEvent } from '../../../src/domain/events/index.js'
 import type { Projection, RowChange, Table } from '../../engine/projection.js'
@@ -13,7 +15,10 @@ const batches: Table = {
   columns: {
     conversation_id: 'text',
     batch_id: 'text',
-    /** The edition in whose stream it was recorded; null for the conversation's own. The revision is that of the same stream. */
+    /**
+     * The edition in whose stream it was recorded; null for the conversation's own. The revision is that of the same
+     * stream.
+     */
     edition_id: 'text',
     revision: 'int8',
     label: 'text',

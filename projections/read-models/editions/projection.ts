@@ -1,8 +1,11 @@
 /**
- * The editions of conversations: what each is made with, how far it has seen its conversation, what it has bought, and which is in force.
+ * The editions of conversations: what each is made with, how far it has seen its conversation, what it has bought, and
+ * which is in force.
  *
- * A handler reads nothing and so cannot count: an edition's batches, summaries and failures have a row each, and `queries.ts` counts them at the time of
- * asking. Which edition is in force is said by one row a conversation, because the fact that adopts one does not name the one before it.
+ * A handler reads nothing and so cannot count: an edition's batches, summaries and failures have a row each, and
+ * `queries.ts` counts them at the time of
+ * asking. Which edition is in force is said by one row a conversation, because the fact that adopts one does not name
+ * the one before it.
  */
 import type { EventData, RecordedEvent, SummarizerRecord, ReplacementType } from '../../../src/domain/events/index.js'
 import type { Projection, Row, RowChange, Table } from '../../engine/projection.js'
@@ -22,7 +25,10 @@ const editions: Table = {
     model: 'text',
     /** JSON text. */
     configuration: 'text',
-    /** The conversation's last fact when it was begun, and the last one that it has seen; null as long as it has seen none. */
+    /**
+     * The conversation's last fact when it was begun, and the last one that it has seen; null as long as it has seen
+     * none.
+     */
     started_revision: 'int8',
     seen_revision: 'int8',
     cycles: 'int8',
@@ -41,7 +47,14 @@ const editions: Table = {
 
 const batches: Table = {
   name: 'edition_batches',
-  columns: { conversation_id: 'text', edition_id: 'text', batch_id: 'text', depth: 'int4', tokens: 'int8', active: 'boolean' },
+  columns: {
+    conversation_id: 'text',
+    edition_id: 'text',
+    batch_id: 'text',
+    depth: 'int4',
+    tokens: 'int8',
+    active: 'boolean',
+  },
   key: ['conversation_id', 'edition_id', 'batch_id'],
   indexes: [],
 }
@@ -82,7 +95,10 @@ const inForce: Table = {
   indexes: [],
 }
 
-const keyOf = ({ conversationId, editionId }: EditionSubject): Row => ({ conversation_id: conversationId, edition_id: editionId })
+const keyOf = ({ conversationId, editionId }: EditionSubject): Row => ({
+  conversation_id: conversationId,
+  edition_id: editionId,
+})
 
 /** A change of the edition's own row; every fact of its stream says how far that is. */
 const told = (event: RecordedEvent, edition: EditionSubject, set: Row = {}): RowChange => ({
@@ -121,7 +137,11 @@ function started(event: RecordedEvent<'EditionStarted'>, edition: EditionSubject
   ]
 }
 
-const summaryRow = (event: RecordedEvent, edition: EditionSubject, { reused, usage, prompt }: SummarizerRecord): RowChange => ({
+const summaryRow = (
+  event: RecordedEvent,
+  edition: EditionSubject,
+  { reused, usage, prompt }: SummarizerRecord,
+): RowChange => ({
   op: 'put',
   table: summaries.name,
   row: {
@@ -135,7 +155,10 @@ const summaryRow = (event: RecordedEvent, edition: EditionSubject, { reused, usa
   },
 })
 
-const batchRow = (edition: EditionSubject, { batchId, depth, tokens }: Pick<EventData<'BatchesResummarized'>, 'batchId' | 'depth' | 'tokens'>): RowChange => ({
+const batchRow = (
+  edition: EditionSubject,
+  { batchId, depth, tokens }: Pick<EventData<'BatchesResummarized'>, 'batchId' | 'depth' | 'tokens'>,
+): RowChange => ({
   op: 'put',
   table: batches.name,
   row: { ...keyOf(edition), batch_id: batchId, depth, tokens, active: true },
@@ -145,7 +168,10 @@ const batchRow = (edition: EditionSubject, { batchId, depth, tokens }: Pick<Even
 const putInForce = (event: RecordedEvent<ReplacementType>): RowChange => ({
   op: 'put',
   table: inForce.name,
-  row: { conversation_id: subjectOfEvent(event).conversationId, edition_id: event.data.carried.line?.edition?.editionId ?? null },
+  row: {
+    conversation_id: subjectOfEvent(event).conversationId,
+    edition_id: event.data.carried.line?.edition?.editionId ?? null,
+  },
 })
 
 export const editionsProjection: Projection = {
@@ -154,27 +180,49 @@ export const editionsProjection: Projection = {
   tables: [editions, batches, summaries, failures, inForce],
   handlers: {
     EditionStarted: inEdition(started),
-    EditionAdvanced: inEdition((event, edition) => [told(event, edition, { seen_revision: event.data.conversationRevision })]),
+    EditionAdvanced: inEdition((event, edition) => [
+      told(event, edition, { seen_revision: event.data.conversationRevision }),
+    ]),
     EditionDropped: inEdition((event, edition) => [told(event, edition, { dropped: true })]),
     EditionCompared: inEdition((event, edition) => [told(event, edition, { compared_at: event.metadata.recordedAt })]),
-    ChunkSummarized: inEdition((event, edition) => [summaryRow(event, edition, event.data.summarizer), told(event, edition)]),
+    ChunkSummarized: inEdition((event, edition) => [
+      summaryRow(event, edition, event.data.summarizer),
+      told(event, edition),
+    ]),
     BatchArchived: inEdition((event, edition) => [batchRow(edition, event.data), told(event, edition)]),
     BatchesResummarized: inEdition((event, edition) => [
       summaryRow(event, edition, event.data.summarizer),
-      ...event.data.sourceBatchIds.map((batch_id): RowChange => ({ op: 'patch', table: batches.name, key: { ...keyOf(edition), batch_id }, set: { active: false } })),
+      ...event.data.sourceBatchIds.map((batch_id): RowChange => ({
+        op: 'patch',
+        table: batches.name,
+        key: { ...keyOf(edition), batch_id },
+        set: { active: false },
+      })),
       batchRow(edition, event.data),
       told(event, edition),
     ]),
     MessagesPruned: inEdition((event, edition) => {
       const { cycle, carried, tokensAfter } = event.data
-      return [told(event, edition, { cycles: cycle, messages_compressed: carried.messagesCompressed, tokens_after: tokensAfter })]
+      return [
+        told(event, edition, {
+          cycles: cycle,
+          messages_compressed: carried.messagesCompressed,
+          tokens_after: tokensAfter,
+        }),
+      ]
     }),
-    CompactionFailed: inEdition((event, edition) => [{ op: 'put', table: failures.name, row: { ...keyOf(edition), revision: event.revision } }, told(event, edition)]),
+    CompactionFailed: inEdition((event, edition) => [
+      { op: 'put', table: failures.name, row: { ...keyOf(edition), revision: event.revision } },
+      told(event, edition),
+    ]),
     CompactionCouldNotHelp: onlyTold,
     SummarySetAside: onlyTold,
     EditionAdopted: inConversation((event) => {
       const edition = { conversationId: subjectOfEvent(event).conversationId, editionId: event.data.editionId }
-      return [putInForce(event), { op: 'patch', table: editions.name, key: keyOf(edition), set: { adopted_at: event.metadata.recordedAt } }]
+      return [
+        putInForce(event),
+        { op: 'patch', table: editions.name, key: keyOf(edition), set: { adopted_at: event.metadata.recordedAt } },
+      ]
     }),
     EditionReverted: inConversation((event) => [putInForce(event)]),
     CycleUndone: inConversation((event) => [putInForce(event)]),

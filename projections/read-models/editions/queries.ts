@@ -1,4 +1,7 @@
-/** What readers ask of editions: the list of them, each over all its conversations, and one of them conversation by conversation. */
+/**
+ * What readers ask of editions: the list of them, each over all its conversations, and one of them conversation by
+ * conversation.
+ */
 import { z } from 'zod'
 import { configurationSchema, type Configuration } from '../../../src/domain/events/index.js'
 import type { Sql } from '../../../src/ports/sql.js'
@@ -81,8 +84,15 @@ const COUNTED = `
   ) s`
 
 const FIGURES = {
-  batches: 'batches', depth: 'depth', batchTokens: 'batch_tokens', cycles: 'cycles', summariesBought: 'bought', summariesReused: 'reused',
-  promptTokens: 'prompt_tokens', completionTokens: 'completion_tokens', failures: 'failures',
+  batches: 'batches',
+  depth: 'depth',
+  batchTokens: 'batch_tokens',
+  cycles: 'cycles',
+  summariesBought: 'bought',
+  summariesReused: 'reused',
+  promptTokens: 'prompt_tokens',
+  completionTokens: 'completion_tokens',
+  failures: 'failures',
 } as const satisfies Record<keyof EditionFigures, string>
 
 type FigureRow = Record<keyof EditionFigures, string | number>
@@ -130,10 +140,15 @@ interface OneRow extends FigureRow, MakerRow {
 const ONE = `
   select conversation_id as "conversationId", edition_id as "editionId", state, revision, started_at as "startedAt", last_recorded_at as "lastRecordedAt",
     adopted_at as "adoptedAt", compared_at as "comparedAt", strategy, provider, model, prompt_name as "promptName", prompt_sha256 as "promptSha256", configuration, seen_revision as "seenRevision",
-    messages_compressed as "messagesCompressed", tokens_after as "tokensAfter", ${Object.entries(FIGURES).map(([name, column]) => `${column} as "${name}"`).join(', ')}
+    messages_compressed as "messagesCompressed", tokens_after as "tokensAfter", ${Object.entries(FIGURES)
+      .map(([name, column]) => `${column} as "${name}"`)
+      .join(', ')}
   from (${COUNTED}) as counted`
 
-const configurations = z.string().transform((text): unknown => JSON.parse(text)).pipe(configurationSchema)
+const configurations = z
+  .string()
+  .transform((text): unknown => JSON.parse(text))
+  .pipe(configurationSchema)
 
 const oneOf = (row: OneRow): EditionOfConversation => ({
   ...figuresOf(row),
@@ -159,7 +174,9 @@ export async function editionById(sql: Sql, editionId: string): Promise<EditionO
 
 /** The ids of all editions. */
 export async function editionIds(sql: Sql): Promise<string[]> {
-  return (await sql.query<{ editionId: string }>('select distinct edition_id as "editionId" from editions order by 1')).map(({ editionId }) => editionId)
+  return (
+    await sql.query<{ editionId: string }>('select distinct edition_id as "editionId" from editions order by 1')
+  ).map(({ editionId }) => editionId)
 }
 
 interface ListRow extends FigureRow, MakerRow {
@@ -175,9 +192,12 @@ interface ListRow extends FigureRow, MakerRow {
 
 /** All editions, the one that was begun last first; or the one that is named alone. */
 export async function listEditions(sql: Sql, editionId?: string): Promise<EditionSummary[]> {
-  const first = (column: string): string => `(array_agg(${column} order by started_at, conversation_id) filter (where ${column} is not null))[1]`
+  const first = (column: string): string =>
+    `(array_agg(${column} order by started_at, conversation_id) filter (where ${column} is not null))[1]`
   const inState = (state: EditionState): string => `count(*) filter (where state = '${state}')`
-  const total = Object.entries(FIGURES).map(([name, column]) => `${name === 'depth' ? 'max' : 'sum'}(${column}) as "${name}"`)
+  const total = Object.entries(FIGURES).map(
+    ([name, column]) => `${name === 'depth' ? 'max' : 'sum'}(${column}) as "${name}"`,
+  )
   const rows = await sql.query<ListRow>(
     `select edition_id as "editionId", ${inState('in-the-making')} as making, ${inState('dropped')} as dropped, ${inState('in-force')} as "inForce",
        ${inState('was-in-force')} as "wasInForce", min(started_at) as "startedAt", max(last_recorded_at) as "lastRecordedAt", max(compared_at) as "comparedAt",
@@ -190,7 +210,12 @@ export async function listEditions(sql: Sql, editionId?: string): Promise<Editio
     ...figuresOf(row),
     ...makerOf(row),
     editionId: row.editionId,
-    states: { 'in-the-making': Number(row.making), dropped: Number(row.dropped), 'in-force': Number(row.inForce), 'was-in-force': Number(row.wasInForce) },
+    states: {
+      'in-the-making': Number(row.making),
+      dropped: Number(row.dropped),
+      'in-force': Number(row.inForce),
+      'was-in-force': Number(row.wasInForce),
+    },
     startedAt: row.startedAt,
     lastRecordedAt: row.lastRecordedAt,
     comparedAt: row.comparedAt ?? undefined,

@@ -1,8 +1,10 @@
 /**
  * The messages that are live, and the list of conversations.
  *
- * A message is live from the moment it is appended until a prune names it: pinned ones stay for as long as they are pinned, because no prune names them.
- * How many messages a conversation has is no column: it is the rows that are live plus `messages_compressed`, which `queries.ts` counts,
+ * A message is live from the moment it is appended until a prune names it: pinned ones stay for as long as they are
+ * pinned, because no prune names them.
+ * How many messages a conversation has is no column: it is the rows that are live plus `messages_compressed`, which
+ * `queries.ts` counts,
  * since a handler reads nothing and so cannot count.
  */
 import type { EventData, RecordedEvent, ReplacementType } from '../../../src/domain/events/index.js'
@@ -19,7 +21,8 @@ const messages: Table = {
     created_at: 'text',
     tokens: 'int8',
     pinned: 'boolean',
-    // The message as JSON text: content may hold NUL or lone surrogates, which `text` takes only as JSON escapes and `jsonb` not at all.
+    // The message as JSON text: content may hold NUL or lone surrogates, which `text` takes only as JSON escapes and
+    // `jsonb` not at all.
     body: 'text',
   },
   key: ['conversation_id', 'message_id'],
@@ -48,32 +51,74 @@ const conversations: Table = {
   indexes: ['(last_recorded_at, conversation_id)', '(scope, last_recorded_at, conversation_id)'],
 }
 
-/** The conversation as the list shows it. Its row begins with the stream's first fact, whichever it is, and every later one changes it. */
+/**
+ * The conversation as the list shows it. Its row begins with the stream's first fact, whichever it is, and every later
+ * one changes it.
+ */
 function listed(event: RecordedEvent, set: Row = {}): RowChange {
   const conversation_id = subjectOfEvent(event).conversationId
   const last = { revision: event.revision, last_recorded_at: event.metadata.recordedAt, ...set }
   if (event.revision !== 0n) return { op: 'patch', table: conversations.name, key: { conversation_id }, set: last }
-  const started = { conversation_id, started_at: event.metadata.recordedAt, cycles: 0, messages_compressed: 0, window_start: 0n }
+  const started = {
+    conversation_id,
+    started_at: event.metadata.recordedAt,
+    cycles: 0,
+    messages_compressed: 0,
+    window_start: 0n,
+  }
   return { op: 'put', table: conversations.name, row: { ...started, ...last } }
 }
 
 const onlyListed = inConversation((event: RecordedEvent) => [listed(event)])
 
-const messageKey = (event: RecordedEvent, message_id: string): Row => ({ conversation_id: subjectOfEvent(event).conversationId, message_id })
+const messageKey = (event: RecordedEvent, message_id: string): Row => ({
+  conversation_id: subjectOfEvent(event).conversationId,
+  message_id,
+})
 
 function messageRow(event: RecordedEvent, data: EventData<'MessageAppended'>, revision: bigint): RowChange {
-  const { messageId, createdAt, tokens, pinned, role, content, name, toolCalls, toolCallId, attributes, extra, answers } = data
+  const {
+    messageId,
+    createdAt,
+    tokens,
+    pinned,
+    role,
+    content,
+    name,
+    toolCalls,
+    toolCallId,
+    attributes,
+    extra,
+    answers,
+  } = data
   const body = { role, content, name, toolCalls, toolCallId, attributes, extra, answers }
   // Field by field, since this is done for every message: cells added behind another object's take forty times as long.
-  const row = { conversation_id: subjectOfEvent(event).conversationId, message_id: messageId, revision, role, created_at: createdAt, tokens, pinned: pinned === true, body: JSON.stringify(body) }
+  const row = {
+    conversation_id: subjectOfEvent(event).conversationId,
+    message_id: messageId,
+    revision,
+    role,
+    created_at: createdAt,
+    tokens,
+    pinned: pinned === true,
+    body: JSON.stringify(body),
+  }
   return { op: 'put', table: messages.name, row }
 }
 
 /** What comes back is whole in the fact, so that the rows follow in one step, whatever had been live before. */
 const tookOver = (event: RecordedEvent<ReplacementType>): readonly RowChange[] => [
-  ...event.data.left.map((messageId): RowChange => ({ op: 'delete', table: messages.name, key: messageKey(event, messageId) })),
+  ...event.data.left.map((messageId): RowChange => ({
+    op: 'delete',
+    table: messages.name,
+    key: messageKey(event, messageId),
+  })),
   ...event.data.restored.map(({ revision, ...data }) => messageRow(event, data, revision)),
-  listed(event, { cycles: event.data.cycle, messages_compressed: event.data.carried.messagesCompressed, window_start: event.data.windowStart }),
+  listed(event, {
+    cycles: event.data.cycle,
+    messages_compressed: event.data.carried.messagesCompressed,
+    window_start: event.data.windowStart,
+  }),
 ]
 
 export const liveMessages: Projection = {
@@ -82,10 +127,19 @@ export const liveMessages: Projection = {
   tables: [messages, conversations],
   handlers: {
     // The scope is said once and never changes, but the first fact that says it need not be the first of the stream.
-    ConversationConfigured: (event) => [listed(event, event.data.scope === undefined ? {} : { scope: event.data.scope })],
-    MessageAppended: (event) => [messageRow(event, event.data, event.revision), listed(event, { last_message_at: event.data.createdAt })],
+    ConversationConfigured: (event) => [
+      listed(event, event.data.scope === undefined ? {} : { scope: event.data.scope }),
+    ],
+    MessageAppended: (event) => [
+      messageRow(event, event.data, event.revision),
+      listed(event, { last_message_at: event.data.createdAt }),
+    ],
     MessagesWithdrawn: (event) => [
-      ...event.data.messages.map(({ messageId }): RowChange => ({ op: 'delete', table: messages.name, key: messageKey(event, messageId) })),
+      ...event.data.messages.map(({ messageId }): RowChange => ({
+        op: 'delete',
+        table: messages.name,
+        key: messageKey(event, messageId),
+      })),
       listed(event),
     ],
     MessagePinned: (event) => [
@@ -103,7 +157,11 @@ export const liveMessages: Projection = {
       ...event.data.pruned
         .flatMap(({ messageIds }) => messageIds)
         .map((messageId): RowChange => ({ op: 'delete', table: messages.name, key: messageKey(event, messageId) })),
-      listed(event, { cycles: event.data.cycle, messages_compressed: event.data.carried.messagesCompressed, window_start: event.data.windowStart }),
+      listed(event, {
+        cycles: event.data.cycle,
+        messages_compressed: event.data.carried.messagesCompressed,
+        window_start: event.data.windowStart,
+      }),
     ]),
     CompactionFailed: onlyListed,
     CompactionCouldNotHelp: onlyListed,

@@ -22,13 +22,22 @@ interface MessageRow {
 }
 
 /** The live messages of a conversation in their order; `after` is the revision of the last one that was seen. */
-export async function liveMessages(sql: Sql, conversationId: string, page: { readonly after?: bigint; readonly limit?: number } = {}): Promise<LiveMessage[]> {
+export async function liveMessages(
+  sql: Sql,
+  conversationId: string,
+  page: { readonly after?: bigint; readonly limit?: number } = {},
+): Promise<LiveMessage[]> {
   const rows = await sql.query<MessageRow>(
     `select message_id as "messageId", revision, created_at as "createdAt", tokens, pinned, body
      from live_messages where conversation_id = $1 and revision > $2 order by revision limit $3`,
     [conversationId, page.after ?? -1n, page.limit ?? null],
   )
-  return rows.map((row) => ({ ...row, revision: BigInt(row.revision), tokens: Number(row.tokens), body: bodyOf(row.body) }))
+  return rows.map((row) => ({
+    ...row,
+    revision: BigInt(row.revision),
+    tokens: Number(row.tokens),
+    body: bodyOf(row.body),
+  }))
 }
 
 // Written by the projection from a fact that was parsed at the door.
@@ -77,7 +86,8 @@ interface ConversationRow {
   stopped: string | null
 }
 
-// Counted at the time of asking: a handler reads nothing, so it cannot count, and the live messages of one conversation are few.
+// Counted at the time of asking: a handler reads nothing, so it cannot count, and the live messages of one conversation
+// are few.
 const SUMMARY = `
   select c.conversation_id as "conversationId", c.scope, c.revision, c.started_at as "startedAt", c.last_recorded_at as "lastRecordedAt",
     c.last_message_at as "lastMessageAt", c.cycles, c.messages_compressed as "messagesCompressed",
@@ -111,7 +121,10 @@ export interface UnlistedConversation {
 }
 
 /** Those that have no row at all, since already their first event could not be applied; `match` as for a list. */
-export async function unlistedConversations(sql: Sql, { match }: Pick<ConversationsAsked, 'match'> = {}): Promise<UnlistedConversation[]> {
+export async function unlistedConversations(
+  sql: Sql,
+  { match }: Pick<ConversationsAsked, 'match'> = {},
+): Promise<UnlistedConversation[]> {
   return await sql.query<{ conversationId: string; reason: string }>(
     `select s.conversation_id as "conversationId", s.stop::json ->> 'reason' as reason from projection_stops s
      join projection_checkpoints p on p.name = s.name and p.generation = s.generation and p.partition = 0 and p.state = 'live'
@@ -128,7 +141,10 @@ export async function conversation(sql: Sql, conversationId: string): Promise<Co
   return row === undefined ? undefined : summaryOf(row)
 }
 
-/** What a list of conversations may go by: the one that something happened in last, that has the most messages or live tokens first; or by id. */
+/**
+ * What a list of conversations may go by: the one that something happened in last, that has the most messages or live
+ * tokens first; or by id.
+ */
 export const CONVERSATION_ORDERS = ['updated', 'messages', 'tokens', 'id'] as const
 /** What a list goes by. */
 export type ConversationOrder = (typeof CONVERSATION_ORDERS)[number]
@@ -138,7 +154,10 @@ export interface ConversationsAsked {
   readonly scope?: string
   /** Only those whose id has this in it, in whatever case. */
   readonly match?: string
-  /** Only those in which something was recorded last at or after, and before, these instants (ISO 8601, UTC, with milliseconds, as they are recorded). */
+  /**
+   * Only those in which something was recorded last at or after, and before, these instants (ISO 8601, UTC, with
+   * milliseconds, as they are recorded).
+   */
   readonly since?: string
   readonly until?: string
   /** Default: `updated`. */
@@ -156,10 +175,14 @@ const ORDER: Readonly<Record<ConversationOrder, string>> = {
 }
 
 /**
- * Conversations, the one that something happened in last first, or in another order. They come by one statement: with every fact one of them moves
+ * Conversations, the one that something happened in last first, or in another order. They come by one statement: with
+ * every fact one of them moves
  * to the front, and who went through them page by page would miss it.
  */
-export async function listConversations(sql: Sql, { scope, match, since, until, sort = 'updated', limit }: ConversationsAsked = {}): Promise<ConversationSummary[]> {
+export async function listConversations(
+  sql: Sql,
+  { scope, match, since, until, sort = 'updated', limit }: ConversationsAsked = {},
+): Promise<ConversationSummary[]> {
   const values: unknown[] = [limit ?? null]
   const where: string[] = []
   const only = (value: string | undefined, condition: (parameter: string) => string): void => {
@@ -171,6 +194,9 @@ export async function listConversations(sql: Sql, { scope, match, since, until, 
   only(match, (given) => `strpos(lower(c.conversation_id), lower(${given})) > 0`)
   only(since, (given) => `c.last_recorded_at >= ${given}`)
   only(until, (given) => `c.last_recorded_at < ${given}`)
-  const rows = await sql.query<ConversationRow>(`${SUMMARY}${where.length === 0 ? '' : ` where ${where.join(' and ')}`} order by ${ORDER[sort]} limit $1`, values)
+  const rows = await sql.query<ConversationRow>(
+    `${SUMMARY}${where.length === 0 ? '' : ` where ${where.join(' and ')}`} order by ${ORDER[sort]} limit $1`,
+    values,
+  )
   return rows.map(summaryOf)
 }

@@ -1,6 +1,8 @@
 /**
- * Where in its conversation each message was appended, by the id of its event. It is kept for stores that do not notice by themselves an id that comes back
- * (see `recognizes` in the port of the event store). The ids of other facts derive from their own place and come back nowhere else.
+ * Where in its conversation each message was appended, by the id of its event. It is kept for stores that do not notice
+ * by themselves an id that comes back
+ * (see `recognizes` in the port of the event store). The ids of other facts derive from their own place and come back
+ * nowhere else.
  */
 import { conversationOf } from '../../../src/domain/values/ids.js'
 import type { Projection, Table } from '../../engine/projection.js'
@@ -20,7 +22,9 @@ export const messageIdsProjection: Projection = {
     MessageAppended: (event) => {
       const conversation_id = conversationOf(event.stream)
       if (conversation_id === undefined) throw new Error(`${event.stream} is no conversation's stream.`)
-      return [{ op: 'put', table: messageIds.name, row: { conversation_id, event_id: event.id, revision: event.revision } }]
+      return [
+        { op: 'put', table: messageIds.name, row: { conversation_id, event_id: event.id, revision: event.revision } },
+      ]
     },
     ConversationConfigured: 'ignore',
     MessagesWithdrawn: 'ignore',

@@ -4,7 +4,8 @@ import type { EventIdIndex } from '../../../src/ports/event-id-index.js'
 import type { Sql } from '../../../src/ports/sql.js'
 import { messageIdsProjection } from './projection.js'
 
-// Rows and checkpoints in one statement, which sees both as they stood at one moment. A conversation's rows are as far as its partition, and no less far than the last one.
+// Rows and checkpoints in one statement, which sees both as they stood at one moment. A conversation's rows are as far
+// as its partition, and no less far than the last one.
 // One whose rows do not go on is known only as far as they do.
 // A checkpoint that was found to be of another log (`projections/engine/log-identity.ts`) says nothing of this one.
 const FIND = `
@@ -15,17 +16,28 @@ const FIND = `
 
 const NO_SUCH_TABLE = '42P01'
 
-/** The index over the read model `message-ids`. As long as nothing was projected into the database, it knows nothing, and says so. */
+/**
+ * The index over the read model `message-ids`. As long as nothing was projected into the database, it knows nothing,
+ * and says so.
+ */
 export function createEventIdIndex(sql: Sql): EventIdIndex {
   return {
     async find(stream, ids) {
       const conversationId = conversationOf(stream)
       if (conversationId === undefined) return { revisions: [], upTo: -1n }
       try {
-        const [row] = await sql.query<{ upTo: string | null; revisions: string }>(FIND, [conversationId, ids, messageIdsProjection.name])
-        return { revisions: (row?.revisions ?? '').split(' ').flatMap((text) => (text === '' ? [] : [BigInt(text)])), upTo: BigInt(row?.upTo ?? -1) }
+        const [row] = await sql.query<{ upTo: string | null; revisions: string }>(FIND, [
+          conversationId,
+          ids,
+          messageIdsProjection.name,
+        ])
+        return {
+          revisions: (row?.revisions ?? '').split(' ').flatMap((text) => (text === '' ? [] : [BigInt(text)])),
+          upTo: BigInt(row?.upTo ?? -1),
+        }
       } catch (error) {
-        if (typeof error === 'object' && error !== null && 'code' in error && error.code === NO_SUCH_TABLE) return { revisions: [], upTo: -1n }
+        if (typeof error === 'object' && error !== null && 'code' in error && error.code === NO_SUCH_TABLE)
+          return { revisions: [], upTo: -1n }
         throw error
       }
     },

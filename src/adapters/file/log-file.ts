@@ -1,9 +1,12 @@
 /**
- * A log in one file: JSON Lines, compressed by gzip, with everything that a log has. docs/log-file.md describes the format, which every later
+ * A log in one file: JSON Lines, compressed by gzip, with everything that a log has. docs/log-file.md describes the
+ * format, which every later
  * version of this program reads.
  *
- * A file is written under a name of its own beside the one it was asked for, and takes that name when it is whole and on the disk; so what
- * has the name is never half a log. It is read twice: whole, to check it, before anything is made of it, and then again.
+ * A file is written under a name of its own beside the one it was asked for, and takes that name when it is whole and
+ * on the disk; so what
+ * has the name is never half a log. It is read twice: whole, to check it, before anything is made of it, and then
+ * again.
  */
 import { randomBytes } from 'node:crypto'
 import { createReadStream } from 'node:fs'
@@ -49,7 +52,13 @@ const eventSchema = z.strictObject({
 })
 const bodySchema = z.strictObject({ body: z.strictObject({ sha256: z.string(), text: z.string() }) })
 const endSchema = z.strictObject({
-  end: z.strictObject({ streams: z.number(), events: z.number(), bodies: z.number(), bytes: z.number(), sha256: z.string() }),
+  end: z.strictObject({
+    streams: z.number(),
+    events: z.number(),
+    bodies: z.number(),
+    bytes: z.number(),
+    sha256: z.string(),
+  }),
 })
 
 /** A file that holds a log, compressed or not. */
@@ -76,12 +85,19 @@ async function* until(upTo: bigint, entries: AsyncIterable<LogEntry>): AsyncGene
   }
 }
 
-/** A new file for a log. Refuses one that is there already, unless it may be overwritten; that one stays until the new one is whole. */
+/**
+ * A new file for a log. Refuses one that is there already, unless it may be overwritten; that one stays until the new
+ * one is whole.
+ */
 export async function createLogFile(path: string, options: { readonly overwrite?: boolean } = {}): Promise<LogTarget> {
   const refuseOther = async (): Promise<void> => {
     const found = await stat(path).catch(() => undefined)
     if (found !== undefined && !found.isFile()) throw new LogCopyError('FileUnusable', `${path} is no file`)
-    if (found !== undefined && options.overwrite !== true) throw new LogCopyError('FileExists', `${path} is there already; --overwrite replaces it once the new one is whole`)
+    if (found !== undefined && options.overwrite !== true)
+      throw new LogCopyError(
+        'FileExists',
+        `${path} is there already; --overwrite replaces it once the new one is whole`,
+      )
   }
   await refuseOther()
   const folder = dirname(resolve(path))
@@ -158,15 +174,31 @@ async function writing<T>(path: string, work: () => Promise<T>): Promise<T> {
     return await work()
   } catch (error) {
     const code = codeOf(error)
-    if (code === 'ENOSPC' || code === 'EDQUOT') throw new LogCopyError('DiskFull', `${path} cannot be written: the disk is full; nothing half-written was left`, error)
-    throw new LogCopyError('FileUnusable', `${path} cannot be written: ${code === 'ENOENT' ? 'its folder does not exist' : sentenceOf(error)}`, error)
+    if (code === 'ENOSPC' || code === 'EDQUOT')
+      throw new LogCopyError(
+        'DiskFull',
+        `${path} cannot be written: the disk is full; nothing half-written was left`,
+        error,
+      )
+    throw new LogCopyError(
+      'FileUnusable',
+      `${path} cannot be written: ${code === 'ENOENT' ? 'its folder does not exist' : sentenceOf(error)}`,
+      error,
+    )
   }
 }
 
-/** The entries of a file, each checked; throws where the file is not as it was written, at the latest behind the last entry. */
+/**
+ * The entries of a file, each checked; throws where the file is not as it was written, at the latest behind the last
+ * entry.
+ */
 async function* readEntries(path: string, name: string): AsyncGenerator<LogEntry> {
   const reader = new LineReader(name)
-  for await (const line of splitLines(bytesOf(path, name, () => reader.line), name, () => reader.line)) {
+  for await (const line of splitLines(
+    bytesOf(path, name, () => reader.line),
+    name,
+    () => reader.line,
+  )) {
     const entry = reader.take(line)
     if (entry !== undefined) yield entry
   }
@@ -204,22 +236,32 @@ class LineReader {
   private header(line: Buffer): void {
     const parsed = headerSchema.safeParse(this.json(line.subarray(0, 1_000)))
     if (!parsed.success) throw noLogFile(this.name)
-    if (parsed.data.version > VERSION) throw new LogCopyError('NoLogFile', `${this.name} was written by a later version of this program (format version ${String(parsed.data.version)}, this program knows ${String(VERSION)})`)
+    if (parsed.data.version > VERSION)
+      throw new LogCopyError(
+        'NoLogFile',
+        `${this.name} was written by a later version of this program (format version ${String(parsed.data.version)}, this program knows ${String(VERSION)})`,
+      )
     if (line.toString('utf8') !== HEADER) throw this.damaged('is no header of this format')
   }
 
   private event(line: Buffer): LogEntry {
     const inner = line.subarray(EVENT_START.length, line.length - AFTER_EVENT)
-    if (line.toString('latin1', line.length - AFTER_EVENT) !== `${CRC_START}${crcOf(inner)}${CRC_END}`) throw this.damaged('is not what was written: its check sum differs')
+    if (line.toString('latin1', line.length - AFTER_EVENT) !== `${CRC_START}${crcOf(inner)}${CRC_END}`)
+      throw this.damaged('is not what was written: its check sum differs')
     const parsed = eventSchema.safeParse(this.json(inner))
     if (!parsed.success) throw this.damaged('is no event')
-    const event: StoredEvent = { ...parsed.data, revision: BigInt(parsed.data.revision), position: BigInt(this.tally.events) }
+    const event: StoredEvent = {
+      ...parsed.data,
+      revision: BigInt(parsed.data.revision),
+      position: BigInt(this.tally.events),
+    }
     this.tally.event(event, inner.toString('utf8'))
     const { body } = this
     this.body = undefined
     const claim = claimOf(event)
     if (body !== undefined && claim !== body.sha256) throw this.damaged('does not name the body that stands before it')
-    if (claim !== undefined && !this.bodies.has(claim)) throw this.damaged(`names the body ${claim}, which does not stand before it`)
+    if (claim !== undefined && !this.bodies.has(claim))
+      throw this.damaged(`names the body ${claim}, which does not stand before it`)
     return { event, ...(body === undefined ? {} : { body: () => Promise.resolve(body) }) }
   }
 
@@ -228,7 +270,8 @@ class LineReader {
     if (!parsed.success) throw this.damaged('is no body')
     const { body } = parsed.data
     if (sha256(body.text) !== body.sha256) throw this.damaged('is not what was written: the hash of the body differs')
-    if (this.body !== undefined || this.bodies.has(body.sha256)) throw this.damaged('holds a body that no event waits for')
+    if (this.body !== undefined || this.bodies.has(body.sha256))
+      throw this.damaged('holds a body that no event waits for')
     this.bodies.add(body.sha256)
     this.body = body
     this.tally.body(body.text)
@@ -240,7 +283,8 @@ class LineReader {
     if (this.body !== undefined) throw this.damaged('stands where the event of a body is missing')
     const found = this.tally.totals()
     for (const what of ['streams', 'events', 'bodies', 'bytes', 'sha256'] as const) {
-      if (found[what] !== parsed.data.end[what]) throw this.damaged(`says ${what} ${String(parsed.data.end[what])}, and the file has ${String(found[what])}`)
+      if (found[what] !== parsed.data.end[what])
+        throw this.damaged(`says ${what} ${String(parsed.data.end[what])}, and the file has ${String(found[what])}`)
     }
     this.ended = true
   }
@@ -254,12 +298,20 @@ class LineReader {
   }
 
   private damaged(what: string): LogCopyError {
-    return new LogCopyError('DamagedFile', `${this.name}: line ${String(this.line)} ${what}; nothing was made of this file`)
+    return new LogCopyError(
+      'DamagedFile',
+      `${this.name}: line ${String(this.line)} ${what}; nothing was made of this file`,
+    )
   }
 }
 
-const noLogFile = (name: string): LogCopyError => new LogCopyError('NoLogFile', `${name} is no file with a log: its first line is not {"format":"${FORMAT}",…}`)
-const cutOff = (name: string, line: number): LogCopyError => new LogCopyError('DamagedFile', `${name} is cut off behind line ${String(line)}: the end of the log is missing; nothing was made of this file`)
+const noLogFile = (name: string): LogCopyError =>
+  new LogCopyError('NoLogFile', `${name} is no file with a log: its first line is not {"format":"${FORMAT}",…}`)
+const cutOff = (name: string, line: number): LogCopyError =>
+  new LogCopyError(
+    'DamagedFile',
+    `${name} is cut off behind line ${String(line)}: the end of the log is missing; nothing was made of this file`,
+  )
 const startsWith = (line: Buffer, text: string): boolean => line.toString('latin1', 0, text.length) === text
 
 /** The bytes of a file, unpacked where they are packed: its first bytes tell, and not its name. */
@@ -277,7 +329,12 @@ async function* bytesOf(path: string, name: string, linesSoFar: () => number): A
   } catch (error) {
     const code = codeOf(error)
     if (code === 'Z_BUF_ERROR') throw cutOff(name, linesSoFar())
-    if (code?.startsWith('Z_') === true) throw new LogCopyError('DamagedFile', `${name}: behind line ${String(linesSoFar())} the compressed data is damaged (${sentenceOf(error)}); nothing was made of this file`, error)
+    if (code?.startsWith('Z_') === true)
+      throw new LogCopyError(
+        'DamagedFile',
+        `${name}: behind line ${String(linesSoFar())} the compressed data is damaged (${sentenceOf(error)}); nothing was made of this file`,
+        error,
+      )
     if (error instanceof LogCopyError) throw error
     throw new LogCopyError('FileUnusable', `${name} cannot be read: ${sentenceOf(error)}`, error)
   } finally {
@@ -296,12 +353,20 @@ async function isGzip(path: string, name: string): Promise<boolean> {
       await file.close()
     }
   } catch (error) {
-    throw new LogCopyError('FileUnusable', codeOf(error) === 'ENOENT' ? `there is no file ${name}` : `${name} cannot be read: ${sentenceOf(error)}`, error)
+    throw new LogCopyError(
+      'FileUnusable',
+      codeOf(error) === 'ENOENT' ? `there is no file ${name}` : `${name} cannot be read: ${sentenceOf(error)}`,
+      error,
+    )
   }
 }
 
 /** Lines without their line feeds. A last one without a line feed was cut off. */
-async function* splitLines(chunks: AsyncIterable<Buffer>, name: string, linesSoFar: () => number): AsyncGenerator<Buffer> {
+async function* splitLines(
+  chunks: AsyncIterable<Buffer>,
+  name: string,
+  linesSoFar: () => number,
+): AsyncGenerator<Buffer> {
   let parts: Buffer[] = []
   let waiting = 0
   for await (const chunk of chunks) {
@@ -315,7 +380,10 @@ async function* splitLines(chunks: AsyncIterable<Buffer>, name: string, linesSoF
     }
     parts.push(chunk.subarray(start))
     waiting += chunk.length - start
-    if (waiting > (linesSoFar() === 0 ? READ_BYTES : MAX_LINE_BYTES)) throw linesSoFar() === 0 ? noLogFile(name) : new LogCopyError('DamagedFile', `${name}: line ${String(linesSoFar() + 1)} has no end`)
+    if (waiting > (linesSoFar() === 0 ? READ_BYTES : MAX_LINE_BYTES))
+      throw linesSoFar() === 0
+        ? noLogFile(name)
+        : new LogCopyError('DamagedFile', `${name}: line ${String(linesSoFar() + 1)} has no end`)
   }
   if (waiting > 0) throw linesSoFar() === 0 ? noLogFile(name) : cutOff(name, linesSoFar())
 }

@@ -1,6 +1,8 @@
 /**
- * A manifest as a file: JSON Lines, each line canonical JSON (RFC 8785), so that the same manifest is the same bytes. A header, a line for each stream,
- * and an end that counts them, carries the SHA-256 of all lines before it and the public key, and is signed. So it is written and read line by line,
+ * A manifest as a file: JSON Lines, each line canonical JSON (RFC 8785), so that the same manifest is the same bytes. A
+ * header, a line for each stream,
+ * and an end that counts them, carries the SHA-256 of all lines before it and the public key, and is signed. So it is
+ * written and read line by line,
  * whatever its length, and nothing in it can change: the hash holds the lines, and the signature holds the hash.
  */
 import { createHash, createPublicKey, randomBytes, sign, verify, type KeyObject } from 'node:crypto'
@@ -10,7 +12,13 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { z } from 'zod'
 import { canonicalJson } from '../../domain/values/hash.js'
-import { ManifestError, type Manifest, type ManifestDraft, type ManifestHeader, type StreamHead } from '../../ports/manifest.js'
+import {
+  ManifestError,
+  type Manifest,
+  type ManifestDraft,
+  type ManifestHeader,
+  type StreamHead,
+} from '../../ports/manifest.js'
 import { codeOf } from '../../ports/store-error.js'
 import { fileSentence, fingerprintOf, publicText } from './signing-key.js'
 
@@ -27,7 +35,12 @@ const headerSchema = z.strictObject({
   origin: z.strictObject({ stream: z.string(), id: z.string() }),
   takenAt: z.iso.datetime(),
 })
-const headSchema = z.strictObject({ stream: z.string(), revision: z.string().regex(/^\d+$/u).transform(BigInt), events: z.number().int(), hash })
+const headSchema = z.strictObject({
+  stream: z.string(),
+  revision: z.string().regex(/^\d+$/u).transform(BigInt),
+  events: z.number().int(),
+  hash,
+})
 const endSchema = z.strictObject({
   end: z.strictObject({ streams: z.number().int(), events: z.number().int(), sha256: hash, publicKey: z.base64() }),
   signature: z.base64(),
@@ -37,17 +50,26 @@ type End = z.infer<typeof endSchema>['end']
 /** What is signed: the end alone, with a name in front that keeps the signature from meaning anything elsewhere. */
 const signedBytes = (end: End): Buffer => Buffer.from(`${FORMAT}-${String(VERSION)}\n${canonicalJson(end)}`, 'utf8')
 
-const unreadable = (path: string, error: unknown): ManifestError => new ManifestError('FileUnusable', codeOf(error) === 'ENOENT' ? `there is no file ${path}` : `${path} cannot be read: ${fileSentence(error)}`, error)
-const unwritable = (path: string, error: unknown): ManifestError => new ManifestError('WriteFailed', `${path} cannot be written to its end: ${fileSentence(error)}`, error)
+const unreadable = (path: string, error: unknown): ManifestError =>
+  new ManifestError(
+    'FileUnusable',
+    codeOf(error) === 'ENOENT' ? `there is no file ${path}` : `${path} cannot be read: ${fileSentence(error)}`,
+    error,
+  )
+const unwritable = (path: string, error: unknown): ManifestError =>
+  new ManifestError('WriteFailed', `${path} cannot be written to its end: ${fileSentence(error)}`, error)
 
 /** Begins a manifest. Refuses a file that is there already. */
 export async function createManifestFile(path: string, header: ManifestHeader, key: KeyObject): Promise<ManifestDraft> {
   const refuseOther = async (): Promise<void> => {
-    if ((await stat(path).catch(() => undefined)) !== undefined) throw new ManifestError('FileExists', `${path} is there already`)
+    if ((await stat(path).catch(() => undefined)) !== undefined)
+      throw new ManifestError('FileExists', `${path} is there already`)
   }
   await refuseOther()
   const draft = join(dirname(resolve(path)), `${basename(path)}.${randomBytes(4).toString('hex')}.part`)
-  let file: FileHandle | undefined = await open(draft, 'wx', 0o600).catch((error: unknown) => { throw new ManifestError('FileUnusable', `${path} cannot be written: ${fileSentence(error)}`, error) })
+  let file: FileHandle | undefined = await open(draft, 'wx', 0o600).catch((error: unknown) => {
+    throw new ManifestError('FileUnusable', `${path} cannot be written: ${fileSentence(error)}`, error)
+  })
   const digest = createHash('sha256')
   let lines: string[] = []
   let streams = 0
@@ -56,7 +78,9 @@ export async function createManifestFile(path: string, header: ManifestHeader, k
     const text = lines.join('')
     lines = []
     digest.update(text, 'utf8')
-    await file?.appendFile(text).catch((error: unknown) => { throw unwritable(path, error) })
+    await file?.appendFile(text).catch((error: unknown) => {
+      throw unwritable(path, error)
+    })
   }
   const put = async (value: unknown): Promise<void> => {
     lines.push(`${canonicalJson(value)}\n`)
@@ -100,8 +124,16 @@ export async function createManifestFile(path: string, header: ManifestHeader, k
 async function* linesOf(path: string): AsyncGenerator<string> {
   const input = createReadStream(path, 'utf8')
   // An error before anybody listens to the lines would end the process.
-  const opened = new Promise<void>((resolveOpen, reject) => { input.once('open', () => { resolveOpen() }).once('error', reject) })
-  await opened.catch((error: unknown) => { throw unreadable(path, error) })
+  const opened = new Promise<void>((resolveOpen, reject) => {
+    input
+      .once('open', () => {
+        resolveOpen()
+      })
+      .once('error', reject)
+  })
+  await opened.catch((error: unknown) => {
+    throw unreadable(path, error)
+  })
   try {
     for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) yield line
   } catch (error) {
@@ -120,15 +152,21 @@ const parsed = (line: string): unknown => {
 
 function headerOf(path: string, line: string): ManifestHeader {
   const header = headerSchema.safeParse(parsed(line))
-  if (!header.success) throw new ManifestError('NoManifest', `${path} is no manifest of a ledger: its first line is none`)
+  if (!header.success)
+    throw new ManifestError('NoManifest', `${path} is no manifest of a ledger: its first line is none`)
   const { version, ledger, origin, takenAt } = header.data
-  if (version > VERSION) throw new ManifestError('NoManifest', `${path} was written by a later version of this program (manifest version ${String(version)})`)
+  if (version > VERSION)
+    throw new ManifestError(
+      'NoManifest',
+      `${path} was written by a later version of this program (manifest version ${String(version)})`,
+    )
   return { ledger, origin, takenAt }
 }
 
 function headOf(path: string, line: string, number: number): StreamHead {
   const head = headSchema.safeParse(parsed(line))
-  if (!head.success) throw new ManifestError('ManifestChanged', `${path} line ${String(number)} is not what was written there`)
+  if (!head.success)
+    throw new ManifestError('ManifestChanged', `${path} line ${String(number)} is not what was written there`)
   const { stream, revision, hash: headHash } = head.data
   return { stream, revision, hash: headHash }
 }
@@ -145,10 +183,12 @@ function isSigned({ end, signature }: z.infer<typeof endSchema>): boolean {
 
 /**
  * Reads a manifest and proves it whole: every line of it, and the signature.
- * @param signedBy the fingerprint of whoever has to have signed it; without one the signature says only that the file is as it was signed
+ * @param signedBy the fingerprint of whoever has to have signed it; without one the signature says only that the file
+ * is as it was signed
  */
 export async function openManifestFile(path: string, signedBy?: string): Promise<Manifest> {
-  const changed = (what: string): ManifestError => new ManifestError('ManifestChanged', `${path} is not as it was signed: ${what}`)
+  const changed = (what: string): ManifestError =>
+    new ManifestError('ManifestChanged', `${path} is not as it was signed: ${what}`)
   const digest = createHash('sha256')
   let header: ManifestHeader | undefined
   let last: string | undefined
@@ -172,7 +212,8 @@ export async function openManifestFile(path: string, signedBy?: string): Promise
   if (end.streams !== number - 2 || end.events !== events) throw changed('its end counts other streams or events')
   if (!isSigned(found.data)) throw changed('the signature does not belong to it')
   const fingerprint = fingerprintOf(end.publicKey)
-  if (signedBy !== undefined && signedBy !== fingerprint) throw new ManifestError('OtherSigner', `${path} is signed by ${fingerprint}, and not by ${signedBy}`)
+  if (signedBy !== undefined && signedBy !== fingerprint)
+    throw new ManifestError('OtherSigner', `${path} is signed by ${fingerprint}, and not by ${signedBy}`)
   return {
     header,
     streams: end.streams,

@@ -5,10 +5,12 @@ import { ManifestError } from '../../ports/manifest.js'
 import { codeOf, sentenceOf } from '../../ports/store-error.js'
 
 /** The public key as it stands in a manifest: SPKI in DER, base64. */
-export const publicText = (key: KeyObject): string => (key.type === 'public' ? key : createPublicKey(key)).export({ type: 'spki', format: 'der' }).toString('base64')
+export const publicText = (key: KeyObject): string =>
+  (key.type === 'public' ? key : createPublicKey(key)).export({ type: 'spki', format: 'der' }).toString('base64')
 
 /** The fingerprint of a public key: what an operator keeps, and compares. */
-export const fingerprintOf = (publicKey: string): string => `sha256:${createHash('sha256').update(Buffer.from(publicKey, 'base64')).digest('hex')}`
+export const fingerprintOf = (publicKey: string): string =>
+  `sha256:${createHash('sha256').update(Buffer.from(publicKey, 'base64')).digest('hex')}`
 
 /** Why a file cannot be read or written, in words where the system has only a code. */
 export function fileSentence(error: unknown): string {
@@ -25,9 +27,17 @@ export function privateKeyFrom(pem: string, from: string): KeyObject {
   try {
     key = createPrivateKey(pem)
   } catch (error) {
-    throw new ManifestError('BadKey', `${from} holds no private key: a PEM file (PKCS #8, without a passphrase) is wanted, as \`verify --new-key FILE\` makes one`, error)
+    throw new ManifestError(
+      'BadKey',
+      `${from} holds no private key: a PEM file (PKCS #8, without a passphrase) is wanted, as \`verify --new-key FILE\` makes one`,
+      error,
+    )
   }
-  if (!isEd25519(key)) throw new ManifestError('BadKey', `${from} holds a key of the kind ${key.asymmetricKeyType ?? 'unknown'}, and Ed25519 is wanted`)
+  if (!isEd25519(key))
+    throw new ManifestError(
+      'BadKey',
+      `${from} holds a key of the kind ${key.asymmetricKeyType ?? 'unknown'}, and Ed25519 is wanted`,
+    )
   return key
 }
 
@@ -35,7 +45,13 @@ async function textOf(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8')
   } catch (error) {
-    throw new ManifestError('BadKey', codeOf(error) === 'ENOENT' ? `there is no key file ${path}` : `the key file ${path} cannot be read: ${fileSentence(error)}`, error)
+    throw new ManifestError(
+      'BadKey',
+      codeOf(error) === 'ENOENT'
+        ? `there is no key file ${path}`
+        : `the key file ${path} cannot be read: ${fileSentence(error)}`,
+      error,
+    )
   }
 }
 
@@ -50,7 +66,11 @@ export async function fingerprintMeant(given: string): Promise<string> {
     const key = createPublicKey(pem)
     if (isEd25519(key)) return fingerprintOf(publicText(key))
   } catch (error) {
-    throw new ManifestError('BadKey', `${given} holds no key, and is no fingerprint (sha256: and 64 hexadecimal digits)`, error)
+    throw new ManifestError(
+      'BadKey',
+      `${given} holds no key, and is no fingerprint (sha256: and 64 hexadecimal digits)`,
+      error,
+    )
   }
   throw new ManifestError('BadKey', `${given} holds a key that is not Ed25519`)
 }
@@ -67,7 +87,8 @@ export async function createKeyFile(path: string): Promise<string> {
       await file.close()
     }
   } catch (error) {
-    if (codeOf(error) === 'EEXIST') throw new ManifestError('FileExists', `${path} is there already, and a key is never overwritten`, error)
+    if (codeOf(error) === 'EEXIST')
+      throw new ManifestError('FileExists', `${path} is there already, and a key is never overwritten`, error)
     throw new ManifestError('FileUnusable', `${path} cannot be written: ${fileSentence(error)}`, error)
   }
   return fingerprintOf(publicText(privateKey))

@@ -8,7 +8,9 @@ import { meaningOf, storeErrorOf, wordsOf } from './client-errors.js'
 import type { Session } from './session.js'
 import { backOffMs, within } from './waiting.js'
 
-/** What a call may take longer than the deadline that the client was given, before it counts as one that never answers. */
+/**
+ * What a call may take longer than the deadline that the client was given, before it counts as one that never answers.
+ */
 const GRACE_MS = 250
 
 export interface Written {
@@ -19,10 +21,17 @@ export interface Written {
 }
 
 /**
- * Sends events to stand right behind `after` (-1n: as the first ones). Left is the revision where the stream stands instead.
+ * Sends events to stand right behind `after` (-1n: as the first ones). Left is the revision where the stream stands
+ * instead.
  * @param until when to give up, by `performance.now()`
  */
-export async function send(session: Session, stream: string, after: bigint, wire: EventData[], until: number): Promise<E.Either<bigint, Written>> {
+export async function send(
+  session: Session,
+  stream: string,
+  after: bigint,
+  wire: EventData[],
+  until: number,
+): Promise<E.Either<bigint, Written>> {
   const { client, base, closing, deadlineMs, name } = session
   const seenBefore = session.seen()
   for (let attempt = 0; ; attempt++) {
@@ -30,12 +39,20 @@ export async function send(session: Session, stream: string, after: bigint, wire
     // Half of the time, so that one that is lost with its connection is sent a second time.
     const deadline = Math.ceil(Math.max(1, Math.min(until - performance.now(), deadlineMs / 2)))
     try {
-      const call = client.appendToStream(stream, wire, { ...base, expectedRevision: after < 0n ? NO_STREAM : after, deadline })
+      const call = client.appendToStream(stream, wire, {
+        ...base,
+        expectedRevision: after < 0n ? NO_STREAM : after,
+        deadline,
+      })
       const { nextExpectedRevision, position } = await within(call, deadline + GRACE_MS, closing)
       if (position === undefined) throw new Error('the server acknowledged an append without a position')
       session.saw(position.commit)
       // A new event stands behind all that was committed before; a repetition has its old position.
-      return E.right({ revision: nextExpectedRevision, position: position.commit, repeated: position.commit <= seenBefore })
+      return E.right({
+        revision: nextExpectedRevision,
+        position: position.commit,
+        repeated: position.commit <= seenBefore,
+      })
     } catch (error) {
       session.checkOpen()
       const meaning = meaningOf(error)
@@ -43,7 +60,11 @@ export async function send(session: Session, stream: string, after: bigint, wire
       if (meaning.kind !== 'unknown') throw storeErrorOf(error, name)
       const delay = backOffMs(attempt)
       if (performance.now() + delay >= until) {
-        throw new StoreError('StoreUnavailable', `${name} did not say within ${String(deadlineMs)} ms what became of the append: ${wordsOf(error)}`, error)
+        throw new StoreError(
+          'StoreUnavailable',
+          `${name} did not say within ${String(deadlineMs)} ms what became of the append: ${wordsOf(error)}`,
+          error,
+        )
       }
       await sleep(delay, closing)
     }
@@ -56,7 +77,11 @@ async function both(first: Promise<void>, second: Promise<void>): Promise<void> 
 }
 
 /** Runs work of one name one after the other: calls that are made at once may reach the server in any order. */
-export function createTurns(): <T>(name: string, mayStart: (before: Promise<void>) => Promise<void>, work: () => Promise<T>) => Promise<T> {
+export function createTurns(): <T>(
+  name: string,
+  mayStart: (before: Promise<void>) => Promise<void>,
+  work: () => Promise<T>,
+) => Promise<T> {
   const last = new Map<string, Promise<void>>()
   async function forget(name: string, turn: Promise<void>): Promise<void> {
     await turn

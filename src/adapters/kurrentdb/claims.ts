@@ -1,5 +1,6 @@
 /**
- * The server takes 1,048,576 bytes of data in one append, all events together, and does not count metadata. Where an append has more, its
+ * The server takes 1,048,576 bytes of data in one append, all events together, and does not count metadata. Where an
+ * append has more, its
  * largest texts go to the body store, and the events carry hash, size and the beginning of the text.
  */
 import { sha256 } from '../../domain/values/hash.js'
@@ -23,13 +24,19 @@ const NO_CLAIMS: ReadonlyMap<number, ClaimedData> = new Map()
 /** Why these events are too large for any append, or undefined. */
 export function tooLarge(events: readonly EventToAppend[]): string | undefined {
   for (const { id, metadata } of events) {
-    if (bytesOf(metadata) > METADATA_BYTES) return `the metadata of event ${id} has ${String(bytesOf(metadata))} bytes; at most ${String(METADATA_BYTES)} are taken`
+    if (bytesOf(metadata) > METADATA_BYTES)
+      return `the metadata of event ${id} has ${String(bytesOf(metadata))} bytes; at most ${String(METADATA_BYTES)} are taken`
   }
   const least = events.reduce((sum, { data }) => sum + Math.min(bytesOf(data), LEAST_BYTES), 0)
-  return least > APPEND_BYTES ? `an append of ${String(events.length)} events has at least ${String(least)} bytes of data; at most ${String(APPEND_BYTES)} are taken` : undefined
+  return least > APPEND_BYTES
+    ? `an append of ${String(events.length)} events has at least ${String(least)} bytes of data; at most ${String(APPEND_BYTES)} are taken`
+    : undefined
 }
 
-/** Which events leave their data beside the log, by their place among `events`: the largest ones, and no more than have to. The same events give the same answer. */
+/**
+ * Which events leave their data beside the log, by their place among `events`: the largest ones, and no more than have
+ * to. The same events give the same answer.
+ */
 export function planClaims(events: readonly EventToAppend[]): ReadonlyMap<number, ClaimedData> {
   const sizes = events.map(({ data }, place) => ({ place, bytes: bytesOf(data) }))
   let total = sizes.reduce((sum, { bytes }) => sum + bytes, 0)
@@ -58,22 +65,36 @@ function previewOf(data: string, bytes: number): string {
 }
 
 /** Puts the data of claimed events beside the log, a few at once. */
-export async function putBodies(events: readonly EventToAppend[], claims: ReadonlyMap<number, ClaimedData>, bodies: BodyStore): Promise<void> {
+export async function putBodies(
+  events: readonly EventToAppend[],
+  claims: ReadonlyMap<number, ClaimedData>,
+  bodies: BodyStore,
+): Promise<void> {
   await fewAtOnce([...claims], ([place, { sha256: hash }]) => bodies.put(hash, events[place]?.data ?? ''))
 }
 
 /** The event with the data that its claim names, fetched and verified. */
-export async function withBody(event: StoredEvent, claim: { readonly sha256: string }, bodies: BodyStore): Promise<StoredEvent> {
+export async function withBody(
+  event: StoredEvent,
+  claim: { readonly sha256: string },
+  bodies: BodyStore,
+): Promise<StoredEvent> {
   const data = await bodies.get(claim.sha256)
   const where = `${event.stream} revision ${String(event.revision)}`
-  if (data === undefined) throw new StoreError('StoreRefused', `${where}: its data ${claim.sha256} is not beside the log`)
-  if (sha256(data) !== claim.sha256) throw new StoreError('StoreRefused', `${where}: the data beside the log is not what was recorded (${claim.sha256})`)
+  if (data === undefined)
+    throw new StoreError('StoreRefused', `${where}: its data ${claim.sha256} is not beside the log`)
+  if (sha256(data) !== claim.sha256)
+    throw new StoreError('StoreRefused', `${where}: the data beside the log is not what was recorded (${claim.sha256})`)
   return { ...event, data }
 }
 
 /** Runs `work` on each, a few at once, and keeps their order. */
-export async function fewAtOnce<Item, Result>(items: readonly Item[], work: (item: Item) => Promise<Result>): Promise<Result[]> {
+export async function fewAtOnce<Item, Result>(
+  items: readonly Item[],
+  work: (item: Item) => Promise<Result>,
+): Promise<Result[]> {
   const results: Result[] = []
-  for (let place = 0; place < items.length; place += AT_ONCE) results.push(...(await Promise.all(items.slice(place, place + AT_ONCE).map(work))))
+  for (let place = 0; place < items.length; place += AT_ONCE)
+    results.push(...(await Promise.all(items.slice(place, place + AT_ONCE).map(work))))
   return results
 }

@@ -1,12 +1,20 @@
 /**
  * The address of a KurrentDB as the ecosystem writes it, and the client for it.
  *
- * The address is read here and not by the client, which prints unknown parameters and password on the console, takes no `kurrentdb://`, and cannot
+ * The address is read here and not by the client, which prints unknown parameters and password on the console, takes no
+ * `kurrentdb://`, and cannot
  * switch off the check of a certificate.
  */
 import { connectivityState, credentials as channelCredentials, type Channel } from '@grpc/grpc-js'
 import { EventStoreDBClient } from '@eventstore/db-client'
-import type { ChannelCredentialOptions, Credentials, DNSClusterOptions, EndPoint, GossipClusterOptions, SingleNodeOptions } from '@eventstore/db-client'
+import type {
+  ChannelCredentialOptions,
+  Credentials,
+  DNSClusterOptions,
+  EndPoint,
+  GossipClusterOptions,
+  SingleNodeOptions,
+} from '@eventstore/db-client'
 import { readFileSync } from 'node:fs'
 import { sentenceOf, StoreError } from '../../ports/store-error.js'
 
@@ -35,14 +43,17 @@ export interface KurrentDbAddress {
 
 const SCHEMES: ReadonlySet<string> = new Set(['esdb', 'kurrentdb', 'kdb'])
 const DEFAULT_PORT = 2113
-// A server that is stopped, or whose machine is gone, shows by missing pings alone: after 19 s with the client's defaults, after 5.3 s with these.
+// A server that is stopped, or whose machine is gone, shows by missing pings alone: after 19 s with the client's
+// defaults, after 5.3 s with these.
 const KEEP_ALIVE_MS = 3_000
-// For one node that is asked who leads. With the client's own 5 s, two nodes that say nothing use up the time of an append.
+// For one node that is asked who leads. With the client's own 5 s, two nodes that say nothing use up the time of an
+// append.
 const GOSSIP_SECONDS = 2
 const DISCOVER_ATTEMPTS = 10
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
-const WHAT_IS_ONE = 'an address looks like kurrentdb://user:password@host:2113?tls=true or kurrentdb+discover://host1:2113,host2:2113'
+const WHAT_IS_ONE =
+  'an address looks like kurrentdb://user:password@host:2113?tls=true or kurrentdb+discover://host1:2113,host2:2113'
 
 const refuse = (detail: string): never => {
   throw new StoreError('StoreRefused', detail)
@@ -52,20 +63,38 @@ const refuse = (detail: string): never => {
 const flat = (name: string): string => name.toLowerCase().replaceAll(/[_-]/gu, '')
 
 type Read = (text: string, name: string) => string | number | boolean
-const flag: Read = (text, name) => (text === 'true' || text === 'false' ? text === 'true' : refuse(`${name} has to be true or false`))
-const whole = (least: number): Read => (text, name) => {
-  const number = Number(text)
-  return /^-?\d+$/u.test(text) && number >= least ? number : refuse(`${name} has to be a whole number from ${String(least)} on`)
-}
-const oneOf = (...choices: readonly string[]): Read => (text, name) => choices.find((choice) => flat(choice) === flat(text)) ?? refuse(`${name} has to be one of ${choices.join(', ')}`)
+const flag: Read = (text, name) =>
+  text === 'true' || text === 'false' ? text === 'true' : refuse(`${name} has to be true or false`)
+const whole =
+  (least: number): Read =>
+  (text, name) => {
+    const number = Number(text)
+    return /^-?\d+$/u.test(text) && number >= least
+      ? number
+      : refuse(`${name} has to be a whole number from ${String(least)} on`)
+  }
+const oneOf =
+  (...choices: readonly string[]): Read =>
+  (text, name) =>
+    choices.find((choice) => flat(choice) === flat(text)) ?? refuse(`${name} has to be one of ${choices.join(', ')}`)
 const asText: Read = (text) => text
 
 const PARAMETERS = {
-  tls: flag, tlsVerifyCert: flag, tlsCaFile: asText, userCertFile: asText, userKeyFile: asText, connectionName: asText,
-  keepAliveInterval: whole(-1), keepAliveTimeout: whole(-1), defaultDeadline: whole(1),
+  tls: flag,
+  tlsVerifyCert: flag,
+  tlsCaFile: asText,
+  userCertFile: asText,
+  userKeyFile: asText,
+  connectionName: asText,
+  keepAliveInterval: whole(-1),
+  keepAliveTimeout: whole(-1),
+  defaultDeadline: whole(1),
   nodePreference: oneOf('leader', 'follower', 'read_only_replica', 'random'),
-  discoveryInterval: whole(0), gossipTimeout: whole(1), maxDiscoverAttempts: whole(1),
-  // How the client reports a refused append to its own caller, which is this adapter; it changes nothing for anybody else.
+  discoveryInterval: whole(0),
+  gossipTimeout: whole(1),
+  maxDiscoverAttempts: whole(1),
+  // How the client reports a refused append to its own caller, which is this adapter; it changes nothing for anybody
+  // else.
   throwOnAppendFailure: flag,
 } as const
 
@@ -95,8 +124,14 @@ function parseParameters(query: string): ReadonlyMap<ParameterName, string | num
     const cut = pair.indexOf('=')
     const written = decoded(cut < 0 ? pair : pair.slice(0, cut), 'a parameter').trim()
     const name = parameterNames.get(flat(written))
-    if (!isParameter(name) && query.includes('@')) return refuse('the address has an @ behind its ?, and no parameter that is known before it; a ? in the user or the password is written %3F')
-    if (!isParameter(name)) return refuse(`the address has a parameter ${JSON.stringify(written)}, which is none of ${Object.keys(PARAMETERS).join(', ')}`)
+    if (!isParameter(name) && query.includes('@'))
+      return refuse(
+        'the address has an @ behind its ?, and no parameter that is known before it; a ? in the user or the password is written %3F',
+      )
+    if (!isParameter(name))
+      return refuse(
+        `the address has a parameter ${JSON.stringify(written)}, which is none of ${Object.keys(PARAMETERS).join(', ')}`,
+      )
     const value = cut < 0 ? '' : decoded(pair.slice(cut + 1), name).trim()
     if (value === '') return refuse(`${name} in the address has no value`)
     given.set(name, PARAMETERS[name](value, name))
@@ -107,10 +142,12 @@ function parseParameters(query: string): ReadonlyMap<ParameterName, string | num
 /** Reads an address; throws a `StoreError` that says what is wrong with it and never repeats the password. */
 export function parseAddress(address: string): KurrentDbAddress {
   const [, scheme = '', discover, rest = ''] = /^([a-z]+)(\+discover)?:\/\/(.*)$/isu.exec(address.trim()) ?? []
-  if (!SCHEMES.has(scheme.toLowerCase())) return refuse(`the address of the store is none of a KurrentDB; ${WHAT_IS_ONE}`)
+  if (!SCHEMES.has(scheme.toLowerCase()))
+    return refuse(`the address of the store is none of a KurrentDB; ${WHAT_IS_ONE}`)
   const queryAt = rest.indexOf('?')
   const query = queryAt < 0 ? '' : rest.slice(queryAt + 1)
-  // Before the hosts: where a password has a bare ?, what stands on both sides of it is a secret, and no message may repeat it.
+  // Before the hosts: where a password has a bare ?, what stands on both sides of it is a secret, and no message may
+  // repeat it.
   const given = parseParameters(query)
   const authority = (queryAt < 0 ? rest : rest.slice(0, queryAt)).replace(/\/+$/u, '')
   const hostsAt = authority.lastIndexOf('@') + 1
@@ -142,12 +179,14 @@ export function parseAddress(address: string): KurrentDbAddress {
   }
 }
 
-const isPreference = (text: string | undefined): text is NodePreference => text !== undefined && ['leader', 'follower', 'read_only_replica', 'random'].includes(text)
+const isPreference = (text: string | undefined): text is NodePreference =>
+  text !== undefined && ['leader', 'follower', 'read_only_replica', 'random'].includes(text)
 const targetOf = ({ address, port }: EndPoint): string => `${address}:${String(port)}`
 
 function parseCredentials(text: string): Credentials {
   const cut = text.indexOf(':')
-  if (cut < 1 || cut === text.length - 1) return refuse('the address of the store has an @ without user:password before it')
+  if (cut < 1 || cut === text.length - 1)
+    return refuse('the address of the store has an @ without user:password before it')
   return { username: decoded(text.slice(0, cut), 'the user'), password: decoded(text.slice(cut + 1), 'the password') }
 }
 
@@ -162,7 +201,8 @@ function contentOf(name: string, path: string): Buffer {
 function channelCredentialsOf(address: KurrentDbAddress): ChannelCredentialOptions {
   const { tls, tlsVerifyCert, tlsCaFile, userCertFile, userKeyFile } = address
   if (!tls) return { insecure: true }
-  if ((userCertFile === undefined) !== (userKeyFile === undefined)) return refuse('userCertFile and userKeyFile belong together')
+  if ((userCertFile === undefined) !== (userKeyFile === undefined))
+    return refuse('userCertFile and userKeyFile belong together')
   return {
     insecure: false,
     ...(tlsCaFile === undefined ? {} : { rootCertificate: contentOf('tlsCaFile', tlsCaFile) }),
@@ -176,8 +216,22 @@ function channelCredentialsOf(address: KurrentDbAddress): ChannelCredentialOptio
 const timerOf = (ms: number): number => (ms < 0 ? LONGEST_TIMER_MS : ms)
 
 function settingsOf(address: KurrentDbAddress): DNSClusterOptions | GossipClusterOptions | SingleNodeOptions {
-  const { hosts, discover, connectionName, keepAliveInterval, keepAliveTimeout, nodePreference, discoveryInterval, gossipTimeout } = address
-  const common = { connectionName, keepAliveInterval: timerOf(keepAliveInterval), keepAliveTimeout: timerOf(keepAliveTimeout), throwOnAppendFailure: true }
+  const {
+    hosts,
+    discover,
+    connectionName,
+    keepAliveInterval,
+    keepAliveTimeout,
+    nodePreference,
+    discoveryInterval,
+    gossipTimeout,
+  } = address
+  const common = {
+    connectionName,
+    keepAliveInterval: timerOf(keepAliveInterval),
+    keepAliveTimeout: timerOf(keepAliveTimeout),
+    throwOnAppendFailure: true,
+  }
   const cluster = {
     ...common,
     ...(nodePreference === undefined ? {} : { nodePreference }),
@@ -188,15 +242,18 @@ function settingsOf(address: KurrentDbAddress): DNSClusterOptions | GossipCluste
   }
   const [first] = hosts
   if (first === undefined) return refuse('the address of the store names no host')
-  // The client's own discovery takes one seed alone, and never recovers where that one is the node that died; asked of several hosts it is the same gossip.
+  // The client's own discovery takes one seed alone, and never recovers where that one is the node that died; asked of
+  // several hosts it is the same gossip.
   if (hosts.length > 1) return { ...cluster, endpoints: [...hosts] }
   return discover ? { ...cluster, discover: first } : { ...common, endpoint: first }
 }
 
-/** Whether calls go to a cluster's leader alone, so that a read shows what was just acknowledged: a follower may lag behind. */
+/**
+ * Whether calls go to a cluster's leader alone, so that a read shows what was just acknowledged: a follower may lag
+ * behind.
+ */
 export const wantsLeader = ({ hosts, discover, nodePreference }: KurrentDbAddress): boolean =>
   (discover || hosts.length > 1) && (nodePreference === undefined || nodePreference === 'leader')
-
 
 /** The client, with those of its habits changed that could end a process or leave a promise open for ever. */
 export class LedgerClient extends EventStoreDBClient {
@@ -214,10 +271,12 @@ export class LedgerClient extends EventStoreDBClient {
     super(settings as SingleNodeOptions, channelOptions, credentials)
     const { execute, handleError, getChannel } = this
 
-    // A channel that was closed since the call began throws inside an async executor of the client: unhandled, and the append never settles.
+    // A channel that was closed since the call began throws inside an async executor of the client: unhandled, and the
+    // append never settles.
     this.execute = async (service, name, action) =>
       await execute(service, name, async (client) => {
-        if (client.getChannel().getConnectivityState(false) === connectivityState.SHUTDOWN) throw new Error('the connection was closed before the call began')
+        if (client.getChannel().getConnectivityState(false) === connectivityState.SHUTDOWN)
+          throw new Error('the connection was closed before the call began')
         return await action(client)
       })
 
@@ -245,7 +304,9 @@ export class LedgerClient extends EventStoreDBClient {
     }
   }
 
-  /** Appends go unary, whether or not the call carries credentials; `docs/decisions/0008-kurrentdb-appends.md` says why. */
+  /**
+   * Appends go unary, whether or not the call carries credentials; `docs/decisions/0008-kurrentdb-appends.md` says why.
+   */
   protected override supports = async (): Promise<boolean> => false
 
   /** Stands for the node that calls go to at the moment: another one after the connection was made anew. */
@@ -262,7 +323,10 @@ export class LedgerClient extends EventStoreDBClient {
   }
 }
 
-/** Makes what `make` makes, whose TLS handshakes hold no process: one with a server that is stopped goes on for ever, also after its channel was closed. */
+/**
+ * Makes what `make` makes, whose TLS handshakes hold no process: one with a server that is stopped goes on for ever,
+ * also after its channel was closed.
+ */
 function holdingNothing<T>(make: () => T): T {
   const { createSsl } = channelCredentials
   channelCredentials.createSsl = (...given) => {
@@ -288,11 +352,20 @@ function holdingNothing<T>(make: () => T): T {
 
 /** A client for the address. Nothing is sent before the first call. */
 export function createClient(address: KurrentDbAddress): LedgerClient {
-  // The client warns on the console about a keepalive below 10 s, which is chosen here, or by whoever wrote the address.
+  // The client warns on the console about a keepalive below 10 s, which is chosen here, or by whoever wrote the
+  // address.
   const warn = console.warn
   console.warn = () => undefined
   try {
-    return holdingNothing(() => new LedgerClient(settingsOf(address), channelCredentialsOf(address), address.credentials, address.maxDiscoverAttempts ?? DISCOVER_ATTEMPTS))
+    return holdingNothing(
+      () =>
+        new LedgerClient(
+          settingsOf(address),
+          channelCredentialsOf(address),
+          address.credentials,
+          address.maxDiscoverAttempts ?? DISCOVER_ATTEMPTS,
+        ),
+    )
   } catch (error) {
     if (error instanceof StoreError) throw error
     throw new StoreError('StoreRefused', `${address.name}: ${sentenceOf(error)}`)

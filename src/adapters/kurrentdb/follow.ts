@@ -1,5 +1,6 @@
 /**
- * The whole log from a position on, as it grows. Nothing in the client connects again, so this does: behind the last event or checkpoint that was given, so that
+ * The whole log from a position on, as it grows. Nothing in the client connects again, so this does: behind the last
+ * event or checkpoint that was given, so that
  * no event is lost and none comes twice.
  */
 import { eventTypeFilter, START, streamNameFilter } from '@eventstore/db-client'
@@ -41,15 +42,21 @@ export interface Following {
 }
 
 /**
- * How long a position that this process knows of may be ahead of what a subscription has told before the log between is looked through. Where a filter matches
+ * How long a position that this process knows of may be ahead of what a subscription has told before the log between is
+ * looked through. Where a filter matches
  * nothing, the server tells only every 32 events how far it has looked.
  */
 const SETTLE_MS = 50
 const MOST_SETTLE_MS = 10_000
-/** From here on a subscription that has not told what the log has is given up: its node was cut off from the others, and lives on without them. */
+/**
+ * From here on a subscription that has not told what the log has is given up: its node was cut off from the others, and
+ * lives on without them.
+ */
 const STUCK_MS = 1_000
 
-/** What the server says for a place that it does not have, an internal -1 among them, is from here on: it is no place. */
+/**
+ * What the server says for a place that it does not have, an internal -1 among them, is from here on: it is no place.
+ */
 const NO_PLACE = 2n ** 63n
 
 interface Connection {
@@ -60,7 +67,12 @@ interface Connection {
   caughtUp: boolean
 }
 
-function subscribe({ client, base }: Session, after: LogPlace | undefined, { prefixes, typesBut }: Pick<Following, 'prefixes' | 'typesBut'>, news: Signal): Connection {
+function subscribe(
+  { client, base }: Session,
+  after: LogPlace | undefined,
+  { prefixes, typesBut }: Pick<Following, 'prefixes' | 'typesBut'>,
+  news: Signal,
+): Connection {
   const connection: Omit<Connection, 'pulled'> = { checkpoint: undefined, confirmed: false, caughtUp: false }
   // Nothing in the client would catch what this throws.
   const checkpointReached = (_subscription: unknown, { commit, prepare }: LogPlace): void => {
@@ -70,9 +82,11 @@ function subscribe({ client, base }: Session, after: LogPlace | undefined, { pre
   }
   // The names of the server's own streams begin with $, and so do its types.
   const filter =
-    typesBut !== undefined ? eventTypeFilter({ regex: `^(?!\\$|(?:${typesBut.join('|')})$)`, checkpointReached })
-    : prefixes.includes('') ? streamNameFilter({ regex: '^[^$]', checkpointReached })
-    : streamNameFilter({ prefixes: [...prefixes], checkpointReached })
+    typesBut !== undefined
+      ? eventTypeFilter({ regex: `^(?!\\$|(?:${typesBut.join('|')})$)`, checkpointReached })
+      : prefixes.includes('')
+        ? streamNameFilter({ regex: '^[^$]', checkpointReached })
+        : streamNameFilter({ prefixes: [...prefixes], checkpointReached })
   const subscription = client.subscribeToAll({ ...base, fromPosition: after ?? START, filter })
   subscription.on('confirmation', () => {
     connection.confirmed = true
@@ -85,14 +99,19 @@ function subscribe({ client, base }: Session, after: LogPlace | undefined, { pre
   subscription.on('fellBehind', () => {
     connection.caughtUp = false
   })
-  return Object.assign(connection, { pulled: pullFrom<AllStreamResolvedEvent>(subscription, () => subscription.unsubscribe(), news) })
+  return Object.assign(connection, {
+    pulled: pullFrom<AllStreamResolvedEvent>(subscription, () => subscription.unsubscribe(), news),
+  })
 }
 
 /** The server's own streams, and what it writes into those of others: that one was deleted. Both begin with $. */
 const isOfServer = ({ streamId, type }: Recorded): boolean => streamId.startsWith('$') || type.startsWith('$')
 
 /** Events of all streams but the server's own, until `signal` aborts, or the store is closed. */
-export async function* follow(session: Session, { after, from, prefixes, typesBut, signal, patienceMs }: Following): AsyncGenerator<Step> {
+export async function* follow(
+  session: Session,
+  { after, from, prefixes, typesBut, signal, patienceMs }: Following,
+): AsyncGenerator<Step> {
   const { closing, deadlineMs, name } = session
   const stop = new AbortController()
   const news = createSignal(stop.signal, true)
@@ -109,7 +128,12 @@ export async function* follow(session: Session, { after, from, prefixes, typesBu
   try {
     while (!stop.signal.aborted) {
       if (patienceMs === Infinity) heardAt = performance.now()
-      const start = goOn !== undefined && goOn.commit > position ? goOn : position < 0n ? undefined : { commit: position, prepare: position }
+      const start =
+        goOn !== undefined && goOn.commit > position
+          ? goOn
+          : position < 0n
+            ? undefined
+            : { commit: position, prepare: position }
       const connection = subscribe(session, start, { prefixes, ...(typesBut === undefined ? {} : { typesBut }) }, news)
       let failure: unknown
       try {
@@ -119,12 +143,15 @@ export async function* follow(session: Session, { after, from, prefixes, typesBu
         while (!stop.signal.aborted) {
           const { checkpoint, caughtUp } = connection
           const { items, all } = connection.pulled.take()
-          const events = items.flatMap(({ event }) => (event === undefined || event.position.commit <= position || isOfServer(event) ? [] : [event]))
+          const events = items.flatMap(({ event }) =>
+            event === undefined || event.position.commit <= position || isOfServer(event) ? [] : [event],
+          )
           const before = position
           position = events.at(-1)?.position.commit ?? position
           const now = performance.now()
           if (all && checkpoint !== undefined && checkpoint.commit > position) {
-            // Right before an event is no event's place: that event is still to come, so this is only where to go on from.
+            // Right before an event is no event's place: that event is still to come, so this is only where to go on
+            // from.
             if (checkpoint.prepare === checkpoint.commit) position = checkpoint.commit
             else if (checkpoint.commit > (goOn?.commit ?? -1n)) {
               goOn = checkpoint
@@ -144,14 +171,30 @@ export async function* follow(session: Session, { after, from, prefixes, typesBu
           // Silence is normal once the server has confirmed; a connection that is dead by then shows by its pings.
           const left = heardAt + (connection.confirmed ? patienceMs : deadlineMs) - now
           if (ended !== undefined || left <= 0) {
-            failure = ended === undefined ? session.silence() : ended === 'ended' ? new Error('the server ended the subscription') : ended.error
+            failure =
+              ended === undefined
+                ? session.silence()
+                : ended === 'ended'
+                  ? new Error('the server ended the subscription')
+                  : ended.error
             break
           }
           behindSince = caughtUp && session.seen() > position ? (behindSince ?? now) : undefined
           if (behindSince !== undefined && now - behindSince >= settleMs) {
             behindSince = undefined
             settleMs = Math.min(settleMs * 2, MOST_SETTLE_MS)
-            const between = await lookBetween(session, { after: position, from: goOn, prefixes, ...(typesBut === undefined ? {} : { typesBut }), signal: stop.signal, patienceMs: deadlineMs }, session.seen())
+            const between = await lookBetween(
+              session,
+              {
+                after: position,
+                from: goOn,
+                prefixes,
+                ...(typesBut === undefined ? {} : { typesBut }),
+                signal: stop.signal,
+                patienceMs: deadlineMs,
+              },
+              session.seen(),
+            )
             if (typeof between === 'bigint') {
               position = between
               yield { events: [], position, caughtUp: true }
@@ -169,13 +212,15 @@ export async function* follow(session: Session, { after, from, prefixes, typesBu
         connection.pulled.stop()
       }
       if (stop.signal.aborted) return
-      // A place that only the server has named, and does not take: an event's own place is as good, and costs it some looking.
+      // A place that only the server has named, and does not take: an event's own place is as good, and costs it some
+      // looking.
       if (meaningOf(failure).kind === 'no-position' && start !== undefined && start === goOn) {
         goOn = undefined
         continue
       }
       const delay = backOffMs(attempt++)
-      if (meaningOf(failure).kind !== 'unknown' || performance.now() + delay - heardAt > patienceMs) throw storeErrorOf(failure, name)
+      if (meaningOf(failure).kind !== 'unknown' || performance.now() + delay - heardAt > patienceMs)
+        throw storeErrorOf(failure, name)
       await sleep(delay, stop.signal)
     }
   } finally {
@@ -186,11 +231,17 @@ export async function* follow(session: Session, { after, from, prefixes, typesBu
 }
 
 /**
- * Whether there is something that matches behind `after`: where there is nothing, how far that is so. What is looked at behind the last match the server does not
- * tell; but what it had before it was asked, it has looked at once it says that it has caught up. That it has come to `upTo` itself is asked of it too: a follower
+ * Whether there is something that matches behind `after`: where there is nothing, how far that is so. What is looked at
+ * behind the last match the server does not
+ * tell; but what it had before it was asked, it has looked at once it says that it has caught up. That it has come to
+ * `upTo` itself is asked of it too: a follower
  * says that it has told all before it has all.
  */
-async function lookBetween(session: Session, following: Following, upTo: bigint): Promise<bigint | 'events' | 'unknown'> {
+async function lookBetween(
+  session: Session,
+  following: Following,
+  upTo: bigint,
+): Promise<bigint | 'events' | 'unknown'> {
   const { client } = session
   try {
     const last = await lastOfAll(session)

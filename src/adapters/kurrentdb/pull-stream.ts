@@ -1,5 +1,6 @@
 /**
- * Reading the client's streams by hand. `for await` on them leaks the call where the loop is left, and waits for ever for a server that says nothing;
+ * Reading the client's streams by hand. `for await` on them leaks the call where the loop is left, and waits for ever
+ * for a server that says nothing;
  * here the reader takes what has arrived, many events at once, and decides itself how long it waits.
  */
 import type { Signal } from '../../ports/signal.js'
@@ -28,7 +29,9 @@ export interface PullStream<Item> {
   stop(): void
 }
 
-/** Listens to a stream of the client that `cancel` ends; `news` is told when something has arrived, and when it ends. */
+/**
+ * Listens to a stream of the client that `cancel` ends; `news` is told when something has arrived, and when it ends.
+ */
 export function pullFrom<Item>(stream: Source, cancel: () => Promise<void>, news: Signal): PullStream<Item> {
   let waiting: Item[] = []
   let end: { readonly error: unknown } | 'ended' | undefined
@@ -49,7 +52,8 @@ export function pullFrom<Item>(stream: Source, cancel: () => Promise<void>, news
     end ??= 'ended'
     news.notify()
   })
-  // The client tells an error twice, and the second time, an AbortError, after the reader has left: this listener stays.
+  // The client tells an error twice, and the second time, an AbortError, after the reader has left: this listener
+  // stays.
   stream.on('error', (error) => {
     end ??= { error }
     news.notify()

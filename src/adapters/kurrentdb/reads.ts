@@ -1,4 +1,7 @@
-/** Reads that end: what the server has, in batches as it arrives. A read that breaks goes on behind the last event, for as long as something comes within the deadline. */
+/**
+ * Reads that end: what the server has, in batches as it arrives. A read that breaks goes on behind the last event, for
+ * as long as something comes within the deadline.
+ */
 import { BACKWARDS, END, FORWARDS, START } from '@eventstore/db-client'
 import type { AllStreamResolvedEvent, ResolvedEvent } from '@eventstore/db-client'
 import { sleep } from '../../ports/clock.js'
@@ -17,11 +20,17 @@ type Read = ReturnType<Session['client']['readStream']> | ReturnType<Session['cl
 interface RunningRead {
   /** Makes the read that gives what follows `last`, after `given` events; undefined where nothing does. */
   readonly begin: (last: Recorded | undefined, given: number) => Read | undefined
-  /** Whether to try again at all where the server cannot be reached. Default true; a server that is starting is always waited for. */
+  /**
+   * Whether to try again at all where the server cannot be reached. Default true; a server that is starting is always
+   * waited for.
+   */
   readonly patient?: boolean
 }
 
-/** The events of a read. A stream that is not there has none, and neither has one that was deleted: that it was there before is for who knows its name to say. */
+/**
+ * The events of a read. A stream that is not there has none, and neither has one that was deleted: that it was there
+ * before is for who knows its name to say.
+ */
 async function* batches(session: Session, { begin, patient = true }: RunningRead): AsyncGenerator<Recorded[]> {
   const { closing, deadlineMs, name } = session
   let last: Recorded | undefined
@@ -76,17 +85,23 @@ async function* batches(session: Session, { begin, patient = true }: RunningRead
 }
 
 /** A stream's events. */
-export function streamBatches(session: Session, stream: string, { from, direction = 'forwards', limit = Infinity }: ReadOptions): AsyncGenerator<Recorded[]> {
+export function streamBatches(
+  session: Session,
+  stream: string,
+  { from, direction = 'forwards', limit = Infinity }: ReadOptions,
+): AsyncGenerator<Recorded[]> {
   const forwards = direction === 'forwards'
   return batches(session, {
     begin(last, given) {
       const next = last === undefined ? from : last.revision + (forwards ? 1n : -1n)
       if (given >= limit || (!forwards && next !== undefined && next < 0n)) return undefined
       const wanted = next === undefined || next < 0n ? undefined : next > LAST_REVISION ? LAST_REVISION : next
-      return session.client.readStream(
-        stream,
-        { ...session.base, direction: forwards ? FORWARDS : BACKWARDS, fromRevision: wanted ?? (forwards ? START : END), ...(limit === Infinity ? {} : { maxCount: limit - given }) },
-      )
+      return session.client.readStream(stream, {
+        ...session.base,
+        direction: forwards ? FORWARDS : BACKWARDS,
+        fromRevision: wanted ?? (forwards ? START : END),
+        ...(limit === Infinity ? {} : { maxCount: limit - given }),
+      })
     },
   })
 }
@@ -97,15 +112,28 @@ export async function lastOf(session: Session, stream: string): Promise<Recorded
 }
 
 /** The last event of the whole log, those of the server included. */
-export async function lastOfAll(session: Session, options: { readonly patient?: boolean } = {}): Promise<Recorded | undefined> {
-  const begin: RunningRead['begin'] = (last) => (last === undefined ? session.client.readAll({ ...session.base, direction: BACKWARDS, fromPosition: END, maxCount: 1 }) : undefined)
+export async function lastOfAll(
+  session: Session,
+  options: { readonly patient?: boolean } = {},
+): Promise<Recorded | undefined> {
+  const begin: RunningRead['begin'] = (last) =>
+    last === undefined
+      ? session.client.readAll({ ...session.base, direction: BACKWARDS, fromPosition: END, maxCount: 1 })
+      : undefined
   return await firstOf(batches(session, { ...options, begin }))
 }
 
 /** The first event at or behind a position; the server refuses a position between two events. */
 export async function firstFrom(session: Session, position: bigint): Promise<Recorded | undefined> {
   const fromPosition = { commit: position, prepare: position }
-  return await firstOf(batches(session, { begin: (last) => (last === undefined ? session.client.readAll({ ...session.base, direction: FORWARDS, fromPosition, maxCount: 1 }) : undefined) }))
+  return await firstOf(
+    batches(session, {
+      begin: (last) =>
+        last === undefined
+          ? session.client.readAll({ ...session.base, direction: FORWARDS, fromPosition, maxCount: 1 })
+          : undefined,
+    }),
+  )
 }
 
 async function firstOf(read: AsyncGenerator<Recorded[]>): Promise<Recorded | undefined> {

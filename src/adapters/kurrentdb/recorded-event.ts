@@ -1,9 +1,12 @@
 /**
- * Our event ⇄ a server's event. Text that JSON brings back as it was travels as JSON, which the server's pages show and its projections read; any other text
- * travels as its bytes. The metadata on the wire is an object: the server's own names for correlation and causation, our event id, our metadata, and
+ * Our event ⇄ a server's event. Text that JSON brings back as it was travels as JSON, which the server's pages show and
+ * its projections read; any other text
+ * travels as its bytes. The metadata on the wire is an object: the server's own names for correlation and causation,
+ * our event id, our metadata, and
  * a claim where the data lies beside the log.
  *
- * The id on the wire is made of all that the event is. The server takes the same id at the same revision for a repetition without looking at the
+ * The id on the wire is made of all that the event is. The server takes the same id at the same revision for a
+ * repetition without looking at the
  * content, so with this id its "success" means that exactly this event stands there.
  */
 import { binaryEvent, jsonEvent } from '@eventstore/db-client'
@@ -34,7 +37,8 @@ interface WireMetadata {
 /** An event as the client gives it. */
 export type Recorded = RecordedEvent
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === 'object' && value !== null && !Array.isArray(value)
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** What the text says, where writing that again gives the same text; else undefined. */
 function sameAsJson(text: string): { readonly value: unknown } | undefined {
@@ -61,8 +65,10 @@ export function toWire(stream: string, event: EventToAppend, claimed: ClaimedDat
   if (claimed !== undefined) return jsonEvent({ ...wire, data: dataOfClaim(claimed.preview) })
   const json = sameAsJson(data)
   // The client's types know no JSON that is a number, a boolean or null; the wire does.
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see above
-  return json === undefined ? binaryEvent({ ...wire, data: Buffer.from(data, 'utf8') }) : jsonEvent({ ...wire, data: json.value as object & Record<string, unknown> })
+  return json === undefined
+    ? binaryEvent({ ...wire, data: Buffer.from(data, 'utf8') })
+    : // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see above
+      jsonEvent({ ...wire, data: json.value as object & Record<string, unknown> })
 }
 
 /** The data on the wire of an event whose own data lies beside the log. */
@@ -74,8 +80,10 @@ const claimIn = (metadata: Readonly<Record<string, unknown>>): Claim | undefined
   return { sha256: claim['sha256'], bytes: claim['bytes'] }
 }
 
-const bytesAsText = (bytes: Uint8Array): string => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
-const asText = (value: unknown): string => (value instanceof Uint8Array ? bytesAsText(value) : (JSON.stringify(value) ?? ''))
+const bytesAsText = (bytes: Uint8Array): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
+const asText = (value: unknown): string =>
+  value instanceof Uint8Array ? bytesAsText(value) : (JSON.stringify(value) ?? '')
 
 /** Our id of a recorded event. An event that somebody else wrote goes by the server's id. */
 export function eventIdOf({ id, metadata }: Recorded): string {
@@ -84,7 +92,8 @@ export function eventIdOf({ id, metadata }: Recorded): string {
 
 /** The event that was recorded, and the claim on its data where that lies beside the log. */
 export function fromWire(recorded: Recorded): { readonly event: StoredEvent; readonly claim: Claim | undefined } {
-  const wire = isObject(recorded.metadata) && typeof recorded.metadata['eventId'] === 'string' ? recorded.metadata : undefined
+  const wire =
+    isObject(recorded.metadata) && typeof recorded.metadata['eventId'] === 'string' ? recorded.metadata : undefined
   const ours = wire === undefined ? recorded.metadata : wire['metadata']
   return {
     event: {
@@ -102,6 +111,9 @@ export function fromWire(recorded: Recorded): { readonly event: StoredEvent; rea
 
 /** The place in the whole log; commit and prepare are the same. */
 export function positionOf({ position, streamId, revision }: Recorded): bigint {
-  if (position === undefined) throw new Error(`the server gave no position for ${streamId} revision ${String(revision)}; it has to be of version 22.6 or later`)
+  if (position === undefined)
+    throw new Error(
+      `the server gave no position for ${streamId} revision ${String(revision)}; it has to be of version 22.6 or later`,
+    )
   return position.commit
 }

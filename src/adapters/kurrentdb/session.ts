@@ -1,4 +1,7 @@
-/** What the parts of the store share: the client, how long to wait for it, whether the store is closed, and how far this process has seen the log. */
+/**
+ * What the parts of the store share: the client, how long to wait for it, whether the store is closed, and how far this
+ * process has seen the log.
+ */
 import type { Signal } from '../../ports/signal.js'
 import { setMaxListeners } from 'node:events'
 import { StoreError } from '../../ports/store-error.js'

@@ -19,5 +19,8 @@ export async function within<T>(work: Promise<T>, ms: number, closing: AbortSign
   }
 }
 
-/** Growing pauses between attempts: so that a server that comes back is noticed at once, and one that is away is not pressed. */
+/**
+ * Growing pauses between attempts: so that a server that comes back is noticed at once, and one that is away is not
+ * pressed.
+ */
 export const backOffMs = (attempt: number): number => Math.min(20 * 2 ** attempt, 1_000)

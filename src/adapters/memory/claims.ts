@@ -28,7 +28,9 @@ export function createMemoryClaims(clock: Clock): Claims {
     },
     async holder(key) {
       const now = held.get(key)
-      return now === undefined || now.until <= clock.now().getTime() ? undefined : { owner: now.owner, fence: now.fence }
+      return now === undefined || now.until <= clock.now().getTime()
+        ? undefined
+        : { owner: now.owner, fence: now.fence }
     },
   }
 }

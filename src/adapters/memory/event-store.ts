@@ -3,7 +3,18 @@
  * Each append runs in one go, so nothing comes between its checks and its writing.
  */
 import { either as E, taskEither as TE } from 'fp-ts'
-import { prefixesOf, recordedAtOf, type Appended, type AppendFailure, type EventStore, type EventToAppend, type ExpectedRevision, type ReadAllOptions, type StoredEvent, type SubscriptionItem } from '../../ports/event-store.js'
+import {
+  prefixesOf,
+  recordedAtOf,
+  type Appended,
+  type AppendFailure,
+  type EventStore,
+  type EventToAppend,
+  type ExpectedRevision,
+  type ReadAllOptions,
+  type StoredEvent,
+  type SubscriptionItem,
+} from '../../ports/event-store.js'
 import { checkAppend, repetition } from '../append-checks.js'
 import { inByteOrder } from '../byte-order.js'
 import { StoreError } from '../../ports/store-error.js'
@@ -25,10 +36,18 @@ export function createMemoryEventStore(): MemoryEventStore {
     if (closed) throw new StoreError('StoreUnavailable', 'the store in memory is closed')
   }
 
-  function record(stream: string, expected: ExpectedRevision, events: readonly EventToAppend[]): E.Either<AppendFailure, Appended> {
+  function record(
+    stream: string,
+    expected: ExpectedRevision,
+    events: readonly EventToAppend[],
+  ): E.Either<AppendFailure, Appended> {
     if (closed) return E.left({ kind: 'StoreUnavailable', detail: 'the store in memory is closed' })
     const there = streams.get(stream) ?? { events: [], byId: new Map<string, StoredEvent>() }
-    const again = repetition(stream, events, events.flatMap((event) => there.byId.get(event.id) ?? []))
+    const again = repetition(
+      stream,
+      events,
+      events.flatMap((event) => there.byId.get(event.id) ?? []),
+    )
     if (again !== undefined) return again
     const actual = BigInt(there.events.length) - 1n
     if (expected !== 'any' && actual !== (expected === 'no_stream' ? -1n : expected)) {
@@ -36,7 +55,15 @@ export function createMemoryEventStore(): MemoryEventStore {
     }
     streams.set(stream, there)
     for (const { id, type, data, metadata } of events) {
-      const stored: StoredEvent = Object.freeze({ id, type, data, metadata, stream, revision: BigInt(there.events.length), position: BigInt(log.length) })
+      const stored: StoredEvent = Object.freeze({
+        id,
+        type,
+        data,
+        metadata,
+        stream,
+        revision: BigInt(there.events.length),
+        position: BigInt(log.length),
+      })
       there.events.push(stored)
       there.byId.set(id, stored)
       log.push(stored)
@@ -53,7 +80,11 @@ export function createMemoryEventStore(): MemoryEventStore {
     }
   }
 
-  async function* readAll({ after = -1n, prefix = '', limit = Infinity }: ReadAllOptions = {}): AsyncGenerator<StoredEvent> {
+  async function* readAll({
+    after = -1n,
+    prefix = '',
+    limit = Infinity,
+  }: ReadAllOptions = {}): AsyncGenerator<StoredEvent> {
     open()
     let left = limit
     for (const event of from(after, prefix)) {
@@ -62,7 +93,12 @@ export function createMemoryEventStore(): MemoryEventStore {
     }
   }
 
-  async function* subscribe({ after = -1n, prefix = '', limit = Infinity, signal }: ReadAllOptions & { readonly signal: AbortSignal }): AsyncGenerator<SubscriptionItem> {
+  async function* subscribe({
+    after = -1n,
+    prefix = '',
+    limit = Infinity,
+    signal,
+  }: ReadAllOptions & { readonly signal: AbortSignal }): AsyncGenerator<SubscriptionItem> {
     const news = createSignal(signal)
     waiting.add(news)
     try {
@@ -100,7 +136,14 @@ export function createMemoryEventStore(): MemoryEventStore {
       const events = streams.get(stream)?.events ?? []
       const step = direction === 'forwards' ? 1 : -1
       const start = first === undefined ? (direction === 'forwards' ? 0n : BigInt(events.length) - 1n) : first
-      const clamped = direction === 'forwards' ? (start < 0n ? 0n : start) : start >= BigInt(events.length) ? BigInt(events.length) - 1n : start
+      const clamped =
+        direction === 'forwards'
+          ? start < 0n
+            ? 0n
+            : start
+          : start >= BigInt(events.length)
+            ? BigInt(events.length) - 1n
+            : start
       let left = limit
       for (let revision = Number(clamped); left-- > 0; revision += step) {
         const event = events[revision]
@@ -111,12 +154,16 @@ export function createMemoryEventStore(): MemoryEventStore {
     async readRevisions(stream, revisions) {
       open()
       const events = streams.get(stream)?.events ?? []
-      return [...new Set(revisions)].toSorted((a, b) => (a < b ? -1 : 1)).flatMap((revision) => events[Number(revision)] ?? [])
+      return [...new Set(revisions)]
+        .toSorted((a, b) => (a < b ? -1 : 1))
+        .flatMap((revision) => events[Number(revision)] ?? [])
     },
     async findByIds(stream, ids) {
       open()
       const byId = streams.get(stream)?.byId
-      return [...new Set(ids)].flatMap((id) => byId?.get(id) ?? []).toSorted((a, b) => (a.revision < b.revision ? -1 : 1))
+      return [...new Set(ids)]
+        .flatMap((id) => byId?.get(id) ?? [])
+        .toSorted((a, b) => (a.revision < b.revision ? -1 : 1))
     },
     async eventAt(position) {
       open()
@@ -124,7 +171,8 @@ export function createMemoryEventStore(): MemoryEventStore {
     },
     readAll,
     async *readPlaces(options) {
-      for await (const { id, type, stream, revision, position, metadata } of readAll(options)) yield { id, type, stream, revision, position, ...recordedAtOf(metadata) }
+      for await (const { id, type, stream, revision, position, metadata } of readAll(options))
+        yield { id, type, stream, revision, position, ...recordedAtOf(metadata) }
     },
     subscribe,
     async head() {

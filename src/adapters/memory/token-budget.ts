@@ -2,7 +2,10 @@
 import type { Clock } from '../../ports/clock.js'
 import type { TokenBudget, TokenLimits } from '../../ports/token-budget.js'
 
-const PERIODS = [['day', 86_400_000], ['minute', 60_000]] as const
+const PERIODS = [
+  ['day', 86_400_000],
+  ['minute', 60_000],
+] as const
 
 /** A budget of which nothing is spent; `clock` says which minute and day it is. */
 export function createMemoryTokenBudget(limits: TokenLimits, clock: Clock): TokenBudget {
@@ -16,13 +19,19 @@ export function createMemoryTokenBudget(limits: TokenLimits, clock: Clock): Toke
       for (const { period, ms, key } of windows) {
         const limit = limitOf[period]
         const spent = used.get(key) ?? 0
-        if (limit !== undefined && spent + tokens > limit) return { kind: 'refused', period, limit, used: spent, opensInMs: ms - (now % ms) }
+        if (limit !== undefined && spent + tokens > limit)
+          return { kind: 'refused', period, limit, used: spent, opensInMs: ms - (now % ms) }
       }
       const add = (count: number): void => {
         for (const { key } of windows) used.set(key, (used.get(key) ?? 0) + count)
       }
       add(tokens)
-      return { kind: 'reserved', settle: async (spent) => { add(spent - tokens) } }
+      return {
+        kind: 'reserved',
+        settle: async (spent) => {
+          add(spent - tokens)
+        },
+      }
     },
   }
 }

@@ -1,4 +1,6 @@
-/** The queue in memory: for tests, and for a process that has a folder to itself. It expires by the clock it is given. */
+/**
+ * The queue in memory: for tests, and for a process that has a folder to itself. It expires by the clock it is given.
+ */
 import type { Clock } from '../../ports/clock.js'
 import type { LogCheckpoint, Work, WorkQueue } from '../../ports/work-queue.js'
 
@@ -44,16 +46,31 @@ export function createMemoryWorkQueue(clock: Clock): WorkQueue {
       }
       for (const conversationId of conversationIds) {
         const row = rows.get(conversationId)
-        if (row === undefined) rows.set(conversationId, { conversationId, noted: 1, looked: 0, readyAt: READY, failures: 0, tokensPerDay: undefined, lease: undefined, leaseUntil: 0 })
+        if (row === undefined)
+          rows.set(conversationId, {
+            conversationId,
+            noted: 1,
+            looked: 0,
+            readyAt: READY,
+            failures: 0,
+            tokensPerDay: undefined,
+            lease: undefined,
+            leaseUntil: 0,
+          })
         else row.noted += 1
       }
       return true
     },
     async take({ leaseMs, except, tokensPerDay }) {
       const at = now()
-      const free = [...rows.values()].filter((row) => (row.lease === undefined || row.leaseUntil <= at) && !except.includes(row.conversationId))
-      const ready = (row: Row): boolean => row.readyAt <= at || (row.tokensPerDay !== undefined && (tokensPerDay === undefined || tokensPerDay > row.tokensPerDay))
-      const row = free.filter(ready).toSorted((a, b) => a.readyAt - b.readyAt)[0] ?? free.find((one) => one.noted > one.looked)
+      const free = [...rows.values()].filter(
+        (row) => (row.lease === undefined || row.leaseUntil <= at) && !except.includes(row.conversationId),
+      )
+      const ready = (row: Row): boolean =>
+        row.readyAt <= at ||
+        (row.tokensPerDay !== undefined && (tokensPerDay === undefined || tokensPerDay > row.tokensPerDay))
+      const row =
+        free.filter(ready).toSorted((a, b) => a.readyAt - b.readyAt)[0] ?? free.find((one) => one.noted > one.looked)
       if (row === undefined) return undefined
       row.lease = String((leases += 1))
       row.leaseUntil = at + leaseMs
@@ -84,7 +101,11 @@ export function createMemoryWorkQueue(clock: Clock): WorkQueue {
       const all = [...rows.values()]
       const running = all.filter((row) => row.lease !== undefined && row.leaseUntil > at)
       const free = all.filter((row) => !running.includes(row))
-      return { waiting: free.filter((row) => row.readyAt <= at).length, running: running.length, resting: free.filter((row) => row.readyAt > at).length }
+      return {
+        waiting: free.filter((row) => row.readyAt <= at).length,
+        running: running.length,
+        resting: free.filter((row) => row.readyAt > at).length,
+      }
     },
   }
 }

@@ -1,7 +1,8 @@
 /**
  * What both OpenAI adapters share: the client, loaded when it is first used, the retries, and failures by their kind.
  *
- * The package is heavy, so it is imported when the first call is made: whoever never calls a model never loads it. Its own retries are off,
+ * The package is heavy, so it is imported when the first call is made: whoever never calls a model never loads it. Its
+ * own retries are off,
  * because it ignores a Retry-After above a minute and repeats a request that timed out, which may be paid for twice.
  */
 import { either as E } from 'fp-ts'
@@ -35,7 +36,10 @@ export type CallFailure = Omit<LanguageModelFailure, 'kind'>
 
 export interface OpenAiCaller {
   /** Runs one call with its time-out, and again where that may help. Never throws. */
-  call<A>(request: (client: OpenAI, signal: AbortSignal) => Promise<A>, signal: AbortSignal | undefined): Promise<E.Either<CallFailure, A>>
+  call<A>(
+    request: (client: OpenAI, signal: AbortSignal) => Promise<A>,
+    signal: AbortSignal | undefined,
+  ): Promise<E.Either<CallFailure, A>>
 }
 
 const DEFAULT_BASE_URL = 'https://api.openai.com/v1'
@@ -45,7 +49,8 @@ const DEFAULT_RETRY_AFTER_MS = 30_000
 const DEFAULT_RETRY_DELAY_MS = 500
 const NO_KEY = 'none'
 
-const isLoopback = (host: string): boolean => host === 'localhost' || host.endsWith('.localhost') || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/u.test(host)
+const isLoopback = (host: string): boolean =>
+  host === 'localhost' || host.endsWith('.localhost') || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/u.test(host)
 
 function urlOf(baseUrl: string | undefined): URL | undefined {
   try {
@@ -56,18 +61,23 @@ function urlOf(baseUrl: string | undefined): URL | undefined {
   }
 }
 
-const bad = (field: string, detail: string): E.Either<BadModelConfig, never> => E.left({ kind: 'BadModelConfig', field, detail })
+const bad = (field: string, detail: string): E.Either<BadModelConfig, never> =>
+  E.left({ kind: 'BadModelConfig', field, detail })
 
 /** The key to use: the one that is given, or a stand-in for a server on this machine, which asks for none. */
 function keyOf({ baseUrl, apiKey }: OpenAiOptions): E.Either<BadModelConfig, string> {
   const url = urlOf(baseUrl)
   if (url === undefined) return bad('baseUrl', `"${baseUrl ?? ''}" is no http or https address`)
   if (apiKey !== undefined && apiKey.trim() !== '') {
-    // oxlint-disable-next-line no-control-regex
-    return /^[\u0021-\u007e]+$/u.test(apiKey.trim()) ? E.right(apiKey.trim()) : bad('apiKey', 'has characters that no header can carry')
+    return /^[\u0021-\u007e]+$/u.test(apiKey.trim())
+      ? E.right(apiKey.trim())
+      : bad('apiKey', 'has characters that no header can carry')
   }
   if (isLoopback(url.hostname)) return E.right(NO_KEY)
-  return bad('apiKey', `is missing: set CONTEXT_LEDGER_API_KEY or OPENAI_API_KEY ("none" where ${url.host} asks for no key)`)
+  return bad(
+    'apiKey',
+    `is missing: set CONTEXT_LEDGER_API_KEY or OPENAI_API_KEY ("none" where ${url.host} asks for no key)`,
+  )
 }
 
 interface ApiError {
@@ -86,12 +96,26 @@ const textField = (value: object, key: string): string => {
 }
 
 const NOT_CONNECTED = new Set([
-  'ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT',
+  'ECONNREFUSED',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'UND_ERR_CONNECT_TIMEOUT',
   // A certificate that is not trusted, or no TLS at the other end.
-  'CERT_HAS_EXPIRED', 'DEPTH_ZERO_SELF_SIGNED_CERT', 'SELF_SIGNED_CERT_IN_CHAIN', 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'ERR_TLS_CERT_ALTNAME_INVALID', 'ERR_SSL_WRONG_VERSION_NUMBER',
+  'CERT_HAS_EXPIRED',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+  'ERR_SSL_WRONG_VERSION_NUMBER',
 ])
 
-/** Whether an error, or what caused it, says that no connection came about. One that broke later may have broken behind the request. */
+/**
+ * Whether an error, or what caused it, says that no connection came about. One that broke later may have broken behind
+ * the request.
+ */
 function neverSent(error: unknown): boolean {
   if (typeof error !== 'object' || error === null) return false
   return NOT_CONNECTED.has(textField(error, 'code')) || ('cause' in error && neverSent(error.cause))
@@ -99,32 +123,67 @@ function neverSent(error: unknown): boolean {
 
 // By shape and not by `instanceof`: a bundle may hold the package twice.
 function apiError(error: unknown): ApiError {
-  if (!(error instanceof Error)) return { message: String(error), status: undefined, code: '', param: '', header: () => null, neverSent: neverSent(error) }
+  if (!(error instanceof Error))
+    return {
+      message: String(error),
+      status: undefined,
+      code: '',
+      param: '',
+      header: () => null,
+      neverSent: neverSent(error),
+    }
   const status = 'status' in error && typeof error.status === 'number' ? error.status : undefined
   const headers = 'headers' in error && error.headers instanceof Headers ? error.headers : undefined
   const header = (name: string): string | null => headers?.get(name) ?? null
   const cause = error.cause instanceof Error && status === undefined ? ` (${error.cause.message})` : ''
-  return { message: `${error.message}${cause}`, status, code: textField(error, 'code') || textField(error, 'type'), param: textField(error, 'param'), header, neverSent: neverSent(error) }
+  return {
+    message: `${error.message}${cause}`,
+    status,
+    code: textField(error, 'code') || textField(error, 'type'),
+    param: textField(error, 'param'),
+    header,
+    neverSent: neverSent(error),
+  }
 }
 
-const TOO_LARGE_CODES = new Set(['context_length_exceeded', 'string_above_max_length', 'request_too_large', 'exceed_context_size_error'])
+const TOO_LARGE_CODES = new Set([
+  'context_length_exceeded',
+  'string_above_max_length',
+  'request_too_large',
+  'exceed_context_size_error',
+])
 // What OpenAI, vLLM, llama.cpp, Ollama, Anthropic, Gemini, Mistral and Groq say when a prompt does not fit.
 const TOO_LARGE_WORDS =
   /context[ _-]?(?:length|window|size)|maximum (?:context|prompt|input)|(?:prompt|input|request|message|messages?) (?:is |are |was )?too (?:long|large)|too many (?:input )?tokens|input token count|exceeds? (?:the )?(?:available |maximum |max(?:imum)? )?(?:context|number of tokens|input|token limit)|reduce the length|tokens? limit exceeded|larger than the (?:model|max)/iu
 
 function kindOf({ status, code, message }: ApiError): CallFailure['failure'] {
   if (status === undefined) return 'unreachable'
-  if (status === 413 || TOO_LARGE_CODES.has(code) || (status !== 401 && status !== 404 && TOO_LARGE_WORDS.test(message))) return 'request-too-large'
+  if (
+    status === 413 ||
+    TOO_LARGE_CODES.has(code) ||
+    (status !== 401 && status !== 404 && TOO_LARGE_WORDS.test(message))
+  )
+    return 'request-too-large'
   if (code === 'content_filter' || code === 'content_policy_violation') return 'refused'
-  if (status === 404 || code === 'model_not_found' || (status === 400 && /model\W+(?:\S+\W+)?(?:does not exist|not found)|unknown model|no such model|invalid model/iu.test(message))) return 'unknown-model'
+  if (
+    status === 404 ||
+    code === 'model_not_found' ||
+    (status === 400 &&
+      /model\W+(?:\S+\W+)?(?:does not exist|not found)|unknown model|no such model|invalid model/iu.test(message))
+  )
+    return 'unknown-model'
   if (status === 401 || status === 403) return 'unauthorized'
   if (status === 429 || status === 529) return 'rate-limited'
   if (status === 408 || status === 504) return 'timeout'
   return status >= 500 ? 'unreachable' : 'request-rejected'
 }
 
-/** Whether a model may have worked on a request that did not get through: it broke behind its sending, or the server did. */
-const mayBePaid = ({ status, neverSent: unsent }: ApiError): boolean => (status === undefined ? !unsent : status !== 503)
+/**
+ * Whether a model may have worked on a request that did not get through: it broke behind its sending, or the server
+ * did.
+ */
+const mayBePaid = ({ status, neverSent: unsent }: ApiError): boolean =>
+  status === undefined ? !unsent : status !== 503
 
 function retryAfterMs({ header }: ApiError, now: number): number | undefined {
   const exact = Number(header('retry-after-ms') ?? Number.NaN)
@@ -147,12 +206,23 @@ export function failureOf(error: unknown, apiKey: string, now: number): CallFail
   const detail = said.length <= MAX_DETAIL_CHARACTERS ? said : `${said.slice(0, MAX_DETAIL_CHARACTERS)}…`
   const paid = failure === 'unreachable' && mayBePaid(api)
   // An empty account answers 429 like a busy one, and does not fill up by waiting.
-  const mayRetry = api.code !== 'insufficient_quota' && (failure === 'unreachable' || failure === 'rate-limited' || api.status === 408 || api.status === 409)
-  return { failure, detail: detail.toWellFormed(), mayRetry, ...(paid ? { mayBePaid: paid } : {}), ...(wait === undefined ? {} : { retryAfterMs: wait }) }
+  const mayRetry =
+    api.code !== 'insufficient_quota' &&
+    (failure === 'unreachable' || failure === 'rate-limited' || api.status === 408 || api.status === 409)
+  return {
+    failure,
+    detail: detail.toWellFormed(),
+    mayRetry,
+    ...(paid ? { mayBePaid: paid } : {}),
+    ...(wait === undefined ? {} : { retryAfterMs: wait }),
+  }
 }
 
 /** A signal of our own that ends a request in time, its body included; the package's own does not cover all of it. */
-function deadline(timeoutMs: number, outer: AbortSignal | undefined): { readonly signal: AbortSignal; readonly passed: () => boolean; readonly clear: () => void } {
+function deadline(
+  timeoutMs: number,
+  outer: AbortSignal | undefined,
+): { readonly signal: AbortSignal; readonly passed: () => boolean; readonly clear: () => void } {
   const controller = new AbortController()
   let passed = false
   const timer = setTimeout(() => {
@@ -184,18 +254,30 @@ export function createOpenAiCaller(options: OpenAiOptions): E.Either<BadModelCon
     const { OpenAI: Client } = await import('openai')
     const ours = options.baseUrl === undefined
     // Organization and project from the environment are for OpenAI's own servers, and nobody else's business.
-    return new Client({ apiKey, baseURL: options.baseUrl ?? DEFAULT_BASE_URL, maxRetries: 0, timeout: timeoutMs, logLevel: 'off', ...(ours ? {} : { organization: null, project: null }) })
+    return new Client({
+      apiKey,
+      baseURL: options.baseUrl ?? DEFAULT_BASE_URL,
+      maxRetries: 0,
+      timeout: timeoutMs,
+      logLevel: 'off',
+      ...(ours ? {} : { organization: null, project: null }),
+    })
   }
 
   type Attempt<A> = E.Either<CallFailure & { readonly mayRetry: boolean }, A>
-  const attempt = async <A>(request: (client: OpenAI, signal: AbortSignal) => Promise<A>, outer: AbortSignal | undefined): Promise<Attempt<A>> => {
+  const attempt = async <A>(
+    request: (client: OpenAI, signal: AbortSignal) => Promise<A>,
+    outer: AbortSignal | undefined,
+  ): Promise<Attempt<A>> => {
     const limit = deadline(timeoutMs, outer)
     try {
       loaded ??= load()
       return E.right(await request(await loaded, limit.signal))
     } catch (error) {
-      if (outer?.aborted === true) return E.left({ failure: 'timeout', detail: 'the call was cancelled', mayRetry: false })
-      if (limit.passed()) return E.left({ failure: 'timeout', detail: `no answer within ${String(timeoutMs)} ms`, mayRetry: false })
+      if (outer?.aborted === true)
+        return E.left({ failure: 'timeout', detail: 'the call was cancelled', mayRetry: false })
+      if (limit.passed())
+        return E.left({ failure: 'timeout', detail: `no answer within ${String(timeoutMs)} ms`, mayRetry: false })
       return E.left(failureOf(error, apiKey, Date.now()))
     } finally {
       limit.clear()
@@ -209,7 +291,8 @@ export function createOpenAiCaller(options: OpenAiOptions): E.Either<BadModelCon
         if (E.isRight(answer)) return answer
         const { mayRetry, ...failure } = answer.left
         const restMs = failure.retryAfterMs ?? (options.retryDelayMs ?? DEFAULT_RETRY_DELAY_MS) * 2 ** tried
-        if (!mayRetry || tried >= maxRetries || restMs > (options.maxRetryAfterMs ?? DEFAULT_RETRY_AFTER_MS)) return E.left(failure)
+        if (!mayRetry || tried >= maxRetries || restMs > (options.maxRetryAfterMs ?? DEFAULT_RETRY_AFTER_MS))
+          return E.left(failure)
         await sleep(restMs, signal)
         if (signal?.aborted === true) return E.left({ failure: 'timeout', detail: 'the call was cancelled' })
       }

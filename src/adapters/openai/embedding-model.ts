@@ -8,13 +8,18 @@ import { createOpenAiCaller, type BadModelConfig, type OpenAiCaller, type OpenAi
 export interface OpenAiEmbeddingModelOptions extends OpenAiOptions {
   /** Texts a request; 96 where it is left out, which every server takes. */
   readonly batchSize?: number | undefined
-  /** Tokens a text by our estimate, above which its end is left out; 6,000 where it is left out, because models take 8,191 by their own count. */
+  /**
+   * Tokens a text by our estimate, above which its end is left out; 6,000 where it is left out, because models take
+   * 8,191 by their own count.
+   */
   readonly maxInputTokens?: number | undefined
   /** Tokens a request by our estimate; 200,000 where it is left out, because OpenAI takes 300,000 by its own count. */
   readonly maxRequestTokens?: number | undefined
 }
 
-const answerSchema = z.looseObject({ data: z.array(z.looseObject({ index: z.number().int().nonnegative(), embedding: z.array(z.number()).min(1) })) })
+const answerSchema = z.looseObject({
+  data: z.array(z.looseObject({ index: z.number().int().nonnegative(), embedding: z.array(z.number()).min(1) })),
+})
 
 const fail = (detail: string): E.Either<EmbeddingFailure, never> => E.left({ kind: 'EmbeddingFailed', detail })
 
@@ -48,30 +53,59 @@ function vectorsOf(data: unknown, expected: number): E.Either<EmbeddingFailure, 
   const parsed = answerSchema.safeParse(data)
   if (!parsed.success) return fail('the server answered something that is no list of embeddings')
   const vectors = parsed.data.data.toSorted((a, b) => a.index - b.index)
-  if (vectors.length !== expected || vectors.some(({ index }, place) => index !== place)) return fail(`the server answered ${String(vectors.length)} vectors for ${String(expected)} texts`)
+  if (vectors.length !== expected || vectors.some(({ index }, place) => index !== place))
+    return fail(`the server answered ${String(vectors.length)} vectors for ${String(expected)} texts`)
   const length = vectors[0]?.embedding.length
-  if (vectors.some(({ embedding }) => embedding.length !== length)) return fail('the vectors are not of the same length')
+  if (vectors.some(({ embedding }) => embedding.length !== length))
+    return fail('the vectors are not of the same length')
   return E.right(vectors.map(({ embedding }) => embedding))
 }
 
-async function embedBatch(caller: OpenAiCaller, model: string, input: string[], given: AbortSignal | undefined): Promise<E.Either<EmbeddingFailure, readonly (readonly number[])[]>> {
-  const answer = await caller.call((client, signal) => client.embeddings.create({ model, input, encoding_format: 'float' }, { signal }), given)
-  return E.isLeft(answer) ? fail(`${answer.left.failure}: ${answer.left.detail}`) : vectorsOf(answer.right, input.length)
+async function embedBatch(
+  caller: OpenAiCaller,
+  model: string,
+  input: string[],
+  given: AbortSignal | undefined,
+): Promise<E.Either<EmbeddingFailure, readonly (readonly number[])[]>> {
+  const answer = await caller.call(
+    (client, signal) => client.embeddings.create({ model, input, encoding_format: 'float' }, { signal }),
+    given,
+  )
+  return E.isLeft(answer)
+    ? fail(`${answer.left.failure}: ${answer.left.detail}`)
+    : vectorsOf(answer.right, input.length)
 }
 
 /** An embedding model from its options; a Left names what is missing or wrong in them. */
-export function createOpenAiEmbeddingModel(options: OpenAiEmbeddingModelOptions): E.Either<BadModelConfig, EmbeddingModel> {
+export function createOpenAiEmbeddingModel(
+  options: OpenAiEmbeddingModelOptions,
+): E.Either<BadModelConfig, EmbeddingModel> {
   const caller = createOpenAiCaller(options)
   if (E.isLeft(caller)) return caller
   const batchSize = options.batchSize ?? 96
-  const embed = async (texts: readonly string[], signal: AbortSignal | undefined): Promise<E.Either<EmbeddingFailure, readonly (readonly number[])[]>> => {
+  const embed = async (
+    texts: readonly string[],
+    signal: AbortSignal | undefined,
+  ): Promise<E.Either<EmbeddingFailure, readonly (readonly number[])[]>> => {
     const vectors: (readonly number[])[] = []
-    for (const input of requestsOf(texts.map((text) => inputOf(text, options.maxInputTokens ?? 6_000)), batchSize, options.maxRequestTokens ?? 200_000)) {
+    for (const input of requestsOf(
+      texts.map((text) => inputOf(text, options.maxInputTokens ?? 6_000)),
+      batchSize,
+      options.maxRequestTokens ?? 200_000,
+    )) {
       const batch = await embedBatch(caller.right, options.model, input, signal)
       if (E.isLeft(batch)) return batch
       vectors.push(...batch.right)
     }
-    return vectors.some(({ length }) => length !== vectors[0]?.length) ? fail('the vectors are not of the same length') : E.right(vectors)
+    return vectors.some(({ length }) => length !== vectors[0]?.length)
+      ? fail('the vectors are not of the same length')
+      : E.right(vectors)
   }
-  return E.right({ model: options.model, embed: (texts, signal): TE.TaskEither<EmbeddingFailure, readonly (readonly number[])[]> => () => embed(texts, signal) })
+  return E.right({
+    model: options.model,
+    embed:
+      (texts, signal): TE.TaskEither<EmbeddingFailure, readonly (readonly number[])[]> =>
+      () =>
+        embed(texts, signal),
+  })
 }

@@ -3,8 +3,19 @@ import { either as E, type taskEither as TE } from 'fp-ts'
 import type OpenAI from 'openai'
 import { z } from 'zod'
 import { modelWindow } from '../../domain/values/policy.js'
-import type { LanguageModel, LanguageModelAnswer, LanguageModelFailure, LanguageModelRequest } from '../../ports/language-model.js'
-import { createOpenAiCaller, type BadModelConfig, type CallFailure, type OpenAiCaller, type OpenAiOptions } from './client.js'
+import type {
+  LanguageModel,
+  LanguageModelAnswer,
+  LanguageModelFailure,
+  LanguageModelRequest,
+} from '../../ports/language-model.js'
+import {
+  createOpenAiCaller,
+  type BadModelConfig,
+  type CallFailure,
+  type OpenAiCaller,
+  type OpenAiOptions,
+} from './client.js'
 
 export interface OpenAiLanguageModelOptions extends OpenAiOptions {
   /** What the model's window takes; by its name where it is left out. */
@@ -22,15 +33,20 @@ const completionSchema = z.looseObject({
       }),
     )
     .min(1),
-  usage: z.looseObject({ prompt_tokens: z.number().int().nonnegative(), completion_tokens: z.number().int().nonnegative() }).nullish().catch(undefined),
+  usage: z
+    .looseObject({ prompt_tokens: z.number().int().nonnegative(), completion_tokens: z.number().int().nonnegative() })
+    .nullish()
+    .catch(undefined),
 })
 
-// Models that think before they answer refuse `max_tokens` and any temperature but their own, and count their thoughts as output.
+// Models that think before they answer refuse `max_tokens` and any temperature but their own, and count their thoughts
+// as output.
 const REASONING = /^(?:o\d|gpt-5)/iu
 const REASONING_TOKENS = 8_192
 const isReasoning = (model: string): boolean => REASONING.test(model.slice(model.lastIndexOf('/') + 1))
 
-const fail = (failure: LanguageModelFailure['failure'], detail: string): E.Either<LanguageModelFailure, never> => E.left({ kind: 'LanguageModelFailed', failure, detail })
+const fail = (failure: LanguageModelFailure['failure'], detail: string): E.Either<LanguageModelFailure, never> =>
+  E.left({ kind: 'LanguageModelFailed', failure, detail })
 
 // Open models put their thoughts in front of the answer, between these tags.
 const withoutThoughts = (text: string): string => text.replace(/^\s*<think>[\s\S]*?<\/think>/u, '').trim()
@@ -38,10 +54,12 @@ const withoutThoughts = (text: string): string => text.replace(/^\s*<think>[\s\S
 function answerOf(data: unknown): E.Either<LanguageModelFailure, LanguageModelAnswer> {
   const parsed = completionSchema.safeParse(data)
   const choice = parsed.data?.choices[0]
-  if (parsed.data === undefined || choice === undefined) return fail('malformed', 'the server answered something that is no chat completion')
+  if (parsed.data === undefined || choice === undefined)
+    return fail('malformed', 'the server answered something that is no chat completion')
   const { id, usage } = parsed.data
   const { message, finish_reason: finishReason } = choice
-  if (typeof message.refusal === 'string' && message.refusal !== '') return fail('refused', message.refusal.slice(0, 400))
+  if (typeof message.refusal === 'string' && message.refusal !== '')
+    return fail('refused', message.refusal.slice(0, 400))
   if (finishReason === 'content_filter') return fail('refused', 'the answer was withheld by a content filter')
   if (finishReason === 'length') return fail('cut-off', 'the answer reached its limit of tokens before its end')
   const text = withoutThoughts(message.content ?? '')
@@ -49,7 +67,9 @@ function answerOf(data: unknown): E.Either<LanguageModelFailure, LanguageModelAn
   return E.right({
     text,
     ...(typeof id === 'string' && id !== '' ? { responseId: id } : {}),
-    ...(usage === null || usage === undefined ? {} : { usage: { promptTokens: usage.prompt_tokens, completionTokens: usage.completion_tokens } }),
+    ...(usage === null || usage === undefined
+      ? {}
+      : { usage: { promptTokens: usage.prompt_tokens, completionTokens: usage.completion_tokens } }),
   })
 }
 
@@ -59,15 +79,26 @@ function bodyOf(model: string, request: LanguageModelRequest): Body {
   const schema = request.responseSchema
   return {
     model,
-    messages: [...(request.system === undefined ? [] : [{ role: 'system' as const, content: request.system }]), { role: 'user', content: request.prompt }],
+    messages: [
+      ...(request.system === undefined ? [] : [{ role: 'system' as const, content: request.system }]),
+      { role: 'user', content: request.prompt },
+    ],
     ...(isReasoning(model)
       ? { max_completion_tokens: request.maxOutputTokens + REASONING_TOKENS }
       : { max_tokens: request.maxOutputTokens, temperature: request.temperature }),
-    ...(schema === undefined ? {} : { response_format: { type: 'json_schema', json_schema: { name: schema.name, schema: { ...schema.schema }, strict: true } } }),
+    ...(schema === undefined
+      ? {}
+      : {
+          response_format: {
+            type: 'json_schema',
+            json_schema: { name: schema.name, schema: { ...schema.schema }, strict: true },
+          },
+        }),
   }
 }
 
-// Many servers do not know `response_format`, and some models that think have names that we do not know. The same request in the other spelling
+// Many servers do not know `response_format`, and some models that think have names that we do not know. The same
+// request in the other spelling
 // asks for the same thing; a temperature is never dropped, because the answer would not be the one that is recorded.
 function respelled(body: Body, failure: CallFailure): Body | undefined {
   if (failure.failure !== 'request-rejected') return undefined
@@ -82,11 +113,18 @@ function respelled(body: Body, failure: CallFailure): Body | undefined {
   return undefined
 }
 
-async function complete(caller: OpenAiCaller, first: Body, signal: AbortSignal | undefined): Promise<E.Either<LanguageModelFailure, LanguageModelAnswer>> {
+async function complete(
+  caller: OpenAiCaller,
+  first: Body,
+  signal: AbortSignal | undefined,
+): Promise<E.Either<LanguageModelFailure, LanguageModelAnswer>> {
   let body: Body | undefined = first
   for (;;) {
     const sent: Body = body
-    const answer: E.Either<CallFailure, unknown> = await caller.call((client, stop) => client.chat.completions.create(sent, { signal: stop }), signal)
+    const answer: E.Either<CallFailure, unknown> = await caller.call(
+      (client, stop) => client.chat.completions.create(sent, { signal: stop }),
+      signal,
+    )
     if (E.isRight(answer)) return answerOf(answer.right)
     body = respelled(sent, answer.left)
     if (body === undefined) return E.left({ kind: 'LanguageModelFailed', ...answer.left })
@@ -94,7 +132,9 @@ async function complete(caller: OpenAiCaller, first: Body, signal: AbortSignal |
 }
 
 /** A language model from its options; a Left names what is missing or wrong in them. */
-export function createOpenAiLanguageModel(options: OpenAiLanguageModelOptions): E.Either<BadModelConfig, LanguageModel> {
+export function createOpenAiLanguageModel(
+  options: OpenAiLanguageModelOptions,
+): E.Either<BadModelConfig, LanguageModel> {
   const caller = createOpenAiCaller(options)
   if (E.isLeft(caller)) return caller
   return E.right({
@@ -102,9 +142,17 @@ export function createOpenAiLanguageModel(options: OpenAiLanguageModelOptions): 
     model: options.model,
     windowTokens: options.windowTokens ?? modelWindow(options.model),
     parameters: (request) => {
-      const { messages: _messages, model: _model, response_format: format, ...parameters } = bodyOf(options.model, request)
+      const {
+        messages: _messages,
+        model: _model,
+        response_format: format,
+        ...parameters
+      } = bodyOf(options.model, request)
       return { ...parameters, ...(format === undefined ? {} : { responseFormat: format.type }) }
     },
-    complete: (request, signal): TE.TaskEither<LanguageModelFailure, LanguageModelAnswer> => () => complete(caller.right, bodyOf(options.model, request), signal),
+    complete:
+      (request, signal): TE.TaskEither<LanguageModelFailure, LanguageModelAnswer> =>
+      () =>
+        complete(caller.right, bodyOf(options.model, request), signal),
   })
 }

@@ -1,15 +1,23 @@
 /**
- * A folder is open in one process at a time. PGlite itself has no such lock, and two processes on one folder lose acknowledged events without an error.
+ * A folder is open in one process at a time. PGlite itself has no such lock, and two processes on one folder lose
+ * acknowledged events without an error.
  *
- * Below `lock/` lie files named by numbers, each says who took the folder with it, and the highest counts. `<number>.free` beside it says that it was
- * given back (an empty file, because a full disk still takes one). Who wants the folder creates the next number, which the file system lets
+ * Below `lock/` lie files named by numbers, each says who took the folder with it, and the highest counts.
+ * `<number>.free` beside it says that it was
+ * given back (an empty file, because a full disk still takes one). Who wants the folder creates the next number, which
+ * the file system lets
  * exactly one process do.
  *
- * Whether an owner that did not give it back is dead can be asked where it ran beside us: same run of the machine, same process ids. Such a process
- * loses its lock when it is dead, and never because it is old, slow or suspended. Of any other owner (another machine or container, or the machine
- * before it was started anew) only its heartbeat tells: it touches its file every few seconds, from a thread, because the engine blocks the process for
- * a whole query. Who wants the folder watches the file by a clock of its own, and succeeds an owner that was quiet all the while.
- * That owner may be suspended and come back, so its successor leaves `<number>.doubt` and works on a copy of the data that the old one does not know
+ * Whether an owner that did not give it back is dead can be asked where it ran beside us: same run of the machine, same
+ * process ids. Such a process
+ * loses its lock when it is dead, and never because it is old, slow or suspended. Of any other owner (another machine
+ * or container, or the machine
+ * before it was started anew) only its heartbeat tells: it touches its file every few seconds, from a thread, because
+ * the engine blocks the process for
+ * a whole query. Who wants the folder watches the file by a clock of its own, and succeeds an owner that was quiet all
+ * the while.
+ * That owner may be suspended and come back, so its successor leaves `<number>.doubt` and works on a copy of the data
+ * that the old one does not know
  * (`sql.ts`); the old one looks for a successor behind each statement, before it says that anything was written.
  *
  * The record also says at which socket the owner serves those who only read (`serve-readers.ts`).
@@ -54,7 +62,10 @@ export const LOCK_NAME = 'lock'
 const BEAT_MS = 2_000
 const QUIET_MS = 10_000
 
-/** Takes the folder for this process, making it where it is missing; throws a `StoreError` that says who has it or what is wrong with it. */
+/**
+ * Takes the folder for this process, making it where it is missing; throws a `StoreError` that says who has it or what
+ * is wrong with it.
+ */
 export async function lockFolder(folder: string, options: LockOptions = {}): Promise<FolderLock> {
   const { beatMs = BEAT_MS, quietMs = QUIET_MS } = options
   const locks = join(folder, LOCK_NAME)
@@ -73,7 +84,8 @@ export async function lockFolder(folder: string, options: LockOptions = {}): Pro
       const number = highest + 1
       const socket = socketFor(folder, locks, number)
       if (!(await createLock(locks, number, { ...mine, socket }))) continue
-      // A number is swept away only when several higher ones are there. A process that stood still so long, between looking and creating,
+      // A number is swept away only when several higher ones are there. A process that stood still so long, between
+      // looking and creating,
       // that its number was free once more sees them now.
       if ((await highestLock(locks)) > number) {
         await rm(join(locks, String(number)), { force: true })
@@ -99,19 +111,33 @@ export async function findOwner(folder: string): Promise<FolderOwner | undefined
   const number = await highestLock(locks).catch(() => 0)
   if (number === 0 || (await isFree(locks, number))) return undefined
   const file = join(locks, String(number))
-  const [owner, { uid }] = await Promise.all([readRecord(file), stat(file)]).catch(() => [undefined, { uid: -1 }] as const)
+  const [owner, { uid }] = await Promise.all([readRecord(file), stat(file)]).catch(
+    () => [undefined, { uid: -1 }] as const,
+  )
   if (owner === undefined || owner === 'gone') return undefined
   // In the folder for temporary files anybody may have put a socket of that name.
-  const isOwners = owner.socket !== undefined && (isPipe(owner.socket) || (await stat(owner.socket).then((found) => found.isSocket() && found.uid === uid, () => false)))
+  const isOwners =
+    owner.socket !== undefined &&
+    (isPipe(owner.socket) ||
+      (await stat(owner.socket).then(
+        (found) => found.isSocket() && found.uid === uid,
+        () => false,
+      )))
   return { name: nameOf(owner), socket: isOwners ? owner.socket : undefined }
 }
 
 /** What a failure of the file system means for who wanted to open `folder`. */
 export function unusable(folder: string, error: unknown): StoreError {
   const code = codeOf(error) ?? ''
-  if (['ENOSPC', 'EDQUOT'].includes(code)) return new StoreError('DiskFull', `there is no space left for ${folder}`, error)
+  if (['ENOSPC', 'EDQUOT'].includes(code))
+    return new StoreError('DiskFull', `there is no space left for ${folder}`, error)
   if (['ENOTDIR', 'EEXIST'].includes(code)) return new StoreError('FolderUnusable', `${folder} is no folder`, error)
-  if (['EACCES', 'EPERM', 'EROFS'].includes(code)) return new StoreError('FolderUnusable', `${folder} may not be written by this process, and a ledger is written to even where it is only read: give its user the right to, or name another folder`, error)
+  if (['EACCES', 'EPERM', 'EROFS'].includes(code))
+    return new StoreError(
+      'FolderUnusable',
+      `${folder} may not be written by this process, and a ledger is written to even where it is only read: give its user the right to, or name another folder`,
+      error,
+    )
   return new StoreError('FolderUnusable', `${folder} cannot be used: ${sentenceOf(error)}`, error)
 }
 
@@ -120,7 +146,10 @@ const LONGEST_SOCKET = 100
 const SOCKET_FILE = /^(\d{1,15})\.sock$/
 const isPipe = (socket: string): boolean => socket.startsWith('\\\\.\\pipe\\')
 
-/** The address for an owner's socket: beside its lock where that is short enough, else a name in the system's folder for temporary files. */
+/**
+ * The address for an owner's socket: beside its lock where that is short enough, else a name in the system's folder for
+ * temporary files.
+ */
 function socketFor(folder: string, locks: string, number: number): string {
   const beside = join(locks, `${String(number)}.sock`)
   if (process.platform !== 'win32' && Buffer.byteLength(beside) <= LONGEST_SOCKET) return beside
@@ -128,14 +157,20 @@ function socketFor(folder: string, locks: string, number: number): string {
   return process.platform === 'win32' ? `\\\\.\\pipe\\${name}` : join(tmpdir(), name)
 }
 
-const temporaryName = (folder: string): string => `context-ledger-${createHash('sha256').update(folder).digest('hex').slice(0, 16)}-`
+const temporaryName = (folder: string): string =>
+  `context-ledger-${createHash('sha256').update(folder).digest('hex').slice(0, 16)}-`
 
 /** Takes away the sockets that owners up to `number`, which is ours, left. */
 export async function sweepSockets(folder: string, number: number): Promise<void> {
   const old = (name: string): boolean => Number(SOCKET_FILE.exec(name)?.[1] ?? Infinity) <= number
-  for (const [where, prefix] of [[join(folder, LOCK_NAME), ''], [tmpdir(), temporaryName(folder)]] as const) {
+  for (const [where, prefix] of [
+    [join(folder, LOCK_NAME), ''],
+    [tmpdir(), temporaryName(folder)],
+  ] as const) {
     const names = await readdir(where).catch(() => [])
-    for (const name of names) if (name.startsWith(prefix) && old(name.slice(prefix.length))) await rm(join(where, name), { force: true }).catch(none)
+    for (const name of names)
+      if (name.startsWith(prefix) && old(name.slice(prefix.length)))
+        await rm(join(where, name), { force: true }).catch(none)
   }
 }
 
@@ -151,7 +186,10 @@ const Record = z.object({
   /** When the process started, for people. */
   startedAt: z.string(),
   command: z.string(),
-  /** Start of the process in ticks since the machine started: a pid is given again, the two together are not. Linux alone tells. */
+  /**
+   * Start of the process in ticks since the machine started: a pid is given again, the two together are not. Linux
+   * alone tells.
+   */
   startTicks: z.string().optional(),
   /** Which run of the machine, and whose pids: a container counts its own. Linux alone tells. */
   bootId: z.string().optional(),
@@ -182,7 +220,10 @@ async function isFree(locks: string, number: number): Promise<boolean> {
   )
 }
 
-/** Creates the file with its content in one step, so that nobody ever reads half a record; false where the number was taken. */
+/**
+ * Creates the file with its content in one step, so that nobody ever reads half a record; false where the number was
+ * taken.
+ */
 async function createLock(locks: string, number: number, record: Record): Promise<boolean> {
   const draft = join(locks, DRAFT + randomUUID())
   try {
@@ -207,7 +248,10 @@ async function createLock(locks: string, number: number, record: Record): Promis
   }
 }
 
-/** The record in a lock's file; `'gone'` where a later lock has replaced it, `undefined` where it is none (a power cut leaves files empty). */
+/**
+ * The record in a lock's file; `'gone'` where a later lock has replaced it, `undefined` where it is none (a power cut
+ * leaves files empty).
+ */
 async function readRecord(file: string): Promise<Record | 'gone' | undefined> {
   for (let attempt = 0; attempt < 10; attempt++) {
     const text = await readFile(file, 'utf8').catch((error: unknown) => {
@@ -231,21 +275,34 @@ function parseRecord(text: string): Record | undefined {
   }
 }
 
-const nameOf = (owner: Record): string => `process ${String(owner.pid)} on ${owner.host} (${owner.command}), running since ${owner.startedAt}`
+const nameOf = (owner: Record): string =>
+  `process ${String(owner.pid)} on ${owner.host} (${owner.command}), running since ${owner.startedAt}`
 
-/** How the owner of a lock ended: it is dead, it was quiet for long enough, or its lock is gone. Throws where it has the folder open. */
-async function ownerOf(folder: string, locks: string, number: number, { quietMs, onWait }: LockOptions & { readonly quietMs: number }): Promise<'dead' | 'quiet' | 'gone'> {
+/**
+ * How the owner of a lock ended: it is dead, it was quiet for long enough, or its lock is gone. Throws where it has the
+ * folder open.
+ */
+async function ownerOf(
+  folder: string,
+  locks: string,
+  number: number,
+  { quietMs, onWait }: LockOptions & { readonly quietMs: number },
+): Promise<'dead' | 'quiet' | 'gone'> {
   const file = join(locks, String(number))
   const owner = await readRecord(file)
   if (owner === 'gone') return 'gone'
   const whereabouts = owner === undefined ? 'unknown' : await whereIs(owner)
   if (whereabouts === 'dead') return 'dead'
-  const isOpen = (who: string): StoreError => new StoreError('FolderLocked', `${folder} is open in ${who}; one process at a time writes into a folder`)
-  if (whereabouts === 'runs' && owner !== undefined) throw isOpen(isThisProcess(owner) ? 'this very process' : nameOf(owner))
+  const isOpen = (who: string): StoreError =>
+    new StoreError('FolderLocked', `${folder} is open in ${who}; one process at a time writes into a folder`)
+  if (whereabouts === 'runs' && owner !== undefined)
+    throw isOpen(isThisProcess(owner) ? 'this very process' : nameOf(owner))
 
   const who = owner === undefined ? `a process that ${file} does not name` : nameOf(owner)
   const first = await beatOf(file)
-  onWait?.(`${folder} was last opened by ${who}, which cannot be asked from here: waiting up to ${String(Math.ceil(quietMs / 1_000))} s to see whether it still has it open`)
+  onWait?.(
+    `${folder} was last opened by ${who}, which cannot be asked from here: waiting up to ${String(Math.ceil(quietMs / 1_000))} s to see whether it still has it open`,
+  )
   const until = performance.now() + quietMs
   while (performance.now() < until) {
     await delay(Math.min(quietMs / 40, 250))
@@ -276,7 +333,13 @@ async function beatOf(file: string): Promise<number | undefined> {
 /** Whether the owner runs beside us, is dead for certain, or is out of our sight. */
 async function whereIs(owner: Record): Promise<'runs' | 'dead' | 'unknown'> {
   const { bootId, pidNamespace } = await machine()
-  const isBesideUs = process.platform === 'linux' ? bootId !== undefined && pidNamespace !== undefined && owner.bootId === bootId && owner.pidNamespace === pidNamespace : owner.host === hostname()
+  const isBesideUs =
+    process.platform === 'linux'
+      ? bootId !== undefined &&
+        pidNamespace !== undefined &&
+        owner.bootId === bootId &&
+        owner.pidNamespace === pidNamespace
+      : owner.host === hostname()
   if (!isBesideUs) return 'unknown'
   try {
     process.kill(owner.pid, 0)
@@ -320,7 +383,10 @@ async function machine(): Promise<{ bootId: string | undefined; pidNamespace: st
   return { bootId: bootId?.trim(), pidNamespace }
 }
 
-/** From `/proc`: when a process started, and whether it is one that has ended and waits for its parent to notice. Empty where there is no `/proc`. */
+/**
+ * From `/proc`: when a process started, and whether it is one that has ended and waits for its parent to notice. Empty
+ * where there is no `/proc`.
+ */
 async function processStat(pid: number): Promise<{ startTicks: string | undefined; ended: boolean }> {
   const text = await readFile(`/proc/${String(pid)}/stat`, 'utf8').catch(none)
   // The second field is the program's name in brackets and may hold blanks and brackets; the fields after it do not.
@@ -328,7 +394,10 @@ async function processStat(pid: number): Promise<{ startTicks: string | undefine
   return { startTicks: fields?.[19], ended: fields?.[0] === 'Z' || fields?.[0] === 'X' }
 }
 
-/** Takes away locks from long ago, and drafts: of processes that were killed while they wrote them, or that come too late. */
+/**
+ * Takes away locks from long ago, and drafts: of processes that were killed while they wrote them, or that come too
+ * late.
+ */
 async function sweep(locks: string, number: number): Promise<void> {
   for (const name of await readdir(locks)) {
     const old = Number(LOCK_FILE.exec(name)?.[1] ?? number) < number - KEPT
@@ -339,11 +408,19 @@ async function sweep(locks: string, number: number): Promise<void> {
 const doubtOf = (locks: string, number: number): string => join(locks, `${String(number)}.doubt`)
 
 async function doubtsBelow(locks: string, number: number): Promise<string[]> {
-  return (await readdir(locks)).filter((name) => Number(DOUBT_FILE.exec(name)?.[1] ?? number) < number).map((name) => join(locks, name))
+  return (await readdir(locks))
+    .filter((name) => Number(DOUBT_FILE.exec(name)?.[1] ?? number) < number)
+    .map((name) => join(locks, name))
 }
 
 /** Beats for the lock `number`, which this process has just taken. */
-async function held(folder: string, locks: string, number: number, socket: string, { beatMs, quietMs }: { readonly beatMs: number; readonly quietMs: number }): Promise<FolderLock> {
+async function held(
+  folder: string,
+  locks: string,
+  number: number,
+  socket: string,
+  { beatMs, quietMs }: { readonly beatMs: number; readonly quietMs: number },
+): Promise<FolderLock> {
   const file = join(locks, String(number))
   const successor = join(locks, String(number + 1))
   const heart = startHeart(file, beatMs)
@@ -352,14 +429,18 @@ async function held(folder: string, locks: string, number: number, socket: strin
 
   async function release(): Promise<void> {
     await heart.stop()
-    // Where even an empty file does not fit, or the folder was deleted: the process ends some time, and then the lock is free by itself.
+    // Where even an empty file does not fit, or the folder was deleted: the process ends some time, and then the lock
+    // is free by itself.
     await writeFile(`${file}.free`, '').catch(none)
   }
 
   function refuseWhereTaken(): void {
     // Our own file is swept away by later owners, and before the one of our successor.
     if (!existsSync(successor) && existsSync(file)) return
-    throw new StoreError('FolderTaken', `another process took ${folder} over while this one stood still; what this one did not acknowledge before is not in it. Open it again to go on`)
+    throw new StoreError(
+      'FolderTaken',
+      `another process took ${folder} over while this one stood still; what this one did not acknowledge before is not in it. Open it again to go on`,
+    )
   }
 
   return {
@@ -402,7 +483,12 @@ function startHeart(file: string, beatMs: number): Heart {
     Atomics.store(times, 1, BigInt(wall))
   }
   beaten(process.hrtime.bigint(), Date.now())
-  const thread = new Worker(HEART, { eval: true, workerData: { file, beatMs, times }, execArgv: [], name: 'context-ledger lock' })
+  const thread = new Worker(HEART, {
+    eval: true,
+    workerData: { file, beatMs, times },
+    execArgv: [],
+    name: 'context-ledger lock',
+  })
   // Without the thread the file is touched by `check`.
   thread.on('error', none)
   thread.unref()
@@ -412,7 +498,11 @@ function startHeart(file: string, beatMs: number): Heart {
       utimesSync(file, new Date(), new Date())
       beaten(steady, wall)
     },
-    quietForMs: () => Math.max(Number(process.hrtime.bigint() - Atomics.load(times, 0)) / 1e6, Date.now() - Number(Atomics.load(times, 1))),
+    quietForMs: () =>
+      Math.max(
+        Number(process.hrtime.bigint() - Atomics.load(times, 0)) / 1e6,
+        Date.now() - Number(Atomics.load(times, 1)),
+      ),
     stop: async () => {
       await thread.terminate()
     },

@@ -1,4 +1,6 @@
-/** A folder that another process has open, read by way of that process: see `serve-readers.ts`, which is its other end. */
+/**
+ * A folder that another process has open, read by way of that process: see `serve-readers.ts`, which is its other end.
+ */
 import { connect as connectTo, type Socket } from 'node:net'
 import type { Database, Sql } from '../../ports/sql.js'
 import { StoreError } from '../../ports/store-error.js'
@@ -10,14 +12,24 @@ const GREETING_MS = 2_000
 /** How long an owner may take for an answer: it may be in the middle of something, and others wait as well. */
 const ANSWER_MS = 60_000
 
-/** Reads by way of the owner; undefined where it does not answer. Nothing can be written, and nobody is kept from writing. */
+/**
+ * Reads by way of the owner; undefined where it does not answer. Nothing can be written, and nobody is kept from
+ * writing.
+ */
 export async function readBeside(folder: string, owner: FolderOwner): Promise<Database | undefined> {
   if (owner.socket === undefined) return undefined
   const socket = connectTo(owner.socket)
   let failure: unknown
-  socket.on('error', (error) => { failure = error })
+  socket.on('error', (error) => {
+    failure = error
+  })
   const messages = messagesOf(socket)
-  const greeting = Greeting.safeParse(await within(GREETING_MS, messages.next()).then((first) => (first === undefined || first.done === true ? undefined : first.value), () => undefined)).data
+  const greeting = Greeting.safeParse(
+    await within(GREETING_MS, messages.next()).then(
+      (first) => (first === undefined || first.done === true ? undefined : first.value),
+      () => undefined,
+    ),
+  ).data
   if (greeting === undefined) {
     socket.destroy()
     return undefined
@@ -25,7 +37,14 @@ export async function readBeside(folder: string, owner: FolderOwner): Promise<Da
   return databaseAt(folder, owner, socket, messages, greeting, () => failure)
 }
 
-function databaseAt(folder: string, { name: ownerName }: FolderOwner, socket: Socket, messages: AsyncGenerator<unknown, undefined>, { hasVector }: Greeting, failure: () => unknown): Database {
+function databaseAt(
+  folder: string,
+  { name: ownerName }: FolderOwner,
+  socket: Socket,
+  messages: AsyncGenerator<unknown, undefined>,
+  { hasVector }: Greeting,
+  failure: () => unknown,
+): Database {
   let last: Promise<unknown> = Promise.resolve()
   let closed = false
   let broken = false
@@ -64,7 +83,12 @@ function databaseAt(folder: string, { name: ownerName }: FolderOwner, socket: So
     return answer.rows
   }
 
-  const gone = (): StoreError => new StoreError('StoreUnavailable', `${ownerName}, by way of which ${folder} was read, has ended, has closed it or does not answer: open the ledger again`, failure())
+  const gone = (): StoreError =>
+    new StoreError(
+      'StoreUnavailable',
+      `${ownerName}, by way of which ${folder} was read, has ended, has closed it or does not answer: open the ledger again`,
+      failure(),
+    )
 
   async function query<Row extends object>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
     // The type is the caller's word for what its statement gives, here as with any driver.
@@ -77,7 +101,11 @@ function databaseAt(folder: string, { name: ownerName }: FolderOwner, socket: So
     for (const statement of text.split(';')) if (statement.trim() !== '') await query(statement)
   }
 
-  const inside: Sql = { query, script, transaction: () => Promise.reject(new Error('a transaction inside a transaction')) }
+  const inside: Sql = {
+    query,
+    script,
+    transaction: () => Promise.reject(new Error('a transaction inside a transaction')),
+  }
 
   async function transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
     await ask({ kind: 'begin' })
@@ -111,7 +139,14 @@ function databaseAt(folder: string, { name: ownerName }: FolderOwner, socket: So
 async function within<T>(ms: number, what: Promise<T>): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined
   try {
-    return await Promise.race([what, new Promise<undefined>((resolve) => { timer = setTimeout(() => { resolve(undefined) }, ms) })])
+    return await Promise.race([
+      what,
+      new Promise<undefined>((resolve) => {
+        timer = setTimeout(() => {
+          resolve(undefined)
+        }, ms)
+      }),
+    ])
   } finally {
     clearTimeout(timer)
   }

@@ -1,5 +1,6 @@
 /**
- * How the owner of a folder and its readers speak: frames of four bytes with a length and so many bytes of `v8.serialize`, which keeps every value that a
+ * How the owner of a folder and its readers speak: frames of four bytes with a length and so many bytes of
+ * `v8.serialize`, which keeps every value that a
  * driver gives as it is. The owner greets; then each request has one answer, in order.
  */
 import type { Socket } from 'node:net'
@@ -10,7 +11,11 @@ import { codeOf, sentenceOf, StoreError, type StoreErrorKind } from '../../ports
 /** Goes up with each change of what is said; readers and owners of different numbers do not speak. */
 export const PROTOCOL_VERSION = 1
 
-export const Greeting = z.object({ ledger: z.literal('context-ledger'), version: z.literal(PROTOCOL_VERSION), hasVector: z.boolean() })
+export const Greeting = z.object({
+  ledger: z.literal('context-ledger'),
+  version: z.literal(PROTOCOL_VERSION),
+  hasVector: z.boolean(),
+})
 export type Greeting = z.infer<typeof Greeting>
 
 /** `begin` and `end` are a transaction, in which one state of the database is read. */
@@ -21,17 +26,37 @@ export const Request = z.discriminatedUnion('kind', [
 ])
 export type Request = z.infer<typeof Request>
 
-const STORE_ERROR_KINDS = { StoreUnavailable: true, StoreRefused: true, FolderLocked: true, FolderTaken: true, FolderUnusable: true, NotALedger: true, NewerSchema: true, DiskFull: true } satisfies Record<StoreErrorKind, true>
+const STORE_ERROR_KINDS = {
+  StoreUnavailable: true,
+  StoreRefused: true,
+  FolderLocked: true,
+  FolderTaken: true,
+  FolderUnusable: true,
+  NotALedger: true,
+  NewerSchema: true,
+  DiskFull: true,
+} satisfies Record<StoreErrorKind, true>
 
-const Failure = z.object({ message: z.string(), code: z.string().optional(), kind: z.custom<StoreErrorKind>((kind) => typeof kind === 'string' && kind in STORE_ERROR_KINDS).optional() })
+const Failure = z.object({
+  message: z.string(),
+  code: z.string().optional(),
+  kind: z.custom<StoreErrorKind>((kind) => typeof kind === 'string' && kind in STORE_ERROR_KINDS).optional(),
+})
 type Failure = z.infer<typeof Failure>
-export const Answer = z.union([z.object({ rows: z.array(z.custom<object>((row) => typeof row === 'object' && row !== null)) }), z.object({ failure: Failure })])
+export const Answer = z.union([
+  z.object({ rows: z.array(z.custom<object>((row) => typeof row === 'object' && row !== null)) }),
+  z.object({ failure: Failure }),
+])
 export type Answer = z.infer<typeof Answer>
 
 /** A failure as it is sent: the sentence, and what callers tell failures apart by. */
 export function failureOf(error: unknown): Failure {
   const code = codeOf(error)
-  return { message: sentenceOf(error), ...(error instanceof StoreError ? { kind: error.kind } : {}), ...(code === undefined ? {} : { code }) }
+  return {
+    message: sentenceOf(error),
+    ...(error instanceof StoreError ? { kind: error.kind } : {}),
+    ...(code === undefined ? {} : { code }),
+  }
 }
 
 /** The failure as an error again. */
@@ -47,13 +72,19 @@ const HEAD_BYTES = 4
 /** Sends one message; resolves when the system has taken it, and when the other side is gone. */
 export async function send(socket: Socket, message: Greeting | Request | Answer): Promise<void> {
   const body = serialize(message)
-  if (body.length > LONGEST_FRAME) throw new StoreError('StoreRefused', `an answer of ${String(body.length)} bytes is more than a reader beside the owner of a folder can be sent`)
+  if (body.length > LONGEST_FRAME)
+    throw new StoreError(
+      'StoreRefused',
+      `an answer of ${String(body.length)} bytes is more than a reader beside the owner of a folder can be sent`,
+    )
   const head = Buffer.alloc(HEAD_BYTES)
   head.writeUInt32BE(body.length)
   await new Promise<void>((resolve) => {
     socket.cork()
     socket.write(head)
-    socket.write(body, () => { resolve() })
+    socket.write(body, () => {
+      resolve()
+    })
     socket.uncork()
   })
 }

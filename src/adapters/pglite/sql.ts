@@ -2,7 +2,8 @@
  * The embedded default: Postgres inside this process (PGlite), in a folder or, for tests, in memory.
  *
  * What a folder survives: the process killed at any moment; every acknowledged append is there after reopening.
- * What it does not: a power cut. PGlite never calls fsync, so the last writes may be lost with the operating system's cache. Who needs that
+ * What it does not: a power cut. PGlite never calls fsync, so the last writes may be lost with the operating system's
+ * cache. Who needs that
  * uses a server. PGlite has one session, so all work stands in one line, and a long statement blocks the whole process.
  */
 import { PGlite, types, type Transaction } from '@electric-sql/pglite'
@@ -14,7 +15,15 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
 import type { Database, Sql } from '../../ports/sql.js'
 import { codeOf, sentenceOf, StoreError } from '../../ports/store-error.js'
-import { findOwner, LOCK_NAME, lockFolder, sweepSockets, unusable, type FolderLock, type LockOptions } from './folder-lock.js'
+import {
+  findOwner,
+  LOCK_NAME,
+  lockFolder,
+  sweepSockets,
+  unusable,
+  type FolderLock,
+  type LockOptions,
+} from './folder-lock.js'
 import { readBeside } from './read-beside.js'
 import { serveReaders, type ReadWork } from './serve-readers.js'
 import { readTemplate } from './template.js'
@@ -27,9 +36,11 @@ export interface OpenOptions extends LockOptions {
 }
 
 /**
- * Opens the ledger in a folder, which is made where it is missing: some 2 s the first time from the template of an empty one, 3 to 6 s where the engine has to create it,
+ * Opens the ledger in a folder, which is made where it is missing: some 2 s the first time from the template of an
+ * empty one, 3 to 6 s where the engine has to create it,
  * about 0.6 s from then on.
- * One process at a time has it open; others may read by way of it (`openFolderToRead`). A folder that holds something else is refused and left as it is.
+ * One process at a time has it open; others may read by way of it (`openFolderToRead`). A folder that holds something
+ * else is refused and left as it is.
  */
 export async function openFolder(path: string, options: OpenOptions = {}): Promise<Database> {
   const folder = resolve(path)
@@ -43,7 +54,10 @@ export async function openFolder(path: string, options: OpenOptions = {}): Promi
     if (!isReady) options.onWait?.(`making a new ledger in ${folder}: once, and a few seconds`)
     const data = await dataFolder(folder, lock, isReady)
     const template = isReady ? undefined : await readTemplate(options.template)
-    const db = await start(folder, { dataDir: join(folder, data), ...(template !== undefined && { loadDataDir: template }) })
+    const db = await start(folder, {
+      dataDir: join(folder, data),
+      ...(template !== undefined && { loadDataDir: template }),
+    })
     lock.check()
     if (!isReady) await writeMarker(folder, lock, true)
     await removeData(folder, lock, data)
@@ -58,7 +72,10 @@ export async function openFolder(path: string, options: OpenOptions = {}): Promi
   }
 }
 
-/** A database of a folder that another process may have open: then it is read by way of that process, and cannot be written. */
+/**
+ * A database of a folder that another process may have open: then it is read by way of that process, and cannot be
+ * written.
+ */
 export interface FolderToRead {
   readonly db: Database
   /** Who has it open and keeps it; undefined where this process does. */
@@ -66,8 +83,10 @@ export interface FolderToRead {
 }
 
 /**
- * Opens the ledger in a folder for who only reads: by way of the process that has it open, and where none has, as `openFolder` does.
- * An owner that does not answer (it stands still, or is a program of an earlier version) is told as it would be to anybody else.
+ * Opens the ledger in a folder for who only reads: by way of the process that has it open, and where none has, as
+ * `openFolder` does.
+ * An owner that does not answer (it stands still, or is a program of an earlier version) is told as it would be to
+ * anybody else.
  */
 export async function openFolderToRead(path: string, options: OpenOptions = {}): Promise<FolderToRead> {
   const folder = resolve(path)
@@ -81,7 +100,12 @@ export async function openFolderToRead(path: string, options: OpenOptions = {}):
     } catch (error) {
       if (!(error instanceof StoreError && error.kind === 'FolderLocked')) throw error
       // It may be about to open the folder itself, and serve from then on.
-      if (performance.now() >= until) throw new StoreError('FolderLocked', `${error.message}, and readers go by way of it, but this one does not answer them`, error)
+      if (performance.now() >= until)
+        throw new StoreError(
+          'FolderLocked',
+          `${error.message}, and readers go by way of it, but this one does not answer them`,
+          error,
+        )
       await delay(LOOK_MS)
     }
   }
@@ -97,8 +121,16 @@ async function besideOwner(folder: string): Promise<FolderToRead | undefined> {
   return db === undefined ? undefined : { db, readBy: owner.name }
 }
 
-/** Serves those who read the folder beside this process; does nothing where the system offers no sockets there, and then nobody reads beside. */
-async function readersOf(db: PGlite, folder: string, lock: FolderLock, { onReader = ignore }: OpenOptions): Promise<Stops> {
+/**
+ * Serves those who read the folder beside this process; does nothing where the system offers no sockets there, and then
+ * nobody reads beside.
+ */
+async function readersOf(
+  db: PGlite,
+  folder: string,
+  lock: FolderLock,
+  { onReader = ignore }: OpenOptions,
+): Promise<Stops> {
   const reading: ReadWork = async (work) => {
     lock.check()
     try {
@@ -117,7 +149,9 @@ async function readersOf(db: PGlite, folder: string, lock: FolderLock, { onReade
   return await serveReaders(lock.socket, reading, { name: folder, hasVector: true, onReader }).catch(() => NO_READERS)
 }
 
-interface Stops { stop(): Promise<void> }
+interface Stops {
+  stop(): Promise<void>
+}
 const NO_READERS: Stops = { stop: () => Promise.resolve() }
 
 /** Less than this, and the engine cannot work; it does not always say that this is why it gave up. */
@@ -126,16 +160,22 @@ const LEAST_SPACE = 2 ** 21
 async function reasonOf(folder: string, error: unknown): Promise<StoreError> {
   const failure = error instanceof StoreError ? error : unusable(folder, error)
   if (failure.kind === 'FolderTaken' || failure.kind === 'DiskFull') return failure
-  const space = await statfs(folder).then(({ bavail, bsize }) => bavail * bsize, () => Infinity)
+  const space = await statfs(folder).then(
+    ({ bavail, bsize }) => bavail * bsize,
+    () => Infinity,
+  )
   return isOutOfSpace(error) || space < LEAST_SPACE ? noSpace(folder, error) : failure
 }
 
-const noSpace = (name: string, error: unknown): StoreError => new StoreError('DiskFull', `there is no space left for ${name} (a new ledger takes 40 MB)`, error)
+const noSpace = (name: string, error: unknown): StoreError =>
+  new StoreError('DiskFull', `there is no space left for ${name} (a new ledger takes 40 MB)`, error)
 
 // The engine's file layer has numbers of its own for what the system refuses, and throws what is no `Error`.
-const isErrno = (error: unknown): error is { readonly errno: unknown } => typeof error === 'object' && error !== null && 'name' in error && error.name === 'ErrnoError' && 'errno' in error
+const isErrno = (error: unknown): error is { readonly errno: unknown } =>
+  typeof error === 'object' && error !== null && 'name' in error && error.name === 'ErrnoError' && 'errno' in error
 const OUT_OF_SPACE: ReadonlySet<unknown> = new Set([19, 51])
-const isOutOfSpace = (error: unknown): boolean => codeOf(error) === '53100' || (isErrno(error) && OUT_OF_SPACE.has(error.errno))
+const isOutOfSpace = (error: unknown): boolean =>
+  codeOf(error) === '53100' || (isErrno(error) && OUT_OF_SPACE.has(error.errno))
 
 /** A database that is gone when it is closed, for tests. It takes as long as a new folder. */
 export async function openMemory(): Promise<Database> {
@@ -145,7 +185,10 @@ export async function openMemory(): Promise<Database> {
 }
 
 const SCHEMA = 'context_ledger'
-/** `pgdata`, or `pgdata-<number of a lock>`; the highest counts, and one that is being copied has `.draft` behind its name. */
+/**
+ * `pgdata`, or `pgdata-<number of a lock>`; the highest counts, and one that is being copied has `.draft` behind its
+ * name.
+ */
 const DATA = 'pgdata'
 const DATA_FOLDER = /^pgdata(?:-(\d+))?$/
 const DATA_OR_DRAFT = /^pgdata(?:-(\d+))?(?:\.draft)?$/
@@ -154,13 +197,17 @@ const MARKER = 'ledger.json'
 const dataNumber = (name: string): number => Number(DATA_OR_DRAFT.exec(name)?.[1] ?? 0)
 
 /**
- * The folder with the engine's files. Where an earlier owner may come back it is one that this owner does not know: it goes on writing
+ * The folder with the engine's files. Where an earlier owner may come back it is one that this owner does not know: it
+ * goes on writing
  * into files that it has open, whatever anybody says, and these are then nobody's.
  */
 async function dataFolder(folder: string, lock: FolderLock, isReady: boolean): Promise<string> {
-  const [current] = (await readdir(folder)).filter((name) => DATA_FOLDER.test(name)).toSorted((a, b) => dataNumber(b) - dataNumber(a))
+  const [current] = (await readdir(folder))
+    .filter((name) => DATA_FOLDER.test(name))
+    .toSorted((a, b) => dataNumber(b) - dataNumber(a))
   const own = lock.isDoubtful ? `${DATA}-${String(lock.number)}` : DATA
-  // A process was killed before the first opening was through. Nothing can have been appended by then, so it starts anew.
+  // A process was killed before the first opening was through. Nothing can have been appended by then, so it starts
+  // anew.
   if (!isReady || current === undefined) {
     await removeData(folder, lock, undefined)
     return own
@@ -177,10 +224,14 @@ async function dataFolder(folder: string, lock: FolderLock, isReady: boolean): P
   return own
 }
 
-/** Takes away the engine's folders but the one that is in use. A later owner's has a higher number than our lock, and is left alone however late this comes. */
+/**
+ * Takes away the engine's folders but the one that is in use. A later owner's has a higher number than our lock, and is
+ * left alone however late this comes.
+ */
 async function removeData(folder: string, lock: FolderLock, inUse: string | undefined): Promise<void> {
   for (const name of await readdir(folder)) {
-    if (name !== inUse && DATA_OR_DRAFT.test(name) && dataNumber(name) <= lock.number) await rm(join(folder, name), { recursive: true, force: true })
+    if (name !== inUse && DATA_OR_DRAFT.test(name) && dataNumber(name) <= lock.number)
+      await rm(join(folder, name), { recursive: true, force: true })
   }
 }
 
@@ -201,7 +252,8 @@ async function start(name: string, where: { readonly dataDir?: string; readonly 
       db,
       `select to_regnamespace('${SCHEMA}') is not null and exists (select from pg_extension where extname = 'vector') as there`,
     )
-    if (found?.there !== true) await db.exec(`create schema if not exists ${SCHEMA}; create extension if not exists vector with schema public`)
+    if (found?.there !== true)
+      await db.exec(`create schema if not exists ${SCHEMA}; create extension if not exists vector with schema public`)
     await db.exec(`set search_path to ${SCHEMA}, public`)
     return db
   } catch (error) {
@@ -211,14 +263,19 @@ async function start(name: string, where: { readonly dataDir?: string; readonly 
 }
 
 /**
- * Behind a statement the engine arms a timer of its own, ten seconds ahead, for statistics that nobody reads. It would keep a process alive that is
- * done, and the engine offers no way to set it otherwise. A statement runs in one go, so nobody else meets what is put in the timer's place.
+ * Behind a statement the engine arms a timer of its own, ten seconds ahead, for statistics that nobody reads. It would
+ * keep a process alive that is
+ * done, and the engine offers no way to set it otherwise. A statement runs in one go, so nobody else meets what is put
+ * in the timer's place.
  */
 function freeTimers(db: PGlite): void {
   const statement = db.execProtocolRawSync.bind(db)
   const freely = <T>(work: () => T): T => {
     const { setTimeout } = globalThis
-    const free = (callback: () => void, ms?: number): NodeJS.Timeout => setTimeout(() => { freely(callback) }, ms).unref()
+    const free = (callback: () => void, ms?: number): NodeJS.Timeout =>
+      setTimeout(() => {
+        freely(callback)
+      }, ms).unref()
     globalThis.setTimeout = Object.assign(free, { __promisify__: setTimeout.__promisify__ })
     try {
       return work()
@@ -242,7 +299,8 @@ function databaseOn(db: PGlite, name: string, lock: Pick<FolderLock, 'check' | '
     try {
       const result = await done
       await turn()
-      // Behind the commit and before anybody hears of it: what was written after somebody else took the folder is in files that nobody reads.
+      // Behind the commit and before anybody hears of it: what was written after somebody else took the folder is in
+      // files that nobody reads.
       lock.check()
       return result
     } catch (error) {
@@ -294,8 +352,10 @@ function databaseOn(db: PGlite, name: string, lock: Pick<FolderLock, 'check' | '
 const TURN_MS = 20
 
 /**
- * Waits for a turn of the event loop, where the last one is a while ago. The engine answers without ever leaving the queue of promises, so who appends
- * again and again would keep everybody from being heard: timers, signals, and readers at the socket. All who ask meanwhile share a turn, and go on in their order.
+ * Waits for a turn of the event loop, where the last one is a while ago. The engine answers without ever leaving the
+ * queue of promises, so who appends
+ * again and again would keep everybody from being heard: timers, signals, and readers at the socket. All who ask
+ * meanwhile share a turn, and go on in their order.
  */
 function createTurns(): () => Promise<void> {
   let last = performance.now()
@@ -312,7 +372,11 @@ function createTurns(): () => Promise<void> {
   }
 }
 
-async function run<Row extends object>(on: PGlite | Transaction, text: string, values: readonly unknown[] = []): Promise<Row[]> {
+async function run<Row extends object>(
+  on: PGlite | Transaction,
+  text: string,
+  values: readonly unknown[] = [],
+): Promise<Row[]> {
   return (await on.query<Row>(text, [...values])).rows
 }
 
@@ -332,9 +396,18 @@ function inside(tx: Transaction): Sql {
 function clearer(error: unknown, name: string): unknown {
   if (error instanceof StoreError || /^[\dA-Z]{5}$/.test(codeOf(error) ?? '')) return error
   const said = sentenceOf(error)
-  if (isErrno(error)) return isOutOfSpace(error) ? noSpace(name, error) : new StoreError('StoreUnavailable', `${name} cannot be read or written (number ${String(error.errno)} of the engine's file layer)`, error)
-  // The engine gives up (abort, unreachable code) where Postgres would end its process; nothing of this instance can be used after that.
-  if (error instanceof Error && (error.name === 'RuntimeError' || /abort|closed|exit/i.test(said))) return new StoreError('StoreUnavailable', `${name} has stopped: ${said}`, error)
+  if (isErrno(error))
+    return isOutOfSpace(error)
+      ? noSpace(name, error)
+      : new StoreError(
+          'StoreUnavailable',
+          `${name} cannot be read or written (number ${String(error.errno)} of the engine's file layer)`,
+          error,
+        )
+  // The engine gives up (abort, unreachable code) where Postgres would end its process; nothing of this instance can be
+  // used after that.
+  if (error instanceof Error && (error.name === 'RuntimeError' || /abort|closed|exit/i.test(said)))
+    return new StoreError('StoreUnavailable', `${name} has stopped: ${said}`, error)
   return error
 }
 
@@ -352,10 +425,15 @@ async function refuseForeign(folder: string): Promise<void> {
     throw unusable(folder, error)
   }
   // What file systems and desktops put into an empty folder by themselves.
-  const others = names.filter((name) => name !== LOCK_NAME && !name.startsWith(`${MARKER}.`) && name !== 'lost+found' && name !== '.DS_Store')
+  const others = names.filter(
+    (name) => name !== LOCK_NAME && !name.startsWith(`${MARKER}.`) && name !== 'lost+found' && name !== '.DS_Store',
+  )
   if (others.length === 0) return
   if (!others.includes(MARKER)) {
-    throw new StoreError('NotALedger', `${folder} holds something else (${others.slice(0, 3).join(', ')}${others.length > 3 ? ', …' : ''}); nothing in it was touched. Name an empty folder, or one that does not exist`)
+    throw new StoreError(
+      'NotALedger',
+      `${folder} holds something else (${others.slice(0, 3).join(', ')}${others.length > 3 ? ', …' : ''}); nothing in it was touched. Name an empty folder, or one that does not exist`,
+    )
   }
   await readMarker(folder)
 }
@@ -369,9 +447,16 @@ async function readMarker(folder: string): Promise<Marker | undefined> {
     throw unusable(folder, error)
   }
   const marker = parseMarker(text)
-  if (marker === undefined) throw new StoreError('NotALedger', `${join(folder, MARKER)} is not what this program writes; nothing in ${folder} was touched`)
+  if (marker === undefined)
+    throw new StoreError(
+      'NotALedger',
+      `${join(folder, MARKER)} is not what this program writes; nothing in ${folder} was touched`,
+    )
   if (marker.version > MARKER_VERSION) {
-    throw new StoreError('NewerSchema', `${folder} was made by a later version of this program (version ${String(marker.version)} of its layout, this program knows ${String(MARKER_VERSION)})`)
+    throw new StoreError(
+      'NewerSchema',
+      `${folder} was made by a later version of this program (version ${String(marker.version)} of its layout, this program knows ${String(MARKER_VERSION)})`,
+    )
   }
   return marker
 }
@@ -384,11 +469,17 @@ function parseMarker(text: string): Marker | undefined {
   }
 }
 
-/** In one step, so that a process killed here leaves the old marker or the new one. One that is there is never set back by who comes late. */
+/**
+ * In one step, so that a process killed here leaves the old marker or the new one. One that is there is never set back
+ * by who comes late.
+ */
 async function writeMarker(folder: string, lock: FolderLock, ready: boolean): Promise<void> {
   const marker = join(folder, MARKER)
   const draft = `${marker}.${String(lock.number)}`
-  await writeFile(draft, `${JSON.stringify({ ledger: 'context-ledger', version: MARKER_VERSION, ready } satisfies Marker)}\n`)
+  await writeFile(
+    draft,
+    `${JSON.stringify({ ledger: 'context-ledger', version: MARKER_VERSION, ready } satisfies Marker)}\n`,
+  )
   if (ready) return await rename(draft, marker)
   try {
     await link(draft, marker)

@@ -1,5 +1,6 @@
 /**
- * An empty database as the engine makes it, made once when the program is built (scripts/build.mjs) and shipped with it. The engine takes some 4 s of
+ * An empty database as the engine makes it, made once when the program is built (scripts/build.mjs) and shipped with
+ * it. The engine takes some 4 s of
  * work to create one, and 1 s to load this one.
  */
 import { createHash } from 'node:crypto'
@@ -12,7 +13,10 @@ import { promisify } from 'node:util'
 import { brotliDecompress } from 'node:zlib'
 import { z } from 'zod'
 
-/** What `loadDataDir` takes; undefined where there is none for this version of the engine, or where it is not what was written. */
+/**
+ * What `loadDataDir` takes; undefined where there is none for this version of the engine, or where it is not what was
+ * written.
+ */
 export async function readTemplate(file = templateFile()): Promise<Blob | undefined> {
   try {
     if (file === undefined) return undefined
@@ -30,7 +34,10 @@ export async function readTemplate(file = templateFile()): Promise<Blob | undefi
 const SHA256_BYTES = 32
 const Package = z.object({ version: z.string() })
 
-/** In `dist` of our own package, wherever below it this very file lies (`src`, or `dist/src` when it is built). The name is as scripts/build.mjs gives it. */
+/**
+ * In `dist` of our own package, wherever below it this very file lies (`src`, or `dist/src` when it is built). The name
+ * is as scripts/build.mjs gives it.
+ */
 function templateFile(): string | undefined {
   const own = fileURLToPath(import.meta.url)
   const root = packageOf(own)

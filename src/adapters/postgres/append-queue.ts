@@ -1,7 +1,8 @@
 /**
  * Appends of one process that come while another is under way go to the database together, in one transaction.
  *
- * The log's counter is held until a commit is on the disk, so alone each append would wait for a commit of its own. An append that meets
+ * The log's counter is held until a commit is on the disk, so alone each append would wait for a commit of its own. An
+ * append that meets
  * nobody goes at once and by itself.
  */
 import type { EventToAppend, ExpectedRevision } from '../../ports/event-store.js'
@@ -28,7 +29,10 @@ interface Waiting {
   reject(failure: unknown): void
 }
 
-/** While one transaction commits, the next one is already on its way; more would only wait for the counter with a connection each. */
+/**
+ * While one transaction commits, the next one is already on its way; more would only wait for the counter with a
+ * connection each.
+ */
 const UNDER_WAY = 2
 /** Above this, those who share a transaction wait for each other's bytes longer than for a commit of their own. */
 const TOGETHER = 100
@@ -82,7 +86,13 @@ export function createAppendQueue(db: Sql): AppendQueue {
   return {
     append: async (stream, expected, events) =>
       await new Promise<AppendRow>((resolve, reject) => {
-        queue.push({ stream, expected: expected === 'any' ? -2n : expected === 'no_stream' ? -1n : expected, events, resolve, reject })
+        queue.push({
+          stream,
+          expected: expected === 'any' ? -2n : expected === 'no_stream' ? -1n : expected,
+          events,
+          resolve,
+          reject,
+        })
         next()
       }),
   }
@@ -105,20 +115,34 @@ function takeSome(queue: Waiting[]): Waiting[] {
 }
 
 function columns(events: readonly EventToAppend[]): readonly [string[], string[], string[], string[]] {
-  return [events.map((event) => event.id), events.map((event) => event.type), events.map((event) => event.data), events.map((event) => event.metadata)]
+  return [
+    events.map((event) => event.id),
+    events.map((event) => event.type),
+    events.map((event) => event.data),
+    events.map((event) => event.metadata),
+  ]
 }
 
-/** Reads a row as Postgres writes one, `(appended,4,17,)` or `(recorded,4,17,"{id,id}")`: words, numbers and UUIDs, so nothing in it is escaped. */
+/**
+ * Reads a row as Postgres writes one, `(appended,4,17,)` or `(recorded,4,17,"{id,id}")`: words, numbers and UUIDs, so
+ * nothing in it is escaped.
+ */
 function rowOf(said: string): AppendRow {
   const [, outcome = '', revision = '', position = '', ids] = ROW.exec(said) ?? []
   if (!isOutcome(outcome)) throw new Error(`append_events said ${said}`)
-  return { outcome, last_revision: revision, last_position: position === '' ? null : position, recorded: ids === undefined ? null : ids.split(',') }
+  return {
+    outcome,
+    last_revision: revision,
+    last_position: position === '' ? null : position,
+    recorded: ids === undefined ? null : ids.split(','),
+  }
 }
 
 const ROW = /^\(([a-z]+),(-?\d+),(-?\d*),(?:"?\{([^}]*)\}"?)?\)$/
 const OUTCOMES: readonly AppendRow['outcome'][] = ['appended', 'repeated', 'recorded', 'conflict']
 const isOutcome = (word: string): word is AppendRow['outcome'] => OUTCOMES.some((outcome) => outcome === word)
 
-// As one text: that spares the engine a scan of the function's result, which is a sixth of the time of an append on PGlite.
+// As one text: that spares the engine a scan of the function's result, which is a sixth of the time of an append on
+// PGlite.
 const APPEND = 'select append_events($1, $2, $3, $4, $5, $6)::text as said'
 const APPEND_MANY = 'select * from append_many($1, $2, $3, $4, $5, $6, $7)'

@@ -8,7 +8,10 @@ import type { Sql } from '../../ports/sql.js'
 export function createPostgresBodyStore(db: Sql): BodyStore {
   return {
     async put(sha256, body) {
-      await db.query('insert into bodies (sha256, body) values ($1, $2) on conflict (sha256) do nothing', [sha256, Buffer.from(body, 'utf8')])
+      await db.query('insert into bodies (sha256, body) values ($1, $2) on conflict (sha256) do nothing', [
+        sha256,
+        Buffer.from(body, 'utf8'),
+      ])
     },
     async get(sha256) {
       const [row] = await db.query<{ body: Uint8Array }>('select body from bodies where sha256 = $1', [sha256])

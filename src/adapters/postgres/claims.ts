@@ -1,5 +1,6 @@
 /**
- * Claims in a table beside the log. They expire by the database's clock, because the clocks of two machines may differ by more than a claim lasts.
+ * Claims in a table beside the log. They expire by the database's clock, because the clocks of two machines may differ
+ * by more than a claim lasts.
  */
 import type { Claims } from '../../ports/claims.js'
 import type { Sql } from '../../ports/sql.js'
@@ -27,7 +28,8 @@ export function createPostgresClaims(db: Sql): Claims {
 }
 
 // One statement decides: where two take at once, the second waits for the first one's row and then finds it held.
-// The fence is the default of its column, from a sequence: a claim that is released leaves no row behind, and the next fence is larger all the same.
+// The fence is the default of its column, from a sequence: a claim that is released leaves no row behind, and the next
+// fence is larger all the same.
 const TAKE = `
   insert into compaction_claims as held (key, owner, expires_at)
   values ($1, $2, clock_timestamp() + $3::float8 * interval '1 millisecond')

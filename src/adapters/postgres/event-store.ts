@@ -1,10 +1,22 @@
 /**
  * The event store on Postgres, a server or the embedded engine: reads by page, appends by the function in `schema.ts`.
  *
- * A reader goes by position and sees every committed event, because positions have no gaps and become visible in their order.
+ * A reader goes by position and sees every committed event, because positions have no gaps and become visible in their
+ * order.
  */
 import { either as E, taskEither as TE } from 'fp-ts'
-import { prefixesOf, type Appended, type AppendFailure, type EventPlace, type EventStore, type EventToAppend, type ExpectedRevision, type ReadAllOptions, type StoredEvent, type SubscriptionItem } from '../../ports/event-store.js'
+import {
+  prefixesOf,
+  type Appended,
+  type AppendFailure,
+  type EventPlace,
+  type EventStore,
+  type EventToAppend,
+  type ExpectedRevision,
+  type ReadAllOptions,
+  type StoredEvent,
+  type SubscriptionItem,
+} from '../../ports/event-store.js'
 import type { Database } from '../../ports/sql.js'
 import { checkAppend } from '../append-checks.js'
 import { sentenceOf } from '../../ports/store-error.js'
@@ -30,7 +42,11 @@ export function createPostgresEventStore(db: Database, { pollMs = 250 }: Postgre
     return BigInt(row?.position ?? -1)
   }
 
-  async function record(stream: string, expected: ExpectedRevision, events: readonly EventToAppend[]): Promise<E.Either<AppendFailure, Appended>> {
+  async function record(
+    stream: string,
+    expected: ExpectedRevision,
+    events: readonly EventToAppend[],
+  ): Promise<E.Either<AppendFailure, Appended>> {
     const row = await queue.append(stream, expected, events)
     const result = { revision: BigInt(row.last_revision), position: BigInt(row.last_position ?? -1) }
     switch (row.outcome) {
@@ -56,8 +72,17 @@ export function createPostgresEventStore(db: Database, { pollMs = 250 }: Postgre
     const statement = readPlacesWith(prefixes.length)
     for (let seen = after; seen < upTo; seen += PLACES_A_PAGE) {
       const last = seen + PLACES_A_PAGE
-      for (const { revision, position, recordedAt, ...event } of await db.query<PlaceRow>(statement, [seen, last < upTo ? last : upTo, ...prefixes])) {
-        yield { ...event, revision: BigInt(revision), position: BigInt(position), ...(recordedAt === null ? {} : { recordedAt }) }
+      for (const { revision, position, recordedAt, ...event } of await db.query<PlaceRow>(statement, [
+        seen,
+        last < upTo ? last : upTo,
+        ...prefixes,
+      ])) {
+        yield {
+          ...event,
+          revision: BigInt(revision),
+          position: BigInt(position),
+          ...(recordedAt === null ? {} : { recordedAt }),
+        }
         if (--left <= 0) return
       }
     }
@@ -70,7 +95,8 @@ export function createPostgresEventStore(db: Database, { pollMs = 250 }: Postgre
     const statement = readAllWith(prefixes.length)
     let seen = after
     while (seen < upTo) {
-      // Without gaps, a page is a range of positions: also where the prefix matches nothing, no statement looks at more of the log than one page.
+      // Without gaps, a page is a range of positions: also where the prefix matches nothing, no statement looks at more
+      // of the log than one page.
       const last = seen + BigInt(prefix === undefined ? size.events : Math.max(size.events, 1_000))
       const rows = await db.query<EventRow>(statement, [seen, last < upTo ? last : upTo, ...prefixes])
       for (const row of rows) yield eventOf(row)
@@ -80,7 +106,12 @@ export function createPostgresEventStore(db: Database, { pollMs = 250 }: Postgre
     }
   }
 
-  async function* subscribe({ after = -1n, prefix, limit = Infinity, signal }: ReadAllOptions & { readonly signal: AbortSignal }): AsyncGenerator<SubscriptionItem> {
+  async function* subscribe({
+    after = -1n,
+    prefix,
+    limit = Infinity,
+    signal,
+  }: ReadAllOptions & { readonly signal: AbortSignal }): AsyncGenerator<SubscriptionItem> {
     const news = createSignal(signal)
     waiting.add(news)
     const stopListening = await db.listen(LOG_CHANNEL, () => news.notify())
@@ -108,7 +139,10 @@ export function createPostgresEventStore(db: Database, { pollMs = 250 }: Postgre
   }
 
   /** Rows of streams by the names of those, page after page. */
-  async function* named<Columns>(statement: string, prefix: string): AsyncGenerator<Columns & { readonly stream: string }> {
+  async function* named<Columns>(
+    statement: string,
+    prefix: string,
+  ): AsyncGenerator<Columns & { readonly stream: string }> {
     let after = ''
     for (;;) {
       const rows = await db.query<Columns & { readonly stream: string }>(statement, [prefix, after, STREAMS_A_PAGE])
@@ -132,7 +166,8 @@ export function createPostgresEventStore(db: Database, { pollMs = 250 }: Postgre
       const forwards = direction === 'forwards'
       let next = from ?? (forwards ? 0n : LAST)
       let left = limit
-      const page = (asked: number): Promise<EventRow[]> => db.query<EventRow>(forwards ? READ_FORWARDS : READ_BACKWARDS, [stream, next, asked])
+      const page = (asked: number): Promise<EventRow[]> =>
+        db.query<EventRow>(forwards ? READ_FORWARDS : READ_BACKWARDS, [stream, next, asked])
       let asked = Math.min(size.events, left)
       if (asked <= 0) return
       let coming = page(asked)
@@ -146,7 +181,8 @@ export function createPostgresEventStore(db: Database, { pollMs = 250 }: Postgre
           size.learnFrom(rows)
           asked = Math.min(size.events, left)
         }
-        // Who reads forwards mostly reads on, and the server works meanwhile; who reads backwards looks for something, and stops there.
+        // Who reads forwards mostly reads on, and the server works meanwhile; who reads backwards looks for something,
+        // and stops there.
         const ahead = whole && forwards && asked > 0
         if (ahead) coming = page(asked)
         if (ahead) coming.catch(() => undefined)
@@ -161,7 +197,8 @@ export function createPostgresEventStore(db: Database, { pollMs = 250 }: Postgre
       return row === undefined ? undefined : BigInt(row.low)
     },
 
-    readRevisions: async (stream, revisions) => (await db.query<EventRow>(READ_REVISIONS, [stream, revisions])).map(eventOf),
+    readRevisions: async (stream, revisions) =>
+      (await db.query<EventRow>(READ_REVISIONS, [stream, revisions])).map(eventOf),
     findByIds: async (stream, ids) => (await db.query<EventRow>(FIND_BY_IDS, [stream, ids])).map(eventOf),
 
     async eventAt(position) {
@@ -186,7 +223,8 @@ export function createPostgresEventStore(db: Database, { pollMs = 250 }: Postgre
 
     async *readStreams(prefix) {
       const size = pageSize()
-      const page = (stream: string, revision: string, events: number): Promise<EventRow[]> => db.query<EventRow>(READ_STREAMS, [stream, revision, events])
+      const page = (stream: string, revision: string, events: number): Promise<EventRow[]> =>
+        db.query<EventRow>(READ_STREAMS, [stream, revision, events])
       let asked = size.events
       let coming = page(prefix, '-1', asked)
       for (;;) {
@@ -266,11 +304,15 @@ function eventOf(row: EventRow): StoredEvent {
 }
 
 /**
- * What a page weighs at most, before its last event: many large events do not fill the memory. The first of them is given whatever it weighs.
+ * What a page weighs at most, before its last event: many large events do not fill the memory. The first of them is
+ * given whatever it weighs.
  */
 const PAGE_BYTES = 4_000_000
 
-/** How many events the next page asks for: by what the last page's events weighed, so that the server looks at few that it does not give. */
+/**
+ * How many events the next page asks for: by what the last page's events weighed, so that the server looks at few that
+ * it does not give.
+ */
 function pageSize(): { events: number; learnFrom(rows: readonly EventRow[]): void } {
   return {
     events: 64,
@@ -291,7 +333,8 @@ const COLUMNS = 'position, revision, id, stream, type, data, metadata'
 const HEAD = 'select position from log_head'
 const STREAM_REVISION = 'select revision from streams where stream = $1'
 const STREAMS_A_PAGE = 1_000
-// From the events themselves, and by their index alone: one step a stream, however many events it has. The table of streams is no proof of them.
+// From the events themselves, and by their index alone: one step a stream, however many events it has. The table of
+// streams is no proof of them.
 const STREAM_NAMES = `
   with recursive names as (
     (select stream, 1 as place from events where stream >= $1 and stream > $2 order by stream limit 1)
@@ -313,7 +356,9 @@ const UNCOUNTED_STREAMS = `${STREAM_NAMES}
   where starts_with(named.stream, $1) order by named.place`
 const EVENT_AT = `select ${COLUMNS} from events where position = $1`
 
-/** A page of events, cut where it has its bytes: how long a text is stands beside it, and is known without reading it. */
+/**
+ * A page of events, cut where it has its bytes: how long a text is stands beside it, and is known without reading it.
+ */
 const paged = (condition: string, order: string, limit = ''): string => `
   select ${COLUMNS}, bytes from (
     select page.*, sum(weight) over (order by ${order} rows unbounded preceding) as bytes
@@ -338,8 +383,10 @@ const READ_FORWARDS = paged('stream = $1 and revision >= $2', 'revision', ' limi
 // What stands behind the prefix ends it: a filter would have the server look through all of that.
 const READ_STREAMS = paged('(stream, revision) > ($1, $2)', 'stream, revision', ' limit $3')
 const READ_BACKWARDS = paged('stream = $1 and revision <= $2', 'revision desc', ' limit $3')
-// A binary search in one statement, one look at the index a step; from outside each step would wait for its answer. The time is taken out of
-// the text: as json all of it would be unescaped, which NUL in another field makes an error. Without a time the steps end and no row is left.
+// A binary search in one statement, one look at the index a step; from outside each step would wait for its answer. The
+// time is taken out of
+// the text: as json all of it would be unescaped, which NUL in another field makes an error. Without a time the steps
+// end and no row is left.
 const REVISION_AT_TIME = `
   with recursive search(low, high) as (
     select -1::bigint, coalesce((select revision from streams where stream = $1), -1)

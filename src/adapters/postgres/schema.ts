@@ -1,42 +1,65 @@
 /**
  * The log's tables and the one function that appends to it, the same for a server and for the embedded engine.
- * They lie in the schema that the connection's search path names first. Positions are told out by a counter and not by a sequence:
+ * They lie in the schema that the connection's search path names first. Positions are told out by a counter and not by
+ * a sequence:
  * a sequence gives numbers away before their transactions commit, and a reader that goes by them skips the late ones
  * (a store of that kind, measured with 16 writers, lost 18 to 22 % of the events).
  */
 import type { Sql } from '../../ports/sql.js'
 import { StoreError } from '../../ports/store-error.js'
 
-/** Every append says NOTIFY on this channel. Channels belong to the whole database, so a log in another schema wakes us too, for nothing. */
+/**
+ * Every append says NOTIFY on this channel. Channels belong to the whole database, so a log in another schema wakes us
+ * too, for nothing.
+ */
 export const LOG_CHANNEL = 'context_ledger'
 
-/** Brings the log's tables to the version that this program knows. Two processes may do it at once; with nothing to do it is one query. */
+/**
+ * Brings the log's tables to the version that this program knows. Two processes may do it at once; with nothing to do
+ * it is one query.
+ */
 export async function migrateLog(db: Sql): Promise<void> {
   const [found] = await db.query<{ exists: boolean }>(`select to_regclass('log_version') is not null as exists`)
   if (found?.exists === true && (await recordedVersion(db)) === MIGRATIONS.length) return
-  await db.transaction(async (sql) => {
-    // Held until the commit, so a second process waits here and then finds the work done. Building may take longer than a statement should.
-    await sql.query(`select pg_advisory_xact_lock(hashtextextended('context_ledger.migrate', 0))`)
-    await sql.script(`create table if not exists log_version (one boolean primary key default true check (one), version int not null)`)
-    for (const migration of MIGRATIONS.slice(await recordedVersion(sql))) await sql.script(migration)
-    await sql.query(
-      `insert into log_version (version) values ($1) on conflict (one) do update set version = excluded.version`,
-      [MIGRATIONS.length],
-    )
-  }, { isPatient: true })
+  await db.transaction(
+    async (sql) => {
+      // Held until the commit, so a second process waits here and then finds the work done. Building may take longer
+      // than a statement should.
+      await sql.query(`select pg_advisory_xact_lock(hashtextextended('context_ledger.migrate', 0))`)
+      await sql.script(
+        `create table if not exists log_version (one boolean primary key default true check (one), version int not null)`,
+      )
+      for (const migration of MIGRATIONS.slice(await recordedVersion(sql))) await sql.script(migration)
+      await sql.query(
+        `insert into log_version (version) values ($1) on conflict (one) do update set version = excluded.version`,
+        [MIGRATIONS.length],
+      )
+    },
+    { isPatient: true },
+  )
 }
 
-/** Throws where the log's tables are not of the version that this program knows: who only reads does not bring them there. */
+/**
+ * Throws where the log's tables are not of the version that this program knows: who only reads does not bring them
+ * there.
+ */
 export async function checkLogVersion(db: Sql): Promise<void> {
   const version = await recordedVersion(db)
-  if (version < MIGRATIONS.length) throw new StoreError('StoreUnavailable', `the log is kept by an earlier version of this program (its tables are version ${String(version)}, this program knows ${String(MIGRATIONS.length)}): read it by that version, or when that process has ended`)
+  if (version < MIGRATIONS.length)
+    throw new StoreError(
+      'StoreUnavailable',
+      `the log is kept by an earlier version of this program (its tables are version ${String(version)}, this program knows ${String(MIGRATIONS.length)}): read it by that version, or when that process has ended`,
+    )
 }
 
 async function recordedVersion(db: Sql): Promise<number> {
   const [row] = await db.query<{ version: number }>('select version from log_version')
   const version = row?.version ?? 0
   if (version > MIGRATIONS.length) {
-    throw new StoreError('NewerSchema', `the log was written by a later version of this program (its tables are version ${String(version)}, this program knows ${String(MIGRATIONS.length)})`)
+    throw new StoreError(
+      'NewerSchema',
+      `the log was written by a later version of this program (its tables are version ${String(version)}, this program knows ${String(MIGRATIONS.length)})`,
+    )
   }
   return version
 }
@@ -169,13 +192,15 @@ create table compaction_claims (
 );
 `
 
-// A number that grows with each taking of a claim, by which a process that lost its claim is told from the one that has it now.
+// A number that grows with each taking of a claim, by which a process that lost its claim is told from the one that has
+// it now.
 const CLAIM_FENCES = `
 create sequence claim_fences;
 alter table compaction_claims add column fence bigint not null default nextval('claim_fences');
 `
 
-// Who waits for a compaction worker, how far the log was read for it, and what was spent. None of it is a fact: all of it may be deleted.
+// Who waits for a compaction worker, how far the log was read for it, and what was spent. None of it is a fact: all of
+// it may be deleted.
 const COMPACTION_WORKERS = `
 create sequence compaction_leases;
 create table compaction_queue (
@@ -205,7 +230,8 @@ create table compaction_tokens (
 ) with (fillfactor = 50);
 `
 
-// What an edition has cost so far, with what is set aside for calls under way. No fact: what a summary took is recorded with it.
+// What an edition has cost so far, with what is set aside for calls under way. No fact: what a summary took is recorded
+// with it.
 const EDITION_SPENDING = `
 create table edition_spending (
   edition_id text collate "C" primary key,
@@ -214,8 +240,10 @@ create table edition_spending (
 ) with (fillfactor = 50);
 `
 
-// Tokens to and from the model apart, and no cost: that follows from them, at the price of whoever asks. An older row has one sum of tokens, and a
-// cost by whatever prices its runs were given. The cost is dropped, and the sum counts as tokens from the model, which cost the more of the two:
+// Tokens to and from the model apart, and no cost: that follows from them, at the price of whoever asks. An older row
+// has one sum of tokens, and a
+// cost by whatever prices its runs were given. The cost is dropped, and the sum counts as tokens from the model, which
+// cost the more of the two:
 // a bound in tokens holds as it did, and one in money errs on the safe side, as it does for calls that were lost.
 const SPENDING_BY_KIND = `
 alter table edition_spending rename column tokens to completion_tokens;

@@ -20,7 +20,13 @@ export function createPostgresSpending(db: Sql): Spending {
       const { tokens, cost } = bound
       for (;;) {
         const [room] = await db.query(SET_ASIDE, [
-          editionId, asked.promptTokens, asked.completionTokens, tokens ?? null, cost?.micros ?? null, cost?.price.promptPerMillion ?? null, cost?.price.completionPerMillion ?? null,
+          editionId,
+          asked.promptTokens,
+          asked.completionTokens,
+          tokens ?? null,
+          cost?.micros ?? null,
+          cost?.price.promptPerMillion ?? null,
+          cost?.price.completionPerMillion ?? null,
         ])
         if (room !== undefined) break
         const noRoom = noRoomFor(asked, await spentOn(editionId), bound)
@@ -30,7 +36,11 @@ export function createPostgresSpending(db: Sql): Spending {
       return {
         kind: 'set-aside',
         async settle(took) {
-          await db.query(SETTLE, [editionId, took.promptTokens - asked.promptTokens, took.completionTokens - asked.completionTokens])
+          await db.query(SETTLE, [
+            editionId,
+            took.promptTokens - asked.promptTokens,
+            took.completionTokens - asked.completionTokens,
+          ])
         },
       }
     },
@@ -38,12 +48,15 @@ export function createPostgresSpending(db: Sql): Spending {
   }
 }
 
-/** Whether so many tokens are within the bound; the cost in double precision, step by step as `costMicros` reckons it. */
+/**
+ * Whether so many tokens are within the bound; the cost in double precision, step by step as `costMicros` reckons it.
+ */
 const isWithin = (prompt: string, completion: string): string => `
   ($4::bigint is null or ${prompt} + ${completion} <= $4::bigint)
   and ($5::float8 is null or ceil((${prompt})::float8 * $6::float8 + (${completion})::float8 * $7::float8) <= $5::float8)`
 
-// One statement decides: of two who ask for the last tokens the second waits for the first one's row, and then finds it full. The first call
+// One statement decides: of two who ask for the last tokens the second waits for the first one's row, and then finds it
+// full. The first call
 // of all makes the row, and is held to the bound as well.
 const SET_ASIDE = `
   insert into edition_spending as s (edition_id, prompt_tokens, completion_tokens)
@@ -53,6 +66,7 @@ const SET_ASIDE = `
   where ${isWithin('s.prompt_tokens + excluded.prompt_tokens', 's.completion_tokens + excluded.completion_tokens')}
   returning edition_id`
 
-const SETTLE = 'update edition_spending set prompt_tokens = greatest(0, prompt_tokens + $2::bigint), completion_tokens = greatest(0, completion_tokens + $3::bigint) where edition_id = $1'
+const SETTLE =
+  'update edition_spending set prompt_tokens = greatest(0, prompt_tokens + $2::bigint), completion_tokens = greatest(0, completion_tokens + $3::bigint) where edition_id = $1'
 
 const SPENT = 'select prompt_tokens, completion_tokens from edition_spending where edition_id = $1'

@@ -1,7 +1,8 @@
 /**
  * A database on a Postgres server: a pool of connections, and one connection more that listens.
  *
- * Types are read by parsers of this pool's own: the global ones of `pg` belong to the whole process, and somebody else's code may rely on them.
+ * Types are read by parsers of this pool's own: the global ones of `pg` belong to the whole process, and somebody
+ * else's code may rely on them.
  */
 import pg from 'pg'
 import type { Database, Sql, TransactionOptions } from '../../ports/sql.js'
@@ -24,9 +25,16 @@ const STATEMENT_TIMEOUT_MS = 60_000
 // The longest that a timer of Node takes, 24 days: `pg` takes 0 for its own default.
 const PATIENT_MS = 2 ** 31 - 1
 
-/** Opens the database at a `postgres://` address, with the schema and, where the server has it, the extension `vector`. */
+/**
+ * Opens the database at a `postgres://` address, with the schema and, where the server has it, the extension `vector`.
+ */
 export async function openPostgres(url: string, options: PostgresOptions = {}): Promise<Database> {
-  const { schema = DEFAULT_SCHEMA, connections = 10, connectTimeoutMs = CONNECT_TIMEOUT_MS, statementTimeoutMs = STATEMENT_TIMEOUT_MS } = options
+  const {
+    schema = DEFAULT_SCHEMA,
+    connections = 10,
+    connectTimeoutMs = CONNECT_TIMEOUT_MS,
+    statementTimeoutMs = STATEMENT_TIMEOUT_MS,
+  } = options
   const { name, startup, base } = connecting(url, connectTimeoutMs, statementTimeoutMs)
   const prepared = await prepareDatabase(base, schema, name)
   const searchPath = [schema, ...prepared.extraSchemas].map(quoted).join(',')
@@ -34,7 +42,8 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
 
   // Connections that nobody uses do not keep the process alive: who forgets to close a ledger is not held by it.
   const pool = new pg.Pool({ ...config, max: connections, allowExitOnIdle: true })
-  // A connection that breaks while it is idle is replaced by the next query; without a listener it would end the process.
+  // A connection that breaks while it is idle is replaced by the next query; without a listener it would end the
+  // process.
   pool.on('error', ignore)
   const listener = createListener(config)
   let closing: Promise<void> | undefined
@@ -57,7 +66,9 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
     snapshot: (tables, work) => failing(() => inSnapshot(pool, tables, work)),
     listen: (channel, wake) => failing(() => holding(() => listener.listen(channel, wake))),
     async close() {
-      closing ??= holding(async () => { await Promise.all([listener.close(), pool.end()]) })
+      closing ??= holding(async () => {
+        await Promise.all([listener.close(), pool.end()])
+      })
       await closing
     },
   }
@@ -70,7 +81,10 @@ export async function lookAtPostgres(url: string): Promise<{ readonly name: stri
   client.on('error', ignore)
   try {
     await client.connect()
-    return { name, hasSchema: (await run<{ hasSchema: boolean }>(client, LOOK, [DEFAULT_SCHEMA]))[0]?.hasSchema === true }
+    return {
+      name,
+      hasSchema: (await run<{ hasSchema: boolean }>(client, LOOK, [DEFAULT_SCHEMA]))[0]?.hasSchema === true,
+    }
   } catch (error) {
     throw opening(error, name)
   } finally {
@@ -78,7 +92,11 @@ export async function lookAtPostgres(url: string): Promise<{ readonly name: stri
   }
 }
 
-function connecting(url: string, connectTimeoutMs: number, statementTimeoutMs: number): { readonly name: string; readonly startup: string; readonly base: pg.ClientConfig } {
+function connecting(
+  url: string,
+  connectTimeoutMs: number,
+  statementTimeoutMs: number,
+): { readonly name: string; readonly startup: string; readonly base: pg.ClientConfig } {
   const { name, address, startup } = parseAddress(url)
   return {
     name,
@@ -112,7 +130,12 @@ type Runs = Pick<pg.ClientBase, 'query'>
 /** The client's own limit of a statement; nothing where the one of its connection stands. */
 type Limit = { readonly query_timeout?: number }
 
-async function run<Row extends object>(on: Runs | pg.Pool, text: string, values: readonly unknown[] = [], limit: Limit = {}): Promise<Row[]> {
+async function run<Row extends object>(
+  on: Runs | pg.Pool,
+  text: string,
+  values: readonly unknown[] = [],
+  limit: Limit = {},
+): Promise<Row[]> {
   const result = await on.query<Row>({ text, values: [...values], ...limit })
   return result.rows
 }
@@ -136,7 +159,11 @@ async function lent(pool: pg.Pool): Promise<pg.PoolClient> {
   return client
 }
 
-async function inTransaction<T>(pool: pg.Pool, work: (sql: Sql) => Promise<T>, { isPatient = false }: TransactionOptions = {}): Promise<T> {
+async function inTransaction<T>(
+  pool: pg.Pool,
+  work: (sql: Sql) => Promise<T>,
+  { isPatient = false }: TransactionOptions = {},
+): Promise<T> {
   const client = await lent(pool)
   try {
     await client.query(isPatient ? 'begin; set local statement_timeout = 0' : 'begin')
@@ -153,7 +180,8 @@ async function inTransaction<T>(pool: pg.Pool, work: (sql: Sql) => Promise<T>, {
 async function inSnapshot<T>(pool: pg.Pool, tables: readonly string[], work: (sql: Sql) => Promise<T>): Promise<T> {
   const client = await lent(pool)
   try {
-    // The state is the one behind the locks: it is taken by the first statement that reads. All at one go, since each answer takes its time.
+    // The state is the one behind the locks: it is taken by the first statement that reads. All at one go, since each
+    // answer takes its time.
     const lock = tables.length === 0 ? '' : `; lock table ${tables.map(quoted).join(', ')} in access share mode`
     await script(client, `begin isolation level repeatable read, read only${lock}`)
     return await work(inside(client))
@@ -178,24 +206,34 @@ async function rolledBack(client: pg.PoolClient): Promise<void> {
 }
 
 /** Creates the schema and the extension where they are missing; says which further schemas the search path needs. */
-async function prepareDatabase(config: pg.ClientConfig, schema: string, name: string): Promise<{ hasVector: boolean; extraSchemas: string[] }> {
+async function prepareDatabase(
+  config: pg.ClientConfig,
+  schema: string,
+  name: string,
+): Promise<{ hasVector: boolean; extraSchemas: string[] }> {
   const client = new pg.Client(config)
   client.on('error', ignore)
   try {
     await client.connect()
-    const look = async (): Promise<{ hasSchema: boolean; vectorIn: string | null; offersVector: boolean } | undefined> =>
-      (await run<{ hasSchema: boolean; vectorIn: string | null; offersVector: boolean }>(client, LOOK, [schema]))[0]
+    const look = async (): Promise<
+      { hasSchema: boolean; vectorIn: string | null; offersVector: boolean } | undefined
+    > => (await run<{ hasSchema: boolean; vectorIn: string | null; offersVector: boolean }>(client, LOOK, [schema]))[0]
     let found = await look()
     if (found?.hasSchema !== true || (found.vectorIn === null && found.offersVector)) {
-      // Two processes that create the same schema at once make one of them fail on an index of the catalogue, `if not exists` or not.
+      // Two processes that create the same schema at once make one of them fail on an index of the catalogue, `if not
+      // exists` or not.
       await client.query(`select pg_advisory_lock(hashtextextended('context_ledger.prepare', 0))`)
       if (found?.hasSchema !== true) await client.query(`create schema if not exists ${quoted(schema)}`)
-      // It serves every schema of the database, so it goes to the one that all share. Who may not create it searches by text alone.
+      // It serves every schema of the database, so it goes to the one that all share. Who may not create it searches by
+      // text alone.
       await client.query('create extension if not exists vector with schema public').catch(ignore)
       found = await look()
     }
     const vectorIn = found?.vectorIn ?? null
-    return { hasVector: vectorIn !== null, extraSchemas: [...new Set(['public', ...(vectorIn === null ? [] : [vectorIn])])] }
+    return {
+      hasVector: vectorIn !== null,
+      extraSchemas: [...new Set(['public', ...(vectorIn === null ? [] : [vectorIn])])],
+    }
   } catch (error) {
     throw opening(error, name)
   } finally {
@@ -208,8 +246,14 @@ const LOOK = `
     (select n.nspname from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'vector') as "vectorIn",
     exists (select from pg_available_extensions where name = 'vector') as "offersVector"`
 
-/** One connection for all channels, made when the first is asked for. After a break it comes back, and wakes everyone, since calls were lost. */
-function createListener(config: pg.ClientConfig): { listen(channel: string, wake: () => void): Promise<() => Promise<void>>; close(): Promise<void> } {
+/**
+ * One connection for all channels, made when the first is asked for. After a break it comes back, and wakes everyone,
+ * since calls were lost.
+ */
+function createListener(config: pg.ClientConfig): {
+  listen(channel: string, wake: () => void): Promise<() => Promise<void>>
+  close(): Promise<void>
+} {
   const channels = new Map<string, Set<() => void>>()
   let client: Promise<pg.Client> | undefined
   let retry: NodeJS.Timeout | undefined
@@ -284,13 +328,17 @@ function createListener(config: pg.ClientConfig): { listen(channel: string, wake
   }
 }
 
-/** 8-byte integers and numerics stay strings: a JavaScript number rounds beyond 2^53. `pg` does that by itself, unless somebody changed its global parsers. */
+/**
+ * 8-byte integers and numerics stay strings: a JavaScript number rounds beyond 2^53. `pg` does that by itself, unless
+ * somebody changed its global parsers.
+ */
 const types = new pg.TypeOverrides()
 types.setTypeParser(pg.types.builtins.INT8, String)
 types.setTypeParser(pg.types.builtins.NUMERIC, String)
 
 /**
- * The address, its name for messages (without the password, and without parameters, which may hold one too), and the startup options
+ * The address, its name for messages (without the password, and without parameters, which may hold one too), and the
+ * startup options
  * that it carries, which would otherwise take the place of ours.
  */
 function parseAddress(url: string): { name: string; address: string; startup: string } {
@@ -299,10 +347,16 @@ function parseAddress(url: string): { name: string; address: string; startup: st
     parsed = new URL(url)
   } catch {
     // The failure of `URL` carries the address, password and all, so it is not passed on as the cause.
-    throw new StoreError('StoreRefused', 'this is no address of a Postgres server; one looks like postgres://user:password@host:5432/database')
+    throw new StoreError(
+      'StoreRefused',
+      'this is no address of a Postgres server; one looks like postgres://user:password@host:5432/database',
+    )
   }
   if (parsed.protocol !== 'postgres:' && parsed.protocol !== 'postgresql:') {
-    throw new StoreError('StoreRefused', `an address of a Postgres server begins with postgres://, and this one with ${parsed.protocol}//`)
+    throw new StoreError(
+      'StoreRefused',
+      `an address of a Postgres server begins with postgres://, and this one with ${parsed.protocol}//`,
+    )
   }
   const name = `postgres://${parsed.username === '' ? '' : `${parsed.username}@`}${parsed.host}${parsed.pathname}`
   const startup = parsed.searchParams.get('options') ?? ''
@@ -312,19 +366,31 @@ function parseAddress(url: string): { name: string; address: string; startup: st
 
 function opening(error: unknown, name: string): StoreError {
   if (error instanceof StoreError) return error
-  // 28: who asks is refused. 3D: no such database. 42501: not allowed. A server that starts or stops says 57P03 and 57P01.
+  // 28: who asks is refused. 3D: no such database. 42501: not allowed. A server that starts or stops says 57P03 and
+  // 57P01.
   const refused = /^(28|3D|42501)/.test(codeOf(error) ?? '')
-  return new StoreError(refused ? 'StoreRefused' : 'StoreUnavailable', `cannot open ${name}: ${sentenceOf(error)}`, error)
+  return new StoreError(
+    refused ? 'StoreRefused' : 'StoreUnavailable',
+    `cannot open ${name}: ${sentenceOf(error)}`,
+    error,
+  )
 }
 
-/** The failures whose own words say too little become clear ones; the database's own pass as they came, with their code. */
+/**
+ * The failures whose own words say too little become clear ones; the database's own pass as they came, with their code.
+ */
 function clearer(error: unknown, name: string, connectTimeoutMs: number): unknown {
   if (!(error instanceof Error)) return error
   if (codeOf(error)?.length === 5 && !/^E[A-Z]{4}$/.test(codeOf(error) ?? '')) return error
   if (error.message.startsWith('timeout exceeded when trying to connect')) {
-    return new StoreError('StoreUnavailable', `no connection to ${name} within ${String(connectTimeoutMs / 1_000)} s`, error)
+    return new StoreError(
+      'StoreUnavailable',
+      `no connection to ${name} within ${String(connectTimeoutMs / 1_000)} s`,
+      error,
+    )
   }
-  if (error.message === 'Query read timeout') return new StoreError('StoreUnavailable', `${name} did not answer in time`, error)
+  if (error.message === 'Query read timeout')
+    return new StoreError('StoreUnavailable', `${name} did not answer in time`, error)
   if (codeOf(error) !== undefined || /^Connection terminated|not queryable|Cannot use a pool/.test(error.message)) {
     return new StoreError('StoreUnavailable', `the connection to ${name} broke: ${sentenceOf(error)}`, error)
   }

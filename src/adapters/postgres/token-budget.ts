@@ -1,4 +1,6 @@
-/** Token limits that all workers of a database share: a row for each minute and each day in which something was spent. */
+/**
+ * Token limits that all workers of a database share: a row for each minute and each day in which something was spent.
+ */
 import type { Sql } from '../../ports/sql.js'
 import type { TokenBudget, TokenLimits } from '../../ports/token-budget.js'
 
@@ -21,7 +23,8 @@ export function createPostgresTokenBudget(db: Sql, limits: TokenLimits): TokenBu
         const windows = await sql.query<WindowRow>(WINDOWS)
         for (const { period, used, opens_in_ms } of windows) {
           const limit = limitOf[period]
-          if (limit !== undefined && Number(used) + tokens > limit) return { kind: 'refused', period, limit, used: Number(used), opensInMs: opens_in_ms }
+          if (limit !== undefined && Number(used) + tokens > limit)
+            return { kind: 'refused', period, limit, used: Number(used), opensInMs: opens_in_ms }
         }
         for (const { period, starts_at } of windows) await sql.query(SPEND, [period, starts_at, tokens])
         return {
@@ -35,10 +38,14 @@ export function createPostgresTokenBudget(db: Sql, limits: TokenLimits): TokenBu
   }
 }
 
-/** How long the transaction may stand idle: a process that was stopped in the middle of it holds the others up no longer than that. */
+/**
+ * How long the transaction may stand idle: a process that was stopped in the middle of it holds the others up no longer
+ * than that.
+ */
 const IDLE_MS = 3_000
 
-// Days and minutes of UTC, whatever the session's time zone; the times go to and fro as text, so that no driver rounds them.
+// Days and minutes of UTC, whatever the session's time zone; the times go to and fro as text, so that no driver rounds
+// them.
 const OPEN = `
   with stale as (delete from compaction_tokens where starts_at < now() - interval '2 days' or (period = 'minute' and starts_at < now() - interval '1 hour'))
   insert into compaction_tokens (period, starts_at)
@@ -48,4 +55,5 @@ const OPEN = `
 const WINDOWS = `
   select period, starts_at::text, used, ceil(extract(epoch from starts_at + ('1 ' || period)::interval - now()) * 1000)::float8 as opens_in_ms
   from compaction_tokens where starts_at = date_trunc(period, now(), 'UTC') order by period for update`
-const SPEND = 'update compaction_tokens set used = greatest(0, used + $3::bigint) where period = $1 and starts_at = $2::timestamptz'
+const SPEND =
+  'update compaction_tokens set used = greatest(0, used + $3::bigint) where period = $1 and starts_at = $2::timestamptz'

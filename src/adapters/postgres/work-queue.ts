@@ -5,7 +5,9 @@ import type { LogCheckpoint, WorkQueue } from '../../ports/work-queue.js'
 /** The queue in the tables that `migrateLog` creates. */
 export function createPostgresWorkQueue(db: Sql): WorkQueue {
   async function checkpoint(): Promise<LogCheckpoint | undefined> {
-    const [row] = await db.query<{ position: string; event_id: string }>('select position, event_id from compaction_checkpoint')
+    const [row] = await db.query<{ position: string; event_id: string }>(
+      'select position, event_id from compaction_checkpoint',
+    )
     return row === undefined ? undefined : { position: BigInt(row.position), eventId: row.event_id }
   }
 
@@ -27,10 +29,14 @@ export function createPostgresWorkQueue(db: Sql): WorkQueue {
     },
     async take({ leaseMs, except, tokensPerDay }) {
       const ready = await db.query<TakenRow>(TAKE_READY, [leaseMs, except])
-      const [row] = ready.length > 0 ? ready : await db.query<TakenRow>(TAKE_RESTING, [leaseMs, except, tokensPerDay ?? null])
-      return row === undefined ? undefined : { conversationId: row.conversation_id, lease: row.lease, failures: row.failures, resting: row.resting }
+      const [row] =
+        ready.length > 0 ? ready : await db.query<TakenRow>(TAKE_RESTING, [leaseMs, except, tokensPerDay ?? null])
+      return row === undefined
+        ? undefined
+        : { conversationId: row.conversation_id, lease: row.lease, failures: row.failures, resting: row.resting }
     },
-    extend: async ({ conversationId, lease }, leaseMs) => (await db.query(EXTEND, [conversationId, lease, leaseMs])).length > 0,
+    extend: async ({ conversationId, lease }, leaseMs) =>
+      (await db.query(EXTEND, [conversationId, lease, leaseMs])).length > 0,
     async finish({ conversationId, lease }) {
       const left = await db.query(LEAVE, [conversationId, lease])
       if (left.length === 0) await db.query(STAY, [conversationId, lease])
@@ -66,7 +72,8 @@ interface TakenRow {
   readonly resting: boolean
 }
 
-// Rows that another worker is taking at this moment are skipped and not waited for. The lease is a number that no other taking has.
+// Rows that another worker is taking at this moment are skipped and not waited for. The lease is a number that no other
+// taking has.
 const take = (resting: string, condition: string): string => `
   with picked as (
     select conversation_id, ${resting} as resting from compaction_queue
@@ -79,7 +86,8 @@ const take = (resting: string, condition: string): string => `
   from picked where queue.conversation_id = picked.conversation_id
   returning queue.conversation_id, queue.lease::text, queue.failures, picked.resting`
 
-// Apart from those who rest, so that the index finds the next of a hundred thousand. A limit that is lower than this worker's (null is none) holds nobody.
+// Apart from those who rest, so that the index finds the next of a hundred thousand. A limit that is lower than this
+// worker's (null is none) holds nobody.
 const TAKE_READY = take('false', 'ready_at <= now()')
 const LIMIT_IS_HIGHER = '(tokens_per_day is not null and ($3::bigint is null or tokens_per_day < $3::bigint))'
 const TAKE_RESTING = take(`not ${LIMIT_IS_HIGHER}`, `ready_at > now() and (noted > looked or ${LIMIT_IS_HIGHER})`)
@@ -88,7 +96,8 @@ const EXTEND = `
   update compaction_queue set lease_until = clock_timestamp() + $3::float8 * interval '1 millisecond'
   where conversation_id = $1 and lease = $2::bigint returning conversation_id`
 
-const LEAVE = 'delete from compaction_queue where conversation_id = $1 and lease = $2::bigint and noted = looked returning conversation_id'
+const LEAVE =
+  'delete from compaction_queue where conversation_id = $1 and lease = $2::bigint and noted = looked returning conversation_id'
 const STAY = `
   update compaction_queue set lease = null, lease_until = null, failures = 0, tokens_per_day = null, ready_at = clock_timestamp()
   where conversation_id = $1 and lease = $2::bigint`
@@ -96,7 +105,8 @@ const REST = `
   update compaction_queue
   set lease = null, lease_until = null, failures = $4, tokens_per_day = $5::bigint, ready_at = clock_timestamp() + $3::float8 * interval '1 millisecond'
   where conversation_id = $1 and lease = $2::bigint`
-const PUT_BACK = 'update compaction_queue set lease = null, lease_until = null where conversation_id = $1 and lease = $2::bigint'
+const PUT_BACK =
+  'update compaction_queue set lease = null, lease_until = null where conversation_id = $1 and lease = $2::bigint'
 
 const STATUS = `
   select count(*) filter (where not running and ready_at <= clock_timestamp())::int as waiting,

@@ -1,9 +1,23 @@
-/** A language model that answers from a script, for tests: no network, no clock, and every request it was given can be looked at. */
+/**
+ * A language model that answers from a script, for tests: no network, no clock, and every request it was given can be
+ * looked at.
+ */
 import { either as E } from 'fp-ts'
-import type { LanguageModel, LanguageModelAnswer, LanguageModelFailure, LanguageModelRequest } from '../../ports/language-model.js'
+import type {
+  LanguageModel,
+  LanguageModelAnswer,
+  LanguageModelFailure,
+  LanguageModelRequest,
+} from '../../ports/language-model.js'
 
 /** What it answers: a text, a failure, or what a function makes of the request and of its number, from 0. */
-export type ScriptedAnswer = string | LanguageModelFailure | ((request: LanguageModelRequest, call: number) => string | LanguageModelFailure | Promise<string | LanguageModelFailure>)
+export type ScriptedAnswer =
+  | string
+  | LanguageModelFailure
+  | ((
+      request: LanguageModelRequest,
+      call: number,
+    ) => string | LanguageModelFailure | Promise<string | LanguageModelFailure>)
 
 export interface ScriptedLanguageModel extends LanguageModel {
   /** The requests so far, in order. */
@@ -17,24 +31,41 @@ export interface ScriptedOptions {
 }
 
 /** A failure of a kind, for scripts. */
-export const scriptedFailure = (failure: LanguageModelFailure['failure'], detail: string = failure): LanguageModelFailure => ({ kind: 'LanguageModelFailed', failure, detail })
+export const scriptedFailure = (
+  failure: LanguageModelFailure['failure'],
+  detail: string = failure,
+): LanguageModelFailure => ({ kind: 'LanguageModelFailed', failure, detail })
 
 /** A language model that gives these answers in order, and the last of them for ever. */
-export function createScriptedLanguageModel(answers: readonly [ScriptedAnswer, ...ScriptedAnswer[]], options: ScriptedOptions = {}): ScriptedLanguageModel {
+export function createScriptedLanguageModel(
+  answers: readonly [ScriptedAnswer, ...ScriptedAnswer[]],
+  options: ScriptedOptions = {},
+): ScriptedLanguageModel {
   const requests: LanguageModelRequest[] = []
-  const answerTo = async (request: LanguageModelRequest): Promise<E.Either<LanguageModelFailure, LanguageModelAnswer>> => {
+  const answerTo = async (
+    request: LanguageModelRequest,
+  ): Promise<E.Either<LanguageModelFailure, LanguageModelAnswer>> => {
     const call = requests.push(request) - 1
     const scripted = answers[Math.min(call, answers.length - 1)] ?? answers[0]
     const answer = typeof scripted === 'function' ? await scripted(request, call) : scripted
     if (typeof answer !== 'string') return E.left(answer)
-    return answer.trim() === '' ? E.left(scriptedFailure('empty')) : E.right({ text: answer, responseId: `scripted-${String(call)}`, usage: { promptTokens: request.prompt.length, completionTokens: answer.length } })
+    return answer.trim() === ''
+      ? E.left(scriptedFailure('empty'))
+      : E.right({
+          text: answer,
+          responseId: `scripted-${String(call)}`,
+          usage: { promptTokens: request.prompt.length, completionTokens: answer.length },
+        })
   }
   return {
     provider: options.provider ?? 'scripted',
     model: options.model ?? 'scripted-1',
     windowTokens: options.windowTokens ?? 128_000,
     parameters: ({ temperature, maxOutputTokens }) => ({ temperature, maxOutputTokens }),
-    complete: (request, signal) => () => (signal?.aborted === true ? Promise.resolve(E.left(scriptedFailure('timeout', 'the call was cancelled'))) : answerTo(request)),
+    complete: (request, signal) => () =>
+      signal?.aborted === true
+        ? Promise.resolve(E.left(scriptedFailure('timeout', 'the call was cancelled')))
+        : answerTo(request),
     requests,
   }
 }

@@ -1,4 +1,7 @@
-/** `append`: one message, from flags, from standard input, or whole as JSON. Compaction that it makes due has run when the command ends. */
+/**
+ * `append`: one message, from flags, from standard input, or whole as JSON. Compaction that it makes due has run when
+ * the command ends.
+ */
 import { text as textOf } from 'node:stream/consumers'
 import type { MessageInput } from '../../library/ledger.js'
 import { InputError } from '../errors.js'
@@ -29,7 +32,10 @@ function parsed(json: string): unknown {
   try {
     return JSON.parse(json)
   } catch (error) {
-    throw new InputError('MalformedInput', `--message is no JSON: ${error instanceof Error ? error.message : String(error)}`)
+    throw new InputError(
+      'MalformedInput',
+      `--message is no JSON: ${error instanceof Error ? error.message : String(error)}`,
+    )
   }
 }
 
@@ -47,9 +53,11 @@ async function messageOf(command: AppendCommand): Promise<unknown> {
     if (content === '') throw new InputError('Usage', 'the message has no text')
     return { role: role ?? 'user', content, ...fields }
   }
-  if (text !== undefined || role !== undefined) throw new InputError('Usage', '--message is a whole message: give no --text and no --role with it')
+  if (text !== undefined || role !== undefined)
+    throw new InputError('Usage', '--message is a whole message: give no --text and no --role with it')
   const whole = parsed(message === '-' ? await standardInput('the message') : message)
-  if (typeof whole !== 'object' || whole === null || Array.isArray(whole)) throw new InputError('MalformedInput', '--message must be a JSON object with role and content')
+  if (typeof whole !== 'object' || whole === null || Array.isArray(whole))
+    throw new InputError('MalformedInput', '--message must be a JSON object with role and content')
   return { ...whole, ...fields }
 }
 
@@ -58,17 +66,34 @@ export async function runAppend(flags: Flags, command: AppendCommand): Promise<v
   const message = await messageOf(command)
   await withLedger(flags, { creates: true, writes: true, ahead: false }, async ({ ledger }) => {
     // The ledger parses it; only that it is an object is known here.
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-    const appended = await ledger.append(command.conversationId, message as MessageInput, command.scope === undefined ? {} : { scope: command.scope })
+    const appended = await ledger.append(
+      command.conversationId,
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+      message as MessageInput,
+      command.scope === undefined ? {} : { scope: command.scope },
+    )
     await ledger.settled(command.conversationId)
     // A conversation whose leading messages do not fit has no context; the message is recorded all the same.
     const context = await ledger.context(command.conversationId).catch(() => undefined)
     const { conversationId, recorded, position } = appended
     const revision = context?.revision ?? appended.revision
-    if (command.json) await line(toJson({ conversationId, revision, recorded, ...(position === undefined ? {} : { position }), ...(context === undefined ? {} : { tokens: context.tokens }) }))
+    if (command.json)
+      await line(
+        toJson({
+          conversationId,
+          revision,
+          recorded,
+          ...(position === undefined ? {} : { position }),
+          ...(context === undefined ? {} : { tokens: context.tokens }),
+        }),
+      )
     else {
       const now = context === undefined ? '' : `; the context has ${count(context.tokens)} tokens`
-      await line(recorded.length === 0 ? `recorded already, nothing added${now}` : `recorded ${printable(recorded.join(', '))}, revision ${appended.revision.toString()}${now}`)
+      await line(
+        recorded.length === 0
+          ? `recorded already, nothing added${now}`
+          : `recorded ${printable(recorded.join(', '))}, revision ${appended.revision.toString()}${now}`,
+      )
     }
   })
 }

@@ -1,5 +1,6 @@
 /**
- * `context`: what the model gets, now or at a moment, for people, for scripts, or as the list of messages that goes into a request. With
+ * `context`: what the model gets, now or at a moment, for people, for scripts, or as the list of messages that goes
+ * into a request. With
  * `--live` the live messages behind it.
  */
 import type { OverBudget } from '../../domain/compaction/context.js'
@@ -43,7 +44,10 @@ export function messageText(message: ChatMessage, id: string | undefined, isView
   const source = id ?? (isView ? 'what was compacted' : 'shown only, not recorded')
   const head = `${paint[message.role](colours.bold(message.role))}${name}${answered} ${colours.dim(`[${printable(source)}]`)}`
   const text = printable(contentText(message.content))
-  const calls = (message.tool_calls ?? []).map((call) => `→ ${printable(call.function?.name ?? call.type)}(${printable(call.function?.arguments ?? '')}) ${colours.dim(`[${printable(call.id)}]`)}`)
+  const calls = (message.tool_calls ?? []).map(
+    (call) =>
+      `→ ${printable(call.function?.name ?? call.type)}(${printable(call.function?.arguments ?? '')}) ${colours.dim(`[${printable(call.id)}]`)}`,
+  )
   return [head, ...(text === '' ? [] : [text]), ...calls].join('\n')
 }
 
@@ -55,7 +59,7 @@ export const whyOverBudget: Readonly<Record<OverBudget['reason'], string>> = {
   'recent-messages': 'half of it or more are messages that stay as they are: leading, pinned and the most recent ones',
   'pinned-and-leading': 'the leading and the pinned messages alone take as much, and stay as they are',
   'open-calls': 'calls that have no result so far keep messages from being folded',
-  'summaries': 'half of it or more are the summaries of what was folded before',
+  summaries: 'half of it or more are the summaries of what was folded before',
   'too-little-to-fold': 'the messages that may be folded are too few to be worth a cycle',
 }
 
@@ -63,9 +67,19 @@ export const whyOverBudget: Readonly<Record<OverBudget['reason'], string>> = {
 export function contextNotes(context: Context): string[] {
   const { overBudget, shortened = [], openCalls = [] } = context
   return [
-    ...(overBudget === undefined ? [] : [`over budget: ${count(overBudget.tokens)} tokens, the limit is ${count(overBudget.limit)}: ${whyOverBudget[overBudget.reason]}. ${many(overBudget.messageIds.length, 'message')} may not be folded`]),
-    ...(shortened.length === 0 ? [] : [`to fit the model’s window ${many(shortened.length, 'text is', 'texts are')} shortened or left out: ${shortened.map(({ id, how }) => `${id} (${how})`).join(', ')}`]),
-    ...(openCalls.length === 0 ? [] : [`calls without a result so far: ${openCalls.map(({ name, callId }) => `${name} (${callId})`).join(', ')}`]),
+    ...(overBudget === undefined
+      ? []
+      : [
+          `over budget: ${count(overBudget.tokens)} tokens, the limit is ${count(overBudget.limit)}: ${whyOverBudget[overBudget.reason]}. ${many(overBudget.messageIds.length, 'message')} may not be folded`,
+        ]),
+    ...(shortened.length === 0
+      ? []
+      : [
+          `to fit the model’s window ${many(shortened.length, 'text is', 'texts are')} shortened or left out: ${shortened.map(({ id, how }) => `${id} (${how})`).join(', ')}`,
+        ]),
+    ...(openCalls.length === 0
+      ? []
+      : [`calls without a result so far: ${openCalls.map(({ name, callId }) => `${name} (${callId})`).join(', ')}`]),
   ]
 }
 
@@ -83,11 +97,26 @@ async function showContext(context: ContextAsOf, format: ContextFormat): Promise
   if (format === 'json') await line(toJson(contextDocument(context)))
   else if (format === 'openai') await line(toJson(context.messages))
   else {
-    for (const [at, message] of context.messages.entries()) await line(`${messageText(message, context.messageIds[at], at === context.viewAt)}\n`)
-    await line(colours.dim(`${many(context.messages.length, 'message')}, ${count(context.tokens)} tokens, revision ${context.revision.toString()}, SHA-256 ${context.hash}`))
-    if (context.viewAt !== undefined && context.inForce === undefined) await line(colours.dim(`where what was compacted comes from: context-ledger explain ${typed(context.conversationId)}, or with --line TEXT where one line does`))
+    for (const [at, message] of context.messages.entries())
+      await line(`${messageText(message, context.messageIds[at], at === context.viewAt)}\n`)
+    await line(
+      colours.dim(
+        `${many(context.messages.length, 'message')}, ${count(context.tokens)} tokens, revision ${context.revision.toString()}, SHA-256 ${context.hash}`,
+      ),
+    )
+    if (context.viewAt !== undefined && context.inForce === undefined)
+      await line(
+        colours.dim(
+          `where what was compacted comes from: context-ledger explain ${typed(context.conversationId)}, or with --line TEXT where one line does`,
+        ),
+      )
     const { inForce } = context
-    if (inForce !== undefined) await line(colours.yellow(`no model was given this: the view in force was ${inForce.view}, and the context with it has the SHA-256 ${inForce.hash}`))
+    if (inForce !== undefined)
+      await line(
+        colours.yellow(
+          `no model was given this: the view in force was ${inForce.view}, and the context with it has the SHA-256 ${inForce.hash}`,
+        ),
+      )
     for (const said of contextNotes(context)) await line(colours.yellow(said))
   }
 }
@@ -96,17 +125,27 @@ async function showLive(live: LiveMessages, format: ContextFormat): Promise<void
   if (format === 'json') await line(toJson(live))
   else if (format === 'openai') await line(toJson(live.messages.map(toChatMessage)))
   else {
-    for (const message of live.messages) await line(`${messageText(toChatMessage(message), message.messageId, false)}\n`)
-    await line(colours.dim(`${many(live.messages.length, 'live message')}, revision ${live.revision.toString()} of ${live.recordedAt}`))
+    for (const message of live.messages)
+      await line(`${messageText(toChatMessage(message), message.messageId, false)}\n`)
+    await line(
+      colours.dim(
+        `${many(live.messages.length, 'live message')}, revision ${live.revision.toString()} of ${live.recordedAt}`,
+      ),
+    )
   }
 }
 
 /** Runs the command. */
-export async function runContext(flags: Flags, { conversationId, at, view, live, format, wait }: ContextCommand): Promise<void> {
-  if (live && view !== undefined) throw new InputError('Usage', '--view goes without --live: live messages are behind every view')
+export async function runContext(
+  flags: Flags,
+  { conversationId, at, view, live, format, wait }: ContextCommand,
+): Promise<void> {
+  if (live && view !== undefined)
+    throw new InputError('Usage', '--view goes without --live: live messages are behind every view')
   const moment = at === undefined ? wait : { at, ...wait }
   await withLedger(flags, { reads: true }, async ({ ledger }) => {
     if (live) await showLive(await ledger.messages(conversationId, moment), format)
-    else await showContext(await ledger.context(conversationId, view === undefined ? moment : { view, ...moment }), format)
+    else
+      await showContext(await ledger.context(conversationId, view === undefined ? moment : { view, ...moment }), format)
   })
 }

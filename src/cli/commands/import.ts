@@ -1,6 +1,8 @@
 /**
- * `import`: messages from files or standard input, one at a time and settled after each, as if the conversation happened now; so that a
- * file always gives the same log. What is recorded already is recognized, hence the same import again goes on where it was cut off.
+ * `import`: messages from files or standard input, one at a time and settled after each, as if the conversation
+ * happened now; so that a
+ * file always gives the same log. What is recorded already is recognized, hence the same import again goes on where it
+ * was cut off.
  */
 import { stat } from 'node:fs/promises'
 import { either as E } from 'fp-ts'
@@ -79,7 +81,9 @@ async function* untilAsked(items: AsyncIterable<Item>, asked: () => boolean): As
     }
   } catch (error) {
     // Standard input that is closed under its reader ends with an error of its own.
-    throw asked() && error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE' ? new Interrupted() : error
+    throw asked() && error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE'
+      ? new Interrupted()
+      : error
   }
   if (asked()) throw new Interrupted()
 }
@@ -89,12 +93,20 @@ interface Counter {
   bytes: number
 }
 
-/** A message of a file; one without an id gets it from its conversation and its place, so that the same file again is the same messages. */
+/**
+ * A message of a file; one without an id gets it from its conversation and its place, so that the same file again is
+ * the same messages.
+ */
 function withId(value: unknown, conversationId: string, place: number): MessageInput {
-  const hasId = typeof value !== 'object' || value === null || !('id' in value) || value.id === undefined || value.id === null
+  const hasId =
+    typeof value !== 'object' || value === null || !('id' in value) || value.id === undefined || value.id === null
   // Whatever it is, the ledger parses it; only the id is ours to add.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  return (hasId && typeof value === 'object' && value !== null ? { ...value, id: derivedMessageId(conversationId, place) } : value) as MessageInput
+  return (
+    hasId && typeof value === 'object' && value !== null
+      ? { ...value, id: derivedMessageId(conversationId, place) }
+      : value
+  ) as MessageInput
 }
 
 function named(error: unknown, where: string): unknown {
@@ -108,7 +120,13 @@ async function revisionBefore(ledger: Ledger, conversationId: string): Promise<b
     return (await ledger.context(conversationId)).revision
   } catch (error) {
     // Leading or pinned messages that do not fit leave no context; its log can be counted from the start.
-    if (error instanceof LedgerError && (error.failure.kind === 'NoSuchConversation' || error.failure.kind === 'LeadingTooLarge' || error.failure.kind === 'PinnedTooLarge')) return -1n
+    if (
+      error instanceof LedgerError &&
+      (error.failure.kind === 'NoSuchConversation' ||
+        error.failure.kind === 'LeadingTooLarge' ||
+        error.failure.kind === 'PinnedTooLarge')
+    )
+      return -1n
     throw error
   }
 }
@@ -131,17 +149,25 @@ async function account(ledger: Ledger, done: ImportedFile, before: bigint): Prom
   }
 }
 
-/** Hashes of the messages that the log has, by id: to pass over a long stretch of them without asking the store for each. */
+/**
+ * Hashes of the messages that the log has, by id: to pass over a long stretch of them without asking the store for
+ * each.
+ */
 async function recordedMessages(ledger: Ledger, conversationId: string): Promise<ReadonlyMap<string, string>> {
   const found = new Map<string, string>()
-  for await (const event of ledger.log(conversationId)) if (event.type === 'MessageAppended') found.set(event.data.messageId, messageHash(event.data))
+  for await (const event of ledger.log(conversationId))
+    if (event.type === 'MessageAppended') found.set(event.data.messageId, messageHash(event.data))
   return found
 }
 
 /** Whether the log has this very message; one with other content is for the ledger to refuse. */
 function isRecorded(recorded: ReadonlyMap<string, string>, message: MessageInput): boolean {
   const parsed = parseMessage(message)
-  return E.isRight(parsed) && parsed.right.messageId !== undefined && recorded.get(parsed.right.messageId) === messageHash(parsed.right)
+  return (
+    E.isRight(parsed) &&
+    parsed.right.messageId !== undefined &&
+    recorded.get(parsed.right.messageId) === messageHash(parsed.right)
+  )
 }
 
 interface PlacedMessage {
@@ -152,10 +178,17 @@ interface PlacedMessage {
 /** The messages of one file on their way into its conversation. */
 class Intake {
   recorded: ReadonlyMap<string, string> | undefined
-  /** The last message that was passed over. It is asked for after all before anything new: compaction that a kill cut off behind it runs first, as it would have. */
+  /**
+   * The last message that was passed over. It is asked for after all before anything new: compaction that a kill cut
+   * off behind it runs first, as it would have.
+   */
   private held: PlacedMessage | undefined
 
-  constructor(private readonly ledger: Ledger, readonly done: ImportedFile, private readonly scope: string | undefined) {}
+  constructor(
+    private readonly ledger: Ledger,
+    readonly done: ImportedFile,
+    private readonly scope: string | undefined,
+  ) {}
 
   async take(placed: PlacedMessage): Promise<void> {
     if (this.recorded !== undefined && isRecorded(this.recorded, placed.message)) {
@@ -176,7 +209,11 @@ class Intake {
   private async append({ message, where }: PlacedMessage): Promise<void> {
     const { conversationId } = this.done
     try {
-      const appended = await this.ledger.append(conversationId, message, this.scope === undefined ? {} : { scope: this.scope })
+      const appended = await this.ledger.append(
+        conversationId,
+        message,
+        this.scope === undefined ? {} : { scope: this.scope },
+      )
       this.done.revision = appended.revision
       if (appended.recorded.length > 0) this.done.recorded += 1
       else {
@@ -191,16 +228,35 @@ class Intake {
 }
 
 /** Imports one file; undefined where it is a side file. What was recorded before an error stays. */
-async function importFile(ledger: Ledger, file: string, options: ImportOptions, tick: (bytes: number) => void, asked: () => boolean): Promise<ImportedFile | undefined> {
+async function importFile(
+  ledger: Ledger,
+  file: string,
+  options: ImportOptions,
+  tick: (bytes: number) => void,
+  asked: () => boolean,
+): Promise<ImportedFile | undefined> {
   let intake: Intake | undefined
   let before = -1n
   let place = 0
   let id = options.conversation
   const begin = async (): Promise<Intake> => {
-    if (id === undefined && file === '-') throw new InputError('Usage', 'standard input has no header that names the conversation: give --conversation')
+    if (id === undefined && file === '-')
+      throw new InputError('Usage', 'standard input has no header that names the conversation: give --conversation')
     const conversationId = id ?? idFromName(file)
     before = await revisionBefore(ledger, conversationId)
-    const done: ImportedFile = { file, conversationId, recorded: 0, alreadyThere: 0, cycles: 0, batches: 0, resummarized: 0, failures: 0, messageTokens: 0, contextTokens: 0, revision: before }
+    const done: ImportedFile = {
+      file,
+      conversationId,
+      recorded: 0,
+      alreadyThere: 0,
+      cycles: 0,
+      batches: 0,
+      resummarized: 0,
+      failures: 0,
+      messageTokens: 0,
+      contextTokens: 0,
+      revision: before,
+    }
     return new Intake(ledger, done, options.scope)
   }
   for await (const item of untilAsked(readConversationFile(file), asked)) {
@@ -214,7 +270,8 @@ async function importFile(ledger: Ledger, file: string, options: ImportOptions, 
     place += 1
     tick(item.bytes)
   }
-  if (intake === undefined) throw new InputError('MalformedInput', `${file === '-' ? 'standard input' : file} holds no message`)
+  if (intake === undefined)
+    throw new InputError('MalformedInput', `${file === '-' ? 'standard input' : file} holds no message`)
   await intake.flush()
   await account(ledger, intake.done, before)
   return intake.done
@@ -229,7 +286,12 @@ async function sizeOf(file: string): Promise<number> {
     return found.size
   } catch (error) {
     if (error instanceof InputError) throw error
-    throw new InputError('Usage', error instanceof Error && 'code' in error && error.code === 'ENOENT' ? `there is no file ${file}${await neighbour(file)}` : `${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`)
+    throw new InputError(
+      'Usage',
+      error instanceof Error && 'code' in error && error.code === 'ENOENT'
+        ? `there is no file ${file}${await neighbour(file)}`
+        : `${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+    )
   }
 }
 
@@ -249,8 +311,10 @@ const summary = (done: ImportedFile): string => {
 /** Runs the command. */
 export async function runImport(flags: Flags, options: ImportOptions): Promise<void> {
   const files = options.files.length === 0 ? ['-'] : options.files
-  if (files.length > 1 && options.conversation !== undefined) throw new InputError('Usage', '--conversation names one conversation: give one file with it')
-  if (files.includes('-') && process.stdin.isTTY) throw new InputError('Usage', 'name a file, or pipe messages to standard input')
+  if (files.length > 1 && options.conversation !== undefined)
+    throw new InputError('Usage', '--conversation names one conversation: give one file with it')
+  if (files.includes('-') && process.stdin.isTTY)
+    throw new InputError('Usage', 'name a file, or pipe messages to standard input')
   let total = 0
   for (const file of files) total += await sizeOf(file)
 
@@ -259,7 +323,8 @@ export async function runImport(flags: Flags, options: ImportOptions): Promise<v
     const progress: Progress = await startProgress('importing', files.includes('-') ? 0 : total)
     const interrupt = watchInterrupt()
     const counter: Counter = { messages: 0, bytes: 0 }
-    const rate = (): string => `${count(Math.round(counter.messages / Math.max(0.001, (performance.now() - startedAt) / 1000)))} messages/s`
+    const rate = (): string =>
+      `${count(Math.round(counter.messages / Math.max(0.001, (performance.now() - startedAt) / 1000)))} messages/s`
     const tick = (bytes: number): void => {
       counter.messages += 1
       counter.bytes += bytes
@@ -283,22 +348,38 @@ export async function runImport(flags: Flags, options: ImportOptions): Promise<v
         note(`stopped after ${many(counter.messages, 'message')}; the same import again goes on from there`)
         throw new Ended(EXIT.interrupted)
       }
-      if (error instanceof InputError && error.kind !== 'Usage' && counter.messages > 0) throw new InputError(error.kind, `${error.message} (${stays})`)
+      if (error instanceof InputError && error.kind !== 'Usage' && counter.messages > 0)
+        throw new InputError(error.kind, `${error.message} (${stays})`)
       throw error
     } finally {
       progress.stop()
       interrupt.stop()
     }
     const seconds = (performance.now() - startedAt) / 1000
-    if (done.length === 0) throw new InputError('MalformedInput', `${skipped.join(', ')}: no conversation, but what lies beside one (its first line is neither a header nor a message)`)
+    if (done.length === 0)
+      throw new InputError(
+        'MalformedInput',
+        `${skipped.join(', ')}: no conversation, but what lies beside one (its first line is neither a header nor a message)`,
+      )
     const unusable = done.find((imported) => imported.unusable !== undefined)
-    const refusal = unusable?.unusable === undefined ? undefined : new InputError(unusable.unusable.failure.kind, `${unusable.conversationId} is recorded, and no context can be made of it: ${unusable.unusable.message}; --model-max-tokens gives it a larger window`)
+    const refusal =
+      unusable?.unusable === undefined
+        ? undefined
+        : new InputError(
+            unusable.unusable.failure.kind,
+            `${unusable.conversationId} is recorded, and no context can be made of it: ${unusable.unusable.message}; --model-max-tokens gives it a larger window`,
+          )
     if (options.json && refusal !== undefined) throw refusal
     if (options.json) {
       await line(toJson({ conversations: done, skipped, seconds: Number(seconds.toFixed(3)) }))
       return
     }
-    if (skipped.length > 0) note(noteColours.dim(`skipped what lies beside conversations and holds none: ${skipped.slice(0, NAMED_FILES).join(', ')}${skipped.length > NAMED_FILES ? ` and ${many(skipped.length - NAMED_FILES, 'other file')}` : ''}`))
+    if (skipped.length > 0)
+      note(
+        noteColours.dim(
+          `skipped what lies beside conversations and holds none: ${skipped.slice(0, NAMED_FILES).join(', ')}${skipped.length > NAMED_FILES ? ` and ${many(skipped.length - NAMED_FILES, 'other file')}` : ''}`,
+        ),
+      )
     if (files.length === 1 || process.stderr.isTTY) for (const imported of done) await line(summary(imported))
     await line(colours.dim(`${many(counter.messages, 'message')} in ${duration(seconds)}, ${rate()}`))
     if (refusal !== undefined) throw refusal

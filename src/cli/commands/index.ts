@@ -14,7 +14,10 @@ export interface Command {
   readonly examples?: readonly (readonly [string, string])[]
   /** Has the policy's flags: what it writes is recorded under them. */
   readonly policy?: boolean
-  /** Only shows: it ends as well where nobody reads on (`| head`). Any other one goes on to its end, and its status says what came of it. */
+  /**
+   * Only shows: it ends as well where nobody reads on (`| head`). Any other one goes on to its end, and its status says
+   * what came of it.
+   */
   readonly reads?: true
   readonly run: (given: Given) => Promise<void>
 }
@@ -26,7 +29,12 @@ const several = { type: 'string', array: true, describe: 'Ids of conversations' 
 const edition = { type: 'string', demandOption: true, describe: 'Id of the edition, or its beginning' } as const
 
 /** A flag with a text. */
-const text = (describe: string, choices?: readonly string[]): Options => ({ type: 'string', requiresArg: true, describe, ...(choices === undefined ? {} : { choices }) })
+const text = (describe: string, choices?: readonly string[]): Options => ({
+  type: 'string',
+  requiresArg: true,
+  describe,
+  ...(choices === undefined ? {} : { choices }),
+})
 
 const bounds: Readonly<Record<string, Options>> = {
   'max-tokens': text('Tokens that the edition may take in all, earlier runs included'),
@@ -44,12 +52,17 @@ const waiting: Readonly<Record<string, Options>> = {
 const givenOnly = <T extends object>(options: T): { [Name in keyof T]?: Exclude<T[Name], undefined> } =>
   // What is left out is undefined, and nothing else is.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as { [Name in keyof T]?: Exclude<T[Name], undefined> }
+  Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as {
+    [Name in keyof T]?: Exclude<T[Name], undefined>
+  }
 
 function waitOf(given: Given): WaitOptions {
   const position = given.whole('wait-for')
   const seconds = given.whole('wait-timeout')
-  return { ...(position === undefined ? {} : { waitFor: BigInt(position) }), ...(seconds === undefined ? {} : { timeout: seconds * 1_000 }) }
+  return {
+    ...(position === undefined ? {} : { waitFor: BigInt(position) }),
+    ...(seconds === undefined ? {} : { timeout: seconds * 1_000 }),
+  }
 }
 
 const FORMATS = ['text', 'json', 'openai'] as const
@@ -63,7 +76,9 @@ export const commands: readonly Command[] = [
     words: 'import [files..]',
     describe: 'Record conversations from files, as if they happened now',
     policy: true,
-    positionals: { files: { type: 'string', array: true, describe: 'JSON Lines, chat arrays (.json), or - for standard input' } },
+    positionals: {
+      files: { type: 'string', array: true, describe: 'JSON Lines, chat arrays (.json), or - for standard input' },
+    },
     options: {
       conversation: text('Id of the conversation, over the file’s header'),
       scope: text('Tenant or owner of new conversations'),
@@ -74,7 +89,12 @@ export const commands: readonly Command[] = [
     ],
     async run(given) {
       const { runImport } = await import('./import.js')
-      await runImport(given.flags, { files: given.words('files'), conversation: given.text('conversation'), scope: given.text('scope'), json: given.json })
+      await runImport(given.flags, {
+        files: given.words('files'),
+        conversation: given.text('conversation'),
+        scope: given.text('scope'),
+        json: given.json,
+      })
     },
   },
   {
@@ -114,7 +134,9 @@ export const commands: readonly Command[] = [
     reads: true,
     positionals: { conversation },
     options: {
-      at: text('As it stood at this revision, time (2026-03-01T12:30:00Z) or message (its id; message:ID for one that looks like the others) [default: now]'),
+      at: text(
+        'As it stood at this revision, time (2026-03-01T12:30:00Z) or message (its id; message:ID for one that looks like the others) [default: now]',
+      ),
       view: text('What was compacted through this view [default: the one in force]', VIEWS),
       live: { type: 'boolean', default: false, describe: 'The live messages instead, whole as they were recorded' },
       format: text('For people, for scripts, or the messages alone [default: text]', FORMATS),
@@ -151,7 +173,14 @@ export const commands: readonly Command[] = [
     examples: [['$0 diff run-7 --cycle 3', 'what the third cycle took out and put in']],
     async run(given) {
       const { runDiff } = await import('./diff.js')
-      await runDiff(given.flags, { conversationId: given.word('conversation'), from: given.text('from'), to: given.text('to'), cycle: given.whole('cycle'), wait: waitOf(given), json: given.json })
+      await runDiff(given.flags, {
+        conversationId: given.word('conversation'),
+        from: given.text('from'),
+        to: given.text('to'),
+        cycle: given.whole('cycle'),
+        wait: waitOf(given),
+        json: given.json,
+      })
     },
   },
   {
@@ -184,7 +213,12 @@ export const commands: readonly Command[] = [
     async run(given) {
       const { runLog } = await import('./log.js')
       const from = given.whole('from')
-      await runLog(given.flags, { conversationId: given.word('conversation'), from: from === undefined ? undefined : BigInt(from), limit: given.whole('limit'), json: given.json })
+      await runLog(given.flags, {
+        conversationId: given.word('conversation'),
+        from: from === undefined ? undefined : BigInt(from),
+        limit: given.whole('limit'),
+        json: given.json,
+      })
     },
   },
   {
@@ -221,14 +255,22 @@ export const commands: readonly Command[] = [
     reads: true,
     positionals: { conversation },
     options: {
-      batch: text('The batch to explain, or the beginning of its id, as `search` and `explain` name it [default: all that is compacted, in short]'),
+      batch: text(
+        'The batch to explain, or the beginning of its id, as `search` and `explain` name it [default: all that is compacted, in short]',
+      ),
       line: text('A line that the model saw, or part of one'),
       open: { type: 'boolean', default: false, describe: 'Show the original messages whole' },
     },
     examples: [['$0 explain run-7 --line "the port is 5433"', 'which summary says so, from which messages']],
     async run(given) {
       const { runExplain } = await import('./explain.js')
-      await runExplain(given.flags, { conversationId: given.word('conversation'), batch: given.text('batch'), line: given.text('line'), open: given.is('open'), json: given.json })
+      await runExplain(given.flags, {
+        conversationId: given.word('conversation'),
+        batch: given.text('batch'),
+        line: given.text('line'),
+        open: given.is('open'),
+        json: given.json,
+      })
     },
   },
   {
@@ -236,7 +278,11 @@ export const commands: readonly Command[] = [
     describe: 'Count tokens bought and saved, cost, failures and time',
     reads: true,
     positionals: { conversation: { type: 'string', describe: 'Id of the conversation [default: all]' } },
-    options: { limit: text('Conversations at most that are shown below the total: those that took the most tokens [default: 20; with --json all]') },
+    options: {
+      limit: text(
+        'Conversations at most that are shown below the total: those that took the most tokens [default: 20; with --json all]',
+      ),
+    },
     async run(given) {
       const { runStats } = await import('./stats.js')
       await runStats(given.flags, given.text('conversation'), given.whole('limit'), given.json)
@@ -251,20 +297,35 @@ export const commands: readonly Command[] = [
       scope: text('Those of this scope'),
       since: text('Those that something was recorded in last at this time (2026-03-01T12:30:00Z) or later'),
       until: text('Those that something was recorded in last before this time'),
-      sort: text('The one first that something happened in last, that has the most messages or live tokens, or by id [default: updated]', ORDERS),
+      sort: text(
+        'The one first that something happened in last, that has the most messages or live tokens, or by id [default: updated]',
+        ORDERS,
+      ),
       limit: text('Conversations at most [default: all]'),
       ...waiting,
     },
     async run(given) {
       const { runList } = await import('./list.js')
-      const options = { match: given.text('match'), scope: given.text('scope'), since: given.text('since'), until: given.text('until'), limit: given.atLeastOne('limit') }
-      await runList(given.flags, { ...givenOnly(options), sort: given.oneOf('sort', ORDERS), ...waitOf(given) }, given.json)
+      const options = {
+        match: given.text('match'),
+        scope: given.text('scope'),
+        since: given.text('since'),
+        until: given.text('until'),
+        limit: given.atLeastOne('limit'),
+      }
+      await runList(
+        given.flags,
+        { ...givenOnly(options), sort: given.oneOf('sort', ORDERS), ...waitOf(given) },
+        given.json,
+      )
     },
   },
   {
     words: 'verify [conversation]',
     describe: 'Prove that nothing was lost: laws, order, hashes, origins, rows',
-    positionals: { conversation: { type: 'string', describe: 'Id of the conversation [default: all, and the prompts]' } },
+    positionals: {
+      conversation: { type: 'string', describe: 'Id of the conversation [default: all, and the prompts]' },
+    },
     options: {
       export: text('Leave a signed manifest of the ledger in this new file'),
       key: text('PEM file with the Ed25519 key that signs it [default: CONTEXT_LEDGER_SIGNING_KEY]'),
@@ -273,14 +334,25 @@ export const commands: readonly Command[] = [
       'new-key': text('Make a key that signs, in this new file, and do nothing else'),
     },
     examples: [
-      ['$0 verify --export monday.manifest --key operator.pem', 'a proof that whoever can write the database cannot make anew'],
+      [
+        '$0 verify --export monday.manifest --key operator.pem',
+        'a proof that whoever can write the database cannot make anew',
+      ],
       ['$0 verify --against monday.manifest --public-key sha256:…', 'whether the ledger still holds what it held'],
     ],
     async run(given) {
       const [{ runVerify }, files] = await Promise.all([import('./verify.js'), import('../../library/compose.js')])
       await runVerify(
         given.flags,
-        { conversation: given.text('conversation'), exportTo: given.text('export'), key: given.text('key'), against: given.text('against'), publicKey: given.text('public-key'), newKey: given.text('new-key'), json: given.json },
+        {
+          conversation: given.text('conversation'),
+          exportTo: given.text('export'),
+          key: given.text('key'),
+          against: given.text('against'),
+          publicKey: given.text('public-key'),
+          newKey: given.text('new-key'),
+          json: given.json,
+        },
         files,
       )
     },
@@ -296,8 +368,16 @@ export const commands: readonly Command[] = [
       concurrency: text('Conversations at once [default: 4]'),
       ...bounds,
       yes,
-      'dry-run': { type: 'boolean', default: false, describe: 'Record nothing, and call no model: only show what each --policy FILE, or the policy that the flags make, would come to' },
-      summaries: text('With --dry-run: as long as those that are recorded, or written by the strategy without a model [default: recorded]', SUMMARIES),
+      'dry-run': {
+        type: 'boolean',
+        default: false,
+        describe:
+          'Record nothing, and call no model: only show what each --policy FILE, or the policy that the flags make, would come to',
+      },
+      summaries: text(
+        'With --dry-run: as long as those that are recorded, or written by the strategy without a model [default: recorded]',
+        SUMMARIES,
+      ),
     },
     examples: [
       ['$0 replay --all --prompt new.txt', 'an estimate first, and a question'],
@@ -310,12 +390,23 @@ export const commands: readonly Command[] = [
         await whatIfCommand(given)
         return
       }
-      if (given.text('summaries') !== undefined) throw new InputError('Usage', '--summaries is for --dry-run: an edition has summaries of its own')
-      if (given.several('policy').length > 1) throw new InputError('Usage', '--policy is given more than once: an edition has one policy; --dry-run tries several')
+      if (given.text('summaries') !== undefined)
+        throw new InputError('Usage', '--summaries is for --dry-run: an edition has summaries of its own')
+      if (given.several('policy').length > 1)
+        throw new InputError(
+          'Usage',
+          '--policy is given more than once: an edition has one policy; --dry-run tries several',
+        )
       const { runReplay } = await import('./replay.js')
       await runReplay(given.flags, {
-        conversations: given.words('conversations'), all: given.is('all'), promptName: given.text('prompt-name'), concurrency: given.whole('concurrency'),
-        maxTokens: given.whole('max-tokens'), maxCost: given.positive('max-cost'), yes: given.is('yes'), json: given.json,
+        conversations: given.words('conversations'),
+        all: given.is('all'),
+        promptName: given.text('prompt-name'),
+        concurrency: given.whole('concurrency'),
+        maxTokens: given.whole('max-tokens'),
+        maxCost: given.positive('max-cost'),
+        yes: given.is('yes'),
+        json: given.json,
       })
     },
   },
@@ -344,9 +435,19 @@ export const commands: readonly Command[] = [
       ['$0 migrate-log --from .context-ledger --to postgres://…', 'to a server; again, it brings what came since'],
     ],
     async run(given) {
-      const [{ runMigrateLog }, places] = await Promise.all([import('./migrate-log.js'), import('../../library/compose.js')])
+      const [{ runMigrateLog }, places] = await Promise.all([
+        import('./migrate-log.js'),
+        import('../../library/compose.js'),
+      ])
       await runMigrateLog(
-        { from: given.text('from'), to: given.text('to'), fromDatabase: given.setting('from-database'), toDatabase: given.setting('to-database'), overwrite: given.is('overwrite'), json: given.json },
+        {
+          from: given.text('from'),
+          to: given.text('to'),
+          fromDatabase: given.setting('from-database'),
+          toDatabase: given.setting('to-database'),
+          overwrite: given.is('overwrite'),
+          json: given.json,
+        },
         places,
       )
     },
@@ -386,11 +487,27 @@ const metrics: Readonly<Record<string, Options>> = {
 const projectionCommands: readonly Command[] = [
   {
     words: 'run',
-    describe: 'Keep the read models in a process of its own, on a server; of several, one works and the others stand by',
-    options: { partitions: text('Workers that the conversations are spread over [default: as before; 1 at first]'), ...metrics },
+    describe:
+      'Keep the read models in a process of its own, on a server; of several, one works and the others stand by',
+    options: {
+      partitions: text('Workers that the conversations are spread over [default: as before; 1 at first]'),
+      ...metrics,
+    },
     async run(given) {
-      const [{ runProjections }, { openProjections }] = await Promise.all([import('./run-projections.js'), import('../../library/compose.js')])
-      await runProjections(given.flags, { partitions: given.whole('partitions'), metricsPort: given.whole('metrics-port'), metricsHost: given.text('metrics-host') ?? '127.0.0.1', json: given.json }, openProjections)
+      const [{ runProjections }, { openProjections }] = await Promise.all([
+        import('./run-projections.js'),
+        import('../../library/compose.js'),
+      ])
+      await runProjections(
+        given.flags,
+        {
+          partitions: given.whole('partitions'),
+          metricsPort: given.whole('metrics-port'),
+          metricsHost: given.text('metrics-host') ?? '127.0.0.1',
+          json: given.json,
+        },
+        openProjections,
+      )
     },
   },
   {
@@ -432,12 +549,19 @@ const compactionCommands: readonly Command[] = [
       ...metrics,
     },
     async run(given) {
-      const [{ runCompaction }, { openCompaction }] = await Promise.all([import('./run-compaction.js'), import('../../library/compose.js')])
+      const [{ runCompaction }, { openCompaction }] = await Promise.all([
+        import('./run-compaction.js'),
+        import('../../library/compose.js'),
+      ])
       await runCompaction(
         given.flags,
         {
-          concurrency: given.whole('concurrency'), tokensPerMinute: given.whole('tokens-per-minute'), tokensPerDay: given.whole('tokens-per-day'),
-          metricsPort: given.whole('metrics-port'), metricsHost: given.text('metrics-host') ?? '127.0.0.1', json: given.json,
+          concurrency: given.whole('concurrency'),
+          tokensPerMinute: given.whole('tokens-per-minute'),
+          tokensPerDay: given.whole('tokens-per-day'),
+          metricsPort: given.whole('metrics-port'),
+          metricsHost: given.text('metrics-host') ?? '127.0.0.1',
+          json: given.json,
         },
         openCompaction,
       )
@@ -445,20 +569,33 @@ const compactionCommands: readonly Command[] = [
   },
 ]
 
-const ofEdition: Readonly<Record<string, Options>> = { all: { type: 'boolean', default: false, describe: 'All conversations that it is of' } }
+const ofEdition: Readonly<Record<string, Options>> = {
+  all: { type: 'boolean', default: false, describe: 'All conversations that it is of' },
+}
 
 const editionCommands: readonly Command[] = [
   {
     words: 'compare <edition> [conversations..]',
     describe: 'Show what an edition keeps and loses beside what was in force',
-    positionals: { edition, conversations: { type: 'string', array: true, describe: 'Ids of conversations [default: all that have it]' } },
+    positionals: {
+      edition,
+      conversations: { type: 'string', array: true, describe: 'Ids of conversations [default: all that have it]' },
+    },
     options: {
       against: text('Another edition to compare it with [default: what was in force]'),
-      questions: text('JSON Lines of { question, evidence: [message ids], answerable? }: which evidence gets out of reach'),
+      questions: text(
+        'JSON Lines of { question, evidence: [message ids], answerable? }: which evidence gets out of reach',
+      ),
     },
     async run(given) {
       const { runCompareEditions } = await import('./editions-compare.js')
-      await runCompareEditions(given.flags, { editionId: given.word('edition'), conversationIds: given.words('conversations'), against: given.text('against'), questions: given.text('questions'), json: given.json })
+      await runCompareEditions(given.flags, {
+        editionId: given.word('edition'),
+        conversationIds: given.words('conversations'),
+        against: given.text('against'),
+        questions: given.text('questions'),
+        json: given.json,
+      })
     },
   },
   {
@@ -489,8 +626,14 @@ const editionCommands: readonly Command[] = [
     async run(given) {
       const { runEditionsAdopt } = await import('./editions.js')
       await runEditionsAdopt(given.flags, {
-        edition: given.word('edition'), conversations: given.words('conversations'), all: given.is('all'), promptName: given.text('prompt-name'),
-        maxTokens: given.whole('max-tokens'), maxCost: given.positive('max-cost'), yes: given.is('yes'), json: given.json,
+        edition: given.word('edition'),
+        conversations: given.words('conversations'),
+        all: given.is('all'),
+        promptName: given.text('prompt-name'),
+        maxTokens: given.whole('max-tokens'),
+        maxCost: given.positive('max-cost'),
+        yes: given.is('yes'),
+        json: given.json,
       })
     },
   },
@@ -501,7 +644,12 @@ const editionCommands: readonly Command[] = [
     options: ofEdition,
     async run(given) {
       const { runEditionsRevert } = await import('./editions.js')
-      await runEditionsRevert(given.flags, { edition: given.word('edition'), conversations: given.words('conversations'), all: given.is('all'), json: given.json })
+      await runEditionsRevert(given.flags, {
+        edition: given.word('edition'),
+        conversations: given.words('conversations'),
+        all: given.is('all'),
+        json: given.json,
+      })
     },
   },
   {
@@ -511,14 +659,27 @@ const editionCommands: readonly Command[] = [
     options: ofEdition,
     async run(given) {
       const { runEditionsDrop } = await import('./editions.js')
-      await runEditionsDrop(given.flags, { edition: given.word('edition'), conversations: given.words('conversations'), all: given.is('all'), json: given.json })
+      await runEditionsDrop(given.flags, {
+        edition: given.word('edition'),
+        conversations: given.words('conversations'),
+        all: given.is('all'),
+        json: given.json,
+      })
     },
   },
 ]
 
 /** Commands of two words. */
 export const groups: readonly CommandGroup[] = [
-  { word: 'projections', describe: 'The read models: kept, how far they are, and anew from the log', commands: projectionCommands },
-  { word: 'editions', describe: 'The same history compacted again, beside what is in force', commands: editionCommands },
+  {
+    word: 'projections',
+    describe: 'The read models: kept, how far they are, and anew from the log',
+    commands: projectionCommands,
+  },
+  {
+    word: 'editions',
+    describe: 'The same history compacted again, beside what is in force',
+    commands: editionCommands,
+  },
   { word: 'compaction', describe: 'Compaction by workers', commands: compactionCommands },
 ]

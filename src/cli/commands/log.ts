@@ -27,10 +27,16 @@ const TYPE_WIDTH = 'CompactionCouldNotHelp'.length
 const asLine = (event: RecordedEvent): string =>
   `${event.revision.toString().padStart(5)}  ${colours.dim(event.metadata.recordedAt)}  ${(paint[event.type] ?? colours.cyan)(event.type.padEnd(TYPE_WIDTH))}  ${describeEvent(event)}`
 
-/** Runs the command. The document is written as it is read, because a log may be longer than memory. Positions are a store's own and stay out, so that the document is the same wherever the log lies. */
+/**
+ * Runs the command. The document is written as it is read, because a log may be longer than memory. Positions are a
+ * store's own and stay out, so that the document is the same wherever the log lies.
+ */
 export async function runLog(flags: Flags, { conversationId, from, limit, json }: LogCommand): Promise<void> {
   await withLedger(flags, { reads: true }, async ({ ledger }) => {
-    const events = ledger.log(conversationId, { ...(from === undefined ? {} : { from }), ...(limit === undefined ? {} : { limit }) })
+    const events = ledger.log(conversationId, {
+      ...(from === undefined ? {} : { from }),
+      ...(limit === undefined ? {} : { limit }),
+    })
     if (!json) {
       for await (const event of events) await line(asLine(event))
       return

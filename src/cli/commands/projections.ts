@@ -1,4 +1,7 @@
-/** `projections status`, `rebuild` and `vectors`: how far the read models are, the read models made anew beside those that are read, and the vectors that are missing. */
+/**
+ * `projections status`, `rebuild` and `vectors`: how far the read models are, the read models made anew beside those
+ * that are read, and the vectors that are missing.
+ */
 import type { ProjectionStatus } from '../../../projections/engine/watch.js'
 import { didYouMean, nameMeant } from '../../domain/text/known-names.js'
 import { InputError } from '../errors.js'
@@ -27,13 +30,28 @@ export async function runStatus(flags: Flags, json: boolean): Promise<void> {
       status.rows === undefined ? '' : count(status.rows),
       status.updatedAt,
     ])
-    for (const row of table(['projection', 'state', 'position', 'events behind', 'for', 'partitions', 'version', 'rows, about', 'updated'], rows, new Set([2, 3, 4, 5, 7]))) await line(row)
+    for (const row of table(
+      ['projection', 'state', 'position', 'events behind', 'for', 'partitions', 'version', 'rows, about', 'updated'],
+      rows,
+      new Set([2, 3, 4, 5, 7]),
+    ))
+      await line(row)
     const holder = projections.find((status) => status.holder !== undefined)?.holder
     if (holder !== undefined) await line(`kept by ${holder}`)
     await tellStopped(projections)
     for (const { name, stop, partitions } of projections) {
-      const stops = partitions.flatMap((partition) => (partition.stop === undefined ? [] : [{ where: partitions.length === 1 ? name : `${name}, partition ${String(partition.partition)},`, stop: partition.stop }]))
-      for (const { where, stop: why } of stops.length > 0 || stop === undefined ? stops : [{ where: name, stop }]) await line(colours.red(`${where} stopped: ${why.reason}${why.advice === undefined ? '' : `; ${why.advice}`}`))
+      const stops = partitions.flatMap((partition) =>
+        partition.stop === undefined
+          ? []
+          : [
+              {
+                where: partitions.length === 1 ? name : `${name}, partition ${String(partition.partition)},`,
+                stop: partition.stop,
+              },
+            ],
+      )
+      for (const { where, stop: why } of stops.length > 0 || stop === undefined ? stops : [{ where: name, stop }])
+        await line(colours.red(`${where} stopped: ${why.reason}${why.advice === undefined ? '' : `; ${why.advice}`}`))
     }
   })
 }
@@ -48,11 +66,15 @@ async function tellStopped(projections: readonly ProjectionStatus[]): Promise<vo
       byReason.set(reason, told)
     }
   }
-  for (const [reason, { conversationId, names }] of byReason) await line(colours.red(`conversation ${printable(conversationId)} is stopped in ${names.join(', ')}: ${printable(reason)}`))
+  for (const [reason, { conversationId, names }] of byReason)
+    await line(
+      colours.red(`conversation ${printable(conversationId)} is stopped in ${names.join(', ')}: ${printable(reason)}`),
+    )
   if (byReason.size > 0) await line('all other conversations are served; `projections rebuild` tries these again')
 }
 
-const lagOf = ({ lagEvents, lagIsAtLeast }: ProjectionStatus): string => `${lagIsAtLeast ? '≥ ' : ''}${count(lagEvents)}`
+const lagOf = ({ lagEvents, lagIsAtLeast }: ProjectionStatus): string =>
+  `${lagIsAtLeast ? '≥ ' : ''}${count(lagEvents)}`
 
 const phases = { rows: 'rows', indexes: 'building indexes', swap: 'swapping', done: 'done' } as const
 
@@ -62,7 +84,11 @@ export async function runRebuild(flags: Flags, names: readonly string[], json: b
     const status = await ledger.projections.status()
     const known = status.map(({ name }) => name)
     const unknown = names.find((name) => !known.includes(name))
-    if (unknown !== undefined) throw new InputError('Usage', `there is no projection "${unknown}"${didYouMean(nameMeant(unknown, known))}; there are ${known.join(', ')}`)
+    if (unknown !== undefined)
+      throw new InputError(
+        'Usage',
+        `there is no projection "${unknown}"${didYouMean(nameMeant(unknown, known))}; there are ${known.join(', ')}`,
+      )
     const startedAt = performance.now()
     let events = 0
     const progress = await startProgress('rebuilding', Number(status[0]?.head ?? -1n) + 1)
@@ -78,7 +104,17 @@ export async function runRebuild(flags: Flags, names: readonly string[], json: b
     }
     const seconds = (performance.now() - startedAt) / 1000
     const rebuilt = names.length === 0 ? known : names
-    if (json) await line(toJson({ rebuilt, events, seconds: Number(seconds.toFixed(3)), stopped: (await ledger.projections.status()).flatMap(({ name, stopped }) => stopped.map((stop) => ({ projection: name, ...stop }))) }))
+    if (json)
+      await line(
+        toJson({
+          rebuilt,
+          events,
+          seconds: Number(seconds.toFixed(3)),
+          stopped: (await ledger.projections.status()).flatMap(({ name, stopped }) =>
+            stopped.map((stop) => ({ projection: name, ...stop })),
+          ),
+        }),
+      )
     else await line(`rebuilt ${rebuilt.join(', ')} from ${count(events)} events in ${seconds.toFixed(1)} s`)
     if (!json) await tellStopped(await ledger.projections.status())
   })
@@ -87,20 +123,31 @@ export async function runRebuild(flags: Flags, names: readonly string[], json: b
 /** Runs `projections vectors`. Ctrl-C ends it between two requests; the next one goes on from there. */
 export async function runVectors(flags: Flags, json: boolean): Promise<void> {
   await withLedger(flags, { searches: true, ahead: false }, async ({ ledger, config }) => {
-    if (config.embeddingModel === undefined) throw new InputError('Usage', 'no embedding model is configured: --embedding-model or CONTEXT_LEDGER_EMBEDDING_MODEL names one')
+    if (config.embeddingModel === undefined)
+      throw new InputError(
+        'Usage',
+        'no embedding model is configured: --embedding-model or CONTEXT_LEDGER_EMBEDDING_MODEL names one',
+      )
     const progress = await startProgress('embedding', Number((await ledger.projections.status())[0]?.head ?? -1n) + 1)
     const stop = new AbortController()
-    const onSignal = (): void => { stop.abort() }
+    const onSignal = (): void => {
+      stop.abort()
+    }
     process.once('SIGINT', onSignal)
     process.once('SIGTERM', onSignal)
     try {
       const filled = await ledger.projections.fillVectors({
         signal: stop.signal,
-        onProgress: ({ embedded, position }) => { progress.update(Number(position) + 1, `${many(embedded, 'text')} embedded`) },
+        onProgress: ({ embedded, position }) => {
+          progress.update(Number(position) + 1, `${many(embedded, 'text')} embedded`)
+        },
       })
       progress.stop()
       if (json) await line(toJson(filled))
-      else await line(`embedded ${many(filled.embedded, 'text')}${filled.missing === 0 ? '; every message has its vector' : `; ${filled.isAtLeast ? 'at least ' : ''}${many(filled.missing, 'message')} to go`}`)
+      else
+        await line(
+          `embedded ${many(filled.embedded, 'text')}${filled.missing === 0 ? '; every message has its vector' : `; ${filled.isAtLeast ? 'at least ' : ''}${many(filled.missing, 'message')} to go`}`,
+        )
     } finally {
       progress.stop()
       process.removeListener('SIGINT', onSignal)

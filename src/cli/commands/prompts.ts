@@ -19,10 +19,24 @@ async function list(flags: Flags, json: boolean): Promise<void> {
       await line('no prompts so far: one is recorded when it is first used')
       return
     }
-    const rows = prompts.map(({ name, version, kind, sha256, text, firstUsedAt, actor }) => [printable(name), String(version), kind, sha256.slice(0, HASH_DIGITS), count(text.length), firstUsedAt, printable(actor)])
-    for (const row of table(['name', 'version', 'kind', 'hash', 'characters', 'first used', 'by'], rows, new Set([1, 4]))) await line(row)
+    const rows = prompts.map(({ name, version, kind, sha256, text, firstUsedAt, actor }) => [
+      printable(name),
+      String(version),
+      kind,
+      sha256.slice(0, HASH_DIGITS),
+      count(text.length),
+      firstUsedAt,
+      printable(actor),
+    ])
+    for (const row of table(
+      ['name', 'version', 'kind', 'hash', 'characters', 'first used', 'by'],
+      rows,
+      new Set([1, 4]),
+    ))
+      await line(row)
     await line(many(prompts.length, 'prompt'))
-    for (const { sha256, reason } of unreadable) note(`${noteColours.yellow('not listed:')} ${sha256.slice(0, HASH_DIGITS)}: ${printable(reason)}`)
+    for (const { sha256, reason } of unreadable)
+      note(`${noteColours.yellow('not listed:')} ${sha256.slice(0, HASH_DIGITS)}: ${printable(reason)}`)
     if (unreadable.length > 0) throw new Ended(EXIT.untrusted)
   })
 }
@@ -39,5 +53,9 @@ export async function runPrompts(flags: Flags, words: readonly string[], json: b
   const [action, which, ...more] = words
   if (action === undefined || (action === 'list' && which === undefined)) await list(flags, json)
   else if (action === 'show' && which !== undefined && more.length === 0) await show(flags, which, json)
-  else throw new InputError('Usage', `prompts does not know "${words.join(' ')}": type \`prompts\`, or \`prompts show\` with NAME, NAME@VERSION or a hash`)
+  else
+    throw new InputError(
+      'Usage',
+      `prompts does not know "${words.join(' ')}": type \`prompts\`, or \`prompts show\` with NAME, NAME@VERSION or a hash`,
+    )
 }

@@ -1,4 +1,7 @@
-/** `replay`: an edition of conversations. First what it would come to at most and, without `--yes`, a question; then the work with the time left, then what to type next. */
+/**
+ * `replay`: an edition of conversations. First what it would come to at most and, without `--yes`, a question; then the
+ * work with the time left, then what to type next.
+ */
 import { tokensOf } from '../../domain/reports/prices.js'
 import type { Ledger, Price, Replay, ReplayEstimate, ReplayOptions } from '../../library/ledger.js'
 import { sentenceOfProblem } from '../../library/problem.js'
@@ -21,9 +24,13 @@ export interface ReplayCommand {
 }
 
 /** Either conversations or all, and not both. */
-export function conversationsAsked({ conversations, all }: Pick<ReplayCommand, 'conversations' | 'all'>, allOfThem: string): readonly string[] | 'all' {
+export function conversationsAsked(
+  { conversations, all }: Pick<ReplayCommand, 'conversations' | 'all'>,
+  allOfThem: string,
+): readonly string[] | 'all' {
   if (all && conversations.length > 0) throw new InputError('Usage', '--all goes without ids of conversations')
-  if (!all && conversations.length === 0) throw new InputError('Usage', `name conversations, or give --all for ${allOfThem}`)
+  if (!all && conversations.length === 0)
+    throw new InputError('Usage', `name conversations, or give --all for ${allOfThem}`)
   return all ? 'all' : conversations
 }
 
@@ -39,8 +46,21 @@ async function work(ledger: Ledger, request: ReplayOptions, signal: AbortSignal)
     return await ledger.editions.replay({
       ...request,
       signal,
-      onProgress: ({ conversations, conversationsDone, messages, messagesOf, calls, promptTokens, completionTokens, costMicros, secondsLeft }) => {
-        const cost = costMicros === undefined || request.price === undefined ? '' : `, ${money(costMicros, request.price.currency)}`
+      onProgress: ({
+        conversations,
+        conversationsDone,
+        messages,
+        messagesOf,
+        calls,
+        promptTokens,
+        completionTokens,
+        costMicros,
+        secondsLeft,
+      }) => {
+        const cost =
+          costMicros === undefined || request.price === undefined
+            ? ''
+            : `, ${money(costMicros, request.price.currency)}`
         const text = `${count(conversationsDone)} of ${many(conversations, 'conversation')}, ${count(messages)} of ${many(messagesOf, 'message')}, ${many(calls, 'call')}, ${many(tokensOf({ promptTokens, completionTokens }), 'token')}${cost}`
         void show(messages, messagesOf, text, secondsLeft)
       },
@@ -54,29 +74,75 @@ async function work(ledger: Ledger, request: ReplayOptions, signal: AbortSignal)
 async function tellReplay(replayed: Replay, price: Price | undefined, asked: string): Promise<void> {
   const { editionId, conversations, ended, noRoom, paid, costMicros, spent } = replayed
   const done = conversations.filter(({ outcome }) => outcome.kind === 'done').length
-  const sum = (of: (each: Replay['conversations'][number]) => number): number => conversations.reduce((all, each) => all + of(each), 0)
-  await line(`edition ${colours.bold(editionId)}: ${count(done)} of ${many(conversations.length, 'conversation')} whole, ${count(sum(({ messages }) => messages))} of ${many(sum(({ messagesOf }) => messagesOf), 'message')} seen`)
-  await line(`${many(sum(({ summaries }) => summaries), 'summary', 'summaries')} recorded, ${count(sum(({ reused }) => reused))} of them taken over; ${many(paid.calls, 'call')}, ${spentOf({ ...paid, ...(costMicros === undefined ? {} : { costMicros }) }, price?.currency)}; ${spentOf(spent, price?.currency)} on this edition in all`)
-  const stopped = conversations.flatMap(({ conversationId, outcome }) => (outcome.kind === 'stopped' ? [`${printable(conversationId)}: ${sentenceOfProblem(outcome.failure)}`] : outcome.kind === 'busy' ? [`${printable(conversationId)}: another process is making it`] : []))
+  const sum = (of: (each: Replay['conversations'][number]) => number): number =>
+    conversations.reduce((all, each) => all + of(each), 0)
+  await line(
+    `edition ${colours.bold(editionId)}: ${count(done)} of ${many(conversations.length, 'conversation')} whole, ${count(sum(({ messages }) => messages))} of ${many(
+      sum(({ messagesOf }) => messagesOf),
+      'message',
+    )} seen`,
+  )
+  await line(
+    `${many(
+      sum(({ summaries }) => summaries),
+      'summary',
+      'summaries',
+    )} recorded, ${count(sum(({ reused }) => reused))} of them taken over; ${many(paid.calls, 'call')}, ${spentOf({ ...paid, ...(costMicros === undefined ? {} : { costMicros }) }, price?.currency)}; ${spentOf(spent, price?.currency)} on this edition in all`,
+  )
+  const stopped = conversations.flatMap(({ conversationId, outcome }) =>
+    outcome.kind === 'stopped'
+      ? [`${printable(conversationId)}: ${sentenceOfProblem(outcome.failure)}`]
+      : outcome.kind === 'busy'
+        ? [`${printable(conversationId)}: another process is making it`]
+        : [],
+  )
   for (const sentence of stopped.slice(0, NAMED_FAILURES)) await line(colours.yellow(sentence))
-  if (stopped.length > NAMED_FAILURES) await line(colours.yellow(`… and ${many(stopped.length - NAMED_FAILURES, 'further conversation')}`))
+  if (stopped.length > NAMED_FAILURES)
+    await line(colours.yellow(`… and ${many(stopped.length - NAMED_FAILURES, 'further conversation')}`))
   if (ended === 'bound' && noRoom !== undefined) {
     const isCost = noRoom.of === 'cost' && price !== undefined
     const told = (amount: number): string => (isCost ? money(amount, price.currency) : many(amount, 'token'))
-    await line(colours.yellow(`the bound of ${told(noRoom.bound)} has no room for the next call: ${told(noRoom.spent)} are spent, and it may take ${told(noRoom.asked)}. The same command with a higher ${isCost ? '--max-cost' : '--max-tokens'} goes on`))
-  } else if (done < conversations.length) await line(`${ended === 'failing' ? 'every conversation would meet this failure, so the others were left; once it is mended, ' : ''}the same command goes on where it ended`)
-  else await line(colours.dim(`next: context-ledger editions compare ${editionId}; context-ledger editions adopt ${editionId} ${asked}`))
+    await line(
+      colours.yellow(
+        `the bound of ${told(noRoom.bound)} has no room for the next call: ${told(noRoom.spent)} are spent, and it may take ${told(noRoom.asked)}. The same command with a higher ${isCost ? '--max-cost' : '--max-tokens'} goes on`,
+      ),
+    )
+  } else if (done < conversations.length)
+    await line(
+      `${ended === 'failing' ? 'every conversation would meet this failure, so the others were left; once it is mended, ' : ''}the same command goes on where it ended`,
+    )
+  else
+    await line(
+      colours.dim(
+        `next: context-ledger editions compare ${editionId}; context-ledger editions adopt ${editionId} ${asked}`,
+      ),
+    )
 }
 
 /** Ids as they are typed; one that begins with a dash is none of a flag behind `--` alone. */
-const asTyped = (ids: readonly string[]): string => [...(ids.some((id) => id.startsWith('-')) ? ['--'] : []), ...ids.map(typed)].join(' ')
+const asTyped = (ids: readonly string[]): string =>
+  [...(ids.some((id) => id.startsWith('-')) ? ['--'] : []), ...ids.map(typed)].join(' ')
 
-const exitOf = ({ ended, conversations }: Replay): number => (ended === 'asked' ? EXIT.interrupted : conversations.every(({ outcome }) => outcome.kind === 'done') ? EXIT.ok : EXIT.world)
+const exitOf = ({ ended, conversations }: Replay): number =>
+  ended === 'asked'
+    ? EXIT.interrupted
+    : conversations.every(({ outcome }) => outcome.kind === 'done')
+      ? EXIT.ok
+      : EXIT.world
 
 const documentOf = ({ conversations, ...replayed }: Replay, estimate: ReplayEstimate | undefined): unknown => ({
   ...(estimate === undefined ? {} : { estimate: documentOfEstimate(estimate) }),
   ...replayed,
-  conversations: conversations.map(({ outcome, ...each }) => ({ ...each, outcome: outcome.kind, ...(outcome.kind === 'stopped' ? { failure: outcome.failure.kind === 'SummarizerFailed' ? outcome.failure.failure : outcome.failure.kind, detail: sentenceOfProblem(outcome.failure) } : {}) })),
+  conversations: conversations.map(({ outcome, ...each }) => ({
+    ...each,
+    outcome: outcome.kind,
+    ...(outcome.kind === 'stopped'
+      ? {
+          failure: outcome.failure.kind === 'SummarizerFailed' ? outcome.failure.failure : outcome.failure.kind,
+          detail: sentenceOfProblem(outcome.failure),
+        }
+      : {}),
+  })),
 })
 
 /** Runs the command. */
@@ -95,7 +161,15 @@ export async function runReplay(flags: Flags, command: ReplayCommand): Promise<v
     const request: ReplayOptions = { ...asked, ...(concurrency === undefined ? {} : { concurrency }), ...bounds }
     // To estimate takes as long as the work where no model is asked, and says that it costs nothing.
     const estimates = !yes || config.summarizer !== 'extractive'
-    const made = await onceApproved({ estimate: estimates ? (signal) => ledger.editions.estimate({ ...asked, signal }) : undefined, quietWhenFree: false, yes, json }, (signal) => work(ledger, request, signal))
+    const made = await onceApproved(
+      {
+        estimate: estimates ? (signal) => ledger.editions.estimate({ ...asked, signal }) : undefined,
+        quietWhenFree: false,
+        yes,
+        json,
+      },
+      (signal) => work(ledger, request, signal),
+    )
     if (made === undefined) return
     const { done: replayed, estimate } = made
     if (json) await line(toJson(documentOf(replayed, estimate)))

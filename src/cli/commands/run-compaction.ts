@@ -1,4 +1,7 @@
-/** `compaction run`: a worker that follows the log and compacts ahead of need, until it is told to end. Several share the work. */
+/**
+ * `compaction run`: a worker that follows the log and compacts ahead of need, until it is told to end. Several share
+ * the work.
+ */
 import { Registry } from 'prom-client'
 import { createCompact, type CompactionRun } from '../../compaction/compact.js'
 import { createCompactionWorker, type CompactionWorker } from '../../compaction/compaction-worker.js'
@@ -34,38 +37,61 @@ export interface RunCompactionOptions {
 
 const DEFAULT_CONCURRENCY = 4
 const MOST_AT_ONCE = 256
-/** How long calls that are under way may take when the process is told to end: shorter than what a scheduler waits before it kills. */
+/**
+ * How long calls that are under way may take when the process is told to end: shorter than what a scheduler waits
+ * before it kills.
+ */
 const GRACE_MS = 8_000
 /** Who is recorded where nobody was named: not whoever happened to start it. */
 const ACTOR = 'compaction-worker'
 
 const checked = (flag: string, value: number | undefined, most = Number.MAX_SAFE_INTEGER): void => {
-  if (value !== undefined && (value < 1 || value > most)) throw new InputError('Usage', `--${flag} must be ${most === Number.MAX_SAFE_INTEGER ? 'at least 1' : `from 1 to ${String(most)}`}, and is ${String(value)}`)
+  if (value !== undefined && (value < 1 || value > most))
+    throw new InputError(
+      'Usage',
+      `--${flag} must be ${most === Number.MAX_SAFE_INTEGER ? 'at least 1' : `from 1 to ${String(most)}`}, and is ${String(value)}`,
+    )
 }
 
 /** Runs `compaction run`; resolves when it was told to end and has. */
-export async function runCompaction(flags: Flags, options: RunCompactionOptions, open: OpenCompactionProcess): Promise<void> {
+export async function runCompaction(
+  flags: Flags,
+  options: RunCompactionOptions,
+  open: OpenCompactionProcess,
+): Promise<void> {
   const { concurrency = DEFAULT_CONCURRENCY, tokensPerMinute, tokensPerDay, metricsPort, metricsHost, json } = options
   checked('concurrency', concurrency, MOST_AT_ONCE)
   checked('tokens-per-minute', tokensPerMinute)
   checked('tokens-per-day', tokensPerDay)
-  if (metricsPort !== undefined && metricsPort > 65_535) throw new InputError('Usage', `--metrics-port must be a port, and is ${String(metricsPort)}`)
+  if (metricsPort !== undefined && metricsPort > 65_535)
+    throw new InputError('Usage', `--metrics-port must be a port, and is ${String(metricsPort)}`)
   const config = await loadConfig({ flags, env: process.env, cwd: process.cwd() }, { writes: true })
   const shared = config.database ?? config.store
   if (isFolder(shared)) {
-    throw new InputError('Usage', `a folder belongs to the one process that has it open, and compaction runs inside that process: nothing is to be run for ${shared}. It is for a server: --store postgres://…`)
+    throw new InputError(
+      'Usage',
+      `a folder belongs to the one process that has it open, and compaction runs inside that process: nothing is to be run for ${shared}. It is for a server: --store postgres://…`,
+    )
   }
 
   const persona = await personaOf(config)
   const noteFailure = failureNotes()
-  const tell = (happening: Happening): void => { (happening.kind === 'problem' ? noteFailure : note)(json ? toJson(happening) : sentenceOf(happening)) }
+  const tell = (happening: Happening): void => {
+    ;(happening.kind === 'problem' ? noteFailure : note)(json ? toJson(happening) : sentenceOf(happening))
+  }
   const summarizerFor = async (log: Log): Promise<'extractive' | SummarizerConfig> => {
-    const summarizer = await summarizerOf(config, { registered: async (which) => templateMeant((await listPrompts(log)).prompts, which) })
+    const summarizer = await summarizerOf(config, {
+      registered: async (which) => templateMeant((await listPrompts(log)).prompts, which),
+    })
     const detail = blindPrompt(summarizer)
     if (detail !== undefined) tell({ kind: 'warning', detail })
     return summarizer
   }
-  const source = await open({ store: config.store, ...(config.database === undefined ? {} : { database: config.database }), summarizerFor })
+  const source = await open({
+    store: config.store,
+    ...(config.database === undefined ? {} : { database: config.database }),
+    summarizerFor,
+  })
   const ended = endSignals()
   let worker: CompactionWorker | undefined
   let server: MetricsServer | undefined
@@ -74,11 +100,31 @@ export async function runCompaction(flags: Flags, options: RunCompactionOptions,
     const metrics = createCompactionMetrics(register, async () => await worker?.status())
     // Before the work, so that a port that is taken ends it before anything was touched.
     if (metricsPort !== undefined) {
-      server = await startMetricsServer({ host: metricsHost, port: metricsPort, register, health: () => healthOf(source, worker) })
+      server = await startMetricsServer({
+        host: metricsHost,
+        port: metricsPort,
+        register,
+        health: () => healthOf(source, worker),
+      })
       tell({ kind: 'metrics', url: server.url })
     }
-    worker = workerOf(source, { persona, actor: config.actor ?? ACTOR }, { concurrency, limits: { tokensPerMinute, tokensPerDay } }, tell, (run) => { metrics.ran(run) })
-    tell({ kind: 'working', log: source.name, summarizer: source.summarizer.model, concurrency, tokensPerMinute, tokensPerDay })
+    worker = workerOf(
+      source,
+      { persona, actor: config.actor ?? ACTOR },
+      { concurrency, limits: { tokensPerMinute, tokensPerDay } },
+      tell,
+      (run) => {
+        metrics.ran(run)
+      },
+    )
+    tell({
+      kind: 'working',
+      log: source.name,
+      summarizer: source.summarizer.model,
+      concurrency,
+      tokensPerMinute,
+      tokensPerDay,
+    })
     worker.start()
     await ended.signalled
     tell({ kind: 'ending' })
@@ -98,14 +144,30 @@ async function healthOf({ log }: CompactionProcess, worker: CompactionWorker | u
 }
 
 /** The worker out of what `compose.ts` opened. */
-function workerOf(source: CompactionProcess, { persona, actor }: { readonly persona: string; readonly actor: string }, { concurrency, limits }: { concurrency: number; limits: TokenLimits }, tell: (happening: Happening) => void, onRun: (run: CompactionRun) => void): CompactionWorker {
+function workerOf(
+  source: CompactionProcess,
+  { persona, actor }: { readonly persona: string; readonly actor: string },
+  { concurrency, limits }: { concurrency: number; limits: TokenLimits },
+  tell: (happening: Happening) => void,
+  onRun: (run: CompactionRun) => void,
+): CompactionWorker {
   const { log, queue, claims, summarizer, fallback } = source
   const conversations = createConversations({ log, clock })
   const isLimited = limits.tokensPerMinute !== undefined || limits.tokensPerDay !== undefined
   return createCompactionWorker({
     queue,
     load: (conversationId) => conversations.load(conversationId),
-    compact: createCompact({ conversations, summarizer, fallback, persona, claims, clock, registerPrompt: createRegisterPrompt(log, clock, actor), actor, budget: isLimited ? source.budget(limits) : undefined }),
+    compact: createCompact({
+      conversations,
+      summarizer,
+      fallback,
+      persona,
+      claims,
+      clock,
+      registerPrompt: createRegisterPrompt(log, clock, actor),
+      actor,
+      budget: isLimited ? source.budget(limits) : undefined,
+    }),
     clock,
     concurrency,
     follow: log.store,
@@ -116,20 +178,47 @@ function workerOf(source: CompactionProcess, { persona, actor }: { readonly pers
       const failure = run.failure ?? run.fallbackFor
       if (run.summaries > 0 || run.messagesCompressed > 0) {
         const { batchesCreated, messagesCompressed, tokensBefore, tokensAfter, summaries, calls, tokensSpent } = run
-        tell({ kind: 'compacted', conversationId, batchesCreated, messagesCompressed, tokensBefore, tokensAfter, summaries, calls, tokensSpent })
+        tell({
+          kind: 'compacted',
+          conversationId,
+          batchesCreated,
+          messagesCompressed,
+          tokensBefore,
+          tokensAfter,
+          summaries,
+          calls,
+          tokensSpent,
+        })
       }
       if (failure !== undefined) tell({ kind: 'failed', conversationId, detail: sentenceOfProblem(failure) })
-      else if (run.postponedMs !== undefined && run.postponedMs > 0) tell({ kind: 'waits', conversationId, seconds: Math.ceil(run.postponedMs / 1_000) })
+      else if (run.postponedMs !== undefined && run.postponedMs > 0)
+        tell({ kind: 'waits', conversationId, seconds: Math.ceil(run.postponedMs / 1_000) })
     },
-    onProblem: (problem, conversationId) => { tell({ kind: 'problem', ...(conversationId === undefined ? {} : { conversationId }), detail: sentenceOfProblem(problem) }) },
-    onOtherLog: ({ position }) => { tell({ kind: 'other-log', position: position.toString() }) },
+    onProblem: (problem, conversationId) => {
+      tell({
+        kind: 'problem',
+        ...(conversationId === undefined ? {} : { conversationId }),
+        detail: sentenceOfProblem(problem),
+      })
+    },
+    onOtherLog: ({ position }) => {
+      tell({ kind: 'other-log', position: position.toString() })
+    },
   })
 }
 
 type Happening =
   | { readonly kind: 'warning'; readonly detail: string }
-  | ({ readonly kind: 'working'; readonly log: string; readonly summarizer: string; readonly concurrency: number } & TokenLimits)
-  | ({ readonly kind: 'compacted'; readonly conversationId: string } & Pick<CompactionRun, 'batchesCreated' | 'messagesCompressed' | 'tokensBefore' | 'tokensAfter' | 'summaries' | 'calls' | 'tokensSpent'>)
+  | ({
+      readonly kind: 'working'
+      readonly log: string
+      readonly summarizer: string
+      readonly concurrency: number
+    } & TokenLimits)
+  | ({ readonly kind: 'compacted'; readonly conversationId: string } & Pick<
+      CompactionRun,
+      'batchesCreated' | 'messagesCompressed' | 'tokensBefore' | 'tokensAfter' | 'summaries' | 'calls' | 'tokensSpent'
+    >)
   | { readonly kind: 'failed'; readonly conversationId: string; readonly detail: string }
   | { readonly kind: 'waits'; readonly conversationId: string; readonly seconds: number }
   | { readonly kind: 'problem'; readonly conversationId?: string; readonly detail: string }
@@ -144,11 +233,23 @@ function sentenceOf(happening: Happening): string {
       return `warning: ${happening.detail}`
     case 'working': {
       const { tokensPerMinute, tokensPerDay } = happening
-      const limits = [...(tokensPerMinute === undefined ? [] : [`${count(tokensPerMinute)} tokens a minute`]), ...(tokensPerDay === undefined ? [] : [`${count(tokensPerDay)} tokens a day`])]
+      const limits = [
+        ...(tokensPerMinute === undefined ? [] : [`${count(tokensPerMinute)} tokens a minute`]),
+        ...(tokensPerDay === undefined ? [] : [`${count(tokensPerDay)} tokens a day`]),
+      ]
       return `follows ${happening.log}, summarizer ${printable(happening.summarizer)}, ${many(happening.concurrency, 'conversation')} at once${limits.length === 0 ? '' : `, at most ${limits.join(' and ')} with all other workers`}`
     }
     case 'compacted': {
-      const { conversationId, batchesCreated, messagesCompressed, tokensBefore, tokensAfter, summaries, calls, tokensSpent } = happening
+      const {
+        conversationId,
+        batchesCreated,
+        messagesCompressed,
+        tokensBefore,
+        tokensAfter,
+        summaries,
+        calls,
+        tokensSpent,
+      } = happening
       const pruned = `${many(messagesCompressed, 'message')} became ${many(batchesCreated, 'batch', 'batches')}: ${count(tokensBefore)} → ${count(tokensAfter)} tokens`
       const what = messagesCompressed > 0 ? pruned : `${many(summaries, 'summary', 'summaries')} ahead of need`
       return `${printable(conversationId)}: ${what} (${many(calls, 'call')}, ${many(tokensSpent, 'token')})`

@@ -1,8 +1,10 @@
 /**
  * `projections run`: keeps the read models until it is told to end. Several may run; one works, the others stand by.
  *
- * An event that cannot be applied stops its own conversation: all others go on, `/health` names the event, and whoever restarts it has it tried again.
- * A projection that does not go on at all (rows of another log, or of a newer program) does not end the process either: `/health` then says 503. Ending
+ * An event that cannot be applied stops its own conversation: all others go on, `/health` names the event, and whoever
+ * restarts it has it tried again.
+ * A projection that does not go on at all (rows of another log, or of a newer program) does not end the process either:
+ * `/health` then says 503. Ending
  * would be a loop of restarts.
  */
 import { randomUUID } from 'node:crypto'
@@ -32,17 +34,32 @@ export interface RunProjectionsOptions {
 const MOST_PARTITIONS = 64
 
 /** Runs `projections run`; resolves when it was told to end and has. */
-export async function runProjections(flags: Flags, options: RunProjectionsOptions, open: OpenProjectionProcess): Promise<void> {
+export async function runProjections(
+  flags: Flags,
+  options: RunProjectionsOptions,
+  open: OpenProjectionProcess,
+): Promise<void> {
   const { partitions, metricsPort, metricsHost, json } = options
-  if (partitions !== undefined && (partitions < 1 || partitions > MOST_PARTITIONS)) throw new InputError('Usage', `--partitions must be from 1 to ${String(MOST_PARTITIONS)}, and is ${String(partitions)}`)
-  if (metricsPort !== undefined && metricsPort > 65_535) throw new InputError('Usage', `--metrics-port must be a port, and is ${String(metricsPort)}`)
+  if (partitions !== undefined && (partitions < 1 || partitions > MOST_PARTITIONS))
+    throw new InputError(
+      'Usage',
+      `--partitions must be from 1 to ${String(MOST_PARTITIONS)}, and is ${String(partitions)}`,
+    )
+  if (metricsPort !== undefined && metricsPort > 65_535)
+    throw new InputError('Usage', `--metrics-port must be a port, and is ${String(metricsPort)}`)
   const config = await loadConfig({ flags, env: process.env, cwd: process.cwd() }, { writes: false })
   const rows = config.database ?? config.store
   if (isFolder(rows)) {
-    throw new InputError('Usage', `a folder belongs to the one process that has it open, and that process keeps its read models: nothing is to be run for ${rows}. It is for a server: --store postgres://…`)
+    throw new InputError(
+      'Usage',
+      `a folder belongs to the one process that has it open, and that process keeps its read models: nothing is to be run for ${rows}. It is for a server: --store postgres://…`,
+    )
   }
 
-  const source = await open({ store: config.store, ...(config.database === undefined ? {} : { database: config.database }) })
+  const source = await open({
+    store: config.store,
+    ...(config.database === undefined ? {} : { database: config.database }),
+  })
   const tell = teller(json)
   const owner = `${hostname()}:${String(process.pid)}:${randomUUID().slice(0, 8)}`
   const ended = endSignals()
@@ -50,9 +67,19 @@ export async function runProjections(flags: Flags, options: RunProjectionsOption
   let server: MetricsServer | undefined
   try {
     const register = new Registry()
-    const metrics = createProjectionMetrics(register, async () => (await worker?.status()) ?? [], () => worker?.state().kind === 'working')
+    const metrics = createProjectionMetrics(
+      register,
+      async () => (await worker?.status()) ?? [],
+      () => worker?.state().kind === 'working',
+    )
     // Before the work, so that a port that is taken ends it before anything was touched.
-    if (metricsPort !== undefined) server = await startMetricsServer({ host: metricsHost, port: metricsPort, register, health: () => healthOf(worker, owner) })
+    if (metricsPort !== undefined)
+      server = await startMetricsServer({
+        host: metricsHost,
+        port: metricsPort,
+        register,
+        health: () => healthOf(worker, owner),
+      })
     if (server !== undefined) tell(owner, { kind: 'metrics', url: server.url })
     worker = startProjectionWorker({
       ...source,
@@ -80,7 +107,10 @@ export async function runProjections(flags: Flags, options: RunProjectionsOption
   }
 }
 
-/** Whether all is well: working or standing by, and no projection stopped. One that goes on without a conversation names it. */
+/**
+ * Whether all is well: working or standing by, and no projection stopped. One that goes on without a conversation names
+ * it.
+ */
 async function healthOf(worker: ProjectionWorker | undefined, owner: string): Promise<Health> {
   if (worker === undefined) return { ok: true, details: { owner, state: 'starting' } }
   const state = worker.state()
@@ -91,7 +121,18 @@ async function healthOf(worker: ProjectionWorker | undefined, owner: string): Pr
     details: {
       owner,
       state: state.kind,
-      projections: status.map(({ name, state: kind, position, lagEvents, lagIsAtLeast, lagSeconds, stop, stopped: conversations }) => ({ name, state: kind, position, lagEvents, lagIsAtLeast, lagSeconds, ...(stop === undefined ? {} : { stop }), ...(conversations.length === 0 ? {} : { stopped: conversations }) })),
+      projections: status.map(
+        ({ name, state: kind, position, lagEvents, lagIsAtLeast, lagSeconds, stop, stopped: conversations }) => ({
+          name,
+          state: kind,
+          position,
+          lagEvents,
+          lagIsAtLeast,
+          lagSeconds,
+          ...(stop === undefined ? {} : { stop }),
+          ...(conversations.length === 0 ? {} : { stopped: conversations }),
+        }),
+      ),
     },
   }
 }
@@ -109,7 +150,8 @@ function teller(json: boolean): (owner: string, happening: Happening) => void {
   return (owner, happening) => {
     const say = happening.kind === 'failure' ? noteFailure : note
     say(json ? toJson({ owner, ...happening }) : sentenceOf(owner, happening, before === 'standing-by'))
-    if (happening.kind === 'standing-by' || happening.kind === 'working' || happening.kind === 'lost') before = happening.kind
+    if (happening.kind === 'standing-by' || happening.kind === 'working' || happening.kind === 'lost')
+      before = happening.kind
   }
 }
 

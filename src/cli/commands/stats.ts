@@ -14,28 +14,50 @@ const money = new Intl.NumberFormat('en-US', DIGITS)
 const costText = ({ currency, amount }: Cost): string => `${money.format(amount)} ${currency}`
 const costsText = (costs: readonly Cost[]): string => costs.map(costText).join(' + ')
 
-const bought = (stats: Stats): number => stats.models.reduce((sum, use) => sum + use.promptTokens + use.completionTokens, 0)
+const bought = (stats: Stats): number =>
+  stats.models.reduce((sum, use) => sum + use.promptTokens + use.completionTokens, 0)
 
 const chargeText = ({ charge, summaries, estimated }: Stats['models'][number]): string =>
-  charge.kind === 'free' ? 'no model asked, 0' : charge.kind === 'unpriced' ? 'no price given' : `${costText(charge)}${estimated === 0 ? '' : estimated === summaries ? ', estimated' : ', in part estimated'}`
+  charge.kind === 'free'
+    ? 'no model asked, 0'
+    : charge.kind === 'unpriced'
+      ? 'no price given'
+      : `${costText(charge)}${estimated === 0 ? '' : estimated === summaries ? ', estimated' : ', in part estimated'}`
 
-const usageText = ({ summaries, estimated }: ModelUse): string => `${count(summaries)}${estimated === 0 ? '' : ` (${count(estimated)} estimated)`}`
+const usageText = ({ summaries, estimated }: ModelUse): string =>
+  `${count(summaries)}${estimated === 0 ? '' : ` (${count(estimated)} estimated)`}`
 
-const kinds = (counts: Readonly<Record<string, number>>): string => Object.entries(counts).map(([kind, times]) => `${printable(kind)} ${count(times)}`).join(', ')
+const kinds = (counts: Readonly<Record<string, number>>): string =>
+  Object.entries(counts)
+    .map(([kind, times]) => `${printable(kind)} ${count(times)}`)
+    .join(', ')
 
 const seconds = (ms: number): string => `${(ms / 1_000).toLocaleString('en-US', { maximumFractionDigits: 1 })} s`
 
 /** What was ever made, and what of it was put back: the sums of money are of all of it. */
 function madeText({ made, undone, adopted, reverted }: Stats): string {
-  const changes = [...(undone === 0 ? [] : [`${many(undone, 'cycle')} undone`]), ...(adopted === 0 ? [] : [`${many(adopted, 'edition')} adopted`]), ...(reverted === 0 ? [] : [`${many(reverted, 'adoption')} reverted`])]
+  const changes = [
+    ...(undone === 0 ? [] : [`${many(undone, 'cycle')} undone`]),
+    ...(adopted === 0 ? [] : [`${many(adopted, 'edition')} adopted`]),
+    ...(reverted === 0 ? [] : [`${many(reverted, 'adoption')} reverted`]),
+  ]
   return `${many(made.cycles, 'cycle')}, ${many(made.batches, 'batch', 'batches')}, ${many(made.resummarizations, 're-summarization')}, editions included; ${changes.length === 0 ? 'nothing was undone, no edition adopted' : changes.join(', ')}`
 }
 
 /** Sums for people, a line each. */
 export function statsLines(stats: Stats): string[] {
   const { tokensSent, tokensSentUncompacted } = stats
-  const share = tokensSentUncompacted === 0 ? '' : `, ${(100 * (1 - tokensSent / tokensSentUncompacted)).toFixed(1)} % less`
-  const rows = stats.models.map((use) => [printable(use.model), printable(use.provider), usageText(use), count(use.promptTokens), count(use.completionTokens), seconds(use.durationMs), chargeText(use)])
+  const share =
+    tokensSentUncompacted === 0 ? '' : `, ${(100 * (1 - tokensSent / tokensSentUncompacted)).toFixed(1)} % less`
+  const rows = stats.models.map((use) => [
+    printable(use.model),
+    printable(use.provider),
+    usageText(use),
+    count(use.promptTokens),
+    count(use.completionTokens),
+    seconds(use.durationMs),
+    chargeText(use),
+  ])
   return [
     `messages      ${count(stats.messages)}: ${many(stats.tokensIn, 'token')} in, ${count(stats.tokensOut)} out (by the assistant)`,
     `compaction    ${many(stats.cycles, 'cycle')}, ${many(stats.messagesCompressed, 'message')} folded into ${many(stats.batches, 'active batch', 'active batches')}`,
@@ -44,15 +66,38 @@ export function statsLines(stats: Stats): string[] {
     `tokens bought ${count(bought(stats))}${stats.cost.length === 0 ? '' : `: ${costsText(stats.cost)}`}${stats.unpriced.length === 0 ? '' : `${stats.cost.length === 0 ? ': ' : ', and '}no price given for ${stats.unpriced.map(printable).join(', ')}`}`,
     `summarizing   ${seconds(stats.summarizingMs)}${stats.standIns === 0 ? '' : `, ${many(stats.standIns, 'stand-in')} by the extractive strategy`}${stats.reused === 0 ? '' : `, ${many(stats.reused, 'summary', 'summaries')} taken over at no cost`}`,
     `failures      ${Object.keys(stats.failures).length === 0 ? 'none' : kinds(stats.failures)}${Object.keys(stats.couldNotHelp).length === 0 ? '' : `; could not help: ${kinds(stats.couldNotHelp)}`}`,
-    ...(rows.length === 0 ? [] : ['', ...table(['model', 'provider', 'summaries', 'tokens asked', 'answered', 'time', 'cost'], rows, new Set([2, 3, 4, 5]))]),
-    ...(stats.models.some(({ estimated }) => estimated > 0) ? [colours.dim('estimated: the model reported no usage; counted are the messages sent and the summary, by our estimate, without the prompt’s own text')] : []),
+    ...(rows.length === 0
+      ? []
+      : [
+          '',
+          ...table(
+            ['model', 'provider', 'summaries', 'tokens asked', 'answered', 'time', 'cost'],
+            rows,
+            new Set([2, 3, 4, 5]),
+          ),
+        ]),
+    ...(stats.models.some(({ estimated }) => estimated > 0)
+      ? [
+          colours.dim(
+            'estimated: the model reported no usage; counted are the messages sent and the summary, by our estimate, without the prompt’s own text',
+          ),
+        ]
+      : []),
   ]
 }
 
 /** A conversation in one line: it is printed as soon as it is counted, so columns have a width of their own. */
 function conversationLine(stats: ConversationStats): string {
   const failures = Object.values(stats.failures).reduce((sum, times) => sum + times, 0)
-  const cells = [many(stats.messages, 'message'), many(stats.cycles, 'cycle'), ...(stats.undone === 0 ? [] : [`${count(stats.undone)} undone`]), `${count(bought(stats))} tokens bought`, `${count(stats.tokensSaved)} saved`, ...(stats.cost.length === 0 ? [] : [costsText(stats.cost)]), ...(failures === 0 ? [] : [many(failures, 'failure')])]
+  const cells = [
+    many(stats.messages, 'message'),
+    many(stats.cycles, 'cycle'),
+    ...(stats.undone === 0 ? [] : [`${count(stats.undone)} undone`]),
+    `${count(bought(stats))} tokens bought`,
+    `${count(stats.tokensSaved)} saved`,
+    ...(stats.cost.length === 0 ? [] : [costsText(stats.cost)]),
+    ...(failures === 0 ? [] : [many(failures, 'failure')]),
+  ]
   return `${colours.bold(printable(stats.conversationId))} ${cells.join(', ')}`
 }
 
@@ -76,10 +121,17 @@ class Foremost {
 }
 
 /** How many conversations there are to count, as far as the read models know; 0 where they cannot be asked. */
-const conversationsOf = async (ledger: Ledger): Promise<number> => (await tellingCatchUp(ledger.projections, () => ledger.list()).catch(() => ({ conversations: [] }))).conversations.length
+const conversationsOf = async (ledger: Ledger): Promise<number> =>
+  (await tellingCatchUp(ledger.projections, () => ledger.list()).catch(() => ({ conversations: [] }))).conversations
+    .length
 
 /** Runs the command: the total first, and below it the conversations that took the most. */
-export async function runStats(flags: Flags, conversationId: string | undefined, limit: number | undefined, json: boolean): Promise<void> {
+export async function runStats(
+  flags: Flags,
+  conversationId: string | undefined,
+  limit: number | undefined,
+  json: boolean,
+): Promise<void> {
   await withLedger(flags, { reads: true }, async ({ ledger, config }) => {
     const { pricesOf } = await import('../config.js')
     const prices = await pricesOf(config)
@@ -108,7 +160,11 @@ export async function runStats(flags: Flags, conversationId: string | undefined,
       progress.stop()
     }
     if (json) {
-      await line(streams ? `${separator === ',' ? '' : separator}],"total":${toJson(total)}}` : toJson({ conversations: foremost.all(), total }))
+      await line(
+        streams
+          ? `${separator === ',' ? '' : separator}],"total":${toJson(total)}}`
+          : toJson({ conversations: foremost.all(), total }),
+      )
       if (total.uncounted.length > 0) throw new Ended(EXIT.untrusted)
       return
     }
@@ -117,8 +173,14 @@ export async function runStats(flags: Flags, conversationId: string | undefined,
     const told = conversationId === undefined ? foremost.all() : []
     if (told.length > 0) await line()
     for (const stats of told) await line(conversationLine(stats))
-    if (conversationId === undefined && total.conversations > told.length) await line(colours.dim(`${told.length === 0 ? '' : `those ${count(told.length)} that took the most; `}${many(total.conversations - told.length, 'further conversation')}: a higher --limit shows them, --json all`))
-    for (const { conversationId: uncounted, reason } of total.uncounted) note(`${noteColours.yellow('not counted:')} ${printable(uncounted)}: ${printable(reason)}`)
+    if (conversationId === undefined && total.conversations > told.length)
+      await line(
+        colours.dim(
+          `${told.length === 0 ? '' : `those ${count(told.length)} that took the most; `}${many(total.conversations - told.length, 'further conversation')}: a higher --limit shows them, --json all`,
+        ),
+      )
+    for (const { conversationId: uncounted, reason } of total.uncounted)
+      note(`${noteColours.yellow('not counted:')} ${printable(uncounted)}: ${printable(reason)}`)
     if (total.uncounted.length > 0) throw new Ended(EXIT.untrusted)
   })
 }

@@ -1,5 +1,6 @@
 /**
- * The context that a model gets: leading system messages, the view of what was compacted, pinned messages from before the window, the
+ * The context that a model gets: leading system messages, the view of what was compacted, pinned messages from before
+ * the window, the
  * window. Always valid for the chat API, and never above the hard limit. A pure function of the state.
  */
 import { either as E } from 'fp-ts'
@@ -33,7 +34,10 @@ export interface OverBudget {
   readonly messageIds: readonly string[]
 }
 
-/** What a model is sent, with the place in the log that it was folded from. Tokens are those of the conversation's estimator. */
+/**
+ * What a model is sent, with the place in the log that it was folded from. Tokens are those of the conversation's
+ * estimator.
+ */
 export interface Context {
   /** The conversation. */
   readonly conversationId: string
@@ -45,7 +49,10 @@ export interface Context {
   readonly tokens: number
   /** What to send to the model. A copy, yours to change. */
   readonly messages: ChatMessage[]
-  /** Id of the recorded message behind each of `messages`; undefined for what is only shown (the view, a placeholder, a note). */
+  /**
+   * Id of the recorded message behind each of `messages`; undefined for what is only shown (the view, a placeholder, a
+   * note).
+   */
   readonly messageIds: readonly (string | undefined)[]
   /** Index of the view in `messages`. */
   readonly viewAt: number | undefined
@@ -57,30 +64,56 @@ export interface Context {
   readonly openCalls?: readonly { readonly callId: string; readonly name: string; readonly messageId: string }[]
 }
 
-export type LeadingTooLarge = { readonly kind: 'LeadingTooLarge'; readonly messageIds: readonly string[]; readonly tokens: number; readonly limit: number }
-/** Pinned messages that do not fit beside the leading ones: the window became smaller after they were pinned. None of them is ever left out instead. */
-export type PinnedTooLarge = { readonly kind: 'PinnedTooLarge'; readonly messageIds: readonly string[]; readonly tokens: number; readonly limit: number }
+export type LeadingTooLarge = {
+  readonly kind: 'LeadingTooLarge'
+  readonly messageIds: readonly string[]
+  readonly tokens: number
+  readonly limit: number
+}
+/**
+ * Pinned messages that do not fit beside the leading ones: the window became smaller after they were pinned. None of
+ * them is ever left out instead.
+ */
+export type PinnedTooLarge = {
+  readonly kind: 'PinnedTooLarge'
+  readonly messageIds: readonly string[]
+  readonly tokens: number
+  readonly limit: number
+}
 export type NoContext = LeadingTooLarge | PinnedTooLarge
 
 const characters = (parts: readonly ViewPart[]): number => parts.reduce((sum, part) => sum + part.text.length, 0)
 
 /** What a fitted layout shows less of than the whole one. */
 function lessThan(whole: Layout, shownLayout: Layout): Shortened[] {
-  const shown = new Map(shownLayout.units.flat().flatMap(({ source, body }) => (source === undefined ? [] : [[source.messageId, body] as const])))
+  const shown = new Map(
+    shownLayout.units
+      .flat()
+      .flatMap(({ source, body }) => (source === undefined ? [] : [[source.messageId, body] as const])),
+  )
   const messages = whole.units.flat().flatMap(({ source, body }): Shortened[] => {
     if (source === undefined) return []
     const now = shown.get(source.messageId)
     if (now === undefined) return [{ id: source.messageId, how: 'left-out', characters: textLength(body) }]
-    return now === body ? [] : [{ id: source.messageId, how: 'shortened', characters: Math.max(0, textLength(body) - textLength(now)) }]
+    return now === body
+      ? []
+      : [{ id: source.messageId, how: 'shortened', characters: Math.max(0, textLength(body) - textLength(now)) }]
   })
-  const texts = new Map(shownLayout.view.flatMap((part) => (part.kind === 'batch' ? [[part.batchId, part.text] as const] : [])))
+  const texts = new Map(
+    shownLayout.view.flatMap((part) => (part.kind === 'batch' ? [[part.batchId, part.text] as const] : [])),
+  )
   // Its other lines (what a session summary says of all batches) have no id of their own.
-  const view: Shortened[] = whole.view.length > 0 && shownLayout.view.length === 0 ? [{ id: 'view', how: 'left-out', characters: characters(whole.view) }] : []
+  const view: Shortened[] =
+    whole.view.length > 0 && shownLayout.view.length === 0
+      ? [{ id: 'view', how: 'left-out', characters: characters(whole.view) }]
+      : []
   const batches = whole.view.flatMap((part): Shortened[] => {
     if (part.kind === 'line') return []
     const now = texts.get(part.batchId)
     if (now === undefined) return [{ id: part.batchId, how: 'left-out', characters: part.text.length }]
-    return now === part.text ? [] : [{ id: part.batchId, how: 'shortened', characters: Math.max(0, part.text.length - now.length) }]
+    return now === part.text
+      ? []
+      : [{ id: part.batchId, how: 'shortened', characters: Math.max(0, part.text.length - now.length) }]
   })
   return [...view, ...batches, ...messages]
 }
@@ -91,8 +124,11 @@ function overBudgetOf(state: Conversation, tokens: number, limit: number): OverB
   const plan = planCycle(state, triggerOf(state) ?? 'soft')
   if (plan.kind === 'none') return { tokens, limit, reason: plan.reason, messageIds: plan.messageIds }
   const folded = new Set(plan.chunks.flatMap((chunk) => chunk.messages.map((message) => message.messageId)))
-  const stays = [...state.leading, ...state.retained, ...state.window].map((message) => message.messageId).filter((id) => !folded.has(id))
-  const reason = state.failures !== undefined ? 'compaction-failed' : backsOffAfterUndo(state) ? 'cycle-undone' : 'compaction-due'
+  const stays = [...state.leading, ...state.retained, ...state.window]
+    .map((message) => message.messageId)
+    .filter((id) => !folded.has(id))
+  const reason =
+    state.failures !== undefined ? 'compaction-failed' : backsOffAfterUndo(state) ? 'cycle-undone' : 'compaction-due'
   return { tokens, limit, reason, messageIds: stays }
 }
 
@@ -106,7 +142,10 @@ export interface Arrangement {
   readonly tokens: number
 }
 
-/** What the context of a conversation shows; refused only where its leading system messages, or its pinned ones beside them, do not fit by themselves. */
+/**
+ * What the context of a conversation shows; refused only where its leading system messages, or its pinned ones beside
+ * them, do not fit by themselves.
+ */
 export function arrange(state: Conversation): E.Either<NoContext, Arrangement> {
   const { configuration } = state
   if (configuration === undefined) {
@@ -117,7 +156,13 @@ export function arrange(state: Conversation): E.Either<NoContext, Arrangement> {
   const hard = hardLimit(configuration.policy)
   const leading = state.leading.map(asRecorded)
   const leadingTokens = unitTokens([leading])
-  if (leadingTokens > hard) return E.left({ kind: 'LeadingTooLarge', messageIds: state.leading.map((message) => message.messageId), tokens: leadingTokens, limit: hard })
+  if (leadingTokens > hard)
+    return E.left({
+      kind: 'LeadingTooLarge',
+      messageIds: state.leading.map((message) => message.messageId),
+      tokens: leadingTokens,
+      limit: hard,
+    })
   const live = [...state.retained, ...state.window]
   const { units, open } = unitsOf(live, { configuration, foldedCalls: state.compactedCalls })
   const whole: Layout = { view: state.view?.parts ?? [], units, note: undefined }
@@ -126,19 +171,29 @@ export function arrange(state: Conversation): E.Either<NoContext, Arrangement> {
   if (wholeTokens <= room) return E.right({ leading, whole, layout: whole, open, tokens: leadingTokens + wholeTokens })
   if (configuration.rendererVersion < 2) {
     const before = new Set(state.retained)
-    const layout = fitAsBefore(whole, (unit) => unit.some((shown) => shown.source !== undefined && before.has(shown.source)), room, estimator)
+    const layout = fitAsBefore(
+      whole,
+      (unit) => unit.some((shown) => shown.source !== undefined && before.has(shown.source)),
+      room,
+      estimator,
+    )
     return E.right({ leading, whole, layout, open, tokens: leadingTokens + layoutTokens(layout, estimator) })
   }
   const pinned = pinnedTokens(units, estimator)
   if (pinned > room) {
-    const messageIds = units.flat().flatMap((shown) => (isPinned(shown) && shown.source !== undefined ? [shown.source.messageId] : []))
+    const messageIds = units
+      .flat()
+      .flatMap((shown) => (isPinned(shown) && shown.source !== undefined ? [shown.source.messageId] : []))
     return E.left({ kind: 'PinnedTooLarge', messageIds, tokens: leadingTokens + pinned, limit: hard })
   }
   const layout = fit(whole, live.at(-1)?.messageId, room, estimator)
   return E.right({ leading, whole, layout, open, tokens: leadingTokens + layoutTokens(layout, estimator) })
 }
 
-/** Tokens of the context; 0 where it is refused. Texts are counted only where some have to be shortened: else the state has the sum. */
+/**
+ * Tokens of the context; 0 where it is refused. Texts are counted only where some have to be shortened: else the state
+ * has the sum.
+ */
 export function contextTokens(state: Conversation): number {
   const { configuration, tokens } = state
   if (configuration !== undefined && tokens <= hardLimit(configuration.policy)) return tokens
@@ -146,7 +201,10 @@ export function contextTokens(state: Conversation): number {
   return E.isLeft(arranged) ? 0 : arranged.right.tokens
 }
 
-/** The context of a conversation; refused only where its leading system messages, or its pinned ones beside them, do not fit by themselves. */
+/**
+ * The context of a conversation; refused only where its leading system messages, or its pinned ones beside them, do not
+ * fit by themselves.
+ */
 export function contextOf(state: Conversation): E.Either<NoContext, Context> {
   const { configuration, conversationId, revision } = state
   const arranged = arrange(state)
@@ -155,14 +213,19 @@ export function contextOf(state: Conversation): E.Either<NoContext, Context> {
   const noteAt = layout.note?.at ?? 0
   const shown: (Rendered | { body: MessageBody; source: undefined })[] = [
     ...leading,
-    ...(layout.view.length === 0 ? [] : [{ body: { role: 'system', content: joinParts(layout.view) } as const, source: undefined }]),
+    ...(layout.view.length === 0
+      ? []
+      : [{ body: { role: 'system', content: joinParts(layout.view) } as const, source: undefined }]),
     ...layout.units.slice(0, noteAt).flat(),
-    ...(layout.note === undefined ? [] : [{ body: { role: 'system', content: layout.note.text } as const, source: undefined }]),
+    ...(layout.note === undefined
+      ? []
+      : [{ body: { role: 'system', content: layout.note.text } as const, source: undefined }]),
     ...layout.units.slice(noteAt).flat(),
   ]
   const messages = shown.map(({ body }) => toChatMessage(body))
   const shortened = layout === whole ? [] : lessThan(whole, layout)
-  const overBudget = configuration === undefined ? undefined : overBudgetOf(state, tokens, softLimit(configuration.policy))
+  const overBudget =
+    configuration === undefined ? undefined : overBudgetOf(state, tokens, softLimit(configuration.policy))
   return E.right({
     conversationId,
     revision,
@@ -173,14 +236,17 @@ export function contextOf(state: Conversation): E.Either<NoContext, Context> {
     viewAt: layout.view.length === 0 ? undefined : leading.length,
     ...(overBudget === undefined ? {} : { overBudget }),
     ...(shortened.length === 0 ? {} : { shortened }),
-    ...(open.length === 0 ? {} : { openCalls: open.map(({ call, messageId }) => ({ callId: call.id, name: callName(call), messageId })) }),
+    ...(open.length === 0
+      ? {}
+      : { openCalls: open.map(({ call, messageId }) => ({ callId: call.id, name: callName(call), messageId })) }),
   })
 }
 
 /** A context with a view that was chosen by who asks. */
 export interface ContextAsOf extends Context {
   /**
-   * Only where another view was asked for than the one in force: that one, and the hash of the context with it, which is the recorded one.
+   * Only where another view was asked for than the one in force: that one, and the hash of the context with it, which
+   * is the recorded one.
    * `hash`, `tokens` and `messages` are then those of a context that no model was given.
    */
   readonly inForce?: { readonly view: ViewName; readonly hash: string }
@@ -190,7 +256,13 @@ export interface ContextAsOf extends Context {
 export function contextIn(state: Conversation, view: ViewName | undefined): E.Either<NoContext, ContextAsOf> {
   const { configuration } = state
   const context = contextOf(state)
-  if (view === undefined || configuration === undefined || view === configuration.policy.view || E.isLeft(context)) return context
-  const other = contextOf(withView({ ...state, configuration: { ...configuration, policy: { ...configuration.policy, view } } }))
-  return E.map((shown: Context): ContextAsOf => ({ ...shown, inForce: { view: configuration.policy.view, hash: context.right.hash } }))(other)
+  if (view === undefined || configuration === undefined || view === configuration.policy.view || E.isLeft(context))
+    return context
+  const other = contextOf(
+    withView({ ...state, configuration: { ...configuration, policy: { ...configuration.policy, view } } }),
+  )
+  return E.map((shown: Context): ContextAsOf => ({
+    ...shown,
+    inForce: { view: configuration.policy.view, hash: context.right.hash },
+  }))(other)
 }

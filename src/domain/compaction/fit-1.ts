@@ -1,6 +1,8 @@
 /**
- * How a context was made to fit under renderer version 1, unchanged: contexts that were handed out then stay the ones that their hashes are recorded of.
- * It capped the newest message like all others, and left pinned ones out where nothing else helped; `fit.ts` is what conversations go by since.
+ * How a context was made to fit under renderer version 1, unchanged: contexts that were handed out then stay the ones
+ * that their hashes are recorded of.
+ * It capped the newest message like all others, and left pinned ones out where nothing else helped; `fit.ts` is what
+ * conversations go by since.
  */
 import { contentTokens, messageTokens, toolCallTokens, type Estimator } from '../values/tokens.js'
 import { capView, capsFor, noteOf, noteTokens, SMALLEST_CAP_TOKENS, viewTokens, type Layout } from './fit.js'
@@ -10,13 +12,25 @@ import { unitTokens, type Unit } from './units.js'
 
 function shortenMessage(message: MessageBody, maxTokens: number, where: string, estimator: Estimator): MessageBody {
   const content: MessageBody['content'] =
-    contentTokens(message.content, estimator) <= maxTokens ? message.content
-    : typeof message.content === 'string' ? shorten(message.content, maxTokens, where, estimator)
-    : (message.content ?? []).map((part): ContentPart => (typeof part['text'] === 'string' ? { ...part, text: shorten(part['text'], maxTokens, where, estimator) } : part))
-  if (message.toolCalls === undefined || toolCallTokens(message.toolCalls, estimator) <= maxTokens) return { ...message, content }
+    contentTokens(message.content, estimator) <= maxTokens
+      ? message.content
+      : typeof message.content === 'string'
+        ? shorten(message.content, maxTokens, where, estimator)
+        : (message.content ?? []).map((part): ContentPart =>
+            typeof part['text'] === 'string'
+              ? { ...part, text: shorten(part['text'], maxTokens, where, estimator) }
+              : part,
+          )
+  if (message.toolCalls === undefined || toolCallTokens(message.toolCalls, estimator) <= maxTokens)
+    return { ...message, content }
   const share = Math.max(32, Math.floor(maxTokens / message.toolCalls.length))
   const toolCalls = message.toolCalls.map((call): ToolCall =>
-    call.function === undefined ? call : { ...call, function: { ...call.function, arguments: shortenArguments(call.function.arguments, share, where, estimator) } },
+    call.function === undefined
+      ? call
+      : {
+          ...call,
+          function: { ...call.function, arguments: shortenArguments(call.function.arguments, share, where, estimator) },
+        },
   )
   return { ...message, content, toolCalls }
 }
@@ -33,7 +47,10 @@ function capUnit(unit: Unit, cap: number, estimator: Estimator): Unit {
 function inWords(unit: Unit, estimator: Estimator): Unit {
   const source = unit[0]?.source
   if (source === undefined) return unit
-  const body: MessageBody = { role: source.role === 'tool' ? 'user' : source.role, content: `[message ${source.messageId} does not fit the model's window; the log has it whole]` }
+  const body: MessageBody = {
+    role: source.role === 'tool' ? 'user' : source.role,
+    content: `[message ${source.messageId} does not fit the model's window; the log has it whole]`,
+  }
   return [{ body, source, tokens: messageTokens(body, estimator) }]
 }
 
@@ -45,7 +62,11 @@ interface Split {
   readonly window: readonly Unit[]
 }
 
-const splitTokens = (split: Split, estimator: Estimator): number => viewTokens(split.view, estimator) + unitTokens(split.kept) + noteTokens(split.note, estimator) + unitTokens(split.window)
+const splitTokens = (split: Split, estimator: Estimator): number =>
+  viewTokens(split.view, estimator) +
+  unitTokens(split.kept) +
+  noteTokens(split.note, estimator) +
+  unitTokens(split.window)
 
 /** The layout less as many of its oldest groups as it takes, all but the last at the most. */
 function leaveOutOldest(split: Split, room: number, estimator: Estimator): Split | undefined {
@@ -58,19 +79,34 @@ function leaveOutOldest(split: Split, room: number, estimator: Estimator): Split
     from -= 1
   }
   if (from === split.window.length && split.window.length > 0) return undefined
-  return frame <= room ? { ...split, note: from === 0 ? undefined : noteOf(from), window: split.window.slice(from) } : undefined
+  return frame <= room
+    ? { ...split, note: from === 0 ? undefined : noteOf(from), window: split.window.slice(from) }
+    : undefined
 }
 
 function fitSplit(whole: Split, room: number, estimator: Estimator): Split {
   let capped = whole
   for (const cap of capsFor(room)) {
-    capped = { ...whole, view: capView(whole.view, cap, estimator), window: whole.window.map((unit) => capUnit(unit, cap, estimator)) }
+    capped = {
+      ...whole,
+      view: capView(whole.view, cap, estimator),
+      window: whole.window.map((unit) => capUnit(unit, cap, estimator)),
+    }
     if (splitTokens(capped, estimator) <= room) return capped
   }
-  // Where not even the last group fits (an image in a tiny window), it is named in words, so that the context still ends with it.
-  const named = { ...capped, window: [...capped.window.slice(0, -1), ...capped.window.slice(-1).map((unit) => inWords(unit, estimator))] }
+  // Where not even the last group fits (an image in a tiny window), it is named in words, so that the context still
+  // ends with it.
+  const named = {
+    ...capped,
+    window: [...capped.window.slice(0, -1), ...capped.window.slice(-1).map((unit) => inWords(unit, estimator))],
+  }
   for (const split of [capped, named]) {
-    for (const frame of [split, { ...split, view: [] }, { ...split, view: [], kept: split.kept.map((unit) => capUnit(unit, SMALLEST_CAP_TOKENS, estimator)) }, { ...split, view: [], kept: [] }]) {
+    for (const frame of [
+      split,
+      { ...split, view: [] },
+      { ...split, view: [], kept: split.kept.map((unit) => capUnit(unit, SMALLEST_CAP_TOKENS, estimator)) },
+      { ...split, view: [], kept: [] },
+    ]) {
       const left = leaveOutOldest(frame, room, estimator)
       if (left !== undefined) return left
     }
@@ -84,7 +120,21 @@ function fitSplit(whole: Split, room: number, estimator: Estimator): Split {
  * @param whole all that there is to show, which does not fit
  * @param isKept whether a unit is from before the window
  */
-export function fitAsBefore(whole: Layout, isKept: (unit: Unit) => boolean, room: number, estimator: Estimator): Layout {
-  const { view, kept, note, window } = fitSplit({ view: whole.view, kept: whole.units.filter(isKept), note: undefined, window: whole.units.filter((unit) => !isKept(unit)) }, room, estimator)
+export function fitAsBefore(
+  whole: Layout,
+  isKept: (unit: Unit) => boolean,
+  room: number,
+  estimator: Estimator,
+): Layout {
+  const { view, kept, note, window } = fitSplit(
+    {
+      view: whole.view,
+      kept: whole.units.filter(isKept),
+      note: undefined,
+      window: whole.units.filter((unit) => !isKept(unit)),
+    },
+    room,
+    estimator,
+  )
   return { view, units: [...kept, ...window], note: note === undefined ? undefined : { text: note, at: kept.length } }
 }

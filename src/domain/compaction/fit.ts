@@ -1,5 +1,6 @@
 /**
- * Makes a context fit the hard limit. Pinned messages stay word for word, and so does the newest message where it fits beside them; everything else
+ * Makes a context fit the hard limit. Pinned messages stay word for word, and so does the newest message where it fits
+ * beside them; everything else
  * gives way first: texts are shown shorter, then the oldest groups are left out, then the view.
  */
 import { joinParts, type ViewPart } from '../conversation/clip-archive.js'
@@ -16,23 +17,36 @@ export interface Layout {
   readonly note: { readonly text: string; readonly at: number } | undefined
 }
 
-export const noteOf = (units: number): string => `[... ${String(units)} earlier messages or call groups are left out here to fit the model's window; they are recorded, and searchable via memory_read ...]`
+export const noteOf = (units: number): string =>
+  `[... ${String(units)} earlier messages or call groups are left out here to fit the model's window; they are recorded, and searchable via memory_read ...]`
 
-export const viewTokens = (parts: readonly ViewPart[], estimator: Estimator): number => (parts.length === 0 ? 0 : ROLE_TOKENS + estimator.text(joinParts(parts)))
-export const noteTokens = (text: string | undefined, estimator: Estimator): number => (text === undefined ? 0 : ROLE_TOKENS + estimator.text(text))
+export const viewTokens = (parts: readonly ViewPart[], estimator: Estimator): number =>
+  parts.length === 0 ? 0 : ROLE_TOKENS + estimator.text(joinParts(parts))
+export const noteTokens = (text: string | undefined, estimator: Estimator): number =>
+  text === undefined ? 0 : ROLE_TOKENS + estimator.text(text)
 
 export const layoutTokens = (layout: Layout, estimator: Estimator): number =>
   viewTokens(layout.view, estimator) + unitTokens(layout.units) + noteTokens(layout.note?.text, estimator)
 
 export const capView = (parts: readonly ViewPart[], cap: number, estimator: Estimator): ViewPart[] =>
-  parts.map((part) => (part.kind === 'line' ? part : { ...part, text: shorten(part.text, cap, part.batchId, estimator) }))
+  parts.map((part) =>
+    part.kind === 'line' ? part : { ...part, text: shorten(part.text, cap, part.batchId, estimator) },
+  )
 
-/** Below so many tokens a shortened text says little more than that it is shortened; then whole groups are left out instead. */
+/**
+ * Below so many tokens a shortened text says little more than that it is shortened; then whole groups are left out
+ * instead.
+ */
 export const SMALLEST_CAP_TOKENS = 64
 
 /** Caps go down in halves, so that the start of a context seldom changes. */
 export function* capsFor(room: number): Generator<number> {
-  for (let cap = 2 ** Math.floor(Math.log2(Math.max(SMALLEST_CAP_TOKENS, room / 2))); cap >= SMALLEST_CAP_TOKENS; cap /= 2) yield cap
+  for (
+    let cap = 2 ** Math.floor(Math.log2(Math.max(SMALLEST_CAP_TOKENS, room / 2)));
+    cap >= SMALLEST_CAP_TOKENS;
+    cap /= 2
+  )
+    yield cap
 }
 
 function capped(shown: Rendered, cap: number, estimator: Estimator): Rendered {
@@ -49,10 +63,16 @@ function inWords(newest: Rendered, words: string, estimator: Estimator): Unit {
 }
 
 /**
- * The layout less as many of its oldest units as it takes, of those that may go; undefined where that does not make it fit. That something is left out
+ * The layout less as many of its oldest units as it takes, of those that may go; undefined where that does not make it
+ * fit. That something is left out
  * is said where there is room to say it.
  */
-function leaveOutOldest(layout: Layout, stays: (unit: Unit) => boolean, room: number, estimator: Estimator): Layout | undefined {
+function leaveOutOldest(
+  layout: Layout,
+  stays: (unit: Unit) => boolean,
+  room: number,
+  estimator: Estimator,
+): Layout | undefined {
   const may = layout.units.filter((unit) => !stays(unit))
   const fixed = viewTokens(layout.view, estimator) + unitTokens(layout.units.filter(stays))
   if (fixed > room) return undefined
@@ -72,24 +92,36 @@ function leaveOutOldest(layout: Layout, stays: (unit: Unit) => boolean, room: nu
 }
 
 /**
- * A layout that fits. Whoever asks has seen to it that the pinned messages do, with the least of what has to stand beside them.
+ * A layout that fits. Whoever asks has seen to it that the pinned messages do, with the least of what has to stand
+ * beside them.
  * @param whole all that there is to show, which does not fit
  * @param newestId the newest message
  */
 export function fit(whole: Layout, newestId: string | undefined, room: number, estimator: Estimator): Layout {
   const isNewest = (shown: Rendered): boolean => shown.source !== undefined && shown.source.messageId === newestId
   const stays = (unit: Unit): boolean => unit.some((shown) => isPinned(shown) || isNewest(shown))
-  const changing = (units: readonly Unit[], isHeld: (shown: Rendered) => boolean, change: (shown: Rendered) => Rendered): Unit[] =>
-    units.map((unit) => unit.map((shown) => (isHeld(shown) ? shown : change(shown))))
+  const changing = (
+    units: readonly Unit[],
+    isHeld: (shown: Rendered) => boolean,
+    change: (shown: Rendered) => Rendered,
+  ): Unit[] => units.map((unit) => unit.map((shown) => (isHeld(shown) ? shown : change(shown))))
 
   const withNewestWhole = (shown: Rendered): boolean => isPinned(shown) || isNewest(shown)
   for (const isHeld of [withNewestWhole, isPinned]) {
-    const least = new Map(whole.units.filter(stays).map((unit) => [unit, unit.map((shown) => (isHeld(shown) ? shown : leastOf(shown, estimator)))]))
+    const least = new Map(
+      whole.units
+        .filter(stays)
+        .map((unit) => [unit, unit.map((shown) => (isHeld(shown) ? shown : leastOf(shown, estimator)))]),
+    )
     // Not even alone: then the newest is shown as far as it fits.
     if (unitTokens([...least.values()]) > room) continue
     let smallest = whole
     for (const cap of capsFor(room)) {
-      smallest = { ...whole, view: capView(whole.view, cap, estimator), units: changing(whole.units, isHeld, (shown) => capped(shown, cap, estimator)) }
+      smallest = {
+        ...whole,
+        view: capView(whole.view, cap, estimator),
+        units: changing(whole.units, isHeld, (shown) => capped(shown, cap, estimator)),
+      }
       if (layoutTokens(smallest, estimator) <= room) return smallest
     }
     const short = smallest.units.map((unit, at) => least.get(whole.units[at] ?? unit) ?? unit)
@@ -98,14 +130,28 @@ export function fit(whole: Layout, newestId: string | undefined, room: number, e
       if (left !== undefined) return left
     }
   }
-  // Nothing of the newest fits (a call with twelve results in a tiny window): it is named in words, unless a pin holds its group, so that the context still ends with it.
-  const pinned = changing(whole.units.filter((unit) => unit.some(isPinned)), isPinned, (shown) => leastOf(shown, estimator))
+  // Nothing of the newest fits (a call with twelve results in a tiny window): it is named in words, unless a pin holds
+  // its group, so that the context still ends with it.
+  const pinned = changing(
+    whole.units.filter((unit) => unit.some(isPinned)),
+    isPinned,
+    (shown) => leastOf(shown, estimator),
+  )
   const newest = whole.units.flatMap((unit) => (unit.some(isPinned) ? [] : unit.filter(isNewest)))[0]
-  const words = [`[message ${newestId ?? ''} does not fit the model's window; the log has it whole]`, '[a message left out; the log has it]']
+  const words = [
+    `[message ${newestId ?? ''} does not fit the model's window; the log has it whole]`,
+    '[a message left out; the log has it]',
+  ]
   const endings = newest === undefined ? [] : words.map((text) => inWords(newest, text, estimator))
   const bare: Layout = { view: [], units: pinned, note: undefined }
   const others = whole.units.length - pinned.length - (newest === undefined ? 0 : 1)
   const note = others === 0 ? undefined : { text: noteOf(others), at: pinned.length }
-  const candidates = [...endings.flatMap((ending) => [{ ...bare, units: [...pinned, ending], note }, { ...bare, units: [...pinned, ending] }]), { ...bare, note }]
+  const candidates = [
+    ...endings.flatMap((ending) => [
+      { ...bare, units: [...pinned, ending], note },
+      { ...bare, units: [...pinned, ending] },
+    ]),
+    { ...bare, note },
+  ]
   return candidates.find((candidate) => layoutTokens(candidate, estimator) <= room) ?? bare
 }

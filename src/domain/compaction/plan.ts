@@ -1,5 +1,6 @@
 /**
- * What a compaction cycle would fold: which messages, in which chunks, what stays, and whether it is worth it. Pure, and cheap enough
+ * What a compaction cycle would fold: which messages, in which chunks, what stays, and whether it is worth it. Pure,
+ * and cheap enough
  * to be asked after every append: nothing here costs a model call.
  */
 import { callGroups } from '../conversation/call-groups.js'
@@ -16,9 +17,7 @@ interface RecordedChunk {
 }
 
 /** A chunk of a plan: recorded already, or still to be summarized. */
-export type PlannedChunk =
-  | RecordedChunk
-  | { readonly kind: 'new'; readonly messages: readonly LiveMessage[] }
+export type PlannedChunk = RecordedChunk | { readonly kind: 'new'; readonly messages: readonly LiveMessage[] }
 
 export interface Plan {
   readonly kind: 'plan'
@@ -38,9 +37,13 @@ export interface NoPlan {
 /** Tokens that the frame of a batch in the view takes: its head line. */
 const BATCH_FRAME_TOKENS = 24
 
-const tokensOf = (messages: readonly LiveMessage[]): number => messages.reduce((sum, message) => sum + message.tokens, 0)
+const tokensOf = (messages: readonly LiveMessage[]): number =>
+  messages.reduce((sum, message) => sum + message.tokens, 0)
 
-/** Messages that may not be folded though they are old: pinned ones, and what has to stay beside them (a call with its results). */
+/**
+ * Messages that may not be folded though they are old: pinned ones, and what has to stay beside them (a call with its
+ * results).
+ */
 function heldByPins(messages: readonly LiveMessage[]): ReadonlySet<LiveMessage> {
   const held = new Set(messages.filter((message) => message.pinned))
   if (held.size === 0) return held
@@ -67,13 +70,18 @@ function compactableSegments(state: Conversation, policy: Policy, keep: number):
 }
 
 /**
- * Takes the recorded chunks whose messages are a run at the head of what is left. One that is not (a pin holds what it covers) is passed over:
+ * Takes the recorded chunks whose messages are a run at the head of what is left. One that is not (a pin holds what it
+ * covers) is passed over:
  * ending there would have what stands behind it bought again and again.
  */
-function takeRecorded(segments: readonly Segment[], chunks: readonly Chunk[]): { taken: RecordedChunk[]; rest: Segment[] } {
+function takeRecorded(
+  segments: readonly Segment[],
+  chunks: readonly Chunk[],
+): { taken: RecordedChunk[]; rest: Segment[] } {
   const taken: RecordedChunk[] = []
   let rest = [...segments]
-  // In the order of their messages: one that a pin had held back may have been recorded behind those that come after it.
+  // In the order of their messages: one that a pin had held back may have been recorded behind those that come after
+  // it.
   for (const chunk of chunks.toSorted((a, b) => (a.firstRevision < b.firstRevision ? -1 : 1))) {
     let messages: LiveMessage[] = []
     let used = 0
@@ -81,7 +89,9 @@ function takeRecorded(segments: readonly Segment[], chunks: readonly Chunk[]): {
       messages = [...messages, ...(rest[used] ?? [])]
       used += 1
     }
-    const unchanged = messages.length === chunk.messageIds.length && messages.every((message, at) => message.messageId === chunk.messageIds[at])
+    const unchanged =
+      messages.length === chunk.messageIds.length &&
+      messages.every((message, at) => message.messageId === chunk.messageIds[at])
     if (!unchanged) continue
     taken.push({ kind: 'recorded', chunk, messages })
     rest = rest.slice(used)
@@ -89,9 +99,13 @@ function takeRecorded(segments: readonly Segment[], chunks: readonly Chunk[]): {
   return { taken, rest }
 }
 
-const isFull = (chunk: readonly LiveMessage[], policy: Policy): boolean => chunk.length >= policy.chunkSize && tokensOf(chunk) >= policy.chunkMinTokens
+const isFull = (chunk: readonly LiveMessage[], policy: Policy): boolean =>
+  chunk.length >= policy.chunkSize && tokensOf(chunk) >= policy.chunkMinTokens
 
-/** Cuts new chunks: at least `chunkSize` messages and `chunkMinTokens`, at most `chunkMaxTokens`; a short rest joins the chunk before it, unless chunks go by count alone. */
+/**
+ * Cuts new chunks: at least `chunkSize` messages and `chunkMinTokens`, at most `chunkMaxTokens`; a short rest joins the
+ * chunk before it, unless chunks go by count alone.
+ */
 function cutChunks(segments: readonly Segment[], policy: Policy): LiveMessage[][] {
   const chunks: LiveMessage[][] = []
   let current: LiveMessage[] = []
@@ -105,7 +119,12 @@ function cutChunks(segments: readonly Segment[], policy: Policy): LiveMessage[][
     if (isFull(current, policy)) close()
   }
   const before = policy.chunkMinTokens === 0 ? undefined : chunks.at(-1)
-  if (current.length > 0 && before !== undefined && !isFull(current, policy) && tokensOf(before) + tokensOf(current) <= policy.chunkMaxTokens) {
+  if (
+    current.length > 0 &&
+    before !== undefined &&
+    !isFull(current, policy) &&
+    tokensOf(before) + tokensOf(current) <= policy.chunkMaxTokens
+  ) {
     chunks[chunks.length - 1] = [...before, ...current]
   } else close()
   return chunks
@@ -125,13 +144,15 @@ function selectionOf(chunks: readonly PlannedChunk[]): Selection {
 function selection(state: Conversation, policy: Policy, keep: number): Selection {
   const { taken, rest } = takeRecorded(compactableSegments(state, policy, keep), state.chunks)
   const cut: PlannedChunk[] = cutChunks(rest, policy).map((messages) => ({ kind: 'new', messages }))
-  // A short rest behind recorded chunks has no new chunk to join: it waits for the next cycle rather than buy a summary of its own.
+  // A short rest behind recorded chunks has no new chunk to join: it waits for the next cycle rather than buy a summary
+  // of its own.
   const short = taken.length > 0 && cut.length === 1 && tokensOf(cut[0]?.messages ?? []) < policy.chunkMinTokens / 2
   return selectionOf([...taken, ...(short ? [] : cut)])
 }
 
 /** What has its summary already, and nothing else. */
-const selectionRecorded = (state: Conversation, policy: Policy): Selection => selectionOf(takeRecorded(compactableSegments(state, policy, policy.keepRecent), state.chunks).taken)
+const selectionRecorded = (state: Conversation, policy: Policy): Selection =>
+  selectionOf(takeRecorded(compactableSegments(state, policy, policy.keepRecent), state.chunks).taken)
 
 const tokensAfter = (state: Conversation, policy: Policy, fold: Selection): number =>
   state.tokens - fold.tokens + fold.chunks.length * (policy.maxSummaryTokens + BATCH_FRAME_TOKENS)
@@ -141,7 +162,11 @@ const live = (state: Conversation): number => state.retained.length + state.wind
 /** Why nothing is folded, for people: the first cause that holds. */
 function reasonOf(state: Conversation, policy: Policy, fold: Selection): NoPlan {
   const recent = state.window.slice(-policy.keepRecent)
-  const fixed = [...state.leading, ...state.retained.filter((message) => message.pinned), ...state.window.filter((message) => message.pinned)]
+  const fixed = [
+    ...state.leading,
+    ...state.retained.filter((message) => message.pinned),
+    ...state.window.filter((message) => message.pinned),
+  ]
   const ids = (messages: readonly LiveMessage[]): string[] => [...new Set(messages.map((message) => message.messageId))]
   const mayNot = ids([...fixed, ...recent])
   const limit = softLimit(policy)
@@ -150,13 +175,15 @@ function reasonOf(state: Conversation, policy: Policy, fold: Selection): NoPlan 
     const open = callGroups([...state.retained, ...state.window]).groups.some((group) => group.open.length > 0)
     if (open) return { kind: 'none', reason: 'open-calls', messageIds: mayNot }
   }
-  if (tokensOf(fixed) + tokensOf(recent.filter((message) => !message.pinned)) >= limit / 2) return { kind: 'none', reason: 'recent-messages', messageIds: mayNot }
+  if (tokensOf(fixed) + tokensOf(recent.filter((message) => !message.pinned)) >= limit / 2)
+    return { kind: 'none', reason: 'recent-messages', messageIds: mayNot }
   if ((state.view?.tokens ?? 0) >= limit / 2) return { kind: 'none', reason: 'summaries', messageIds: mayNot }
   return { kind: 'none', reason: 'too-little-to-fold', messageIds: mayNot }
 }
 
 /** Whether a cycle was undone lately: who wanted the messages back has them for a while. */
-export const backsOffAfterUndo = (state: Conversation): boolean => state.softBackoffUntil !== undefined && state.messagesAppended < state.softBackoffUntil
+export const backsOffAfterUndo = (state: Conversation): boolean =>
+  state.softBackoffUntil !== undefined && state.messagesAppended < state.softBackoffUntil
 
 /** The trigger that a state pulls: above the hard limit, at the soft one unless a cycle was undone lately, or none. */
 export function triggerOf(state: Conversation): 'soft' | 'hard' | undefined {
@@ -168,7 +195,8 @@ export function triggerOf(state: Conversation): 'soft' | 'hard' | undefined {
 
 /**
  * What a cycle would fold.
- * @param trigger why it is asked for: the soft limit, the hard one (which may fold into the recent messages), or by hand (which folds whatever may be folded)
+ * @param trigger why it is asked for: the soft limit, the hard one (which may fold into the recent messages), or by
+ * hand (which folds whatever may be folded)
  */
 export function planCycle(state: Conversation, trigger: Trigger): Plan | NoPlan {
   const policy = state.configuration?.policy
@@ -177,26 +205,31 @@ export function planCycle(state: Conversation, trigger: Trigger): Plan | NoPlan 
   const plan = (fold: Selection): Plan => ({ kind: 'plan', trigger, ...fold })
   if (trigger === 'manual') return usual.messages > 0 ? plan(usual) : reasonOf(state, policy, usual)
   const worth = (fold: Selection): boolean => fold.tokens > 2 * policy.maxSummaryTokens
-  // What was summarized ahead of need leaves at the limit without a call, where that is enough; the rest is summarized ahead of the next one.
+  // What was summarized ahead of need leaves at the limit without a call, where that is enough; the rest is summarized
+  // ahead of the next one.
   const recorded = selectionRecorded(state, policy)
   if (worth(recorded) && tokensAfter(state, policy, recorded) < softLimit(policy)) return plan(recorded)
   const helps = usual.messages >= policy.chunkSize || tokensAfter(state, policy, usual) < softLimit(policy)
   if (live(state) > policy.keepRecent + 1 && worth(usual) && helps) return plan(usual)
   if (trigger === 'hard') {
-    // Fewer recent messages than the policy wants, one at a time, until the rest fits; the last call group always stays.
+    // Fewer recent messages than the policy wants, one at a time, until the rest fits; the last call group always
+    // stays.
     for (let keep = policy.keepRecent; keep >= 1; keep -= 1) {
       const fold = selection(state, policy, keep)
       if (worth(fold) && tokensAfter(state, policy, fold) <= hardLimit(policy)) return plan(fold)
     }
-    // Nothing brings it below the limit (leading text, one huge message): it is shown shortened, and folded a whole chunk at a time, not a call a message.
+    // Nothing brings it below the limit (leading text, one huge message): it is shown shortened, and folded a whole
+    // chunk at a time, not a call a message.
     if (usual.messages >= policy.chunkSize && usual.tokens >= policy.chunkMinTokens && worth(usual)) return plan(usual)
   }
   return reasonOf(state, policy, usual)
 }
 
 /**
- * Share of the soft limit from which chunks are summarized ahead of need. Later, and a message or two fill what is left before the limit;
- * earlier, and chunks are smaller than a cycle would cut them, and what never reaches the limit is paid for (docs/decisions/0009-compaction-ahead.md).
+ * Share of the soft limit from which chunks are summarized ahead of need. Later, and a message or two fill what is left
+ * before the limit;
+ * earlier, and chunks are smaller than a cycle would cut them, and what never reaches the limit is paid for
+ * (docs/decisions/0009-compaction-ahead.md).
  */
 const AHEAD_SHARE = 0.9
 
@@ -207,17 +240,29 @@ export interface ChunkAhead {
 }
 
 /**
- * The next whole chunk that can be summarized before a limit asks for it; undefined where none is full, the context is far from its limit, or
- * a cycle is due. It is what a cycle would cut, a short rest joined to it. A recorded chunk is taken as it is, whoever made it: whether it can
- * be used is the cycle's question, and asked here it would let two workers with different models buy it from each other for ever.
+ * The next whole chunk that can be summarized before a limit asks for it; undefined where none is full, the context is
+ * far from its limit, or
+ * a cycle is due. It is what a cycle would cut, a short rest joined to it. A recorded chunk is taken as it is, whoever
+ * made it: whether it can
+ * be used is the cycle's question, and asked here it would let two workers with different models buy it from each other
+ * for ever.
  */
 export function planAhead(state: Conversation): ChunkAhead | undefined {
   const policy = state.configuration?.policy
-  if (policy === undefined || backsOffAfterUndo(state) || triggerOf(state) !== undefined || state.tokens < softLimit(policy) * AHEAD_SHARE) return undefined
+  if (
+    policy === undefined ||
+    backsOffAfterUndo(state) ||
+    triggerOf(state) !== undefined ||
+    state.tokens < softLimit(policy) * AHEAD_SHARE
+  )
+    return undefined
   const { taken, rest } = takeRecorded(compactableSegments(state, policy, policy.keepRecent), state.chunks)
   const [messages, next] = cutChunks(rest, policy)
   // One that has another behind it is as large as a request may be.
-  const whole = messages !== undefined && (next !== undefined || isFull(messages, policy)) && tokensOf(messages) > 2 * policy.maxSummaryTokens
+  const whole =
+    messages !== undefined &&
+    (next !== undefined || isFull(messages, policy)) &&
+    tokensOf(messages) > 2 * policy.maxSummaryTokens
   if (!whole) return undefined
   return { messages, continues: taken.at(-1)?.chunk }
 }
@@ -227,16 +272,24 @@ export function dueTrigger(state: Conversation): 'soft' | 'hard' | undefined {
   return isBackingOff(state) ? undefined : triggerOf(state)
 }
 
-/** How many further messages the next attempt waits for after so many failures in a row: 1, 1, 2, 4, 8, and never more than a chunk. */
+/**
+ * How many further messages the next attempt waits for after so many failures in a row: 1, 1, 2, 4, 8, and never more
+ * than a chunk.
+ */
 export function retryAfterMessages(attempt: number, chunkSize: number): number {
   return Math.max(1, Math.min(chunkSize, 2 ** Math.max(0, attempt - 2)))
 }
 
 /**
- * The batches that become one, or undefined while there are few: between the first and the last that are shown, the oldest run of more
- * than `buffer` batches of the lowest depth. So depth grows with the logarithm of the batches, and nothing is squashed over and over.
+ * The batches that become one, or undefined while there are few: between the first and the last that are shown, the
+ * oldest run of more
+ * than `buffer` batches of the lowest depth. So depth grows with the logarithm of the batches, and nothing is squashed
+ * over and over.
  */
-export function planResummarization(batches: readonly Batch[], policy: Pick<Policy, 'clipFirst' | 'clipLast' | 'buffer'>): readonly Batch[] | undefined {
+export function planResummarization(
+  batches: readonly Batch[],
+  policy: Pick<Policy, 'clipFirst' | 'clipLast' | 'buffer'>,
+): readonly Batch[] | undefined {
   if (batches.length <= policy.clipFirst + policy.clipLast + policy.buffer) return undefined
   const runs: Batch[][] = []
   for (const batch of batches.slice(policy.clipFirst, batches.length - policy.clipLast)) {
@@ -250,25 +303,36 @@ export function planResummarization(batches: readonly Batch[], policy: Pick<Poli
 }
 
 /**
- * Whether failures hold the next attempt back: fewer messages came since than it waits for. What failed ahead of need is tried once more when a
+ * Whether failures hold the next attempt back: fewer messages came since than it waits for. What failed ahead of need
+ * is tried once more when a
  * limit asks for it.
  */
 export function isBackingOff(state: Conversation): boolean {
   const { failures } = state
   // An edition waits for nobody's messages: whoever makes it says when it is tried again.
-  if (failures === undefined || state.editionId !== undefined || (failures.ahead && triggerOf(state) !== undefined)) return false
+  if (failures === undefined || state.editionId !== undefined || (failures.ahead && triggerOf(state) !== undefined))
+    return false
   return state.messagesAppended - failures.atMessage < failures.retryAfterMessages
 }
 
 /**
- * A chunk as two, cut where no rule objects and as near to half of its tokens as may be; as one where no cut is allowed.
+ * A chunk as two, cut where no rule objects and as near to half of its tokens as may be; as one where no cut is
+ * allowed.
  * @param history all live messages, which the cut rules are asked about
  */
-export function splitChunk(history: readonly LiveMessage[], chunk: readonly LiveMessage[], chunkSize: number): (readonly LiveMessage[])[] {
+export function splitChunk(
+  history: readonly LiveMessage[],
+  chunk: readonly LiveMessage[],
+  chunkSize: number,
+): (readonly LiveMessage[])[] {
   const at = new Map(history.map((message, index) => [message, index]))
   const legal = new Set(legalCuts(history, chunkSize))
   const half = tokensOf(chunk) / 2
-  const borders = chunk.map((message, index) => ({ index, legal: index > 0 && legal.has(at.get(message) ?? -1), off: Math.abs(half - tokensOf(chunk.slice(0, index))) }))
+  const borders = chunk.map((message, index) => ({
+    index,
+    legal: index > 0 && legal.has(at.get(message) ?? -1),
+    off: Math.abs(half - tokensOf(chunk.slice(0, index))),
+  }))
   const best = borders.filter((border) => border.legal).toSorted((a, b) => a.off - b.off)[0]
   return best === undefined ? [chunk] : [chunk.slice(0, best.index), chunk.slice(best.index)]
 }

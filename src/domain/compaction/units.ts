@@ -1,5 +1,6 @@
 /**
- * What stands or falls together in a context: a message, or a call with all its results. And the least of it that has to be shown where it holds a
+ * What stands or falls together in a context: a message, or a call with all its results. And the least of it that has
+ * to be shown where it holds a
  * pinned message, so that the quarter of the window that pins may take counts it.
  */
 import { callGroups } from '../conversation/call-groups.js'
@@ -19,7 +20,8 @@ export interface Rendered {
 /** What stands or falls together: a message, or a call with all its results. */
 export type Unit = readonly Rendered[]
 
-export const unitTokens = (units: readonly Unit[]): number => units.reduce((sum, unit) => unit.reduce((inner, shown) => inner + shown.tokens, sum), 0)
+export const unitTokens = (units: readonly Unit[]): number =>
+  units.reduce((sum, unit) => unit.reduce((inner, shown) => inner + shown.tokens, sum), 0)
 
 export const isPinned = ({ source }: Rendered): boolean => source?.pinned === true
 
@@ -28,9 +30,17 @@ const placeholder = (call: ToolCall, estimator: Estimator): Rendered => {
   return { body, source: undefined, tokens: messageTokens(body, estimator) }
 }
 
-export const asRecorded = (message: LiveMessage): Rendered => ({ body: message, source: message, tokens: message.tokens })
+export const asRecorded = (message: LiveMessage): Rendered => ({
+  body: message,
+  source: message,
+  tokens: message.tokens,
+})
 
-const lateResult = (message: LiveMessage, { foldedCalls, configuration }: Configured, estimator: Estimator): Rendered => {
+const lateResult = (
+  message: LiveMessage,
+  { foldedCalls, configuration }: Configured,
+  estimator: Estimator,
+): Rendered => {
   const body = compactedCallResult(message, foldedCalls, configuration.rendererVersion)
   return { body, source: message, tokens: messageTokens(body, estimator) }
 }
@@ -42,7 +52,10 @@ export interface Configured {
 }
 
 /** The units of a run of messages, in their order, and the calls that have no result so far. */
-export function unitsOf(messages: readonly LiveMessage[], state: Configured): { units: Unit[]; open: { call: ToolCall; messageId: string }[] } {
+export function unitsOf(
+  messages: readonly LiveMessage[],
+  state: Configured,
+): { units: Unit[]; open: { call: ToolCall; messageId: string }[] } {
   const estimator = estimatorNamed(state.configuration.estimator)
   const { groups, strays } = callGroups(messages)
   const byCall = new Map(groups.map((group) => [group.call, group]))
@@ -55,19 +68,32 @@ export function unitsOf(messages: readonly LiveMessage[], state: Configured): { 
     const results = group.results.flatMap((result) => messages[result] ?? []).map(asRecorded)
     return [[asRecorded(message), ...results, ...group.open.map((call) => placeholder(call, estimator))]]
   })
-  const open = groups.flatMap((group) => group.open.map((call) => ({ call, messageId: messages[group.call]?.messageId ?? '' })))
+  const open = groups.flatMap((group) =>
+    group.open.map((call) => ({ call, messageId: messages[group.call]?.messageId ?? '' })),
+  )
   return { units, open }
 }
 
 const LEFT_OUT = '[left out; the log has it whole]'
 const ARGUMENTS_LEFT_OUT = '{"left_out":true}'
 
-/** The least that the API takes in a message's place: its role, its calls by their names and ids, the call that it answers. */
+/**
+ * The least that the API takes in a message's place: its role, its calls by their names and ids, the call that it
+ * answers.
+ */
 function leastBody({ role, content, toolCalls, toolCallId }: MessageBody): MessageBody {
   return {
     role,
     content: content === null ? null : LEFT_OUT,
-    ...(toolCalls === undefined ? {} : { toolCalls: toolCalls.map((call) => (call.function === undefined ? call : { ...call, function: { ...call.function, arguments: ARGUMENTS_LEFT_OUT } })) }),
+    ...(toolCalls === undefined
+      ? {}
+      : {
+          toolCalls: toolCalls.map((call) =>
+            call.function === undefined
+              ? call
+              : { ...call, function: { ...call.function, arguments: ARGUMENTS_LEFT_OUT } },
+          ),
+        }),
     ...(toolCallId === undefined ? {} : { toolCallId }),
   }
 }
@@ -80,7 +106,10 @@ export function leastOf(shown: Rendered, estimator: Estimator): Rendered {
   return tokens < shown.tokens ? { ...shown, body, tokens } : shown
 }
 
-/** What a unit takes that has to be shown for a pinned message in it. A result that is still to come is counted by the least that it may take, so that no result makes it more. */
+/**
+ * What a unit takes that has to be shown for a pinned message in it. A result that is still to come is counted by the
+ * least that it may take, so that no result makes it more.
+ */
 const leastTokens = (unit: Unit, estimator: Estimator): number =>
   unit.reduce((sum, shown) => {
     if (isPinned(shown)) return sum + shown.tokens
@@ -88,6 +117,9 @@ const leastTokens = (unit: Unit, estimator: Estimator): number =>
     return sum + Math.max(shown.tokens, messageTokens(leastBody(shown.body), estimator))
   }, 0)
 
-/** Tokens that pinned messages take, with what has to stand beside them: a pinned result has its call, and a pinned call its results. */
+/**
+ * Tokens that pinned messages take, with what has to stand beside them: a pinned result has its call, and a pinned call
+ * its results.
+ */
 export const pinnedTokens = (units: readonly Unit[], estimator: Estimator): number =>
   units.filter((unit) => unit.some(isPinned)).reduce((sum, unit) => sum + leastTokens(unit, estimator), 0)

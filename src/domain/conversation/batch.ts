@@ -1,4 +1,7 @@
-/** A batch: a summary that is safe in the archive, with what it covers. Its text has a header line for people; its fields are the truth. */
+/**
+ * A batch: a summary that is safe in the archive, with what it covers. Its text has a header line for people; its
+ * fields are the truth.
+ */
 import type { EventData, Sections } from '../events/index.js'
 
 export interface Batch {
@@ -15,7 +18,10 @@ export interface Batch {
   readonly tokens: number
   /** Revision of the fact that holds it: the one that recorded it, or one that put it into force. */
   readonly revision: bigint
-  /** The fact that recorded it, where that is another one: in the edition's stream that it names, or else in the conversation's. */
+  /**
+   * The fact that recorded it, where that is another one: in the edition's stream that it names, or else in the
+   * conversation's.
+   */
   readonly origin?: { readonly editionId?: string | undefined; readonly revision: bigint } | undefined
 }
 
@@ -29,12 +35,17 @@ export const headerLine = (batch: Span): string =>
 export const archivedContent = (batch: Span, summary: string): string => `${headerLine(batch)}\n${summary}`
 
 /** The label of a batch. Two batches may share it (their end time): identity is the batch's id. */
-export const batchLabel = (conversationId: string, endTime: string): string => `compaction-batch-${conversationId}-${endTime}`
+export const batchLabel = (conversationId: string, endTime: string): string =>
+  `compaction-batch-${conversationId}-${endTime}`
 
 /** The summary of a batch, without the header line that its fields make. */
-export const summaryOf = (batch: Span & { readonly content: string }): string => batch.content.slice(headerLine(batch).length + 1)
+export const summaryOf = (batch: Span & { readonly content: string }): string =>
+  batch.content.slice(headerLine(batch).length + 1)
 
-export const batchFrom = (data: EventData<'BatchArchived'> | EventData<'BatchesResummarized'>, revision: bigint): Batch => ({
+export const batchFrom = (
+  data: EventData<'BatchArchived'> | EventData<'BatchesResummarized'>,
+  revision: bigint,
+): Batch => ({
   batchId: data.batchId,
   label: data.label,
   depth: data.depth,

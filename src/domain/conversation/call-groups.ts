@@ -1,5 +1,6 @@
 /**
- * Tool calls and their results. A group is an assistant's message with calls, and the results that belong to it, wherever they came:
+ * Tool calls and their results. A group is an assistant's message with calls, and the results that belong to it,
+ * wherever they came:
  * a result belongs to the last call before it that has its id and no result yet.
  */
 import type { MessageBody, ToolCall } from '../values/message.js'
@@ -34,7 +35,10 @@ export function callGroups(messages: readonly MessageBody[]): CallGroups {
       if (group === undefined) strays.add(at)
       else {
         group.results.push(at)
-        group.open.splice(group.open.findIndex((call) => call.id === message.toolCallId), 1)
+        group.open.splice(
+          group.open.findIndex((call) => call.id === message.toolCallId),
+          1,
+        )
         waiting.delete(message.toolCallId)
       }
     }

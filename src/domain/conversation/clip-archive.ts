@@ -1,11 +1,13 @@
 /**
- * The clip-archive view: the first and the last batches, what was re-summarized in between, and how much is left out. Pure text.
+ * The clip-archive view: the first and the last batches, what was re-summarized in between, and how much is left out.
+ * Pure text.
  */
 import type { Batch } from './batch.js'
 import { summaryOf } from './batch.js'
 
 /**
- * Raised when a context changes for the same facts; recorded in the configuration, so that a context that was handed out stays the one that it was. Since 2
+ * Raised when a context changes for the same facts; recorded in the configuration, so that a context that was handed
+ * out stays the one that it was. Since 2
  * pinned messages and the newest one stay whatever came (`fit.ts`; before, `fit-1.ts`).
  */
 export const RENDERER_VERSION = 2
@@ -22,8 +24,13 @@ export interface Clips {
   readonly clipLast: number
 }
 
-/** One part of a view: a line of structure, or the text of a batch, which may be shortened where the hard limit forces it. */
-export type ViewPart = { readonly kind: 'line'; readonly text: string } | { readonly kind: 'batch'; readonly batchId: string; readonly text: string }
+/**
+ * One part of a view: a line of structure, or the text of a batch, which may be shortened where the hard limit forces
+ * it.
+ */
+export type ViewPart =
+  | { readonly kind: 'line'; readonly text: string }
+  | { readonly kind: 'batch'; readonly batchId: string; readonly text: string }
 
 const line = (text: string): ViewPart => ({ kind: 'line', text })
 
@@ -35,7 +42,10 @@ function batchParts(batch: Batch, number: number): ViewPart[] {
 }
 
 /** Indexes of the batches that are shown, by section. */
-export function clip(batches: readonly Batch[], clips: Clips): { first: number[]; middle: number[]; last: number[]; omitted: number } {
+export function clip(
+  batches: readonly Batch[],
+  clips: Clips,
+): { first: number[]; middle: number[]; last: number[]; omitted: number } {
   const all = batches.map((_batch, at) => at)
   if (batches.length <= clips.clipFirst + clips.clipLast) {
     return { first: all.slice(0, clips.clipFirst), middle: [], last: all.slice(clips.clipFirst), omitted: 0 }
@@ -61,17 +71,30 @@ export function clipArchiveParts(events: ViewEvents, clips: Clips): ViewPart[] {
   const section = (title: string, shown: readonly number[]): ViewPart[] =>
     shown.length === 0
       ? []
-      : [line(title), ...shown.flatMap((at) => { const batch = events.batches[at]; return batch === undefined ? [] : batchParts(batch, at + 1) })]
+      : [
+          line(title),
+          ...shown.flatMap((at) => {
+            const batch = events.batches[at]
+            return batch === undefined ? [] : batchParts(batch, at + 1)
+          }),
+        ]
   return [
-    line(`[Context Summary — ${String(events.messagesCompressed)} messages compressed across ${String(events.cycles)} compaction cycles]`),
+    line(
+      `[Context Summary — ${String(events.messagesCompressed)} messages compressed across ${String(events.cycles)} compaction cycles]`,
+    ),
     ...section('## Earliest context', first),
     ...section('## In between', middle),
-    ...(omitted > 0 ? [line(`[... ${String(omitted)} earlier summaries omitted, searchable via memory_read ...]`)] : []),
+    ...(omitted > 0
+      ? [line(`[... ${String(omitted)} earlier summaries omitted, searchable via memory_read ...]`)]
+      : []),
     ...section('## Recent context', last),
   ]
 }
 
 /** The text of a view: its parts, a blank line between them, and none between a batch's head and its text. */
 export function joinParts(parts: readonly ViewPart[]): string {
-  return parts.reduce((text, part, at) => (at === 0 ? part.text : `${text}${part.kind === 'batch' ? '\n' : '\n\n'}${part.text}`), '')
+  return parts.reduce(
+    (text, part, at) => (at === 0 ? part.text : `${text}${part.kind === 'batch' ? '\n' : '\n\n'}${part.text}`),
+    '',
+  )
 }

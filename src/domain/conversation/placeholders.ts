@@ -1,5 +1,6 @@
 /**
- * Messages that are only shown, because the chat API would refuse what was recorded: a placeholder for a result that has not come, and a
+ * Messages that are only shown, because the chat API would refuse what was recorded: a placeholder for a result that
+ * has not come, and a
  * result whose call was folded away. Their tokens count towards the limits like any other's.
  */
 import { callGroups } from './call-groups.js'
@@ -15,36 +16,77 @@ interface Counted extends MessageBody {
 }
 
 /** What stands in a result's place as long as there is none. */
-export const placeholderFor = (callId: string): MessageBody => ({ role: 'tool', content: '[no result of this call has been recorded so far]', toolCallId: callId })
+export const placeholderFor = (callId: string): MessageBody => ({
+  role: 'tool',
+  content: '[no result of this call has been recorded so far]',
+  toolCallId: callId,
+})
 
 /**
  * A result whose call was folded away: the user says it, naming the call and its batch.
- * @param rendererVersion parts of a content pass as they are since version 2; before, those that are no text were only named
+ * @param rendererVersion parts of a content pass as they are since version 2; before, those that are no text were only
+ * named
  */
-export function compactedCallResult(message: MessageBody, foldedCalls: CompactedCalls, rendererVersion: number): MessageBody {
+export function compactedCallResult(
+  message: MessageBody,
+  foldedCalls: CompactedCalls,
+  rendererVersion: number,
+): MessageBody {
   const folded = foldedCalls.find((call) => call.callId === message.toolCallId)
-  const call = folded === undefined ? `the call ${message.toolCallId ?? ''}` : `the call ${folded.name} (${folded.callId}), which is summarized in ${folded.batchId}`
+  const call =
+    folded === undefined
+      ? `the call ${message.toolCallId ?? ''}`
+      : `the call ${folded.name} (${folded.callId}), which is summarized in ${folded.batchId}`
   const head = `[late result of ${call}]`
   const keepsParts = rendererVersion >= 2 && typeof message.content !== 'string' && message.content !== null
-  return { role: 'user', content: keepsParts ? [{ type: 'text', text: head }, ...message.content] : `${head}\n${contentText(message.content)}` }
+  return {
+    role: 'user',
+    content: keepsParts
+      ? [{ type: 'text', text: head }, ...message.content]
+      : `${head}\n${contentText(message.content)}`,
+  }
 }
 
 /** Tokens of messages as they are shown, all of them whole. */
-export function renderedTokens(messages: readonly Counted[], foldedCalls: CompactedCalls, configuration: Configuration): number {
+export function renderedTokens(
+  messages: readonly Counted[],
+  foldedCalls: CompactedCalls,
+  configuration: Configuration,
+): number {
   const estimator = estimatorNamed(configuration.estimator)
   const { groups, strays } = callGroups(messages)
-  const recorded = messages.reduce((sum, message, at) => sum + (strays.has(at) ? messageTokens(compactedCallResult(message, foldedCalls, configuration.rendererVersion), estimator) : message.tokens), 0)
-  return groups.flatMap((group) => group.open).reduce((sum, call) => sum + messageTokens(placeholderFor(call.id), estimator), recorded)
+  const recorded = messages.reduce(
+    (sum, message, at) =>
+      sum +
+      (strays.has(at)
+        ? messageTokens(compactedCallResult(message, foldedCalls, configuration.rendererVersion), estimator)
+        : message.tokens),
+    0,
+  )
+  return groups
+    .flatMap((group) => group.open)
+    .reduce((sum, call) => sum + messageTokens(placeholderFor(call.id), estimator), recorded)
 }
 
-/** What one more message adds to the tokens that are shown: its own, and the placeholders that it brings or takes away. */
-export function addedTokens(before: readonly MessageBody[], message: Counted, foldedCalls: CompactedCalls, configuration: Configuration): number {
+/**
+ * What one more message adds to the tokens that are shown: its own, and the placeholders that it brings or takes away.
+ */
+export function addedTokens(
+  before: readonly MessageBody[],
+  message: Counted,
+  foldedCalls: CompactedCalls,
+  configuration: Configuration,
+): number {
   const estimator = estimatorNamed(configuration.estimator)
   const calls = message.toolCalls ?? []
-  if (calls.length > 0) return calls.reduce((sum, call) => sum + messageTokens(placeholderFor(call.id), estimator), message.tokens)
+  if (calls.length > 0)
+    return calls.reduce((sum, call) => sum + messageTokens(placeholderFor(call.id), estimator), message.tokens)
   const id = message.toolCallId
   if (message.role !== 'tool' || id === undefined) return message.tokens
-  const last = before.findLast((other) => other.toolCallId === id || other.toolCalls?.some((call) => call.id === id) === true)
-  if (last?.toolCalls === undefined) return messageTokens(compactedCallResult(message, foldedCalls, configuration.rendererVersion), estimator)
+  const last = before.findLast(
+    (other) => other.toolCallId === id || other.toolCalls?.some((call) => call.id === id) === true,
+  )
+  if (last?.toolCalls === undefined)
+    return messageTokens(compactedCallResult(message, foldedCalls, configuration.rendererVersion), estimator)
   return message.tokens - messageTokens(placeholderFor(id), estimator)
 }

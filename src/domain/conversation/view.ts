@@ -1,4 +1,6 @@
-/** The view of what was compacted, as the policy wants it: parts that can be shortened one by one, the text, its tokens. */
+/**
+ * The view of what was compacted, as the policy wants it: parts that can be shortened one by one, the text, its tokens.
+ */
 import type { Batch } from './batch.js'
 import { clipArchiveParts, joinParts, type ViewPart } from './clip-archive.js'
 import type { Configuration } from '../events/index.js'
@@ -34,11 +36,18 @@ export function renderView(state: ViewState, name = state.configuration?.policy.
   const parts =
     name === 'session-summary'
       ? sessionSummaryParts(
-          { batches: visibleBatches, originalTask: state.originalTask === undefined ? undefined : contentText(state.originalTask.content), cycles: state.cycles },
+          {
+            batches: visibleBatches,
+            originalTask: state.originalTask === undefined ? undefined : contentText(state.originalTask.content),
+            cycles: state.cycles,
+          },
           (policy.clipFirst + policy.clipMiddle + policy.clipLast) * policy.maxSummaryTokens,
           estimator,
         )
-      : clipArchiveParts({ batches: visibleBatches, messagesCompressed: state.messagesCompressed, cycles: state.cycles }, policy)
+      : clipArchiveParts(
+          { batches: visibleBatches, messagesCompressed: state.messagesCompressed, cycles: state.cycles },
+          policy,
+        )
   const text = joinParts(parts)
   return { parts, text, tokens: ROLE_TOKENS + estimator.text(text) }
 }

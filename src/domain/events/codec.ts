@@ -1,5 +1,6 @@
 /**
- * A fact ⇄ the text that a store keeps. The text that is hashed is the text that is stored; a body above 64 KiB is left out of it and
+ * A fact ⇄ the text that a store keeps. The text that is hashed is the text that is stored; a body above 64 KiB is left
+ * out of it and
  * named by its SHA-256 (claim check), with a preview for people.
  */
 import { either as E } from 'fp-ts'
@@ -40,7 +41,9 @@ export interface Encoded {
   readonly body?: { readonly sha256: string; readonly text: string }
 }
 
-const claimSchema = z.object({ claimCheck: z.object({ sha256: z.string().length(64), bytes: z.number().int(), preview: z.string() }) })
+const claimSchema = z.object({
+  claimCheck: z.object({ sha256: z.string().length(64), bytes: z.number().int(), preview: z.string() }),
+})
 const CLAIM_START = '{"claimCheck":{"sha256":'
 
 /** The data of a fact as JSON; revisions become decimal strings. */
@@ -49,15 +52,41 @@ export function encodeData(event: Event): string {
 }
 
 /** The SHA-256 that an event has by its place, its metadata and the text of its data. */
-export function eventHash(event: { stream: string; revision: bigint; id: string; type: string; data: string }, metadata: Omit<Metadata, 'hash'>): string {
+export function eventHash(
+  event: { stream: string; revision: bigint; id: string; type: string; data: string },
+  metadata: Omit<Metadata, 'hash'>,
+): string {
   const { schemaVersion, correlationId, causationId, actor, recordedAt, previousHash } = metadata
   return sha256(
-    JSON.stringify([previousHash, event.stream, event.revision.toString(), event.id, event.type, schemaVersion, correlationId, causationId, actor, recordedAt, event.data]),
+    JSON.stringify([
+      previousHash,
+      event.stream,
+      event.revision.toString(),
+      event.id,
+      event.type,
+      schemaVersion,
+      correlationId,
+      causationId,
+      actor,
+      recordedAt,
+      event.data,
+    ]),
   )
 }
 
-/** The text of an event's metadata: one order of the fields and no white space, so that not a byte of it can change unnoticed. */
-export function metadataText({ schemaVersion, correlationId, causationId, actor, recordedAt, previousHash, hash }: Metadata): string {
+/**
+ * The text of an event's metadata: one order of the fields and no white space, so that not a byte of it can change
+ * unnoticed.
+ */
+export function metadataText({
+  schemaVersion,
+  correlationId,
+  causationId,
+  actor,
+  recordedAt,
+  previousHash,
+  hash,
+}: Metadata): string {
   return JSON.stringify({ schemaVersion, correlationId, causationId, actor, recordedAt, previousHash, hash })
 }
 
@@ -88,7 +117,13 @@ export function encode(event: Event, dataText: string, place: EventPlace, proven
 }
 
 /** A stored event that we cannot read: where it is, and why. */
-export type Unreadable = { readonly kind: 'UnreadableEvent'; readonly stream: string; readonly revision: bigint; readonly type: string; readonly detail: string }
+export type Unreadable = {
+  readonly kind: 'UnreadableEvent'
+  readonly stream: string
+  readonly revision: bigint
+  readonly type: string
+  readonly detail: string
+}
 
 /** The SHA-256 of the body that lies beside the log, where the event carries a claim check. */
 export function claimOf(stored: Pick<StoredEvent, 'data'>): string | undefined {
@@ -106,26 +141,43 @@ const unreadable = (stored: StoredEvent, detail: string): E.Either<Unreadable, n
   E.left({ kind: 'UnreadableEvent', stream: stored.stream, revision: stored.revision, type: stored.type, detail })
 
 /** What does not fit a schema, as one line. */
-const wrongIn = ({ issues }: z.ZodError): string => issues.map(({ path, message }) => (path.length === 0 ? message : `${path.join('.')}: ${message}`)).join('; ')
+const wrongIn = ({ issues }: z.ZodError): string =>
+  issues.map(({ path, message }) => (path.length === 0 ? message : `${path.join('.')}: ${message}`)).join('; ')
 
-// Metadata as `metadataText` writes them, where no character needs an escape and the day is one that every month has. Read at one go they take a
+// Metadata as `metadataText` writes them, where no character needs an escape and the day is one that every month has.
+// Read at one go they take a
 // quarter of the time that JSON, schema and writing them anew take; everything else goes the long way.
 const text = String.raw`"([^"\\\u0000-\u001f\ud800-\udfff]+)"`
 const sha = '"([0-9a-f]{64})"'
 const instant = String.raw`"(\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z)"`
-const WRITTEN = new RegExp(String.raw`^\{"schemaVersion":([1-9]\d{0,5}),"correlationId":${text},"causationId":${text},"actor":${text},"recordedAt":${instant},"previousHash":${sha},"hash":${sha}\}$`)
+const WRITTEN = new RegExp(
+  String.raw`^\{"schemaVersion":([1-9]\d{0,5}),"correlationId":${text},"causationId":${text},"actor":${text},"recordedAt":${instant},"previousHash":${sha},"hash":${sha}\}$`,
+)
 
 function writtenMetadata(stored: string): Metadata | undefined {
   const [, version, correlationId, causationId, actor, recordedAt, previousHash, hash] = WRITTEN.exec(stored) ?? []
-  if (version === undefined || correlationId === undefined || causationId === undefined || actor === undefined || recordedAt === undefined || previousHash === undefined || hash === undefined) return undefined
+  if (
+    version === undefined ||
+    correlationId === undefined ||
+    causationId === undefined ||
+    actor === undefined ||
+    recordedAt === undefined ||
+    previousHash === undefined ||
+    hash === undefined
+  )
+    return undefined
   return { schemaVersion: Number(version), correlationId, causationId, actor, recordedAt, hash, previousHash }
 }
 
 /** The metadata of a stored event, and whether they are written just as they were recorded. */
-export function readMetadata(stored: StoredEvent): E.Either<Unreadable, { readonly metadata: Metadata; readonly asRecorded: boolean }> {
+export function readMetadata(
+  stored: StoredEvent,
+): E.Either<Unreadable, { readonly metadata: Metadata; readonly asRecorded: boolean }> {
   const written = writtenMetadata(stored.metadata)
   if (written !== undefined) return E.right({ metadata: written, asRecorded: true })
-  return E.map((metadata: Metadata) => ({ metadata, asRecorded: metadataText(metadata) === stored.metadata }))(parseMetadata(stored))
+  return E.map((metadata: Metadata) => ({ metadata, asRecorded: metadataText(metadata) === stored.metadata }))(
+    parseMetadata(stored),
+  )
 }
 
 /** The metadata of a stored event. */
@@ -155,19 +207,27 @@ export function decode(stored: StoredEvent, body?: string): E.Either<Unreadable,
 }
 
 /** Reads a stored event whose metadata was read already. */
-export function decodeWith(stored: StoredEvent, metadata: Metadata, body?: string): E.Either<Unreadable, RecordedEvent> {
+export function decodeWith(
+  stored: StoredEvent,
+  metadata: Metadata,
+  body?: string,
+): E.Either<Unreadable, RecordedEvent> {
   const no = (detail: string): E.Either<Unreadable, RecordedEvent> => unreadable(stored, detail)
   if (!isEventType(stored.type)) return no(`unknown event type "${stored.type}"`)
   const claim = claimOf(stored)
   if (claim !== undefined && body === undefined) return no(`its body ${claim} is not beside the log`)
-  if (claim !== undefined && body !== undefined && sha256(body) !== claim) return no(`the body beside the log is not the one that was recorded (${claim})`)
+  if (claim !== undefined && body !== undefined && sha256(body) !== claim)
+    return no(`the body beside the log is not the one that was recorded (${claim})`)
   const { version, schema } = eventSchemas[stored.type]
   const stands = metadata.schemaVersion
   try {
     const stood: unknown = JSON.parse(body ?? stored.data)
     if (typeof stood !== 'object' || stood === null) return no('its data is no JSON object')
     const lifted = upcast(stored.type, { ...stood }, stands, version)
-    if (lifted === undefined) return no(`version ${String(stands)} of ${stored.type} is not known here (the newest known is ${String(version)})`)
+    if (lifted === undefined)
+      return no(
+        `version ${String(stands)} of ${stored.type} is not known here (the newest known is ${String(version)})`,
+      )
     const data = schema.safeParse(lifted)
     if (!data.success) return no(wrongIn(data.error))
     const { stream, revision, position, id } = stored

@@ -1,8 +1,10 @@
 /**
- * THE facts: one schema each, types inferred from them. A stream `conversation-<id>`, `edition-<id>-<conversationId>` or `prompt-<SHA-256>` is
+ * THE facts: one schema each, types inferred from them. A stream `conversation-<id>`, `edition-<id>-<conversationId>`
+ * or `prompt-<SHA-256>` is
  * made of these and of nothing else, and every one names what it needs to be understood alone.
  *
- * Revisions are `bigint` in the program and decimal strings in JSON. To change a shape: a new version here, an upcaster in
+ * Revisions are `bigint` in the program and decimal strings in JSON. To change a shape: a new version here, an upcaster
+ * in
  * `upcasters.ts`, and the old fixture under `test/fixtures/stored-events/` stays.
  */
 import { z } from 'zod'
@@ -31,7 +33,10 @@ export const summarizerRecordSchema = z.object({
   durationMs: z.number().nonnegative(),
   /** True where the extractive strategy stood in at the hard limit, because the summarizer failed. */
   standIn: z.boolean().optional(),
-  /** True where nobody was asked: a summary that was recorded before for the same `requestHash`, or for this conversation's edition, is taken over. */
+  /**
+   * True where nobody was asked: a summary that was recorded before for the same `requestHash`, or for this
+   * conversation's edition, is taken over.
+   */
   reused: z.boolean().optional(),
 })
 /** How a summary was made: by whom, with which request and prompt, and what it took. */
@@ -77,7 +82,10 @@ const messageAppended = z.object({
   attributes: openRecordSchema.optional(),
   extra: openRecordSchema.optional(),
   answers: answersSchema.optional(),
-  /** True where it leads the conversation though other messages stand before it: an instruction in the place of one that was withdrawn, or a first one. */
+  /**
+   * True where it leads the conversation though other messages stand before it: an instruction in the place of one that
+   * was withdrawn, or a first one.
+   */
   leads: z.literal(true).optional(),
   /** The id that the host gave, where an earlier message has it: this one came in its place, under an id of its own. */
   givenId: id.optional(),
@@ -152,7 +160,10 @@ export const carryForwardSchema = z.object({
   messagesCompressed: count,
   /** Messages appended before this event, live ones included. */
   messagesAppended: count,
-  /** Messages that were withdrawn before this event; absent before the first. `folded` of them a batch covers: only an edition, which folds by itself, has such. */
+  /**
+   * Messages that were withdrawn before this event; absent before the first. `folded` of them a batch covers: only an
+   * edition, which folds by itself, has such.
+   */
   withdrawn: z.object({ messages: count, folded: count }).optional(),
   originalTask: revision.optional(),
   leading: z.array(revision),
@@ -162,7 +173,10 @@ export const carryForwardSchema = z.object({
   chunks: z.array(revision),
   /** Calls that were folded before their result came; a result that comes names the batch. */
   foldedCalls: z.array(z.object({ callId: id, name: z.string(), batchId: id })),
-  /** Since when the batches are another line than the one before: the last adoption, reverted adoption or undone cycle. Absent before the first. */
+  /**
+   * Since when the batches are another line than the one before: the last adoption, reverted adoption or undone cycle.
+   * Absent before the first.
+   */
   line: z
     .object({
       since: revision,
@@ -180,7 +194,13 @@ const whySchema = z.object({
   trigger: triggerSchema,
   threshold: count,
   /** The settings whose product the threshold is. */
-  terms: z.object({ modelMaxTokens: count, systemReserve: count, outputReserve: count, safetyBuffer: count, contextBudget: z.number() }),
+  terms: z.object({
+    modelMaxTokens: count,
+    systemReserve: count,
+    outputReserve: count,
+    safetyBuffer: count,
+    contextBudget: z.number(),
+  }),
 })
 
 /** What every fact says that closes the books. */
@@ -220,7 +240,10 @@ const batchInForce = z.object({
   origin: z.object({ editionId: id.optional(), revision }),
 })
 
-/** What a fact says that puts other batches and another window into force. It holds all that comes back whole, so that it is understood alone. */
+/**
+ * What a fact says that puts other batches and another window into force. It holds all that comes back whole, so that
+ * it is understood alone.
+ */
 const replacement = {
   ...origin,
   /** Cycles that the batches in force took. */
@@ -269,7 +292,9 @@ const editionStarted = z.object({
   summarizer: z.object({ strategy: id, provider: id, model: id }),
   /** The conversation's last fact when it was begun. */
   conversationRevision: revision,
-  /** Messages that were pinned then. They are never folded, though the pin came later than the edition comes to them. */
+  /**
+   * Messages that were pinned then. They are never folded, though the pin came later than the edition comes to them.
+   */
   pinned: z.array(revision),
 })
 
@@ -283,7 +308,9 @@ const editionDropped = z.object({ editionId: id })
 /** What is looked for in the messages that a side compacted; what a reader has to know first stands in front. */
 export const lossKinds = ['pinned', 'constraints', 'files', 'identifiers', 'numbers'] as const
 
-/** Kept: a summary in force names it, or a message with it is live. Shown: it stands in the context that the model gets. */
+/**
+ * Kept: a summary in force names it, or a message with it is live. Shown: it stands in the context that the model gets.
+ */
 const levelsOf = <Schema extends z.ZodType>(schema: Schema) => z.object({ kept: schema, shown: schema })
 const bothSides = <Schema extends z.ZodType>(schema: Schema) => z.object({ against: schema, edition: schema })
 
@@ -306,7 +333,16 @@ const lossesOfKind = z.object({
   gained: levelsOf(lossList),
 })
 
-const figures = z.object({ contextTokens: count, viewTokens: count, batches: count, depth: count, cycles: count, messagesCompressed: count, calls: count, tokensBought: count })
+const figures = z.object({
+  contextTokens: count,
+  viewTokens: count,
+  batches: count,
+  depth: count,
+  cycles: count,
+  messagesCompressed: count,
+  calls: count,
+  tokensBought: count,
+})
 
 const editionCompared = z.object({
   editionId: id,
@@ -320,7 +356,9 @@ const editionCompared = z.object({
   viewLines: z.object({ same: count, removed: count, added: count }),
   losses: z.array(lossesOfKind),
   /** Messages that labelled questions ask for, and whether they can be come by. */
-  evidence: z.object({ questions: count, total: count, against: count, edition: count, lost: lossList, gained: lossList }).optional(),
+  evidence: z
+    .object({ questions: count, total: count, against: count, edition: count, lost: lossList, gained: lossList })
+    .optional(),
 })
 
 const compactionFailed = z.object({
@@ -382,12 +420,22 @@ export type EventData<Type extends EventType> = z.infer<(typeof eventSchemas)[Ty
 export type Event = { [Type in EventType]: { readonly type: Type; readonly data: EventData<Type> } }[EventType]
 
 /** The facts that streams begin with, each kind of stream with its own. */
-const openingTypes = ['ConversationConfigured', 'EditionStarted', 'PromptRegistered'] as const satisfies readonly EventType[]
+const openingTypes = [
+  'ConversationConfigured',
+  'EditionStarted',
+  'PromptRegistered',
+] as const satisfies readonly EventType[]
 /** The facts that no stream begins with. */
-export const laterTypes: readonly string[] = Object.keys(eventSchemas).filter((type) => !openingTypes.some((opening) => opening === type))
+export const laterTypes: readonly string[] = Object.keys(eventSchemas).filter(
+  (type) => !openingTypes.some((opening) => opening === type),
+)
 
 /** The facts that put other batches and another window into force. */
-export const replacementTypes = ['EditionAdopted', 'EditionReverted', 'CycleUndone'] as const satisfies readonly EventType[]
+export const replacementTypes = [
+  'EditionAdopted',
+  'EditionReverted',
+  'CycleUndone',
+] as const satisfies readonly EventType[]
 export type ReplacementType = (typeof replacementTypes)[number]
 /** The facts that close the books: a load needs nothing from before the last one but what it names. */
 export const originTypes = ['MessagesPruned', ...replacementTypes] as const

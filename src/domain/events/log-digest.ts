@@ -1,12 +1,14 @@
 /**
- * What makes two logs the same: an event as one text that leaves nothing out but the position (each store gives its own), and a digest over
+ * What makes two logs the same: an event as one text that leaves nothing out but the position (each store gives its
+ * own), and a digest over
  * these texts in the order of the log.
  */
 import { createHash } from 'node:crypto'
 import type { StoredEvent } from './stored-event.js'
 
 /**
- * An event as JSON, with everything that is its own. The same event gives the same text for ever: files hold it, and digests are made of it.
+ * An event as JSON, with everything that is its own. The same event gives the same text for ever: files hold it, and
+ * digests are made of it.
  */
 export function eventText(event: StoredEvent): string {
   const { stream, revision, id, type, data, metadata } = event
@@ -21,7 +23,10 @@ export interface LogTotals {
   readonly bodies: number
   /** Of data, metadata and bodies, in UTF-8. */
   readonly bytes: number
-  /** SHA-256 over the text of every event, each followed by a line feed, in the order of the log. A body is named by the event that needs it. */
+  /**
+   * SHA-256 over the text of every event, each followed by a line feed, in the order of the log. A body is named by the
+   * event that needs it.
+   */
   readonly sha256: string
 }
 

@@ -1,4 +1,6 @@
-/** An event as a store keeps it: two texts, and its places. What the codec makes facts of, whichever store it came from. */
+/**
+ * An event as a store keeps it: two texts, and its places. What the codec makes facts of, whichever store it came from.
+ */
 export interface EventToAppend {
   /** A UUID in lower case; unique within its stream for ever. */
   readonly id: string
@@ -11,6 +13,9 @@ export interface StoredEvent extends EventToAppend {
   readonly stream: string
   /** Place in its stream, from 0n, without gaps. */
   readonly revision: bigint
-  /** Place in the whole log. Grows with every event, in some stores with gaps; a reader that goes by it sees every committed event. */
+  /**
+   * Place in the whole log. Grows with every event, in some stores with gaps; a reader that goes by it sees every
+   * committed event.
+   */
   readonly position: bigint
 }

@@ -1,12 +1,18 @@
 /**
- * What two compactions of the same messages keep and lose of what somebody may ask for again: file names, identifiers, numbers, constraints
+ * What two compactions of the same messages keep and lose of what somebody may ask for again: file names, identifiers,
+ * numbers, constraints
  * in the words in which they were given, and pinned messages.
  *
- * There are two levels. *Kept*: a summary in force names it, or a message with it is still live. *Shown*: it stands in the context that the
- * model gets now. A name or a number is kept where it is named, however it is written; a constraint where one stretch of a text (a sentence
- * and the next) has most of its words and all of its numbers, says no where the constraint does, and where it does not says none in the clause that
- * has most of those words. These are counts by code, the same on every machine, and no judgement of how well a summary reads: they do not tell that
- * a no is about something else, or that a sentence with all words and the no of a constraint says its opposite ("without approval is never a problem").
+ * There are two levels. *Kept*: a summary in force names it, or a message with it is still live. *Shown*: it stands in
+ * the context that the
+ * model gets now. A name or a number is kept where it is named, however it is written; a constraint where one stretch
+ * of a text (a sentence
+ * and the next) has most of its words and all of its numbers, says no where the constraint does, and where it does not
+ * says none in the clause that
+ * has most of those words. These are counts by code, the same on every machine, and no judgement of how well a summary
+ * reads: they do not tell that
+ * a no is about something else, or that a sentence with all words and the no of a constraint says its opposite
+ * ("without approval is never a problem").
  */
 import { either as E } from 'fp-ts'
 import { summaryOf } from '../conversation/batch.js'
@@ -23,7 +29,9 @@ import { isSingleLetter, isVague, termCounts } from '../text-search/terms.js'
 /** What two sides keep and show of one kind. */
 export type KindReport = EventData<'EditionCompared'>['losses'][number]
 export type LossKind = KindReport['kind']
-/** All of what one side has and the other has not, counted, and the first ones: what more messages say stands in front. */
+/**
+ * All of what one side has and the other has not, counted, and the first ones: what more messages say stands in front.
+ */
 export type LossList = KindReport['lost']['kept']
 /** One of them, with the first message that says it and how many do. */
 export type LossItem = LossList['items'][number]
@@ -44,7 +52,9 @@ export interface SaidNames {
   file(path: string, isEnough: (end: string) => boolean): boolean
   identifier(name: string): boolean
   number(value: string): boolean
-  /** Most of a sentence's words in one stretch, with a no where it says no, and without one on them where it says none. */
+  /**
+   * Most of a sentence's words in one stretch, with a no where it says no, and without one on them where it says none.
+   */
   sentence(text: string): boolean
 }
 
@@ -59,7 +69,10 @@ export interface ComparedSide {
 
 const MOST_ITEMS = 12
 const MOST_CHARACTERS = 160
-/** Of a sentence's words so many have to be there. Half of them is also said by a sentence about the same thing that says something else. */
+/**
+ * Of a sentence's words so many have to be there. Half of them is also said by a sentence about the same thing that
+ * says something else.
+ */
 const SHARE = 0.7
 /** A constraint that is longer is a whole paragraph, and nobody's summary repeats it. */
 const MOST_CONSTRAINT_CHARACTERS = 360
@@ -68,7 +81,12 @@ const NOWHERE: ReadonlySet<number> = new Set()
 
 /** Everything that a message says: its text, and the names and arguments of the tools that it calls. */
 export const textOf = ({ content, toolCalls = [] }: MessageBody): string =>
-  [contentText(content), ...toolCalls.flatMap((call) => (call.function === undefined ? [] : [`${call.function.name} ${call.function.arguments}`]))].join('\n')
+  [
+    contentText(content),
+    ...toolCalls.flatMap((call) =>
+      call.function === undefined ? [] : [`${call.function.name} ${call.function.arguments}`],
+    ),
+  ].join('\n')
 
 /** A path's last parts, from all of it to its name alone. */
 function endsOf(path: string): string[] {
@@ -83,7 +101,9 @@ function tellingTerms(text: string): string[] {
   return telling.length === 0 ? terms : telling
 }
 
-/** What a side says, made to be asked. Long texts are read in pieces, since the collectors read only the ends of one. */
+/**
+ * What a side says, made to be asked. Long texts are read in pieces, since the collectors read only the ends of one.
+ */
 export function createSaid(texts: readonly string[]): SaidNames {
   const files = new Set<string>()
   const fileEnds = new Set<string>()
@@ -111,12 +131,15 @@ export function createSaid(texts: readonly string[]): SaidNames {
   function denies(stretch: number, terms: readonly string[]): boolean {
     const there = sentences.slice(stretch, stretch + 2)
     if (!there.some(({ negated }) => negated)) return false
-    const clauses = there.flatMap(({ text, negated }) => (negated ? clausesOf(text) : [text])).map((clause) => {
-      const { counts } = termCounts(clause)
-      const known = new Set(counts.keys())
-      return { denied: isDenied(clause), words: terms.filter((term) => known.has(term)).length }
-    })
-    const most = (denied: boolean): number => Math.max(0, ...clauses.filter((clause) => clause.denied === denied).map(({ words }) => words))
+    const clauses = there
+      .flatMap(({ text, negated }) => (negated ? clausesOf(text) : [text]))
+      .map((clause) => {
+        const { counts } = termCounts(clause)
+        const known = new Set(counts.keys())
+        return { denied: isDenied(clause), words: terms.filter((term) => known.has(term)).length }
+      })
+    const most = (denied: boolean): number =>
+      Math.max(0, ...clauses.filter((clause) => clause.denied === denied).map(({ words }) => words))
     return most(true) > most(false)
   }
 
@@ -142,16 +165,23 @@ export function createSaid(texts: readonly string[]): SaidNames {
       const terms = tellingTerms(text)
       const needed = Math.ceil(terms.length * SHARE)
       const negated = isNegated(text)
-      const having = terms.map((term) => ({ stretches: stretches.get(term) ?? NOWHERE, demanded: /\p{N}/u.test(term) })).toSorted((a, b) => a.stretches.size - b.stretches.size)
+      const having = terms
+        .map((term) => ({ stretches: stretches.get(term) ?? NOWHERE, demanded: /\p{N}/u.test(term) }))
+        .toSorted((a, b) => a.stretches.size - b.stretches.size)
       // Another number is another rule.
       const demanded = having.filter((term) => term.demanded)
-      // A stretch that has enough of the words has one of the rarest; so the words that are everywhere need not be looked up everywhere.
-      const candidates = demanded[0]?.stretches ?? new Set(having.slice(0, terms.length - needed + 1).flatMap((term) => [...term.stretches]))
+      // A stretch that has enough of the words has one of the rarest; so the words that are everywhere need not be
+      // looked up everywhere.
+      const candidates =
+        demanded[0]?.stretches ??
+        new Set(having.slice(0, terms.length - needed + 1).flatMap((term) => [...term.stretches]))
       return [...candidates].some(
         (stretch) =>
           demanded.every((term) => term.stretches.has(stretch)) &&
           having.filter((term) => term.stretches.has(stretch)).length >= needed &&
-          (negated ? sentences[stretch]?.negated === true || sentences[stretch + 1]?.negated === true : !denies(stretch, terms)),
+          (negated
+            ? sentences[stretch]?.negated === true || sentences[stretch + 1]?.negated === true
+            : !denies(stretch, terms)),
       )
     },
   }
@@ -170,7 +200,10 @@ function piecesOf(text: string): string[] {
   return [...pieces, text.slice(from)]
 }
 
-/** A state as a side of the comparison. Where its leading messages alone do not fit, there is no context, and nothing is shown. */
+/**
+ * A state as a side of the comparison. Where its leading messages alone do not fit, there is no context, and nothing is
+ * shown.
+ */
 export function sideOf(state: Conversation): ComparedSide {
   const live = [...state.leading, ...state.retained, ...state.window]
   const context = contextOf(state)
@@ -179,7 +212,9 @@ export function sideOf(state: Conversation): ComparedSide {
   for (const { id } of E.isRight(context) ? (context.right.shortened ?? []) : []) shownIds.delete(id)
   return {
     kept: createSaid([...state.batches.map(summaryOf), ...live.map(textOf)]),
-    shown: createSaid(messages.map(({ role, content, tool_calls }) => textOf({ role, content, toolCalls: tool_calls }))),
+    shown: createSaid(
+      messages.map(({ role, content, tool_calls }) => textOf({ role, content, toolCalls: tool_calls })),
+    ),
     liveIds: new Set(live.map(({ messageId }) => messageId)),
     shownIds,
   }
@@ -189,8 +224,16 @@ export function sideOf(state: Conversation): ComparedSide {
 function constraintsIn({ role, content }: MessageBody): string[] {
   if (role === 'tool') return []
   const text = contentText(content)
-  const quoted = Array.from(text.matchAll(/“([^“”]{8,300})”|「([^「」]{4,300})」|『([^『』]{4,300})』|«([^«»]{8,300})»|"([^"\n]{8,300})"/gu), (match) => (match.slice(1).find((part) => part !== undefined) ?? '').trim())
-  const spoken = role === 'assistant' ? [] : sentencesOf(text).flatMap(({ text: sentence, code }) => (code || sentence.length > MOST_CONSTRAINT_CHARACTERS ? [] : sentence.split(/(?<=[。！？])/u)))
+  const quoted = Array.from(
+    text.matchAll(/“([^“”]{8,300})”|「([^「」]{4,300})」|『([^『』]{4,300})』|«([^«»]{8,300})»|"([^"\n]{8,300})"/gu),
+    (match) => (match.slice(1).find((part) => part !== undefined) ?? '').trim(),
+  )
+  const spoken =
+    role === 'assistant'
+      ? []
+      : sentencesOf(text).flatMap(({ text: sentence, code }) =>
+          code || sentence.length > MOST_CONSTRAINT_CHARACTERS ? [] : sentence.split(/(?<=[。！？])/u),
+        )
   return [...spoken, ...quoted].filter((sentence) => isConstraint(sentence) && termCounts(sentence).counts.size > 1)
 }
 
@@ -212,17 +255,30 @@ export interface LossReport {
 }
 
 /**
- * Of paths those that are files of their own: one that another one ends with is the same file, said in short, and is counted with it. One that
+ * Of paths those that are files of their own: one that another one ends with is the same file, said in short, and is
+ * counted with it. One that
  * several end with names none of them for certain, and is not counted.
  */
-function distinctFiles(paths: ReadonlyMap<string, Tally>): { readonly files: ReadonlyMap<string, Tally>; readonly bearers: ReadonlyMap<string, ReadonlySet<string>> } {
-  const inShort = new Set([...paths.keys()].flatMap((path) => endsOf(path).slice(1).filter((end) => paths.has(end))))
+function distinctFiles(paths: ReadonlyMap<string, Tally>): {
+  readonly files: ReadonlyMap<string, Tally>
+  readonly bearers: ReadonlyMap<string, ReadonlySet<string>>
+} {
+  const inShort = new Set(
+    [...paths.keys()].flatMap((path) =>
+      endsOf(path)
+        .slice(1)
+        .filter((end) => paths.has(end)),
+    ),
+  )
   const whole = [...paths].filter(([path]) => !inShort.has(path))
   /** For each end of a path the files that have it. */
   const bearers = new Map<string, Set<string>>()
-  for (const [path] of whole) for (const end of endsOf(path)) bearers.set(end, (bearers.get(end) ?? new Set()).add(path))
+  for (const [path] of whole)
+    for (const end of endsOf(path)) bearers.set(end, (bearers.get(end) ?? new Set()).add(path))
   const files = whole.map(([path, { text, said }]): [string, Tally] => {
-    const others = endsOf(path).slice(1).flatMap((end) => (bearers.get(end)?.size === 1 ? (paths.get(end)?.said ?? []) : []))
+    const others = endsOf(path)
+      .slice(1)
+      .flatMap((end) => (bearers.get(end)?.size === 1 ? (paths.get(end)?.said ?? []) : []))
     return [path, { text, said: [...new Set([...said, ...others])].toSorted((a, b) => a - b) }]
   })
   // In the order in which they were said first, in short or not.
@@ -233,8 +289,18 @@ function distinctFiles(paths: ReadonlyMap<string, Tally>): { readonly files: Rea
  * Begins a report on two sides.
  * @param pinned ids of the messages that are pinned on either side
  */
-export function createLossReport(against: ComparedSide, edition: ComparedSide, pinned: ReadonlySet<string>): LossReport {
-  const found: Readonly<Record<LossKind, Map<string, { readonly text: string; readonly said: number[] }>>> = { pinned: new Map(), constraints: new Map(), files: new Map(), identifiers: new Map(), numbers: new Map() }
+export function createLossReport(
+  against: ComparedSide,
+  edition: ComparedSide,
+  pinned: ReadonlySet<string>,
+): LossReport {
+  const found: Readonly<Record<LossKind, Map<string, { readonly text: string; readonly said: number[] }>>> = {
+    pinned: new Map(),
+    constraints: new Map(),
+    files: new Map(),
+    identifiers: new Map(),
+    numbers: new Map(),
+  }
   const messageIds: string[] = []
 
   /** Notes that the message that was taken up last says it. */
@@ -260,7 +326,8 @@ export function createLossReport(against: ComparedSide, edition: ComparedSide, p
       for (const name of dashedNamesIn(spoken)) note('identifiers', name, name)
       for (const { value, text: number } of numbersIn(spoken)) note('numbers', value, number)
     }
-    for (const constraint of constraintsIn(message)) note('constraints', constraint.toLowerCase().replaceAll(/\s+/gu, ' '), constraint)
+    for (const constraint of constraintsIn(message))
+      note('constraints', constraint.toLowerCase().replaceAll(/\s+/gu, ' '), constraint)
   }
 
   function result(): KindReport[] {
@@ -282,7 +349,12 @@ export function createLossReport(against: ComparedSide, edition: ComparedSide, p
       }
     }
     return lossKinds.map((kind) => {
-      const all = [...(kind === 'files' ? files : found[kind])].map(([key, { text, said }]): FoundItem => ({ key, text, messageId: messageIds[said[0] ?? 0] ?? '', mentions: said.length }))
+      const all = [...(kind === 'files' ? files : found[kind])].map(([key, { text, said }]): FoundItem => ({
+        key,
+        text,
+        messageId: messageIds[said[0] ?? 0] ?? '',
+        mentions: said.length,
+      }))
       const has = ({ kept, shown, liveIds, shownIds }: ComparedSide): Levels<ReadonlySet<FoundItem>> => ({
         kept: new Set(all.filter((item) => says(kind, kept, liveIds, item))),
         shown: new Set(all.filter((item) => says(kind, shown, shownIds, item))),
@@ -309,12 +381,17 @@ export function createLossReport(against: ComparedSide, edition: ComparedSide, p
 /** A text that may stand in a report: one line, not too long, no emoji cut in half. */
 export function briefText(text: string): string {
   const line = text.replaceAll(/\s+/gu, ' ').trim()
-  return line.length <= MOST_CHARACTERS ? line : `${line.slice(0, MOST_CHARACTERS - 1).replace(/[\ud800-\udbff]$/u, '')}…`
+  return line.length <= MOST_CHARACTERS
+    ? line
+    : `${line.slice(0, MOST_CHARACTERS - 1).replace(/[\ud800-\udbff]$/u, '')}…`
 }
 
 /** A list of what is there, counted in full, with as many as a fact may hold. */
 export function listOf(items: readonly LossItem[]): LossList {
   // Those of as many mentions stay in the order in which they were said first.
   const first = items.toSorted((a, b) => b.mentions - a.mentions).slice(0, MOST_ITEMS)
-  return { count: items.length, items: first.map(({ text, messageId, mentions }) => ({ text: briefText(text), messageId, mentions })) }
+  return {
+    count: items.length,
+    items: first.map(({ text, messageId, mentions }) => ({ text: briefText(text), messageId, mentions })),
+  }
 }

@@ -1,12 +1,21 @@
 /**
- * What the facts of a conversation add up to: messages, cycles, what summaries took, what compaction saved, and what failed. A fold over
- * the stream, so it knows what was pruned long ago and what was undone; beside the sums it keeps the state that any load of the conversation
+ * What the facts of a conversation add up to: messages, cycles, what summaries took, what compaction saved, and what
+ * failed. A fold over
+ * the stream, so it knows what was pruned long ago and what was undone; beside the sums it keeps the state that any
+ * load of the conversation
  * makes, so that what stands is what every other answer says, and a context that was sent has the tokens that it had.
  */
 import { summaryOf } from '../conversation/batch.js'
 import { contextTokens } from '../compaction/context.js'
 import { evolve, initialState, type Conversation } from '../conversation/conversation.js'
-import { originTypes, type Configuration, type EventData, type RecordedEvent, type SummarizerRecord, type ReplacementType } from '../events/index.js'
+import {
+  originTypes,
+  type Configuration,
+  type EventData,
+  type RecordedEvent,
+  type SummarizerRecord,
+  type ReplacementType,
+} from '../events/index.js'
 import { isWithoutModel, type TokenUsage } from './prices.js'
 import { defaultEstimator, isRegisteredEstimator } from '../values/tokens.js'
 
@@ -18,7 +27,10 @@ export interface ModelUse extends TokenUsage {
   readonly model: string
   /** Summaries that were bought, or made without a model. */
   readonly summaries: number
-  /** Of these, summaries whose usage was not reported: their tokens are our estimate of what was sent and answered, the prompt's own text left out. */
+  /**
+   * Of these, summaries whose usage was not reported: their tokens are our estimate of what was sent and answered, the
+   * prompt's own text left out.
+   */
   readonly estimated: number
   /** Time that its answers took together, in milliseconds. */
   readonly durationMs: number
@@ -34,13 +46,19 @@ export interface Tally {
   readonly cycles: number
   readonly messagesCompressed: number
   readonly batches: number
-  /** All that was ever made, and paid for where a model was asked: what was undone or replaced since, and what editions have, included. */
+  /**
+   * All that was ever made, and paid for where a model was asked: what was undone or replaced since, and what editions
+   * have, included.
+   */
   readonly made: { readonly cycles: number; readonly batches: number; readonly resummarizations: number }
   /** Cycles that were undone, editions that were adopted, and adoptions that were reverted. */
   readonly undone: number
   readonly adopted: number
   readonly reverted: number
-  /** What the contexts that are handed out lost at all cycles together; what an undone cycle or another edition brought back is taken off. */
+  /**
+   * What the contexts that are handed out lost at all cycles together; what an undone cycle or another edition brought
+   * back is taken off.
+   */
   readonly tokensSaved: number
   /** Messages of the assistant; each answered a context. */
   readonly answers: number
@@ -59,9 +77,27 @@ export interface Tally {
 
 /** The tally of nothing. */
 export const EMPTY_TALLY: Tally = {
-  conversations: 0, messages: 0, tokensIn: 0, tokensOut: 0, cycles: 0, messagesCompressed: 0, batches: 0,
-  made: { cycles: 0, batches: 0, resummarizations: 0 }, undone: 0, adopted: 0, reverted: 0, tokensSaved: 0,
-  answers: 0, tokensSent: 0, tokensSentUncompacted: 0, standIns: 0, reused: 0, failures: {}, couldNotHelp: {}, summarizingMs: 0, models: [],
+  conversations: 0,
+  messages: 0,
+  tokensIn: 0,
+  tokensOut: 0,
+  cycles: 0,
+  messagesCompressed: 0,
+  batches: 0,
+  made: { cycles: 0, batches: 0, resummarizations: 0 },
+  undone: 0,
+  adopted: 0,
+  reverted: 0,
+  tokensSaved: 0,
+  answers: 0,
+  tokensSent: 0,
+  tokensSentUncompacted: 0,
+  standIns: 0,
+  reused: 0,
+  failures: {},
+  couldNotHelp: {},
+  summarizingMs: 0,
+  models: [],
 }
 
 function addCounts(a: Readonly<Record<string, number>>, b: Readonly<Record<string, number>>): Record<string, number> {
@@ -76,14 +112,19 @@ function addModels(a: readonly ModelUse[], b: readonly ModelUse[]): readonly Mod
   for (const use of b) {
     const key = JSON.stringify([use.provider, use.model])
     const before = models.get(key)
-    models.set(key, before === undefined ? use : {
-      ...before,
-      summaries: before.summaries + use.summaries,
-      estimated: before.estimated + use.estimated,
-      promptTokens: before.promptTokens + use.promptTokens,
-      completionTokens: before.completionTokens + use.completionTokens,
-      durationMs: before.durationMs + use.durationMs,
-    })
+    models.set(
+      key,
+      before === undefined
+        ? use
+        : {
+            ...before,
+            summaries: before.summaries + use.summaries,
+            estimated: before.estimated + use.estimated,
+            promptTokens: before.promptTokens + use.promptTokens,
+            completionTokens: before.completionTokens + use.completionTokens,
+            durationMs: before.durationMs + use.durationMs,
+          },
+    )
   }
   return [...models.values()]
 }
@@ -98,7 +139,14 @@ export function addTallies(a: Tally, b: Partial<Tally>): Tally {
     cycles: a.cycles + (b.cycles ?? 0),
     messagesCompressed: a.messagesCompressed + (b.messagesCompressed ?? 0),
     batches: a.batches + (b.batches ?? 0),
-    made: b.made === undefined ? a.made : { cycles: a.made.cycles + b.made.cycles, batches: a.made.batches + b.made.batches, resummarizations: a.made.resummarizations + b.made.resummarizations },
+    made:
+      b.made === undefined
+        ? a.made
+        : {
+            cycles: a.made.cycles + b.made.cycles,
+            batches: a.made.batches + b.made.batches,
+            resummarizations: a.made.resummarizations + b.made.resummarizations,
+          },
     undone: a.undone + (b.undone ?? 0),
     adopted: a.adopted + (b.adopted ?? 0),
     reverted: a.reverted + (b.reverted ?? 0),
@@ -119,21 +167,39 @@ export function addTallies(a: Tally, b: Partial<Tally>): Tally {
 const isReused = ({ reused }: SummarizerRecord): boolean => reused === true
 
 /** Whether nobody reported what a summary took, though a model was asked for it. */
-export const isUnreported = (summarizer: SummarizerRecord): boolean => summarizer.usage === undefined && !isWithoutModel(summarizer) && !isReused(summarizer)
+export const isUnreported = (summarizer: SummarizerRecord): boolean =>
+  summarizer.usage === undefined && !isWithoutModel(summarizer) && !isReused(summarizer)
 
 /** What a summary cost. @param estimate what it may have taken, used where nobody reported it */
 function purchase(summarizer: SummarizerRecord, estimate: () => TokenUsage): Partial<Tally> {
   if (isReused(summarizer)) return { reused: 1 }
   const { provider, model, durationMs, standIn } = summarizer
   const usage = summarizer.usage ?? (isWithoutModel(summarizer) ? { promptTokens: 0, completionTokens: 0 } : estimate())
-  const use: ModelUse = { provider, model, summaries: 1, estimated: isUnreported(summarizer) ? 1 : 0, promptTokens: usage.promptTokens, completionTokens: usage.completionTokens, durationMs }
+  const use: ModelUse = {
+    provider,
+    model,
+    summaries: 1,
+    estimated: isUnreported(summarizer) ? 1 : 0,
+    promptTokens: usage.promptTokens,
+    completionTokens: usage.completionTokens,
+    durationMs,
+  }
   return { models: [use], summarizingMs: durationMs, standIns: standIn === true ? 1 : 0 }
 }
 
-/** A configuration whose estimator is known. One that nobody registered here counts as ours does: what it counted is recorded with each message. */
-const countable = <Of extends Configuration>(configuration: Of): Of => (isRegisteredEstimator(configuration.estimator) ? configuration : { ...configuration, estimator: defaultEstimator.name })
+/**
+ * A configuration whose estimator is known. One that nobody registered here counts as ours does: what it counted is
+ * recorded with each message.
+ */
+const countable = <Of extends Configuration>(configuration: Of): Of =>
+  isRegisteredEstimator(configuration.estimator)
+    ? configuration
+    : { ...configuration, estimator: defaultEstimator.name }
 
-const countableReplacement = <Data extends EventData<ReplacementType>>(data: Data): Data => ({ ...data, carried: { ...data.carried, configuration: countable(data.carried.configuration) } })
+const countableReplacement = <Data extends EventData<ReplacementType>>(data: Data): Data => ({
+  ...data,
+  carried: { ...data.carried, configuration: countable(data.carried.configuration) },
+})
 
 /** A fact by which the state can be told with what is registered here. */
 function countableEvent(event: RecordedEvent): RecordedEvent {
@@ -169,7 +235,12 @@ export class TallyFold {
   }
 
   private message({ role, tokens }: EventData<'MessageAppended'>): void {
-    const answer = (): Partial<Tally> => ({ tokensOut: tokens, answers: 1, tokensSent: contextTokens(this.state), tokensSentUncompacted: this.allTokens })
+    const answer = (): Partial<Tally> => ({
+      tokensOut: tokens,
+      answers: 1,
+      tokensSent: contextTokens(this.state),
+      tokensSentUncompacted: this.allTokens,
+    })
     this.add({ messages: 1, ...(role === 'assistant' ? answer() : { tokensIn: tokens }) })
     this.allTokens += tokens
   }
@@ -184,7 +255,10 @@ export class TallyFold {
     const promptTokens = data.sourceBatchIds.reduce((sum, id) => sum + (this.batchTokens.get(id) ?? 0), 0)
     for (const id of data.sourceBatchIds) this.batchTokens.delete(id)
     this.batchTokens.set(data.batchId, data.tokens)
-    this.add({ made: { ...NOTHING_MADE, resummarizations: 1 }, ...purchase(data.summarizer, () => ({ promptTokens, completionTokens: defaultEstimator.text(summaryOf(data)) })) })
+    this.add({
+      made: { ...NOTHING_MADE, resummarizations: 1 },
+      ...purchase(data.summarizer, () => ({ promptTokens, completionTokens: defaultEstimator.text(summaryOf(data)) })),
+    })
   }
 
   /**
@@ -192,24 +266,36 @@ export class TallyFold {
    * @param chunkTokens tokens of the messages of a chunk whose usage nobody reported
    */
   take(event: RecordedEvent, chunkTokens = 0): void {
-    // The fact counts all that is in force. An agent never gets more than fits, and what its contexts lost is what is saved.
+    // The fact counts all that is in force. An agent never gets more than fits, and what its contexts lost is what is
+    // saved.
     const closes = originTypes.some((type) => type === event.type)
     const tokensBefore = closes ? contextTokens(this.state) : 0
     if (event.type === 'MessageAppended') this.message(event.data)
     else if (event.type === 'EditionAdopted' || event.type === 'EditionReverted' || event.type === 'CycleUndone') {
       this.takenOver(event.data)
-      this.add(event.type === 'CycleUndone' ? { undone: event.data.undone.length } : event.type === 'EditionAdopted' ? { adopted: 1 } : { reverted: 1 })
+      this.add(
+        event.type === 'CycleUndone'
+          ? { undone: event.data.undone.length }
+          : event.type === 'EditionAdopted'
+            ? { adopted: 1 }
+            : { reverted: 1 },
+      )
     }
     this.state = evolve(this.state, countableEvent(event))
     if (closes) this.add({ tokensSaved: tokensBefore - contextTokens(this.state) })
     this.takeMade(event, chunkTokens)
   }
 
-  /** Takes what a fact says of what was made and of failures alone: all that counts of a stream beside the conversation's own. */
+  /**
+   * Takes what a fact says of what was made and of failures alone: all that counts of a stream beside the
+   * conversation's own.
+   */
   takeMade(event: RecordedEvent, chunkTokens = 0): void {
     if (event.type === 'ChunkSummarized' || event.type === 'SummarySetAside') {
       const { summarizer, summary } = event.data
-      this.add(purchase(summarizer, () => ({ promptTokens: chunkTokens, completionTokens: defaultEstimator.text(summary) })))
+      this.add(
+        purchase(summarizer, () => ({ promptTokens: chunkTokens, completionTokens: defaultEstimator.text(summary) })),
+      )
     } else if (event.type === 'BatchArchived') {
       this.batchTokens.set(event.data.batchId, event.data.tokens)
       this.add({ made: { ...NOTHING_MADE, batches: 1 } })

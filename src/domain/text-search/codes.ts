@@ -1,9 +1,12 @@
 /**
  * Terms as codes of one width: what the read model stores of a text, and how a term is found in it.
  *
- * A code is five characters (30 bits of a hash), and a text is its distinct codes with one blank between them. So a stored text is half as
- * long as its words would be, looks the same in every language, needs no escaping, and a term is found in many of them by plain string
- * search: a match never lies across a blank. A term shares its code with one of 10,000 other words once in 100,000 times; what that costs is
+ * A code is five characters (30 bits of a hash), and a text is its distinct codes with one blank between them. So a
+ * stored text is half as
+ * long as its words would be, looks the same in every language, needs no escaping, and a term is found in many of them
+ * by plain string
+ * search: a match never lies across a blank. A term shares its code with one of 10,000 other words once in 100,000
+ * times; what that costs is
  * a hit too many. How often a term occurs is kept as once or more than once: measured, a full count finds no more.
  */
 export const CODE_LENGTH = 5
@@ -30,7 +33,13 @@ const letter = (value: number): number => letters[value & 63] ?? 0
 /** The code of a term. */
 export function codeOf(term: string): string {
   const bits = codeValueOf(term)
-  return String.fromCharCode(letter(bits), letter(bits >>> 6), letter(bits >>> 12), letter(bits >>> 18), letter(bits >>> 24))
+  return String.fromCharCode(
+    letter(bits),
+    letter(bits >>> 6),
+    letter(bits >>> 12),
+    letter(bits >>> 18),
+    letter(bits >>> 24),
+  )
 }
 
 const values = new Uint8Array(128)
@@ -53,7 +62,9 @@ export interface CodedText {
   readonly length: number
 }
 
-/** The distinct terms of a text by the values of their codes, how often each is in it, and how many there are in all. */
+/**
+ * The distinct terms of a text by the values of their codes, how often each is in it, and how many there are in all.
+ */
 export interface CodeCounts {
   readonly codes: readonly number[]
   readonly counts: readonly number[]

@@ -1,9 +1,12 @@
 /**
  * Batches among messages, in one ranked list.
  *
- * A batch repeats its messages, so it matches whatever any of them matches; and as a hit it names all of them at once. So one that only repeats
- * them stands behind all messages, and one that says something of the query that none of them says has that alone as its score. (Standing
- * right behind the messages that made it match, it pushed other messages out of the first ten: recall 0.43 instead of 0.47 for notes, whose
+ * A batch repeats its messages, so it matches whatever any of them matches; and as a hit it names all of them at once.
+ * So one that only repeats
+ * them stands behind all messages, and one that says something of the query that none of them says has that alone as
+ * its score. (Standing
+ * right behind the messages that made it match, it pushed other messages out of the first ten: recall 0.43 instead of
+ * 0.47 for notes, whose
  * words are seldom in more than one message.)
  */
 import { lengthNorm, rarity, saturated, type Corpus, type Ranked, type Weighted } from './rank.js'
@@ -24,19 +27,33 @@ interface Matched {
 }
 
 /** Batches that have a term of the query, best first, by what they say themselves. */
-export function rankBatches(terms: readonly Weighted[], batches: readonly BatchInCorpus[], corpus: Corpus): readonly Entry[] {
-  return sorted(matchedTerms(terms, batches, corpus).flatMap((matched, at) => (matched.length === 0 ? [] : [{ kind: 'batch', at, score: sum(matched) }])))
+export function rankBatches(
+  terms: readonly Weighted[],
+  batches: readonly BatchInCorpus[],
+  corpus: Corpus,
+): readonly Entry[] {
+  return sorted(
+    matchedTerms(terms, batches, corpus).flatMap((matched, at) =>
+      matched.length === 0 ? [] : [{ kind: 'batch', at, score: sum(matched) }],
+    ),
+  )
 }
 
 /** Messages and batches in one list, best first. */
-export function placeBatches(ranked: Ranked, terms: readonly Weighted[], batches: readonly BatchInCorpus[], corpus: Corpus): readonly Entry[] {
+export function placeBatches(
+  ranked: Ranked,
+  terms: readonly Weighted[],
+  batches: readonly BatchInCorpus[],
+  corpus: Corpus,
+): readonly Entry[] {
   const messages = ranked.order.map((at): Entry => ({ kind: 'message', at, score: ranked.scores[at] ?? 0 }))
   const placesOf = new Map(terms.map(({ term }) => [term, evenEntries(corpus.postings(term))]))
   const least = messages.at(-1)?.score ?? 1
   const placed = matchedTerms(terms, batches, corpus).flatMap((matched, at): Entry[] => {
     const batch = batches[at]
     if (batch === undefined || matched.length === 0) return []
-    const repeats = ({ term }: Matched): boolean => (placesOf.get(term) ?? []).some((place) => place >= batch.from && place < batch.to)
+    const repeats = ({ term }: Matched): boolean =>
+      (placesOf.get(term) ?? []).some((place) => place >= batch.from && place < batch.to)
     const own = sum(matched.filter((each) => !repeats(each)))
     const all = sum(matched)
     return [{ kind: 'batch', at, score: own > 0 ? own : (least * all) / (all + 1) }]
@@ -44,9 +61,16 @@ export function placeBatches(ranked: Ranked, terms: readonly Weighted[], batches
   return sorted([...messages, ...placed])
 }
 
-function matchedTerms(terms: readonly Weighted[], batches: readonly BatchInCorpus[], corpus: Corpus): readonly (readonly Matched[])[] {
+function matchedTerms(
+  terms: readonly Weighted[],
+  batches: readonly BatchInCorpus[],
+  corpus: Corpus,
+): readonly (readonly Matched[])[] {
   const mean = batches.reduce((all, { length }) => all + length, 0) / Math.max(batches.length, 1)
-  const idf = terms.map(({ term, weight }) => weight * rarity(corpus.total ?? corpus.size, corpus.frequency?.(term) ?? corpus.postings(term).length / 2))
+  const idf = terms.map(
+    ({ term, weight }) =>
+      weight * rarity(corpus.total ?? corpus.size, corpus.frequency?.(term) ?? corpus.postings(term).length / 2),
+  )
   return batches.map((batch) => {
     const norm = lengthNorm(batch.length, mean)
     return terms.flatMap(({ term }, place) => {
@@ -64,6 +88,9 @@ function evenEntries(postings: ArrayLike<number>): readonly number[] {
   return places
 }
 
-// Messages before batches where scores are equal, then in the order given: the same question has the same answer on every machine.
+// Messages before batches where scores are equal, then in the order given: the same question has the same answer on
+// every machine.
 const sorted = (entries: readonly Entry[]): readonly Entry[] =>
-  entries.toSorted((a, b) => b.score - a.score || Number(a.kind === 'batch') - Number(b.kind === 'batch') || a.at - b.at)
+  entries.toSorted(
+    (a, b) => b.score - a.score || Number(a.kind === 'batch') - Number(b.kind === 'batch') || a.at - b.at,
+  )

@@ -1,14 +1,18 @@
 /**
- * The order in which the messages of a conversation answer a query: BM25 over terms, with what is particular about conversations.
+ * The order in which the messages of a conversation answer a query: BM25 over terms, with what is particular about
+ * conversations.
  *
- * - **An answer follows its question.** A message is read together with its neighbours, as long as the author changes from one to the
+ * - **An answer follows its question.** A message is read together with its neighbours, as long as the author changes
+ * from one to the
  *   next: their terms count for it, less with each step. Notes in a row by one author are on their own.
  * - **A name in the query means what its bearer said,** not the messages that greet them.
  * - **What a user says is what is asked about later;** an assistant's answers repeat it at length.
  * - **A month or year in the query means messages of that time.**
  *
- * Every figure below lies on a plateau: half or twice of it moves recall@10 by less than 0.03 in each of four groups of conversations
- * (two-person dialogues, user and assistant, notes, fact questions; 1,133 questions), and none was chosen by one group alone.
+ * Every figure below lies on a plateau: half or twice of it moves recall@10 by less than 0.03 in each of four groups of
+ * conversations
+ * (two-person dialogues, user and assistant, notes, fact questions; 1,133 questions), and none was chosen by one group
+ * alone.
  */
 import { isSingleLetter, isVague, termCounts } from './terms.js'
 
@@ -27,7 +31,10 @@ const SPEAKER_BOOST = 1
 const USER_BOOST = 0.25
 const TIME_BOOST = 0.6
 
-/** What ranking knows of messages beside their terms, in the order of the conversation; column `i` of each is one message. */
+/**
+ * What ranking knows of messages beside their terms, in the order of the conversation; column `i` of each is one
+ * message.
+ */
 export interface Corpus {
   readonly size: number
   /** Role and name; a change of it is a change of author. */
@@ -67,7 +74,9 @@ interface AskedTime {
 /** Months and years that a query names: English names, `2023`, `5月`, `2023年`, `2023-05`. */
 export function askedTime(query: string, terms: readonly string[]): AskedTime {
   const named = monthTerms.flatMap((term, month) => (terms.includes(term) ? [month] : []))
-  const numbered = [...query.matchAll(/(?<!\d)(\d{1,2})月|(?<=(?:19|20)\d\d-)(\d\d)(?!\d)/gu)].map(([, month, iso]) => Number(month ?? iso) - 1)
+  const numbered = [...query.matchAll(/(?<!\d)(\d{1,2})月|(?<=(?:19|20)\d\d-)(\d\d)(?!\d)/gu)].map(
+    ([, month, iso]) => Number(month ?? iso) - 1,
+  )
   const years = [...query.matchAll(/(?<!\d)(?:19|20)\d\d(?!\d)/gu)].map(([year]) => Number(year))
   return { months: new Set([...named, ...numbered]), years: new Set(years) }
 }
@@ -79,10 +88,12 @@ const timeFactor = ({ months, years }: AskedTime, time: number): number => {
 }
 
 /** Weight of a term by how few messages have it. */
-export const rarity = (messages: number, withTerm: number): number => Math.log(1 + Math.max(0, messages - withTerm + 0.5) / (withTerm + 0.5))
+export const rarity = (messages: number, withTerm: number): number =>
+  Math.log(1 + Math.max(0, messages - withTerm + 0.5) / (withTerm + 0.5))
 
 /** What a text of this length makes of a count: the same count says less in a long text. */
-export const lengthNorm = (length: number, meanLength: number): number => 1 - LENGTH_WEIGHT + (LENGTH_WEIGHT * length) / Math.max(meanLength, 1)
+export const lengthNorm = (length: number, meanLength: number): number =>
+  1 - LENGTH_WEIGHT + (LENGTH_WEIGHT * length) / Math.max(meanLength, 1)
 
 /** What a count, already divided by `lengthNorm`, adds for a term of weight 1. */
 export const saturated = (count: number): number => (count * (SATURATION + 1)) / (count + SATURATION)
@@ -97,7 +108,9 @@ export function weightedTerms(terms: readonly string[], isName: (term: string) =
   const onlyNames = terms.every(isName)
   return terms.map((term) => ({
     term,
-    weight: (isSingleLetter(term) ? LETTER_WEIGHT : isVague(term) ? VAGUE_WEIGHT : 1) * (isName(term) && !onlyNames ? NAME_IN_TEXT_WEIGHT : 1),
+    weight:
+      (isSingleLetter(term) ? LETTER_WEIGHT : isVague(term) ? VAGUE_WEIGHT : 1) *
+      (isName(term) && !onlyNames ? NAME_IN_TEXT_WEIGHT : 1),
   }))
 }
 
@@ -119,13 +132,19 @@ export interface RankOptions {
 }
 
 /** Ranks the messages of a corpus. `query` is only read for dates; `terms` are its terms. */
-export function rank(query: string, terms: readonly string[], corpus: Corpus, { most = Infinity }: RankOptions = {}): Ranked {
+export function rank(
+  query: string,
+  terms: readonly string[],
+  corpus: Corpus,
+  { most = Infinity }: RankOptions = {},
+): Ranked {
   const { size, authors } = corpus
   const isName = namesIn(corpus)
   const speakers = new Set(terms.filter(isName))
   const scores = new Float64Array(size)
   const spread = new Float64Array(size)
-  // What has a term neither itself nor next to it is context of context: it would only follow at the end of a list, and puzzle its reader.
+  // What has a term neither itself nor next to it is context of context: it would only follow at the end of a list, and
+  // puzzle its reader.
   const near = new Uint8Array(size)
   for (const { term, weight } of weightedTerms(terms, isName)) {
     const postings = corpus.postings(term)
@@ -148,7 +167,10 @@ export function rank(query: string, terms: readonly string[], corpus: Corpus, { 
   return { scores, order: best(matching, scores, most) }
 }
 
-/** The first places by score. Sorting all of a long conversation would take longer than scoring it, so what cannot be among them is left out first. */
+/**
+ * The first places by score. Sorting all of a long conversation would take longer than scoring it, so what cannot be
+ * among them is left out first.
+ */
 function best(matching: readonly number[], scores: Float64Array, most: number): readonly number[] {
   const byScore = (a: number, b: number): number => (scores[b] ?? 0) - (scores[a] ?? 0) || a - b
   let kept: number[] = []
@@ -166,8 +188,16 @@ function best(matching: readonly number[], scores: Float64Array, most: number): 
 const authorFactor = (author: string, speakers: ReadonlySet<string>): number =>
   (nameTerms(author).some((term) => speakers.has(term)) ? 1 + SPEAKER_BOOST : 1) * (isUser(author) ? 1 + USER_BOOST : 1)
 
-/** Adds a term's counts to `spread`, for the messages that have it and their neighbours, and returns the places that it touched. `near` marks the messages that have it and their direct neighbours. */
-function spreadTerm(postings: ArrayLike<number>, corpus: Corpus, spread: Float64Array, near: Uint8Array): readonly number[] {
+/**
+ * Adds a term's counts to `spread`, for the messages that have it and their neighbours, and returns the places that it
+ * touched. `near` marks the messages that have it and their direct neighbours.
+ */
+function spreadTerm(
+  postings: ArrayLike<number>,
+  corpus: Corpus,
+  spread: Float64Array,
+  near: Uint8Array,
+): readonly number[] {
   const touched: number[] = []
   const add = (at: number, count: number): void => {
     if (spread[at] === 0) touched.push(at)

@@ -1,11 +1,15 @@
 /**
- * English words to the stem that their forms share: Porter's rules of 1980, behind a table of the forms that no rule reaches.
+ * English words to the stem that their forms share: Porter's rules of 1980, behind a table of the forms that no rule
+ * reaches.
  *
- * Written here because `domain` takes no library beyond its two. It gives the stem that the npm package `stemmer` 2.0.1 gives for all but
- * one ("eed") of the 31,112 words that both were given. Words of other languages pass through the same rules; that is harmless, because
+ * Written here because `domain` takes no library beyond its two. It gives the stem that the npm package `stemmer` 2.0.1
+ * gives for all but
+ * one ("eed") of the 31,112 words that both were given. Words of other languages pass through the same rules; that is
+ * harmless, because
  * the query and the text are treated alike.
  *
- * What it is worth, in recall@10 over 786 questions about long dialogues: no stemming 0.738, the rules 0.770, with the table 0.780.
+ * What it is worth, in recall@10 over 786 questions about long dialogues: no stemming 0.738, the rules 0.770, with the
+ * table 0.780.
  */
 
 // Verbs and nouns whose forms differ in the stem: the base first. Ambiguous forms ("saw", "left") go to the verb, which
@@ -46,12 +50,39 @@ const hasVowel = new RegExp(`^(${CONSONANTS})?${V}`)
 const endsShort = new RegExp(`^${CONSONANTS}${V}[^aeiouwxy]$`)
 
 const STEP_2 = new Map([
-  ['ational', 'ate'], ['tional', 'tion'], ['enci', 'ence'], ['anci', 'ance'], ['izer', 'ize'], ['bli', 'ble'], ['alli', 'al'],
-  ['entli', 'ent'], ['eli', 'e'], ['ousli', 'ous'], ['ization', 'ize'], ['ation', 'ate'], ['ator', 'ate'], ['alism', 'al'],
-  ['iveness', 'ive'], ['fulness', 'ful'], ['ousness', 'ous'], ['aliti', 'al'], ['iviti', 'ive'], ['biliti', 'ble'], ['logi', 'log'],
+  ['ational', 'ate'],
+  ['tional', 'tion'],
+  ['enci', 'ence'],
+  ['anci', 'ance'],
+  ['izer', 'ize'],
+  ['bli', 'ble'],
+  ['alli', 'al'],
+  ['entli', 'ent'],
+  ['eli', 'e'],
+  ['ousli', 'ous'],
+  ['ization', 'ize'],
+  ['ation', 'ate'],
+  ['ator', 'ate'],
+  ['alism', 'al'],
+  ['iveness', 'ive'],
+  ['fulness', 'ful'],
+  ['ousness', 'ous'],
+  ['aliti', 'al'],
+  ['iviti', 'ive'],
+  ['biliti', 'ble'],
+  ['logi', 'log'],
 ])
-const step2 = /^(.+?)(ational|tional|enci|anci|izer|bli|alli|entli|eli|ousli|ization|ation|ator|alism|iveness|fulness|ousness|aliti|iviti|biliti|logi)$/
-const STEP_3 = new Map([['icate', 'ic'], ['ative', ''], ['alize', 'al'], ['iciti', 'ic'], ['ical', 'ic'], ['ful', ''], ['ness', '']])
+const step2 =
+  /^(.+?)(ational|tional|enci|anci|izer|bli|alli|entli|eli|ousli|ization|ation|ator|alism|iveness|fulness|ousness|aliti|iviti|biliti|logi)$/
+const STEP_3 = new Map([
+  ['icate', 'ic'],
+  ['ative', ''],
+  ['alize', 'al'],
+  ['iciti', 'ic'],
+  ['ical', 'ic'],
+  ['ful', ''],
+  ['ness', ''],
+])
 const step3 = /^(.+?)(icate|ative|alize|iciti|ical|ful|ness)$/
 const step4 = /^(.+?)(al|ance|ence|er|ic|able|ible|ant|ement|ment|ent|ou|ism|ate|iti|ous|ive|ize|(?<=[st])ion)$/
 
@@ -69,7 +100,9 @@ function pastAndGerund(word: string): string {
 
 function replaced(word: string, rule: RegExp, endings: ReadonlyMap<string, string>): string {
   const [, stem, ending] = rule.exec(word) ?? []
-  return stem !== undefined && ending !== undefined && measureAbove0.test(stem) ? stem + (endings.get(ending) ?? '') : word
+  return stem !== undefined && ending !== undefined && measureAbove0.test(stem)
+    ? stem + (endings.get(ending) ?? '')
+    : word
 }
 
 function withoutFinalE(word: string): string {

@@ -1,10 +1,14 @@
 /**
- * Text to the terms that search knows it by: one tokenizer for what is stored and for what is asked, so that no database's
+ * Text to the terms that search knows it by: one tokenizer for what is stored and for what is asked, so that no
+ * database's
  * dictionary has a say in it and the same text has the same terms on every server.
  *
- * Words of scripts that put spaces between words become their stems; scripts that do not (Chinese, Japanese, Korean, Thai, …) become
- * overlapping pairs of letters and the single letters, since no word list is asked. Words that only hold sentences together
- * (`the`, `did`, `的`) are no terms: they would be half of the index, and measured on labelled questions they find nothing.
+ * Words of scripts that put spaces between words become their stems; scripts that do not (Chinese, Japanese, Korean,
+ * Thai, …) become
+ * overlapping pairs of letters and the single letters, since no word list is asked. Words that only hold sentences
+ * together
+ * (`the`, `did`, `的`) are no terms: they would be half of the index, and measured on labelled questions they find
+ * nothing.
  */
 import type { CodeCounts } from './codes.js'
 import { stemOf } from './stem.js'
@@ -34,7 +38,8 @@ const accented = /(\p{Script=Latin})\p{M}+/gu
 const NONE = 1
 const SPACED = 2
 const UNSPACED = 3
-const kindOf = (letter: string): number => (startsSpaced.test(letter) ? SPACED : startsUnspaced.test(letter) ? UNSPACED : NONE)
+const kindOf = (letter: string): number =>
+  startsSpaced.test(letter) ? SPACED : startsUnspaced.test(letter) ? UNSPACED : NONE
 
 /** The kind of each code unit, 0 for one that was not asked for yet. Halves of a letter stay 0. */
 const kinds = new Uint8Array(0x10000)
@@ -49,7 +54,8 @@ function kindAt(text: string, at: number): number {
   return letter > 0xffff ? kindOf(String.fromCodePoint(letter)) : NONE
 }
 
-// English words without a subject of their own: articles, pronouns, auxiliaries, prepositions, conjunctions, question words, and what
+// English words without a subject of their own: articles, pronouns, auxiliaries, prepositions, conjunctions, question
+// words, and what
 // chats fill their pauses with. "may" is missing because it is a month too.
 const FUNCTION_WORDS = `
 a about above after again against all am an and any are as at be because been before being below between both but by can could did do does
@@ -62,9 +68,11 @@ also still even ever really actually yes yeah yep nope okay ok oh hey hi hello w
 quite rather many much lot lots thing things something anything everything nothing someone anyone everyone one ones like get got let us
 upon within without since yet though although however therefore either neither whether every another else`
 // Letters that do the same work in Chinese, and pairs made of nothing else.
-const FUNCTION_LETTERS = '的了我你您他她它们是在有和与就不也都这那吗呢吧啊呀哦嗯很太还又着过得个么什怎谁哪把被让给对从到为因所以但而或要会能可想说'
+const FUNCTION_LETTERS =
+  '的了我你您他她它们是在有和与就不也都这那吗呢吧啊呀哦嗯很太还又着过得个么什怎谁哪把被让给对从到为因所以但而或要会能可想说'
 
-// Words that any talk is full of. They are terms, because now and then one of them is what is asked about, and count for half.
+// Words that any talk is full of. They are terms, because now and then one of them is what is asked about, and count
+// for half.
 const VAGUE_WORDS = `
 able according actual ask become believe big bit call come certain clear day different end enough exact example far feel find give go good great
 happen hope idea important keep kind know last later left least little long look love make mean mention mind need new next old part place
@@ -77,7 +85,10 @@ const VAGUE_PAIRS = `
 const functionWords: ReadonlySet<string> = new Set(FUNCTION_WORDS.trim().split(/\s+/u))
 const functionLetters: ReadonlySet<string> = new Set(FUNCTION_LETTERS)
 
-const vagueTerms: ReadonlySet<string> = new Set([...VAGUE_WORDS.trim().split(/\s+/u).map(stemOf), ...VAGUE_PAIRS.trim().split(/\s+/u)])
+const vagueTerms: ReadonlySet<string> = new Set([
+  ...VAGUE_WORDS.trim().split(/\s+/u).map(stemOf),
+  ...VAGUE_PAIRS.trim().split(/\s+/u),
+])
 
 const isPlain = (text: string): boolean => !/[^\0-\x7f]/.test(text)
 
@@ -85,12 +96,18 @@ function folded(text: string): string {
   if (isPlain(text)) return text.toLowerCase()
   const lower = text.normalize('NFKC').toLowerCase()
   // Only where an accent can be is it taken off: "café" is found by "cafe".
-  return /[\u00c0-\u024f\u1e00-\u1eff]/u.test(lower) ? lower.normalize('NFD').replace(accented, '$1').normalize('NFC') : lower
+  return /[\u00c0-\u024f\u1e00-\u1eff]/u.test(lower)
+    ? lower.normalize('NFD').replace(accented, '$1').normalize('NFC')
+    : lower
 }
 
-/** What a piece of letters stands for: a word, or one or two letters of a script without spaces. '' for a piece that is no term. */
+/**
+ * What a piece of letters stands for: a word, or one or two letters of a script without spaces. '' for a piece that is
+ * no term.
+ */
 function meaningOf(letters: string): string {
-  if (startsUnspaced.test(letters)) return Array.from(letters).every((letter) => functionLetters.has(letter)) ? '' : letters
+  if (startsUnspaced.test(letters))
+    return Array.from(letters).every((letter) => functionLetters.has(letter)) ? '' : letters
   if (letters.length > MAX_TERM_LETTERS) return letters.slice(0, MAX_TERM_LETTERS)
   return functionWords.has(letters) ? '' : stemOf(letters)
 }
@@ -121,7 +138,7 @@ function readUnspaced(text: string, from: number): number {
 function read(given: string): Counted {
   vocabulary.begin()
   const text = folded(given.slice(0, MAX_TEXT_LENGTH))
-  for (let at = 0; at < text.length; ) {
+  for (let at = 0; at < text.length;) {
     const kind = kindAt(text, at)
     const from = at
     if (kind === SPACED) {
@@ -164,5 +181,8 @@ export const isVague = (term: string): boolean => vagueTerms.has(term)
 /** Whether a term is a single letter of a script without spaces: common, and told apart by its neighbours. */
 export const isSingleLetter = (term: string): boolean => startsUnspaced.test(term) && Array.from(term).length === 1
 
-/** Text as a Postgres `text` column takes it: NUL left out, lone surrogates replaced. What was said stays whole in the log. */
+/**
+ * Text as a Postgres `text` column takes it: NUL left out, lone surrogates replaced. What was said stays whole in the
+ * log.
+ */
 export const storable = (text: string): string => text.replaceAll('\0', '').toWellFormed()

@@ -1,8 +1,10 @@
 /**
  * Counts the terms of texts by the pieces of letters that stand for them, as they stand in a text.
  *
- * Conversations repeat their words, so what a word means is worked out once. What is known lies in two arrays of numbers, all that is asked of a piece
- * side by side, and so all that is asked of a term: with a string for each word that is looked up, and an object for each that is known, most of the
+ * Conversations repeat their words, so what a word means is worked out once. What is known lies in two arrays of
+ * numbers, all that is asked of a piece
+ * side by side, and so all that is asked of a term: with a string for each word that is looked up, and an object for
+ * each that is known, most of the
  * time of reading a text went into making the one and waiting for the memory of the other.
  */
 import { codeValueOf } from './codes.js'
@@ -11,7 +13,10 @@ import { codeValueOf } from './codes.js'
 export const HASH_START = 0x811c9dc5 | 0
 export const hashed = (hash: number, unit: number): number => Math.imul(hash ^ unit, 0x01000193)
 
-/** The distinct terms of a text by their numbers, in the order of their first place, how often each is in it, and how many there are in all. */
+/**
+ * The distinct terms of a text by their numbers, in the order of their first place, how often each is in it, and how
+ * many there are in all.
+ */
 export interface Counted {
   readonly terms: readonly number[]
   readonly counts: readonly number[]
@@ -30,7 +35,8 @@ export interface Vocabulary {
   code(term: number): number
 }
 
-// What is known is forgotten when the pieces take so many numbers: some 100,000 words of eight letters, or as many fewer as they are longer.
+// What is known is forgotten when the pieces take so many numbers: some 100,000 words of eight letters, or as many
+// fewer as they are longer.
 const KEPT_NUMBERS = 1_200_000
 const SLOTS = 0x10000
 

@@ -1,7 +1,8 @@
 /**
  * Words that tell a sentence worth keeping from one that is not, in the languages that people write to agents in.
  *
- * They are hints that add to a score, never rules: a language that is missing here still gets sentences by terms, numbers and place.
+ * They are hints that add to a score, never rules: a language that is missing here still gets sentences by terms,
+ * numbers and place.
  */
 
 /** What a sentence seems to be. */
@@ -18,7 +19,8 @@ export interface Cues {
 }
 
 // Latin and Cyrillic words need a border; \b knows ASCII alone, hence the look-arounds. CJK has no borders to ask for.
-const words = (latin: string, cjk: string): RegExp => new RegExp(`(?<![\\p{L}\\p{N}])(?:${latin})(?![\\p{L}\\p{N}])|${cjk}`, 'iu')
+const words = (latin: string, cjk: string): RegExp =>
+  new RegExp(`(?<![\\p{L}\\p{N}])(?:${latin})(?![\\p{L}\\p{N}])|${cjk}`, 'iu')
 
 const DECISION = words(
   String.raw`decid\w+|decision|chose|chosen|choose|let'?s (?:go with|use|do|keep|not)|(?:go|going|went) with|instead of|rather than|settled? on|agreed?|switch(?:ed)? to|we(?:'ll| will) use|opted|the plan is|approach|entschieden|entscheid\p{L}*|beschlossen|stattdessen|vereinbart|décid\p{L}+|choisi\p{L}*|plutôt que|au lieu de|decid\p{L}+|elegi\p{L}*|en lugar de|en vez de|acordamos|scelto|deciso|escolh\p{L}+|решил\p{L}*|решено|выбра\p{L}+|вместо|договорил\p{L}*`,
@@ -26,20 +28,31 @@ const DECISION = words(
 )
 // What binds; the words behind these in CONSTRAINT only make it likely.
 const BINDING = String.raw`must(?:n'?t| not)?|never|don'?t|do not|always|required?|make sure|ensure|no more than|at most|at least|avoid|not allowed|forbidden|muss|müssen|niemals|nie|darf|dürfen|immer|unbedingt|auf keinen fall|doit|doivent|jamais|toujours|il faut|interdit|ne pas|debe\p{L}*|nunca|siempre|hay que|prohibido|deve|sempre|нельзя|никогда|всегда|должен|должны|обязательно`
-const BINDING_CJK = '必须|必須|不要|不能|不可|禁止|务必|務必|一定要|只能|请勿|不许|千万|最多|至少|必ず|しないで|てはいけ|ではいけ|べき|반드시|하지 ?마|금지|말아|절대|항상|꼭|최대|최소'
+const BINDING_CJK =
+  '必须|必須|不要|不能|不可|禁止|务必|務必|一定要|只能|请勿|不许|千万|最多|至少|必ず|しないで|てはいけ|ではいけ|べき|반드시|하지 ?마|금지|말아|절대|항상|꼭|최대|최소'
 const CONSTRAINT = words(
   String.raw`${BINDING}|does not need|only|should(?:n'?t| not)?|requires|cannot|can'?t|without|keep in mind|remember|important|deadline|budget|limit|nur|bitte|nicht|seulement|n'oublie\p{L}*|solo|sólo|no olvides|mai|не надо|только|нужно`,
   `${BINDING_CJK}|只要|记得|記得|別忘|别忘|要求|てください|て下さい|ないで|だけにし|忘れないで|해야|해 ?주세요`,
 )
 const BINDS = words(BINDING, BINDING_CJK)
 const NO = String.raw`no|not|never|none|without|avoid|forbidden|cannot|\p{L}+n['’]t|nicht|kein\p{L}*|nie|niemals|ohne|ne|pas|jamais|sans|interdit|nunca|jamás|sin|não|sem|non|mai|senza|не|нет|нельзя|никогда|без`
-const NEGATED = words(NO, '不|没|沒|无|無|勿|禁|别|ない|ません|なし|てはいけ|ではいけ|てはなら|てはだめ|않|마|말|금지|없|안 |안된|안돼|안됩')
-const DENIED = words(NO, '不要|不能|不可|不得|不许|不許|不准|不应|不應|不该|不该|不会|不會|不必|不用|不需|不再|请勿|請勿|切勿|禁止|无需|無需|无须|没有|沒有|しないで|てはいけ|ではいけ|てはなら|てはだめ|しません|必要[がは]?(?:ない|なく|ありません|なし)|않아도|않습니다|않는다|하지 ?마|하지 ?말|금지|안 ?된|안 ?돼|안 ?됩|필요[가는]? ?없')
+const NEGATED = words(
+  NO,
+  '不|没|沒|无|無|勿|禁|别|ない|ません|なし|てはいけ|ではいけ|てはなら|てはだめ|않|마|말|금지|없|안 |안된|안돼|안됩',
+)
+const DENIED = words(
+  NO,
+  '不要|不能|不可|不得|不许|不許|不准|不应|不應|不该|不该|不会|不會|不必|不用|不需|不再|请勿|請勿|切勿|禁止|无需|無需|无须|没有|沒有|しないで|てはいけ|ではいけ|てはなら|てはだめ|しません|必要[がは]?(?:ない|なく|ありません|なし)|않아도|않습니다|않는다|하지 ?마|하지 ?말|금지|안 ?된|안 ?돼|안 ?됩|필요[가는]? ?없',
+)
 // "Must" is a double no in Japanese and Korean.
 const MUST = /な(?:ければ|くては|いと)(?:なら|いけ)(?:ない|ません)|지 ?않으면 ?안/gu
 // What limits or adds to something does not deny it.
-const BOUNDS = /(?<![\p{L}\p{N}])(?:no|not) (?:more|less|fewer|later|earlier|sooner|longer|higher|lower|larger|smaller|greater) than(?![\p{L}\p{N}])|nicht (?:mehr|weniger|später|länger|früher) als|not (?:only|just|merely)(?![\p{L}\p{N}])|nicht nur|不[得能可]?(?:超过|超過|少于|少於|多于|多於|晚于|晚於|低于|低於|高于|高於)/giu
-const WITHOUT_AFTER_NO = new RegExp(`(?<![\\p{L}\\p{N}])(?:${NO})(?![\\p{L}\\p{N}]).*(?<![\\p{L}\\p{N}])(?:without|ohne|sans|sin|sem|senza|без)(?![\\p{L}\\p{N}])`, 'iu')
+const BOUNDS =
+  /(?<![\p{L}\p{N}])(?:no|not) (?:more|less|fewer|later|earlier|sooner|longer|higher|lower|larger|smaller|greater) than(?![\p{L}\p{N}])|nicht (?:mehr|weniger|später|länger|früher) als|not (?:only|just|merely)(?![\p{L}\p{N}])|nicht nur|不[得能可]?(?:超过|超過|少于|少於|多于|多於|晚于|晚於|低于|低於|高于|高於)/giu
+const WITHOUT_AFTER_NO = new RegExp(
+  `(?<![\\p{L}\\p{N}])(?:${NO})(?![\\p{L}\\p{N}]).*(?<![\\p{L}\\p{N}])(?:without|ohne|sans|sin|sem|senza|без)(?![\\p{L}\\p{N}])`,
+  'iu',
+)
 const CLAUSE_ENDS = new RegExp(
   `[,;，；]|(?<![\\p{L}\\p{N}])(?:but|aber|sondern|mais|pero|mas|но)(?![\\p{L}\\p{N}])|(?<![\\p{L}\\p{N}])(?:and|und|et|y|e|и)(?= (?:\\S+ ){0,2}(?:${NO})(?![\\p{L}\\p{N}]))|但是?`,
   'iu',
@@ -90,16 +103,19 @@ export const isConstraint = (text: string): boolean => BINDS.test(text) && !QUES
 export const isNegated = (text: string): boolean => NEGATED.test(text.replaceAll(MUST, ' '))
 
 /**
- * Whether a clause denies what it is about: says that it must not be, need not be, or is no longer so. Less than `isNegated`: in scripts without
+ * Whether a clause denies what it is about: says that it must not be, need not be, or is no longer so. Less than
+ * `isNegated`: in scripts without
  * borders a letter that says no stands in many words that do not, and two noes (never without) are a yes.
  */
-export const isDenied = (clause: string): boolean => DENIED.test(clause.replaceAll(MUST, ' ').replaceAll(BOUNDS, ' ')) && !WITHOUT_AFTER_NO.test(clause)
+export const isDenied = (clause: string): boolean =>
+  DENIED.test(clause.replaceAll(MUST, ' ').replaceAll(BOUNDS, ' ')) && !WITHOUT_AFTER_NO.test(clause)
 
 /** The clauses of a sentence, as far as marks and words tell: *and* parts two only where a no follows it. */
 export const clausesOf = (sentence: string): readonly string[] => sentence.split(CLAUSE_ENDS)
 
 /**
- * Whether a line of a tool's output reports an error. Logs, diffs and listings speak of errors all the time, so the word alone is not
+ * Whether a line of a tool's output reports an error. Logs, diffs and listings speak of errors all the time, so the
+ * word alone is not
  * enough: it has to open the line, be counted, or have the form in which programs report.
  */
 export const reportsError = (line: string): boolean =>

@@ -8,7 +8,8 @@ function editDistance(a: string, b: string): number {
     const now = [row]
     for (let at = 1; at <= b.length; at += 1) {
       const same = a[row - 1] === b[at - 1] ? 0 : 1
-      const swapped = row > 1 && at > 1 && a[row - 1] === b[at - 2] && a[row - 2] === b[at - 1] ? (before[at - 2] ?? 0) + 1 : Infinity
+      const swapped =
+        row > 1 && at > 1 && a[row - 1] === b[at - 2] && a[row - 2] === b[at - 1] ? (before[at - 2] ?? 0) + 1 : Infinity
       now.push(Math.min((last[at] ?? 0) + 1, (now[at - 1] ?? 0) + 1, (last[at - 1] ?? 0) + same, swapped))
     }
     before = last
@@ -20,7 +21,10 @@ function editDistance(a: string, b: string): number {
 /** Words at most that are compared: to tell a typing mistake is worth no more time. */
 const MOST_COMPARED = 20_000
 
-/** The word that somebody may have meant: one that is a quarter of its letters off at most, since more make another word of it (`scope` is no `store`). */
+/**
+ * The word that somebody may have meant: one that is a quarter of its letters off at most, since more make another word
+ * of it (`scope` is no `store`).
+ */
 export function nearest(given: string, known: Iterable<string>): string | undefined {
   const most = Math.max(1, Math.floor(given.length / 4))
   let best: { readonly word: string; readonly off: number } | undefined

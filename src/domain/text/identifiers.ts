@@ -1,5 +1,6 @@
 /**
- * File names and identifiers, collected by code, since a model that is asked for them leaves some out and makes up others.
+ * File names and identifiers, collected by code, since a model that is asked for them leaves some out and makes up
+ * others.
  */
 
 export interface Identifiers {
@@ -21,12 +22,17 @@ const FILE = new RegExp(
 const IDENTIFIER =
   /(?<![\p{L}\p{N}_])(?:[a-z][a-z0-9]*(?:[A-Z][a-z0-9]+)+[A-Z]?|(?:[A-Z][a-z0-9]+){2,}|[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+|v?\d+\.\d+\.\d+(?:-[\w.]+)?|#\d{1,7}|[A-Z]{2,10}-\d{1,6}|(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,40}|--[a-z][a-z0-9-]{2,})(?![\p{L}\p{N}_])/gu
 
-// Most sentences have none of these inside a word, and so neither a file nor an identifier: the patterns above need not be asked.
+// Most sentences have none of these inside a word, and so neither a file nor an identifier: the patterns above need not
+// be asked.
 const SUSPECT = /\S[./_]\S|[a-z][A-Z]|#\d|[a-f]\d|\d[a-f]|--[a-z]|[A-Z]-\d|\d\.\d/u
 
 // What an ellipsis follows was cut off there, and is the name of nothing.
 const unique = (text: string, pattern: RegExp): string[] => [
-  ...new Set(Array.from(text.matchAll(pattern)).flatMap((match) => (text.charAt(match.index + match[0].length) === '…' ? [] : [match[0]]))),
+  ...new Set(
+    Array.from(text.matchAll(pattern)).flatMap((match) =>
+      text.charAt(match.index + match[0].length) === '…' ? [] : [match[0]],
+    ),
+  ),
 ]
 
 /**
@@ -35,7 +41,8 @@ const unique = (text: string, pattern: RegExp): string[] => [
  */
 export function collectIdentifiers(text: string): Identifiers {
   if (!SUSPECT.test(text)) return { files: [], identifiers: [] }
-  const read = text.length <= MAX_CHARACTERS ? text : `${text.slice(0, MAX_CHARACTERS / 2)}\n${text.slice(-MAX_CHARACTERS / 2)}`
+  const read =
+    text.length <= MAX_CHARACTERS ? text : `${text.slice(0, MAX_CHARACTERS / 2)}\n${text.slice(-MAX_CHARACTERS / 2)}`
   const files = unique(read, FILE).filter((file) => /[\p{L}\p{N}]/u.test(file))
   const inFiles = new Set(files)
   const identifiers = unique(read, IDENTIFIER).filter((identifier) => !inFiles.has(identifier))

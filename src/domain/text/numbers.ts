@@ -1,6 +1,8 @@
 /**
- * The numbers in a text, written one way: 1,000, 1’000 and 1 000 are 1000, 1.50 is 1.5, ２０ is 20, 3万 is 30000, 12k is 12000. Dates and times
- * stay as they are. A single digit counts only with a currency, a scale or a percent sign: numbers of lists are no facts. Numbers in words
+ * The numbers in a text, written one way: 1,000, 1’000 and 1 000 are 1000, 1.50 is 1.5, ２０ is 20, 3万 is 30000, 12k is
+ * 12000. Dates and times
+ * stay as they are. A single digit counts only with a currency, a scale or a percent sign: numbers of lists are no
+ * facts. Numbers in words
  * (`three`, `三百`) are not found, and neither is what belongs to a version, a hash or another identifier.
  */
 
@@ -13,17 +15,29 @@ export interface FoundNumber {
 
 const NUMBER = new RegExp(
   String.raw`(?<![\p{sc=Latin}\p{sc=Cyrillic}\p{N}_.,#/:\\-])` +
-    // Plain spaces group digits where that is sure: "100 200 300" may be three numbers, "1 000 000" and "12 500" are one.
+    // Plain spaces group digits where that is sure: "100 200 300" may be three numbers, "1 000 000" and "12 500" are
+    // one.
     String.raw`(?:(?<when>\d{4}-\d{2}-\d{2}|\d{1,2}:\d{2}(?::\d{2})?)|(?<thousands>\d{1,3}(?:[,'’\u00a0\u2009\u202f]\d{3})+(?:\.\d+)?|\d{1,3}(?:\.\d{3}){2,}|(?<!\d )(?:\d{1,2}(?: \d{3})+|\d{3}(?: \d{3})* 000)(?:[.,]\d{1,2})?(?! ?\d))|(?<plain>\d+(?:[.,]\d+)?))` +
     String.raw`(?![.,:/-]?\d|[\p{sc=Latin}_]{0,3}\d|\p{sc=Latin}{4}|_)` +
     String.raw`(?:\s?(?<scale>[万萬亿億만억]|[kK](?![\p{L}\p{N}])))?(?<percent>\s?%)?`,
   'gu',
 )
 const CURRENCY = /[$€£¥₩₹]\s?$/u
-const SCALES: Readonly<Partial<Record<string, number>>> = { k: 1e3, 万: 1e4, 萬: 1e4, 만: 1e4, 亿: 1e8, 億: 1e8, 억: 1e8 }
+const SCALES: Readonly<Partial<Record<string, number>>> = {
+  k: 1e3,
+  万: 1e4,
+  萬: 1e4,
+  만: 1e4,
+  亿: 1e8,
+  億: 1e8,
+  억: 1e8,
+}
 
 /** Digits, points, commas, colons, percent and money signs of East Asian width, as the others. */
-const narrow = (text: string): string => text.replaceAll(/[０-９．，％：￥]/gu, (wide) => (wide === '￥' ? '¥' : String.fromCharCode(wide.charCodeAt(0) - 0xfee0)))
+const narrow = (text: string): string =>
+  text.replaceAll(/[０-９．，％：￥]/gu, (wide) =>
+    wide === '￥' ? '¥' : String.fromCharCode(wide.charCodeAt(0) - 0xfee0),
+  )
 
 /** Digits without what groups them, and with a point before the decimals. */
 function ungrouped(digits: string): string {
@@ -46,8 +60,18 @@ export function numbersIn(text: string): FoundNumber[] {
   return Array.from(read.matchAll(NUMBER)).flatMap((match) => {
     const { when, thousands, plain = '', scale, percent } = match.groups ?? {}
     if (when !== undefined) return [{ value: when, text: when }]
-    const told = plain.length > 1 || thousands !== undefined || scale !== undefined || percent !== undefined || CURRENCY.test(read.slice(Math.max(0, match.index - 2), match.index))
+    const told =
+      plain.length > 1 ||
+      thousands !== undefined ||
+      scale !== undefined ||
+      percent !== undefined ||
+      CURRENCY.test(read.slice(Math.max(0, match.index - 2), match.index))
     if (!told) return []
-    return [{ value: `${written(thousands ?? plain, thousands !== undefined, scale)}${percent === undefined ? '' : '%'}`, text: match[0].trim() }]
+    return [
+      {
+        value: `${written(thousands ?? plain, thousands !== undefined, scale)}${percent === undefined ? '' : '%'}`,
+        text: match[0].trim(),
+      },
+    ]
   })
 }

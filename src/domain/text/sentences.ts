@@ -1,5 +1,6 @@
 /**
- * Sentences of a text in any script, with the work bounded: `Intl.Segmenter` is exact and slow, so lines go first and huge texts are sampled.
+ * Sentences of a text in any script, with the work bounded: `Intl.Segmenter` is exact and slow, so lines go first and
+ * huge texts are sampled.
  */
 import { cleanText, headOf, LINE_BREAK, tailOf } from './clean-text.js'
 import { reportsError } from './cues.js'
@@ -42,14 +43,24 @@ function clipSentence(text: string): string {
   return `${(space > MAX_SENTENCE_CHARACTERS / 2 ? head.slice(0, space) : head).trimEnd()}…`
 }
 
-const tidy = (text: string): string => clipSentence(text.replace(BULLET, '').replaceAll(/\*\*|__(?=\S)|(?<=\S)__/gu, '').replaceAll(/\s+/gu, ' ').trim())
+const tidy = (text: string): string =>
+  clipSentence(
+    text
+      .replace(BULLET, '')
+      .replaceAll(/\*\*|__(?=\S)|(?<=\S)__/gu, '')
+      .replaceAll(/\s+/gu, ' ')
+      .trim(),
+  )
 
 /** The sentences of what somebody said or wrote. Lines that are only rules or punctuation are left out. */
 export function sentencesOf(text: string): readonly Sentence[] {
   const sentences: Sentence[] = []
   let code = false
   const lines = ends(cleanText(text), MAX_SPOKEN_CHARACTERS).split(LINE_BREAK)
-  const read = lines.length <= MAX_SPOKEN_LINES ? lines : [...lines.slice(0, MAX_SPOKEN_LINES * 0.65), ...lines.slice(-MAX_SPOKEN_LINES * 0.35)]
+  const read =
+    lines.length <= MAX_SPOKEN_LINES
+      ? lines
+      : [...lines.slice(0, MAX_SPOKEN_LINES * 0.65), ...lines.slice(-MAX_SPOKEN_LINES * 0.35)]
   for (const line of read) {
     if (FENCE.test(line)) {
       code = !code
@@ -78,7 +89,8 @@ export interface OutputDigest {
 /** A tool's output in few lines, without reading more than its two ends where it is huge. */
 export function digestOutput(text: string): OutputDigest {
   const all = ends(text, 60_000).split(LINE_BREAK)
-  const read = all.length <= MAX_OUTPUT_LINES ? all : [...all.slice(0, MAX_OUTPUT_LINES / 2), ...all.slice(-MAX_OUTPUT_LINES / 2)]
+  const read =
+    all.length <= MAX_OUTPUT_LINES ? all : [...all.slice(0, MAX_OUTPUT_LINES / 2), ...all.slice(-MAX_OUTPUT_LINES / 2)]
   const lines = read.map((line) => headOf(line, MAX_OUTPUT_LINE_CHARACTERS)).filter((line) => !RULE.test(line))
   const errors = [...new Set(lines.filter(reportsError).map(say))].slice(0, 3)
   return { first: say(lines[0]), last: lines.length > 1 ? say(lines.at(-1)) : '', errors, lines: all.length }

@@ -1,6 +1,8 @@
 /**
- * Messages as the OpenAI chat API has them, as types: what comes in, and what goes out. They are written by hand so that the types of the
- * package `openai` fit in both directions without a cast, and so that an editor shows what each field is. `message.ts` parses what comes.
+ * Messages as the OpenAI chat API has them, as types: what comes in, and what goes out. They are written by hand so
+ * that the types of the
+ * package `openai` fit in both directions without a cast, and so that an editor shows what each field is. `message.ts`
+ * parses what comes.
  */
 
 /** A text. */
@@ -15,21 +17,51 @@ export type FilePart = { type: 'file'; file: { file_data?: string; file_id?: str
 export type RefusalPart = { type: 'refusal'; refusal: string }
 
 /** A call of a function. */
-export type FunctionCall = { id: string; type: 'function'; function: { name: string; arguments: string }; custom?: never }
+export type FunctionCall = {
+  id: string
+  type: 'function'
+  function: { name: string; arguments: string }
+  custom?: never
+}
 /** A call of a tool that takes free text. */
 export type CustomCall = { id: string; type: 'custom'; custom: { name: string; input: string }; function?: never }
 
 /** An instruction by whoever runs the agent. */
-export type InstructionMessage = { role: 'system' | 'developer'; content: string | TextPart[]; name?: string; tool_calls?: never; tool_call_id?: never }
+export type InstructionMessage = {
+  role: 'system' | 'developer'
+  content: string | TextPart[]
+  name?: string
+  tool_calls?: never
+  tool_call_id?: never
+}
 /** What the user said. */
-export type UserMessage = { role: 'user'; content: string | (TextPart | ImagePart | AudioPart | FilePart)[]; name?: string; tool_calls?: never; tool_call_id?: never }
+export type UserMessage = {
+  role: 'user'
+  content: string | (TextPart | ImagePart | AudioPart | FilePart)[]
+  name?: string
+  tool_calls?: never
+  tool_call_id?: never
+}
 /** What the model said, and what it wants called. */
-export type AssistantMessage = { role: 'assistant'; content: string | (TextPart | RefusalPart)[] | null; name?: string; tool_calls?: (FunctionCall | CustomCall)[]; tool_call_id?: never }
+export type AssistantMessage = {
+  role: 'assistant'
+  content: string | (TextPart | RefusalPart)[] | null
+  name?: string
+  tool_calls?: (FunctionCall | CustomCall)[]
+  tool_call_id?: never
+}
 /** What a call came to. */
-export type ToolMessage = { role: 'tool'; content: string | TextPart[]; name?: never; tool_calls?: never; tool_call_id: string }
+export type ToolMessage = {
+  role: 'tool'
+  content: string | TextPart[]
+  name?: never
+  tool_calls?: never
+  tool_call_id: string
+}
 
 /**
- * A message as the OpenAI chat API takes it. Fields and parts that only a provider knows are there too, as they came (`refusal`,
+ * A message as the OpenAI chat API takes it. Fields and parts that only a provider knows are there too, as they came
+ * (`refusal`,
  * `reasoning_content`, a part `thinking`): the type names those of the API.
  */
 export type ChatMessage = InstructionMessage | UserMessage | AssistantMessage | ToolMessage
@@ -66,13 +98,21 @@ export interface MessageCall {
 }
 
 /**
- * What `append` and `compress` take: a message as the OpenAI chat API has it, and what we add (`id`, `created_at`, `pinned`, `attributes`,
- * `answers`). Any message that the package `openai` takes or gives is one. A field that is not named here is a provider's and kept as it came.
+ * What `append` and `compress` take: a message as the OpenAI chat API has it, and what we add (`id`, `created_at`,
+ * `pinned`, `attributes`,
+ * `answers`). Any message that the package `openai` takes or gives is one. A field that is not named here is a
+ * provider's and kept as it came.
  */
 export interface MessageInput {
-  /** The message's own id, for ever: the same again records nothing. Default: made of the conversation and the message's place. */
+  /**
+   * The message's own id, for ever: the same again records nothing. Default: made of the conversation and the message's
+   * place.
+   */
   readonly id?: string | undefined
-  /** Who says it. (`function`, which the chat API has retired, is here because the types of `openai` have it; it is refused with what to do.) */
+  /**
+   * Who says it. (`function`, which the chat API has retired, is here because the types of `openai` have it; it is
+   * refused with what to do.)
+   */
   readonly role: 'system' | 'developer' | 'user' | 'assistant' | 'tool' | 'function'
   /** A text or parts; null, or left out, beside calls. */
   readonly content?: string | readonly MessagePart[] | null | undefined

@@ -6,7 +6,8 @@ function shapeProblem({ role, content, tool_calls: calls, tool_call_id: callId }
   if (calls !== undefined && role !== 'assistant') return 'has tool calls, which belong to an assistant'
   if (calls !== undefined && calls.length === 0) return 'has an empty list of tool calls'
   if ((role === 'tool') !== (callId !== undefined)) return 'a call id belongs to tool messages, and to each of them'
-  if (calls !== undefined && new Set(calls.map((call) => call.id)).size !== calls.length) return 'uses the same call id twice'
+  if (calls !== undefined && new Set(calls.map((call) => call.id)).size !== calls.length)
+    return 'uses the same call id twice'
   return undefined
 }
 
@@ -18,7 +19,8 @@ export function chatProblem(messages: readonly ChatMessage[]): string | undefine
     const shape = shapeProblem(message)
     if (shape !== undefined) return `${where} ${shape}`
     if (message.role === 'tool') {
-      if (!waiting.delete(message.tool_call_id ?? '')) return `${where} answers ${message.tool_call_id ?? ''}, and no such call waits right before it`
+      if (!waiting.delete(message.tool_call_id ?? ''))
+        return `${where} answers ${message.tool_call_id ?? ''}, and no such call waits right before it`
     } else if (waiting.size > 0) return `${where} stands between the calls ${[...waiting].join(', ')} and their results`
     if (message.tool_calls !== undefined) waiting = new Set(message.tool_calls.map((call) => call.id))
   }

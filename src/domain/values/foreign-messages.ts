@@ -1,7 +1,10 @@
 /**
- * Messages of other APIs, told apart from those of the OpenAI chat API: blocks of Anthropic, items of OpenAI's Responses API, parts of the
- * AI SDK. What carries a call, a result or a text in a shape of its own would be half taken here (a result without its call, a text that
- * nobody reads), so it is refused, with where it belongs in a chat message. Everything else that we do not know passes as it came:
+ * Messages of other APIs, told apart from those of the OpenAI chat API: blocks of Anthropic, items of OpenAI's
+ * Responses API, parts of the
+ * AI SDK. What carries a call, a result or a text in a shape of its own would be half taken here (a result without its
+ * call, a text that
+ * nobody reads), so it is refused, with where it belongs in a chat message. Everything else that we do not know passes
+ * as it came:
  * reasoning and its signatures, images, files.
  */
 
@@ -13,7 +16,8 @@ export interface Foreign {
 
 const asCall = (id: string, name: string, args: string): string =>
   `put the call into tool_calls of an assistant message, as { id, type: 'function', function: { name, arguments } }: id is ${id}, name is ${name}, arguments is ${args}`
-const asResult = (id: string, content: string): string => `make it a message of its own, { role: 'tool', tool_call_id, content }: tool_call_id is ${id}, content is ${content}`
+const asResult = (id: string, content: string): string =>
+  `make it a message of its own, { role: 'tool', tool_call_id, content }: tool_call_id is ${id}, content is ${content}`
 
 const ANTHROPIC = 'a block of the Anthropic API'
 const RESPONSES = 'of the Responses API'
@@ -25,28 +29,55 @@ const families: readonly (readonly [RegExp, string, string])[] = [
   [/^(?:\w+_)?tool_result$/u, ANTHROPIC, asResult('its tool_use_id', 'its content as a text or text parts')],
   [/^(?:input_text|output_text|summary_text)$/u, `a part ${RESPONSES}`, "give it as { type: 'text', text }"],
   [/^input_image$/u, `a part ${RESPONSES}`, "give it as { type: 'image_url', image_url: { url } }"],
-  [/^input_file$/u, `a part ${RESPONSES}`, "give it as { type: 'file', file: { file_id } } or { type: 'file', file: { filename, file_data } }"],
+  [
+    /^input_file$/u,
+    `a part ${RESPONSES}`,
+    "give it as { type: 'file', file: { file_id } } or { type: 'file', file: { filename, file_data } }",
+  ],
   [/^\w+_call_output$/u, `an item ${RESPONSES}`, asResult('its call_id', 'its output as a text or text parts')],
   [/^tool_call$/u, 'a call of another library', asCall('its id', 'its name', 'its args as JSON text')],
   [/^\w+_call$/u, `an item ${RESPONSES}`, asCall('its call_id', 'its name', 'its arguments as JSON text')],
   [/^tool-(?:result|error)$/u, SDK, asResult('its toolCallId', 'its output as a text')],
-  [/^tool-approval-\w+$/u, SDK, 'leave it out: it is for the user interface, and the call and its result tell the model the rest'],
-  [/^(?:tool-.+|dynamic-tool)$/u, SDK, `${asCall('its toolCallId', 'the name of its tool', 'its input as JSON text')}; a result that it has goes into a message of its own, { role: 'tool', tool_call_id, content }`],
+  [
+    /^tool-approval-\w+$/u,
+    SDK,
+    'leave it out: it is for the user interface, and the call and its result tell the model the rest',
+  ],
+  [
+    /^(?:tool-.+|dynamic-tool)$/u,
+    SDK,
+    `${asCall('its toolCallId', 'the name of its tool', 'its input as JSON text')}; a result that it has goes into a message of its own, { role: 'tool', tool_call_id, content }`,
+  ],
 ]
 
 /** Types that only stand for a whole item: as the type of a content part, `reasoning` passes. */
 const items: readonly (readonly [RegExp, string, string])[] = [
-  [/^message$/u, 'an item of another API', "leave `type` away, and give role and content as a chat message has them: a text, or parts such as { type: 'text', text }"],
-  [/^reasoning$/u, `an item ${RESPONSES}`, "put it into the content of the assistant's message that it belongs to, where it is kept as it is, or leave it out"],
-  [/^(?:item_reference|mcp_\w+|compaction)$/u, `an item ${RESPONSES}`, 'leave it out: a chat message has no place for it'],
+  [
+    /^message$/u,
+    'an item of another API',
+    "leave `type` away, and give role and content as a chat message has them: a text, or parts such as { type: 'text', text }",
+  ],
+  [
+    /^reasoning$/u,
+    `an item ${RESPONSES}`,
+    "put it into the content of the assistant's message that it belongs to, where it is kept as it is, or leave it out",
+  ],
+  [
+    /^(?:item_reference|mcp_\w+|compaction)$/u,
+    `an item ${RESPONSES}`,
+    'leave it out: a chat message has no place for it',
+  ],
 ]
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === 'object' && value !== null && !Array.isArray(value)
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 function ofType(field: string, type: unknown, known: typeof families): Foreign | undefined {
   if (typeof type !== 'string') return undefined
   const found = known.find(([pattern]) => pattern.test(type))
-  return found === undefined ? undefined : { field, detail: `is "${type}", ${found[1]}, and not of the chat API: ${found[2]}` }
+  return found === undefined
+    ? undefined
+    : { field, detail: `is "${type}", ${found[1]}, and not of the chat API: ${found[2]}` }
 }
 
 /** What of a message belongs to another API, the first of it. Undefined for whatever else comes. */
@@ -55,7 +86,11 @@ export function foreignMessage(input: unknown): Foreign | undefined {
   const { type, role, content, parts } = input
   const item = ofType('type', type, [...families, ...items])
   if (item !== undefined) return item
-  if (role === 'function') return { field: 'role', detail: `is "function", of the retired functions of the chat API: ${asResult('the id of the call in tool_calls', 'its content')}` }
+  if (role === 'function')
+    return {
+      field: 'role',
+      detail: `is "function", of the retired functions of the chat API: ${asResult('the id of the call in tool_calls', 'its content')}`,
+    }
   if (Array.isArray(content)) {
     for (const [at, part] of content.entries()) {
       const foreign = isObject(part) ? ofType(`content.${String(at)}.type`, part['type'], families) : undefined
@@ -69,7 +104,16 @@ export function foreignMessage(input: unknown): Foreign | undefined {
       if (foreign !== undefined) return foreign
     }
   }
-  if (Array.isArray(parts)) return { field: 'parts', detail: "are of a message of another API (a UIMessage of the AI SDK has them): give what they say as content, a text or parts such as { type: 'text', text }, calls in tool_calls, and each result as a message { role: 'tool', tool_call_id, content }" }
-  if (Array.isArray(input['toolInvocations'])) return { field: 'toolInvocations', detail: `are of the AI SDK: ${asCall('their toolCallId', 'their toolName', 'their args as JSON text')}; a result goes into a message { role: 'tool', tool_call_id, content }` }
+  if (Array.isArray(parts))
+    return {
+      field: 'parts',
+      detail:
+        "are of a message of another API (a UIMessage of the AI SDK has them): give what they say as content, a text or parts such as { type: 'text', text }, calls in tool_calls, and each result as a message { role: 'tool', tool_call_id, content }",
+    }
+  if (Array.isArray(input['toolInvocations']))
+    return {
+      field: 'toolInvocations',
+      detail: `are of the AI SDK: ${asCall('their toolCallId', 'their toolName', 'their args as JSON text')}; a result goes into a message { role: 'tool', tool_call_id, content }`,
+    }
   return undefined
 }

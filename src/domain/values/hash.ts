@@ -1,5 +1,6 @@
 /**
- * SHA-256, canonical JSON (RFC 8785) and ids that derive from content. Pure: the same input gives the same answer on any machine.
+ * SHA-256, canonical JSON (RFC 8785) and ids that derive from content. Pure: the same input gives the same answer on
+ * any machine.
  */
 import { hash } from 'node:crypto'
 import canonicalizeModule from 'canonicalize'
@@ -24,7 +25,8 @@ export function hashOf(value: unknown): string {
 }
 
 /**
- * A UUID of version 8 (RFC 9562, section 5.8: custom) from the SHA-256 of its parts, joined so that no two lists of parts give the same text.
+ * A UUID of version 8 (RFC 9562, section 5.8: custom) from the SHA-256 of its parts, joined so that no two lists of
+ * parts give the same text.
  * The same parts give the same id for ever, which is what makes a retried append the same fact.
  */
 export function uuidOf(...parts: readonly string[]): string {

@@ -17,7 +17,8 @@ export const promptStream = (promptSha256: string): string => `${PROMPT_PREFIX}$
 /** An edition's id has no dash, so that its streams tell which conversation they are of. */
 const EDITION_STREAM = /^edition-([^-]+)-(.+)$/su
 
-export const editionStream = (editionId: string, conversationId: string): string => `${EDITION_PREFIX}${editionId}-${conversationId}`
+export const editionStream = (editionId: string, conversationId: string): string =>
+  `${EDITION_PREFIX}${editionId}-${conversationId}`
 
 /** The edition that a stream is of, and of which conversation; undefined where it is no edition's. */
 export function editionOf(stream: string): { readonly editionId: string; readonly conversationId: string } | undefined {
@@ -33,7 +34,8 @@ export function conversationOf(stream: string): string | undefined {
 export type BadId = { readonly kind: 'BadId'; readonly field: string; readonly detail: string }
 
 /**
- * Checks an id that somebody gave: not empty, no control characters, no lone surrogates (a store would change them), not too long.
+ * Checks an id that somebody gave: not empty, no control characters, no lone surrogates (a store would change them),
+ * not too long.
  * Everything else is allowed: slashes, spaces, emoji, Chinese.
  */
 export function checkId(field: string, id: unknown, maxBytes = MAX_CONVERSATION_ID_BYTES): E.Either<BadId, string> {
@@ -46,19 +48,26 @@ export function checkId(field: string, id: unknown, maxBytes = MAX_CONVERSATION_
   return E.right(id)
 }
 
-/** Event id of the fact that a message was appended. It derives from the message's id alone, so that the store itself notices one that comes back, however late. */
-export const messageEventId = (stream: string, messageId: string): string => uuidOf(stream, 'MessageAppended', messageId)
+/**
+ * Event id of the fact that a message was appended. It derives from the message's id alone, so that the store itself
+ * notices one that comes back, however late.
+ */
+export const messageEventId = (stream: string, messageId: string): string =>
+  uuidOf(stream, 'MessageAppended', messageId)
 
 /** Event id of any other fact: from its place and its content. */
 export const eventIdOf = (stream: string, revision: bigint, type: string, data: string): string =>
   uuidOf(stream, revision.toString(), type, data)
 
 /** Id of a message that came without one: from its conversation and its place in it, counted from 0. */
-export const derivedMessageId = (conversationId: string, place: number): string => `m-${hashOf([conversationId, place]).slice(0, 20)}`
+export const derivedMessageId = (conversationId: string, place: number): string =>
+  `m-${hashOf([conversationId, place]).slice(0, 20)}`
 
 /**
- * Where a conversation's chunks and batches belong: its first line of them, one that a later fact began, or an edition. Within a line an id
- * derives from what it names; the same messages under the same request are another chunk in another line, so that what was undone is not
+ * Where a conversation's chunks and batches belong: its first line of them, one that a later fact began, or an edition.
+ * Within a line an id
+ * derives from what it names; the same messages under the same request are another chunk in another line, so that what
+ * was undone is not
  * taken for what was made anew.
  */
 export interface LineOfBatches {
@@ -77,7 +86,8 @@ export const chunkIdOf = (line: LineOfBatches, messageIds: readonly string[], re
   `chunk-${hashOf([line.conversationId, messageIds, requestHash, ...lineParts(line)]).slice(0, 20)}`
 
 /** Id of the batch that archives a chunk. */
-export const batchIdOf = (line: LineOfBatches, chunkId: string): string => `batch-${hashOf([line.conversationId, chunkId, ...lineParts(line)]).slice(0, 20)}`
+export const batchIdOf = (line: LineOfBatches, chunkId: string): string =>
+  `batch-${hashOf([line.conversationId, chunkId, ...lineParts(line)]).slice(0, 20)}`
 
 /** Id of the batch that several became. */
 export const resummarizedBatchIdOf = (line: LineOfBatches, sources: readonly string[], requestHash: string): string =>

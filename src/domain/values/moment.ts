@@ -1,4 +1,7 @@
-/** A moment in a conversation's life, as somebody asks for it: a revision, an instant by the ledger's clock, or a message. */
+/**
+ * A moment in a conversation's life, as somebody asks for it: a revision, an instant by the ledger's clock, or a
+ * message.
+ */
 import { either as E } from 'fp-ts'
 import { z } from 'zod'
 
@@ -15,22 +18,28 @@ const MESSAGE = 'message:'
 const DATE = /^[+-]?\d{4,6}-\d{2}(?:-|$)/u
 
 /**
- * Parses a moment: a `bigint` or a text of digits is a revision, a `Date` or an ISO 8601 time with its zone an instant; any other text is the
+ * Parses a moment: a `bigint` or a text of digits is a revision, a `Date` or an ISO 8601 time with its zone an instant;
+ * any other text is the
  * id of a message, and so is whatever stands behind `message:`.
- * A time without a zone is refused and not guessed: an hour's difference shows another context, and nothing would tell so.
+ * A time without a zone is refused and not guessed: an hour's difference shows another context, and nothing would tell
+ * so.
  * @param field what it was given as, for the sentence about it
  */
 export function parseMoment(field: string, given: bigint | string | Date): E.Either<BadMoment, Moment> {
   const bad = (detail: string): E.Either<BadMoment, Moment> => E.left({ kind: 'BadInput', field, detail })
   if (typeof given === 'bigint') return E.right({ revision: given })
-  if (given instanceof Date) return Number.isNaN(given.getTime()) ? bad('is no valid time') : E.right({ time: given.getTime() })
+  if (given instanceof Date)
+    return Number.isNaN(given.getTime()) ? bad('is no valid time') : E.right({ time: given.getTime() })
   // Whoever does not use TypeScript may give anything.
-  if (typeof given !== 'string') return bad(`must be a revision (a bigint), a time (a Date) or a text of either, and is a ${typeof given}`)
+  if (typeof given !== 'string')
+    return bad(`must be a revision (a bigint), a time (a Date) or a text of either, and is a ${typeof given}`)
   const text = given.trim()
   if (/^-?\d+$/u.test(text)) return E.right({ revision: BigInt(text) })
   if (instant.safeParse(text).success) return E.right({ time: Date.parse(text) })
-  if (given.startsWith(MESSAGE) && given.length > MESSAGE.length) return E.right({ messageId: given.slice(MESSAGE.length) })
+  if (given.startsWith(MESSAGE) && given.length > MESSAGE.length)
+    return E.right({ messageId: given.slice(MESSAGE.length) })
   if (instant.safeParse(`${text}Z`).success) return bad(`names no time zone: ${text}Z is the time in UTC`)
-  if (text === '' || DATE.test(text)) return bad(`must be a revision, a time such as 2026-03-01T12:30:00Z or the id of a message, and is "${given}"`)
+  if (text === '' || DATE.test(text))
+    return bad(`must be a revision, a time such as 2026-03-01T12:30:00Z or the id of a message, and is "${given}"`)
   return E.right({ messageId: given })
 }

@@ -1,4 +1,7 @@
-/** How deep a value may be nested. Beyond that, whoever walks through it runs out of stack, and whether that happens hangs on who calls it from where. */
+/**
+ * How deep a value may be nested. Beyond that, whoever walks through it runs out of stack, and whether that happens
+ * hangs on who calls it from where.
+ */
 export const MOST_LEVELS = 200
 
 /** Whether a value that JSON gave is nested deeper than that. */

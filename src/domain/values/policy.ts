@@ -10,7 +10,10 @@ import { VIEWS } from './view-names.js'
 const count = z.number().int().nonnegative()
 const positive = z.number().int().positive()
 
-/** What somebody may set. What is left out takes its default; `maxSummaryTokens`, `chunkMinTokens` and `chunkMaxTokens` follow from the rest. */
+/**
+ * What somebody may set. What is left out takes its default; `maxSummaryTokens`, `chunkMinTokens` and `chunkMaxTokens`
+ * follow from the rest.
+ */
 export const policySettingsSchema = z.strictObject({
   /** The model whose window counts where `modelMaxTokens` is not given. */
   model: z.string().min(1).optional(),
@@ -41,7 +44,10 @@ export const policySettingsSchema = z.strictObject({
 })
 /** The settings as they are given and recorded; tokens, messages and batches are whole numbers. */
 export interface PolicySettings {
-  /** The model whose window counts where `modelMaxTokens` is not given. A name that is not known counts 128,000 (`registerModelWindow`). */
+  /**
+   * The model whose window counts where `modelMaxTokens` is not given. A name that is not known counts 128,000
+   * (`registerModelWindow`).
+   */
   model?: string | undefined
   /** What the model's window takes, in tokens; 256 or more. Default: by the model's name, else 128,000. */
   modelMaxTokens?: number | undefined
@@ -104,16 +110,21 @@ export type Policy = z.infer<typeof policySchema>
 
 /** Window of a model that we do not know, in tokens. */
 export const DEFAULT_WINDOW_TOKENS = 128_000
-/** Share of a window that a chunk may fill; the rest is for the template, the background, the answer and a rough estimate's error. */
+/**
+ * Share of a window that a chunk may fill; the rest is for the template, the background, the answer and a rough
+ * estimate's error.
+ */
 const CHUNK_SHARE_OF_WINDOW = 0.6
 /** How many summaries of the largest size would fill the soft limit, unless 1,024 tokens each are fewer. */
 const SUMMARIES_A_SOFT_LIMIT = 40
 /** A summary below 64 tokens says next to nothing, but five of them must not fill a tiny window either. */
-const defaultSummaryTokens = (soft: number): number => Math.max(16, Math.min(64, Math.floor(soft / 16)), Math.min(1024, Math.floor(soft / SUMMARIES_A_SOFT_LIMIT)))
+const defaultSummaryTokens = (soft: number): number =>
+  Math.max(16, Math.min(64, Math.floor(soft / 16)), Math.min(1024, Math.floor(soft / SUMMARIES_A_SOFT_LIMIT)))
 /** Tokens of a chunk in summaries of the largest size: a summary that replaces less is not worth its call. */
 const CHUNK_IN_SUMMARIES = 16
 
-// Windows by model name, in small letters; a longer name that starts with one of these, followed by a dash, a dot or a colon, has the same window.
+// Windows by model name, in small letters; a longer name that starts with one of these, followed by a dash, a dot or a
+// colon, has the same window.
 const windows = new Map<string, number>([
   ['gpt-3.5-turbo', 16_385],
   ['gpt-4', 8_192],
@@ -141,17 +152,23 @@ const windows = new Map<string, number>([
 
 /**
  * Makes a model's window known, or corrects one: for this name, and for those that go on from it (see `modelWindow`).
- * @param model its name, in letters of any case; with a vendor in front (`acme/large`) for the model of that vendor alone
+ * @param model its name, in letters of any case; with a vendor in front (`acme/large`) for the model of that vendor
+ * alone
  * @param windowTokens what its window takes, in tokens: a whole number above 0
  */
 export function registerModelWindow(model: string, windowTokens: number): void {
-  if (!Number.isSafeInteger(windowTokens) || windowTokens < 1) throw new RangeError(`the window of model "${model}" must be a whole number of tokens above 0, and is ${String(windowTokens)}`)
+  if (!Number.isSafeInteger(windowTokens) || windowTokens < 1)
+    throw new RangeError(
+      `the window of model "${model}" must be a whole number of tokens above 0, and is ${String(windowTokens)}`,
+    )
   windows.set(model.toLowerCase(), windowTokens)
 }
 
 /** The window of the longest known name that this one is, or goes on from behind a dash, a dot or a colon. */
 function knownWindow(name: string): number | undefined {
-  const known = [...windows].filter(([key]) => name === key || ['-', '.', ':'].some((mark) => name.startsWith(`${key}${mark}`)))
+  const known = [...windows].filter(
+    ([key]) => name === key || ['-', '.', ':'].some((mark) => name.startsWith(`${key}${mark}`)),
+  )
   return known.toSorted(([a], [b]) => b.length - a.length)[0]?.[1]
 }
 
@@ -163,7 +180,10 @@ const windowByName = (model: string): number | undefined => {
 /** Whether a model's window is known by its name. */
 export const isKnownModel = (model: string): boolean => windowByName(model) !== undefined
 
-/** The window of a model in tokens: by its name, or the longest known name that it starts with, with its vendor (`acme/large`) and else without; else 128,000. */
+/**
+ * The window of a model in tokens: by its name, or the longest known name that it starts with, with its vendor
+ * (`acme/large`) and else without; else 128,000.
+ */
 export function modelWindow(model: string | undefined): number {
   return (model === undefined ? undefined : windowByName(model)) ?? DEFAULT_WINDOW_TOKENS
 }
@@ -184,7 +204,8 @@ export function softLimit(policy: Window & Pick<Policy, 'contextBudget'>): numbe
 export type BadPolicy = { readonly kind: 'BadPolicy'; readonly field: string; readonly detail: string }
 
 /** What is wrong with a name that is no setting. */
-export const noSetting = (name: string): string => notKnown(name, Object.keys(policySettingsSchema.shape), 'setting of the policy')
+export const noSetting = (name: string): string =>
+  notKnown(name, Object.keys(policySettingsSchema.shape), 'setting of the policy')
 
 /** Parses settings that came from outside, naming the field that is wrong. */
 export function parsePolicySettings(input: unknown): E.Either<BadPolicy, PolicySettings> {
@@ -201,7 +222,10 @@ export function parsePolicySettings(input: unknown): E.Either<BadPolicy, PolicyS
  * @param settings what was set
  * @param summarizerWindowTokens the window of the model that summarizes, for `chunkMaxTokens`
  */
-export function resolvePolicy(settings: PolicySettings, summarizerWindowTokens = DEFAULT_WINDOW_TOKENS): E.Either<BadPolicy, Policy> {
+export function resolvePolicy(
+  settings: PolicySettings,
+  summarizerWindowTokens = DEFAULT_WINDOW_TOKENS,
+): E.Either<BadPolicy, Policy> {
   const window = {
     modelMaxTokens: settings.modelMaxTokens ?? modelWindow(settings.model),
     systemReserve: settings.systemReserve ?? 0,
@@ -213,11 +237,13 @@ export function resolvePolicy(settings: PolicySettings, summarizerWindowTokens =
     const detail = `leaves ${String(hardLimit(window))} tokens after systemReserve, outputReserve and safetyBuffer: at least 128 are needed`
     return E.left({ kind: 'BadPolicy', field: 'modelMaxTokens', detail })
   }
-  // Shares measured with the extractive summarizer over 52 real conversations at 8,000 tokens (docs/decisions/0003-default-policy.md):
+  // Shares measured with the extractive summarizer over 52 real conversations at 8,000 tokens
+  // (docs/decisions/0003-default-policy.md):
   // a sixteenth of the soft limit, four summaries' worth and a buffer of 6 took 1,564 calls; these take 1,111.
   const maxSummaryTokens = settings.maxSummaryTokens ?? defaultSummaryTokens(softLimit(window))
   const chunkMinTokens = settings.chunkMinTokens ?? CHUNK_IN_SUMMARIES * maxSummaryTokens
-  const chunkMaxTokens = settings.chunkMaxTokens ?? Math.max(64, Math.floor(summarizerWindowTokens * CHUNK_SHARE_OF_WINDOW))
+  const chunkMaxTokens =
+    settings.chunkMaxTokens ?? Math.max(64, Math.floor(summarizerWindowTokens * CHUNK_SHARE_OF_WINDOW))
   return E.right({
     ...window,
     chunkSize: settings.chunkSize ?? 20,

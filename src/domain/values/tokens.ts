@@ -1,5 +1,6 @@
 /**
- * How many tokens a text costs, roughly. The number is recorded with each message and triggers go by it, so an estimator has a name,
+ * How many tokens a text costs, roughly. The number is recorded with each message and triggers go by it, so an
+ * estimator has a name,
  * the name is recorded in the stream, and a changed rule gets a new name.
  */
 import { either as E } from 'fp-ts'
@@ -12,23 +13,32 @@ import { thrownSentence } from './thrown.js'
 export interface Estimator {
   /** Recorded in the stream's configuration. */
   readonly name: string
-  /** Tokens of a text: a whole number from 0 to 2,147,483,647. Anything else is refused (`EstimatorFailed`), and nothing is recorded. */
+  /**
+   * Tokens of a text: a whole number from 0 to 2,147,483,647. Anything else is refused (`EstimatorFailed`), and nothing
+   * is recorded.
+   */
   text(text: string): number
   /**
-   * Tokens of a content part that is no text, a whole number >= 0: an image, a file, audio. Where it is left out, or answers undefined, an image counts 1,000,
-   * a file 2,000 for each 50 kB and at least that, sound and film one for each kB, and anything else its JSON without the data in it.
+   * Tokens of a content part that is no text, a whole number >= 0: an image, a file, audio. Where it is left out, or
+   * answers undefined, an image counts 1,000,
+   * a file 2,000 for each 50 kB and at least that, sound and film one for each kB, and anything else its JSON without
+   * the data in it.
    * @param part as it was appended
    * @param media its kind, and its length, name and media type where the part says them
    */
   part?(part: ContentPart, media: Media): number | undefined
 }
 
-/** The most that a text, a part, a message or a model's call may count. Sums of them stay whole numbers that every column holds. */
+/**
+ * The most that a text, a part, a message or a model's call may count. Sums of them stay whole numbers that every
+ * column holds.
+ */
 export const MAX_TOKENS = 2 ** 31 - 1
 /** What a message's role counts. */
 export const ROLE_TOKENS = 2
 
-// Chinese, Japanese, Korean and emoji: real tokenizers give about one token a code point there, so four characters a token was
+// Chinese, Japanese, Korean and emoji: real tokenizers give about one token a code point there, so four characters a
+// token was
 // measured three to four times too low. Full-width forms and CJK punctuation go with them.
 const ONE_A_CODE_POINT =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Bopomofo}\p{Extended_Pictographic}\u3000-\u303f\uff00-\uffef]/gu
@@ -45,16 +55,24 @@ function textTokens(text: string): number {
   return apart + Math.ceil((text.length - units) / 4)
 }
 
-/** Four UTF-16 units a token, and one token a code point in scripts where that is far off; what is no text counts by its kind and length. */
+/**
+ * Four UTF-16 units a token, and one token a code point in scripts where that is far off; what is no text counts by its
+ * kind and length.
+ */
 export const defaultEstimator: Estimator = { name: 'characters-by-script-2', text: textTokens }
 
-/** The default until files counted by their kind: an image 1,000, every other part its JSON as text. What was recorded by it is counted by it for ever. */
+/**
+ * The default until files counted by their kind: an image 1,000, every other part its JSON as text. What was recorded
+ * by it is counted by it for ever.
+ */
 const countedJsonAsText: Estimator = {
   name: 'characters-by-script-1',
   text: textTokens,
   part: (part) => {
     if (part.type === 'text' && typeof part['text'] === 'string') return textTokens(part['text'])
-    return part.type === 'image_url' || part.type === 'input_image' || part.type === 'image' ? IMAGE_TOKENS : textTokens(JSON.stringify(part))
+    return part.type === 'image_url' || part.type === 'input_image' || part.type === 'image'
+      ? IMAGE_TOKENS
+      : textTokens(JSON.stringify(part))
   },
 }
 
@@ -64,8 +82,14 @@ function partTokens(part: ContentPart, estimator: Estimator): number {
   return mediaTokens(part, estimator)
 }
 
-/** Tokens of a content: text, or its parts. A part that is no text counts by its kind and length, never its base64 as text. */
-export function contentTokens(content: string | readonly ContentPart[] | null | undefined, estimator: Estimator): number {
+/**
+ * Tokens of a content: text, or its parts. A part that is no text counts by its kind and length, never its base64 as
+ * text.
+ */
+export function contentTokens(
+  content: string | readonly ContentPart[] | null | undefined,
+  estimator: Estimator,
+): number {
   if (content === null || content === undefined) return 0
   if (typeof content === 'string') return estimator.text(content)
   return content.reduce((sum, part) => sum + partTokens(part, estimator), 0)
@@ -73,14 +97,20 @@ export function contentTokens(content: string | readonly ContentPart[] | null | 
 
 // Fields that we do not know may hold base64 too: the recorded sound of an answer.
 const extraTokens = (extra: MessageBody['extra'], estimator: Estimator): number =>
-  extra === undefined ? 0 : estimator === countedJsonAsText ? estimator.text(JSON.stringify(extra)) : jsonTokens(extra, estimator)
+  extra === undefined
+    ? 0
+    : estimator === countedJsonAsText
+      ? estimator.text(JSON.stringify(extra))
+      : jsonTokens(extra, estimator)
 
 /** Tokens of tool calls: their names, ids and arguments as JSON. */
 export function toolCallTokens(calls: readonly ToolCall[] | undefined, estimator: Estimator): number {
   return calls === undefined || calls.length === 0 ? 0 : estimator.text(JSON.stringify(calls))
 }
 
-/** Tokens of a message: 2 for its role, its name and call id, its content, its tool calls, and unknown fields as JSON. */
+/**
+ * Tokens of a message: 2 for its role, its name and call id, its content, its tool calls, and unknown fields as JSON.
+ */
 export function messageTokens(message: MessageBody, estimator: Estimator): number {
   return (
     ROLE_TOKENS +
@@ -95,14 +125,20 @@ export function messageTokens(message: MessageBody, estimator: Estimator): numbe
 /** An estimator did not say how many tokens a text is: it threw, or what it gave is no whole number of tokens. */
 export class EstimatorFailed extends Error {
   override readonly name = 'EstimatorFailed'
-  constructor(readonly estimator: string, detail: string, options?: ErrorOptions) {
+  constructor(
+    readonly estimator: string,
+    detail: string,
+    options?: ErrorOptions,
+  ) {
     super(`token estimator "${estimator}" ${detail}`, options)
   }
 }
 
 /** A value in a few words, whatever it is. */
 function inWords(value: unknown): string {
-  return typeof value === 'number' || typeof value === 'bigint' || value === undefined || value === null ? String(value) : `a ${typeof value}`
+  return typeof value === 'number' || typeof value === 'bigint' || value === undefined || value === null
+    ? String(value)
+    : `a ${typeof value}`
 }
 
 /** An estimator of anybody's, held to what it promises: its numbers are recorded, and everybody has to read them. */
@@ -115,36 +151,57 @@ function checked(estimator: Estimator): Estimator {
     } catch (error) {
       throw new EstimatorFailed(name, `threw: ${thrownSentence(error)}`, { cause: error })
     }
-    if (tokens === undefined || (typeof tokens === 'number' && Number.isInteger(tokens) && tokens >= 0 && tokens <= MAX_TOKENS)) return tokens
-    throw new EstimatorFailed(name, `gave ${inWords(tokens)} for ${what}: it has to be a whole number from 0 to ${String(MAX_TOKENS)}`)
+    if (
+      tokens === undefined ||
+      (typeof tokens === 'number' && Number.isInteger(tokens) && tokens >= 0 && tokens <= MAX_TOKENS)
+    )
+      return tokens
+    throw new EstimatorFailed(
+      name,
+      `gave ${inWords(tokens)} for ${what}: it has to be a whole number from 0 to ${String(MAX_TOKENS)}`,
+    )
   }
   return {
     name,
     text(text) {
       const tokens = counted(`a text of ${String(text.length)} characters`, () => estimator.text(text))
-      if (tokens === undefined) throw new EstimatorFailed(name, `gave nothing for a text of ${String(text.length)} characters: it has to be a whole number from 0 to ${String(MAX_TOKENS)}`)
+      if (tokens === undefined)
+        throw new EstimatorFailed(
+          name,
+          `gave nothing for a text of ${String(text.length)} characters: it has to be a whole number from 0 to ${String(MAX_TOKENS)}`,
+        )
       return tokens
     },
-    ...(estimator.part === undefined ? {} : { part: (part, media) => counted(`a part of type ${part.type}`, () => estimator.part?.(part, media)) }),
+    ...(estimator.part === undefined
+      ? {}
+      : { part: (part, media) => counted(`a part of type ${part.type}`, () => estimator.part?.(part, media)) }),
   }
 }
 
-const estimators = new Map([defaultEstimator, countedJsonAsText].map((estimator) => [estimator.name, { given: estimator, checked: estimator }]))
+const estimators = new Map(
+  [defaultEstimator, countedJsonAsText].map((estimator) => [estimator.name, { given: estimator, checked: estimator }]),
+)
 
 /**
- * Makes another estimator known in this process by its name, so that a ledger can be opened with it (`LedgerOptions.estimator`) and conversations
- * that count by it can be read. The same text has to cost the same for ever: a changed rule gets a new name. Throws a `RangeError` where another
- * estimator has the name: what is recorded by that one would be counted in another way; and a `TypeError` where it is no estimator.
+ * Makes another estimator known in this process by its name, so that a ledger can be opened with it
+ * (`LedgerOptions.estimator`) and conversations
+ * that count by it can be read. The same text has to cost the same for ever: a changed rule gets a new name. Throws a
+ * `RangeError` where another
+ * estimator has the name: what is recorded by that one would be counted in another way; and a `TypeError` where it is
+ * no estimator.
  */
 export function registerEstimator(estimator: Estimator): void {
   // Whoever does not use TypeScript may give anything.
-  if (typeof estimator !== 'object' || estimator === null) throw new TypeError('estimator must be an object with a name and a function text')
+  if (typeof estimator !== 'object' || estimator === null)
+    throw new TypeError('estimator must be an object with a name and a function text')
   const name = checkId('estimator.name', estimator.name)
   if (E.isLeft(name)) throw new TypeError(`${name.left.field} ${name.left.detail}`)
   if (typeof estimator.text !== 'function') throw new TypeError('estimator.text must be a function')
-  if (estimator.part !== undefined && typeof estimator.part !== 'function') throw new TypeError('estimator.part must be a function')
+  if (estimator.part !== undefined && typeof estimator.part !== 'function')
+    throw new TypeError('estimator.part must be a function')
   const there = estimators.get(name.right)
-  if (there !== undefined && there.given !== estimator) throw new RangeError(`there is a token estimator "${name.right}" already: another rule needs a name of its own`)
+  if (there !== undefined && there.given !== estimator)
+    throw new RangeError(`there is a token estimator "${name.right}" already: another rule needs a name of its own`)
   estimators.set(name.right, { given: estimator, checked: there?.checked ?? checked(estimator) })
 }
 
@@ -154,11 +211,16 @@ export const registeredEstimators = (): readonly string[] => [...estimators.keys
 /** Whether the estimator of this name is known here. */
 export const isRegisteredEstimator = (name: string): boolean => estimators.has(name)
 
-/** A conversation counts by an estimator that this process does not know: numbers by another rule would not be the recorded ones. */
+/**
+ * A conversation counts by an estimator that this process does not know: numbers by another rule would not be the
+ * recorded ones.
+ */
 export class EstimatorNotRegistered extends Error {
   override readonly name = 'EstimatorNotRegistered'
   constructor(readonly estimator: string) {
-    super(`token estimator "${estimator}" is not registered: only a program that calls registerEstimator with it can go on with this conversation`)
+    super(
+      `token estimator "${estimator}" is not registered: only a program that calls registerEstimator with it can go on with this conversation`,
+    )
   }
 }
 

@@ -1,7 +1,16 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { either as E } from 'fp-ts'
-import { createOpenAiEmbeddingModel, type OpenAiEmbeddingModelOptions } from '../../../src/adapters/openai/embedding-model.js'
-import { embeddingsAnswer, startOpenAiStub, stubAnswers, stubVector, type OpenAiStub } from '../../support/openai-stub.js'
+import {
+  createOpenAiEmbeddingModel,
+  type OpenAiEmbeddingModelOptions,
+} from '../../../src/adapters/openai/embedding-model.js'
+import {
+  embeddingsAnswer,
+  startOpenAiStub,
+  stubAnswers,
+  stubVector,
+  type OpenAiStub,
+} from '../../support/openai-stub.js'
 
 let stub: OpenAiStub
 beforeEach(async () => {
@@ -10,14 +19,22 @@ beforeEach(async () => {
 afterEach(() => stub.close())
 
 const embed = (texts: readonly string[], options: Partial<OpenAiEmbeddingModelOptions> = {}) => {
-  const model = createOpenAiEmbeddingModel({ model: 'stub-embedding-1', baseUrl: stub.baseUrl, apiKey: 'k', retryDelayMs: 1, ...options })
+  const model = createOpenAiEmbeddingModel({
+    model: 'stub-embedding-1',
+    baseUrl: stub.baseUrl,
+    apiKey: 'k',
+    retryDelayMs: 1,
+    ...options,
+  })
   if (E.isLeft(model)) throw new Error(model.left.detail)
   return model.right.embed(texts)()
 }
 
 test('a vector a text, in the order of the texts, asked for as floats', async () => {
   expect(await embed(['one', 'two', 'three'])).toEqual(E.right(['one', 'two', 'three'].map((text) => stubVector(text))))
-  expect(stub.calls).toMatchObject([{ path: '/v1/embeddings', body: { model: 'stub-embedding-1', encoding_format: 'float' } }])
+  expect(stub.calls).toMatchObject([
+    { path: '/v1/embeddings', body: { model: 'stub-embedding-1', encoding_format: 'float' } },
+  ])
 })
 
 test('many texts go in several requests', async () => {
@@ -40,7 +57,18 @@ test('an empty text and one above the limit are sent as what the API takes', asy
 
 test.each([
   ['too few vectors', { status: 200, body: { data: [{ index: 0, embedding: [1] }] } }],
-  ['vectors of two lengths', { status: 200, body: { data: [{ index: 0, embedding: [1] }, { index: 1, embedding: [1, 2] }] } }],
+  [
+    'vectors of two lengths',
+    {
+      status: 200,
+      body: {
+        data: [
+          { index: 0, embedding: [1] },
+          { index: 1, embedding: [1, 2] },
+        ],
+      },
+    },
+  ],
   ['something else', { status: 200, body: { ok: true } }],
   ['a wrong key', stubAnswers.unauthorized()],
 ])('%s: a failure', async (_what, answer) => {

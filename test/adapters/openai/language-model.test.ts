@@ -1,6 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { either as E } from 'fp-ts'
-import { createOpenAiLanguageModel, type OpenAiLanguageModelOptions } from '../../../src/adapters/openai/language-model.js'
+import {
+  createOpenAiLanguageModel,
+  type OpenAiLanguageModelOptions,
+} from '../../../src/adapters/openai/language-model.js'
 import type { LanguageModel, LanguageModelRequest } from '../../../src/ports/language-model.js'
 import { createFoldInSummarizer } from '../../../src/summarizers/fold-in.js'
 import { createStructuredSummarizer } from '../../../src/summarizers/structured.js'
@@ -14,12 +17,20 @@ beforeEach(async () => {
 afterEach(() => stub.close())
 
 const made = (options: Partial<OpenAiLanguageModelOptions> = {}): LanguageModel => {
-  const model = createOpenAiLanguageModel({ model: 'stub-1', baseUrl: stub.baseUrl, apiKey: 'sk-a-secret-key', retryDelayMs: 1, timeoutMs: 5_000, ...options })
+  const model = createOpenAiLanguageModel({
+    model: 'stub-1',
+    baseUrl: stub.baseUrl,
+    apiKey: 'sk-a-secret-key',
+    retryDelayMs: 1,
+    timeoutMs: 5_000,
+    ...options,
+  })
   if (E.isLeft(model)) throw new Error(model.left.detail)
   return model.right
 }
 const request: LanguageModelRequest = { prompt: 'Summarize this.', temperature: 0, maxOutputTokens: 100 }
-const ask = (options: Partial<OpenAiLanguageModelOptions> = {}, some: Partial<LanguageModelRequest> = {}) => made(options).complete({ ...request, ...some })()
+const ask = (options: Partial<OpenAiLanguageModelOptions> = {}, some: Partial<LanguageModelRequest> = {}) =>
+  made(options).complete({ ...request, ...some })()
 
 describe('an answer', () => {
   test('has text, id, usage and finish reason', async () => {
@@ -34,7 +45,15 @@ describe('an answer', () => {
     expect(stub.calls[0]?.headers.authorization).toBe('Bearer sk-a-secret-key')
     expect(stub.calls[0]).toMatchObject({
       path: '/v1/chat/completions',
-      body: { model: 'stub-1', messages: [{ role: 'system', content: 'Be brief.' }, { role: 'user', content: 'Summarize this.' }], max_tokens: 100, temperature: 0 },
+      body: {
+        model: 'stub-1',
+        messages: [
+          { role: 'system', content: 'Be brief.' },
+          { role: 'user', content: 'Summarize this.' },
+        ],
+        max_tokens: 100,
+        temperature: 0,
+      },
     })
   })
 
@@ -57,19 +76,26 @@ describe('the parameters', () => {
 
   test('a server that does not know response_format is asked without it', async () => {
     stub.answerWith(stubAnswers.rejected("Unknown field 'response_format'"), stubAnswers.text('{}'))
-    expect(await ask({}, { responseSchema: { name: 's', schema: { type: 'object' } } })).toMatchObject({ right: { text: '{}' } })
+    expect(await ask({}, { responseSchema: { name: 's', schema: { type: 'object' } } })).toMatchObject({
+      right: { text: '{}' },
+    })
     expect(stub.calls.map(({ body }) => 'response_format' in body)).toEqual([true, false])
   })
 
   test('a model that wants max_completion_tokens gets it', async () => {
-    stub.answerWith(stubAnswers.rejected("Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."), stubAnswers.text('Yes.'))
+    stub.answerWith(
+      stubAnswers.rejected("Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."),
+      stubAnswers.text('Yes.'),
+    )
     expect(await ask()).toMatchObject({ right: { text: 'Yes.' } })
     expect(stub.calls[1]?.body).toMatchObject({ max_completion_tokens: 100 + 8_192 })
   })
 
   test('a temperature is never dropped', async () => {
     stub.answerWith(stubAnswers.rejected("Unsupported value: 'temperature' does not support 0 with this model."))
-    expect(await ask()).toMatchObject({ left: { failure: 'request-rejected', detail: expect.stringContaining('temperature') } })
+    expect(await ask()).toMatchObject({
+      left: { failure: 'request-rejected', detail: expect.stringContaining('temperature') },
+    })
     expect(stub.calls).toHaveLength(1)
   })
 })
@@ -82,7 +108,7 @@ describe('failures', () => {
     ['only thoughts', stubAnswers.text('<think>Hm.</think>'), 'empty', 1],
     ['a refusal', stubAnswers.refused(), 'refused', 1],
     ['a content filter', stubAnswers.filtered(), 'refused', 1],
-    ["a content filter that answers 400", stubAnswers.problem(400, 'filtered', 'content_filter'), 'refused', 1],
+    ['a content filter that answers 400', stubAnswers.problem(400, 'filtered', 'content_filter'), 'refused', 1],
     ['a cut-off answer', stubAnswers.cutOff(), 'cut-off', 1],
     ['a web page', { status: 200, body: '<html>Sign in</html>' }, 'malformed', 1],
     ['a wrong key', stubAnswers.unauthorized(), 'unauthorized', 1],
@@ -95,10 +121,30 @@ describe('failures', () => {
     ['a server that is down', stubAnswers.down(), 'unreachable', 3],
     ['a request too large (OpenAI)', stubAnswers.tooLarge(), 'request-too-large', 1],
     ['a request too large (413)', said('Payload Too Large', 413), 'request-too-large', 1],
-    ['a request too large (Anthropic)', said('prompt is too long: 210000 tokens > 200000 maximum'), 'request-too-large', 1],
-    ['a request too large (llama.cpp)', said('the request exceeds the available context size, try increasing it', 500), 'request-too-large', 1],
-    ['a request too large (Gemini)', said('The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).'), 'request-too-large', 1],
-    ['a request too large (per minute)', stubAnswers.problem(429, 'Request too large for gpt-4 on tokens per min', 'rate_limit_exceeded'), 'request-too-large', 1],
+    [
+      'a request too large (Anthropic)',
+      said('prompt is too long: 210000 tokens > 200000 maximum'),
+      'request-too-large',
+      1,
+    ],
+    [
+      'a request too large (llama.cpp)',
+      said('the request exceeds the available context size, try increasing it', 500),
+      'request-too-large',
+      1,
+    ],
+    [
+      'a request too large (Gemini)',
+      said('The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).'),
+      'request-too-large',
+      1,
+    ],
+    [
+      'a request too large (per minute)',
+      stubAnswers.problem(429, 'Request too large for gpt-4 on tokens per min', 'rate_limit_exceeded'),
+      'request-too-large',
+      1,
+    ],
   ])('%s', async (_what, answer, failure, calls) => {
     stub.answerWith(answer)
     expect(await ask()).toMatchObject({ left: { kind: 'LanguageModelFailed', failure } })
@@ -118,20 +164,32 @@ describe('failures', () => {
 
   test('a server that takes nothing on costs nothing', async () => {
     stub.answerWith(stubAnswers.down())
-    expect(await ask()).toEqual(E.left({ kind: 'LanguageModelFailed', failure: 'unreachable', detail: expect.any(String) }))
+    expect(await ask()).toEqual(
+      E.left({ kind: 'LanguageModelFailed', failure: 'unreachable', detail: expect.any(String) }),
+    )
   })
 
-  test.each(['http://127.0.0.1:PORT/v1', 'http://localhost:PORT/v1'])('no server at all costs nothing: %s', async (address) => {
-    const { port } = new URL(stub.baseUrl)
-    await stub.close()
-    expect(await ask({ maxRetries: 1, baseUrl: address.replace('PORT', port) })).toEqual(E.left({ kind: 'LanguageModelFailed', failure: 'unreachable', detail: expect.any(String) }))
-  })
+  test.each(['http://127.0.0.1:PORT/v1', 'http://localhost:PORT/v1'])(
+    'no server at all costs nothing: %s',
+    async (address) => {
+      const { port } = new URL(stub.baseUrl)
+      await stub.close()
+      expect(await ask({ maxRetries: 1, baseUrl: address.replace('PORT', port) })).toEqual(
+        E.left({ kind: 'LanguageModelFailed', failure: 'unreachable', detail: expect.any(String) }),
+      )
+    },
+  )
 
-  test.each([stubAnswers.silence(), stubAnswers.stall()])('no answer in time (%j) is a timeout, and is not asked for again', async (answer) => {
-    stub.answerWith(answer)
-    expect(await ask({ timeoutMs: 80 })).toMatchObject({ left: { failure: 'timeout', detail: 'no answer within 80 ms' } })
-    expect(stub.calls).toHaveLength(1)
-  })
+  test.each([stubAnswers.silence(), stubAnswers.stall()])(
+    'no answer in time (%j) is a timeout, and is not asked for again',
+    async (answer) => {
+      stub.answerWith(answer)
+      expect(await ask({ timeoutMs: 80 })).toMatchObject({
+        left: { failure: 'timeout', detail: 'no answer within 80 ms' },
+      })
+      expect(stub.calls).toHaveLength(1)
+    },
+  )
 
   test('a caller who gives up gets his answer at once', async () => {
     stub.answerWith(stubAnswers.silence())
@@ -178,17 +236,27 @@ describe('retries', () => {
 
 describe('a configuration', () => {
   test('without a key names where to set it', () => {
-    expect(createOpenAiLanguageModel({ model: 'gpt-4o' })).toMatchObject({ left: { kind: 'BadModelConfig', field: 'apiKey', detail: expect.stringMatching(/CONTEXT_LEDGER_API_KEY.*OPENAI_API_KEY/u) } })
+    expect(createOpenAiLanguageModel({ model: 'gpt-4o' })).toMatchObject({
+      left: {
+        kind: 'BadModelConfig',
+        field: 'apiKey',
+        detail: expect.stringMatching(/CONTEXT_LEDGER_API_KEY.*OPENAI_API_KEY/u),
+      },
+    })
   })
   test('needs no key on this machine', async () => {
     expect(await ask({ apiKey: undefined })).toMatchObject({ _tag: 'Right' })
     expect(stub.calls[0]?.headers.authorization).toBe('Bearer none')
   })
   test.each(['nonsense', 'ftp://x/v1'])('with a wrong address is refused: %s', (baseUrl) => {
-    expect(createOpenAiLanguageModel({ model: 'm', baseUrl, apiKey: 'k' })).toMatchObject({ left: { field: 'baseUrl' } })
+    expect(createOpenAiLanguageModel({ model: 'm', baseUrl, apiKey: 'k' })).toMatchObject({
+      left: { field: 'baseUrl' },
+    })
   })
   test('with a key that no header can carry is refused', () => {
-    expect(createOpenAiLanguageModel({ model: 'm', apiKey: 'k\nX-Evil: 1' })).toMatchObject({ left: { field: 'apiKey' } })
+    expect(createOpenAiLanguageModel({ model: 'm', apiKey: 'k\nX-Evil: 1' })).toMatchObject({
+      left: { field: 'apiKey' },
+    })
   })
   test('knows the window by the name of the model', () => {
     expect(made({ model: 'gpt-4o-mini' }).windowTokens).toBe(128_000)
@@ -199,18 +267,35 @@ describe('a configuration', () => {
 describe('with the strategies', () => {
   test('a chunk becomes a summary', async () => {
     const summarizer = createFoldInSummarizer({ model: made() })
-    expect(await summarizer.summarize(summarizer.prepare(chunkJob()))()).toMatchObject({ right: { text: 'A summary.', responseId: 'chatcmpl-stub' } })
-    expect(summarizer.prepare(chunkJob()).parameters).toEqual({ max_tokens: 448, temperature: 0, maxSummaryTokens: 256, windowTokens: 128_000 })
+    expect(await summarizer.summarize(summarizer.prepare(chunkJob()))()).toMatchObject({
+      right: { text: 'A summary.', responseId: 'chatcmpl-stub' },
+    })
+    expect(summarizer.prepare(chunkJob()).parameters).toEqual({
+      max_tokens: 448,
+      temperature: 0,
+      maxSummaryTokens: 256,
+      windowTokens: 128_000,
+    })
   })
   test('an answer above the limit is over-long', async () => {
     stub.answerWith(stubAnswers.overLong())
     const summarizer = createFoldInSummarizer({ model: made() })
-    expect(await summarizer.summarize(summarizer.prepare(chunkJob()))()).toMatchObject({ left: { failure: 'over-long' } })
+    expect(await summarizer.summarize(summarizer.prepare(chunkJob()))()).toMatchObject({
+      left: { failure: 'over-long' },
+    })
   })
   test('sections are asked for by schema', async () => {
-    stub.answerWith(stubAnswers.text(JSON.stringify({ completedWork: [], decisions: ['Go.'], currentState: [], pendingWork: [], errors: [] })))
+    stub.answerWith(
+      stubAnswers.text(
+        JSON.stringify({ completedWork: [], decisions: ['Go.'], currentState: [], pendingWork: [], errors: [] }),
+      ),
+    )
     const summarizer = createStructuredSummarizer({ model: made() })
-    expect(await summarizer.summarize(summarizer.prepare(chunkJob()))()).toMatchObject({ right: { text: 'Decisions:\n- Go.' } })
-    expect(stub.calls[0]?.body).toMatchObject({ response_format: { type: 'json_schema', json_schema: { strict: true, name: 'sections' } } })
+    expect(await summarizer.summarize(summarizer.prepare(chunkJob()))()).toMatchObject({
+      right: { text: 'Decisions:\n- Go.' },
+    })
+    expect(stub.calls[0]?.body).toMatchObject({
+      response_format: { type: 'json_schema', json_schema: { strict: true, name: 'sections' } },
+    })
   })
 })

@@ -11,10 +11,19 @@ import { chatProblems } from '../../support/chat-validity.js'
 import { configuredWith, stateAfter } from '../../support/given.js'
 import { contextIn } from '../../support/harness.js'
 
-const calls = (id: string, callIds: readonly string[], args = '{}'): Event => appended(id, { role: 'assistant', content: null, toolCalls: callIds.map((callId) => ({ id: callId, type: 'function', function: { name: 'run', arguments: args } })), tokens: 10 + Math.ceil(args.length / 4) * callIds.length })
-const result = (id: string, callId: string, content = 'done'): Event => appended(id, { role: 'tool', content, toolCallId: callId, tokens: 4 + Math.ceil(content.length / 4) })
-const text = (id: string, content: string, some: Parameters<typeof appended>[1] = {}): Event => appended(id, { content, tokens: 2 + defaultEstimator.text(content), ...some })
-const shown = (...events: Event[]): Context => contextIn(stateAfter(events[0]?.type === 'ConversationConfigured' ? events : [configuredWith({}), ...events]))
+const calls = (id: string, callIds: readonly string[], args = '{}'): Event =>
+  appended(id, {
+    role: 'assistant',
+    content: null,
+    toolCalls: callIds.map((callId) => ({ id: callId, type: 'function', function: { name: 'run', arguments: args } })),
+    tokens: 10 + Math.ceil(args.length / 4) * callIds.length,
+  })
+const result = (id: string, callId: string, content = 'done'): Event =>
+  appended(id, { role: 'tool', content, toolCallId: callId, tokens: 4 + Math.ceil(content.length / 4) })
+const text = (id: string, content: string, some: Parameters<typeof appended>[1] = {}): Event =>
+  appended(id, { content, tokens: 2 + defaultEstimator.text(content), ...some })
+const shown = (...events: Event[]): Context =>
+  contextIn(stateAfter(events[0]?.type === 'ConversationConfigured' ? events : [configuredWith({}), ...events]))
 const tiny = configuredWith({ modelMaxTokens: 512 })
 
 describe('a context', () => {
@@ -24,12 +33,22 @@ describe('a context', () => {
 
   it('has leading messages, the view, pinned ones from before the window, and the window, in this order', () => {
     const context = shown(
-      configuredWith({}), appended('s', { role: 'system' }), appended('d', { role: 'developer' }), appended('a'), appended('p', { pinned: true }), appended('b'), appended('late-system', { role: 'system' }), archived('k', ['a', 'b']),
+      configuredWith({}),
+      appended('s', { role: 'system' }),
+      appended('d', { role: 'developer' }),
+      appended('a'),
+      appended('p', { pinned: true }),
+      appended('b'),
+      appended('late-system', { role: 'system' }),
+      archived('k', ['a', 'b']),
       prunedBy({ k: ['a', 'b'] }, { windowStart: 6n }),
     )
     expect(context.messageIds).toEqual(['s', 'd', undefined, 'p', 'late-system'])
     expect(context.viewAt).toBe(2)
-    expect(context.messages[2]).toMatchObject({ role: 'system', content: expect.stringContaining('[Context Summary — 2 messages compressed across 1 compaction cycles]') })
+    expect(context.messages[2]).toMatchObject({
+      role: 'system',
+      content: expect.stringContaining('[Context Summary — 2 messages compressed across 1 compaction cycles]'),
+    })
   })
 })
 
@@ -51,7 +70,13 @@ describe('calls and results', () => {
   })
 
   it('of the same id belong to the call before them', () => {
-    const context = shown(calls('c1', ['x']), result('r1', 'x'), calls('c2', ['x']), text('u', 'wait'), result('r2', 'x'))
+    const context = shown(
+      calls('c1', ['x']),
+      result('r1', 'x'),
+      calls('c2', ['x']),
+      text('u', 'wait'),
+      result('r2', 'x'),
+    )
     expect(context.messageIds).toEqual(['c1', 'r1', 'c2', 'r2', 'u'])
     expect(chatProblems(context.messages)).toEqual([])
   })
@@ -59,10 +84,25 @@ describe('calls and results', () => {
 
 it('a late result of a call that was folded keeps its parts', () => {
   const carried = { ...prunedBy({ b: ['c'] }).data.carried, foldedCalls: [{ callId: 'x', name: 'run', batchId: 'b' }] }
-  const parts = [{ type: 'text', text: 'the chart' }, { type: 'image_url', image_url: { url: 'https://example.org/a.png' } }]
-  const state = stateAfter([configuredWith({}), calls('c', ['x']), archived('b', ['c']), prunedBy({ b: ['c'] }, { carried: { ...carried, configuration: configuration({ estimator: defaultEstimator.name }) } }), appended('r', { role: 'tool', toolCallId: 'x', content: parts, tokens: 1_005 })])
+  const parts = [
+    { type: 'text', text: 'the chart' },
+    { type: 'image_url', image_url: { url: 'https://example.org/a.png' } },
+  ]
+  const state = stateAfter([
+    configuredWith({}),
+    calls('c', ['x']),
+    archived('b', ['c']),
+    prunedBy(
+      { b: ['c'] },
+      { carried: { ...carried, configuration: configuration({ estimator: defaultEstimator.name }) } },
+    ),
+    appended('r', { role: 'tool', toolCallId: 'x', content: parts, tokens: 1_005 }),
+  ])
   const context = contextIn(state)
-  expect(context.messages.at(-1)).toEqual({ role: 'user', content: [{ type: 'text', text: '[late result of the call run (x), which is summarized in b]' }, ...parts] })
+  expect(context.messages.at(-1)).toEqual({
+    role: 'user',
+    content: [{ type: 'text', text: '[late result of the call run (x), which is summarized in b]' }, ...parts],
+  })
   expect(context.tokens).toBe(state.tokens)
 })
 
@@ -85,7 +125,11 @@ describe('what does not fit', () => {
   })
 
   it('arguments of a call stay JSON', () => {
-    const args = JSON.stringify({ path: 'src/berth.ts', text: 'y'.repeat(3_000), nested: { list: ['z'.repeat(3_000), 5, null] } })
+    const args = JSON.stringify({
+      path: 'src/berth.ts',
+      text: 'y'.repeat(3_000),
+      nested: { list: ['z'.repeat(3_000), 5, null] },
+    })
     for (const given of [args, `{${'"'.repeat(3_000)}`, JSON.stringify('w'.repeat(3_000))]) {
       const context = shown(tiny, calls('c', ['x'], given), result('r', 'x'), text('u', 'and?'))
       expect(chatProblems(context.messages)).toEqual([])
@@ -93,25 +137,43 @@ describe('what does not fit', () => {
       expect(context.shortened?.map(({ id }) => id)).toContain('c')
     }
     const kept = shown(tiny, calls('c', ['x'], args), result('r', 'x'))
-    expect(JSON.parse(kept.messages[0]?.tool_calls?.[0]?.function?.arguments ?? '')).toMatchObject({ path: 'src/berth.ts', nested: { list: [expect.stringContaining('left out'), 5, null] } })
+    expect(JSON.parse(kept.messages[0]?.tool_calls?.[0]?.function?.arguments ?? '')).toMatchObject({
+      path: 'src/berth.ts',
+      nested: { list: [expect.stringContaining('left out'), 5, null] },
+    })
   })
 
   it('leaves out the oldest groups, visibly, and keeps the last message', () => {
-    const context = shown(configuredWith({ modelMaxTokens: 512 }), ...Array.from({ length: 60 }, (_, number) => text(`m${String(number)}`, 'berth '.repeat(12))))
-    expect(context.messages[0]).toMatchObject({ role: 'system', content: expect.stringMatching(/^\[\.\.\. \d+ earlier messages or call groups are left out/u) })
+    const context = shown(
+      configuredWith({ modelMaxTokens: 512 }),
+      ...Array.from({ length: 60 }, (_, number) => text(`m${String(number)}`, 'berth '.repeat(12))),
+    )
+    expect(context.messages[0]).toMatchObject({
+      role: 'system',
+      content: expect.stringMatching(/^\[\.\.\. \d+ earlier messages or call groups are left out/u),
+    })
     expect(context.messageIds.at(-1)).toBe('m59')
     expect(context.shortened?.find(({ how }) => how === 'left-out')?.id).toBe('m0')
     expect(context.tokens).toBeLessThanOrEqual(512)
   })
 
   it('a call goes with its results', () => {
-    const context = shown(tiny, calls('c', ['x', 'y']), result('rx', 'x', 'x'.repeat(400)), result('ry', 'y', 'y'.repeat(400)), ...Array.from({ length: 12 }, (_, number) => text(`m${String(number)}`, 'berth '.repeat(30))))
+    const context = shown(
+      tiny,
+      calls('c', ['x', 'y']),
+      result('rx', 'x', 'x'.repeat(400)),
+      result('ry', 'y', 'y'.repeat(400)),
+      ...Array.from({ length: 12 }, (_, number) => text(`m${String(number)}`, 'berth '.repeat(30))),
+    )
     expect(chatProblems(context.messages)).toEqual([])
     expect(['c', 'rx', 'ry'].map((id) => context.messageIds.includes(id))).toEqual([false, false, false])
   })
 
   const image = { type: 'image_url', image_url: { url: 'https://example.org/a.png' } }
-  const pdf = { type: 'file', file: { filename: 'report.pdf', file_data: `data:application/pdf;base64,${'QUJDRA'.repeat(20_000)}` } }
+  const pdf = {
+    type: 'file',
+    file: { filename: 'report.pdf', file_data: `data:application/pdf;base64,${'QUJDRA'.repeat(20_000)}` },
+  }
   const ASK: ContentPart = { type: 'text', text: 'Summarize this PDF.' }
   const withParts = (id: string, content: readonly ContentPart[], some: Parameters<typeof appended>[1] = {}): Event => {
     const message = { role: 'user' as const, content, ...some }
@@ -122,7 +184,10 @@ describe('what does not fit', () => {
     const context = shown(tiny, text('u', 'hello'), withParts('q', [ASK, pdf, image]))
     expect(context.messages.at(-1)?.content).toEqual([
       { type: 'text', text: 'Summarize this PDF.' },
-      { type: 'text', text: "[file, report.pdf, application/pdf, 90000 bytes: left out to fit the model's window; the log has it in message q]" },
+      {
+        type: 'text',
+        text: "[file, report.pdf, application/pdf, 90000 bytes: left out to fit the model's window; the log has it in message q]",
+      },
       { type: 'text', text: "[image: left out to fit the model's window; the log has it in message q]" },
     ])
     expect(context.shortened).toEqual([{ id: 'q', how: 'shortened', characters: expect.any(Number) }])
@@ -148,53 +213,110 @@ describe('what does not fit', () => {
   })
 
   it('leaves the newest message in, also where its call stands at the start of the window', () => {
-    const context = shown(tiny, calls('c', ['x']), ...Array.from({ length: 40 }, (_, number) => text(`m${String(number)}`, 'berth '.repeat(12))), result('r', 'x', 'the late answer'))
-    expect(context.messages[context.messageIds.indexOf('r')]).toMatchObject({ role: 'tool', content: 'the late answer' })
+    const context = shown(
+      tiny,
+      calls('c', ['x']),
+      ...Array.from({ length: 40 }, (_, number) => text(`m${String(number)}`, 'berth '.repeat(12))),
+      result('r', 'x', 'the late answer'),
+    )
+    expect(context.messages[context.messageIds.indexOf('r')]).toMatchObject({
+      role: 'tool',
+      content: 'the late answer',
+    })
     expect(chatProblems(context.messages)).toEqual([])
     expect(context.tokens).toBeLessThanOrEqual(512)
   })
 
   it('says that all of the view is left out', () => {
-    const events = [configuredWith({ modelMaxTokens: 512 }), appended('a'), archived('k', ['a'], { content: `[depth:0|start:2026-01-01T00:00:00.000Z|end:2026-01-01T00:00:00.000Z|count:1]\n${'what was done '.repeat(40)}` }), prunedBy({ k: ['a'] }), text('q', 'x'.repeat(1_960))]
+    const events = [
+      configuredWith({ modelMaxTokens: 512 }),
+      appended('a'),
+      archived('k', ['a'], {
+        content: `[depth:0|start:2026-01-01T00:00:00.000Z|end:2026-01-01T00:00:00.000Z|count:1]\n${'what was done '.repeat(40)}`,
+      }),
+      prunedBy({ k: ['a'] }),
+      text('q', 'x'.repeat(1_960)),
+    ]
     const context = shown(...events)
     expect(context.viewAt).toBeUndefined()
     expect(context.messages.map(({ content }) => content)).toEqual(['x'.repeat(1_960)])
-    expect(context.shortened?.map(({ id, how }) => [id, how])).toEqual([['view', 'left-out'], ['k', 'left-out']])
+    expect(context.shortened?.map(({ id, how }) => [id, how])).toEqual([
+      ['view', 'left-out'],
+      ['k', 'left-out'],
+    ])
   })
 
   it('leaves a pinned message as it is, wherever it lies, and beside twelve results', () => {
     const ids = Array.from({ length: 12 }, (_, at) => `x${String(at)}`)
     const window = configuredWith({ modelMaxTokens: 2_048 })
     const pinnedText = text('p', 'Never touch production.', { pinned: true })
-    const context = shown(window, pinnedText, calls('c', ids), ...ids.map((id) => result(`r${id}`, id, 'z'.repeat(9_000))), ...Array.from({ length: 150 }, (_, number) => text(`m${String(number)}`, 'berth '.repeat(30))))
+    const context = shown(
+      window,
+      pinnedText,
+      calls('c', ids),
+      ...ids.map((id) => result(`r${id}`, id, 'z'.repeat(9_000))),
+      ...Array.from({ length: 150 }, (_, number) => text(`m${String(number)}`, 'berth '.repeat(30))),
+    )
     expect(context.messages[context.messageIds.indexOf('p')]?.content).toBe('Never touch production.')
-    const pinnedResult = shown(window, calls('c', ids), ...ids.map((id) => (id === 'x3' ? appended('p', { role: 'tool', toolCallId: id, content: 'exactly this', tokens: 8, pinned: true }) : result(`r${id}`, id, 'z'.repeat(9_000)))), text('u', 'y'.repeat(4_800)))
-    expect(pinnedResult.messages[pinnedResult.messageIds.indexOf('p')]).toMatchObject({ role: 'tool', content: 'exactly this' })
+    const pinnedResult = shown(
+      window,
+      calls('c', ids),
+      ...ids.map((id) =>
+        id === 'x3'
+          ? appended('p', { role: 'tool', toolCallId: id, content: 'exactly this', tokens: 8, pinned: true })
+          : result(`r${id}`, id, 'z'.repeat(9_000)),
+      ),
+      text('u', 'y'.repeat(4_800)),
+    )
+    expect(pinnedResult.messages[pinnedResult.messageIds.indexOf('p')]).toMatchObject({
+      role: 'tool',
+      content: 'exactly this',
+    })
     expect(pinnedResult.messages.at(-1)?.content).toBe('y'.repeat(4_800))
     expect(chatProblems(pinnedResult.messages)).toEqual([])
     expect(pinnedResult.tokens).toBeLessThanOrEqual(2_048)
   })
 
   it('of pinned messages is an error that names them, where the window became smaller', () => {
-    const events = [configuredWith({ modelMaxTokens: 8_000 }), text('p', 'x'.repeat(4_000), { pinned: true }), text('q', 'x'.repeat(2_000), { pinned: true }), text('u', 'hello')]
-    expect(contextOf(stateAfter([...events, configuredWith({ modelMaxTokens: 1_024 })]))).toEqual(E.left({ kind: 'PinnedTooLarge', messageIds: ['p', 'q'], tokens: 1_504, limit: 1_024 }))
+    const events = [
+      configuredWith({ modelMaxTokens: 8_000 }),
+      text('p', 'x'.repeat(4_000), { pinned: true }),
+      text('q', 'x'.repeat(2_000), { pinned: true }),
+      text('u', 'hello'),
+    ]
+    expect(contextOf(stateAfter([...events, configuredWith({ modelMaxTokens: 1_024 })]))).toEqual(
+      E.left({ kind: 'PinnedTooLarge', messageIds: ['p', 'q'], tokens: 1_504, limit: 1_024 }),
+    )
     expect(shown(...events, configuredWith({ modelMaxTokens: 2_048 })).messageIds).toEqual(['p', 'q', 'u'])
   })
 
   it('of the leading messages themselves is an error that names them', () => {
-    const state = stateAfter([tiny, appended('s', { role: 'system', tokens: 400 }), appended('d', { role: 'developer', tokens: 200 })])
-    expect(contextOf(state)).toEqual(E.left({ kind: 'LeadingTooLarge', messageIds: ['s', 'd'], tokens: 600, limit: 512 }))
+    const state = stateAfter([
+      tiny,
+      appended('s', { role: 'system', tokens: 400 }),
+      appended('d', { role: 'developer', tokens: 200 }),
+    ])
+    expect(contextOf(state)).toEqual(
+      E.left({ kind: 'LeadingTooLarge', messageIds: ['s', 'd'], tokens: 600, limit: 512 }),
+    )
   })
 })
 
 describe('over budget', () => {
   it('says tokens, limit, why, and which messages it may not fold', () => {
-    expect(shown(tiny, text('u', 'x'.repeat(1_900))).overBudget).toEqual({ tokens: 477, limit: 409, reason: 'recent-messages', messageIds: ['u'] })
+    expect(shown(tiny, text('u', 'x'.repeat(1_900))).overBudget).toEqual({
+      tokens: 477,
+      limit: 409,
+      reason: 'recent-messages',
+      messageIds: ['u'],
+    })
     expect(shown(tiny, text('u', 'x'.repeat(100))).overBudget).toBeUndefined()
   })
 
   it('says that compaction is due where it is', () => {
     const due = configuredWith({ modelMaxTokens: 512, keepRecent: 1, chunkSize: 2, chunkMinTokens: 0 })
-    expect(shown(due, ...Array.from({ length: 5 }, (_, number) => text(`m${String(number)}`, 'x'.repeat(350)))).overBudget).toMatchObject({ reason: 'compaction-due', messageIds: ['m4'] })
+    expect(
+      shown(due, ...Array.from({ length: 5 }, (_, number) => text(`m${String(number)}`, 'x'.repeat(350)))).overBudget,
+    ).toMatchObject({ reason: 'compaction-due', messageIds: ['m4'] })
   })
 })

@@ -8,7 +8,8 @@ import { histories } from '../../support/arbitraries.js'
 import { answering, calling, say, talk } from '../../support/conversations.js'
 import { messageOf } from '../../support/harness.js'
 
-const cuts = (messages: readonly MessageInput[], chunkSize = 3): number[] => legalCuts(messages.map(messageOf), chunkSize)
+const cuts = (messages: readonly MessageInput[], chunkSize = 3): number[] =>
+  legalCuts(messages.map(messageOf), chunkSize)
 
 describe('a cut', () => {
   it('falls between any two messages, at the start and at the end', () => {
@@ -17,11 +18,15 @@ describe('a cut', () => {
   })
 
   it('never separates a call from its results', () => {
-    expect(cuts([say(0), calling('c', ['x', 'y']), answering('rx', 'x'), answering('ry', 'y'), say(1)])).toEqual([0, 1, 4, 5])
+    expect(cuts([say(0), calling('c', ['x', 'y']), answering('rx', 'x'), answering('ry', 'y'), say(1)])).toEqual([
+      0, 1, 4, 5,
+    ])
   })
 
   it('nor from a late one: what lies between stays with them', () => {
-    expect(cuts([calling('c', ['x', 'y']), answering('rx', 'x'), say(0), say(1), answering('ry', 'y'), say(2)])).toEqual([0, 5, 6])
+    expect(
+      cuts([calling('c', ['x', 'y']), answering('rx', 'x'), say(0), say(1), answering('ry', 'y'), say(2)]),
+    ).toEqual([0, 5, 6])
   })
 
   it('waits for an open call while fewer than chunkSize messages follow it', () => {
@@ -30,24 +35,37 @@ describe('a cut', () => {
   })
 
   it('breaks none of the rules in any history', () => {
-    fc.assert(fc.property(histories(40), fc.integer({ min: 1, max: 10 }), (history, chunkSize) => {
-      const messages = history.map(messageOf)
-      const { groups } = callGroups(messages)
-      for (const cut of legalCuts(messages, chunkSize)) {
-        for (const group of groups) {
-          expect(group.results.filter((at) => group.call < cut && cut <= at)).toEqual([])
-          expect(group.open.length > 0 && group.call < cut && messages.length - 1 - group.call < chunkSize).toBe(false)
+    fc.assert(
+      fc.property(histories(40), fc.integer({ min: 1, max: 10 }), (history, chunkSize) => {
+        const messages = history.map(messageOf)
+        const { groups } = callGroups(messages)
+        for (const cut of legalCuts(messages, chunkSize)) {
+          for (const group of groups) {
+            expect(group.results.filter((at) => group.call < cut && cut <= at)).toEqual([])
+            expect(group.open.length > 0 && group.call < cut && messages.length - 1 - group.call < chunkSize).toBe(
+              false,
+            )
+          }
         }
-      }
-    }))
+      }),
+    )
   })
 })
 
 describe('a result', () => {
   it('belongs to the last call before it that has its id and waits', () => {
-    const messages = [calling('one', ['x']), answering('r1', 'x'), calling('two', ['x']), answering('r2', 'x'), answering('r3', 'x')].map(messageOf)
+    const messages = [
+      calling('one', ['x']),
+      answering('r1', 'x'),
+      calling('two', ['x']),
+      answering('r2', 'x'),
+      answering('r3', 'x'),
+    ].map(messageOf)
     const { groups, strays } = callGroups(messages)
-    expect(groups.map(({ call, results, open }) => [call, results, open.length])).toEqual([[0, [1], 0], [2, [3], 0]])
+    expect(groups.map(({ call, results, open }) => [call, results, open.length])).toEqual([
+      [0, [1], 0],
+      [2, [3], 0],
+    ])
     expect([...strays]).toEqual([4])
   })
 })

@@ -10,15 +10,28 @@ import { at } from '../../support/builders.js'
 
 function batch(number: number, depth = 0, some: Partial<Batch> = {}): Batch {
   const span = { depth, startTime: at(number), endTime: at(number + 1), messageCount: 20 }
-  return { batchId: `b${String(number)}`, label: batchLabel('c', span.endTime), ...span, firstRevision: 0n, lastRevision: 0n, content: archivedContent(span, `Summary ${String(number)}.\nSecond line.`), tokens: 5, revision: 0n, ...some }
+  return {
+    batchId: `b${String(number)}`,
+    label: batchLabel('c', span.endTime),
+    ...span,
+    firstRevision: 0n,
+    lastRevision: 0n,
+    content: archivedContent(span, `Summary ${String(number)}.\nSecond line.`),
+    tokens: 5,
+    revision: 0n,
+    ...some,
+  }
 }
 
 const CLIPS = { clipFirst: 2, clipMiddle: 1, clipLast: 2 }
-const clipped = (batches: readonly Batch[], clips = CLIPS): string => joinParts(clipArchiveParts({ batches, messagesCompressed: batches.length * 20, cycles: 3 }, clips))
+const clipped = (batches: readonly Batch[], clips = CLIPS): string =>
+  joinParts(clipArchiveParts({ batches, messagesCompressed: batches.length * 20, cycles: 3 }, clips))
 
 describe('archived content', () => {
   it('starts with its header line, and has a label by its end', () => {
-    expect(batch(1, 2).content).toBe('[depth:2|start:2026-01-01T00:00:01.000Z|end:2026-01-01T00:00:02.000Z|count:20]\nSummary 1.\nSecond line.')
+    expect(batch(1, 2).content).toBe(
+      '[depth:2|start:2026-01-01T00:00:01.000Z|end:2026-01-01T00:00:02.000Z|count:20]\nSummary 1.\nSecond line.',
+    )
     expect(batch(1).label).toBe('compaction-batch-c-2026-01-01T00:00:02.000Z')
   })
 })
@@ -60,19 +73,43 @@ describe('the clip-archive view', () => {
   })
 
   it('shows no first batches where none are wanted', () => {
-    expect(clipped([batch(0), batch(1)], { clipFirst: 0, clipMiddle: 0, clipLast: 1 })).not.toContain('## Earliest context')
+    expect(clipped([batch(0), batch(1)], { clipFirst: 0, clipMiddle: 0, clipLast: 1 })).not.toContain(
+      '## Earliest context',
+    )
   })
 })
 
 describe('the session summary', () => {
-  const sections = (some: Partial<Sections>): Sections => ({ completedWork: [], decisions: [], currentState: [], pendingWork: [], errors: [], ...some })
-  const view = (batches: readonly Batch[], originalTask: string | undefined, tokens = 1_000): string => joinParts(sessionSummaryParts({ batches, originalTask, cycles: 4 }, tokens, defaultEstimator))
+  const sections = (some: Partial<Sections>): Sections => ({
+    completedWork: [],
+    decisions: [],
+    currentState: [],
+    pendingWork: [],
+    errors: [],
+    ...some,
+  })
+  const view = (batches: readonly Batch[], originalTask: string | undefined, tokens = 1_000): string =>
+    joinParts(sessionSummaryParts({ batches, originalTask, cycles: 4 }, tokens, defaultEstimator))
 
   it('integrates the sections of all rounds, and has the original task word for word', () => {
     const text = view(
       [
-        batch(0, 0, { sections: sections({ completedWork: [{ file: 'a.ts', action: 'edited', description: 'first | try\nfailed' }], decisions: ['Integer cents.'], currentState: ['Broken.'], pendingWork: ['Fix a.ts'] }) }),
-        batch(1, 0, { sections: sections({ completedWork: [{ file: 'a.ts', action: 'edited', description: 'done' }], decisions: ['integer cents.', 'UTC.'], currentState: ['Green.'], errors: ['Flaky: fixed clock.'] }) }),
+        batch(0, 0, {
+          sections: sections({
+            completedWork: [{ file: 'a.ts', action: 'edited', description: 'first | try\nfailed' }],
+            decisions: ['Integer cents.'],
+            currentState: ['Broken.'],
+            pendingWork: ['Fix a.ts'],
+          }),
+        }),
+        batch(1, 0, {
+          sections: sections({
+            completedWork: [{ file: 'a.ts', action: 'edited', description: 'done' }],
+            decisions: ['integer cents.', 'UTC.'],
+            currentState: ['Green.'],
+            errors: ['Flaky: fixed clock.'],
+          }),
+        }),
       ],
       'Fix the\ndouble booking.',
     )

@@ -2,12 +2,44 @@
 import { describe, expect, it } from '@jest/globals'
 import { either as E } from 'fp-ts'
 import fc from 'fast-check'
-import { CLAIM_CHECK_BYTES, claimOf, decode, decodeMetadata, encode, encodeData, eventHash, GENESIS_HASH, type Encoded, metadataText, readMetadata, type Unreadable } from '../../../src/domain/events/codec.js'
-import { eventSchemas, metadataSchema, type Event, type Metadata, type RecordedEvent } from '../../../src/domain/events/index.js'
+import {
+  CLAIM_CHECK_BYTES,
+  claimOf,
+  decode,
+  decodeMetadata,
+  encode,
+  encodeData,
+  eventHash,
+  GENESIS_HASH,
+  type Encoded,
+  metadataText,
+  readMetadata,
+  type Unreadable,
+} from '../../../src/domain/events/codec.js'
+import {
+  eventSchemas,
+  metadataSchema,
+  type Event,
+  type Metadata,
+  type RecordedEvent,
+} from '../../../src/domain/events/index.js'
 import { sha256, uuidOf } from '../../../src/domain/values/hash.js'
 import type { StoredEvent } from '../../../src/ports/event-store.js'
 import { texts } from '../../support/arbitraries.js'
-import { appended, archived, at, compactionCouldNotHelp, compactionFailed, configured, pinned, promptRegistered, prunedBy, resummarized, summarized, unpinned } from '../../support/builders.js'
+import {
+  appended,
+  archived,
+  at,
+  compactionCouldNotHelp,
+  compactionFailed,
+  configured,
+  pinned,
+  promptRegistered,
+  prunedBy,
+  resummarized,
+  summarized,
+  unpinned,
+} from '../../support/builders.js'
 import { jsonAs } from '../../support/json.js'
 import { storedEvents } from '../../support/stored-event-texts.js'
 
@@ -15,7 +47,13 @@ const place = { stream: 'conversation-c', revision: 7n, id: uuidOf('x'), previou
 const provenance = { actor: 'test', correlationId: 'one', causationId: 'two' }
 
 const encoded = (event: Event): Encoded => encode(event, encodeData(event), place, provenance)
-const stored = (event: Event, some: Partial<StoredEvent> = {}): StoredEvent => ({ ...encoded(event).toStore, stream: place.stream, revision: place.revision, position: 9n, ...some })
+const stored = (event: Event, some: Partial<StoredEvent> = {}): StoredEvent => ({
+  ...encoded(event).toStore,
+  stream: place.stream,
+  revision: place.revision,
+  position: 9n,
+  ...some,
+})
 
 function read(event: StoredEvent, body?: string): RecordedEvent {
   const decoded = decode(event, body)
@@ -30,26 +68,55 @@ function refusal(event: StoredEvent, body?: string): Unreadable {
 }
 
 const ofEveryType: readonly Event[] = [
-  configured(), appended('m'), pinned('m'), unpinned('m'), summarized('c', ['m']), archived('b', ['m']), resummarized('d', ['a', 'b']), prunedBy({ b: ['m'] }),
-  compactionFailed(), compactionCouldNotHelp(), promptRegistered(), ...Object.values(storedEvents),
+  configured(),
+  appended('m'),
+  pinned('m'),
+  unpinned('m'),
+  summarized('c', ['m']),
+  archived('b', ['m']),
+  resummarized('d', ['a', 'b']),
+  prunedBy({ b: ['m'] }),
+  compactionFailed(),
+  compactionCouldNotHelp(),
+  promptRegistered(),
+  ...Object.values(storedEvents),
 ]
 
 describe('decode(encode(e)) is e', () => {
   it.each(ofEveryType.map((event) => [event.type, event] as const))('%s', (_type, event) => {
     const { type, data, metadata, stream, revision, position, id } = read(stored(event))
     expect({ type, data }).toStrictEqual(event)
-    expect({ stream, revision, position, id }).toEqual({ stream: 'conversation-c', revision: 7n, position: 9n, id: place.id })
-    expect(metadata).toEqual({ schemaVersion: eventSchemas[event.type].version, actor: 'test', correlationId: 'one', causationId: 'two', recordedAt: at(7), previousHash: GENESIS_HASH, hash: encoded(event).hash })
+    expect({ stream, revision, position, id }).toEqual({
+      stream: 'conversation-c',
+      revision: 7n,
+      position: 9n,
+      id: place.id,
+    })
+    expect(metadata).toEqual({
+      schemaVersion: eventSchemas[event.type].version,
+      actor: 'test',
+      correlationId: 'one',
+      causationId: 'two',
+      recordedAt: at(7),
+      previousHash: GENESIS_HASH,
+      hash: encoded(event).hash,
+    })
   })
 
   it('whatever stands in it, and the text has nothing that a store would change', () => {
-    fc.assert(fc.property(texts, fc.jsonValue(), fc.dictionary(fc.string(), fc.jsonValue()), (text, value, attributes) => {
-      const plain = (given: object): Record<string, unknown> => jsonAs(JSON.stringify(given))
-      const event = appended('m', { content: [{ type: 'text', text }], extra: plain({ value }), attributes: plain(attributes) })
-      const { toStore: kept, body } = encoded(event)
-      expect(kept.data.isWellFormed() && !kept.data.includes('\0')).toBe(true)
-      expect(read(stored(event), body?.text).data).toMatchObject({ content: [{ type: 'text', text }] })
-    }))
+    fc.assert(
+      fc.property(texts, fc.jsonValue(), fc.dictionary(fc.string(), fc.jsonValue()), (text, value, attributes) => {
+        const plain = (given: object): Record<string, unknown> => jsonAs(JSON.stringify(given))
+        const event = appended('m', {
+          content: [{ type: 'text', text }],
+          extra: plain({ value }),
+          attributes: plain(attributes),
+        })
+        const { toStore: kept, body } = encoded(event)
+        expect(kept.data.isWellFormed() && !kept.data.includes('\0')).toBe(true)
+        expect(read(stored(event), body?.text).data).toMatchObject({ content: [{ type: 'text', text }] })
+      }),
+    )
   })
 })
 
@@ -77,7 +144,9 @@ describe('a body above 64 KiB', () => {
   it('is refused where it is gone or was changed', () => {
     const { body } = encoded(large)
     expect(refusal(stored(large)).detail).toContain('not beside the log')
-    expect(refusal(stored(large), body?.text.replace('berth', 'Berth')).detail).toContain('not the one that was recorded')
+    expect(refusal(stored(large), body?.text.replace('berth', 'Berth')).detail).toContain(
+      'not the one that was recorded',
+    )
   })
 })
 
@@ -86,10 +155,18 @@ describe('an event that cannot be read names itself', () => {
 
   it.each([
     ['an unknown type', { type: 'MessageEaten' }, 'unknown event type "MessageEaten"'],
-    ['a version from the future', { metadata: event.metadata.replace(/"schemaVersion":\d+/u, '"schemaVersion":99') }, `version 99 of MessageAppended is not known here (the newest known is ${String(eventSchemas.MessageAppended.version)})`],
+    [
+      'a version from the future',
+      { metadata: event.metadata.replace(/"schemaVersion":\d+/u, '"schemaVersion":99') },
+      `version 99 of MessageAppended is not known here (the newest known is ${String(eventSchemas.MessageAppended.version)})`,
+    ],
     ['data that is no JSON', { data: '{' }, 'its data is no JSON'],
     ['data that starts like a claim and is none', { data: '{"claimCheck":{"sha256":' }, 'its data is no JSON'],
-    ['data of another shape, in one line', { data: '{"messageId":"m"}' }, '; createdAt: Invalid input: expected string, received undefined; tokens: '],
+    [
+      'data of another shape, in one line',
+      { data: '{"messageId":"m"}' },
+      '; createdAt: Invalid input: expected string, received undefined; tokens: ',
+    ],
     ['data that is no object', { data: '5' }, 'its data is no JSON object'],
     ['metadata that is no JSON', { metadata: '' }, 'its metadata is no JSON'],
     ['metadata without a hash', { metadata: '{}' }, 'metadata'],
@@ -102,23 +179,57 @@ describe('an event that cannot be read names itself', () => {
 
 describe('metadata', () => {
   const event = stored(appended('m'))
-  const usual: Metadata = { schemaVersion: 1, correlationId: 'one', causationId: 'two', actor: 'test', recordedAt: at(7), previousHash: GENESIS_HASH, hash: sha256('') }
+  const usual: Metadata = {
+    schemaVersion: 1,
+    correlationId: 'one',
+    causationId: 'two',
+    actor: 'test',
+    recordedAt: at(7),
+    previousHash: GENESIS_HASH,
+    hash: sha256(''),
+  }
   const readAs = (metadata: string): ReturnType<typeof readMetadata> => readMetadata({ ...event, metadata })
-  // What JSON escapes, what a text may not be, times that no calendar has: whatever reads them must agree with the schema.
-  const names = fc.oneof(fc.string({ unit: 'binary', maxLength: 6 }), fc.constantFrom('', '"', '\\', '\n', '\u007f', '\u2028', '😀', '\ud83d', 'a"b'))
+  // What JSON escapes, what a text may not be, times that no calendar has: whatever reads them must agree with the
+  // schema.
+  const names = fc.oneof(
+    fc.string({ unit: 'binary', maxLength: 6 }),
+    fc.constantFrom('', '"', '\\', '\n', '\u007f', '\u2028', '😀', '\ud83d', 'a"b'),
+  )
   const times = fc.oneof(
-    fc.constantFrom('2026-02-28T23:59:59.999Z', '2026-02-29T00:00:00.000Z', '2028-02-29T00:00:00.000Z', '2026-04-31T00:00:00.000Z', '2026-12-31T24:00:00.000Z', '2026-13-01T00:00:00.000Z', '2026-01-01T00:00:00Z', '2026-01-01T00:00:00.000+01:00'),
+    fc.constantFrom(
+      '2026-02-28T23:59:59.999Z',
+      '2026-02-29T00:00:00.000Z',
+      '2028-02-29T00:00:00.000Z',
+      '2026-04-31T00:00:00.000Z',
+      '2026-12-31T24:00:00.000Z',
+      '2026-13-01T00:00:00.000Z',
+      '2026-01-01T00:00:00Z',
+      '2026-01-01T00:00:00.000+01:00',
+    ),
     fc.date({ noInvalidDate: true, min: new Date(0), max: new Date('9999-12-31') }).map((time) => time.toISOString()),
   )
   const versions = fc.constantFrom(0, 1, 2, 12_345_678, 1.5, -1)
 
   it('are read as JSON and schema have them, and are as recorded where not a byte is another', () => {
-    fc.assert(fc.property(names, names, names, times, versions, fc.constantFrom(GENESIS_HASH, 'F'.repeat(64), 'f'.repeat(63)), (correlationId, causationId, actor, recordedAt, schemaVersion, hash) => {
-      const text = metadataText({ ...usual, correlationId, causationId, actor, recordedAt, schemaVersion, hash })
-      const parsed = metadataSchema.safeParse(JSON.parse(text))
-      const found = readAs(text)
-      expect(E.isRight(found) ? found.right : undefined).toEqual(parsed.success ? { metadata: parsed.data, asRecorded: true } : undefined)
-    }), { numRuns: 1_000 })
+    fc.assert(
+      fc.property(
+        names,
+        names,
+        names,
+        times,
+        versions,
+        fc.constantFrom(GENESIS_HASH, 'F'.repeat(64), 'f'.repeat(63)),
+        (correlationId, causationId, actor, recordedAt, schemaVersion, hash) => {
+          const text = metadataText({ ...usual, correlationId, causationId, actor, recordedAt, schemaVersion, hash })
+          const parsed = metadataSchema.safeParse(JSON.parse(text))
+          const found = readAs(text)
+          expect(E.isRight(found) ? found.right : undefined).toEqual(
+            parsed.success ? { metadata: parsed.data, asRecorded: true } : undefined,
+          )
+        },
+      ),
+      { numRuns: 1_000 },
+    )
   })
 
   it.each([
@@ -143,8 +254,13 @@ describe('the hash of an event', () => {
     const { hash, ...unsigned } = metadata.right
     expect(eventHash(event, unsigned)).toBe(hash)
     const changed = [
-      eventHash({ ...event, data: event.data.replace('content of m', 'content of n') }, unsigned), eventHash({ ...event, revision: 8n }, unsigned), eventHash({ ...event, stream: 'conversation-d' }, unsigned),
-      eventHash({ ...event, type: 'MessagePinned' }, unsigned), eventHash({ ...event, id: uuidOf('y') }, unsigned), eventHash(event, { ...unsigned, actor: 'somebody' }), eventHash(event, { ...unsigned, recordedAt: at(8) }),
+      eventHash({ ...event, data: event.data.replace('content of m', 'content of n') }, unsigned),
+      eventHash({ ...event, revision: 8n }, unsigned),
+      eventHash({ ...event, stream: 'conversation-d' }, unsigned),
+      eventHash({ ...event, type: 'MessagePinned' }, unsigned),
+      eventHash({ ...event, id: uuidOf('y') }, unsigned),
+      eventHash(event, { ...unsigned, actor: 'somebody' }),
+      eventHash(event, { ...unsigned, recordedAt: at(8) }),
       eventHash(event, { ...unsigned, previousHash: 'f'.repeat(64) }),
     ]
     expect(new Set([hash, ...changed]).size).toBe(changed.length + 1)

@@ -11,11 +11,23 @@ import { storedEvents } from '../../support/stored-event-texts.js'
 
 const FOLDER = join('test', 'fixtures', 'stored-events')
 
-const fixtureSchema = z.strictObject({ stream: z.string(), revision: z.string().transform(BigInt), id: z.string(), type: z.string(), data: z.string(), metadata: z.string() })
+const fixtureSchema = z.strictObject({
+  stream: z.string(),
+  revision: z.string().transform(BigInt),
+  id: z.string(),
+  type: z.string(),
+  data: z.string(),
+  metadata: z.string(),
+})
 
-const stored = (name: string): StoredEvent => ({ ...fixtureSchema.parse(JSON.parse(readFileSync(join(FOLDER, `${name}.json`), 'utf8'))), position: 0n })
+const stored = (name: string): StoredEvent => ({
+  ...fixtureSchema.parse(JSON.parse(readFileSync(join(FOLDER, `${name}.json`), 'utf8'))),
+  position: 0n,
+})
 
-const names = Object.entries(eventSchemas).flatMap(([type, { version }]) => Array.from({ length: version }, (_, at) => `${type}-v${String(at + 1)}`))
+const names = Object.entries(eventSchemas).flatMap(([type, { version }]) =>
+  Array.from({ length: version }, (_, at) => `${type}-v${String(at + 1)}`),
+)
 
 describe('every version of every type of fact', () => {
   it('has a fixture, and every fixture a type', () => {
@@ -28,7 +40,11 @@ describe('every version of every type of fact', () => {
     if (E.isLeft(decoded)) throw new Error(decoded.left.detail)
     const { type, data, metadata, stream, revision } = decoded.right
     expect({ type, data }).toStrictEqual(Object.entries(storedEvents).find(([key]) => key === name)?.[1])
-    expect({ stream, revision, id: decoded.right.id }).toEqual({ stream: event.stream, revision: event.revision, id: event.id })
+    expect({ stream, revision, id: decoded.right.id }).toEqual({
+      stream: event.stream,
+      revision: event.revision,
+      id: event.id,
+    })
     expect(isEventType(event.type)).toBe(true)
     expect(eventHash(event, metadata)).toBe(metadata.hash)
   })

@@ -19,11 +19,27 @@ describe('a price table', () => {
     [[], '', 'must be an object with a price by the name of each model'],
     [{ m: 3 }, 'm', 'must be an object of promptPerMillion, completionPerMillion and currency'],
     [{ m: { completionPerMillion: 1, currency: 'USD' } }, 'm.promptPerMillion', 'is missing'],
-    [{ m: { promptPerMillion: '1', completionPerMillion: 1, currency: 'USD' } }, 'm.promptPerMillion', 'must be a number'],
-    [{ m: { promptPerMillion: 1, completionPerMillion: -1, currency: 'USD' } }, 'm.completionPerMillion', 'must be 0 or more'],
+    [
+      { m: { promptPerMillion: '1', completionPerMillion: 1, currency: 'USD' } },
+      'm.promptPerMillion',
+      'must be a number',
+    ],
+    [
+      { m: { promptPerMillion: 1, completionPerMillion: -1, currency: 'USD' } },
+      'm.completionPerMillion',
+      'must be 0 or more',
+    ],
     [{ m: { promptPerMillion: 1, completionPerMillion: 1 } }, 'm.currency', 'is missing'],
-    [{ m: { promptPerMillion: 1, completionPerMillion: 1, currency: 'dollar' } }, 'm.currency', 'must be a currency code of three capital letters, such as USD'],
-    [{ m: { promptPerMillion: 1, completionPerMillion: 1, currency: 'USD', perCall: 1 } }, 'm.perCall', 'is no field of a price; there are promptPerMillion, completionPerMillion, currency'],
+    [
+      { m: { promptPerMillion: 1, completionPerMillion: 1, currency: 'dollar' } },
+      'm.currency',
+      'must be a currency code of three capital letters, such as USD',
+    ],
+    [
+      { m: { promptPerMillion: 1, completionPerMillion: 1, currency: 'USD', perCall: 1 } },
+      'm.perCall',
+      'is no field of a price; there are promptPerMillion, completionPerMillion, currency',
+    ],
   ])('%j: names the field %s', (input, field, detail) => {
     expect(parsePrices(input)).toEqual(E.left({ kind: 'BadPrices', field, detail }))
   })
@@ -33,7 +49,11 @@ describe('a cost', () => {
   const usage = { promptTokens: 2_000_000, completionTokens: 500_000 }
 
   it('is tokens times the price of a million', () => {
-    expect(costOf(usage, { provider: 'openai', model: 'small-1' }, PRICES)).toEqual({ kind: 'priced', currency: 'USD', amount: 0.6 })
+    expect(costOf(usage, { provider: 'openai', model: 'small-1' }, PRICES)).toEqual({
+      kind: 'priced',
+      currency: 'USD',
+      amount: 0.6,
+    })
   })
 
   it('is none where no model is asked, and never guessed where no price is given', () => {
@@ -43,7 +63,12 @@ describe('a cost', () => {
   })
 
   it('is summed by currency, and no currency is changed into another', () => {
-    const charges = ['fr-1', 'small-1', 'small-1', 'unknown'].map((model) => costOf(usage, { provider: 'openai', model }, PRICES))
-    expect(totalOf(charges)).toEqual([{ currency: 'EUR', amount: 7 }, { currency: 'USD', amount: 1.2 }])
+    const charges = ['fr-1', 'small-1', 'small-1', 'unknown'].map((model) =>
+      costOf(usage, { provider: 'openai', model }, PRICES),
+    )
+    expect(totalOf(charges)).toEqual([
+      { currency: 'EUR', amount: 7 },
+      { currency: 'USD', amount: 1.2 },
+    ])
   })
 })

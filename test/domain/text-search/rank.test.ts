@@ -30,7 +30,9 @@ function corpusOf(messages: readonly Said[]): Corpus {
 const orderOf = (query: string, messages: readonly Said[], most?: number): readonly number[] =>
   rank(query, queryTerms(query), corpusOf(messages), most === undefined ? {} : { most }).order
 
-const filler: readonly Said[] = Array.from({ length: 20 }, (_, place) => ({ text: `talk number${String(place)} about weather` }))
+const filler: readonly Said[] = Array.from({ length: 20 }, (_, place) => ({
+  text: `talk number${String(place)} about weather`,
+}))
 
 describe('rank', () => {
   test('nothing matches nothing', () => {
@@ -40,18 +42,30 @@ describe('rank', () => {
 
   test('a rare word beats a common one, and a short text a long one', () => {
     expect(orderOf('weather zebra', [...filler, { text: 'a zebra' }])[0]).toBe(20)
-    expect(orderOf('zebra', [...filler, { text: `zebra ${'and other animals of the plain '.repeat(20)}` }, { text: 'one zebra' }])).toEqual([21, 20])
+    expect(
+      orderOf('zebra', [
+        ...filler,
+        { text: `zebra ${'and other animals of the plain '.repeat(20)}` },
+        { text: 'one zebra' },
+      ]),
+    ).toEqual([21, 20])
   })
 
   test('an answer is found by its question, where the author changes', () => {
-    const answered: readonly Said[] = [...filler, { role: 'user', text: 'Where is the telescope?' }, { role: 'assistant', text: 'In the attic.' }]
+    const answered: readonly Said[] = [
+      ...filler,
+      { role: 'user', text: 'Where is the telescope?' },
+      { role: 'assistant', text: 'In the attic.' },
+    ]
     expect(orderOf('telescope', answered)).toEqual([20, 21])
     const notes: readonly Said[] = [...filler, { text: 'Bought a telescope.' }, { text: 'Cleaned the attic.' }]
     expect(orderOf('telescope', notes)).toEqual([20])
   })
 
   test('context of context is not found', () => {
-    const chat = ['Any news?', 'The telescope broke.', 'Oh no!', 'We mend it.', 'Good luck.'].map((text, place): Said => ({ role: place % 2 === 0 ? 'user' : 'assistant', text }))
+    const chat = ['Any news?', 'The telescope broke.', 'Oh no!', 'We mend it.', 'Good luck.'].map(
+      (text, place): Said => ({ role: place % 2 === 0 ? 'user' : 'assistant', text }),
+    )
     expect(new Set(orderOf('telescope', chat))).toEqual(new Set([0, 1, 2]))
   })
 
@@ -78,7 +92,9 @@ describe('rank', () => {
   })
 
   test('`most` orders the same places as the whole order begins with', () => {
-    const many = Array.from({ length: 500 }, (_, place): Said => ({ text: `zebra ${'plain '.repeat((place * 7) % 31)}` }))
+    const many = Array.from({ length: 500 }, (_, place): Said => ({
+      text: `zebra ${'plain '.repeat((place * 7) % 31)}`,
+    }))
     expect(orderOf('zebra', many, 10)).toEqual(orderOf('zebra', many).slice(0, 10))
   })
 })
@@ -110,7 +126,11 @@ describe('batches among messages', () => {
 
   test('batches alone are ranked by what they say', () => {
     const terms = weightedTerms(queryTerms('zebra rose'), () => false)
-    const ranked = rankBatches(terms, [batch('nothing of it', 0, 20), batch('zebra', 20, 21), batch('zebra and rose', 20, 22)], corpus)
+    const ranked = rankBatches(
+      terms,
+      [batch('nothing of it', 0, 20), batch('zebra', 20, 21), batch('zebra and rose', 20, 22)],
+      corpus,
+    )
     expect(ranked.map(({ at }) => at)).toEqual([2, 1])
   })
 })

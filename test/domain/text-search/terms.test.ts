@@ -3,20 +3,48 @@ import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { codedText, codeOf, codeValueAt, CODE_LENGTH } from '../../../src/domain/text-search/codes.js'
 import { stemOf } from '../../../src/domain/text-search/stem.js'
-import { codeCounts, isSingleLetter, MAX_DISTINCT_TERMS, queryTerms, storable, termCounts } from '../../../src/domain/text-search/terms.js'
+import {
+  codeCounts,
+  isSingleLetter,
+  MAX_DISTINCT_TERMS,
+  queryTerms,
+  storable,
+  termCounts,
+} from '../../../src/domain/text-search/terms.js'
 
 const shares = (a: string, b: string): boolean => queryTerms(a).some((term) => queryTerms(b).includes(term))
 
 describe('stems', () => {
   test.each([
-    ['caresses', 'caress'], ['ponies', 'poni'], ['cats', 'cat'], ['agreed', 'agre'], ['plastered', 'plaster'], ['motoring', 'motor'],
-    ['hopping', 'hop'], ['filing', 'file'], ['happy', 'happi'], ['relational', 'relat'], ['rationalization', 'ration'], ['hopefulness', 'hope'],
-    ['adjustment', 'adjust'], ['adoption', 'adopt'], ['probate', 'probat'], ['rate', 'rate'], ['controlling', 'control'], ['yellow', 'yellow'],
+    ['caresses', 'caress'],
+    ['ponies', 'poni'],
+    ['cats', 'cat'],
+    ['agreed', 'agre'],
+    ['plastered', 'plaster'],
+    ['motoring', 'motor'],
+    ['hopping', 'hop'],
+    ['filing', 'file'],
+    ['happy', 'happi'],
+    ['relational', 'relat'],
+    ['rationalization', 'ration'],
+    ['hopefulness', 'hope'],
+    ['adjustment', 'adjust'],
+    ['adoption', 'adopt'],
+    ['probate', 'probat'],
+    ['rate', 'rate'],
+    ['controlling', 'control'],
+    ['yellow', 'yellow'],
   ])('%s has the stem %s', (word, stem) => {
     expect(stemOf(word)).toBe(stem)
   })
 
-  test.each([['went', 'go'], ['bought', 'buying'], ['children', 'kids'], ['written', 'writes'], ['mum', 'mother']])('%s is found by %s', (a, b) => {
+  test.each([
+    ['went', 'go'],
+    ['bought', 'buying'],
+    ['children', 'kids'],
+    ['written', 'writes'],
+    ['mum', 'mother'],
+  ])('%s is found by %s', (a, b) => {
     expect(shares(a, b)).toBe(true)
   })
 
@@ -33,7 +61,13 @@ describe('terms', () => {
   })
 
   test.each([
-    ['上海的天气', '天气'], ['東京タワーに行った', 'タワー'], ['서울에서 만났다', '서울'], ['ฉันชอบกาแฟ', 'กาแฟ'], ['Ｆｕｌｌ ｗｉｄｔｈ', 'full'], ['проверка связи', 'СВЯЗИ'], ['हिन्दी में', 'हिन्दी'],
+    ['上海的天气', '天气'],
+    ['東京タワーに行った', 'タワー'],
+    ['서울에서 만났다', '서울'],
+    ['ฉันชอบกาแฟ', 'กาแฟ'],
+    ['Ｆｕｌｌ ｗｉｄｔｈ', 'full'],
+    ['проверка связи', 'СВЯЗИ'],
+    ['हिन्दी में', 'हिन्दी'],
   ])('%s is found by %s', (text, query) => {
     expect(shares(text, query)).toBe(true)
   })
@@ -46,7 +80,13 @@ describe('terms', () => {
   })
 
   test('counts occurrences, and stops at the most distinct terms', () => {
-    expect(termCounts('cat, cats and a dog')).toEqual({ counts: new Map([['cat', 2], ['dog', 1]]), length: 3 })
+    expect(termCounts('cat, cats and a dog')).toEqual({
+      counts: new Map([
+        ['cat', 2],
+        ['dog', 1],
+      ]),
+      length: 3,
+    })
     const many = Array.from({ length: MAX_DISTINCT_TERMS + 50 }, (_, place) => `w${String(place)}`).join(' ')
     expect(termCounts(`${many} w1`).counts.size).toBe(MAX_DISTINCT_TERMS)
     expect(termCounts(`${many} w1`).counts.get('w1')).toBe(2)
@@ -64,17 +104,25 @@ describe('terms', () => {
     // Letters of two code units, their halves alone, and what is no letter.
     const piece = fc.constantFrom('cats', 'x', '7', ' ', '.', '猫', '狗', '𠀀', '𐌰', '\ud840', '\udc00', '\u{1f600}')
     fc.assert(
-      fc.property(fc.array(piece, { maxLength: 20 }).map((pieces) => pieces.join('')), (text) => {
-        expect(queryTerms(text)).toEqual([...new Set(expected(text))])
-      }),
+      fc.property(
+        fc.array(piece, { maxLength: 20 }).map((pieces) => pieces.join('')),
+        (text) => {
+          expect(queryTerms(text)).toEqual([...new Set(expected(text))])
+        },
+      ),
     )
   })
 
   test('stay the same when what was learnt of words is forgotten, and within a text of more words than are kept', () => {
     const before = codedText(codeCounts('The cats of Zürich, 我的猫'))
-    for (let text = 0; text < 40; text += 1) queryTerms(Array.from({ length: 9_000 }, (_, place) => `w${String(text * 9_000 + place)}`).join(' '))
+    for (let text = 0; text < 40; text += 1)
+      queryTerms(Array.from({ length: 9_000 }, (_, place) => `w${String(text * 9_000 + place)}`).join(' '))
     expect(codedText(codeCounts('The cats of Zürich, 我的猫'))).toEqual(before)
-    expect(termCounts(`cats ${Array.from({ length: 30_000 }, (_, place) => `v${place.toString(36)}`).join(' ')} cat`).counts.get('cat')).toBe(2)
+    expect(
+      termCounts(
+        `cats ${Array.from({ length: 30_000 }, (_, place) => `v${place.toString(36)}`).join(' ')} cat`,
+      ).counts.get('cat'),
+    ).toBe(2)
   })
 
   test('NUL and lone surrogates leave a text that Postgres takes', () => {
@@ -96,7 +144,9 @@ describe('codes', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 1 }), fc.string({ minLength: 1 }), (a, b) => {
         expect(codeOf(a)).toMatch(/^[\w-]{5}$/)
-        expect(codeOf(a) === codeOf(b)).toBe(codeValueAt(`${codeOf(a)} ${codeOf(b)}`, 0) === codeValueAt(`${codeOf(a)} ${codeOf(b)}`, CODE_LENGTH + 1))
+        expect(codeOf(a) === codeOf(b)).toBe(
+          codeValueAt(`${codeOf(a)} ${codeOf(b)}`, 0) === codeValueAt(`${codeOf(a)} ${codeOf(b)}`, CODE_LENGTH + 1),
+        )
       }),
     )
   })
@@ -107,13 +157,25 @@ describe('codes', () => {
   })
 
   test('a text is its distinct codes, repeated ones first', () => {
-    expect(codedText(codeCounts('dog cat cats'))).toEqual({ terms: `${codeOf('cat')} ${codeOf('dog')}`, repeated: 1, length: 3 })
+    expect(codedText(codeCounts('dog cat cats'))).toEqual({
+      terms: `${codeOf('cat')} ${codeOf('dog')}`,
+      repeated: 1,
+      length: 3,
+    })
     expect(codedText(codeCounts(''))).toEqual({ terms: '', repeated: 0, length: 0 })
   })
 
   test('two terms with one code are one, repeated where either is', () => {
     const [code, other] = [codeValueAt(codeOf('cat'), 0), codeValueAt(codeOf('dog'), 0)]
-    expect(codedText({ codes: [code, other, code], counts: [1, 1, 1], length: 3 })).toEqual({ terms: `${codeOf('cat')} ${codeOf('dog')}`, repeated: 0, length: 3 })
-    expect(codedText({ codes: [other, code, code], counts: [1, 1, 2], length: 4 })).toEqual({ terms: `${codeOf('cat')} ${codeOf('dog')}`, repeated: 1, length: 4 })
+    expect(codedText({ codes: [code, other, code], counts: [1, 1, 1], length: 3 })).toEqual({
+      terms: `${codeOf('cat')} ${codeOf('dog')}`,
+      repeated: 0,
+      length: 3,
+    })
+    expect(codedText({ codes: [other, code, code], counts: [1, 1, 2], length: 4 })).toEqual({
+      terms: `${codeOf('cat')} ${codeOf('dog')}`,
+      repeated: 1,
+      length: 4,
+    })
   })
 })

@@ -1,7 +1,16 @@
 /** Names of streams, and ids that derive from what they name. */
 import { describe, expect, it } from '@jest/globals'
 import { either as E } from 'fp-ts'
-import { checkId, chunkIdOf, conversationOf, conversationStream, derivedMessageId, eventIdOf, messageEventId, promptStream } from '../../../src/domain/values/ids.js'
+import {
+  checkId,
+  chunkIdOf,
+  conversationOf,
+  conversationStream,
+  derivedMessageId,
+  eventIdOf,
+  messageEventId,
+  promptStream,
+} from '../../../src/domain/values/ids.js'
 import { uuidOf } from '../../../src/domain/values/hash.js'
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/u
@@ -11,7 +20,13 @@ describe('an id that somebody gives', () => {
     expect(checkId('id', id)).toEqual(E.right(id))
   })
 
-  it.each([['', 'is empty'], ['a\u0000b', 'has a control character'], ['a\nb', 'has a control character'], ['\ud83d', 'has a lone surrogate'], ['é'.repeat(257), 'is longer than 512 bytes']])('%j is refused: it %s', (id, detail) => {
+  it.each([
+    ['', 'is empty'],
+    ['a\u0000b', 'has a control character'],
+    ['a\nb', 'has a control character'],
+    ['\ud83d', 'has a lone surrogate'],
+    ['é'.repeat(257), 'is longer than 512 bytes'],
+  ])('%j is refused: it %s', (id, detail) => {
     expect(checkId('conversationId', id)).toEqual(E.left({ kind: 'BadId', field: 'conversationId', detail }))
   })
 })
@@ -38,6 +53,8 @@ describe('ids that derive', () => {
     expect(derivedMessageId('c', 0)).toMatch(/^m-[0-9a-f]{20}$/u)
     expect(new Set([derivedMessageId('c', 0), derivedMessageId('c', 1), derivedMessageId('d', 0)]).size).toBe(3)
     expect(chunkIdOf({ conversationId: 'c' }, ['a'], 'r')).not.toBe(chunkIdOf({ conversationId: 'c' }, ['a'], 's'))
-    expect(chunkIdOf({ conversationId: 'c' }, ['a', 'b'], 'r')).not.toBe(chunkIdOf({ conversationId: 'c' }, ['ab'], 'r'))
+    expect(chunkIdOf({ conversationId: 'c' }, ['a', 'b'], 'r')).not.toBe(
+      chunkIdOf({ conversationId: 'c' }, ['ab'], 'r'),
+    )
   })
 })

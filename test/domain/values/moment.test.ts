@@ -34,6 +34,8 @@ describe('a moment', () => {
     ['', /must be a revision, a time/u],
     [new Date(Number.NaN), /is no valid time/u],
   ])('%p is refused by name', (given, detail) => {
-    expect(parseMoment('from', given)).toEqual(E.left({ kind: 'BadInput', field: 'from', detail: expect.stringMatching(detail) }))
+    expect(parseMoment('from', given)).toEqual(
+      E.left({ kind: 'BadInput', field: 'from', detail: expect.stringMatching(detail) }),
+    )
   })
 })

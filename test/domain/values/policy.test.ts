@@ -3,7 +3,18 @@ import { describe, expect, it } from '@jest/globals'
 import { either as E } from 'fp-ts'
 import { readFileSync } from 'node:fs'
 import type { z } from 'zod'
-import { hardLimit, modelWindow, parsePolicySettings, policySchema, policySettingsSchema, registerModelWindow, resolvePolicy, softLimit, type Policy, type PolicySettings } from '../../../src/domain/values/policy.js'
+import {
+  hardLimit,
+  modelWindow,
+  parsePolicySettings,
+  policySchema,
+  policySettingsSchema,
+  registerModelWindow,
+  resolvePolicy,
+  softLimit,
+  type Policy,
+  type PolicySettings,
+} from '../../../src/domain/values/policy.js'
 
 function policy(settings: PolicySettings, summarizerWindow?: number): Policy {
   const resolved = resolvePolicy(settings, summarizerWindow)
@@ -14,7 +25,11 @@ function policy(settings: PolicySettings, summarizerWindow?: number): Policy {
 describe('the limits', () => {
   it.each([
     [{ modelMaxTokens: 200_000, contextBudget: 0.8 }, 160_000, 200_000],
-    [{ modelMaxTokens: 128_000, systemReserve: 2_000, outputReserve: 4_000, safetyBuffer: 5_000, contextBudget: 0.8 }, 93_600, 117_000],
+    [
+      { modelMaxTokens: 128_000, systemReserve: 2_000, outputReserve: 4_000, safetyBuffer: 5_000, contextBudget: 0.8 },
+      93_600,
+      117_000,
+    ],
     [{ modelMaxTokens: 1_000, contextBudget: 0.7 }, 700, 1_000],
     [{ modelMaxTokens: 1_001, contextBudget: 0.5 }, 500, 1_001],
     [{ modelMaxTokens: 8_000, contextBudget: 1 }, 8_000, 8_000],
@@ -23,11 +38,19 @@ describe('the limits', () => {
   })
 
   it('have no reserves and a budget of 0.8 by default', () => {
-    expect(policy({})).toMatchObject({ modelMaxTokens: 128_000, contextBudget: 0.8, systemReserve: 0, outputReserve: 0, safetyBuffer: 0 })
+    expect(policy({})).toMatchObject({
+      modelMaxTokens: 128_000,
+      contextBudget: 0.8,
+      systemReserve: 0,
+      outputReserve: 0,
+      safetyBuffer: 0,
+    })
   })
 
   it('leave no window for reserves that take it all, and say by which field', () => {
-    expect(resolvePolicy({ modelMaxTokens: 4_000, outputReserve: 3_900 })).toMatchObject(E.left({ kind: 'BadPolicy', field: 'modelMaxTokens', detail: expect.stringContaining('100 tokens') }))
+    expect(resolvePolicy({ modelMaxTokens: 4_000, outputReserve: 3_900 })).toMatchObject(
+      E.left({ kind: 'BadPolicy', field: 'modelMaxTokens', detail: expect.stringContaining('100 tokens') }),
+    )
     expect(E.isRight(resolvePolicy({ modelMaxTokens: 256, outputReserve: 128 }))).toBe(true)
   })
 })
@@ -59,19 +82,32 @@ describe('the window of a model', () => {
     expect(policy({ model: 'harbour-1', modelMaxTokens: 5_000 }).modelMaxTokens).toBe(5_000)
   })
 
-  it.each(['Acme-Large', 'acme-large', 'ACME-Large-2024', 'acme-large:70b', 'vendor/Acme-Large', 'vendor/acme-large.1'])('is known whatever the case of the letters: %s', (model) => {
+  it.each([
+    'Acme-Large',
+    'acme-large',
+    'ACME-Large-2024',
+    'acme-large:70b',
+    'vendor/Acme-Large',
+    'vendor/acme-large.1',
+  ])('is known whatever the case of the letters: %s', (model) => {
     registerModelWindow('Acme-Large', 8_000)
     expect(modelWindow(model)).toBe(8_000)
   })
 
   it('is of one vendor alone where the vendor was named', () => {
     registerModelWindow('Quay/Tug', 16_000)
-    expect([modelWindow('quay/tug-2'), modelWindow('tug-2'), modelWindow('other/tug')]).toEqual([16_000, 128_000, 128_000])
+    expect([modelWindow('quay/tug-2'), modelWindow('tug-2'), modelWindow('other/tug')]).toEqual([
+      16_000, 128_000, 128_000,
+    ])
   })
 
   it.each([NaN, -5, 0, 0.5, 8_000.5, Infinity])('of %d tokens is refused, and nothing is registered', (tokens) => {
-    expect(() => { registerModelWindow('Wreck', tokens) }).toThrow(RangeError)
-    expect(() => { registerModelWindow('Wreck', tokens) }).toThrow(`"Wreck" must be a whole number of tokens above 0, and is ${String(tokens)}`)
+    expect(() => {
+      registerModelWindow('Wreck', tokens)
+    }).toThrow(RangeError)
+    expect(() => {
+      registerModelWindow('Wreck', tokens)
+    }).toThrow(`"Wreck" must be a whole number of tokens above 0, and is ${String(tokens)}`)
     expect(modelWindow('wreck')).toBe(128_000)
   })
 })
@@ -102,12 +138,14 @@ describe('settings', () => {
 })
 
 type Both<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false
-// The interface is written by hand, so that each setting has its comment where somebody sets it; the compiler holds it to the schema.
+// The interface is written by hand, so that each setting has its comment where somebody sets it; the compiler holds it
+// to the schema.
 const isTheSchemas: Both<Required<z.infer<typeof policySettingsSchema>>, Required<PolicySettings>> = true
 
 it('the settings as a type are those of the schema, and each has a comment', () => {
   expect(isTheSchemas).toBe(true)
-  const [, body = ''] = /^export interface PolicySettings \{\n(.*?)^\}/msu.exec(readFileSync('src/domain/values/policy.ts', 'utf8')) ?? []
+  const [, body = ''] =
+    /^export interface PolicySettings \{\n(.*?)^\}/msu.exec(readFileSync('src/domain/values/policy.ts', 'utf8')) ?? []
   const commented = [...body.matchAll(/\/\*\* [^\n]+ \*\/\n {2}(\w+)\?:/gu)].map(([, name]) => name)
   expect(commented).toEqual(Object.keys(policySettingsSchema.shape))
 })

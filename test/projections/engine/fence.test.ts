@@ -1,4 +1,7 @@
-/** Who lost the claim writes nothing any more, whatever it had under way; and rows that belong to another log are noticed. */
+/**
+ * Who lost the claim writes nothing any more, whatever it had under way; and rows that belong to another log are
+ * noticed.
+ */
 import { beforeEach, expect, test } from '@jest/globals'
 import { createMemoryClaims } from '../../../src/adapters/memory/claims.js'
 import { createMemoryEventStore } from '../../../src/adapters/memory/event-store.js'
@@ -8,7 +11,11 @@ import type { Database } from '../../../src/ports/sql.js'
 import { applyUntil, targetsOf } from '../../../projections/engine/apply.js'
 import { Fenced, readGenerations } from '../../../projections/engine/checkpoints.js'
 import { projections } from '../../../projections/index.js'
-import { createProjectionRunner, type ProjectionRunner, type RunnerOptions } from '../../../projections/engine/runner.js'
+import {
+  createProjectionRunner,
+  type ProjectionRunner,
+  type RunnerOptions,
+} from '../../../projections/engine/runner.js'
 import { createProjectionWatch } from '../../../projections/engine/watch.js'
 import { startProjectionWorker, type ProjectionWorker, type WorkerState } from '../../../projections/engine/worker.js'
 import { appended as message, decodeStored } from '../../support/builders.js'
@@ -23,14 +30,18 @@ describeOnDatabases('fence', (database) => {
     db = await database.fresh()
     store = createMemoryEventStore()
   })
-  const runner = (options: Partial<RunnerOptions> = {}): ProjectionRunner => createProjectionRunner({ db, store, decode: decodeStored, projections, ...options })
+  const runner = (options: Partial<RunnerOptions> = {}): ProjectionRunner =>
+    createProjectionRunner({ db, store, decode: decodeStored, projections, ...options })
   const rows = async (): Promise<unknown> => await Promise.all(projections.map((projection) => rowsOf(db, projection)))
 
   test('what was read under an old fence is not written, and its runner learns that it is fenced', async () => {
     await record(store, 'a', everyEvent)
     const [first, second] = [runner({ fence: 1n }), runner({ fence: 2n })]
     await first.catchUp()
-    const stale = await readGenerations(db, projections.map(({ name }) => name))
+    const stale = await readGenerations(
+      db,
+      projections.map(({ name }) => name),
+    )
     await second.catchUp(-1n)
     await record(store, 'b', everyEvent)
     const head = await store.head()
@@ -42,7 +53,9 @@ describeOnDatabases('fence', (database) => {
     const after = await rows()
     expect(after).not.toEqual(before)
     await db.query('update projection_checkpoints set position = $1', [everyEvent.length - 1])
-    const targets = projections.flatMap((projection) => stale.filter(({ name }) => name === projection.name).flatMap((generation) => targetsOf(projection, generation)))
+    const targets = projections.flatMap((projection) =>
+      stale.filter(({ name }) => name === projection.name).flatMap((generation) => targetsOf(projection, generation)),
+    )
     expect(await applyUntil(source, targets, head, { batchSize: 10 })).toBe('moved')
     expect(targets.every(({ position }) => position === BigInt(everyEvent.length - 1))).toBe(true)
     await expect(first.catchUp()).rejects.toThrow(Fenced)
@@ -63,7 +76,14 @@ describeOnDatabases('fence', (database) => {
     const change = changes()
     const start = (owner: string): ProjectionWorker =>
       startProjectionWorker({
-        db, store, decode: decodeStored, projections, claims, owner, ttlMs: 3_000, partitions: 2,
+        db,
+        store,
+        decode: decodeStored,
+        projections,
+        claims,
+        owner,
+        ttlMs: 3_000,
+        partitions: 2,
         onState: (state: WorkerState) => {
           states.push(`${owner} ${state.kind}`)
           change.happened()
@@ -92,14 +112,23 @@ describeOnDatabases('fence', (database) => {
     await taken?.release()
     while (states.filter((state) => state === 'second working').length < 2) await change.next()
     await second.stop()
-    expect(states).toEqual(['first working', 'second standing-by', 'first ended', 'second working', 'second lost', 'second working', 'second ended'])
+    expect(states).toEqual([
+      'first working',
+      'second standing-by',
+      'first ended',
+      'second working',
+      'second lost',
+      'second working',
+      'second ended',
+    ])
     expect(await watch.status()).toMatchObject(projections.map(() => ({ state: 'idle' })))
   })
 
   test('rows of another log stop their projections, with both ids and the place; a rebuild makes them belong', async () => {
     await record(store, 'a', everyEvent)
     await runner({ partitions: 2 }).catchUp()
-    const [mine] = (await readGenerations(db, ['live-messages']))[0]?.checkpoints.flatMap(({ event }) => event ?? []) ?? []
+    const [mine] =
+      (await readGenerations(db, ['live-messages']))[0]?.checkpoints.flatMap(({ event }) => event ?? []) ?? []
     const own = store
     store = createMemoryEventStore()
     for (let place = 0; place < 3; place += 1) await record(store, `other ${String(place)}`, everyEvent)
@@ -108,7 +137,9 @@ describeOnDatabases('fence', (database) => {
     await expect(other.catchUp()).rejects.toThrow(
       `archive-index was made from another log, or this one was changed: it has applied event ${mine?.id ?? ''} at position ${String(mine?.position)}, and this log has event ${there?.id ?? ''} there; \`context-ledger verify\` tells`,
     )
-    expect(await createProjectionWatch({ db, store, projections }).status()).toMatchObject(projections.map(() => ({ state: 'stopped', position: BigInt(everyEvent.length - 1) })))
+    expect(await createProjectionWatch({ db, store, projections }).status()).toMatchObject(
+      projections.map(() => ({ state: 'stopped', position: BigInt(everyEvent.length - 1) })),
+    )
     // The right address: as if nothing had been.
     store = own
     await runner().catchUp()

@@ -1,4 +1,7 @@
-/** How far rows are behind: counted in events, whatever lies between the positions, and in seconds since the first of them was recorded. */
+/**
+ * How far rows are behind: counted in events, whatever lies between the positions, and in seconds since the first of
+ * them was recorded.
+ */
 import { expect, test } from '@jest/globals'
 import { createMemoryEventStore } from '../../../src/adapters/memory/event-store.js'
 import type { EventPlace, EventStore } from '../../../src/ports/event-store.js'
@@ -10,7 +13,9 @@ import { record } from '../../support/projections.js'
 
 const recordedAt = async (store: EventStore, position: bigint): Promise<number> => {
   const parsed: unknown = JSON.parse((await store.eventAt(position))?.metadata ?? '{}')
-  return typeof parsed === 'object' && parsed !== null && 'recordedAt' in parsed ? Date.parse(String(parsed.recordedAt)) : NaN
+  return typeof parsed === 'object' && parsed !== null && 'recordedAt' in parsed
+    ? Date.parse(String(parsed.recordedAt))
+    : NaN
 }
 
 test('events of conversations count, and no others; positions with gaps between them count as what they hold', async () => {
@@ -22,7 +27,8 @@ test('events of conversations count, and no others; positions with gaps between 
   const sparse: EventStore = {
     ...store,
     async *readPlaces({ after = -1n, ...options } = {}) {
-      for await (const place of store.readPlaces({ ...options, after: after < 0n ? after : after / gap })) yield { ...place, position: place.position * gap } satisfies EventPlace
+      for await (const place of store.readPlaces({ ...options, after: after < 0n ? after : after / gap }))
+        yield { ...place, position: place.position * gap } satisfies EventPlace
     },
     // What the events say is not read to count them.
     readAll() {
@@ -43,16 +49,29 @@ test('each partition counts its own, wherever the others stand', async () => {
   const store = createMemoryEventStore()
   const ids = Array.from({ length: 30 }, (_, place) => `c${String(place)}`)
   for (const id of ids) await record(store, id, [message('m0')])
-  const places = [{ position: 5n, partition: 0 }, { position: 20n, partition: 1 }, { position: -1n, partition: 2 }].map((place) => ({ ...place, partitions: 3 }))
-  const expected = places.map(({ position, partition }) => ids.filter((id, at) => BigInt(at) > position && partitionOf(id, 3) === partition).length)
+  const places = [
+    { position: 5n, partition: 0 },
+    { position: 20n, partition: 1 },
+    { position: -1n, partition: 2 },
+  ].map((place) => ({ ...place, partitions: 3 }))
+  const expected = places.map(
+    ({ position, partition }) =>
+      ids.filter((id, at) => BigInt(at) > position && partitionOf(id, 3) === partition).length,
+  )
   expect((await lagsOf(store, places, 0)).map(({ events }) => events)).toEqual(expected)
 })
 
 test('so many that counting would take long are at least so many', async () => {
   const store = createMemoryEventStore()
   await appended(store, 'conversation-long', eventsNamed('many', COUNTED_EVENTS + 5))
-  const at = (position: bigint): { position: bigint; partition: number; partitions: number } => ({ position, partition: 0, partitions: 1 })
-  expect((await lagsOf(store, [at(-1n), at(10n), at(3n)], 0)).map(({ events, isAtLeast }) => [events, isAtLeast])).toEqual([
+  const at = (position: bigint): { position: bigint; partition: number; partitions: number } => ({
+    position,
+    partition: 0,
+    partitions: 1,
+  })
+  expect(
+    (await lagsOf(store, [at(-1n), at(10n), at(3n)], 0)).map(({ events, isAtLeast }) => [events, isAtLeast]),
+  ).toEqual([
     [COUNTED_EVENTS, true],
     [COUNTED_EVENTS - 6, false],
     [COUNTED_EVENTS, true],

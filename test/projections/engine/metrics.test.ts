@@ -5,7 +5,17 @@ import { createProjectionMetrics } from '../../../projections/engine/metrics.js'
 import type { ProjectionStatus } from '../../../projections/engine/watch.js'
 
 const status = (some: Partial<ProjectionStatus> = {}): ProjectionStatus => ({
-  name: 'notes', version: 1, generation: 1, position: 5n, head: 9n, lagEvents: 3, lagIsAtLeast: false, lagSeconds: 2.5, state: 'following', updatedAt: '', stopped: [],
+  name: 'notes',
+  version: 1,
+  generation: 1,
+  position: 5n,
+  head: 9n,
+  lagEvents: 3,
+  lagIsAtLeast: false,
+  lagSeconds: 2.5,
+  state: 'following',
+  updatedAt: '',
+  stopped: [],
   partitions: [
     { partition: 0, position: 9n, lagEvents: 0, lagIsAtLeast: false, lagSeconds: 0 },
     { partition: 1, position: 5n, lagEvents: 3, lagIsAtLeast: false, lagSeconds: 2.5, stop: { reason: 'cannot' } },
@@ -17,7 +27,14 @@ test('each partition has its lag, and says whether it stopped', async () => {
   const register = new Registry()
   let looks = 0
   let isWorking = true
-  const metrics = createProjectionMetrics(register, async () => { looks += 1; return [status()] }, () => isWorking)
+  const metrics = createProjectionMetrics(
+    register,
+    async () => {
+      looks += 1
+      return [status()]
+    },
+    () => isWorking,
+  )
   metrics.applied('notes', 1, 7)
   metrics.applied('notes', 1, 2)
   const text = await register.metrics()
@@ -30,7 +47,8 @@ test('each partition has its lag, and says whether it stopped', async () => {
     'context_ledger_projection_working 1',
     'context_ledger_projection_applied_events_total{projection="notes",partition="1"} 9',
     '# TYPE context_ledger_projection_applied_events_total counter',
-  ]) expect(text.split('\n')).toContain(line)
+  ])
+    expect(text.split('\n')).toContain(line)
   expect(looks).toBe(1)
   isWorking = false
   expect(await register.metrics()).toContain('context_ledger_projection_working 0')
@@ -39,6 +57,10 @@ test('each partition has its lag, and says whether it stopped', async () => {
 test('a projection that this program cannot keep at all is stopped in each partition', async () => {
   const register = new Registry()
   const partitions = [{ partition: 0, position: 9n, lagEvents: 0, lagIsAtLeast: false, lagSeconds: 0 }]
-  createProjectionMetrics(register, async () => [status({ partitions, state: 'stopped', stop: { reason: 'has rows of a newer version' } })], () => true)
+  createProjectionMetrics(
+    register,
+    async () => [status({ partitions, state: 'stopped', stop: { reason: 'has rows of a newer version' } })],
+    () => true,
+  )
   expect(await register.metrics()).toContain('context_ledger_projection_stopped{projection="notes",partition="0"} 1')
 })

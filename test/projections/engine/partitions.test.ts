@@ -1,4 +1,7 @@
-/** Conversations spread over several workers: the same rows, one place for each worker, and a poison event that stops only its own. */
+/**
+ * Conversations spread over several workers: the same rows, one place for each worker, and a poison event that stops
+ * only its own.
+ */
 import { beforeEach, expect, test } from '@jest/globals'
 import { createMemoryEventStore } from '../../../src/adapters/memory/event-store.js'
 import type { EventStore } from '../../../src/ports/event-store.js'
@@ -7,7 +10,12 @@ import { projections } from '../../../projections/index.js'
 import { messageIdsProjection } from '../../../projections/read-models/message-ids/projection.js'
 import { partitionOf } from '../../../projections/engine/partitions.js'
 import type { Projection } from '../../../projections/engine/projection.js'
-import { createProjectionRunner, ProjectionStopped, type ProjectionRunner, type RunnerOptions } from '../../../projections/engine/runner.js'
+import {
+  createProjectionRunner,
+  ProjectionStopped,
+  type ProjectionRunner,
+  type RunnerOptions,
+} from '../../../projections/engine/runner.js'
 import { createProjectionWatch } from '../../../projections/engine/watch.js'
 import { appended as message, decodeStored } from '../../support/builders.js'
 import { everyEvent } from '../../support/conversation-story.js'
@@ -30,12 +38,17 @@ describeOnDatabases('partitions', (database) => {
     db = await database.fresh()
     store = createMemoryEventStore()
   })
-  const runner = (options: Partial<RunnerOptions> = {}): ProjectionRunner => createProjectionRunner({ db, store, decode: decodeStored, projections, batchSize: 20, ...options })
+  const runner = (options: Partial<RunnerOptions> = {}): ProjectionRunner =>
+    createProjectionRunner({ db, store, decode: decodeStored, projections, batchSize: 20, ...options })
   const rows = async (): Promise<unknown> => await Promise.all(projections.map((projection) => rowsOf(db, projection)))
   const places = async (): Promise<readonly string[]> =>
-    (await db.query<{ name: string; partition: number; partitions: number; position: string }>(
-      `select name, partition, partitions, position from projection_checkpoints where state = 'live' order by name, partition`,
-    )).map(({ name, partition, partitions, position }) => `${name} ${String(partition)}/${String(partitions)} ${position}`)
+    (
+      await db.query<{ name: string; partition: number; partitions: number; position: string }>(
+        `select name, partition, partitions, position from projection_checkpoints where state = 'live' order by name, partition`,
+      )
+    ).map(
+      ({ name, partition, partitions, position }) => `${name} ${String(partition)}/${String(partitions)} ${position}`,
+    )
   /** Fails every transaction whose number `fails` names, in the way of a connection that breaks. */
   const flaky = (fails: (transaction: number) => boolean): Database => {
     let count = 0
@@ -58,10 +71,14 @@ describeOnDatabases('partitions', (database) => {
       const several = runner({ partitions })
       await several.catchUp()
       expect(await rows()).toEqual(one)
-      expect((await several.status()).map((status) => status.partitions.length)).toEqual(projections.map(() => partitions))
+      expect((await several.status()).map((status) => status.partitions.length)).toEqual(
+        projections.map(() => partitions),
+      )
       await several.rebuild('all')
       expect(await rows()).toEqual(one)
-      expect((await places()).filter((place) => place.includes(`/${String(partitions)} `))).toHaveLength(projections.length * partitions)
+      expect((await places()).filter((place) => place.includes(`/${String(partitions)} `))).toHaveLength(
+        projections.length * partitions,
+      )
     }
   })
 
@@ -69,22 +86,39 @@ describeOnDatabases('partitions', (database) => {
     for (const id of ids.slice(0, 8)) await record(store, id, everyEvent)
     await runner().catchUp()
     // The first number after the failure is another each time, and so is what it had written by then.
-    for (const [at, [before, after]] of [[1, 4], [4, 3], [3, 1], [1, 2], [2, 5]].entries()) {
+    for (const [at, [before, after]] of [
+      [1, 4],
+      [4, 3],
+      [3, 1],
+      [1, 2],
+      [2, 5],
+    ].entries()) {
       const id = ids[8 + (at % 4)] ?? ''
       await (at < 4 ? record(store, id, everyEvent) : record(store, 'the last', everyEvent))
-      await runner({ ...(before === undefined ? {} : { partitions: before }), db: flaky((count) => count > 1 && count % 2 === 0), batchSize: 5 }).catchUp().catch(() => undefined)
+      await runner({
+        ...(before === undefined ? {} : { partitions: before }),
+        db: flaky((count) => count > 1 && count % 2 === 0),
+        batchSize: 5,
+      })
+        .catchUp()
+        .catch(() => undefined)
       await runner(after === undefined ? {} : { partitions: after }).catchUp()
-      expect((await places()).every((place) => place.endsWith(`/${String(after)} ${String(everyEvent.length * (9 + at) - 1)}`))).toBe(true)
+      expect(
+        (await places()).every((place) =>
+          place.endsWith(`/${String(after)} ${String(everyEvent.length * (9 + at) - 1)}`),
+        ),
+      ).toBe(true)
     }
     const divided = await rows()
     // Who does not say how many goes on with as many as there are.
     await record(store, 'one more', everyEvent)
     await runner().catchUp()
-    expect((await places())).toHaveLength(projections.length * 5)
+    expect(await places()).toHaveLength(projections.length * 5)
     db = await database.fresh()
     const log = store
     store = createMemoryEventStore()
-    for await (const stored of log.readAll()) if (stored.stream !== 'conversation-one more') await appended(store, stored.stream, [stored])
+    for await (const stored of log.readAll())
+      if (stored.stream !== 'conversation-one more') await appended(store, stored.stream, [stored])
     await runner().catchUp()
     expect(await rows()).toEqual(divided)
   })
@@ -99,52 +133,99 @@ describeOnDatabases('partitions', (database) => {
     expect(await working.catchUp()).toBe(head)
     expect(told.toSorted()).toEqual(projections.map(({ name }) => name).toSorted())
     const status = await createProjectionWatch({ db, store, projections }).status()
-    expect(status).toMatchObject(projections.map(() => ({ position: head, lagEvents: 0, stopped: [{ conversationId: 'c3', stream: 'conversation-c3', revision: 1n, type: 'Noted' }] })))
-    for (const id of [...ids.filter((each) => each !== 'c3'), ...ids.map((each) => `${each} later`)]) expect(await working.waitFor(head, 0, { conversationId: id })).toBe(true)
+    expect(status).toMatchObject(
+      projections.map(() => ({
+        position: head,
+        lagEvents: 0,
+        stopped: [{ conversationId: 'c3', stream: 'conversation-c3', revision: 1n, type: 'Noted' }],
+      })),
+    )
+    for (const id of [...ids.filter((each) => each !== 'c3'), ...ids.map((each) => `${each} later`)])
+      expect(await working.waitFor(head, 0, { conversationId: id })).toBe(true)
     await expect(working.waitFor(head, 60_000, { conversationId: 'c3' })).rejects.toThrow(ProjectionStopped)
 
     // Another number of partitions keeps what is stopped.
     await runner({ partitions: 2 }).catchUp()
     expect((await places()).every((place) => place.includes('/2 '))).toBe(true)
-    expect(await createProjectionWatch({ db, store, projections }).status()).toMatchObject(projections.map(() => ({ stopped: [{ conversationId: 'c3' }] })))
-    const able = runner({ decode: async (stored) => await decodeStored(stored.type === 'Noted' ? { ...stored, ...(await noted()) } : stored) })
+    expect(await createProjectionWatch({ db, store, projections }).status()).toMatchObject(
+      projections.map(() => ({ stopped: [{ conversationId: 'c3' }] })),
+    )
+    const able = runner({
+      decode: async (stored) =>
+        await decodeStored(stored.type === 'Noted' ? { ...stored, ...(await noted()) } : stored),
+    })
     await able.catchUp()
-    expect(await createProjectionWatch({ db, store, projections }).status()).toMatchObject(projections.map(() => ({ position: head, lagEvents: 0, state: 'idle', stopped: [] })))
+    expect(await createProjectionWatch({ db, store, projections }).status()).toMatchObject(
+      projections.map(() => ({ position: head, lagEvents: 0, state: 'idle', stopped: [] })),
+    )
     const completed = await rows()
     await able.rebuild('all')
     expect(await rows()).toEqual(completed)
   })
 
   test('a row that is refused is found among the facts of its own partition alone, and all others are applied', async () => {
-    for (const place of [0, 1, 2]) for (const id of ids) await record(store, `${id} ${String(place)}`, [message(`m${String(place)}`)])
+    for (const place of [0, 1, 2])
+      for (const id of ids) await record(store, `${id} ${String(place)}`, [message(`m${String(place)}`)])
     const head = await store.head()
     const tooLong = Array.from({ length: 4_000 }, () => Math.random().toString(36)).join('')
     const refused: Projection = {
       ...messageIdsProjection,
       handlers: {
         ...messageIdsProjection.handlers,
-        MessageAppended: (event) => [{ op: 'put', table: 'message_ids', row: { conversation_id: event.stream, event_id: ['conversation-c3 1', 'conversation-c5 0'].includes(event.stream) ? tooLong : event.id, revision: event.revision } }],
+        MessageAppended: (event) => [
+          {
+            op: 'put',
+            table: 'message_ids',
+            row: {
+              conversation_id: event.stream,
+              event_id: ['conversation-c3 1', 'conversation-c5 0'].includes(event.stream) ? tooLong : event.id,
+              revision: event.revision,
+            },
+          },
+        ],
       },
     }
     const working = runner({ partitions: 4, batchSize: 200, projections: [refused] })
     expect(await working.catchUp()).toBe(head)
-    const wanted = [0, 1, 2].flatMap((place) => ids.map((id) => `${id} ${String(place)}`)).filter((id) => id !== 'c3 1' && id !== 'c5 0')
+    const wanted = [0, 1, 2]
+      .flatMap((place) => ids.map((id) => `${id} ${String(place)}`))
+      .filter((id) => id !== 'c3 1' && id !== 'c5 0')
     const there = await db.query<{ conversation_id: string }>('select conversation_id from message_ids')
     expect(there.map((row) => row.conversation_id.slice('conversation-'.length)).toSorted()).toEqual(wanted.toSorted())
     const [status] = await createProjectionWatch({ db, store, projections: [refused] }).status()
-    expect(status).toMatchObject({ position: head, stopped: [{ conversationId: 'c5 0' }, { conversationId: 'c3 1', reason: expect.stringContaining('cannot apply MessageAppended at revision 0 of conversation-c3 1') }] })
+    expect(status).toMatchObject({
+      position: head,
+      stopped: [
+        { conversationId: 'c5 0' },
+        {
+          conversationId: 'c3 1',
+          reason: expect.stringContaining('cannot apply MessageAppended at revision 0 of conversation-c3 1'),
+        },
+      ],
+    })
   })
 
   /** A message as it could have been in the place of the odd event. */
   async function noted(): Promise<{ type: string; data: string; metadata: string }> {
     const found = await store.eventAt(0n)
-    return { type: found?.type ?? '', data: (found?.data ?? '').replace('"m0"', '"m9"'), metadata: found?.metadata ?? '' }
+    return {
+      type: found?.type ?? '',
+      data: (found?.data ?? '').replace('"m0"', '"m9"'),
+      metadata: found?.metadata ?? '',
+    }
   }
 
   test('a body that cannot be fetched now is waited for, and stops nothing', async () => {
     await record(store, 'a', [message('m0'), message('m1')])
     const gone = Object.assign(new Error('no connection'), { kind: 'StoreUnavailable' })
-    await expect(runner({ decode: async (stored) => { if (stored.revision === 1n) throw gone; return await decodeStored(stored) } }).catchUp()).rejects.toThrow('no connection')
+    await expect(
+      runner({
+        decode: async (stored) => {
+          if (stored.revision === 1n) throw gone
+          return await decodeStored(stored)
+        },
+      }).catchUp(),
+    ).rejects.toThrow('no connection')
     expect((await runner().status()).every(({ state }) => state === 'idle')).toBe(true)
     await runner().catchUp()
   })
@@ -164,7 +245,13 @@ describeOnDatabases('partitions', (database) => {
     await one.catchUp()
     expect(await rows()).toEqual(before)
     expect(await one.status()).toMatchObject(projections.map(() => ({ generation: 1, lagEvents: 0 })))
-    await expect(db.query(`update projection_checkpoints set state = 'live', generation = 2 where partition = 0`)).resolves.toBeDefined()
-    await expect(db.query(`insert into projection_checkpoints (name, generation, version, position, state, tables) values ('live-messages', 9, 1, 0, 'live', 'x')`)).rejects.toThrow('projection_checkpoints_live')
+    await expect(
+      db.query(`update projection_checkpoints set state = 'live', generation = 2 where partition = 0`),
+    ).resolves.toBeDefined()
+    await expect(
+      db.query(
+        `insert into projection_checkpoints (name, generation, version, position, state, tables) values ('live-messages', 9, 1, 0, 'live', 'x')`,
+      ),
+    ).rejects.toThrow('projection_checkpoints_live')
   })
 })

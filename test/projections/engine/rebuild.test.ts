@@ -1,4 +1,7 @@
-/** A rebuild: beside the old rows, while appends, readers and the live runner go on; resumed after a kill, and gone without a trace once it is done. */
+/**
+ * A rebuild: beside the old rows, while appends, readers and the live runner go on; resumed after a kill, and gone
+ * without a trace once it is done.
+ */
 import { beforeEach, describe, expect, test } from '@jest/globals'
 import { createPostgresEventStore } from '../../../src/adapters/postgres/event-store.js'
 import { conversationStream } from '../../../src/domain/values/ids.js'
@@ -45,7 +48,11 @@ describeOnDatabases('rebuild', (database) => {
     return rows
   }
   const tables = async (): Promise<string[]> =>
-    (await db.query<{ name: string }>(`select tablename as name from pg_tables where schemaname = current_schema() and tablename ~ '_g[0-9]+$' order by 1`)).map(({ name }) => name)
+    (
+      await db.query<{ name: string }>(
+        `select tablename as name from pg_tables where schemaname = current_schema() and tablename ~ '_g[0-9]+$' order by 1`,
+      )
+    ).map(({ name }) => name)
   const generations = async (): Promise<unknown[]> =>
     await db.query('select distinct generation, state from projection_checkpoints order by generation')
 
@@ -74,8 +81,12 @@ describeOnDatabases('rebuild', (database) => {
     expect(told.at(-1)).toMatchObject({ phase: 'done', done: told.at(-1)?.total })
     expect(told.map(({ done }) => done)).toEqual(told.map(({ done }) => done).toSorted((a, b) => a - b))
     expect(told.some(({ secondsLeft }) => secondsLeft !== undefined && secondsLeft >= 0)).toBe(true)
-    const indexes = await db.query<{ count: string }>(`select count(*) as count from pg_indexes where schemaname = current_schema() and indexname ~ '_g2_i'`)
-    expect(Number(indexes[0]?.count)).toBe(projections.flatMap((projection) => projection.tables).flatMap((table) => table.indexes).length)
+    const indexes = await db.query<{ count: string }>(
+      `select count(*) as count from pg_indexes where schemaname = current_schema() and indexname ~ '_g2_i'`,
+    )
+    expect(Number(indexes[0]?.count)).toBe(
+      projections.flatMap((projection) => projection.tables).flatMap((table) => table.indexes).length,
+    )
   })
 
   test('one projection alone, and a name that there is not', async () => {
@@ -110,7 +121,9 @@ describeOnDatabases('rebuild', (database) => {
       while (!over.signal.aborted) {
         expect(await still()).toBe(expected)
         // Whoever read a position never finds an earlier one.
-        for (const { position } of await runner.status().then((status) => status.filter(({ name }) => name === 'live-messages'))) {
+        for (const { position } of await runner
+          .status()
+          .then((status) => status.filter(({ name }) => name === 'live-messages'))) {
           expect(position).toBeGreaterThanOrEqual(last)
           last = position
         }
@@ -156,7 +169,10 @@ describeOnDatabases('rebuild', (database) => {
       expect(await all()).toEqual(before)
       seen.push(await generations())
     }
-    const halfway = [{ generation: 1, state: 'live' }, { generation: 2, state: 'building' }]
+    const halfway = [
+      { generation: 1, state: 'live' },
+      { generation: 2, state: 'building' },
+    ]
     expect(seen.slice(0, 2)).toEqual([halfway, halfway])
     await rebuild(source(), 'all', { batchSize: 10 })
     expect(await all()).toEqual(before)
@@ -166,7 +182,15 @@ describeOnDatabases('rebuild', (database) => {
 
     // What was left by another version is of no use, and neither is anything where a fresh one is asked for.
     const abort = new AbortController()
-    await expect(rebuild(source(), 'all', { batchSize: 10, signal: abort.signal, onProgress: () => { abort.abort() } })).rejects.toThrow('stopped')
+    await expect(
+      rebuild(source(), 'all', {
+        batchSize: 10,
+        signal: abort.signal,
+        onProgress: () => {
+          abort.abort()
+        },
+      }),
+    ).rejects.toThrow('stopped')
     await db.query(`update projection_checkpoints set version = version + 7, position = 50 where state = 'building'`)
     await rebuild(source(), 'all')
     expect(await all()).toEqual(before)
@@ -191,7 +215,19 @@ describeOnDatabases('rebuild', (database) => {
     await rebuild(source(), 'all')
     expect(await all()).toEqual(before)
     const status = await createProjectionRunner(source()).status()
-    expect(status).toMatchObject(projections.map(() => ({ generation: 2, lagEvents: 0, state: 'idle', stopped: [{ conversationId: 'a', reason: expect.stringMatching(/cannot apply Noted at revision \d+ of conversation-a/u) }] })))
+    expect(status).toMatchObject(
+      projections.map(() => ({
+        generation: 2,
+        lagEvents: 0,
+        state: 'idle',
+        stopped: [
+          {
+            conversationId: 'a',
+            reason: expect.stringMatching(/cannot apply Noted at revision \d+ of conversation-a/u),
+          },
+        ],
+      })),
+    )
   })
 })
 
@@ -200,21 +236,61 @@ const describeOnServer = testServer === '' ? describe.skip : describe
 describeOnServer('the indexes of a rebuild, on a server', () => {
   const LIMIT_MS = 3_000
 
-  /** A rebuild that has its rows and not its indexes yet: whoever holds `table` keeps the next one from building them. */
-  async function withRowsAlone(): Promise<{ db: Database; hasty: Database; table: string; reads: () => number; source: Parameters<typeof rebuild>[0]; drop: () => Promise<void> }> {
+  /**
+   * A rebuild that has its rows and not its indexes yet: whoever holds `table` keeps the next one from building them.
+   */
+  async function withRowsAlone(): Promise<{
+    db: Database
+    hasty: Database
+    table: string
+    reads: () => number
+    source: Parameters<typeof rebuild>[0]
+    drop: () => Promise<void>
+  }> {
     const { db, schema, drop } = await openTestSchema()
-    const hasty = await openPostgres(`${testServer}?query_timeout=${String(LIMIT_MS)}`, { schema, statementTimeoutMs: LIMIT_MS })
+    const hasty = await openPostgres(`${testServer}?query_timeout=${String(LIMIT_MS)}`, {
+      schema,
+      statementTimeoutMs: LIMIT_MS,
+    })
     const store = createPostgresEventStore(hasty)
     await record(store, 'a', longStory(40))
     let reads = 0
-    const counting: EventStore = { ...store, readAll: (options) => { reads += 1; return store.readAll(options) } }
+    const counting: EventStore = {
+      ...store,
+      readAll: (options) => {
+        reads += 1
+        return store.readAll(options)
+      },
+    }
     const source = { db: hasty, store: counting, decode: decodeStored, projections }
     await createProjectionRunner(source).catchUp()
     const abort = new AbortController()
-    await expect(rebuild(source, 'all', { batchSize: 10, signal: abort.signal, onProgress: ({ phase }) => { if (phase === 'indexes') abort.abort() } })).rejects.toThrow('stopped')
-    await db.script(`do $$ declare i record; begin for i in select indexname from pg_indexes where schemaname = current_schema() and indexname ~ '_g2_i' loop execute format('drop index %I', i.indexname); end loop; end $$`)
-    const table = projections.flatMap((projection) => projection.tables).find(({ indexes }) => indexes.length > 0)?.name ?? ''
-    return { db, hasty, table: `${table}_g2`, reads: () => reads, source, drop: async () => { await hasty.close(); await db.close(); await drop() } }
+    await expect(
+      rebuild(source, 'all', {
+        batchSize: 10,
+        signal: abort.signal,
+        onProgress: ({ phase }) => {
+          if (phase === 'indexes') abort.abort()
+        },
+      }),
+    ).rejects.toThrow('stopped')
+    await db.script(
+      `do $$ declare i record; begin for i in select indexname from pg_indexes where schemaname = current_schema() and indexname ~ '_g2_i' loop execute format('drop index %I', i.indexname); end loop; end $$`,
+    )
+    const table =
+      projections.flatMap((projection) => projection.tables).find(({ indexes }) => indexes.length > 0)?.name ?? ''
+    return {
+      db,
+      hasty,
+      table: `${table}_g2`,
+      reads: () => reads,
+      source,
+      drop: async () => {
+        await hasty.close()
+        await db.close()
+        await drop()
+      },
+    }
   }
 
   /** The connection that builds an index and waits for the table, once it has done so for so long. */
@@ -242,7 +318,9 @@ describeOnServer('the indexes of a rebuild, on a server', () => {
       await createProjectionRunner(source).catchUp()
     })
     await rebuilt
-    expect(await db.query('select distinct generation, state from projection_checkpoints')).toEqual([{ generation: 2, state: 'live' }])
+    expect(await db.query('select distinct generation, state from projection_checkpoints')).toEqual([
+      { generation: 2, state: 'live' },
+    ])
     await drop()
   }, 30_000)
 
@@ -250,7 +328,10 @@ describeOnServer('the indexes of a rebuild, on a server', () => {
     const { db, table, source, reads, drop } = await withRowsAlone()
     await db.transaction(async (sql) => {
       await sql.script(`lock table "${table}" in row exclusive mode`)
-      const cut = rebuild(source, 'all').then(() => undefined, (failure: unknown) => failure)
+      const cut = rebuild(source, 'all').then(
+        () => undefined,
+        (failure: unknown) => failure,
+      )
       await db.query('select pg_terminate_backend($1)', [await waiting(db, table, 0)])
       expect(await cut).toMatchObject({ code: '57P01' })
     })
@@ -258,7 +339,9 @@ describeOnServer('the indexes of a rebuild, on a server', () => {
     const told: RebuildProgress[] = []
     await rebuild(source, 'all', { onProgress: (progress) => told.push(progress) })
     expect([told.at(-1)?.events, reads() - before]).toEqual([0, 0])
-    expect(await db.query('select distinct generation, state from projection_checkpoints')).toEqual([{ generation: 2, state: 'live' }])
+    expect(await db.query('select distinct generation, state from projection_checkpoints')).toEqual([
+      { generation: 2, state: 'live' },
+    ])
     await drop()
   }, 30_000)
 })

@@ -6,8 +6,20 @@ import type { EventStore } from '../../../src/ports/event-store.js'
 import type { Database, Sql } from '../../../src/ports/sql.js'
 import { projections } from '../../../projections/index.js'
 import type { Projection, Table } from '../../../projections/engine/projection.js'
-import { createProjectionRunner, ProjectionStopped, type ProjectionRunner, type RunnerOptions } from '../../../projections/engine/runner.js'
-import { appended as message, configured, decodeStored, eventsFor, promptRegistered, recorded } from '../../support/builders.js'
+import {
+  createProjectionRunner,
+  ProjectionStopped,
+  type ProjectionRunner,
+  type RunnerOptions,
+} from '../../../projections/engine/runner.js'
+import {
+  appended as message,
+  configured,
+  decodeStored,
+  eventsFor,
+  promptRegistered,
+  recorded,
+} from '../../support/builders.js'
 import { everyEvent } from '../../support/conversation-story.js'
 import { appended, eventNamed } from '../../support/events.js'
 import { describeOnDatabases, record, rowsOf, silent } from '../../support/projections.js'
@@ -29,14 +41,19 @@ const notes = (answer?: (text: string) => string, version = 1): Projection =>
         {
           op: 'put',
           table: 'noted',
-          row: { conversation_id: event.stream.slice('conversation-'.length), revision: event.revision, text: answer?.(event.data.messageId) ?? event.data.messageId },
+          row: {
+            conversation_id: event.stream.slice('conversation-'.length),
+            revision: event.revision,
+            text: answer?.(event.data.messageId) ?? event.data.messageId,
+          },
         },
       ],
     },
     version,
   )
 
-const messages = (count: number, from = 0): Event[] => Array.from({ length: count }, (_, place) => message(`m${String(from + place)}`))
+const messages = (count: number, from = 0): Event[] =>
+  Array.from({ length: count }, (_, place) => message(`m${String(from + place)}`))
 
 describeOnDatabases('runner', (database) => {
   let db: Database
@@ -45,7 +62,8 @@ describeOnDatabases('runner', (database) => {
     db = await database.fresh()
     store = createMemoryEventStore()
   })
-  const runner = (options: Partial<RunnerOptions> = {}): ProjectionRunner => createProjectionRunner({ db, store, decode: decodeStored, projections: [notes()], ...options })
+  const runner = (options: Partial<RunnerOptions> = {}): ProjectionRunner =>
+    createProjectionRunner({ db, store, decode: decodeStored, projections: [notes()], ...options })
   const texts = async (): Promise<unknown[]> => (await rowsOf(db, notes()))['noted']?.map((row) => row['text']) ?? []
 
   test('it goes on from the checkpoint, and the checkpoint moves where nothing matched', async () => {
@@ -56,7 +74,9 @@ describeOnDatabases('runner', (database) => {
     await appended(store, 'prompt-x', eventsFor('prompt-x', [promptRegistered()]).events)
     expect(await runner().catchUp()).toBe(4n)
     expect(await texts()).toEqual(['m0', 'm1', 'm2'])
-    expect(await one.status()).toMatchObject([{ name: 'notes', version: 1, generation: 1, position: 4n, head: 4n, lagEvents: 0, state: 'idle' }])
+    expect(await one.status()).toMatchObject([
+      { name: 'notes', version: 1, generation: 1, position: 4n, head: 4n, lagEvents: 0, state: 'idle' },
+    ])
   })
 
   test('`until` asks for no more than the batch that it falls in', async () => {
@@ -76,7 +96,9 @@ describeOnDatabases('runner', (database) => {
       create trigger counted after insert or update on noted_g1 for each row execute function count_written()`)
     const all = [first, runner({ batchSize: 3 }), runner({ batchSize: 5 }), runner({ batchSize: 11 })]
     await Promise.all(all.map((one) => one.catchUp()))
-    const [written] = await db.query<{ rows: string; distinct: string }>('select count(*) as rows, count(distinct text) as distinct from written')
+    const [written] = await db.query<{ rows: string; distinct: string }>(
+      'select count(*) as rows, count(distinct text) as distinct from written',
+    )
     expect(written).toEqual({ rows: '300', distinct: '300' })
     expect(await texts()).toHaveLength(300)
   })
@@ -101,7 +123,12 @@ describeOnDatabases('runner', (database) => {
             }),
           ),
       }
-      const result = await runner({ db: failing, projections, batchSize: 4 }).catchUp().then(() => 'done', (error: unknown) => String(error))
+      const result = await runner({ db: failing, projections, batchSize: 4 })
+        .catchUp()
+        .then(
+          () => 'done',
+          (error: unknown) => String(error),
+        )
       expect(await rowDifferences(db, projections, 'a', await recorded('a', everyEvent))).toEqual([])
       if (result === 'done') break
       expect(result).toBe('Error: the connection broke')
@@ -118,9 +145,18 @@ describeOnDatabases('runner', (database) => {
     const one = runner({ onStop: (name, { reason }) => told.push(`${name} ${reason}`) })
     expect(await one.catchUp()).toBe(7n)
     expect(await texts()).toEqual(['m0', 'm1', 'm2', 'm3', 'm4', 'm0', 'm1'])
-    expect(await one.status()).toMatchObject([{ position: 7n, lagEvents: 0, state: 'idle', stopped: [{ conversationId: 'a', stream: 'conversation-a', position: 5n, revision: 5n, type: 'Noted' }] }])
+    expect(await one.status()).toMatchObject([
+      {
+        position: 7n,
+        lagEvents: 0,
+        state: 'idle',
+        stopped: [{ conversationId: 'a', stream: 'conversation-a', position: 5n, revision: 5n, type: 'Noted' }],
+      },
+    ])
     await expect(one.waitFor(7n, 60_000, { conversationId: 'a' })).rejects.toThrow(ProjectionStopped)
-    await expect(one.waitFor(7n, 60_000, { conversationId: 'a' })).rejects.toThrow('notes cannot apply Noted at revision 5 of conversation-a')
+    await expect(one.waitFor(7n, 60_000, { conversationId: 'a' })).rejects.toThrow(
+      'notes cannot apply Noted at revision 5 of conversation-a',
+    )
     expect(await one.waitFor(4n, 0, { conversationId: 'a' })).toBe(true)
     expect(await one.waitFor(7n, 0, { conversationId: 'b' })).toBe(true)
     expect(await one.waitFor(7n, 0)).toBe(true)
@@ -134,30 +170,75 @@ describeOnDatabases('runner', (database) => {
   })
 
   test.each([
-    ['a handler that throws', () => { throw new Error('it is odd') }],
+    [
+      'a handler that throws',
+      () => {
+        throw new Error('it is odd')
+      },
+    ],
     ['a text that cannot be kept', () => 'nul \0'],
     // An index takes at most 2,704 bytes, compressed.
     ['a row that the database refuses', () => Array.from({ length: 4_000 }, () => Math.random().toString(36)).join('')],
-  ])('%s stops its conversation in one projection, by name; all else goes on, and it is tried again at a restart', async (_case, answer) => {
-    await record(store, 'a', messages(20))
-    await record(store, 'b', messages(40))
-    await appended(store, 'conversation-a', eventsFor('conversation-a', messages(20, 20), 20n).events)
-    const odd = silent('notes', [noted], { MessageAppended: (event) => {
-      const { messageId } = event.data
-      return [{ op: 'put', table: 'noted', row: { conversation_id: event.stream.slice('conversation-'.length), revision: event.revision, text: event.stream === 'conversation-a' && messageId === 'm17' ? answer() : messageId } }]
-    } })
-    const other: Projection = { ...notes(), name: 'other', tables: [{ ...noted, name: 'noted_too', indexes: [] }], handlers: { ...notes().handlers, MessageAppended: (event) => [
-      { op: 'put', table: 'noted_too', row: { conversation_id: event.stream, revision: event.revision, text: event.data.messageId } },
-    ] } }
-    const one = runner({ projections: [odd, other], batchSize: 16 })
-    expect(await one.catchUp()).toBe(79n)
-    expect(await texts()).toHaveLength(17 + 40)
-    expect(await one.status()).toMatchObject([{ name: 'notes', position: 79n, stopped: [{ conversationId: 'a', position: 17n, reason: expect.stringContaining('cannot apply MessageAppended at revision 17 of conversation-a') }] }, { name: 'other', position: 79n, stopped: [] }])
-    const again = runner({ projections: [notes(), other] })
-    await again.catchUp()
-    expect(await texts()).toHaveLength(80)
-    expect(await again.status()).toMatchObject([{ stopped: [] }, { stopped: [] }])
-  })
+  ])(
+    '%s stops its conversation in one projection, by name; all else goes on, and it is tried again at a restart',
+    async (_case, answer) => {
+      await record(store, 'a', messages(20))
+      await record(store, 'b', messages(40))
+      await appended(store, 'conversation-a', eventsFor('conversation-a', messages(20, 20), 20n).events)
+      const odd = silent('notes', [noted], {
+        MessageAppended: (event) => {
+          const { messageId } = event.data
+          return [
+            {
+              op: 'put',
+              table: 'noted',
+              row: {
+                conversation_id: event.stream.slice('conversation-'.length),
+                revision: event.revision,
+                text: event.stream === 'conversation-a' && messageId === 'm17' ? answer() : messageId,
+              },
+            },
+          ]
+        },
+      })
+      const other: Projection = {
+        ...notes(),
+        name: 'other',
+        tables: [{ ...noted, name: 'noted_too', indexes: [] }],
+        handlers: {
+          ...notes().handlers,
+          MessageAppended: (event) => [
+            {
+              op: 'put',
+              table: 'noted_too',
+              row: { conversation_id: event.stream, revision: event.revision, text: event.data.messageId },
+            },
+          ],
+        },
+      }
+      const one = runner({ projections: [odd, other], batchSize: 16 })
+      expect(await one.catchUp()).toBe(79n)
+      expect(await texts()).toHaveLength(17 + 40)
+      expect(await one.status()).toMatchObject([
+        {
+          name: 'notes',
+          position: 79n,
+          stopped: [
+            {
+              conversationId: 'a',
+              position: 17n,
+              reason: expect.stringContaining('cannot apply MessageAppended at revision 17 of conversation-a'),
+            },
+          ],
+        },
+        { name: 'other', position: 79n, stopped: [] },
+      ])
+      const again = runner({ projections: [notes(), other] })
+      await again.catchUp()
+      expect(await texts()).toHaveLength(80)
+      expect(await again.status()).toMatchObject([{ stopped: [] }, { stopped: [] }])
+    },
+  )
 
   test('rows that nobody has made yet are as far behind as can be', async () => {
     await record(store, 'a', messages(3))
@@ -168,17 +249,25 @@ describeOnDatabases('runner', (database) => {
     await record(store, 'a', messages(3))
     const one = runner({ projections: [notes((text) => (text === 'm1' || text === 'm5' ? 'nul \0' : text))] })
     const nextMessage = async (place: number): Promise<void> => {
-      const { position } = await appended(store, 'conversation-a', eventsFor('conversation-a', messages(1, place), BigInt(place)).events)
+      const { position } = await appended(
+        store,
+        'conversation-a',
+        eventsFor('conversation-a', messages(1, place), BigInt(place)).events,
+      )
       expect(await one.waitFor(position, 5_000, { conversationId: 'a' })).toBe(true)
     }
     one.start()
     try {
-      await expect(one.waitFor(2n, 5_000, { conversationId: 'a' })).rejects.toThrow('cannot apply MessageAppended at revision 1')
+      await expect(one.waitFor(2n, 5_000, { conversationId: 'a' })).rejects.toThrow(
+        'cannot apply MessageAppended at revision 1',
+      )
       await runner().rebuild('all')
       expect(await one.status()).toMatchObject([{ state: 'following', position: 2n, stopped: [] }])
       await nextMessage(3)
       await appended(store, 'conversation-a', eventsFor('conversation-a', messages(2, 4), 4n).events)
-      await expect(one.waitFor(5n, 5_000, { conversationId: 'a' })).rejects.toThrow('cannot apply MessageAppended at revision 5')
+      await expect(one.waitFor(5n, 5_000, { conversationId: 'a' })).rejects.toThrow(
+        'cannot apply MessageAppended at revision 5',
+      )
       // Whoever knows better completes it; what follows must not be passed over by who still thinks that it is stopped.
       await runner().catchUp()
       await nextMessage(6)
@@ -193,7 +282,11 @@ describeOnDatabases('runner', (database) => {
     one.start()
     try {
       for (let place = 0; place < 5; place += 1) {
-        const { position } = await appended(store, 'conversation-a', eventsFor('conversation-a', messages(1, place), BigInt(place)).events)
+        const { position } = await appended(
+          store,
+          'conversation-a',
+          eventsFor('conversation-a', messages(1, place), BigInt(place)).events,
+        )
         expect(await one.waitFor(position, 5_000)).toBe(true)
         expect(await texts()).toHaveLength(place + 1)
       }
@@ -207,14 +300,21 @@ describeOnDatabases('runner', (database) => {
 
   test('where it follows, events that come together are applied together', async () => {
     let transactions = 0
-    const counting: Database = { ...db, transaction: async (work) => { transactions += 1; return await db.transaction(work) } }
+    const counting: Database = {
+      ...db,
+      transaction: async (work) => {
+        transactions += 1
+        return await db.transaction(work)
+      },
+    }
     const one = runner({ db: counting, intervalMs: 100 })
     one.start()
     try {
       await appended(store, 'conversation-a', eventsFor('conversation-a', messages(1)).events)
       expect(await one.waitFor(0n, 5_000)).toBe(true)
       transactions = 0
-      for (let place = 1; place <= 100; place += 1) await appended(store, 'conversation-a', eventsFor('conversation-a', messages(1, place), BigInt(place)).events)
+      for (let place = 1; place <= 100; place += 1)
+        await appended(store, 'conversation-a', eventsFor('conversation-a', messages(1, place), BigInt(place)).events)
       while ((await one.status())[0]?.lagEvents !== 0) await new Promise((resolve) => setTimeout(resolve, 10))
       expect(await texts()).toHaveLength(101)
       expect(transactions).toBeLessThan(20)
@@ -226,9 +326,21 @@ describeOnDatabases('runner', (database) => {
   test('a database that does not answer is asked again', async () => {
     let broken = true
     const failures: unknown[] = []
-    const flaky: Database = { ...db, transaction: async (work) => { if (broken) throw new Error('nobody there'); return await db.transaction(work) } }
+    const flaky: Database = {
+      ...db,
+      transaction: async (work) => {
+        if (broken) throw new Error('nobody there')
+        return await db.transaction(work)
+      },
+    }
     await record(store, 'a', messages(3))
-    const one = runner({ db: flaky, onFailure: (failure) => { failures.push(failure); broken = false } })
+    const one = runner({
+      db: flaky,
+      onFailure: (failure) => {
+        failures.push(failure)
+        broken = false
+      },
+    })
     one.start()
     try {
       expect(await one.waitFor(2n, 10_000)).toBe(true)

@@ -1,5 +1,6 @@
 /**
- * Read models of a log that is not theirs alone: other systems append to the same KurrentDB throughout, so that its newest event is never one of ours; and of
+ * Read models of a log that is not theirs alone: other systems append to the same KurrentDB throughout, so that its
+ * newest event is never one of ours; and of
  * a database that belongs to another log, where no position means anything.
  */
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
@@ -21,7 +22,10 @@ describeOnDatabases('read models beside other systems', (database) => {
   const cleanups: (() => Promise<void>)[] = []
 
   async function open(on: WireServer): Promise<EventStore> {
-    const store = await openKurrentDbEventStore(on.connectionString, { bodies: createMemoryBodyStore(), eventIds: noIndex })
+    const store = await openKurrentDbEventStore(on.connectionString, {
+      bodies: createMemoryBodyStore(),
+      eventIds: noIndex,
+    })
     cleanups.push(() => store.close())
     return store
   }
@@ -30,7 +34,8 @@ describeOnDatabases('read models beside other systems', (database) => {
     cleanups.unshift(() => started.close())
     return started
   }
-  const runnerOf = (store: EventStore): ProjectionRunner => createProjectionRunner({ db, store, decode: decodeStored, projections })
+  const runnerOf = (store: EventStore): ProjectionRunner =>
+    createProjectionRunner({ db, store, decode: decodeStored, projections })
 
   beforeEach(async () => {
     db = await database.fresh()
@@ -46,7 +51,15 @@ describeOnDatabases('read models beside other systems', (database) => {
     const runner = runnerOf(keeper)
     await runner.catchUp()
     // What comes now nobody tells who keeps the rows.
-    server.log.append('orders-7', 'any', [{ id: crypto.randomUUID(), type: 'OrderPlaced', contentType: 'application/json', data: Buffer.from('{}'), metadata: Buffer.from('') }])
+    server.log.append('orders-7', 'any', [
+      {
+        id: crypto.randomUUID(),
+        type: 'OrderPlaced',
+        contentType: 'application/json',
+        data: Buffer.from('{}'),
+        metadata: Buffer.from(''),
+      },
+    ])
     const watch = createProjectionWatch({ db, store: reader, projections })
     const head = await reader.head()
     expect((await watch.status()).every(({ position, lagEvents }) => position < head && lagEvents === 0)).toBe(true)
@@ -78,8 +91,13 @@ describeOnDatabases('read models beside other systems', (database) => {
     })
 
     test('the status says so of each, and counts all that the log has', async () => {
-      for (const status of [await runnerOf(other).status(), await createProjectionWatch({ db, store: other, projections }).status()]) {
-        expect(status.map(({ state, lagEvents, stop }) => [state, lagEvents, stop?.reason])).toEqual(projections.map(() => ['stopped', 17, expect.stringContaining('made from another log')]))
+      for (const status of [
+        await runnerOf(other).status(),
+        await createProjectionWatch({ db, store: other, projections }).status(),
+      ]) {
+        expect(status.map(({ state, lagEvents, stop }) => [state, lagEvents, stop?.reason])).toEqual(
+          projections.map(() => ['stopped', 17, expect.stringContaining('made from another log')]),
+        )
       }
     })
 
@@ -93,7 +111,9 @@ describeOnDatabases('read models beside other systems', (database) => {
       const runner = runnerOf(other)
       await runner.rebuild('all')
       const head = await other.head()
-      expect((await runner.status()).map(({ state, lagEvents, position }) => [state, lagEvents, position])).toEqual(projections.map(() => ['idle', 0, head]))
+      expect((await runner.status()).map(({ state, lagEvents, position }) => [state, lagEvents, position])).toEqual(
+        projections.map(() => ['idle', 0, head]),
+      )
       expect(await createProjectionWatch({ db, store: other, projections }).waitFor(head, 5_000)).toBe(true)
     })
   })
@@ -104,12 +124,21 @@ describeOnDatabases('read models beside other systems', (database) => {
     await record(store, 'a', [configured(), message('m1')])
     const runner = runnerOf(store)
     await runner.catchUp()
-    await db.query('update projection_checkpoints set position = $1, event_position = null, event_id = null', [2n ** 63n - 1n])
-    expect((await createProjectionWatch({ db, store, projections }).status()).map(({ state, lagEvents }) => [state, lagEvents])).toEqual(projections.map(() => ['stopped', 2]))
+    await db.query('update projection_checkpoints set position = $1, event_position = null, event_id = null', [
+      2n ** 63n - 1n,
+    ])
+    expect(
+      (await createProjectionWatch({ db, store, projections }).status()).map(({ state, lagEvents }) => [
+        state,
+        lagEvents,
+      ]),
+    ).toEqual(projections.map(() => ['stopped', 2]))
     await expect(runnerOf(store).catchUp()).rejects.toThrow('this log ends at')
     await runnerOf(store).rebuild('all')
     await record(store, 'b', [configured(), message('m1')])
     await runnerOf(store).catchUp()
-    expect(await db.query('select count(distinct conversation_id)::int4 as found from live_messages')).toEqual([{ found: 2 }])
+    expect(await db.query('select count(distinct conversation_id)::int4 as found from live_messages')).toEqual([
+      { found: 2 },
+    ])
   })
 })

@@ -10,17 +10,34 @@ import { describeOnDatabases, rowsOf, silent } from '../../support/projections.j
 
 const things: Table = {
   name: 'things',
-  columns: { conversation_id: 'text', place: 'int8', words: 'text', small: 'int4', part: 'float8', yes: 'boolean', json: 'jsonb', terms: 'tsvector' },
+  columns: {
+    conversation_id: 'text',
+    place: 'int8',
+    words: 'text',
+    small: 'int4',
+    part: 'float8',
+    yes: 'boolean',
+    json: 'jsonb',
+    terms: 'tsvector',
+  },
   key: ['conversation_id', 'place'],
   indexes: [],
 }
-const names: Table = { name: 'names', columns: { conversation_id: 'text', name: 'text' }, key: ['conversation_id', 'name'], indexes: [] }
+const names: Table = {
+  name: 'names',
+  columns: { conversation_id: 'text', name: 'text' },
+  key: ['conversation_id', 'name'],
+  indexes: [],
+}
 const projection = silent('things', [things, names])
 
 const maybe = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<T | null> => fc.option(value, { nil: null, freq: 5 })
-const text = fc.oneof(fc.string({ unit: 'binary', maxLength: 8 }), fc.constantFrom('', 'NULL', 'null', '{}', '{"a"}', String.raw`\N`, '\\', '"', ',', ' ', "it's", '\n', '北京', '👩‍👩‍👧')).filter(
-  (value) => !value.includes('\0') && value.isWellFormed(),
-)
+const text = fc
+  .oneof(
+    fc.string({ unit: 'binary', maxLength: 8 }),
+    fc.constantFrom('', 'NULL', 'null', '{}', '{"a"}', String.raw`\N`, '\\', '"', ',', ' ', "it's", '\n', '北京', '👩‍👩‍👧'),
+  )
+  .filter((value) => !value.includes('\0') && value.isWellFormed())
 const cells = {
   words: maybe(text),
   small: maybe(fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 })),
@@ -33,8 +50,12 @@ const cells = {
 const thingKey = fc.record({ conversation_id: fc.constantFrom('a', 'b'), place: fc.constantFrom(0n, 1n, 2n ** 62n) })
 const nameKey = fc.record({ conversation_id: fc.constantFrom('a', 'b'), name: fc.constantFrom('x', 'X', 'é', '1:x') })
 const change: fc.Arbitrary<RowChange> = fc.oneof(
-  fc.tuple(thingKey, fc.record(cells, { requiredKeys: [] })).map(([key, row]): RowChange => ({ op: 'put', table: 'things', row: { ...key, ...row } })),
-  fc.tuple(thingKey, fc.record(cells, { requiredKeys: [] })).map(([key, set]): RowChange => ({ op: 'patch', table: 'things', key, set })),
+  fc
+    .tuple(thingKey, fc.record(cells, { requiredKeys: [] }))
+    .map(([key, row]): RowChange => ({ op: 'put', table: 'things', row: { ...key, ...row } })),
+  fc
+    .tuple(thingKey, fc.record(cells, { requiredKeys: [] }))
+    .map(([key, set]): RowChange => ({ op: 'patch', table: 'things', key, set })),
   thingKey.map((key): RowChange => ({ op: 'delete', table: 'things', key })),
   nameKey.map((row): RowChange => ({ op: 'put', table: 'names', row })),
   nameKey.map((key): RowChange => ({ op: 'delete', table: 'names', key })),
@@ -44,7 +65,11 @@ const asText = (rows: Record<string, readonly Row[]>): unknown =>
   Object.fromEntries(
     Object.entries(rows).map(([table, all]) => [
       table,
-      all.map((row) => Object.fromEntries(Object.entries(row).map(([column, cell]) => [column, typeof cell === 'bigint' ? String(cell) : cell]))),
+      all.map((row) =>
+        Object.fromEntries(
+          Object.entries(row).map(([column, cell]) => [column, typeof cell === 'bigint' ? String(cell) : cell]),
+        ),
+      ),
     ]),
   )
 
@@ -58,63 +83,98 @@ describeOnDatabases('rows', (database) => {
   const empty = async (): Promise<void> => {
     await db.script('truncate things_g1, names_g1')
   }
-  // As the database shows them: a jsonb and a tsvector come back in its own spelling, which is the same for each way of writing.
+  // As the database shows them: a jsonb and a tsvector come back in its own spelling, which is the same for each way of
+  // writing.
   const found = async (): Promise<Record<string, Row[]>> => await rowsOf(db, projection)
 
   test('together, one by one and in memory they make the same rows', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(change, { maxLength: 30 }), fc.array(fc.nat(30), { maxLength: 3 }), async (changes, cuts) => {
-        await empty()
-        for (const one of changes) await writeChanges(db, projection.tables, 1, [one])
-        const oneByOne = await found()
+      fc.asyncProperty(
+        fc.array(change, { maxLength: 30 }),
+        fc.array(fc.nat(30), { maxLength: 3 }),
+        async (changes, cuts) => {
+          await empty()
+          for (const one of changes) await writeChanges(db, projection.tables, 1, [one])
+          const oneByOne = await found()
 
-        await empty()
-        const borders = [0, ...cuts.toSorted((a, b) => a - b), changes.length]
-        for (const [at, from] of borders.entries()) await writeChanges(db, projection.tables, 1, changes.slice(from, borders[at + 1] ?? changes.length))
-        expect(await found()).toEqual(oneByOne)
+          await empty()
+          const borders = [0, ...cuts.toSorted((a, b) => a - b), changes.length]
+          for (const [at, from] of borders.entries())
+            await writeChanges(db, projection.tables, 1, changes.slice(from, borders[at + 1] ?? changes.length))
+          expect(await found()).toEqual(oneByOne)
 
-        const fold = createFold(projection.tables)
-        fold.apply(changes)
-        await empty()
-        await writeChanges(
-          db,
-          projection.tables,
-          1,
-          projection.tables.flatMap((table) => fold.rows(table.name).map((row): RowChange => ({ op: 'put', table: table.name, row }))),
-        )
-        expect(await found()).toEqual(oneByOne)
-        // Where the database has no spelling of its own, the folded rows are the very same.
-        const plain = (rows: Record<string, readonly Row[]>): unknown =>
-          asText(Object.fromEntries(Object.entries(rows).map(([table, all]) => [table, all.map(({ json: _json, terms: _terms, ...row }) => row)])))
-        expect(plain(await found())).toEqual(plain({ things: fold.rows('things'), names: fold.rows('names') }))
-      }),
+          const fold = createFold(projection.tables)
+          fold.apply(changes)
+          await empty()
+          await writeChanges(
+            db,
+            projection.tables,
+            1,
+            projection.tables.flatMap((table) =>
+              fold.rows(table.name).map((row): RowChange => ({ op: 'put', table: table.name, row })),
+            ),
+          )
+          expect(await found()).toEqual(oneByOne)
+          // Where the database has no spelling of its own, the folded rows are the very same.
+          const plain = (rows: Record<string, readonly Row[]>): unknown =>
+            asText(
+              Object.fromEntries(
+                Object.entries(rows).map(([table, all]) => [
+                  table,
+                  all.map(({ json: _json, terms: _terms, ...row }) => row),
+                ]),
+              ),
+            )
+          expect(plain(await found())).toEqual(plain({ things: fold.rows('things'), names: fold.rows('names') }))
+        },
+      ),
       { numRuns: 40 },
     )
   })
 
   test('more rows and longer texts than a statement takes', async () => {
-    const put = (place: number): RowChange => ({ op: 'put', table: 'things', row: { conversation_id: 'a', place, words: `${String(place)} ${'long '.repeat(place % 300)}` } })
+    const put = (place: number): RowChange => ({
+      op: 'put',
+      table: 'things',
+      row: { conversation_id: 'a', place, words: `${String(place)} ${'long '.repeat(place % 300)}` },
+    })
     const changes = Array.from({ length: 2_500 }, (_, place) => put(place))
     await writeChanges(db, projection.tables, 1, changes)
     const fold = createFold(projection.tables)
     fold.apply(changes)
     // No `toEqual` of megabytes: it would print them.
-    expect(JSON.stringify((await found())['things']?.map((row) => row['words'])) === JSON.stringify(fold.rows('things').map((row) => row['words']))).toBe(true)
+    expect(
+      JSON.stringify((await found())['things']?.map((row) => row['words'])) ===
+        JSON.stringify(fold.rows('things').map((row) => row['words'])),
+    ).toBe(true)
   })
 })
 
 test('a row without a part of its key, an unknown table and an unknown column are mistakes that the fold names', () => {
   const fold = createFold(projection.tables)
-  expect(() => { fold.apply([{ op: 'put', table: 'names', row: { conversation_id: 'a' } }]) }).toThrow('name')
-  expect(() => { fold.apply([{ op: 'delete', table: 'nothing', key: {} }]) }).toThrow('nothing')
-  expect(() => { fold.apply([{ op: 'put', table: 'names', row: { conversation_id: 'a', name: 'x', size: 1 } }]) }).toThrow('size')
+  expect(() => {
+    fold.apply([{ op: 'put', table: 'names', row: { conversation_id: 'a' } }])
+  }).toThrow('name')
+  expect(() => {
+    fold.apply([{ op: 'delete', table: 'nothing', key: {} }])
+  }).toThrow('nothing')
+  expect(() => {
+    fold.apply([{ op: 'put', table: 'names', row: { conversation_id: 'a', name: 'x', size: 1 } }])
+  }).toThrow('size')
 })
 
 test('changes that are collected together are collected all or not at all', () => {
   const collected = createNet(projection.tables)
   collected.add([{ op: 'put', table: 'names', row: { conversation_id: 'a', name: 'x' } }])
-  expect(() => { collected.add([{ op: 'delete', table: 'names', key: { conversation_id: 'a', name: 'x' } }, { op: 'put', table: 'names', row: { conversation_id: 'a' } }]) }).toThrow('name')
-  expect([...(collected.net.get('names')?.values() ?? [])]).toEqual([{ op: 'put', row: { conversation_id: 'a', name: 'x' } }])
+  expect(() => {
+    collected.add([
+      { op: 'delete', table: 'names', key: { conversation_id: 'a', name: 'x' } },
+      { op: 'put', table: 'names', row: { conversation_id: 'a' } },
+    ])
+  }).toThrow('name')
+  expect([...(collected.net.get('names')?.values() ?? [])]).toEqual([
+    { op: 'put', row: { conversation_id: 'a', name: 'x' } },
+  ])
 })
 
 test.each([
@@ -123,8 +183,21 @@ test.each([
   [1.5, 'noted.count holds 1.5, which is no whole number'],
   [2 ** 31, 'noted.count holds 2147483648, which int4 cannot'],
 ])('a cell that Postgres would refuse or alter (%j) is refused fact by fact, with its column', async (cell, said) => {
-  const noted: Table = { name: 'noted', columns: { conversation_id: 'text', text: 'text', count: 'int4' }, key: ['conversation_id'], indexes: [] }
-  const notes = silent('notes', [noted], { MessageAppended: () => [{ op: 'put', table: 'noted', row: { conversation_id: 'a', ...(typeof cell === 'string' ? { text: cell } : { count: cell }) } }] })
+  const noted: Table = {
+    name: 'noted',
+    columns: { conversation_id: 'text', text: 'text', count: 'int4' },
+    key: ['conversation_id'],
+    indexes: [],
+  }
+  const notes = silent('notes', [noted], {
+    MessageAppended: () => [
+      {
+        op: 'put',
+        table: 'noted',
+        row: { conversation_id: 'a', ...(typeof cell === 'string' ? { text: cell } : { count: cell }) },
+      },
+    ],
+  })
   const [event] = await recorded('a', [message('m0')])
   expect(() => (event === undefined ? [] : changesOf(notes, event))).toThrow(said)
 })

@@ -1,4 +1,7 @@
-/** Processes that keep the read models of a server: killed, stopped and woken, told to end; and a rebuild while they and the appends go on. */
+/**
+ * Processes that keep the read models of a server: killed, stopped and woken, told to end; and a rebuild while they and
+ * the appends go on.
+ */
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { createPostgresClaims } from '../../../src/adapters/postgres/claims.js'
 import { createPostgresEventStore } from '../../../src/adapters/postgres/event-store.js'
@@ -42,7 +45,8 @@ describeOnServer('processes that keep the read models', () => {
     return child
   }
   const says = async (child: Child, kind: string, times = 1): Promise<void> => {
-    for (let count = 1; child.lines.filter((line) => line.includes(`"kind":"${kind}"`)).length < times; count += 1) await child.said(Math.max(count, child.lines.length + 1))
+    for (let count = 1; child.lines.filter((line) => line.includes(`"kind":"${kind}"`)).length < times; count += 1)
+      await child.said(Math.max(count, child.lines.length + 1))
   }
   const shows = async (): Promise<void> => {
     expect(await watch.waitFor(await store.head(), 20_000)).toBe(true)
@@ -57,7 +61,11 @@ describeOnServer('processes that keep the read models', () => {
     await record(store, 'a', everyEvent)
     await shows()
     await first.kill()
-    const { position } = await appended(store, conversationStream('b'), eventsFor(conversationStream('b'), everyEvent).events)
+    const { position } = await appended(
+      store,
+      conversationStream('b'),
+      eventsFor(conversationStream('b'), everyEvent).events,
+    )
     // Its claim lasts three seconds; how long it takes is measured by the benchmark `workers`.
     expect(await watch.waitFor(position, 30_000)).toBe(true)
     expect((await watch.status()).every(({ holder }) => holder === 'second')).toBe(true)
@@ -106,7 +114,10 @@ describeOnServer('processes that keep the read models', () => {
     await appending
     await shows()
     // The sessions that the first had written with, before it stood still.
-    const late = await db.query('select * from writers where at > $1::timestamptz and pid = any($2::int[])', [now, sessions.map(({ pid }) => pid)])
+    const late = await db.query('select * from writers where at > $1::timestamptz and pid = any($2::int[])', [
+      now,
+      sessions.map(({ pid }) => pid),
+    ])
     expect(late).toEqual([])
     expect((await watch.status()).every(({ holder }) => holder === 'second')).toBe(true)
     const live = await rows()
@@ -138,7 +149,9 @@ describeOnServer('processes that keep the read models', () => {
     const watching = (async () => {
       let last = -1n
       while (!over.signal.aborted) {
-        for (const { position } of (await watch.live()).flatMap(({ name, checkpoints }) => (name === 'live-messages' ? checkpoints.slice(0, 1) : []))) {
+        for (const { position } of (await watch.live()).flatMap(({ name, checkpoints }) =>
+          name === 'live-messages' ? checkpoints.slice(0, 1) : [],
+        )) {
           // Whoever saw a position never finds an earlier one.
           expect(position).toBeGreaterThanOrEqual(last)
           last = position
@@ -146,12 +159,15 @@ describeOnServer('processes that keep the read models', () => {
         await new Promise((resolve) => setTimeout(resolve, 2))
       }
     })()
-    for (let time = 0; time < 3; time += 1) await rebuild({ db, store, decode: decodeStored, projections }, 'all', { batchSize: 200 })
+    for (let time = 0; time < 3; time += 1)
+      await rebuild({ db, store, decode: decodeStored, projections }, 'all', { batchSize: 200 })
     over.abort()
     await appending
     await watching
     await shows()
-    expect(await db.query('select distinct generation, state, partitions from projection_checkpoints')).toEqual([{ generation: 4, state: 'live', partitions: 3 }])
+    expect(await db.query('select distinct generation, state, partitions from projection_checkpoints')).toEqual([
+      { generation: 4, state: 'live', partitions: 3 },
+    ])
     const live = await rows()
     await rebuild({ db, store, decode: decodeStored, projections }, 'all')
     expect(await rows()).toEqual(live)

@@ -1,5 +1,6 @@
 /**
- * What a takeover does to the read models: live messages, search and view follow in one transaction, whoever keeps them, in however many
+ * What a takeover does to the read models: live messages, search and view follow in one transaction, whoever keeps
+ * them, in however many
  * partitions, while rows are rebuilt; a reader sees what was or what is, and never some of both.
  */
 import { beforeEach, expect, test } from '@jest/globals'
@@ -19,21 +20,45 @@ import { clipArchive } from '../../../projections/read-models/clip-archive/proje
 import { projections } from '../../../projections/index.js'
 import { partitionOfStream } from '../../../projections/engine/partitions.js'
 import { rebuild } from '../../../projections/engine/rebuild.js'
-import { createProjectionRunner, type ProjectionRunner, type RunnerOptions } from '../../../projections/engine/runner.js'
+import {
+  createProjectionRunner,
+  type ProjectionRunner,
+  type RunnerOptions,
+} from '../../../projections/engine/runner.js'
 import { startProjectionWorker } from '../../../projections/engine/worker.js'
 import { conversation, liveMessages as liveMessagesOf } from '../../../projections/read-models/live-messages/queries.js'
 import { decodeStored } from '../../support/builders.js'
 import { say, SMALL, talk } from '../../support/conversations.js'
-import { batchesInForce, dropEdition, editionHistory, everyStep, madeEdition, projectedEvents, revert, tryToAdopt, undo } from '../../support/edition-history.js'
+import {
+  batchesInForce,
+  dropEdition,
+  editionHistory,
+  everyStep,
+  madeEdition,
+  projectedEvents,
+  revert,
+  tryToAdopt,
+  undo,
+} from '../../support/edition-history.js'
 import { CONVERSATION, createHarness, type Harness } from '../../support/harness.js'
 import { describeOnDatabases, rowsOf } from '../../support/projections.js'
-import { expectedSeen, inOneStatement, inOneTransaction, startReading, type Reader, type Seen } from '../../support/reading-rows.js'
+import {
+  expectedSeen,
+  inOneStatement,
+  inOneTransaction,
+  startReading,
+  type Reader,
+  type Seen,
+} from '../../support/reading-rows.js'
 import { createEditor } from '../../support/replays.js'
 import { rowDifferences } from '../../support/row-differences.js'
 
 test('an edition lies in the partition of its conversation', () => {
-  for (const id of ['a', 'b-c', 'chat-1', '北京']) expect(partitionOfStream(`edition-e1-${id}`, 7)).toBe(partitionOfStream(`conversation-${id}`, 7))
-  expect(new Set(['a', 'b', 'c', 'd', 'e', 'f'].map((id) => partitionOfStream(`edition-e1-${id}`, 7))).size).toBeGreaterThan(1)
+  for (const id of ['a', 'b-c', 'chat-1', '北京'])
+    expect(partitionOfStream(`edition-e1-${id}`, 7)).toBe(partitionOfStream(`conversation-${id}`, 7))
+  expect(
+    new Set(['a', 'b', 'c', 'd', 'e', 'f'].map((id) => partitionOfStream(`edition-e1-${id}`, 7))).size,
+  ).toBeGreaterThan(1)
 })
 
 /** What a reader saw of the conversation, each thing once. */
@@ -51,7 +76,8 @@ function searching(db: Database): (within: Within) => Promise<string> {
 }
 
 /** What a reader has to see as of a revision of the conversation. */
-const expectedAt = (events: readonly RecordedEvent[], revision: string): Seen | undefined => expectedSeen(events, CONVERSATION, new Set([revision])).get(revision)
+const expectedAt = (events: readonly RecordedEvent[], revision: string): Seen | undefined =>
+  expectedSeen(events, CONVERSATION, new Set([revision])).get(revision)
 
 describeOnDatabases('adoption', (database) => {
   let db: Database
@@ -62,12 +88,20 @@ describeOnDatabases('adoption', (database) => {
     harness = createHarness({ policy: { ...SMALL, modelMaxTokens: 3_200, contextBudget: 0.25 } })
   })
   const source = (): Parameters<typeof rebuild>[0] => ({ db, store: harness.store, decode: decodeStored, projections })
-  const runner = (options: Partial<RunnerOptions> = {}): ProjectionRunner => createProjectionRunner({ ...source(), ...options })
+  const runner = (options: Partial<RunnerOptions> = {}): ProjectionRunner =>
+    createProjectionRunner({ ...source(), ...options })
   const all = async (): Promise<unknown> => await Promise.all(projections.map((projection) => rowsOf(db, projection)))
-  const caughtUp = async (watched: ProjectionRunner): Promise<void> => expect(await watched.waitFor(await harness.store.head(), 30_000)).toBe(true)
+  const caughtUp = async (watched: ProjectionRunner): Promise<void> =>
+    expect(await watched.waitFor(await harness.store.head(), 30_000)).toBe(true)
 
-  /** Takes over again and again, with messages and other conversations between, and waits for each until the rows show it. */
-  async function takeOvers(shown: () => Promise<void>, between: (step: number) => Promise<void> = () => Promise.resolve()): Promise<number> {
+  /**
+   * Takes over again and again, with messages and other conversations between, and waits for each until the rows show
+   * it.
+   */
+  async function takeOvers(
+    shown: () => Promise<void>,
+    between: (step: number) => Promise<void> = () => Promise.resolve(),
+  ): Promise<number> {
     let steps = 0
     const next = async (what: () => Promise<unknown>): Promise<void> => {
       await harness.appended(talk(3, 1_000 * (steps + 1)), `other ${String(steps)}`)
@@ -95,7 +129,11 @@ describeOnDatabases('adoption', (database) => {
 
   async function expectNoMixture(readers: readonly Reader[]): Promise<void> {
     const events = await projectedEvents(harness.store, CONVERSATION)
-    const takeovers = events.flatMap((event) => (event.type === 'EditionAdopted' || event.type === 'EditionReverted' || event.type === 'CycleUndone' ? [event.revision] : []))
+    const takeovers = events.flatMap((event) =>
+      event.type === 'EditionAdopted' || event.type === 'EditionReverted' || event.type === 'CycleUndone'
+        ? [event.revision]
+        : [],
+    )
     expect(takeovers.length).toBeGreaterThan(5)
     for (const reader of readers) {
       const seen = await seenBy(reader)
@@ -107,26 +145,44 @@ describeOnDatabases('adoption', (database) => {
     }
   }
 
-  test.each([1, 4])('readers see what was or what is, with %d partitions, while rows are rebuilt', async (partitions) => {
-    const kept = runner({ partitions, intervalMs: 1, batchSize: 40 })
-    await kept.catchUp()
-    kept.start()
-    const readers = [startReading(db, [CONVERSATION], inOneStatement), startReading(db, [CONVERSATION], inOneTransaction)]
-    await takeOvers(() => caughtUp(kept), async (step) => {
-      if (step % 4 === 1) await rebuild(source(), 'all', { batchSize: 60 })
-    })
-    await expectNoMixture(readers)
-    await kept.stop()
-    const live = await all()
-    await rebuild(source(), 'all', { batchSize: 17 })
-    expect(await all()).toEqual(live)
-  })
+  test.each([1, 4])(
+    'readers see what was or what is, with %d partitions, while rows are rebuilt',
+    async (partitions) => {
+      const kept = runner({ partitions, intervalMs: 1, batchSize: 40 })
+      await kept.catchUp()
+      kept.start()
+      const readers = [
+        startReading(db, [CONVERSATION], inOneStatement),
+        startReading(db, [CONVERSATION], inOneTransaction),
+      ]
+      await takeOvers(
+        () => caughtUp(kept),
+        async (step) => {
+          if (step % 4 === 1) await rebuild(source(), 'all', { batchSize: 60 })
+        },
+      )
+      await expectNoMixture(readers)
+      await kept.stop()
+      const live = await all()
+      await rebuild(source(), 'all', { batchSize: 17 })
+      expect(await all()).toEqual(live)
+    },
+  )
 
   test('behind a process of its own, with a claim and its fence', async () => {
     await runner({ partitions: 3 }).catchUp()
-    const worker = startProjectionWorker({ ...source(), partitions: 3, intervalMs: 1, claims: createMemoryClaims({ now: () => new Date(), newId: () => 'unused' }), owner: 'the only one' })
+    const worker = startProjectionWorker({
+      ...source(),
+      partitions: 3,
+      intervalMs: 1,
+      claims: createMemoryClaims({ now: () => new Date(), newId: () => 'unused' }),
+      owner: 'the only one',
+    })
     const watch = runner()
-    const readers = [startReading(db, [CONVERSATION], inOneStatement), startReading(db, [CONVERSATION], inOneTransaction)]
+    const readers = [
+      startReading(db, [CONVERSATION], inOneStatement),
+      startReading(db, [CONVERSATION], inOneTransaction),
+    ]
     await takeOvers(() => caughtUp(watch))
     expect(worker.state().kind).toBe('working')
     await expectNoMixture(readers)
@@ -144,7 +200,8 @@ describeOnDatabases('adoption', (database) => {
       const reader = startReading(db, [CONVERSATION], inOneStatement)
       await rebuild(source(), [name], { batchSize: 25 })
       const events = await projectedEvents(harness.store, CONVERSATION)
-      for (const one of [...(await seenBy(reader)), await inOneStatement(db, CONVERSATION)]) expect(one).toEqual(expectedAt(events, one?.revision ?? ''))
+      for (const one of [...(await seenBy(reader)), await inOneStatement(db, CONVERSATION)])
+        expect(one).toEqual(expectedAt(events, one?.revision ?? ''))
       expect((await inOneStatement(db, CONVERSATION))?.edition).toBe(at % 2 === 0 ? null : 'e1')
       await kept.catchUp()
       expect((await inOneStatement(db, CONVERSATION))?.edition).toBe(at % 2 === 0 ? 'e1' : null)
@@ -170,13 +227,18 @@ describeOnDatabases('adoption', (database) => {
       async transaction(work) {
         return await db.transaction(async (sql) => {
           const result = await work(sql)
-          const moved = await sql.query<{ partition: number }>('select distinct partition from projection_checkpoints where xmin::text = pg_current_xact_id()::text')
-          if (moved.some(({ partition }) => partition === own) && moved.length === 1 && ++commits > 0) throw new Error('the connection broke')
+          const moved = await sql.query<{ partition: number }>(
+            'select distinct partition from projection_checkpoints where xmin::text = pg_current_xact_id()::text',
+          )
+          if (moved.some(({ partition }) => partition === own) && moved.length === 1 && ++commits > 0)
+            throw new Error('the connection broke')
           return result
         })
       },
     }
-    await expect(runner({ partitions: 4, db: broken, batchSize: 1_000 }).catchUp()).rejects.toThrow('the connection broke')
+    await expect(runner({ partitions: 4, db: broken, batchSize: 1_000 }).catchUp()).rejects.toThrow(
+      'the connection broke',
+    )
     expect((await inOneStatement(db, CONVERSATION))?.edition).toBeNull()
     const reader = startReading(db, [CONVERSATION], inOneStatement)
     await runner({ partitions: 3 }).catchUp()
@@ -190,34 +252,66 @@ describeOnDatabases('adoption', (database) => {
       await runner({ partitions: 2, batchSize: 9 }).catchUp()
       const loaded = await harness.restart().conversations.load(CONVERSATION)
       const live = await liveMessagesOf(db, CONVERSATION)
-      const state = [...loaded.leading, ...loaded.retained, ...loaded.window].map(({ messageId, revision, pinned }) => ({ messageId, revision, pinned }))
+      const state = [...loaded.leading, ...loaded.retained, ...loaded.window].map(
+        ({ messageId, revision, pinned }) => ({ messageId, revision, pinned }),
+      )
       expect(live.map(({ messageId, revision, pinned }) => ({ messageId, revision, pinned }))).toEqual(state)
       const index = createArchiveIndex(db)
-      expect((await index.read((reads) => reads.batches(CONVERSATION))).map(({ batchId }) => batchId)).toEqual(loaded.batches.map(({ batchId }) => batchId))
+      expect((await index.read((reads) => reads.batches(CONVERSATION))).map(({ batchId }) => batchId)).toEqual(
+        loaded.batches.map(({ batchId }) => batchId),
+      )
       // Each message belongs to the batch in force that has it, however deep below, and to none while it is live.
       const said = await harness.eventsOf('MessageAppended')
-      const rows = await index.read((reads) => reads.messages(said.map(({ revision }) => ({ conversationId: CONVERSATION, revision: Number(revision) }))))
+      const rows = await index.read((reads) =>
+        reads.messages(said.map(({ revision }) => ({ conversationId: CONVERSATION, revision: Number(revision) }))),
+      )
       const wanted = batchesInForce(await projectedEvents(harness.store, CONVERSATION), loaded)
-      expect(rows.map(({ messageId, batchId }) => [messageId, batchId])).toEqual(said.map(({ data }) => [data.messageId, wanted.get(data.messageId) ?? null]))
+      expect(rows.map(({ messageId, batchId }) => [messageId, batchId])).toEqual(
+        said.map(({ data }) => [data.messageId, wanted.get(data.messageId) ?? null]),
+      )
     })
     const events = await projectedEvents(harness.store, CONVERSATION)
-    expect(new Set(events.map(({ type }) => type))).toEqual(new Set([...new Set(events.map(({ type }) => type)), 'EditionAdopted', 'EditionReverted', 'CycleUndone', 'EditionDropped', 'BatchesResummarized']))
+    expect(new Set(events.map(({ type }) => type))).toEqual(
+      new Set([
+        ...new Set(events.map(({ type }) => type)),
+        'EditionAdopted',
+        'EditionReverted',
+        'CycleUndone',
+        'EditionDropped',
+        'BatchesResummarized',
+      ]),
+    )
     expect(await rowDifferences(db, projections, CONVERSATION, events)).toEqual([])
     // As `verify` gives them: an edition's before those of the conversation, each read from its stream.
-    const check = (): RowCheck => createRowCheck({ db, projections, everyConversation: true, eventsFrom: (id, seen) => eventsFrom(harness.log, id, seen), catchUp: () => Promise.resolve() })
+    const check = (): RowCheck =>
+      createRowCheck({
+        db,
+        projections,
+        everyConversation: true,
+        eventsFrom: (id, seen) => eventsFrom(harness.log, id, seen),
+        catchUp: () => Promise.resolve(),
+      })
     const differences = async (every?: number): Promise<readonly string[]> => {
       const rows = check()
       rows.begin(CONVERSATION)
       let taken = 0
       // Facts go on being taken while rows are compared, and so change some of those that are.
-      for await (const event of eventsFrom(harness.log, CONVERSATION, () => -1n)) if (rows.take(event) || (taken += 1) % (every ?? Infinity) === 0) await rows.compare()
+      for await (const event of eventsFrom(harness.log, CONVERSATION, () => -1n))
+        if (rows.take(event) || (taken += 1) % (every ?? Infinity) === 0) await rows.compare()
       rows.end(true)
       return (await rows.finish()).map(({ detail }) => detail)
     }
     for (const every of [undefined, 1, 2, 7, 50]) expect(await differences(every)).toEqual([])
-    await db.query(`update edition_batches set tokens = tokens + 1 where batch_id = (select min(batch_id) from edition_batches where edition_id = 'e2')`)
-    for (const every of [undefined, 1, 2, 7, 50]) expect(await differences(every)).toEqual([expect.stringMatching(/^editions, table edition_batches: .*is different \(tokens\)$/)])
-    await db.query(`update edition_batches set tokens = tokens - 1 where batch_id = (select min(batch_id) from edition_batches where edition_id = 'e2')`)
+    await db.query(
+      `update edition_batches set tokens = tokens + 1 where batch_id = (select min(batch_id) from edition_batches where edition_id = 'e2')`,
+    )
+    for (const every of [undefined, 1, 2, 7, 50])
+      expect(await differences(every)).toEqual([
+        expect.stringMatching(/^editions, table edition_batches: .*is different \(tokens\)$/),
+      ])
+    await db.query(
+      `update edition_batches set tokens = tokens - 1 where batch_id = (select min(batch_id) from edition_batches where edition_id = 'e2')`,
+    )
     const live = await all()
     await rebuild(source(), 'all', { batchSize: 13 })
     expect(await all()).toEqual(live)
@@ -235,10 +329,12 @@ describeOnDatabases('adoption', (database) => {
         expect(await (at % 2 === 0 ? tryToAdopt(harness, 'e1') : revert(harness))).toBe(true)
         // As many at a time as lie around the one moment at which the rows change, whichever their questions are.
         const following = kept.catchUp()
-        const meanwhile = await Promise.all(Array.from({ length: 8 }, async (_each, first) => {
-          for (let turn = 0; turn < first; turn += 1) await setImmediate()
-          return [await answer(within), await answer(within), await answer(within)]
-        }))
+        const meanwhile = await Promise.all(
+          Array.from({ length: 8 }, async (_each, first) => {
+            for (let turn = 0; turn < first; turn += 1) await setImmediate()
+            return [await answer(within), await answer(within), await answer(within)]
+          }),
+        )
         await following
         const after = await answer(within)
         expect(after).not.toBe(before)
@@ -254,14 +350,16 @@ describeOnDatabases('adoption', (database) => {
     const answer = searching(db)
     const before = await Promise.all(PLACES.map(answer))
     const over = new AbortController()
-    const meanwhile = Promise.all(Array.from({ length: 4 }, async (_each, at) => {
-      const found = new Set<string>()
-      while (!over.signal.aborted) {
-        found.add(await answer(PLACES[at % PLACES.length] ?? PLACES[0]))
-        await setImmediate()
-      }
-      return [...found]
-    }))
+    const meanwhile = Promise.all(
+      Array.from({ length: 4 }, async (_each, at) => {
+        const found = new Set<string>()
+        while (!over.signal.aborted) {
+          found.add(await answer(PLACES[at % PLACES.length] ?? PLACES[0]))
+          await setImmediate()
+        }
+        return [...found]
+      }),
+    )
     for (let time = 0; time < 4; time += 1) await rebuild(source(), time % 2 === 0 ? 'all' : ['archive-index'])
     over.abort()
     expect(new Set((await meanwhile).flat())).toEqual(new Set(before))
@@ -277,9 +375,14 @@ describeOnDatabases('adoption', (database) => {
       listed: await conversation(db, CONVERSATION),
       live: await liveMessagesOf(db, CONVERSATION),
       batches: (await index.read((reads) => reads.batches(CONVERSATION))).map(({ batchId }) => batchId),
-      found: (await index.read((reads) => reads.candidates({ everywhere: true }, ['berth', 'chunk']))).batches.map(({ batchId }) => batchId),
+      found: (await index.read((reads) => reads.candidates({ everywhere: true }, ['berth', 'chunk']))).batches.map(
+        ({ batchId }) => batchId,
+      ),
       view: (await rowsOf(db, clipArchive))['clip_archive_views'],
-      hits: await search({ index }, 'the berth of the harbour, chunk', { within: { conversationId: CONVERSATION }, limit: 100 }),
+      hits: await search({ index }, 'the berth of the harbour, chunk', {
+        within: { conversationId: CONVERSATION },
+        limit: 100,
+      }),
       hitsEverywhere: await search({ index }, 'message 7 chunk', { within: { everywhere: true }, limit: 100 }),
     })
     const before = await given()
@@ -290,21 +393,29 @@ describeOnDatabases('adoption', (database) => {
     expect(inIt.length).toBeGreaterThan(2)
     expect((await index.read((reads) => reads.batches(CONVERSATION, 'e1'))).map(({ batchId }) => batchId)).toEqual(inIt)
     expect(await index.read((reads) => reads.batches(CONVERSATION, 'nothing'))).toEqual([])
-    expect((await findBatches(db, CONVERSATION, inIt)).map(({ batchId, editionId, content }) => ({ batchId, editionId, content }))).toEqual(
-      replay.state().batches.map(({ batchId, content }) => ({ batchId, editionId: 'e1', content })),
-    )
+    expect(
+      (await findBatches(db, CONVERSATION, inIt)).map(({ batchId, editionId, content }) => ({
+        batchId,
+        editionId,
+        content,
+      })),
+    ).toEqual(replay.state().batches.map(({ batchId, content }) => ({ batchId, editionId: 'e1', content })))
     await dropEdition(harness, 'e1')
     await kept.catchUp()
     expect(await given()).toEqual(before)
     expect(await tryToAdopt(harness, 'e1')).toBe(true)
     await kept.catchUp()
-    const { hits } = await search({ index }, 'the berth of the harbour, chunk', { within: { conversationId: CONVERSATION }, limit: 100 })
+    const { hits } = await search({ index }, 'the berth of the harbour, chunk', {
+      within: { conversationId: CONVERSATION },
+      limit: 100,
+    })
     const loaded = await harness.conversations.load(CONVERSATION)
     const batchHits = hits.flatMap((hit) => (hit.kind === 'batch' ? [hit.batchId] : []))
     expect(batchHits.length).toBeGreaterThan(0)
     expect(loaded.batches.map(({ batchId }): string | null => batchId)).toEqual(expect.arrayContaining(batchHits))
     const live = new Set([...loaded.leading, ...loaded.retained, ...loaded.window].map(({ messageId }) => messageId))
-    for (const hit of hits.filter(({ kind }) => kind === 'message')) expect(hit.batchId === null).toBe(live.has(hit.messageIds[0] ?? ''))
+    for (const hit of hits.filter(({ kind }) => kind === 'message'))
+      expect(hit.batchId === null).toBe(live.has(hit.messageIds[0] ?? ''))
   })
 
   test('editions are listed with what they came to and what became of them', async () => {
@@ -316,13 +427,28 @@ describeOnDatabases('adoption', (database) => {
     await madeEdition(harness, 'e2')
     const kept = runner()
     await kept.catchUp()
-    const [second, first] = (await editionById(db, 'e1')).toSorted((a, b) => (a.conversationId > b.conversationId ? -1 : 1))
+    const [second, first] = (await editionById(db, 'e1')).toSorted((a, b) =>
+      a.conversationId > b.conversationId ? -1 : 1,
+    )
     const { state, spent } = replay
     expect(first).toMatchObject({
-      conversationId: CONVERSATION, editionId: 'e1', state: 'in-the-making', summarizer: { strategy: 'scripted', provider: 'scripted', model: 'the model of e1' }, adoptedAt: undefined, comparedAt: undefined,
-      revision: state().revision, seenRevision: state().conversationRevision, batches: state().batches.length, depth: Math.max(...state().batches.map(({ depth }) => depth)),
-      batchTokens: state().batches.reduce((sum, { tokens }) => sum + tokens, 0), cycles: state().cycles, messagesCompressed: state().messagesCompressed,
-      summariesBought: spent.summaries, summariesReused: 0, promptTokens: 10 * spent.summaries, completionTokens: 5 * spent.summaries,
+      conversationId: CONVERSATION,
+      editionId: 'e1',
+      state: 'in-the-making',
+      summarizer: { strategy: 'scripted', provider: 'scripted', model: 'the model of e1' },
+      adoptedAt: undefined,
+      comparedAt: undefined,
+      revision: state().revision,
+      seenRevision: state().conversationRevision,
+      batches: state().batches.length,
+      depth: Math.max(...state().batches.map(({ depth }) => depth)),
+      batchTokens: state().batches.reduce((sum, { tokens }) => sum + tokens, 0),
+      cycles: state().cycles,
+      messagesCompressed: state().messagesCompressed,
+      summariesBought: spent.summaries,
+      summariesReused: 0,
+      promptTokens: 10 * spent.summaries,
+      completionTokens: 5 * spent.summaries,
     })
     expect(first?.configuration.policy.chunkSize).toBe(5)
     expect(spent.summaries).toBeGreaterThan(3)
@@ -332,8 +458,14 @@ describeOnDatabases('adoption', (database) => {
     const [newest, e1] = await listEditions(db)
     expect(newest?.editionId).toBe('e2')
     expect(e1).toMatchObject({
-      editionId: 'e1', prompt: first?.prompt, summarizer: first?.summarizer, failures: 0, states: { 'in-the-making': 2, dropped: 0, 'in-force': 0, 'was-in-force': 0 },
-      batches: (first?.batches ?? 0) + (second?.batches ?? 0), depth: Math.max(first?.depth ?? 0, second?.depth ?? 0), summariesBought: (first?.summariesBought ?? 0) + (second?.summariesBought ?? 0),
+      editionId: 'e1',
+      prompt: first?.prompt,
+      summarizer: first?.summarizer,
+      failures: 0,
+      states: { 'in-the-making': 2, dropped: 0, 'in-force': 0, 'was-in-force': 0 },
+      batches: (first?.batches ?? 0) + (second?.batches ?? 0),
+      depth: Math.max(first?.depth ?? 0, second?.depth ?? 0),
+      summariesBought: (first?.summariesBought ?? 0) + (second?.summariesBought ?? 0),
     })
     expect(await listEditions(db, 'e1')).toEqual([e1])
     const states = async (): Promise<unknown> => {
@@ -359,6 +491,8 @@ describeOnDatabases('adoption', (database) => {
     editor.summarizer.answer = () => ({ failure: 'refused' })
     const { editionId } = await editor.replay()
     await kept.catchUp()
-    expect(await listEditions(db, editionId)).toMatchObject([{ editionId, failures: 1, summariesBought: 0, prompt: undefined }])
+    expect(await listEditions(db, editionId)).toMatchObject([
+      { editionId, failures: 1, summariesBought: 0, prompt: undefined },
+    ])
   })
 })

@@ -5,7 +5,12 @@ import type { EventStore } from '../../../src/ports/event-store.js'
 import type { Database } from '../../../src/ports/sql.js'
 import { findBatches } from '../../../projections/read-models/clip-archive/queries.js'
 import { projections } from '../../../projections/index.js'
-import { conversation, listConversations, liveMessages, type ConversationsAsked } from '../../../projections/read-models/live-messages/queries.js'
+import {
+  conversation,
+  listConversations,
+  liveMessages,
+  type ConversationsAsked,
+} from '../../../projections/read-models/live-messages/queries.js'
 import { createProjectionRunner } from '../../../projections/engine/runner.js'
 import { appended as message, configured, decodeStored } from '../../support/builders.js'
 import { everyEvent } from '../../support/conversation-story.js'
@@ -26,34 +31,61 @@ describeOnDatabases('queries', (database) => {
   test('live messages come whole and in their order; pinned ones stay for as long as they are pinned', async () => {
     const live = await liveMessages(db, 'a')
     expect(live.map(({ messageId }) => messageId)).toEqual(['m1', 'm5', 'm7', 'm8'])
-    expect(live[0]).toMatchObject({ revision: 1n, pinned: false, body: { role: 'system', content: 'You keep the harbour log.\0' } })
+    expect(live[0]).toMatchObject({
+      revision: 1n,
+      pinned: false,
+      body: { role: 'system', content: 'You keep the harbour log.\0' },
+    })
     expect(live[1]).toMatchObject({ pinned: true })
-    expect((await liveMessages(db, 'a', { after: 1n, limit: 2 })).map(({ messageId }) => messageId)).toEqual(['m5', 'm7'])
+    expect((await liveMessages(db, 'a', { after: 1n, limit: 2 })).map(({ messageId }) => messageId)).toEqual([
+      'm5',
+      'm7',
+    ])
     expect(await liveMessages(db, 'nobody')).toEqual([])
   })
 
   test('a conversation counts its messages, live and compressed', async () => {
-    expect(await conversation(db, 'a')).toMatchObject({ scope: 'tenant-1', revision: 20n, cycles: 2, messages: 8, liveMessages: 4, messagesCompressed: 4, liveTokens: 24 })
-    expect(await conversation(db, 'b')).toMatchObject({ scope: undefined, messages: 1, liveTokens: 3, lastMessageAt: '2026-01-01T00:00:00.000Z' })
+    expect(await conversation(db, 'a')).toMatchObject({
+      scope: 'tenant-1',
+      revision: 20n,
+      cycles: 2,
+      messages: 8,
+      liveMessages: 4,
+      messagesCompressed: 4,
+      liveTokens: 24,
+    })
+    expect(await conversation(db, 'b')).toMatchObject({
+      scope: undefined,
+      messages: 1,
+      liveTokens: 3,
+      lastMessageAt: '2026-01-01T00:00:00.000Z',
+    })
     expect(await conversation(db, 'c')).toMatchObject({ messages: 0, lastMessageAt: undefined })
     expect(await conversation(db, 'nobody')).toBeUndefined()
   })
 
   test('lists go by what happened last, or in another order, filtered and cut by the database', async () => {
-    const ids = async (asked: ConversationsAsked = {}): Promise<string[]> => (await listConversations(db, asked)).map(({ conversationId }) => conversationId)
+    const ids = async (asked: ConversationsAsked = {}): Promise<string[]> =>
+      (await listConversations(db, asked)).map(({ conversationId }) => conversationId)
     const whole = await listConversations(db)
     expect(await ids()).toEqual(['a', 'b', 'e', 'd', 'c'])
     expect(await ids({ limit: 2 })).toEqual(['a', 'b'])
     expect(await ids({ scope: 'tenant-2', limit: 2 })).toEqual(['e', 'd'])
     expect(await ids({ sort: 'id' })).toEqual(['a', 'b', 'c', 'd', 'e'])
-    const by = (of: (each: (typeof whole)[number]) => number): string[] => whole.toSorted((x, y) => of(y) - of(x) || (x.conversationId < y.conversationId ? -1 : 1)).map(({ conversationId }) => conversationId)
+    const by = (of: (each: (typeof whole)[number]) => number): string[] =>
+      whole
+        .toSorted((x, y) => of(y) - of(x) || (x.conversationId < y.conversationId ? -1 : 1))
+        .map(({ conversationId }) => conversationId)
     expect(await ids({ sort: 'messages' })).toEqual(by(({ messages }) => messages))
     expect(await ids({ sort: 'tokens' })).toEqual(by(({ liveTokens }) => liveTokens))
     expect(await ids({ match: 'E' })).toEqual(['e'])
     expect(await ids({ match: '%' })).toEqual([])
     for (const { lastRecordedAt } of whole) {
       const before = whole.filter((each) => each.lastRecordedAt < lastRecordedAt).length
-      expect([(await ids({ until: lastRecordedAt })).length, (await ids({ since: lastRecordedAt })).length]).toEqual([before, whole.length - before])
+      expect([(await ids({ until: lastRecordedAt })).length, (await ids({ since: lastRecordedAt })).length]).toEqual([
+        before,
+        whole.length - before,
+      ])
     }
   })
 
@@ -68,7 +100,9 @@ describeOnDatabases('queries', (database) => {
     await createProjectionRunner({ db, store, decode, projections }).catchUp()
     expect((await listConversations(db)).map(({ conversationId }) => conversationId)).toContain('g')
     const [status] = await createProjectionRunner({ db, store, decode, projections }).status()
-    expect(status?.stopped).toMatchObject([{ conversationId: 'f', reason: expect.stringContaining('no JSON: "ab \ufffd"') }])
+    expect(status?.stopped).toMatchObject([
+      { conversationId: 'f', reason: expect.stringContaining('no JSON: "ab \ufffd"') },
+    ])
   })
 
   test('batches are found by their ids, in the order of these, whether shown, re-summarized since, or not there', async () => {

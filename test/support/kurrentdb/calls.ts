@@ -1,4 +1,6 @@
-/** What a server does with the calls that reach it: it is here that requests meet the log, and that faults come between. */
+/**
+ * What a server does with the calls that reach it: it is here that requests meet the log, and that faults come between.
+ */
 import { randomUUID } from 'node:crypto'
 import grpc from '@grpc/grpc-js'
 import gossipServices from '@eventstore/db-client/generated/gossip_grpc_pb.js'
@@ -63,7 +65,10 @@ export interface CallContext {
   readonly reads: ReadableLog
   readonly faults: Faults
   readonly role: Role
-  /** Counts the processes that the server has been, so that a call which one of them has left waiting is not done by the next. */
+  /**
+   * Counts the processes that the server has been, so that a call which one of them has left waiting is not done by the
+   * next.
+   */
   readonly life: () => number
   readonly die: () => Promise<void>
 }
@@ -71,10 +76,14 @@ export interface CallContext {
 /** A message above this breaks its call. */
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 
-const requiresLeader = (call: { readonly metadata: grpc.Metadata }): boolean => call.metadata.get('requires-leader').includes('true')
+const requiresLeader = (call: { readonly metadata: grpc.Metadata }): boolean =>
+  call.metadata.get('requires-leader').includes('true')
 
 // The answers to reads are bytes already.
-const streamsService = { ...streamServices.StreamsService, read: { ...streamServices.StreamsService.read, responseSerialize: (bytes: Buffer) => bytes } }
+const streamsService = {
+  ...streamServices.StreamsService,
+  read: { ...streamServices.StreamsService.read, responseSerialize: (bytes: Buffer) => bytes },
+}
 
 /** The services of a server. */
 export function createCalls({ id, users, log, reads, faults, role, life, die }: CallContext): grpc.Server {
@@ -83,13 +92,19 @@ export function createCalls({ id, users, log, reads, faults, role, life, die }: 
     if (users === undefined) return undefined
     const [given] = metadata.get('authorization')
     if (given === undefined) return problems.denied()
-    const [name = '', password] = Buffer.from(String(given).replace(/^Basic /u, ''), 'base64').toString('utf8').split(':')
+    const [name = '', password] = Buffer.from(String(given).replace(/^Basic /u, ''), 'base64')
+      .toString('utf8')
+      .split(':')
     const user = users.get(name)
     if (user === undefined || user.password !== password) return problems.unauthenticated()
     return user.isAdmin ? undefined : problems.denied()
   }
 
-  async function attempt({ stream, expected }: AppendTarget, events: readonly Proposed[], leaderOnly: boolean): Promise<Outcome> {
+  async function attempt(
+    { stream, expected }: AppendTarget,
+    events: readonly Proposed[],
+    leaderOnly: boolean,
+  ): Promise<Outcome> {
     const begunIn = life()
     await faults.passage()
     if (begunIn !== life()) return { kind: 'silence' }
@@ -106,7 +121,10 @@ export function createCalls({ id, users, log, reads, faults, role, life, die }: 
     return { kind: fault.answer === 'deadline' ? 'timeout' : 'unavailable' }
   }
 
-  function append(call: grpc.ServerReadableStream<AppendReq, AppendResp>, answer: grpc.sendUnaryData<AppendResp>): void {
+  function append(
+    call: grpc.ServerReadableStream<AppendReq, AppendResp>,
+    answer: grpc.sendUnaryData<AppendResp>,
+  ): void {
     const events: Proposed[] = []
     let target: AppendTarget = { stream: '', expected: 'any' }
     let isReadable = true
@@ -122,13 +140,19 @@ export function createCalls({ id, users, log, reads, faults, role, life, die }: 
     const finish = async (): Promise<void> => {
       const refusal = refusalOf(call)
       if (refusal !== undefined) return answer(refusal)
-      const outcome: Outcome = isReadable ? await attempt(target, events, requiresLeader(call)) : { kind: 'bad-request', reason: '' }
+      const outcome: Outcome = isReadable
+        ? await attempt(target, events, requiresLeader(call))
+        : { kind: 'bad-request', reason: '' }
       if (outcome.kind === 'silence') return
-      if (outcome.kind === 'appended' || outcome.kind === 'wrong-version') answer(null, appendMessage(target.expected, outcome))
+      if (outcome.kind === 'appended' || outcome.kind === 'wrong-version')
+        answer(null, appendMessage(target.expected, outcome))
       else answer(statusOf(outcome, target))
     }
-    // An append that its client gave up while it was still sending ends here too, with a part of its events: no server takes a part for the whole.
-    call.on('end', () => { if (!call.cancelled) void finish() })
+    // An append that its client gave up while it was still sending ends here too, with a part of its events: no server
+    // takes a part for the whole.
+    call.on('end', () => {
+      if (!call.cancelled) void finish()
+    })
   }
 
   function batchAppend(call: grpc.ServerDuplexStream<BatchAppendReq, BatchAppendResp>): void {
@@ -158,7 +182,8 @@ export function createCalls({ id, users, log, reads, faults, role, life, die }: 
       try {
         for (const message of request.getProposedMessagesList()) events.push(proposedFrom(message))
       } catch (error) {
-        // The real server answers a second time after two seconds, for which the client ends the process. Once is enough to fail a test.
+        // The real server answers a second time after two seconds, for which the client ends the process. Once is
+        // enough to fail a test.
         return refuse({ kind: 'bad-request', reason: String(error) })
       }
       if (isTooLarge(events)) return refuse({ kind: 'too-large' })
@@ -193,7 +218,12 @@ export function createCalls({ id, users, log, reads, faults, role, life, die }: 
       if (problem === 'deleted') return fail(problems.deleted(query.stream ?? ''))
       if (problem === 'invalid-position') return fail(problems.invalidPosition())
       const subscriptionId = randomUUID()
-      const items = subscribe(query, reads, () => outlet.isOpen(), () => outlet.woken(reads.changed()))
+      const items = subscribe(
+        query,
+        reads,
+        () => outlet.isOpen(),
+        () => outlet.woken(reads.changed()),
+      )
       for await (const item of items) await send(subscriptionMessage(item, subscriptionId))
       return
     }
@@ -217,7 +247,10 @@ export function createCalls({ id, users, log, reads, faults, role, life, die }: 
   }
 
   /** Deletions are never disturbed: nothing of ours deletes. */
-  function remover<Request extends DeleteReq | TombstoneReq, Response>(remove: EventLog['remove'], toMessage: (position: bigint) => Response) {
+  function remover<Request extends DeleteReq | TombstoneReq, Response>(
+    remove: EventLog['remove'],
+    toMessage: (position: bigint) => Response,
+  ) {
     return (call: grpc.ServerUnaryCall<Request, Response>, answer: grpc.sendUnaryData<Response>): void => {
       const target = targetOfDelete(call.request)
       const result = remove(target.stream, target.expected)
@@ -241,7 +274,9 @@ export function createCalls({ id, users, log, reads, faults, role, life, die }: 
     delete: remover<DeleteReq, DeleteResp>((...target) => log.remove(...target), deleteMessage),
     tombstone: remover<TombstoneReq, TombstoneResp>((...target) => log.tombstone(...target), tombstoneMessage),
   })
-  server.addService(featureServices.ServerFeaturesService, { getSupportedMethods: ask<SupportedMethods>(supportedMethods) })
+  server.addService(featureServices.ServerFeaturesService, {
+    getSupportedMethods: ask<SupportedMethods>(supportedMethods),
+  })
   server.addService(gossipServices.GossipService, { read: ask<ClusterInfo>(() => clusterInfo(role.members())) })
   return server
 }

@@ -10,6 +10,19 @@ const run = promisify(execFile)
 export async function certificateIn(folder: string): Promise<{ key: string; certificate: string; path: string }> {
   const [keyPath, path] = [join(folder, 'key.pem'), join(folder, 'certificate.pem')]
   const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost']
-  await run('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-keyout', keyPath, '-out', path, ...subject])
+  await run('openssl', [
+    'req',
+    '-x509',
+    '-newkey',
+    'rsa:2048',
+    '-nodes',
+    '-days',
+    '2',
+    '-keyout',
+    keyPath,
+    '-out',
+    path,
+    ...subject,
+  ])
   return { key: readFileSync(keyPath, 'utf8'), certificate: readFileSync(path, 'utf8'), path }
 }

@@ -1,5 +1,6 @@
 /**
- * Servers that share one log and agree by gossip on who leads. A follower passes appends on to the leader, unless the call asks for the leader
+ * Servers that share one log and agree by gossip on who leads. A follower passes appends on to the leader, unless the
+ * call asks for the leader
  * itself: then it names it and refuses. What is not played here is the election: a test says who leads.
  */
 import { changes } from '../latch.js'
@@ -70,7 +71,15 @@ export async function startWireCluster(size: 2 | 3, options: LogOptions = {}): P
 
   const member = (at: number): Member | undefined => {
     const self = selves[at]
-    return self && { id: self.id, host: self.host, port: self.port, state: at === leading ? 'leader' : 'follower', isAlive: nodes[at]?.server.isRunning ?? false }
+    return (
+      self && {
+        id: self.id,
+        host: self.host,
+        port: self.port,
+        state: at === leading ? 'leader' : 'follower',
+        isAlive: nodes[at]?.server.isRunning ?? false,
+      }
+    )
   }
   const role = {
     leader: () => member(leading),

@@ -1,4 +1,7 @@
-/** What may go wrong at a server, as a test asks for it: calls that nobody answers, and appends of which the client does not hear the truth. */
+/**
+ * What may go wrong at a server, as a test asks for it: calls that nobody answers, and appends of which the client does
+ * not hear the truth.
+ */
 import { changes, latch } from '../latch.js'
 
 /** What becomes of one append that is not to go well. */

@@ -1,5 +1,6 @@
 /**
- * The file of a server that is to survive its own death: one JSON line an append. A line is handed to the operating system before the append is
+ * The file of a server that is to survive its own death: one JSON line an append. A line is handed to the operating
+ * system before the append is
  * acknowledged, which is enough against `kill -9`; nothing is forced to the disk, so the loss of power is not covered.
  */
 import { closeSync, existsSync, openSync, readFileSync, truncateSync, writeSync } from 'node:fs'
@@ -49,7 +50,9 @@ const fromLine = (text: string): readonly Recorded[] =>
     created: BigInt(stored.created),
   }))
 
-/** Reads the file, where there is one, and cuts off a last line that a kill has torn: nobody was told of that append. */
+/**
+ * Reads the file, where there is one, and cuts off a last line that a kill has torn: nobody was told of that append.
+ */
 export function openJournal(path: string): Journal {
   const bytes = existsSync(path) ? readFileSync(path) : Buffer.alloc(0)
   const whole = bytes.subarray(0, bytes.lastIndexOf('\n') + 1)
@@ -60,7 +63,7 @@ export function openJournal(path: string): Journal {
     appends,
     write(records) {
       const text = Buffer.from(toLine(records))
-      for (let written = 0; written < text.length; ) written += writeSync(file, text, written)
+      for (let written = 0; written < text.length;) written += writeSync(file, text, written)
     },
     close: () => closeSync(file),
   }

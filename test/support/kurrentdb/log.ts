@@ -1,6 +1,8 @@
 /**
- * What a KurrentDB server keeps, and how it decides on an append, without the wire. It answers as EventStoreDB 24.2.0 was seen to answer, where
- * that surprises too: the same ids at the current revision are stored again, other content under a known id is a success that changes nothing,
+ * What a KurrentDB server keeps, and how it decides on an append, without the wire. It answers as EventStoreDB 24.2.0
+ * was seen to answer, where
+ * that surprises too: the same ids at the current revision are stored again, other content under a known id is a
+ * success that changes nothing,
  * and `any` recognises a repetition only while the id is among those that the process remembers.
  */
 import { randomUUID } from 'node:crypto'
@@ -27,13 +29,19 @@ export interface Recorded extends Proposed {
 export type Expected = bigint | 'any' | 'no_stream' | 'stream_exists'
 
 export type AppendResult =
-  /** Both are those of the append's last event; a repetition gets the old ones, and an append of nothing has no position. */
+  /**
+   * Both are those of the append's last event; a repetition gets the old ones, and an append of nothing has no
+   * position.
+   */
   | { readonly kind: 'appended'; readonly revision: bigint | undefined; readonly position: bigint | undefined }
   | { readonly kind: 'wrong-version'; readonly actual: bigint | undefined }
   | { readonly kind: 'deleted' }
 
 /** What a reader finds under a stream's name. */
-export type StreamView = { readonly kind: 'found'; readonly records: readonly Recorded[]; readonly from: number } | { readonly kind: 'missing' } | { readonly kind: 'deleted' }
+export type StreamView =
+  | { readonly kind: 'found'; readonly records: readonly Recorded[]; readonly from: number }
+  | { readonly kind: 'missing' }
+  | { readonly kind: 'deleted' }
 
 /** What a node reads from; on a follower that lags it is less than what the leader has. */
 export interface ReadableLog {
@@ -53,16 +61,24 @@ export interface EventLog extends ReadableLog {
   remove(stream: string, expected: Expected): AppendResult
   /** Takes the stream away for good. */
   tombstone(stream: string, expected: Expected): AppendResult
-  /** A process or a leader begins: it writes an event of its own, and the ids that another one remembered are unknown to it. */
+  /**
+   * A process or a leader begins: it writes an event of its own, and the ids that another one remembered are unknown to
+   * it.
+   */
   begin(): void
   close(): void
 }
 
 export interface LogOptions {
   readonly journal?: Journal
-  /** How many ids it remembers for `any` and `stream_exists`. The real one forgets somewhere between 20,000 and 60,000. */
+  /**
+   * How many ids it remembers for `any` and `stream_exists`. The real one forgets somewhere between 20,000 and 60,000.
+   */
   readonly rememberedIds?: number
-  /** Other systems use the log too: their events are there before ours, behind every append of ours, and so always at the end. */
+  /**
+   * Other systems use the log too: their events are there before ours, behind every append of ours, and so always at
+   * the end.
+   */
   readonly foreign?: boolean
 }
 
@@ -75,7 +91,13 @@ const TOMBSTONE_REVISION = 2n ** 63n - 1n
 const ticks = (): bigint => BigInt(Date.now()) * 10_000n
 
 const sizeOf = (record: Recorded): bigint =>
-  BigInt(RECORD_OVERHEAD_BYTES + Buffer.byteLength(record.stream) + Buffer.byteLength(record.type) + record.data.length + record.metadata.length)
+  BigInt(
+    RECORD_OVERHEAD_BYTES +
+      Buffer.byteLength(record.stream) +
+      Buffer.byteLength(record.type) +
+      record.data.length +
+      record.metadata.length,
+  )
 
 const systemEvent = (type: string, json: string): Proposed => ({
   id: randomUUID(),
@@ -88,7 +110,14 @@ const systemEvent = (type: string, json: string): Proposed => ({
 /** Where the last event begins that a server writes into a new log. */
 const NEW_LOG_HEAD = 548
 /** The streams of others. None of them begins as ours do, though some come close; the server's own are among them. */
-const FOREIGN_STREAMS = ['orders-7', 'Conversation-1', 'conversations', '$stats-127.0.0.1:2113', 'edition', 'a-conversation-1']
+const FOREIGN_STREAMS = [
+  'orders-7',
+  'Conversation-1',
+  'conversations',
+  '$stats-127.0.0.1:2113',
+  'edition',
+  'a-conversation-1',
+]
 /** So few that a server looks at all of them at one go, and has no checkpoint on the way. */
 const FOREIGN_AT_FIRST = 9
 const FOREIGN_BEHIND_EACH = 2
@@ -142,7 +171,8 @@ export function createEventLog({ journal, rememberedIds = 40_000, foreign = fals
       return
     }
     stream.records.push(record)
-    if (record.type === '$metadata' && record.stream.startsWith('$$')) Object.assign(streamNamed(record.stream.slice(2)), retentionIn(record.data))
+    if (record.type === '$metadata' && record.stream.startsWith('$$'))
+      Object.assign(streamNamed(record.stream.slice(2)), retentionIn(record.data))
   }
 
   function remember(record: Recorded): void {
@@ -172,13 +202,17 @@ export function createEventLog({ journal, rememberedIds = 40_000, foreign = fals
   const setTruncateBefore = (stream: string, before: string): Recorded | undefined =>
     store(`$$${stream}`, lastRevision(`$$${stream}`) + 1n, [systemEvent('$metadata', `{"$tb":${before}}`)])
 
-  /** Whether these ids were stored before, as far as the process remembers: the revision of the last one, or what else to make of them. */
+  /**
+   * Whether these ids were stored before, as far as the process remembers: the revision of the last one, or what else
+   * to make of them.
+   */
   function repetitionRemembered(stream: string, events: readonly Proposed[]): bigint | 'new' | 'partly' {
     let last: bigint | undefined
     for (const { id } of events) {
       const known = remembered.get(id)
       if (known?.stream !== stream) return last === undefined ? 'new' : 'partly'
-      // Neither the order nor the neighbourhood is looked at: [e d] is a repetition of [d e], and so is [a c] of [a b c].
+      // Neither the order nor the neighbourhood is looked at: [e d] is a repetition of [d e], and so is [a c] of [a b
+      // c].
       last = known.revision
     }
     return last ?? 'new'
@@ -218,7 +252,8 @@ export function createEventLog({ journal, rememberedIds = 40_000, foreign = fals
     const decision = decide(stream, expected, events)
     if (decision !== 'store') return decision
     const current = lastRevision(stream)
-    if (events.length === 0) return { kind: 'appended', revision: current < 0n ? undefined : current, position: undefined }
+    if (events.length === 0)
+      return { kind: 'appended', revision: current < 0n ? undefined : current, position: undefined }
     // A deleted stream comes back with its next event, and what lay before stays hidden.
     if (isSoftDeleted(stream)) setTruncateBefore(stream, String(current + 1n))
     const last = store(stream, current + 1n, events)
@@ -229,7 +264,12 @@ export function createEventLog({ journal, rememberedIds = 40_000, foreign = fals
   function othersAppend(count: number): void {
     for (let left = count; left > 0; left--) {
       const stream = FOREIGN_STREAMS[foreignEvents % FOREIGN_STREAMS.length] ?? ''
-      store(stream, lastRevision(stream) + 1n, [{ ...systemEvent('OrderPlaced', `{"number":${String(foreignEvents)}}`), contentType: foreignEvents % 2 === 0 ? 'application/json' : 'application/octet-stream' }])
+      store(stream, lastRevision(stream) + 1n, [
+        {
+          ...systemEvent('OrderPlaced', `{"number":${String(foreignEvents)}}`),
+          contentType: foreignEvents % 2 === 0 ? 'application/json' : 'application/octet-stream',
+        },
+      ])
       foreignEvents += 1
     }
   }
@@ -238,7 +278,9 @@ export function createEventLog({ journal, rememberedIds = 40_000, foreign = fals
   function writeFirstEvents(): void {
     const first = '$$$settings'
     const overhead = RECORD_OVERHEAD_BYTES + Buffer.byteLength(`${first}$metadata`)
-    store(first, 0n, [systemEvent('$metadata', JSON.stringify({ $acl: { $r: '$admins' } }).padEnd(NEW_LOG_HEAD - overhead))])
+    store(first, 0n, [
+      systemEvent('$metadata', JSON.stringify({ $acl: { $r: '$admins' } }).padEnd(NEW_LOG_HEAD - overhead)),
+    ])
     store('$$$stats-127.0.0.1:2113', 0n, [systemEvent('$metadata', '{"$maxAge":86400}')])
     if (foreign) othersAppend(FOREIGN_AT_FIRST)
   }
@@ -255,22 +297,37 @@ export function createEventLog({ journal, rememberedIds = 40_000, foreign = fals
       const stream = streams.get(name)
       if (stream?.tombstoned === true) return { kind: 'deleted' }
       if (stream === undefined || stream.records.length === 0 || isSoftDeleted(name)) return { kind: 'missing' }
-      return { kind: 'found', records: stream.records, from: Math.max(stream.truncateBefore, stream.records.length - stream.maxCount) }
+      return {
+        kind: 'found',
+        records: stream.records,
+        from: Math.max(stream.truncateBefore, stream.records.length - stream.maxCount),
+      }
     },
     remove(stream, expected) {
       const decision = decide(stream, expected, [])
-      return decision === 'store' ? { kind: 'appended', revision: lastRevision(stream), position: setTruncateBefore(stream, SOFT_DELETED)?.position } : decision
+      return decision === 'store'
+        ? {
+            kind: 'appended',
+            revision: lastRevision(stream),
+            position: setTruncateBefore(stream, SOFT_DELETED)?.position,
+          }
+        : decision
     },
     tombstone(stream, expected) {
       const decision = decide(stream, expected, [])
       if (decision !== 'store') return decision
-      return { kind: 'appended', revision: TOMBSTONE_REVISION, position: store(stream, TOMBSTONE_REVISION, [systemEvent('$streamDeleted', '{}')])?.position }
+      return {
+        kind: 'appended',
+        revision: TOMBSTONE_REVISION,
+        position: store(stream, TOMBSTONE_REVISION, [systemEvent('$streamDeleted', '{}')])?.position,
+      }
     },
     begin() {
       remembered.clear()
       const isNew = all.length === 0
       if (isNew) writeFirstEvents()
-      else store('$epoch-information', lastRevision('$epoch-information') + 1n, [systemEvent('$epoch-information', '{}')])
+      else
+        store('$epoch-information', lastRevision('$epoch-information') + 1n, [systemEvent('$epoch-information', '{}')])
     },
     changed: () => change.next(),
     close: () => journal?.close(),

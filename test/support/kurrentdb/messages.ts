@@ -9,7 +9,18 @@ import status from '@eventstore/db-client/generated/status_pb.js'
 import streams from '@eventstore/db-client/generated/streams_pb.js'
 import type { Message } from 'google-protobuf'
 import type { StreamIdentifier, UUID } from '@eventstore/db-client/generated/shared_pb.js'
-import type { AppendReq, AppendResp, BatchAppendReq, BatchAppendResp, DeleteReq, DeleteResp, ReadReq, ReadResp, TombstoneReq, TombstoneResp } from '@eventstore/db-client/generated/streams_pb.js'
+import type {
+  AppendReq,
+  AppendResp,
+  BatchAppendReq,
+  BatchAppendResp,
+  DeleteReq,
+  DeleteResp,
+  ReadReq,
+  ReadResp,
+  TombstoneReq,
+  TombstoneResp,
+} from '@eventstore/db-client/generated/streams_pb.js'
 import type { ClusterInfo } from '@eventstore/db-client/generated/gossip_pb.js'
 import type { SupportedMethods } from '@eventstore/db-client/generated/serverfeatures_pb.js'
 import type { AppendResult, Expected, Proposed, Recorded } from './log.js'
@@ -20,7 +31,8 @@ export const MAX_APPEND_BYTES = 1_048_576
 /** A filter looks at so many events at a time, unless the client names another figure. */
 const SEARCH_WINDOW = 32
 
-const nameOf = (identifier: StreamIdentifier | undefined): string => Buffer.from(identifier?.getStreamName_asU8() ?? []).toString('utf8')
+const nameOf = (identifier: StreamIdentifier | undefined): string =>
+  Buffer.from(identifier?.getStreamName_asU8() ?? []).toString('utf8')
 const identifierOf = (name: string): StreamIdentifier => new shared.StreamIdentifier().setStreamName(Buffer.from(name))
 const uuidOf = (id: string): UUID => new shared.UUID().setString(id)
 const UUID_TEXT = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
@@ -42,14 +54,16 @@ export function proposedFrom(message: ProposedMessage): Proposed {
   return {
     id,
     type,
-    contentType: properties.get('content-type') === 'application/json' ? 'application/json' : 'application/octet-stream',
+    contentType:
+      properties.get('content-type') === 'application/json' ? 'application/json' : 'application/octet-stream',
     data: message.getData_asU8(),
     metadata: message.getCustomMetadata_asU8(),
   }
 }
 
 /** What an append is checked against before the log sees it. */
-export const isTooLarge = (events: readonly Proposed[]): boolean => events.reduce((sum, { data }) => sum + data.length, 0) > MAX_APPEND_BYTES
+export const isTooLarge = (events: readonly Proposed[]): boolean =>
+  events.reduce((sum, { data }) => sum + data.length, 0) > MAX_APPEND_BYTES
 
 interface UnaryOptions {
   getStreamIdentifier(): StreamIdentifier | undefined
@@ -72,9 +86,11 @@ function targetOf(options: UnaryOptions): AppendTarget {
 }
 
 /** The target of a unary append. */
-export const targetOfAppend = (request: AppendReq): AppendTarget => targetOf(request.getOptions() ?? new streams.AppendReq.Options())
+export const targetOfAppend = (request: AppendReq): AppendTarget =>
+  targetOf(request.getOptions() ?? new streams.AppendReq.Options())
 /** The target of a deletion, of either kind. */
-export const targetOfDelete = (request: DeleteReq | TombstoneReq): AppendTarget => targetOf(request.getOptions() ?? new streams.DeleteReq.Options())
+export const targetOfDelete = (request: DeleteReq | TombstoneReq): AppendTarget =>
+  targetOf(request.getOptions() ?? new streams.DeleteReq.Options())
 
 export interface BatchTarget extends AppendTarget {
   /** The instant, in milliseconds, after which nobody waits for the answer. */
@@ -91,17 +107,30 @@ export function targetOfBatch(options: BatchAppendReq.Options): BatchTarget {
 }
 
 /** Exactly one of start, end and a value is set; `at` says which value. */
-const startPoint = (option: { hasStart(): boolean; hasEnd(): boolean } | undefined, at: () => Omit<Extract<StartPoint, { kind: 'at' }>, 'kind'>): StartPoint => {
+const startPoint = (
+  option: { hasStart(): boolean; hasEnd(): boolean } | undefined,
+  at: () => Omit<Extract<StartPoint, { kind: 'at' }>, 'kind'>,
+): StartPoint => {
   if (option === undefined || option.hasStart()) return { kind: 'start' }
   return option.hasEnd() ? { kind: 'end' } : { kind: 'at', ...at() }
 }
 
 function placeIn(options: ReadReq.Options): { readonly stream: string | undefined; readonly start: StartPoint } {
   const ofStream = options.getStream()
-  if (ofStream !== undefined) return { stream: nameOf(ofStream.getStreamIdentifier()), start: startPoint(ofStream, () => ({ value: BigInt(ofStream.getRevision()) })) }
+  if (ofStream !== undefined)
+    return {
+      stream: nameOf(ofStream.getStreamIdentifier()),
+      start: startPoint(ofStream, () => ({ value: BigInt(ofStream.getRevision()) })),
+    }
   const ofAll = options.getAll()
   const position = ofAll?.getPosition()
-  return { stream: undefined, start: startPoint(ofAll, () => ({ value: BigInt(position?.getCommitPosition() ?? '0'), prepare: BigInt(position?.getPreparePosition() ?? '0') })) }
+  return {
+    stream: undefined,
+    start: startPoint(ofAll, () => ({
+      value: BigInt(position?.getCommitPosition() ?? '0'),
+      prepare: BigInt(position?.getPreparePosition() ?? '0'),
+    })),
+  }
 }
 
 /** The question that a read asks. */
@@ -128,7 +157,10 @@ function filterOf(options: ReadReq.Options): SubscriptionFilter | undefined {
 }
 
 /** The question that a subscription asks. */
-export const subscriptionQueryOf = (options: ReadReq.Options): SubscriptionQuery => ({ ...placeIn(options), filter: filterOf(options) })
+export const subscriptionQueryOf = (options: ReadReq.Options): SubscriptionQuery => ({
+  ...placeIn(options),
+  filter: filterOf(options),
+})
 
 // An event goes out as often as it is read, so it is put into bytes once.
 const encoded = new WeakMap<Recorded, Buffer>()
@@ -151,15 +183,25 @@ export function recordMessage(record: Recorded): Buffer {
     .setPreparePosition(position)
     .setData(record.data)
     .setCustomMetadata(record.metadata)
-  event.getMetadataMap().set('type', record.type).set('content-type', record.contentType).set('created', String(record.created))
-  const bytes = bytesOf(new streams.ReadResp().setEvent(new streams.ReadResp.ReadEvent().setEvent(event).setCommitPosition(position)))
+  event
+    .getMetadataMap()
+    .set('type', record.type)
+    .set('content-type', record.contentType)
+    .set('created', String(record.created))
+  const bytes = bytesOf(
+    new streams.ReadResp().setEvent(new streams.ReadResp.ReadEvent().setEvent(event).setCommitPosition(position)),
+  )
   encoded.set(record, bytes)
   return bytes
 }
 
 /** The answer to a read of a stream that is not there. */
 export const notFoundMessage = (stream: string): Buffer =>
-  bytesOf(new streams.ReadResp().setStreamNotFound(new streams.ReadResp.StreamNotFound().setStreamIdentifier(identifierOf(stream))))
+  bytesOf(
+    new streams.ReadResp().setStreamNotFound(
+      new streams.ReadResp.StreamNotFound().setStreamIdentifier(identifierOf(stream)),
+    ),
+  )
 
 /** What a subscriber is sent. */
 export function subscriptionMessage(item: SubscriptionItem, subscriptionId: string): Buffer {
@@ -168,13 +210,21 @@ export function subscriptionMessage(item: SubscriptionItem, subscriptionId: stri
     case 'record':
       return recordMessage(item.record)
     case 'confirmation':
-      return bytesOf(message.setConfirmation(new streams.ReadResp.SubscriptionConfirmation().setSubscriptionId(subscriptionId)))
+      return bytesOf(
+        message.setConfirmation(new streams.ReadResp.SubscriptionConfirmation().setSubscriptionId(subscriptionId)),
+      )
     case 'caughtUp':
       return bytesOf(message.setCaughtUp(new streams.ReadResp.CaughtUp()))
     case 'fellBehind':
       return bytesOf(message.setFellBehind(new streams.ReadResp.FellBehind()))
     case 'checkpoint':
-      return bytesOf(message.setCheckpoint(new streams.ReadResp.Checkpoint().setCommitPosition(String(item.position.commit)).setPreparePosition(String(item.position.prepare))))
+      return bytesOf(
+        message.setCheckpoint(
+          new streams.ReadResp.Checkpoint()
+            .setCommitPosition(String(item.position.commit))
+            .setPreparePosition(String(item.position.prepare)),
+        ),
+      )
   }
 }
 
@@ -182,12 +232,18 @@ type Refusal = Extract<AppendResult, { kind: 'wrong-version' }>
 
 /** Answers to the unary append. A deleted stream has no answer here: it is a status of the call. */
 export function appendMessage(expected: Expected, result: Exclude<AppendResult, { kind: 'deleted' }>): AppendResp {
-  if (result.kind === 'wrong-version') return new streams.AppendResp().setWrongExpectedVersion(unaryRefusal(expected, result))
+  if (result.kind === 'wrong-version')
+    return new streams.AppendResp().setWrongExpectedVersion(unaryRefusal(expected, result))
   const success = new streams.AppendResp.Success()
   if (result.revision === undefined) success.setNoStream(new shared.Empty())
   else success.setCurrentRevision(String(result.revision))
   if (result.position === undefined) success.setNoPosition(new shared.Empty())
-  else success.setPosition(new streams.AppendResp.Position().setCommitPosition(String(result.position)).setPreparePosition(String(result.position)))
+  else
+    success.setPosition(
+      new streams.AppendResp.Position()
+        .setCommitPosition(String(result.position))
+        .setPreparePosition(String(result.position)),
+    )
   return new streams.AppendResp().setSuccess(success)
 }
 
@@ -197,23 +253,36 @@ function unaryRefusal(expected: Expected, { actual }: Refusal): AppendResp.Wrong
   else refusal.setCurrentRevision(String(actual))
   if (expected === 'any') return refusal.setExpectedAny(new shared.Empty())
   if (expected === 'no_stream') return refusal.setExpectedNoStream(new shared.Empty())
-  return expected === 'stream_exists' ? refusal.setExpectedStreamExists(new shared.Empty()) : refusal.setExpectedRevision(String(expected))
+  return expected === 'stream_exists'
+    ? refusal.setExpectedStreamExists(new shared.Empty())
+    : refusal.setExpectedRevision(String(expected))
 }
 
 /** The answer to a deletion. */
 export const deleteMessage = (position: bigint): DeleteResp =>
-  new streams.DeleteResp().setPosition(new streams.DeleteResp.Position().setCommitPosition(String(position)).setPreparePosition(String(position)))
+  new streams.DeleteResp().setPosition(
+    new streams.DeleteResp.Position().setCommitPosition(String(position)).setPreparePosition(String(position)),
+  )
 
 /** The answer to a deletion for good. */
 export const tombstoneMessage = (position: bigint): TombstoneResp =>
-  new streams.TombstoneResp().setPosition(new streams.TombstoneResp.Position().setCommitPosition(String(position)).setPreparePosition(String(position)))
+  new streams.TombstoneResp().setPosition(
+    new streams.TombstoneResp.Position().setCommitPosition(String(position)).setPreparePosition(String(position)),
+  )
 
 /** Why a batch append did not succeed, beside what the log says. */
-export type BatchFailure = { readonly kind: 'too-large' | 'timeout' | 'not-ready' } | { readonly kind: 'bad-request'; readonly reason: string }
+export type BatchFailure =
+  | { readonly kind: 'too-large' | 'timeout' | 'not-ready' }
+  | { readonly kind: 'bad-request'; readonly reason: string }
 
 type StatusCode = Parameters<InstanceType<typeof status.Status>['setCode']>[0]
 
-function statusOf(statusCode: StatusCode, message: string, typeName: string, details: Message): InstanceType<typeof status.Status> {
+function statusOf(
+  statusCode: StatusCode,
+  message: string,
+  typeName: string,
+  details: Message,
+): InstanceType<typeof status.Status> {
   const packed = new any.Any()
   packed.pack(details.serializeBinary(), typeName)
   return new status.Status().setCode(statusCode).setMessage(message).setDetails(packed)
@@ -222,13 +291,23 @@ function statusOf(statusCode: StatusCode, message: string, typeName: string, det
 function failureStatus(failure: BatchFailure): InstanceType<typeof status.Status> {
   switch (failure.kind) {
     case 'too-large':
-      return statusOf(code.Code.INVALID_ARGUMENT, 'MaximumAppendSizeExceeded', 'event_store.client.MaximumAppendSizeExceeded', new shared.MaximumAppendSizeExceeded().setMaxappendsize(MAX_APPEND_BYTES))
+      return statusOf(
+        code.Code.INVALID_ARGUMENT,
+        'MaximumAppendSizeExceeded',
+        'event_store.client.MaximumAppendSizeExceeded',
+        new shared.MaximumAppendSizeExceeded().setMaxappendsize(MAX_APPEND_BYTES),
+      )
     case 'timeout':
       return statusOf(code.Code.DEADLINE_EXCEEDED, 'Timeout', 'event_store.client.Timeout', new shared.Timeout())
     case 'not-ready':
       return statusOf(code.Code.UNKNOWN, 'Server Is Not Ready', 'google.protobuf.Empty', new googleEmpty.Empty())
     case 'bad-request':
-      return statusOf(code.Code.INVALID_ARGUMENT, 'BadRequest', 'event_store.client.BadRequest', new shared.BadRequest().setMessage(failure.reason))
+      return statusOf(
+        code.Code.INVALID_ARGUMENT,
+        'BadRequest',
+        'event_store.client.BadRequest',
+        new shared.BadRequest().setMessage(failure.reason),
+      )
   }
 }
 
@@ -241,16 +320,32 @@ function refusalStatus(expected: Expected, { actual }: Refusal): InstanceType<ty
   else if (expected === 'no_stream') refusal.setExpectedNoStream(empty)
   else if (expected === 'stream_exists') refusal.setExpectedStreamExists(empty)
   else refusal.setExpectedStreamPosition(String(expected))
-  return statusOf(code.Code.FAILED_PRECONDITION, 'WrongExpectedVersion', 'event_store.client.WrongExpectedVersion', refusal)
+  return statusOf(
+    code.Code.FAILED_PRECONDITION,
+    'WrongExpectedVersion',
+    'event_store.client.WrongExpectedVersion',
+    refusal,
+  )
 }
 
 /** The answer to one append of a batch stream. The client wants the stream's name with every one of them. */
-export function batchMessage(correlationId: string, { stream, expected }: AppendTarget, result: AppendResult | BatchFailure): BatchAppendResp {
-  const message = new streams.BatchAppendResp().setCorrelationId(uuidOf(correlationId)).setStreamIdentifier(identifierOf(stream))
+export function batchMessage(
+  correlationId: string,
+  { stream, expected }: AppendTarget,
+  result: AppendResult | BatchFailure,
+): BatchAppendResp {
+  const message = new streams.BatchAppendResp()
+    .setCorrelationId(uuidOf(correlationId))
+    .setStreamIdentifier(identifierOf(stream))
   if (result.kind === 'wrong-version') return message.setError(refusalStatus(expected, result))
   if (result.kind === 'deleted')
     return message.setError(
-      statusOf(code.Code.FAILED_PRECONDITION, 'StreamDeleted', 'event_store.client.StreamDeleted', new shared.StreamDeleted().setStreamIdentifier(identifierOf(stream))),
+      statusOf(
+        code.Code.FAILED_PRECONDITION,
+        'StreamDeleted',
+        'event_store.client.StreamDeleted',
+        new shared.StreamDeleted().setStreamIdentifier(identifierOf(stream)),
+      ),
     )
   if (result.kind !== 'appended') return message.setError(failureStatus(result))
   const success = new streams.BatchAppendResp.Success()
@@ -258,14 +353,22 @@ export function batchMessage(correlationId: string, { stream, expected }: Append
   if (result.revision === undefined) success.setNoStream(empty)
   else success.setCurrentRevision(String(result.revision))
   if (result.position === undefined) success.setNoPosition(empty)
-  else success.setPosition(new shared.AllStreamPosition().setCommitPosition(String(result.position)).setPreparePosition(String(result.position)))
+  else
+    success.setPosition(
+      new shared.AllStreamPosition()
+        .setCommitPosition(String(result.position))
+        .setPreparePosition(String(result.position)),
+    )
   return message.setSuccess(success)
 }
 
 /** Without `batchappend` in this list the client appends by the unary call. */
 export function supportedMethods(): SupportedMethods {
   const methods = ['read', 'append', 'batchappend', 'delete', 'tombstone'].map((name) =>
-    new features.SupportedMethod().setServiceName('event_store.client.streams.streams').setMethodName(name).setFeaturesList([]),
+    new features.SupportedMethod()
+      .setServiceName('event_store.client.streams.streams')
+      .setMethodName(name)
+      .setFeaturesList([]),
   )
   return new features.SupportedMethods().setEventStoreServerVersion('24.2.0').setMethodsList(methods)
 }

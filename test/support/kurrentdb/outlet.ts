@@ -4,7 +4,10 @@ import type { ReadReq } from '@eventstore/db-client/generated/streams_pb.js'
 
 export interface Outlet {
   isOpen(): boolean
-  /** A promise where the client does not keep up: it resolves when there is room again, or when nobody listens any longer. */
+  /**
+   * A promise where the client does not keep up: it resolves when there is room again, or when nobody listens any
+   * longer.
+   */
   send(bytes: Buffer): Promise<void> | undefined
   /** Resolves with the change, or when nobody listens any longer. */
   woken(change: Promise<void>): Promise<void>

@@ -1,14 +1,19 @@
 /** Which records a read or a subscription is to see, in which order, and which of its questions a server refuses. */
 import type { ReadableLog, Recorded } from './log.js'
 
-/** A place in the whole log. Of an event both are the same; `prepare: 0` is right before the event that begins there. */
+/**
+ * A place in the whole log. Of an event both are the same; `prepare: 0` is right before the event that begins there.
+ */
 export interface Place {
   readonly commit: bigint
   readonly prepare: bigint
 }
 
 /** `prepare` goes with a place in the whole log; a revision has none. */
-export type StartPoint = { readonly kind: 'start' } | { readonly kind: 'end' } | { readonly kind: 'at'; readonly value: bigint; readonly prepare?: bigint }
+export type StartPoint =
+  | { readonly kind: 'start' }
+  | { readonly kind: 'end' }
+  | { readonly kind: 'at'; readonly value: bigint; readonly prepare?: bigint }
 
 export interface ReadQuery {
   /** Without a stream it is a question about everything. */
@@ -59,8 +64,12 @@ function placeOf(position: bigint, records: readonly Recorded[]): number {
   return low
 }
 
-/** Positions are offsets into a file: inside of a record there is nothing to begin at, while beyond the end nobody looks. */
-const isInsideOfRecord = (position: bigint, log: ReadableLog): boolean => position < log.end && log.all[placeOf(position, log.all)]?.position !== position
+/**
+ * Positions are offsets into a file: inside of a record there is nothing to begin at, while beyond the end nobody
+ * looks.
+ */
+const isInsideOfRecord = (position: bigint, log: ReadableLog): boolean =>
+  position < log.end && log.all[placeOf(position, log.all)]?.position !== position
 
 function* forwards(records: readonly Recorded[], from: number, maxCount: bigint): Iterable<Recorded> {
   let left = maxCount
@@ -88,18 +97,28 @@ function readStream(name: string, query: ReadQuery, log: ReadableLog): ReadAnswe
   const view = log.stream(name)
   if (view.kind !== 'found') return { kind: view.kind, stream: name }
   const { records, from } = view
-  const place = placeAt(query.start, records.length, (revision) => (revision > records.length ? records.length : Number(revision)))
+  const place = placeAt(query.start, records.length, (revision) =>
+    revision > records.length ? records.length : Number(revision),
+  )
   return {
     kind: 'records',
-    records: query.backwards ? backwards(records, place, from, query.maxCount) : forwards(records, Math.max(place, from), query.maxCount),
+    records: query.backwards
+      ? backwards(records, place, from, query.maxCount)
+      : forwards(records, Math.max(place, from), query.maxCount),
   }
 }
 
 function readAll(query: ReadQuery, log: ReadableLog): ReadAnswer {
-  if (query.start.kind === 'at' && isInsideOfRecord(query.start.value, log)) return { kind: 'invalid', reason: 'Unexpected ReadAllResult: InvalidPosition' }
+  if (query.start.kind === 'at' && isInsideOfRecord(query.start.value, log))
+    return { kind: 'invalid', reason: 'Unexpected ReadAllResult: InvalidPosition' }
   const place = placeAt(query.start, log.all.length, (position) => placeOf(position, log.all))
   // Forwards a read begins with the record at its position, backwards with the one before it.
-  return { kind: 'records', records: query.backwards ? backwards(log.all, place - 1, 0, query.maxCount) : forwards(log.all, place, query.maxCount) }
+  return {
+    kind: 'records',
+    records: query.backwards
+      ? backwards(log.all, place - 1, 0, query.maxCount)
+      : forwards(log.all, place, query.maxCount),
+  }
 }
 
 /** Answers a read, or says what is wrong with it. */
@@ -110,33 +129,58 @@ export function read(query: ReadQuery, log: ReadableLog): ReadAnswer {
 }
 
 /** What keeps a subscription from its beginning, in one sentence. */
-export function subscriptionProblem({ stream, start }: SubscriptionQuery, log: ReadableLog): 'deleted' | 'invalid-position' | undefined {
+export function subscriptionProblem(
+  { stream, start }: SubscriptionQuery,
+  log: ReadableLog,
+): 'deleted' | 'invalid-position' | undefined {
   if (stream !== undefined) return log.stream(stream).kind === 'deleted' ? 'deleted' : undefined
   return start.kind === 'at' && isInsideOfRecord(start.value, log) ? 'invalid-position' : undefined
 }
 
-function sourceOf(stream: string | undefined, log: ReadableLog): { readonly records: readonly Recorded[]; readonly from: number } {
+function sourceOf(
+  stream: string | undefined,
+  log: ReadableLog,
+): { readonly records: readonly Recorded[]; readonly from: number } {
   if (stream === undefined) return { records: log.all, from: 0 }
   const view = log.stream(stream)
   return view.kind === 'found' ? view : { records: [], from: 0 }
 }
 
 /**
- * What a subscriber is sent, for as long as it asks for more. `woken` resolves when there may be more, or when nobody listens any longer, and
+ * What a subscriber is sent, for as long as it asks for more. `woken` resolves when there may be more, or when nobody
+ * listens any longer, and
  * `isOpen` tells which of the two it was.
  *
- * A catch-up ends with a checkpoint at the last place that was sent, event or checkpoint, or else where it began; behind that it has looked, and does not say
- * so. The checkpoints on the way there are right before the next event that it looks at; those of a live subscription are events.
+ * A catch-up ends with a checkpoint at the last place that was sent, event or checkpoint, or else where it began;
+ * behind that it has looked, and does not say
+ * so. The checkpoints on the way there are right before the next event that it looks at; those of a live subscription
+ * are events.
  */
-export async function* subscribe(query: SubscriptionQuery, log: ReadableLog, isOpen: () => boolean, woken: () => Promise<void>): AsyncGenerator<SubscriptionItem> {
+export async function* subscribe(
+  query: SubscriptionQuery,
+  log: ReadableLog,
+  isOpen: () => boolean,
+  woken: () => Promise<void>,
+): AsyncGenerator<SubscriptionItem> {
   const { stream, start, filter } = query
   yield { kind: 'confirmation' }
   const { records } = sourceOf(stream, log)
   const ofAll = start.kind === 'at' && stream === undefined
   // The start is exclusive, and one beyond the end waits until the log has come so far.
-  const after = ofAll ? (start.prepare !== undefined && start.prepare < start.value ? start.value - 1n : start.value) : -1n
-  let next = placeAt(start, records.length, (value) => (stream === undefined ? placeOf(after + 1n, records) : Number(value) + 1))
-  let sent: Place | undefined = start.kind === 'start' ? { commit: NOWHERE, prepare: NOWHERE } : ofAll && after < log.end ? { commit: start.value, prepare: start.prepare ?? start.value } : undefined
+  const after = ofAll
+    ? start.prepare !== undefined && start.prepare < start.value
+      ? start.value - 1n
+      : start.value
+    : -1n
+  let next = placeAt(start, records.length, (value) =>
+    stream === undefined ? placeOf(after + 1n, records) : Number(value) + 1,
+  )
+  let sent: Place | undefined =
+    start.kind === 'start'
+      ? { commit: NOWHERE, prepare: NOWHERE }
+      : ofAll && after < log.end
+        ? { commit: start.value, prepare: start.prepare ?? start.value }
+        : undefined
   let sinceCheckpoint = 0
   let live = false
   while (isOpen()) {
@@ -166,7 +210,10 @@ export async function* subscribe(query: SubscriptionQuery, log: ReadableLog, isO
     const behind = source.records[next]
     if (filter !== undefined && sinceCheckpoint >= filter.checkpointEvery && (live || behind !== undefined)) {
       sinceCheckpoint = 0
-      sent = live || behind === undefined ? { commit: record.position, prepare: record.position } : { commit: behind.position, prepare: 0n }
+      sent =
+        live || behind === undefined
+          ? { commit: record.position, prepare: record.position }
+          : { commit: behind.position, prepare: 0n }
       yield { kind: 'checkpoint', position: sent }
     }
   }

@@ -1,6 +1,8 @@
 /**
- * A server that speaks KurrentDB's gRPC protocol to the real client, in this process: appends by both calls, reads, catch-up subscriptions,
- * deletion, gossip. It fails when a test asks it to, in the ways that a real one was seen to fail. It leaves out persistent subscriptions,
+ * A server that speaks KurrentDB's gRPC protocol to the real client, in this process: appends by both calls, reads,
+ * catch-up subscriptions,
+ * deletion, gossip. It fails when a test asks it to, in the ways that a real one was seen to fail. It leaves out
+ * persistent subscriptions,
  * access lists of streams, links and `$maxAge`.
  */
 import { randomUUID } from 'node:crypto'
@@ -35,7 +37,9 @@ export interface WireServer {
   /** Resolves when the next call gets that answer. */
   refused(): Promise<void>
   beReady(): void
-  /** The next appends are stored, and the client is told that its deadline has passed or that the server is unavailable. */
+  /**
+   * The next appends are stored, and the client is told that its deadline has passed or that the server is unavailable.
+   */
   hideOutcome(answer: 'deadline' | 'unavailable', appends?: number): void
   /** Answers none of the next appends: stores so many, loses so many, and then stops. Resolves when it has stopped. */
   dieDuringAppends(fate: { readonly stored: number; readonly lost: number }): Promise<void>
@@ -53,7 +57,10 @@ export interface WireServerOptions {
   readonly reads?: ReadableLog
   /** PEM texts. */
   readonly tls?: { readonly key: string; readonly certificate: string }
-  /** Passwords of users by name; who is not an administrator may do nothing, as with a real server's defaults. Default: nobody is asked who it is. */
+  /**
+   * Passwords of users by name; who is not an administrator may do nothing, as with a real server's defaults. Default:
+   * nobody is asked who it is.
+   */
   readonly users?: ReadonlyMap<string, { readonly password: string; readonly isAdmin: boolean }>
   readonly role?: (self: Pick<Member, 'host' | 'port' | 'id'>) => Role
 }
@@ -65,7 +72,7 @@ const ROUNDS_UNTIL_HEARD = 5
 async function listen(server: Server, port: number): Promise<number> {
   server.listen(port, HOST)
   await once(server, 'listening')
-  // eslint-disable-next-line typescript/no-unsafe-type-assertion -- A server that listens on a port has such an address.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a server that listens on a port has such an address
   return (server.address() as AddressInfo).port
 }
 
@@ -100,7 +107,9 @@ export async function startWireServer(options: WireServerOptions = {}): Promise<
     const credentials =
       tls === undefined
         ? grpc.ServerCredentials.createInsecure()
-        : grpc.ServerCredentials.createSsl(null, [{ private_key: Buffer.from(tls.key), cert_chain: Buffer.from(tls.certificate) }])
+        : grpc.ServerCredentials.createSsl(null, [
+            { private_key: Buffer.from(tls.key), cert_chain: Buffer.from(tls.certificate) },
+          ])
     // The sockets are ours, so that a death can be played: grpc's own way to stop says goodbye first.
     const injector = calls.createConnectionInjector(credentials)
     const listener = createServer({ noDelay: true }, (socket) => {
@@ -124,14 +133,17 @@ export async function startWireServer(options: WireServerOptions = {}): Promise<
     for (const socket of sockets) socket.destroy()
     calls.forceShutdown()
     await closed
-    // Clients in this process hear of it when the event loop has gone round. Another process takes seconds to start: until then all have heard.
+    // Clients in this process hear of it when the event loop has gone round. Another process takes seconds to start:
+    // until then all have heard.
     for (let round = 0; round < ROUNDS_UNTIL_HEARD; round++) await setImmediate()
     death.happened()
   }
 
   /**
-   * A death that a call brings about comes when the event loop has gone round: Node 20 frees what it is still reading from where a session
-   * ends inside its own callback, and the whole process dies of it ("corrupted size vs. prev_size", in four of ten runs).
+   * A death that a call brings about comes when the event loop has gone round: Node 20 frees what it is still reading
+   * from where a session
+   * ends inside its own callback, and the whole process dies of it ("corrupted size vs. prev_size", in four of ten
+   * runs).
    */
   async function die(): Promise<void> {
     await setImmediate()
@@ -146,7 +158,9 @@ export async function startWireServer(options: WireServerOptions = {}): Promise<
     },
     get connectionString() {
       // A certificate is for a name.
-      return options.tls === undefined ? `esdb://${HOST}:${String(port)}?tls=false` : `esdb://localhost:${String(port)}?tls=true`
+      return options.tls === undefined
+        ? `esdb://${HOST}:${String(port)}?tls=false`
+        : `esdb://localhost:${String(port)}?tls=true`
     },
     log,
     get isRunning() {
@@ -171,7 +185,11 @@ export async function startWireServer(options: WireServerOptions = {}): Promise<
       faults.plan(Array.from({ length: appends }, () => ({ stored: true, answer })))
     },
     dieDuringAppends({ stored, lost }) {
-      const fates = Array.from({ length: stored + lost }, (_, at) => ({ stored: at < stored, answer: 'none' as const, ...(at === stored + lost - 1 ? { last: true as const } : {}) }))
+      const fates = Array.from({ length: stored + lost }, (_, at) => ({
+        stored: at < stored,
+        answer: 'none' as const,
+        ...(at === stored + lost - 1 ? { last: true as const } : {}),
+      }))
       faults.plan(fates)
       return death.next()
     },

@@ -1,5 +1,6 @@
 /**
- * A process that opens a cluster whose nodes accept and say nothing, as stopped ones do, with TLS where `tls` is its argument. It prints why that failed,
+ * A process that opens a cluster whose nodes accept and say nothing, as stopped ones do, with TLS where `tls` is its
+ * argument. It prints why that failed,
  * and then has nothing more to do: it ends by itself, unless closing leaves something open.
  */
 import { once } from 'node:events'
@@ -23,7 +24,11 @@ for (let node = 0; node < 2; node++) {
 }
 const tls = process.argv[2] === 'tls'
 try {
-  await openKurrentDbEventStore(`esdb://${hosts.join(',')}?tls=${String(tls)}&gossipTimeout=1`, { bodies: createMemoryBodyStore(), eventIds: noIndex, deadlineMs: 500 })
+  await openKurrentDbEventStore(`esdb://${hosts.join(',')}?tls=${String(tls)}&gossipTimeout=1`, {
+    bodies: createMemoryBodyStore(),
+    eventIds: noIndex,
+    deadlineMs: 500,
+  })
 } catch (error) {
   console.log(error instanceof Error ? error.message : error)
 }

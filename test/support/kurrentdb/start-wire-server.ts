@@ -1,7 +1,9 @@
 /**
  * A server in a process of its own, for tests that kill or stop the whole process and for benchmarks:
- * `start-wire-server [--port 2113] [--file events.jsonl] [--foreign]`. It says `ready <connection string>` once it listens. Each line on its standard input
- * is one of the commands below; `done <line>` follows when it has been obeyed. With a file it keeps what it has acknowledged.
+ * `start-wire-server [--port 2113] [--file events.jsonl] [--foreign]`. It says `ready <connection string>` once it
+ * listens. Each line on its standard input
+ * is one of the commands below; `done <line>` follows when it has been obeyed. With a file it keeps what it has
+ * acknowledged.
  */
 import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
@@ -9,8 +11,17 @@ import { openJournal } from './journal.js'
 import { createEventLog } from './log.js'
 import { startWireServer } from './server.js'
 
-const { values } = parseArgs({ options: { port: { type: 'string', default: '0' }, file: { type: 'string' }, foreign: { type: 'boolean', default: false } } })
-const log = createEventLog({ foreign: values.foreign, ...(values.file === undefined ? {} : { journal: openJournal(values.file) }) })
+const { values } = parseArgs({
+  options: {
+    port: { type: 'string', default: '0' },
+    file: { type: 'string' },
+    foreign: { type: 'boolean', default: false },
+  },
+})
+const log = createEventLog({
+  foreign: values.foreign,
+  ...(values.file === undefined ? {} : { journal: openJournal(values.file) }),
+})
 const server = await startWireServer({ port: Number(values.port), log })
 
 /** What a line may ask for, by its first word; the other words are figures. */
@@ -25,7 +36,11 @@ const commands = new Map<string, (...figures: readonly number[]) => void | Promi
   ['hide-as-deadline', (appends = 1) => server.hideOutcome('deadline', appends)],
   ['hide-as-unavailable', (appends = 1) => server.hideOutcome('unavailable', appends)],
   // Here the whole process dies.
-  ['die-during-appends', (stored = 1, lost = 1) => void server.dieDuringAppends({ stored, lost }).then(() => process.kill(process.pid, 'SIGKILL'))],
+  [
+    'die-during-appends',
+    (stored = 1, lost = 1) =>
+      void server.dieDuringAppends({ stored, lost }).then(() => process.kill(process.pid, 'SIGKILL')),
+  ],
 ])
 
 console.log(`ready ${server.connectionString}`)

@@ -12,7 +12,11 @@ export type Outcome =
   | { readonly kind: 'silence' }
   | { readonly kind: 'not-leader'; readonly host: string; readonly port: number }
 
-function problem(code: grpc.status, details: string, properties: Readonly<Record<string, string>> = {}): ServerErrorResponse {
+function problem(
+  code: grpc.status,
+  details: string,
+  properties: Readonly<Record<string, string>> = {},
+): ServerErrorResponse {
   const metadata = new grpc.Metadata()
   for (const [name, value] of Object.entries(properties)) metadata.set(name, value)
   return Object.assign(new Error(details), { code, details, metadata })
@@ -33,20 +37,32 @@ export const problems = {
       exception: 'maximum-append-size-exceeded',
       'maximum-append-size': String(MAX_APPEND_BYTES),
     }),
-  deleted: (stream: string) => problem(grpc.status.FAILED_PRECONDITION, `Event stream '${stream}' is deleted.`, { exception: 'stream-deleted', 'stream-name': stream }),
+  deleted: (stream: string) =>
+    problem(grpc.status.FAILED_PRECONDITION, `Event stream '${stream}' is deleted.`, {
+      exception: 'stream-deleted',
+      'stream-name': stream,
+    }),
   wrongVersion: ({ stream, expected }: AppendTarget, actual: bigint | undefined) =>
     problem(grpc.status.FAILED_PRECONDITION, `Wrong expected version of '${stream}'`, {
       exception: 'wrong-expected-version',
       'stream-name': stream,
-      'expected-version': typeof expected === 'bigint' ? String(expected) : { no_stream: '-1', any: '-2', stream_exists: '-4' }[expected],
+      'expected-version':
+        typeof expected === 'bigint' ? String(expected) : { no_stream: '-1', any: '-2', stream_exists: '-4' }[expected],
       ...(actual === undefined ? {} : { 'actual-version': String(actual) }),
     }),
   notLeader: (leader: { readonly host: string; readonly port: number }) =>
-    problem(grpc.status.NOT_FOUND, 'Leader info available', { exception: 'not-leader', 'leader-endpoint-host': leader.host, 'leader-endpoint-port': String(leader.port) }),
+    problem(grpc.status.NOT_FOUND, 'Leader info available', {
+      exception: 'not-leader',
+      'leader-endpoint-host': leader.host,
+      'leader-endpoint-port': String(leader.port),
+    }),
 } as const
 
 /** The status that ends a unary call. */
-export function statusOf(outcome: Exclude<Outcome, { kind: 'appended' | 'silence' }>, target: AppendTarget): ServerErrorResponse {
+export function statusOf(
+  outcome: Exclude<Outcome, { kind: 'appended' | 'silence' }>,
+  target: AppendTarget,
+): ServerErrorResponse {
   switch (outcome.kind) {
     case 'wrong-version':
       return problems.wrongVersion(target, outcome.actual)

@@ -15,8 +15,14 @@ export interface WireServerProcess {
 }
 
 /** Starts a server; with a file it finds there what another one has acknowledged before it was killed. */
-export async function startWireServerProcess(options: { readonly port?: number; readonly file?: string; readonly foreign?: boolean } = {}): Promise<WireServerProcess> {
-  const words = [...(options.foreign === true ? ['--foreign'] : []), ...(options.port === undefined ? [] : ['--port', String(options.port)]), ...(options.file === undefined ? [] : ['--file', options.file])]
+export async function startWireServerProcess(
+  options: { readonly port?: number; readonly file?: string; readonly foreign?: boolean } = {},
+): Promise<WireServerProcess> {
+  const words = [
+    ...(options.foreign === true ? ['--foreign'] : []),
+    ...(options.port === undefined ? [] : ['--port', String(options.port)]),
+    ...(options.file === undefined ? [] : ['--file', options.file]),
+  ]
   const child = startChild('kurrentdb/start-wire-server', words)
   const [ready = ''] = await child.said(1)
   const connectionString = ready.replace(/^ready /, '')

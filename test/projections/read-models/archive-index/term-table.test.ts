@@ -9,7 +9,10 @@ const words = ['ant', 'bee', 'cat', 'dog', 'elk']
 
 const added = (table: TermTable, texts: readonly string[]): TermTable => {
   const coded = texts.map((text) => codedText(codeCounts(text)))
-  return table.withLines(coded.map(({ terms }) => terms).join('\n'), coded.map(({ repeated }) => repeated))
+  return table.withLines(
+    coded.map(({ terms }) => terms).join('\n'),
+    coded.map(({ repeated }) => repeated),
+  )
 }
 
 const expected = (texts: readonly string[], word: string): readonly number[] =>
@@ -37,9 +40,14 @@ describe('the table of terms', () => {
   })
 
   test('gives the same beyond the length at which it is sorted', () => {
-    const texts = Array.from({ length: 9_000 }, (_, place) => `${words[place % 5] ?? ''} ${Array.from({ length: 30 }, (_unused, at) => `w${String((place * 31 + at) % 7_000)}`).join(' ')} ${place % 3 === 0 ? 'ant' : 'bee'}`)
+    const texts = Array.from(
+      { length: 9_000 },
+      (_, place) =>
+        `${words[place % 5] ?? ''} ${Array.from({ length: 30 }, (_unused, at) => `w${String((place * 31 + at) % 7_000)}`).join(' ')} ${place % 3 === 0 ? 'ant' : 'bee'}`,
+    )
     const steps = [texts.slice(0, 8_000), texts.slice(8_000, 8_500), texts.slice(8_500)]
     const table = steps.reduce(added, emptyTermTable())
-    for (const word of [...words, 'w17', 'w6999', 'nowhere']) expect(table.postings(codeOf(word))).toEqual(expected(texts, word))
+    for (const word of [...words, 'w17', 'w6999', 'nowhere'])
+      expect(table.postings(codeOf(word))).toEqual(expected(texts, word))
   })
 })

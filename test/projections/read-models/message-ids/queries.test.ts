@@ -26,7 +26,10 @@ describeOnDatabases('index of event ids', (database) => {
   }
 
   test('before anything was projected it knows nothing', async () => {
-    expect(await createEventIdIndex(db).find(conversationStream('a'), [eventNamed('x').id])).toEqual({ revisions: [], upTo: -1n })
+    expect(await createEventIdIndex(db).find(conversationStream('a'), [eventNamed('x').id])).toEqual({
+      revisions: [],
+      upTo: -1n,
+    })
   })
 
   test('it gives the revisions of messages, in order, and says how far it has come', async () => {
@@ -38,9 +41,22 @@ describeOnDatabases('index of event ids', (database) => {
     const index = createEventIdIndex(db)
     const head = await store.head()
     expect(messages.length).toBeGreaterThan(1)
-    expect(await index.find(conversationStream('a'), there.toReversed().map((event) => event.id))).toEqual({ revisions: messages.map((event) => event.revision), upTo: head })
-    expect(await index.find(conversationStream('a'), [messages[1]?.id ?? '', eventNamed('unknown').id])).toEqual({ revisions: [messages[1]?.revision], upTo: head })
-    expect(await index.find(conversationStream('c'), messages.map((event) => event.id))).toEqual({ revisions: [], upTo: head })
+    expect(
+      await index.find(
+        conversationStream('a'),
+        there.toReversed().map((event) => event.id),
+      ),
+    ).toEqual({ revisions: messages.map((event) => event.revision), upTo: head })
+    expect(await index.find(conversationStream('a'), [messages[1]?.id ?? '', eventNamed('unknown').id])).toEqual({
+      revisions: [messages[1]?.revision],
+      upTo: head,
+    })
+    expect(
+      await index.find(
+        conversationStream('c'),
+        messages.map((event) => event.id),
+      ),
+    ).toEqual({ revisions: [], upTo: head })
     expect(await index.find(conversationStream('a'), [])).toEqual({ revisions: [], upTo: head })
   })
 
@@ -49,16 +65,30 @@ describeOnDatabases('index of event ids', (database) => {
     await catchUp()
     const before = await store.head()
     await record(store, 'b', everyEvent)
-    const messages = (await collect(store.readStream(conversationStream('b')))).filter((event) => event.type === 'MessageAppended')
+    const messages = (await collect(store.readStream(conversationStream('b')))).filter(
+      (event) => event.type === 'MessageAppended',
+    )
     const index = createEventIdIndex(db)
-    expect(await index.find(conversationStream('b'), messages.map((event) => event.id))).toEqual({ revisions: [], upTo: before })
-    expect(await index.find('prompt-x', messages.map((event) => event.id))).toEqual({ revisions: [], upTo: -1n })
+    expect(
+      await index.find(
+        conversationStream('b'),
+        messages.map((event) => event.id),
+      ),
+    ).toEqual({ revisions: [], upTo: before })
+    expect(
+      await index.find(
+        'prompt-x',
+        messages.map((event) => event.id),
+      ),
+    ).toEqual({ revisions: [], upTo: -1n })
   })
 
   test('of several partitions the one furthest behind counts', async () => {
     await record(store, 'a', everyEvent)
     await catchUp()
-    await db.query(`insert into projection_checkpoints (name, generation, version, position, state, tables, partition, partitions) select name, generation, version, 3, state, tables, 1, 2 from projection_checkpoints where name = 'message-ids'`)
+    await db.query(
+      `insert into projection_checkpoints (name, generation, version, position, state, tables, partition, partitions) select name, generation, version, 3, state, tables, 1, 2 from projection_checkpoints where name = 'message-ids'`,
+    )
     expect(await createEventIdIndex(db).find(conversationStream('a'), [])).toMatchObject({ upTo: 3n })
   })
 })
