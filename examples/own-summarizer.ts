@@ -26,7 +26,7 @@ const firstLines = (job: SummaryJob): string => {
 }
 
 /** Takes the first line of every message. */
-export const firstLineSummarizer: Summarizer = {
+const firstLineSummarizer: Summarizer = {
   strategy: 'first-lines',
   provider: 'none',
   model: 'first-lines-1',

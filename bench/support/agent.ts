@@ -10,7 +10,7 @@ import { openLedger, type MessageInput, type LedgerOptions } from '../../src/ind
 
 const READ_PAUSE_MS = 2
 
-export interface Read {
+interface Read {
   /** By the clock that all processes share, in milliseconds. */
   readonly from: number
   readonly took: number

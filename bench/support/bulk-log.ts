@@ -23,7 +23,7 @@ import type { Database } from '../../src/ports/sql.js'
 import type { SummaryJob, Summarizer } from '../../src/ports/summarizer.js'
 import { prose, randomOf } from './text.js'
 
-export const TEXT_CHARACTERS = 400
+const TEXT_CHARACTERS = 400
 
 /** The n-th message of a conversation: a question and its answer in turns, half a minute apart. */
 export function messageAt(

@@ -11,7 +11,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { root } from './root.js'
 
 /** The address of a server that may be filled; empty where there is none. */
-export const kurrentServer = process.env['CONTEXT_LEDGER_TEST_KURRENTDB'] ?? ''
+const kurrentServer = process.env['CONTEXT_LEDGER_TEST_KURRENTDB'] ?? ''
 
 export interface KurrentPlace {
   readonly address: string

@@ -46,7 +46,7 @@ export interface EventMark {
  */
 export type GenerationState = 'building' | 'live' | 'retired'
 
-export interface Checkpoint {
+interface Checkpoint {
   readonly partition: number
   /** The last position that its rows show; -1n before the first. */
   readonly position: bigint

@@ -47,7 +47,7 @@ export type RowChange =
   /** No row is under this key. */
   | { readonly op: 'delete'; readonly table: string; readonly key: Row }
 
-export type Handler<Type extends EventType> = (event: RecordedEvent<Type>) => readonly RowChange[]
+type Handler<Type extends EventType> = (event: RecordedEvent<Type>) => readonly RowChange[]
 
 export interface Projection {
   readonly name: string

@@ -41,7 +41,7 @@ import {
   type WaitOptions,
 } from './watch.js'
 
-export { ProjectionStopped, type ProjectionStatus, type StoppedConversation } from './watch.js'
+export { ProjectionStopped } from './watch.js'
 
 export interface RunnerOptions extends ProjectionSource {
   /** Facts a transaction. Default 500 on the embedded engine, 2,000 on a server. */

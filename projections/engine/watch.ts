@@ -114,7 +114,7 @@ export interface Refusal {
 export type StoppedConversation = ConversationStop & { readonly projection: string }
 
 /** What this process knows beside what is recorded. */
-export interface OwnKnowledge {
+interface OwnKnowledge {
   readonly isFollowing: boolean
   readonly rebuilding: ReadonlySet<string>
   /** Projections that this program cannot keep. */

@@ -9,7 +9,7 @@ import type { Appended, AppendFailure, EventToAppend, ExpectedRevision, StoredEv
  * A stream's name stands in two indexes of Postgres, whose entries end at about 2,700 bytes.
  * The longest name that this program makes has 512 bytes of a conversation's id and an edition's id before them.
  */
-export const MAX_STREAM_NAME_BYTES = 2_000
+const MAX_STREAM_NAME_BYTES = 2_000
 
 const UUID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/
 

@@ -26,7 +26,7 @@ export interface ShownForms {
 }
 
 /** A message of the list: the one that it is, or the one that it becomes; no id for what is only shown. */
-export interface PlacedMessage {
+interface PlacedMessage {
   readonly messageId: string | undefined
   readonly isNew: boolean
   /** It has the content that is recorded. */

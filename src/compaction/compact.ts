@@ -88,7 +88,7 @@ export interface CompactionRun extends Compaction {
  */
 export type CompactMode = 'due' | 'ahead' | 'now' | 'force' | 'without-model'
 
-export interface CompactOptions {
+interface CompactOptions {
   /** Aborts a call that is under way; what it would have said is no failure then. */
   readonly signal?: AbortSignal
   /** Asked before each call: false ends the run there, with what is recorded. */

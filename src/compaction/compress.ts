@@ -54,7 +54,7 @@ export interface Compressed<Message> {
 }
 
 /** What went wrong, as data. */
-export interface CompressError {
+interface CompressError {
   readonly kind: string
   /** One sentence for people. */
   readonly message: string
@@ -93,7 +93,7 @@ type Raise = CompressDependencies['raise']
 
 /** A host's list as it gave it. We only read it; the host goes on with it, as what it hands to its model. */
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-export const hostsOwn = <Message>(history: readonly Message[]): Message[] => history as Message[]
+const hostsOwn = <Message>(history: readonly Message[]): Message[] => history as Message[]
 
 /** What a host gets back where its list could not be used: its list, and an empty one in the place of what is none. */
 export function givenBack<Message>(history: readonly Message[]): Message[] {

@@ -56,7 +56,7 @@ export type EditionFailure =
     }
 
 /** What an edition was made with, as far as its facts tell. */
-export interface EditionMade extends Readonly<EventData<'EditionStarted'>['summarizer']> {
+interface EditionMade extends Readonly<EventData<'EditionStarted'>['summarizer']> {
   /** The template of its summaries; undefined while there is none. */
   readonly prompt: { readonly name: string; readonly sha256: string } | undefined
 }

@@ -12,13 +12,13 @@ export interface HeldEdition {
 }
 
 /** Longer than a database is slow, and as short as nobody minds waiting for what a killed process held. */
-export const EDITION_CLAIM_MS = 15_000
+const EDITION_CLAIM_MS = 15_000
 /** Longer than a claim lasts: what a killed process held is waited for. */
 export const EDITION_PATIENCE_MS = EDITION_CLAIM_MS + 3_000
 const POLL_MS = 250
 
 /** How long a claim is waited for that another process has. */
-export interface Patience {
+interface Patience {
   readonly ms: number
   readonly signal: AbortSignal
   /** Default: by the machine's clock. */

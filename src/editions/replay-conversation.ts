@@ -50,14 +50,14 @@ export interface ReplayOptions {
 }
 
 /** How far a replay came: to the conversation's end, or to where something stopped it. */
-export type Replayed =
+type Replayed =
   | { readonly kind: 'done' }
   | { readonly kind: 'stopped'; readonly failure: CompactFailure }
   /** There is no room in the budget, or somebody asked it to stop; what is recorded is taken up later. */
   | { readonly kind: 'postponed' }
 
 /** What a replay has bought so far. */
-export interface ReplaySpent {
+interface ReplaySpent {
   readonly calls: number
   readonly tokens: number
   /** Summaries that it recorded, and how many of them it took over. */

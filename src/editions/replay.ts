@@ -68,7 +68,7 @@ export type ReplayFailure =
   /** A fact of the conversation or of its edition cannot be read. */
   | { readonly kind: 'UnreadableLog'; readonly detail: string }
 
-export type ConversationOutcome =
+type ConversationOutcome =
   | { readonly kind: 'done' }
   | { readonly kind: 'stopped'; readonly failure: ReplayFailure }
   /** It was not its turn any more; the same again goes on. */

@@ -18,7 +18,7 @@ import { contextIn } from '../domain/compaction/context.js'
 import { liveIn, recordedTime } from './time-travel.js'
 
 /** The conversation at one end of a difference. */
-export interface DifferenceSide {
+interface DifferenceSide {
   readonly revision: bigint
   readonly recordedAt: string
   /** Hash and tokens of the context. */

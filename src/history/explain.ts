@@ -159,7 +159,7 @@ interface Answer {
 }
 
 /** How a line led to what is explained. */
-export interface LineFound {
+interface LineFound {
   readonly line: string
   readonly match: Match
 }

@@ -77,7 +77,7 @@ export const prefixesOf = (prefix: NonNullable<ReadAllOptions['prefix']>): reado
   typeof prefix === 'string' ? [prefix] : prefix
 
 /** A stream, the last revision that the store counts, and the last that is there: -1n where no event is. */
-export interface MiscountedStream {
+interface MiscountedStream {
   readonly stream: string
   readonly counted: bigint
   readonly last: bigint

@@ -33,7 +33,7 @@ export interface TakeOptions {
   readonly tokensPerDay: number | undefined
 }
 
-export interface Rest {
+interface Rest {
   readonly ms: number
   readonly failures: number
   /** The limit a day that it rests for; a worker with a higher one need not wait. */

@@ -30,7 +30,7 @@ export const name = 'extractive'
  * of each is made the same way.
  */
 export const EXTRACTIVE_MODELS: readonly string[] = ['extractive-1', 'extractive-2']
-export const EXTRACTIVE_MODEL = 'extractive-2'
+const EXTRACTIVE_MODEL = 'extractive-2'
 const WINDOW_TOKENS = 128_000
 // What the strategy does, where a strategy with a model has its prompt: it is registered and shown like one.
 const PROMPT_TEXT =

@@ -82,7 +82,7 @@ function partKind(type: string): string {
 /**
  * A content part in text: its text, or what it is. Images, files and parts that we do not know are named, never pasted.
  */
-export function partText(part: ContentPart): string {
+function partText(part: ContentPart): string {
   if (typeof part['text'] === 'string' && part.type.includes('text')) return part['text']
   if (part.type === 'refusal' && typeof part['refusal'] === 'string') return part['refusal']
   const name = fileNameOf(part)
@@ -116,7 +116,7 @@ function lineOf(message: MessageBody, names: ReadonlyMap<string, string>): strin
 }
 
 /** The names of the tools by the ids of their calls. */
-export function toolNames(messages: readonly MessageBody[]): ReadonlyMap<string, string> {
+function toolNames(messages: readonly MessageBody[]): ReadonlyMap<string, string> {
   return new Map(
     messages.flatMap((message) =>
       (message.toolCalls ?? []).map((call) => [call.id, call.function?.name ?? call.type] as const),

@@ -26,7 +26,7 @@ const promptSchema = z.strictObject({
   text: z.string().refine((text) => text.trim() !== '', 'has no text'),
 })
 
-export const summarizerConfigSchema = z.discriminatedUnion('kind', [
+const summarizerConfigSchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('extractive') }),
   z.strictObject({
     kind: z.literal('openai'),

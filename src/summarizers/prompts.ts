@@ -91,9 +91,8 @@ export const STRUCTURED_FORM = `Answer with one JSON object and nothing else. It
 const WORDS_PER_TOKEN = 0.6
 const CHARACTERS_PER_TOKEN = 0.8
 
-export const maxWords = (maxSummaryTokens: number): number =>
-  Math.max(5, Math.floor(maxSummaryTokens * WORDS_PER_TOKEN))
-export const maxCharacters = (maxSummaryTokens: number): number =>
+const maxWords = (maxSummaryTokens: number): number => Math.max(5, Math.floor(maxSummaryTokens * WORDS_PER_TOKEN))
+const maxCharacters = (maxSummaryTokens: number): number =>
   Math.max(5, Math.floor(maxSummaryTokens * CHARACTERS_PER_TOKEN))
 
 export interface PromptParts {
@@ -106,7 +105,7 @@ export interface PromptParts {
 }
 
 /** What stands for a summary so far that is not there. */
-export const NO_PRIOR_SUMMARY = '(no prior summary)'
+const NO_PRIOR_SUMMARY = '(no prior summary)'
 
 /**
  * The template with each of its placeholders replaced, in one pass: what is put in is not looked at again, so a message

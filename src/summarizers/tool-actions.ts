@@ -6,7 +6,7 @@ import type { MessageToSummarize } from '../ports/summarizer.js'
 import { textOf } from './format-messages.js'
 
 /** What a tool does to the world, by its name. */
-export type ToolEffect = 'write' | 'read' | 'other'
+type ToolEffect = 'write' | 'read' | 'other'
 
 export interface ToolAction {
   /** Where the call stands in the chunk. */
@@ -111,7 +111,7 @@ function fileOf(call: ToolCall, values: Arguments): string | undefined {
 }
 
 /** What a tool does, by the words of its name (`get_credit` edits nothing). A shell may do anything. */
-export function effectOf(tool: string): ToolEffect {
+function effectOf(tool: string): ToolEffect {
   const words = tool
     .replaceAll(/(?<=[a-z])(?=[A-Z])/gu, ' ')
     .toLowerCase()

@@ -228,7 +228,7 @@ export function eventsFor(
 }
 
 /** Facts of one conversation as a log that holds nothing else would keep them. */
-export function storedEvents(conversationId: string, events: readonly Event[], firstPosition = 0n): StoredEvent[] {
+function storedEvents(conversationId: string, events: readonly Event[], firstPosition = 0n): StoredEvent[] {
   const stream = conversationStream(conversationId)
   return eventsFor(stream, events).events.map((event, place) => ({
     ...event,

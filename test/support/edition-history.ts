@@ -21,7 +21,7 @@ import { CONVERSATION, createHarness, createScriptedSummarizer, type Harness } f
 const BY = { actor: 'test', correlationId: 'c', causationId: 'c' }
 
 /** A policy that folds otherwise than `SMALL`: an edition of it leaves other messages live, in other batches. */
-export const OTHER: PolicySettings = {
+const OTHER: PolicySettings = {
   ...SMALL,
   modelMaxTokens: 1_400,
   chunkSize: 5,

@@ -12,7 +12,7 @@ import { resolvePolicy, type PolicySettings } from '../../src/domain/values/poli
 import { defaultEstimator } from '../../src/domain/values/tokens.js'
 import { at, configured } from './builders.js'
 
-export const CONVERSATION_ID = 'c1'
+const CONVERSATION_ID = 'c1'
 
 /** A configuration by its settings, with the estimator that the program records. */
 export function configuredWith(settings: PolicySettings, scope?: string): Event {

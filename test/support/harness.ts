@@ -22,7 +22,6 @@ import { hashOf, sha256, uuidOf } from '../../src/domain/values/hash.js'
 import { conversationStream, editionStream } from '../../src/domain/values/ids.js'
 import { parseMessage, type MessageInput, type NewMessage } from '../../src/domain/values/message.js'
 import type { PolicySettings } from '../../src/domain/values/policy.js'
-import { defaultEstimator } from '../../src/domain/values/tokens.js'
 import type { Claims } from '../../src/ports/claims.js'
 import type { Clock } from '../../src/ports/clock.js'
 import type { AppendFailure, Appended, EventStore, EventToAppend, StoredEvent } from '../../src/ports/event-store.js'
@@ -371,6 +370,3 @@ export function createHarness(options: HarnessOptions = {}): Harness {
   }
   return harness
 }
-
-/** Tokens of a chat message by the rule of our estimator, counted apart from what was recorded. */
-export const textTokens = (text: string): number => defaultEstimator.text(text)

@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url'
 
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '../..')
 
-export interface Run {
+interface Run {
   readonly status: number | null
   readonly stdout: string
   readonly stderr: string

@@ -6,10 +6,10 @@ import { z } from 'zod'
 import { configurationSchema, type Configuration } from '../../../src/domain/events/index.js'
 import type { Sql } from '../../../src/ports/sql.js'
 
-export type EditionState = 'in-the-making' | 'dropped' | 'in-force' | 'was-in-force'
+type EditionState = 'in-the-making' | 'dropped' | 'in-force' | 'was-in-force'
 
 /** What an edition came to so far: of one conversation, or of all together. */
-export interface EditionFigures {
+interface EditionFigures {
   /** Batches that would be in force with it. */
   readonly batches: number
   /** Of the deepest of them. */
@@ -28,7 +28,7 @@ export interface EditionFigures {
 }
 
 /** What wrote an edition's summaries. */
-export interface EditionMaker {
+interface EditionMaker {
   readonly summarizer: { readonly strategy: string; readonly provider: string; readonly model: string }
   /** The template of its first summary; undefined while there is none. */
   readonly prompt: { readonly name: string; readonly sha256: string } | undefined

@@ -10,9 +10,9 @@ import { StoreError } from '../../ports/store-error.js'
 import { type ClaimedData, dataOfClaim } from './recorded-event.js'
 
 /** What one append may weigh: below the server's limit by what the counting of another version might differ. */
-export const APPEND_BYTES = 1_000_000
+const APPEND_BYTES = 1_000_000
 /** A server took an event with 2 MB of metadata; the next limit is its 16 MB for one message. */
-export const METADATA_BYTES = 2_000_000
+const METADATA_BYTES = 2_000_000
 const PREVIEW_CHARACTERS = 500
 const AT_ONCE = 8
 

@@ -198,7 +198,7 @@ function retryAfterMs({ header }: ApiError, now: number): number | undefined {
 const MAX_DETAIL_CHARACTERS = 400
 
 /** Names the failure of a call. The key is never in what it says. */
-export function failureOf(error: unknown, apiKey: string, now: number): CallFailure & { readonly mayRetry: boolean } {
+function failureOf(error: unknown, apiKey: string, now: number): CallFailure & { readonly mayRetry: boolean } {
   const api = apiError(error)
   const failure = kindOf(api)
   const wait = retryAfterMs(api, now)

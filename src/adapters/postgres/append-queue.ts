@@ -10,7 +10,7 @@ import type { Sql } from '../../ports/sql.js'
 import { codeOf } from '../../ports/store-error.js'
 
 /** What `append_events` says of one append. */
-export interface AppendRow {
+interface AppendRow {
   readonly outcome: 'appended' | 'repeated' | 'recorded' | 'conflict'
   readonly last_revision: string
   readonly last_position: string | null

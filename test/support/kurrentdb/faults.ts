@@ -5,7 +5,7 @@
 import { changes, latch } from '../latch.js'
 
 /** What becomes of one append that is not to go well. */
-export interface AppendFault {
+interface AppendFault {
   readonly stored: boolean
   readonly answer: 'deadline' | 'unavailable' | 'none'
   /** The server dies once this append has been dealt with. */

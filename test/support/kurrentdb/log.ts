@@ -38,7 +38,7 @@ export type AppendResult =
   | { readonly kind: 'deleted' }
 
 /** What a reader finds under a stream's name. */
-export type StreamView =
+type StreamView =
   | { readonly kind: 'found'; readonly records: readonly Recorded[]; readonly from: number }
   | { readonly kind: 'missing' }
   | { readonly kind: 'deleted' }

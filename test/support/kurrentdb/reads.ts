@@ -4,7 +4,7 @@ import type { ReadableLog, Recorded } from './log.js'
 /**
  * A place in the whole log. Of an event both are the same; `prepare: 0` is right before the event that begins there.
  */
-export interface Place {
+interface Place {
   readonly commit: bigint
   readonly prepare: bigint
 }
@@ -47,7 +47,7 @@ export type SubscriptionItem =
   | { readonly kind: 'checkpoint'; readonly position: Place }
 
 /** What the server writes for a place that it does not have: an internal -1, without a sign. */
-export const NOWHERE = 2n ** 64n - 1n
+const NOWHERE = 2n ** 64n - 1n
 /** With more than this waiting, a live subscriber counts as too slow and is sent back to catching up. */
 const LIVE_BUFFER = 32
 
