@@ -1,0 +1,54 @@
+/**
+ * A ledger that version 0.3.0 wrote, log and rows, opened by this one: everything is there and proved, every context is
+ * the one that was handed out, and the conversation goes on. The dump is of a Postgres: the sample conversation at a
+ * window of 8,000 tokens, an edition that was adopted and reverted, a pin, a cycle that was undone.
+ */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import type { Database } from '../../src/ports/sql.js'
+import { ledgerOn } from '../support/ledger-on-database.js'
+import { openTestDatabase } from '../support/memory-database.js'
+
+const ID = 'sample-harbour'
+/** By revision: the hash of the context that version 0.3.0 printed. */
+const HANDED_OUT = [
+  [150n, 'c2798c9fb9152417c33d8fe38363bec54e6fcd956b7fa3d2daaa5c2c4cec0abd'],
+  [219n, 'a6c260a4355b85580e217dfa9dee42f3b14ed138dfbe9ee4a2e2eaff3cfbc8f8'],
+] as const
+
+let db: Database
+beforeAll(async () => {
+  db = await openTestDatabase()
+  await db.script('drop schema if exists context_ledger cascade')
+  await db.script(gunzipSync(readFileSync(join('test', 'fixtures', 'ledgers', '0.3.0.sql.gz'))).toString('utf8'))
+})
+afterAll(async () => {
+  await db.close()
+})
+
+it('opens, is whole, hands out the same contexts, and goes on', async () => {
+  const ledger = await ledgerOn(db)
+  try {
+    expect((await ledger.verify()).problems).toEqual([])
+    for (const [revision, hash] of HANDED_OUT)
+      expect(await ledger.context(ID, { at: revision })).toMatchObject({ hash })
+    expect((await ledger.list()).conversations).toMatchObject([{ conversationId: ID, messages: 203, revision: 219n }])
+    expect((await ledger.search('never delete harbour_prod', { conversationId: ID })).hits[0]?.text).toContain(
+      'harbour_prod',
+    )
+    const [edition] = await ledger.editions.list()
+    expect(edition?.states).toMatchObject({ 'was-in-force': 1 })
+    expect((await ledger.prompts.list()).unreadable).toEqual([])
+    await ledger.append(ID, { role: 'user', content: 'And this is said to the version of today.' })
+    await ledger.compact(ID, { force: true })
+    const context = await ledger.context(ID)
+    expect(context.messages.at(-1)?.content).toBe('And this is said to the version of today.')
+    expect(context.messages.some(({ content }) => content === 'Never delete harbour_prod.')).toBe(true)
+    await ledger.projections.rebuild('all')
+    expect((await ledger.verify()).problems).toEqual([])
+  } finally {
+    await ledger.close()
+  }
+})
