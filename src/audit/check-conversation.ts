@@ -1,16 +1,12 @@
 /**
  * One conversation, fact by fact, in memory that does not grow with its length: the state that the decider has, the
- * facts that a load would read by
- * revision, and nothing of what has left the live window.
+ * facts that a load would read by revision, and nothing of what has left the live window.
  *
  * Coverage is proved step by step. After every append the live messages and those that left are together all that were
- * appended. A message leaves
- * once, because only a live one can, and only with the batch that was archived for it right before. Batches become part
- * of one that takes their
- * place, and the fact that closes the books carries just the active ones, which cover as many messages as have left. So
- * each message that left is
- * covered by exactly one chain of batches, though no list of all messages is ever held. A fact that puts other batches
- * into force holds them and the
+ * appended. A message leaves once, because only a live one can, and only with the batch that was archived for it right
+ * before. Batches become part of one that takes their place, and the fact that closes the books carries just the active
+ * ones, which cover as many messages as have left. So each message that left is covered by exactly one chain of
+ * batches, though no list of all messages is ever held. A fact that puts other batches into force holds them and the
  * messages that come back whole: these are held against the facts that recorded them, and both are counted in the same
  * way.
  */

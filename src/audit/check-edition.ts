@@ -1,7 +1,6 @@
 /**
- * One edition, fact by fact, under the laws of a conversation: its own facts stand upon the conversation's messages as
- * far as it says that it had
- * seen them. So the conversation's stream is read beside its own, once, up to where the edition has come.
+ * Proves one edition, event by event, by the laws of a conversation. Each event of an edition says how much of the
+ * conversation it had seen. So both streams are read together, once, up to where the edition has come.
  */
 import {
   evolve,

@@ -1,7 +1,7 @@
 /**
- * Where summaries came from: each one's request is made again from the messages that it covers, the background, the
- * recorded prompt and parameters,
- * and must have the recorded hash. What cannot be made again is counted, and neither passed nor blamed.
+ * Proves where summaries came from. The request of each summary is made again, from its messages, the background, the
+ * recorded prompt and the parameters. Its hash must be the recorded one. A request that cannot be made again is
+ * counted: it is neither passed nor blamed.
  */
 import { either as E } from 'fp-ts'
 import { summaryOf, type Batch } from '../domain/conversation/batch.js'

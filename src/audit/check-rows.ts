@@ -1,7 +1,6 @@
 /**
- * Whether the rows are what the facts make them. A comparison of rows is fed by whoever reads the facts anyway; or it
- * reads the log by itself,
- * beside whoever proves the facts, so that the two can work in two threads.
+ * Compares the rows with what the events make of them. `verify` reads every event anyway and hands each one to the
+ * comparison. Where there is a second thread, the comparison reads the log for itself, and the two work side by side.
  */
 import { CONVERSATION_PREFIX, conversationOf, conversationStream } from '../domain/values/ids.js'
 import type { RecordedEvent } from '../domain/events/index.js'
@@ -117,9 +116,9 @@ export interface CheckRowsApart {
 }
 
 /**
- * Compares in a thread of its own. Conversations in which that finds a difference are looked at again here, where rows
- * are waited for that are
- * behind; and where there can be no thread, all of them.
+ * Compares in a thread of its own. That thread does not wait for rows that are behind. So this process looks again, and
+ * waits, at each conversation in which the thread found a difference. Where there can be no thread, this process looks
+ * at all of them.
  */
 export function createCheckRowsApart({ log, here, apart, onProblem }: CheckRowsApart): CheckRows {
   return async (conversationId, signal) => {

@@ -1,7 +1,7 @@
 /**
  * What must be true of any stream of the log, whatever it holds: revisions without a gap, positions in their order, an
- * unbroken hash chain, times that
- * never go back, ids that derive from what is recorded, a cause that came before, and facts that can be read.
+ * unbroken hash chain, times that never go back, ids that derive from what is recorded, a cause that came before, and
+ * facts that can be read.
  */
 import { either as E } from 'fp-ts'
 import { claimOf, decodeWith, eventHash, GENESIS_HASH, readMetadata } from '../domain/events/codec.js'

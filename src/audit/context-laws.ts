@@ -1,9 +1,9 @@
 /**
  * What must be true of the context that is handed out after every append: valid for the chat API, never above the hard
- * limit, each pinned message in it
- * word for word, and between two cycles longer at its end and nowhere else.
+ * limit, each pinned message in it word for word, and between two cycles longer at its end and nowhere else.
  *
- * A whole context costs as much as the window is long, so it is not made after every message. What is looked at when:
+ * To make a whole context costs as much as the window is long. So it is not made after every message. What is looked at
+ * when:
  * - after every message: its own shape, that a result answers a call that waits, the tokens of the context by the
  * fold's running sum. A
  *   message that stands at the end and belongs there cannot make what is before it invalid.

@@ -1,8 +1,7 @@
 /**
- * What must be true of a fact on the state that it was recorded upon, whoever recorded it: its numbers, times, ids and
- * texts follow from what
- * stands before it. Nothing here asks whether the decider would decide the same today: a fact is right where the laws
- * hold.
+ * What must be true of an event, given the state before it: its numbers, times, ids and texts follow from that state.
+ * Whoever recorded it, an event is right where these laws hold. Nobody asks whether the decider would decide the same
+ * today.
  */
 import { isDeepStrictEqual } from 'node:util'
 import { archivedContent, batchLabel, headerLine, summaryOf, type Batch } from '../domain/conversation/batch.js'

@@ -1,13 +1,10 @@
 /**
  * What must be true of a fact that closes the books: everything that it carries is what the facts before it make, so
- * that a load which begins at
- * it gives what folding every fact gives; what leaves the live window is covered, and no call is parted from its
- * results; what comes back is what was
- * recorded.
+ * that a load which begins at it gives what folding every fact gives; what leaves the live window is covered, and no
+ * call is parted from its results; what comes back is what was recorded.
  *
  * One function serves every type of fact that closes the books; what only a prune does, and what only a fact does that
- * puts other batches into force,
- * has a branch of its own.
+ * puts other batches into force, has a branch of its own.
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Batch } from '../domain/conversation/batch.js'

@@ -1,7 +1,6 @@
 /**
  * Many streams one after the other, without a question for each: of many short ones the waiting would take longer than
- * the work. From a store that
- * answers only for one stream each is opened while the one before it is worked on.
+ * the work. From a store that answers only for one stream each is opened while the one before it is worked on.
  */
 import type { StoredEvent } from '../ports/event-store.js'
 import type { Log } from '../recording/load-conversation.js'

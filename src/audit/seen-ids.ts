@@ -1,7 +1,7 @@
 /**
  * Whether an id came before, among any number of ids and in memory that does not grow: a filter of fixed size, which
- * never forgets one and now and
- * then takes a new one for an old. Those it is not sure of are few, and whoever asks reads again to be sure.
+ * never forgets one and now and then takes a new one for an old. Those it is not sure of are few, and whoever asks
+ * reads again to be sure.
  */
 
 /** 2^27 bits are 16 MB: of a million ids about one is not sure, of ten million one in two hundred. */

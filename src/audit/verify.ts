@@ -1,14 +1,11 @@
 /**
  * The proof that nothing was lost: every stream of the log is read, in memory that does not grow with it. Of each the
- * order, the hash chain, ids
- * and causes; of a conversation the laws that hold after every append, what each fact that closes the books carries,
- * and where each summary came
- * from; and that the projected rows are what the facts make them, which somebody else proves beside it where there is
- * much to compare.
+ * order, the hash chain, ids and causes; of a conversation the laws that hold after every append, what each fact that
+ * closes the books carries, and where each summary came from; and that the projected rows are what the facts make them,
+ * which somebody else proves beside it where there is much to compare.
  *
  * The list of streams comes by their names and not from the log itself, which would read everything twice; and stream
- * by stream rather than in one
- * pass over the log, because that would need the state of every conversation at once.
+ * by stream rather than in one pass over the log, because that would need the state of every conversation at once.
  */
 import { isDeepStrictEqual } from 'node:util'
 import { contextOf } from '../domain/compaction/context.js'

@@ -1,13 +1,10 @@
 /**
  * A log copied from one place to another, stores or files alike: the same streams, revisions, ids, types, data and
- * metadata, hence the same
- * times and hashes, in exactly the order of the source's log. Positions are the target's own.
+ * metadata, hence the same times and hashes, in exactly the order of the source's log. Positions are the target's own.
  *
  * Nothing is remembered beside the target: what it holds has to be the start of the same log, which is compared event
- * by event, and the
- * copy goes on behind it. So a copy that was killed goes on, and one that is made again brings what came since. In the
- * end the target is
- * read back and has to come to the same digest.
+ * by event, and the copy goes on behind it. So a copy that was killed goes on, and one that is made again brings what
+ * came since. In the end the target is read back and has to come to the same digest.
  */
 import { either as E } from 'fp-ts'
 import { claimOf } from '../domain/events/codec.js'

@@ -1,7 +1,6 @@
 /**
  * An edition put into force, and an edition given up. What was appended since the replay is caught up first, as often
- * as it takes: a
- * conversation that goes on meanwhile loses nothing, and the agent waits for nobody.
+ * as it takes: a conversation that goes on meanwhile loses nothing, and the agent waits for nobody.
  */
 import { either as E } from 'fp-ts'
 import type { Provenance } from '../domain/events/codec.js'

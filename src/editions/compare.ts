@@ -1,7 +1,7 @@
 /**
  * An edition beside what was in force, or beside another edition: the same messages, both as of the last fact of the
- * conversation that the
- * edition has seen. What it comes to is recorded in the edition's stream, once for each state of it.
+ * conversation that the edition has seen. What it comes to is recorded in the edition's stream, once for each state of
+ * it.
  */
 import { either as E } from 'fp-ts'
 import { encodeData, type Provenance } from '../domain/events/codec.js'

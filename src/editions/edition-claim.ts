@@ -1,6 +1,6 @@
 /**
- * One process at a time makes an edition of a conversation: a claim beside the log that is extended while the work goes
- * on.
+ * One process at a time makes an edition of a conversation. It holds a claim beside the log, and extends it while it
+ * works.
  */
 import type { Claims } from '../ports/claims.js'
 import { sleep } from '../ports/clock.js'

@@ -1,7 +1,6 @@
 /**
- * An edition of one conversation as the compactor sees it: the same messages, and facts of its own in a stream of its
- * own. It is written by
- * one process at a time, which holds its state; with `recording: false` nothing is written, and the same steps only
+ * An edition of one conversation, as the compactor sees it: the same messages, and its own events in its own stream.
+ * One process at a time writes it, and holds its state. With `recording: false` nothing is written: the same steps only
  * show what they would come to.
  */
 import { either as E } from 'fp-ts'
@@ -35,8 +34,7 @@ const sameChunk = (a: Event | undefined, b: Event): boolean =>
 /**
  * Goes on from a state of an edition.
  * @param recordedBehind what its stream has behind that state: chunks that are decided again are found there and not
- * recorded twice, and what
- * goes another way goes on behind them all
+ * recorded twice, and what goes another way goes on behind them all
  */
 export function createEditionConversation(
   { log, clock, recording }: EditionConversationOptions,

@@ -1,7 +1,7 @@
 /**
- * What an edition is made of. Its id derives from what it is made with: the same prompt, model, persona and settings
- * are the same edition, so the same command
- * again takes up what a killed one left, and another prompt is never mixed into it.
+ * What an edition is made of. Its id derives from the prompt, the model, the persona and the settings. So the same
+ * command, given again, goes on with the edition that a killed process left. Another prompt makes another edition, and
+ * is never mixed into this one.
  */
 import { either as E } from 'fp-ts'
 import { RENDERER_VERSION } from '../domain/conversation/clip-archive.js'

@@ -1,8 +1,7 @@
 /**
- * What a replay would come to, before it is paid for: the very same steps over the same requests, with an answer made
- * up in place of each call,
- * as long as an answer may be. So it is an upper bound: models mostly write less, and shorter summaries make fewer
- * cycles.
+ * Reckons what a replay would cost before it is paid for. It takes the same steps and makes the same requests, with a
+ * made-up answer in the place of each call. That answer is as long as an answer may be, so the estimate is an upper
+ * bound: models mostly write less, and shorter summaries make fewer cycles.
  */
 import { either as E } from 'fp-ts'
 import { isWithoutModel, type Price } from '../domain/reports/prices.js'
@@ -84,8 +83,7 @@ function estimating(summarizer: Summarizer, counts: Counts): Summarizer {
 
 /**
  * Reckons what a replay would come to, or what adopting an edition would. Nothing is recorded and no model is asked.
- * Once the signal aborts it
- * throws the reason, for there is no estimate then.
+ * Once the signal aborts it throws the reason, for there is no estimate then.
  */
 export async function estimateReplay(
   deps: ReplayAllDependencies,

@@ -1,9 +1,7 @@
 /**
- * Which messages that labelled questions ask for can be come by: live in the context, their words in the view, or among
- * the first ten messages
- * that the agent's own search gives for the question. The search goes over the batches of a state, in force or not, so
- * it asks the read model
- * for nothing but the messages.
+ * Which of the messages that labelled questions ask for the agent can still reach. It reaches a message that is live in
+ * the context, whose words stand in the view, or that is among the first ten hits of its own search. The batches
+ * searched are those of a given state, in force or not, so the read model is asked for messages only.
  */
 import { summaryOf } from '../domain/conversation/batch.js'
 import type { Conversation } from '../domain/conversation/conversation.js'

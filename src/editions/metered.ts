@@ -1,9 +1,7 @@
 /**
- * A summarizer that costs money: each call is set aside within a bound before it is made and settled behind it, and
- * what goes wrong for a
- * moment is tried again after a while. Every attempt counts, since a time-out or an empty answer may be paid for like
- * any other; so the
- * summarizer is one that does not try again by itself.
+ * A summarizer that costs money. Before each call its cost is set aside within a bound; after the call what it took is
+ * settled. A call that fails for a moment is tried again later. Every attempt counts, because a time-out or an empty
+ * answer may be paid for too. So the summarizer given here must not try again by itself.
  */
 import { either as E } from 'fp-ts'
 import { costMicros, isWithoutModel, type Price, type TokenUsage } from '../domain/reports/prices.js'

@@ -1,8 +1,7 @@
 /**
- * Summaries that were bought before: what this conversation's streams, its own and those of its editions, recorded for
- * the very same request
- * is taken over, and nobody is asked. Only hashes and places are kept in memory; the summary itself is read when it is
- * wanted.
+ * Finds summaries that were bought before. Where a stream of this conversation, its own or one of its editions', has an
+ * answer to the very same request, that answer is used and no model is asked. Memory holds only hashes and places; a
+ * summary is read when it is wanted.
  */
 import { batchFrom, summaryOf } from '../domain/conversation/batch.js'
 import type { SummaryResult } from '../domain/decide/index.js'

@@ -1,9 +1,8 @@
 /**
  * The same history compacted again: a conversation's messages are seen one by one, and whatever its edition's
- * configuration asks for at each is
- * decided by the same decider, planned by the same plan and bought by the same compactor, into the edition's own
- * stream. It takes up what is
- * recorded there, wherever it was cut off, and goes on when the conversation has grown.
+ * configuration asks for at each is decided by the same decider, planned by the same plan and bought by the same
+ * compactor, into the edition's own stream. It takes up what is recorded there, wherever it was cut off, and goes on
+ * when the conversation has grown.
  */
 import { either as E } from 'fp-ts'
 import type { Provenance } from '../domain/events/codec.js'
@@ -99,10 +98,9 @@ export async function isDropped(log: Log, conversationId: string, editionId: str
 }
 
 /**
- * The chunks at the end of an edition's stream that no cycle has archived yet, with the failures between them: what was
- * being made when it was
- * cut off. A plan that finds a chunk recorded may fold less than one that has still to buy it, so they are decided once
- * more and found there.
+ * What an edition was making when it was cut off: the chunks at the end of its stream that no cycle has archived yet,
+ * and the failures between them. They are decided once more, and found there. They cannot be planned with, because a
+ * plan that finds a chunk recorded may compact less than one that has still to buy it.
  */
 async function unfinishedOf(log: Log, edition: Conversation): Promise<RecordedEvent[]> {
   const found: RecordedEvent[] = []

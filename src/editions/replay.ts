@@ -1,8 +1,7 @@
 /**
- * The same history compacted again, over many conversations at once. Whatever ends it, what was recorded is taken up by
- * the next run, and
- * nothing of it is bought again. One conversation's failure does not stop the others; what every one would meet does,
- * and so does the bound.
+ * Compacts the history of many conversations again, several at once. Whatever ends a run, the next one goes on from
+ * what was recorded and buys nothing twice. A failure in one conversation does not stop the others. A failure that
+ * every conversation would meet ends the run, and so does the bound on spending.
  */
 import { either as E } from 'fp-ts'
 import type { BadPolicy } from '../domain/values/policy.js'

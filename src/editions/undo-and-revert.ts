@@ -1,7 +1,6 @@
 /**
  * Going back without losing anything: the state before a cycle or an adoption, with all messages and pins that came
- * since, is put into force
- * by a fact of its own. What is undone stays in the log.
+ * since, is put into force by a fact of its own. What is undone stays in the log.
  */
 import { either as E } from 'fp-ts'
 import type { Provenance } from '../domain/events/codec.js'

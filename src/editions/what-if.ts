@@ -1,14 +1,11 @@
 /**
  * What another policy would have come to: the same history seen message by message under each policy, with summaries
- * that cost nothing, and
- * nothing recorded. The figures are of cycles, calls and tokens, for who chooses a policy before it is paid for; what a
- * summary would have
- * said is no part of them.
+ * that cost nothing, and nothing recorded. The figures are of cycles, calls and tokens, for who chooses a policy before
+ * it is paid for; what a summary would have said is no part of them.
  *
- * A host sends one request for each assistant's message: the context as it stood right before that message. With
- * recorded summaries a model is
- * stood in for by a text as long as this conversation's summaries were on average, and never longer than the policy
- * allows.
+ * A host sends one request for each message of the assistant: the context as it stood right before that message. In the
+ * place of a model's summary stands a text as long as the recorded summaries of this conversation were on average, and
+ * never longer than the policy allows.
  */
 import { either as E, taskEither as TE } from 'fp-ts'
 import { summaryOf } from '../domain/conversation/batch.js'
@@ -41,8 +38,7 @@ export interface WhatIfRequest {
   readonly policies: readonly TriedPolicy[]
   /**
    * `recorded` (the default): summaries as long as the recorded ones were; `extractive`: the strategy without a model
-   * writes them, which takes
-   * longer. A conversation without a recorded summary has extractive ones either way.
+   * writes them, which takes longer. A conversation without a recorded summary has extractive ones either way.
    */
   readonly summaries?: 'recorded' | 'extractive' | undefined
   readonly onConversation?: ((done: number, of: number) => void) | undefined

@@ -1,7 +1,7 @@
 /**
  * Cycles by their numbers. A number is told out again where a cycle was undone or other batches were put into force, so
- * a cycle is the prune that
- * it ended with: the one in force where one has the number, else the newest, with what put it out of force.
+ * a cycle is the prune that it ended with: the one in force where one has the number, else the newest, with what put it
+ * out of force.
  */
 import { either as E } from 'fp-ts'
 import type { RecordedEvent, ReplacementType } from '../domain/events/index.js'

@@ -1,7 +1,7 @@
 /**
  * What changed in a conversation between two revisions, across a cycle for instance: which messages and batches left
- * what the model sees and
- * which came, how the view's text changed, tokens before and after, and the facts that were recorded in between.
+ * what the model sees and which came, how the view's text changed, tokens before and after, and the facts that were
+ * recorded in between.
  */
 import { diffLines } from 'diff'
 import { either as E } from 'fp-ts'

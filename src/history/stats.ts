@@ -1,8 +1,7 @@
 /**
  * What conversations came to: messages, cycles, what summaries took and cost, what compaction saved, what failed.
- * Folded from the log, one
- * fact at a time, so that nothing that was pruned is missing, and no more is held at a time than the state of one
- * conversation.
+ * Folded from the log, one fact at a time, so that nothing that was pruned is missing, and no more is held at a time
+ * than the state of one conversation.
  */
 import type { RecordedEvent } from '../domain/events/index.js'
 import { conversationStream } from '../domain/values/ids.js'

@@ -1,9 +1,8 @@
 /**
  * A conversation as it stood at a revision, right behind a message, or at an instant by the ledger's clock:
- * `recordedAt`, which never goes back within a stream, so
- * that the revision of an instant is found by point reads and never by reading the stream. What was appended later,
- * adopted or undone
- * changes nothing of it. A moment that the conversation does not have is refused, and named.
+ * `recordedAt`, which never goes back within a stream, so that the revision of an instant is found by point reads and
+ * never by reading the stream. What was appended later, adopted or undone changes nothing of it. A moment that the
+ * conversation does not have is refused, and named.
  */
 import { either as E } from 'fp-ts'
 import { decodeMetadata } from '../domain/events/codec.js'
@@ -120,8 +119,7 @@ async function revisionOfMessage(
 
 /**
  * The revision that a moment means: itself, the last one that was recorded at or before an instant, several at one
- * instant
- * included, or that of a message.
+ * instant included, or that of a message.
  * @param now by the ledger's clock: an instant after it is refused
  */
 export async function revisionOf(

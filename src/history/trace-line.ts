@@ -1,11 +1,9 @@
 /**
  * Where a line comes from that the model saw: the batches and messages that have it, or what of the context's own it
- * is. What the context
- * shows now is asked first; then everything that was archived, and what is shown beside the texts of messages, which
- * reads the conversation
- * once; then what the contexts of earlier revisions showed otherwise than it is recorded, which folds the conversation
- * once more. The batch
- * of a message that left the context is looked for last, in what was archived since the message.
+ * is. What the context shows now is asked first; then everything that was archived, and what is shown beside the texts
+ * of messages, which reads the conversation once; then what the contexts of earlier revisions showed otherwise than it
+ * is recorded, which folds the conversation once more. The batch of a message that left the context is looked for last,
+ * in what was archived since the message.
  */
 import { either as E } from 'fp-ts'
 import { summaryOf } from '../domain/conversation/batch.js'
@@ -110,8 +108,7 @@ const textsOf = (message: Pick<MessageBody, 'content' | 'toolCalls'>): string[] 
 
 /**
  * The lines of ids and names that `context` shows a message with, of those that the line may be of: it has such an id
- * or name whole, so that a
- * role alone leads nowhere.
+ * or name whole, so that a role alone leads nowhere.
  * @param id of the message, or what stands in its place
  */
 function labelTexts(
@@ -340,9 +337,8 @@ interface Left {
 
 /**
  * By message, the batch that it was archived in, of those in force: the active ones and all that these were made of; or
- * the fact that withdrew it.
- * Of the conversation what comes after the first of the messages is read; of editions those alone from which a batch in
- * force comes.
+ * the fact that withdrew it. Of the conversation what comes after the first of the messages is read; of editions those
+ * alone from which a batch in force comes.
  */
 async function whatBecameOf(
   log: Log,

@@ -1,7 +1,6 @@
 /**
  * Whether what an assistant's message says that it answers is a context of its conversation: the one as of that
- * revision, through the view in
- * force or the other one, which is handed out too.
+ * revision, through the view in force or the other one, which is handed out too.
  */
 import { either as E } from 'fp-ts'
 import type { Conversation } from '../domain/conversation/conversation.js'

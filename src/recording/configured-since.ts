@@ -1,7 +1,6 @@
 /**
  * What a conversation was configured with since a revision. Whoever configures it knows by then what its model has room
- * for, so neither an adoption nor
- * a revert takes that back.
+ * for, so neither an adoption nor a revert takes that back.
  */
 import { replacementTypes } from '../domain/events/index.js'
 import { conversationStream } from '../domain/values/ids.js'

@@ -1,7 +1,6 @@
 /**
  * Load, decide, append. A conflict decides again on what is there now; a message id that the store knows from long ago
- * is compared with
- * what was recorded then. Commands of one call become one append, whole or not at all.
+ * is compared with what was recorded then. Commands of one call become one append, whole or not at all.
  */
 import { either as E } from 'fp-ts'
 import { LRUCache } from 'lru-cache'
@@ -213,8 +212,8 @@ export function createConversations({
         // What was decided on another state is decided anew by whoever asked.
         if (E.isLeft(refused) && refused.left.kind === 'ConversationMoved') return refused
         // A message that was recorded and folded away long ago is no longer in the state, and a rule for new ones may
-        // refuse it (a tool
-        // result whose call has left as well): what is recorded already is taken out before the answer is no.
+        // refuse it (a tool result whose call has left as well): what is recorded already is taken out before the
+        // answer is no.
         const same = await recordedBefore(stream, asked, messageEventIds(stream, asked))
         if (E.isLeft(same)) return same
         if (same.right.size === 0) return refused

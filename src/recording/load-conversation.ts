@@ -1,7 +1,6 @@
 /**
  * The state of a conversation, from its stream: backwards to the last fact that closed the books, the window that it
- * names, and point reads of
- * the revisions that it carries; nothing else, however long the conversation is.
+ * names, and point reads of the revisions that it carries; nothing else, however long the conversation is.
  */
 import {
   evolve,
@@ -121,8 +120,7 @@ export async function loadConversation(log: Log, conversationId: string, at?: bi
 
 /**
  * The state of an edition as it is recorded: its last prune, taken up over the conversation's messages, and what both
- * streams say since. A
- * state without a configuration where there is no such edition.
+ * streams say since. A state without a configuration where there is no such edition.
  * @param at the last revision of the edition's stream to see; default: the newest
  */
 export async function loadEdition(

@@ -2,9 +2,8 @@
  * Search: where in a conversation, or in all conversations of a scope, was this said?
  *
  * One ranked list of messages and batches. Full text always; by meaning too where an embedding model is given and
- * vectors are there, the two
- * fused by reciprocal rank. A model that fails, or vectors that are missing, leave the full text: search never fails
- * for want of them.
+ * vectors are there, the two fused by reciprocal rank. A model that fails, or vectors that are missing, leave the full
+ * text: search never fails for want of them.
  */
 import { either as E } from 'fp-ts'
 import { placeBatches, rankBatches, type BatchInCorpus } from '../domain/text-search/place-batches.js'
