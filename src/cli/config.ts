@@ -9,9 +9,10 @@ import { hostname, userInfo } from 'node:os'
 import { basename, dirname, extname, isAbsolute, join, resolve } from 'node:path'
 import { z } from 'zod'
 import { codeOf, sentenceOf } from '../ports/store-error.js'
-import { noSetting, policySettingsSchema, type PolicySettings } from '../domain/values/policy.js'
+import { issueSentence } from '../domain/values/issue-sentence.js'
+import { parsePolicySettings, type PolicySettings } from '../domain/values/policy.js'
 import { didYouMean, nameMeant, notKnown } from '../domain/text/known-names.js'
-import { checkId } from '../domain/values/ids.js'
+import { checkId, nameSchema } from '../domain/values/ids.js'
 import { parsePrices, type PriceTable } from '../domain/reports/prices.js'
 import type { SummarizerConfig } from '../summarizers/index.js'
 import { STRATEGIES } from '../summarizers/strategy-names.js'
@@ -28,6 +29,7 @@ export interface ConfigSources {
 }
 
 const text = z.string().refine((value) => value.trim() !== '', 'is empty')
+const nameText = nameSchema.refine((value) => value.trim() !== '', 'is empty')
 // Flags and the environment give text; an empty text is no zero.
 const numberOf = (value: unknown): unknown => (typeof value === 'string' && value.trim() !== '' ? Number(value) : value)
 
@@ -35,16 +37,10 @@ const valuesSchema = z.strictObject({
   store: text.default(DEFAULT_STORE),
   database: text.optional(),
   workers: z.enum(['inside', 'elsewhere']).default('inside'),
-  actor: z
-    .string()
-    .superRefine((value, context) => {
-      const checked = checkId('actor', value)
-      if (E.isLeft(checked)) context.addIssue(checked.left.detail)
-    })
-    .optional(),
+  actor: nameText.optional(),
   summarizer: z.enum(['extractive', 'openai']).default('extractive'),
   strategy: z.enum(STRATEGIES).optional(),
-  model: text.optional(),
+  model: nameText.optional(),
   baseUrl: z.url({ protocol: /^https?$/u, error: 'is no http or https address' }).optional(),
   apiKey: text.optional(),
   windowTokens: z.preprocess(
@@ -55,7 +51,7 @@ const valuesSchema = z.strictObject({
   timeout: z.preprocess(numberOf, z.number('is no number').positive('must be above 0').optional()),
   prompt: text.optional(),
   persona: z.string().optional(),
-  embeddingModel: text.optional(),
+  embeddingModel: nameText.optional(),
   prices: text.optional(),
 })
 type Values = z.infer<typeof valuesSchema>
@@ -96,7 +92,9 @@ export async function neighbour(path: string): Promise<string> {
  * Reads a file that a setting names; `what` says which, where it cannot be read. Bytes that are no text would go to a
  * model, and into the log, as something else.
  */
-async function readNamed(path: string, what: string): Promise<string> {
+async function readNamed(file: string, from: string, what: string): Promise<string> {
+  if (file.trim() === '') throw bad(what, 'is empty: it names a file')
+  const path = resolve(from, file)
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(await readFile(path))
   } catch (error) {
@@ -126,7 +124,7 @@ async function readConfigFile({ flags, cwd }: ConfigSources): Promise<ConfigFile
   const path = resolve(cwd, typeof named === 'string' ? named : CONFIG_FILE)
   const content =
     typeof named === 'string'
-      ? await readNamed(path, '--config')
+      ? await readNamed(named, cwd, '--config')
       : await readFile(path, 'utf8').catch((error: unknown) => {
           if (codeOf(error) === 'ENOENT') return undefined
           throw bad(path, `cannot be read: ${sentenceOf(error)}`)
@@ -142,7 +140,7 @@ async function readConfigFile({ flags, cwd }: ConfigSources): Promise<ConfigFile
         `"${unknown}" ${notKnown(unknown, [...settings.map(({ key }) => key), 'policy'], 'setting')}`,
       )
     }
-    throw bad(`${path}:`, issue?.message ?? 'is no object')
+    throw bad(`${path}:`, issueSentence(issue))
   }
   const { policy, ...values } = parsed.data
   return { path, values, policy }
@@ -168,12 +166,6 @@ function find(setting: Setting, { flags, env }: ConfigSources, file: ConfigFile 
   return shared === undefined || shared === '' ? undefined : { value: shared, origin: setting.fallbackEnv ?? '' }
 }
 
-function sentence(issue: z.core.$ZodIssue | undefined): string {
-  if (issue === undefined) return 'is wrong'
-  if (issue.code === 'invalid_value') return `must be ${issue.values.map(String).join(' or ')}`
-  return issue.code === 'invalid_type' && /^[A-Z]/u.test(issue.message) ? `must be a ${issue.expected}` : issue.message
-}
-
 /**
  * The settings of the policy: a flag each over a policy file over the config file. They are checked together, and
  * complained of by origin.
@@ -194,7 +186,7 @@ async function policyOf(
     }
   }
   if (file?.policy !== undefined) take(file.policy, `${file.path}: policy`)
-  if (typeof path === 'string') take(parseJson(await readNamed(resolve(cwd, path), '--policy'), path), path)
+  if (typeof path === 'string') take(parseJson(await readNamed(path, cwd, '--policy'), path), path)
   for (const { key, flag, kind } of policyFlags()) {
     const value = flags[flag]
     if (typeof value !== 'string') continue
@@ -203,12 +195,9 @@ async function policyOf(
     origins.set(key, `--${flag}`)
   }
   if (origins.size === 0) return undefined
-  const parsed = policySettingsSchema.safeParse(given)
-  if (parsed.success) return parsed.data
-  const issue = parsed.error.issues[0]
-  const key = issue?.code === 'unrecognized_keys' ? issue.keys[0] : String(issue?.path[0] ?? '')
-  const detail = issue?.code === 'unrecognized_keys' ? noSetting(key ?? '') : sentence(issue)
-  throw bad(origins.get(key ?? '') ?? 'policy', detail)
+  const parsed = parsePolicySettings(given)
+  if (E.isRight(parsed)) return parsed.right
+  throw bad(origins.get(parsed.left.field) ?? parsed.left.field, parsed.left.detail)
 }
 
 /** A flag that is given twice counts as it was given last, as in `given.ts`. */
@@ -246,7 +235,7 @@ export async function loadConfig(given: ConfigSources, options: { readonly write
   const parsed = valuesSchema.safeParse(Object.fromEntries([...found].map(([key, { value }]) => [key, value])))
   if (!parsed.success) {
     const issue = parsed.error.issues[0]
-    throw bad(found.get(String(issue?.path[0]))?.origin ?? String(issue?.path[0]), sentence(issue))
+    throw bad(found.get(String(issue?.path[0]))?.origin ?? String(issue?.path[0]), issueSentence(issue))
   }
   const origins = Object.fromEntries([...found].map(([key, { origin }]) => [key, origin]))
   for (const key of ['store', 'database'] as const) {
@@ -360,7 +349,7 @@ async function promptOf(
       origin,
       `names ${path}, which does not exist${await neighbour(path)}${registered === undefined ? '' : `, and no prompt of this ledger has the name or the hash "${given}"; \`context-ledger prompts\` lists them`}`,
     )
-  const template = await readNamed(path, origin)
+  const template = await readNamed(given, config.baseOf('prompt'), origin)
   if (template.trim() === '') throw new InputError('BadConfig', `the prompt ${path} has no text`)
   return { name: promptName ?? (basename(path, extname(path)) || 'prompt'), text: template }
 }
@@ -384,9 +373,7 @@ export function blindPrompt(summarizer: 'extractive' | SummarizerConfig | undefi
 export async function personaOf(config: Config): Promise<string> {
   const { persona = '' } = config
   return persona.startsWith('@')
-    ? (
-        await readNamed(resolve(config.baseOf('persona'), persona.slice(1)), config.origins['persona'] ?? 'persona')
-      ).trim()
+    ? (await readNamed(persona.slice(1), config.baseOf('persona'), config.origins['persona'] ?? 'persona')).trim()
     : persona
 }
 
@@ -394,7 +381,9 @@ export async function personaOf(config: Config): Promise<string> {
 export async function pricesOf(config: Config): Promise<PriceTable> {
   if (config.prices === undefined) return {}
   const path = resolve(config.baseOf('prices'), config.prices)
-  const parsed = parsePrices(parseJson(await readNamed(path, config.origins['prices'] ?? 'prices'), path))
+  const parsed = parsePrices(
+    parseJson(await readNamed(config.prices, config.baseOf('prices'), config.origins['prices'] ?? 'prices'), path),
+  )
   if (E.isRight(parsed)) return parsed.right
   throw bad(`${path}:`, [parsed.left.field, parsed.left.detail].filter((part) => part !== '').join(' '))
 }

@@ -48,12 +48,30 @@ const hints: Partial<Record<string, string>> = {
     '; what only reads (`list`, `context`, `search`, `log`, …) goes beside that process. To write, do it there or end it; `context-ledger migrate-log --from FOLDER --to postgres://…` moves the ledger to a server, where many write',
 }
 
+/** What the library calls otherwise than whoever typed it. */
+const typedAs: Partial<Record<string, string>> = {
+  editionId: 'EDITION',
+  against: '--against',
+  conversationId: 'CONVERSATION',
+  messageId: 'MESSAGE',
+  batchId: '--batch',
+  which: 'the prompt',
+}
+
+/** The sentence about a value that was refused, which begins with the name of its field, by the name that was typed. */
+function asTyped(failure: object, message: string): string {
+  const field = 'field' in failure && typeof failure.field === 'string' ? failure.field : ''
+  const typed = Object.hasOwn(typedAs, field) ? typedAs[field] : undefined
+  return typed === undefined || !message.startsWith(`${field} `) ? message : `${typed}${message.slice(field.length)}`
+}
+
 /** What to tell of an error. `problem.ts` knows whose fault it is, and is loaded only now. */
 export async function tell(error: unknown): Promise<ToldProblem> {
   if (error instanceof InputError) return { exitCode: EXIT.input, kind: error.kind, message: error.message }
   if (error instanceof OutputFailed) return { exitCode: EXIT.world, kind: error.name, message: error.message }
-  const { faultOf, kindOf } = await import('../library/problem.js')
+  const { faultOf, kindOf, LedgerError } = await import('../library/problem.js')
   const { fault, message } = faultOf(error)
   const kind = kindOf(error)
-  return { exitCode: exitOf[fault], kind, message: `${message}${hints[kind] ?? ''}` }
+  const said = error instanceof LedgerError ? asTyped(error.failure, message) : message
+  return { exitCode: exitOf[fault], kind, message: `${said}${hints[kind] ?? ''}` }
 }

@@ -1,5 +1,6 @@
 /** A line of JSON Lines, checked; a wrong one is named by its place and field. */
 import type { z } from 'zod'
+import { issueSentence } from '../domain/values/issue-sentence.js'
 import { InputError } from './errors.js'
 
 /** @param where the file and the number of the line */
@@ -16,5 +17,5 @@ export function parseJsonLine<Line>(text: string, where: string, schema: z.ZodTy
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
-  throw new InputError('MalformedInput', `${where}: ${issue?.path.join('.') ?? ''} ${issue?.message ?? 'is wrong'}`)
+  throw new InputError('MalformedInput', `${where}: ${issue?.path.join('.') || 'the line'} ${issueSentence(issue)}`)
 }

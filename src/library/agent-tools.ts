@@ -6,6 +6,7 @@
 import { z } from 'zod'
 import type { SearchHit } from '../search/search.js'
 import type { Compaction } from '../compaction/compact.js'
+import { issueSentence } from '../domain/values/issue-sentence.js'
 import { thrownSentence } from '../domain/values/thrown.js'
 
 /**
@@ -73,7 +74,7 @@ function tool<Schema extends z.ZodObject>(
         const parsed = schema.safeParse(given)
         if (!parsed.success)
           return JSON.stringify({
-            error: `${parsed.error.issues[0]?.path.join('.') || 'arguments'}: ${parsed.error.issues[0]?.message ?? 'are wrong'}`,
+            error: `${parsed.error.issues[0]?.path.join('.') || 'the object of arguments'} ${issueSentence(parsed.error.issues[0])}`,
           })
         return JSON.stringify(await run(parsed.data))
       } catch (error) {

@@ -26,6 +26,7 @@ import type { OpenedLog } from '../backup/migrate-log.js'
 import { laterTypes } from '../domain/events/index.js'
 import { unknownName } from '../domain/text/known-names.js'
 import type { Claims } from '../ports/claims.js'
+import type { EmbeddingModel } from '../ports/embedding-model.js'
 import { systemClock, type Clock } from '../ports/clock.js'
 import type { CheckRows } from '../ports/row-check.js'
 import type { Database } from '../ports/sql.js'
@@ -87,12 +88,25 @@ function summarizerOf(
   longestMs: number = LONGEST_MS,
 ): Summarizer {
   if (given === undefined || given === 'extractive') return createExtractiveSummarizer()
-  if (typeof given === 'function') return guarded(createSummarizerFrom(given), longestMs)
+  if (typeof given === 'function') return guarded(ownSummarizer(createSummarizerFrom(given)), longestMs)
   if (typeof given === 'object' && given !== null && 'prepare' in given) return guarded(ownSummarizer(given), longestMs)
   const config = valueOf(parseSummarizerConfig(given), (left) => bad(`summarizer.${left.field}`, left.detail))
   if (config.kind === 'extractive') return createSummarizer(config)
   const model = valueOf(createOpenAiLanguageModel({ ...config, ...retries }), (left) => bad(left.field, left.detail))
   return createSummarizer(config, model)
+}
+
+/** A model for vectors: its name lies in the rows beside each of them. */
+function embeddingOf(given: EmbeddingConfig): EmbeddingModel {
+  if (typeof given !== 'object' || given === null) throw bad('embedding', 'must be an object')
+  // Each setting is read once: what an object of somebody's own says the second time does not matter.
+  const config = looked('embedding', () => ({ ...given }))
+  const wrong = unknownName(config, Object.keys(EMBEDDING), 'setting of an embedding model')
+  if (wrong !== undefined) throw bad(`embedding.${wrong.field}`, wrong.detail)
+  nameOf('embedding.model', config.model)
+  for (const field of ['baseUrl', 'apiKey'] as const)
+    if (config[field] !== undefined) textGiven(`embedding.${field}`, config[field])
+  return valueOf(createOpenAiEmbeddingModel(config), (left) => bad(`embedding.${left.field}`, left.detail))
 }
 
 interface Opening {
@@ -264,13 +278,6 @@ export function checkedOptions(options: LedgerOptions) {
     readOnly = false,
     ...given
   } = optionsGiven('openLedger', options, OPEN)
-  if (embedding !== undefined && (typeof embedding !== 'object' || embedding === null))
-    throw bad('embedding', 'must be an object')
-  const wrong =
-    embedding === undefined
-      ? undefined
-      : looked('embedding', () => unknownName(embedding, Object.keys(EMBEDDING), 'setting of an embedding model'))
-  if (wrong !== undefined) throw bad(`embedding.${wrong.field}`, wrong.detail)
   if (!WORKERS.has(workers)) throw bad('workers', 'must be inside or elsewhere')
   if (typeof ahead !== 'boolean') throw bad('ahead', 'must be true or false')
   if (typeof readOnly !== 'boolean') throw bad('readOnly', 'must be true or false')
@@ -298,13 +305,7 @@ export function checkedOptions(options: LedgerOptions) {
     prices: pricesOf(given.prices),
     summarizer: looked('summarizer', () => summarizerOf(given.summarizer, {}, longestMs)),
     editionSummarizer: summarizerOf(given.summarizer, { maxRetries: 0 }, longestMs),
-    embedding:
-      embedding === undefined
-        ? undefined
-        : valueOf(
-            looked('embedding', () => createOpenAiEmbeddingModel(embedding)),
-            (left) => bad(left.field, left.detail),
-          ),
+    embedding: embedding === undefined ? undefined : embeddingOf(embedding),
   }
 }
 

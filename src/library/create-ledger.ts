@@ -43,7 +43,7 @@ import type { Command } from '../domain/decide/index.js'
 import { checkId, conversationStream } from '../domain/values/ids.js'
 import { unknownName } from '../domain/text/known-names.js'
 import { contentText, parseMessage, type MessageInput, type NewMessage } from '../domain/values/message.js'
-import { parseMoment } from '../domain/values/moment.js'
+import { parseInstant, parseMoment } from '../domain/values/moment.js'
 import { DEFAULT_WINDOW_TOKENS, type PolicySettings } from '../domain/values/policy.js'
 import { parsePrices, type PriceTable } from '../domain/reports/prices.js'
 import { isRegisteredEstimator, registeredEstimators } from '../domain/values/tokens.js'
@@ -213,9 +213,7 @@ export const nameOf = (field: string, given: unknown): string =>
 
 /** A time as the read models have it. */
 function timeOf(field: string, given: Date | string): string {
-  const moment = valueOf(parseMoment(field, given), problem)
-  if (!('time' in moment)) throw bad(field, 'must be a time such as 2026-03-01T12:30:00Z')
-  const time = new Date(moment.time).toISOString()
+  const time = new Date(valueOf(parseInstant(field, given), problem)).toISOString()
   // Rows are compared as texts, and a year of six digits begins with a sign.
   if (!/^\d/u.test(time)) throw bad(field, 'is no time between the years 0 and 9999')
   return time
@@ -737,7 +735,9 @@ export function createLedger(parts: LedgerParts): Ledger {
     if (given.questions !== undefined)
       await caughtUp({ ...(waitFor === undefined ? {} : { waitFor }), ...(timeout === undefined ? {} : { timeout }) })
     const against =
-      given.against === undefined || given.against === IN_FORCE ? {} : { against: await editionNamed(given.against) }
+      given.against === undefined || given.against === IN_FORCE
+        ? {}
+        : { against: await editionNamed(given.against, 'against') }
     return valueOf(
       await compare({
         conversationIds: asked === 'all' ? undefined : asked,

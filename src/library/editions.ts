@@ -284,7 +284,7 @@ function handedOut(state: Conversation): Pick<Context, 'tokens' | 'overBudget' |
 export function createEditions(parts: EditionsParts): {
   readonly editions: Editions
   readonly prompts: Prompts
-  readonly editionNamed: (given: string) => Promise<string>
+  readonly editionNamed: (given: string, field?: string) => Promise<string>
 } {
   const { log, db, conversations, spending, open, writes, onProblem } = parts
 
@@ -311,14 +311,14 @@ export function createEditions(parts: EditionsParts): {
   }
 
   /** The whole id of an edition, from its beginning; a misspelt one is told with the one that may have been meant. */
-  async function editionNamed(name: string): Promise<string> {
-    const given = nameGiven('editionId', name)
+  async function editionNamed(name: string, field = 'editionId'): Promise<string> {
+    const given = nameGiven(field, name)
     await parts.caughtUp()
     const ids = await editionIds(db)
     const found = ids.filter((editionId) => editionId.startsWith(given))
     const [only] = found
     if (only !== undefined && found.length === 1) return only
-    if (found.length > 1) throw bad('edition', `"${given}" is the beginning of several: ${found.join(', ')}`)
+    if (found.length > 1) throw bad(field, `"${given}" is the beginning of several: ${found.join(', ')}`)
     const near = nearest(given, ids)
     throw problem({ kind: 'NoSuchEdition', editionId: given, ...(near === undefined ? {} : { nearest: near }) })
   }

@@ -78,18 +78,6 @@ export class LedgerError extends Error {
   }
 }
 
-// Our own details go on from the field's name; those of the parser are sentences of their own, two of which are turned
-// into ours.
-function fieldSentence(field: string, detail: string): string {
-  const ours = detail
-    .replace(
-      /^Invalid option: expected one of (.+)$/u,
-      (_all, options: string) => `must be one of ${options.replaceAll('"', '').replaceAll('|', ', ')}`,
-    )
-    .replace(/^Invalid input: expected (.+), received (.+)$/u, 'must be $1, and is $2')
-  return /^[A-Z]/u.test(ours) ? `${field}: ${ours}` : `${field} ${ours}`
-}
-
 const MOST_LISTED = 12
 
 /** Names in one sentence; hundreds would hide what it says. */
@@ -99,17 +87,15 @@ const listed = (names: readonly string[]): string =>
 function describe(failure: Failure): readonly [Fault, string] {
   switch (failure.kind) {
     case 'BadId':
-      return ['input', `${failure.field} ${failure.detail}`]
     case 'BadInput':
-      return ['input', fieldSentence(failure.field, failure.detail)]
     case 'BadMessage':
-      return ['input', fieldSentence(failure.field, failure.detail)]
+      return ['input', `${failure.field} ${failure.detail}`]
     case 'BadPolicy':
-      return ['input', `policy: ${fieldSentence(failure.field, failure.detail)}`]
+      return ['input', `policy: ${failure.field} ${failure.detail}`]
     case 'NotRecordable':
       return [
         'input',
-        `${fieldSentence(failure.field, failure.detail)}: nobody could read ${failure.event} with it again, and nothing is recorded`,
+        `${failure.field} ${failure.detail}: nobody could read ${failure.event} with it again, and nothing is recorded`,
       ]
     case 'NotConfigured':
       return ['state', 'the conversation has no configuration yet: append a message first']

@@ -2,6 +2,8 @@
 import { either as E } from 'fp-ts'
 import { z } from 'zod'
 import { notKnown } from '../domain/text/known-names.js'
+import { nameSchema } from '../domain/values/ids.js'
+import { issueSentence } from '../domain/values/issue-sentence.js'
 import type { LanguageModel } from '../ports/language-model.js'
 import type { Summarizer } from '../ports/summarizer.js'
 import { createExtractiveSummarizer } from './extractive.js'
@@ -22,8 +24,11 @@ export const modelStrategies: Readonly<{ [Name in StrategyName]: ModelStrategy<N
 }
 
 const promptSchema = z.strictObject({
-  name: z.string().min(1),
-  text: z.string().refine((text) => text.trim() !== '', 'has no text'),
+  name: nameSchema,
+  text: z
+    .string()
+    .refine((text) => text.trim() !== '', 'has no text')
+    .refine((text) => text.isWellFormed(), 'has a lone surrogate'),
 })
 
 const summarizerConfigSchema = z.discriminatedUnion('kind', [
@@ -31,8 +36,8 @@ const summarizerConfigSchema = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('openai'),
     strategy: z.enum(STRATEGIES).optional(),
-    model: z.string().min(1),
-    baseUrl: z.url({ protocol: /^https?$/u }).optional(),
+    model: nameSchema,
+    baseUrl: z.url({ protocol: /^https?$/u, error: 'is no http or https address' }).optional(),
     apiKey: z.string().min(1).optional(),
     /** What the model's window takes, where its name does not tell. */
     windowTokens: z.number().int().min(512).optional(),
@@ -104,7 +109,7 @@ export function parseSummarizerConfig(input: unknown): E.Either<BadSummarizerCon
   return E.left({
     kind: 'BadSummarizerConfig',
     field: issue?.path.join('.') || 'summarizer',
-    detail: issue?.message ?? 'is wrong',
+    detail: issueSentence(issue),
   })
 }
 

@@ -248,6 +248,16 @@ describe('an edition that was given up or put back', () => {
     })
   })
 
+  it('is asked for by an odd id, which is refused by the name that it was typed as', async () => {
+    for (const [words, said] of [
+      [['editions', 'show', ''], 'EDITION is empty'],
+      [['editions', 'compare', EDITION, '--against', ''], '--against is empty'],
+      [['context', ''], 'CONVERSATION is empty'],
+      [['list', '--until', 'x'], 'until must be a time such as 2026-03-01T12:30:00Z, and is "x"'],
+    ] as const)
+      expect(await run(...words)).toMatchObject({ status: 2, stdout: '', stderr: `error: ${said}\n` })
+  })
+
   it('is put back though that is above the limit, which is told with what to do', async () => {
     expect((await run('editions', 'adopt', EDITION, CONVERSATION)).status).toBe(0)
     await appended(CONVERSATION, talk(80, 500))

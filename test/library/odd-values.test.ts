@@ -73,9 +73,9 @@ describe('a value that could not be read again', () => {
         }
       }
       for (const model of ['x'.repeat(4_000), 'a\0b', 'lone \ud800']) {
-        await expect(ledger.append('odd', say(1), { policy: { model, modelMaxTokens: 4_000 } })).rejects.toThrow(
-          /policy\.model/u,
-        )
+        await expect(ledger.append('odd', say(1), { policy: { model, modelMaxTokens: 4_000 } })).rejects.toMatchObject({
+          failure: { kind: 'BadPolicy', field: 'model' },
+        })
       }
     })
     for (const actor of odd.filter((value) => value !== null))
@@ -84,6 +84,37 @@ describe('a value that could not be read again', () => {
         failure: { kind: 'BadInput', field: 'actor' },
       })
     await everybodyIsServed(['good'])
+  })
+
+  it('of the options of a ledger is refused before anything is opened, and names its field', async () => {
+    const openai = { kind: 'openai', model: 'm', baseUrl: 'http://127.0.0.1:9/v1' } as const
+    for (const value of odd) {
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+      const text = value as string
+      const opens: readonly (readonly [string, Partial<Parameters<typeof openLedger>[0]>])[] = [
+        ['embedding.model', { embedding: { model: text, baseUrl: 'http://127.0.0.1:9/v1' } }],
+        ['summarizer.model', { summarizer: { ...openai, model: text } }],
+        ['summarizer.prompt.name', { summarizer: { ...openai, prompt: { name: text, text: '{messages}' } } }],
+        ['summarizer.model', { summarizer: Object.defineProperty(() => Promise.resolve(''), 'name', { value }) }],
+        ['policy', { policy: { model: text } }],
+      ]
+      for (const [field, options] of opens) {
+        // A function without a name has one of ours.
+        if (value === '' && typeof options.summarizer === 'function') continue
+        await expect(openLedger({ store: 'nowhere', ...options })).rejects.toMatchObject({
+          message: expect.stringContaining(field),
+          fault: 'input',
+        })
+      }
+    }
+    for (const [field, embedding] of [
+      ['embedding.baseUrl', { model: 'm', baseUrl: 7 }],
+      ['embedding.apiKey', { model: 'm', apiKey: {} }],
+    ] as const)
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+      await expect(openLedger({ store: 'nowhere', embedding: embedding as never })).rejects.toMatchObject({
+        failure: { kind: 'BadInput', field },
+      })
   })
 
   it('of an estimator is refused, names the estimator, and records nothing', async () => {

@@ -10,6 +10,7 @@ import { z } from 'zod'
 import type { Provenance } from './codec.js'
 import { eventSchemas, type Configuration, type Event, type EventType, type SummarizerRecord } from './index.js'
 import { checkId } from '../values/ids.js'
+import { issueSentence } from '../values/issue-sentence.js'
 import { isTooDeep, MOST_LEVELS } from '../values/nesting.js'
 import { MAX_TOKENS } from '../values/tokens.js'
 
@@ -89,7 +90,7 @@ export function recordable(
   const read = eventSchemas[event.type].schema.safeParse(stands)
   if (!read.success) {
     const [issue] = read.error.issues
-    return no(issue?.path.join('.') || 'data', issue?.message ?? 'cannot be read again')
+    return no(issue?.path.join('.') || 'data', issueSentence(issue))
   }
   for (const [field, given] of Object.entries(namesGiven(event))) {
     const name = given === undefined ? E.right('') : checkId(field, given)

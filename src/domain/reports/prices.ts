@@ -6,6 +6,7 @@
 import { either as E } from 'fp-ts'
 import { z } from 'zod'
 import { notKnown } from '../text/known-names.js'
+import { issueSentence } from '../values/issue-sentence.js'
 
 const amount = z
   .number({ error: (issue) => (issue.input === undefined ? 'is missing' : 'must be a number') })
@@ -49,9 +50,7 @@ export function parsePrices(input: unknown): E.Either<BadPrices, PriceTable> {
   const path = (issue?.path ?? []).map(String)
   const unknown = issue?.code === 'unrecognized_keys' ? issue.keys[0] : undefined
   const detail =
-    unknown === undefined
-      ? (issue?.message ?? 'is wrong')
-      : notKnown(unknown, Object.keys(priceSchema.shape), 'field of a price')
+    unknown === undefined ? issueSentence(issue) : notKnown(unknown, Object.keys(priceSchema.shape), 'field of a price')
   return E.left({ kind: 'BadPrices', field: [...path, ...(unknown === undefined ? [] : [unknown])].join('.'), detail })
 }
 

@@ -1,5 +1,6 @@
 /** Names of streams, and ids that derive from what they name. */
 import { either as E } from 'fp-ts'
+import { z } from 'zod'
 import { hashOf, uuidOf } from './hash.js'
 
 export const CONVERSATION_PREFIX = 'conversation-'
@@ -47,6 +48,12 @@ export function checkId(field: string, id: unknown, maxBytes = MAX_CONVERSATION_
   if (Buffer.byteLength(id, 'utf8') > maxBytes) return no(`is longer than ${String(maxBytes)} bytes`)
   return E.right(id)
 }
+
+/** A name that is recorded or that tables are asked for, in a schema of what somebody gives: the same rule. */
+export const nameSchema = z.string().superRefine((value, context) => {
+  const checked = checkId('name', value)
+  if (E.isLeft(checked)) context.addIssue(checked.left.detail)
+})
 
 /**
  * Event id of the fact that a message was appended. It derives from the message's id alone, so that the store itself

@@ -7,6 +7,7 @@ import { z } from 'zod'
 import type { ChatMessage } from './chat-message.js'
 import { foreignMessage } from './foreign-messages.js'
 import { hashOf } from './hash.js'
+import { issueSentence } from './issue-sentence.js'
 import { meant, respelt } from '../text/known-names.js'
 import { isTooDeep, MOST_LEVELS } from './nesting.js'
 import { thrownSentence } from './thrown.js'
@@ -200,7 +201,7 @@ function readMessage(input: unknown): E.Either<BadMessage, NewMessage> {
     return E.left({
       kind: 'BadMessage',
       field: issue?.path.join('.') || 'message',
-      detail: issue?.message ?? 'is not a message',
+      detail: issueSentence(issue),
     })
   }
   const {

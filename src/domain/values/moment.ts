@@ -17,6 +17,22 @@ const instant = z.union([z.iso.datetime({ offset: true }), z.iso.datetime({ offs
 const MESSAGE = 'message:'
 const DATE = /^[+-]?\d{4,6}-\d{2}(?:-|$)/u
 
+const bad = (field: string, detail: string): E.Either<BadMoment, never> => E.left({ kind: 'BadInput', field, detail })
+const isInstant = (text: string): boolean => instant.safeParse(text).success
+const lacksZone = (text: string): boolean => isInstant(`${text}Z`)
+
+/** Parses an instant alone: a `Date`, or an ISO 8601 time with its zone. In milliseconds since 1970. */
+export function parseInstant(field: string, given: string | Date): E.Either<BadMoment, number> {
+  if (given instanceof Date)
+    return Number.isNaN(given.getTime()) ? bad(field, 'is no valid time') : E.right(given.getTime())
+  // Whoever does not use TypeScript may give anything.
+  const text = typeof given === 'string' ? given.trim() : ''
+  if (isInstant(text)) return E.right(Date.parse(text))
+  if (lacksZone(text)) return bad(field, `names no time zone: ${text}Z is the time in UTC`)
+  const said = typeof given === 'string' ? `, and is "${given}"` : ''
+  return bad(field, `must be a time such as 2026-03-01T12:30:00Z${said}`)
+}
+
 /**
  * Parses a moment: a `bigint` or a text of digits is a revision, a `Date` or an ISO 8601 time with its zone an instant;
  * any other text is the
@@ -26,20 +42,21 @@ const DATE = /^[+-]?\d{4,6}-\d{2}(?:-|$)/u
  * @param field what it was given as, for the sentence about it
  */
 export function parseMoment(field: string, given: bigint | string | Date): E.Either<BadMoment, Moment> {
-  const bad = (detail: string): E.Either<BadMoment, Moment> => E.left({ kind: 'BadInput', field, detail })
   if (typeof given === 'bigint') return E.right({ revision: given })
-  if (given instanceof Date)
-    return Number.isNaN(given.getTime()) ? bad('is no valid time') : E.right({ time: given.getTime() })
+  const asTime = (): E.Either<BadMoment, Moment> => E.map((time: number) => ({ time }))(parseInstant(field, given))
+  if (given instanceof Date) return asTime()
   // Whoever does not use TypeScript may give anything.
   if (typeof given !== 'string')
-    return bad(`must be a revision (a bigint), a time (a Date) or a text of either, and is a ${typeof given}`)
+    return bad(field, `must be a revision (a bigint), a time (a Date) or a text of either, and is a ${typeof given}`)
   const text = given.trim()
   if (/^-?\d+$/u.test(text)) return E.right({ revision: BigInt(text) })
-  if (instant.safeParse(text).success) return E.right({ time: Date.parse(text) })
+  if (isInstant(text) || lacksZone(text)) return asTime()
   if (given.startsWith(MESSAGE) && given.length > MESSAGE.length)
     return E.right({ messageId: given.slice(MESSAGE.length) })
-  if (instant.safeParse(`${text}Z`).success) return bad(`names no time zone: ${text}Z is the time in UTC`)
   if (text === '' || DATE.test(text))
-    return bad(`must be a revision, a time such as 2026-03-01T12:30:00Z or the id of a message, and is "${given}"`)
+    return bad(
+      field,
+      `must be a revision, a time such as 2026-03-01T12:30:00Z or the id of a message, and is "${given}"`,
+    )
   return E.right({ messageId: given })
 }

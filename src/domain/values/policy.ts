@@ -5,6 +5,8 @@
 import { either as E } from 'fp-ts'
 import { z } from 'zod'
 import { notKnown } from '../text/known-names.js'
+import { checkId } from './ids.js'
+import { issueSentence } from './issue-sentence.js'
 import { VIEWS } from './view-names.js'
 
 const count = z.number().int().nonnegative()
@@ -204,17 +206,26 @@ export function softLimit(policy: Window & Pick<Policy, 'contextBudget'>): numbe
 export type BadPolicy = { readonly kind: 'BadPolicy'; readonly field: string; readonly detail: string }
 
 /** What is wrong with a name that is no setting. */
-export const noSetting = (name: string): string =>
+const noSetting = (name: string): string =>
   notKnown(name, Object.keys(policySettingsSchema.shape), 'setting of the policy')
 
-/** Parses settings that came from outside, naming the field that is wrong. */
+/**
+ * Parses settings that came from outside, naming the field that is wrong. The name of a model is held to what may be
+ * recorded today; the schema reads older facts too, which are as they are.
+ */
 export function parsePolicySettings(input: unknown): E.Either<BadPolicy, PolicySettings> {
+  const bad = (field: string, detail: string): E.Either<BadPolicy, never> =>
+    E.left({ kind: 'BadPolicy', field, detail })
   const parsed = policySettingsSchema.safeParse(input)
-  if (parsed.success) return E.right(parsed.data)
+  if (parsed.success) {
+    const { model } = parsed.data
+    const name = model === undefined ? E.right('') : checkId('model', model)
+    return E.isLeft(name) ? bad('model', name.left.detail) : E.right(parsed.data)
+  }
   const issue = parsed.error.issues[0]
   const unknown = issue?.code === 'unrecognized_keys' ? issue.keys[0] : undefined
-  if (unknown !== undefined) return E.left({ kind: 'BadPolicy', field: unknown, detail: noSetting(unknown) })
-  return E.left({ kind: 'BadPolicy', field: issue?.path.join('.') || 'policy', detail: issue?.message ?? 'is wrong' })
+  if (unknown !== undefined) return bad(unknown, noSetting(unknown))
+  return bad(issue?.path.join('.') || 'policy', issueSentence(issue))
 }
 
 /**

@@ -1,7 +1,7 @@
 /** What is taken for a revision, what for an instant, what for a message, and what for none. */
 import { describe, expect, it } from '@jest/globals'
 import { either as E } from 'fp-ts'
-import { parseMoment } from '../../../src/domain/values/moment.js'
+import { parseInstant, parseMoment } from '../../../src/domain/values/moment.js'
 
 const NOON = Date.UTC(2026, 2, 1, 12, 30)
 
@@ -37,5 +37,21 @@ describe('a moment', () => {
     expect(parseMoment('from', given)).toEqual(
       E.left({ kind: 'BadInput', field: 'from', detail: expect.stringMatching(detail) }),
     )
+  })
+})
+
+describe('an instant alone', () => {
+  it.each([[new Date(NOON)], ['2026-03-01T12:30:00Z'], [' 2026-03-01T13:30:00.000+01:00 ']])('%p', (given) => {
+    expect(parseInstant('until', given)).toEqual(E.right(NOON))
+  })
+
+  it.each([
+    ['x', 'must be a time such as 2026-03-01T12:30:00Z, and is "x"'],
+    ['', 'must be a time such as 2026-03-01T12:30:00Z, and is ""'],
+    ['7', 'must be a time such as 2026-03-01T12:30:00Z, and is "7"'],
+    ['2026-03-01T12:30:00', 'names no time zone: 2026-03-01T12:30:00Z is the time in UTC'],
+    [new Date(Number.NaN), 'is no valid time'],
+  ])('%p is refused, and nobody is told of revisions', (given, detail) => {
+    expect(parseInstant('until', given)).toEqual(E.left({ kind: 'BadInput', field: 'until', detail }))
   })
 })

@@ -126,14 +126,25 @@ describe('settings', () => {
   })
 
   it.each([
-    [{ keepRecent: 0 }, 'keepRecent'],
-    [{ contextBudget: 1.5 }, 'contextBudget'],
-    [{ modelMaxTokens: 12 }, 'modelMaxTokens'],
-    [{ view: 'poem' }, 'view'],
-    [{ keepRecents: 5 }, 'keepRecents'],
-    ['text', 'policy'],
-  ])('%j are refused by the name of the field', (settings, field) => {
-    expect(parsePolicySettings(settings)).toMatchObject(E.left({ kind: 'BadPolicy', field }))
+    [{ keepRecent: 0 }, 'keepRecent', 'must be above 0'],
+    [{ keepRecent: 1.5 }, 'keepRecent', 'must be a whole number'],
+    [{ keepRecent: '5' }, 'keepRecent', 'must be a number'],
+    [{ contextBudget: 1.5 }, 'contextBudget', 'must be 1 or less'],
+    [{ contextBudget: Number.NaN }, 'contextBudget', 'must be a number'],
+    [{ modelMaxTokens: 12 }, 'modelMaxTokens', 'must be 256 or more'],
+    [{ view: 'poem' }, 'view', 'must be clip-archive or session-summary'],
+    [{ keepRecents: 5 }, 'keepRecents', expect.stringContaining('did you mean keepRecent?')],
+    [{ model: '' }, 'model', 'is empty'],
+    [{ model: 'a\0b' }, 'model', 'has a control character'],
+    [{ model: 'lone \ud800' }, 'model', 'has a lone surrogate'],
+    [{ model: 'x'.repeat(513) }, 'model', 'is longer than 512 bytes'],
+    ['text', 'policy', 'must be an object'],
+  ])('%j are refused by the name of the field, in plain words', (settings, field, detail) => {
+    expect(parsePolicySettings(settings)).toEqual(E.left({ kind: 'BadPolicy', field, detail }))
+  })
+
+  it('that were recorded before are read as they are', () => {
+    expect(policySettingsSchema.parse({ model: 'a\u001bb' })).toEqual({ model: 'a\u001bb' })
   })
 })
 
