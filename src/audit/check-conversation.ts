@@ -80,7 +80,7 @@ export class ConversationCheck {
       : [{ rule: 'archive-before-prune', detail: 'stands between archived batches and the prune that belongs to them' }]
   }
 
-  private closing(before: Conversation, event: OriginEvent): Finding[] {
+  private origin(before: Conversation, event: OriginEvent): Finding[] {
     const findings = [
       ...originLaws(before, event, this.state, this.archived, { messages: this.held, made: this.held }),
       ...this.context.closed(before, this.state),
@@ -99,7 +99,7 @@ export class ConversationCheck {
   private laws(before: Conversation, event: RecordedEvent): Finding[] {
     const findings = [...eventLaws(before, event), ...this.archiveOrder(event)]
     if (closesBooks(event)) {
-      findings.push(...this.closing(before, event))
+      findings.push(...this.origin(before, event))
       this.archived = []
     } else {
       findings.push(...this.context.follow(before, this.state, event))
@@ -132,13 +132,13 @@ export class ConversationCheck {
     const before = this.state
     this.state = evolve(before, event)
     if (closesBooks(event) || isOfType(event, 'ConversationConfigured')) this.requests.follow(this.state)
-    if (isReplacement(event)) return this.takeover(before, event)
+    if (isReplacement(event)) return this.replacement(before, event)
     this.stream.found(this.laws(before, event), event.revision)
     return isSummarized(event) ? this.summary(before, event) : undefined
   }
 
   /** What comes back is read where it was recorded, because nothing of it is held any more. */
-  private async takeover(before: Conversation, event: RecordedEvent<ReplacementType>): Promise<void> {
+  private async replacement(before: Conversation, event: RecordedEvent<ReplacementType>): Promise<void> {
     const { findings, restored } = await restoredLaws(event, async (editionId, revisions) => {
       const stream =
         editionId === undefined

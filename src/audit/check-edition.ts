@@ -93,16 +93,16 @@ export class EditionCheck {
     return findings
   }
 
-  private closing(before: Conversation, event: OriginEvent): Finding[] {
+  private origin(before: Conversation, event: OriginEvent): Finding[] {
     const findings = [
       ...originLaws(before, event, this.state, this.archived, { messages: this.messages, made: this.made }),
       ...this.context.closed(before, this.state),
     ]
     const carried = revisionsCarried(event)
-    const kept = new Set(carried.messages)
+    const messages = new Set(carried.messages)
     const held = new Set(carried.made)
     this.messages = new Map(
-      [...this.messages].filter(([revision]) => kept.has(revision) || revision >= event.data.windowStart),
+      [...this.messages].filter(([revision]) => messages.has(revision) || revision >= event.data.windowStart),
     )
     this.made = new Map([...this.made].filter(([revision]) => held.has(revision)))
     this.archived = []
@@ -131,7 +131,7 @@ export class EditionCheck {
         ...(this.archived.length === 0
           ? [{ rule: 'archive-before-prune' as const, detail: 'prunes, and no batch was archived right before it' }]
           : []),
-        ...this.closing(before, event),
+        ...this.origin(before, event),
       ]
     if (this.archived.length > 0 && !isOfType(event, 'BatchArchived'))
       findings.push({

@@ -85,7 +85,7 @@ export class RequestWatch {
   private readonly chunks = new Map<string, string>()
   private readonly backgrounds: (string | undefined)[] = [undefined]
   private readonly temperatures: number[] = []
-  private shown: Batch | undefined
+  private lastVisible: Batch | undefined
 
   constructor(
     private readonly check: CheckRequest,
@@ -101,8 +101,8 @@ export class RequestWatch {
       this.temperatures.length = Math.min(this.temperatures.length, KEPT_OF_BEFORE)
     }
     const last = state.visibleBatches.at(-1)
-    if (last === this.shown) return
-    this.shown = last
+    if (last === this.lastVisible) return
+    this.lastVisible = last
     this.backgrounds.unshift(last === undefined ? undefined : summaryOf(last))
     this.backgrounds.length = Math.min(this.backgrounds.length, KEPT_OF_BEFORE)
   }

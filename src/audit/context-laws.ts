@@ -7,7 +7,7 @@
  * - after every message: its own shape, that a result answers a call that waits, the tokens of the context by the
  * fold's running sum. A
  *   message that stands at the end and belongs there cannot make what is before it invalid.
- * - the whole context: after what closes the books, a configuration, a result that came late or to a folded call, and
+ * - the whole context: after what closes the books, a configuration, a result that came late or to a compacted call, and
  * at the stream's end. Above
  *   the hard limit, where texts are shortened and groups left out, whenever the window has grown by an eighth: a
  * conversation that never comes
@@ -34,7 +34,7 @@ function pinnedLost(state: Conversation, context: Context): LiveMessage | undefi
   const shown = new Map(context.messageIds.map((id, at) => [id, context.messages[at]]))
   return [...state.retained, ...state.window].find((message) => {
     const now = message.pinned ? shown.get(message.messageId) : undefined
-    // A result whose call was folded is said by the user, its text word for word.
+    // A result whose call was compacted is said by the user, its text word for word.
     const isSaid =
       message.role === 'tool' && now?.role === 'user' && contentText(now.content).endsWith(contentText(message.content))
     return message.pinned && !isSaid && !isDeepStrictEqual(now, toChatMessage(message))
@@ -137,8 +137,8 @@ export class ContextWatch {
 
   private prefix(state: Conversation): Finding[] {
     const { leading, view, live } = this.baseline
-    const kept = startsWith(state.leading, leading) && state.view?.text === view && startsWith(liveOf(state), live)
-    return kept
+    const isSame = startsWith(state.leading, leading) && state.view?.text === view && startsWith(liveOf(state), live)
+    return isSame
       ? []
       : [{ rule: 'prefix', detail: 'stands upon a context that did not only grow at its end since the last cycle' }]
   }
@@ -184,7 +184,7 @@ export class ContextWatch {
       this.rebase(after)
       return found
     }
-    // Nothing else changes what is shown: not a byte, and not its tokens. A pin changes what may be folded later.
+    // Nothing else changes what is shown: not a byte, and not its tokens. A pin changes what may be compacted later.
     return after.tokens === before.tokens
       ? []
       : [{ rule: 'prefix', detail: 'changes the tokens of a context that it must not change' }]

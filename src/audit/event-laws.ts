@@ -54,7 +54,7 @@ function unequal(rule: Rule, what: string, recorded: unknown, follows: unknown):
   return [finding(rule, `its ${what} ${said}`)]
 }
 
-/** The live messages that a compaction may fold, by id. */
+/** The live messages that a cycle may compact, by id. */
 const foldable = (state: Conversation): Map<string, LiveMessage> =>
   new Map([...state.retained, ...state.window].map((message) => [message.messageId, message]))
 

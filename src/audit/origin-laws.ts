@@ -119,7 +119,7 @@ function pruneLaws(
     const leaves = (at: number): boolean => batchOf.has(messages[at]?.messageId ?? '')
     return group.results.some((at) => leaves(at) !== leaves(group.call))
   })
-  const folded = compactedCallsAfter(before, batchOf)
+  const compacted = compactedCallsAfter(before, batchOf)
   const policy = before.configuration?.policy
   const limit = policy === undefined ? undefined : why.trigger === 'hard' ? hardLimit(policy) : softLimit(policy)
   const waiting = before.chunks
@@ -170,9 +170,9 @@ function pruneLaws(
     ...when(
       !isDeepStrictEqual(
         carried.foldedCalls,
-        carried.foldedCalls.length === 0 ? [] : folded.slice(-carried.foldedCalls.length),
+        carried.foldedCalls.length === 0 ? [] : compacted.slice(-carried.foldedCalls.length),
       ) ||
-        (carried.foldedCalls.length === 0 && folded.length > 0),
+        (carried.foldedCalls.length === 0 && compacted.length > 0),
       'carried',
       'does not carry the calls that left without their result',
     ),

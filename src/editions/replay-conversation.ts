@@ -85,7 +85,7 @@ export interface EditionPlan {
   readonly editionId: string
   readonly configuration: Configuration
   readonly summarizer: EventData<'EditionStarted'>['summarizer']
-  /** The conversation as it is: what is pinned now is never folded. */
+  /** The conversation as it is: what is pinned now is never compacted. */
   readonly conversation: Conversation
 }
 
@@ -202,7 +202,7 @@ export async function openReplay(
       events += 1
       const event = await decodeEvent(stored, log.bodies)
       edition.see(event)
-      // A pin changes what may be folded: asked here as well, so that a replay which is cut off behind it and taken up
+      // A pin changes what may be compacted: asked here as well, so that a replay which is cut off behind it and taken up
       // again asks nothing new.
       if (!isOfType(event, 'MessageAppended', 'MessagePinned', 'MessageUnpinned')) continue
       reached = await due()

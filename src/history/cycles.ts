@@ -46,17 +46,17 @@ async function isInForce(log: Log, conversationId: string, prune: bigint, from: 
   return false
 }
 
-/** The oldest of the takeovers (newest first) since which a cycle is not in force. */
+/** The oldest of the replacements (newest first) since which a cycle is not in force. */
 async function putOutBy(
   log: Log,
   conversationId: string,
   prune: bigint,
-  takeovers: readonly RecordedEvent<ReplacementType>[],
+  replacements: readonly RecordedEvent<ReplacementType>[],
 ): Promise<RecordedEvent<ReplacementType> | undefined> {
   let by: RecordedEvent<ReplacementType> | undefined
-  for (const takeover of takeovers) {
-    if (takeover.revision < prune || (await isInForce(log, conversationId, prune, takeover.revision))) break
-    by = takeover
+  for (const replacement of replacements) {
+    if (replacement.revision < prune || (await isInForce(log, conversationId, prune, replacement.revision))) break
+    by = replacement
   }
   return by
 }
@@ -72,13 +72,13 @@ export async function cycleRevisions(
 ): Promise<E.Either<CycleNotRecorded | CycleOfEdition, CycleFound>> {
   const state = await loadConversation(log, conversationId)
   const named: RecordedEvent<'MessagesPruned'>[] = []
-  const takeovers: RecordedEvent<ReplacementType>[] = []
+  const replacements: RecordedEvent<ReplacementType>[] = []
   let last: number | undefined
   for await (const event of originsOf(log, conversationId, state.lastOrigin)) {
     if (isOfType(event, 'MessagesPruned')) {
       last ??= event.data.cycle
       if (event.data.cycle === cycle) named.push(event)
-    } else if (isReplacement(event)) takeovers.push(event)
+    } else if (isReplacement(event)) replacements.push(event)
     // Where nothing was ever undone or adopted, a number is told out once.
     if (named.length > 0 && state.lineage === undefined) break
   }
@@ -100,7 +100,7 @@ export async function cycleRevisions(
   }
   const meant = standing ?? named[0]
   if (meant === undefined) return E.left({ kind: 'CycleNotRecorded', conversationId, cycle, last })
-  const by = standing === undefined ? await putOutBy(log, conversationId, meant.revision, takeovers) : undefined
+  const by = standing === undefined ? await putOutBy(log, conversationId, meant.revision, replacements) : undefined
   return E.right({
     cycle,
     ...spanOf(meant),

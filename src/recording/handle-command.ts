@@ -211,7 +211,7 @@ export function createConversations({
         }
         // What was decided on another state is decided anew by whoever asked.
         if (E.isLeft(refused) && refused.left.kind === 'ConversationMoved') return refused
-        // A message that was recorded and folded away long ago is no longer in the state, and a rule for new ones may
+        // A message that was recorded and compacted long ago is no longer in the state, and a rule for new ones may
         // refuse it (a tool result whose call has left as well): what is recorded already is taken out before the
         // answer is no.
         const same = await recordedBefore(stream, asked, messageEventIds(stream, asked))

@@ -29,7 +29,7 @@ async function decodeAll(stored: readonly StoredEvent[], bodies: BodyStore): Pro
   return events
 }
 
-const closes = (type: string): boolean => originTypes.some((closing) => closing === type)
+const closes = (type: string): boolean => originTypes.some((origin) => origin === type)
 
 /**
  * The events from the last one at or before `at` on that closed the books, oldest first; all of them where there is
@@ -75,11 +75,11 @@ async function windowEvents(
 async function takeUp(
   log: Log,
   conversationId: string,
-  closing: RecordedEvent<OriginType>,
+  origin: RecordedEvent<OriginType>,
   edition?: { readonly stream: string; readonly conversationRevision: bigint },
 ): Promise<Conversation> {
   const stream = conversationStream(conversationId)
-  const carried = revisionsCarried(closing)
+  const carried = revisionsCarried(origin)
   const [messages, made, window] = await Promise.all([
     log.store.readRevisions(stream, [
       ...new Set(edition === undefined ? [...carried.messages, ...carried.made] : carried.messages),
@@ -88,14 +88,14 @@ async function takeUp(
     windowEvents(
       log,
       stream,
-      closing.data.windowStart,
-      edition === undefined ? closing.revision : edition.conversationRevision + 1n,
+      origin.data.windowStart,
+      edition === undefined ? origin.revision : edition.conversationRevision + 1n,
     ),
   ])
   const events = await decodeAll([...messages, ...made], log.bodies)
   return resumeAt(
     conversationId,
-    closing,
+    origin,
     {
       messages: events.filter((event) => isOfType(event, 'MessageAppended')),
       batches: events.filter((event) => isOfType(event, 'BatchArchived', 'BatchesResummarized', ...replacementTypes)),
@@ -131,19 +131,19 @@ export async function loadEdition(
 ): Promise<Conversation> {
   const stream = editionStream(editionId, conversationId)
   const tail: StoredEvent[] = []
-  let closing: StoredEvent | undefined
+  let origin: StoredEvent | undefined
   for await (const stored of log.store.readStream(stream, {
     direction: 'backwards',
     ...(at === undefined ? {} : { from: at }),
   })) {
     tail.push(stored)
-    if (closing === undefined && stored.type === 'MessagesPruned') closing = stored
+    if (origin === undefined && stored.type === 'MessagesPruned') origin = stored
     // How far it had seen the conversation at that prune is said by the fact before it that tells.
-    else if (closing !== undefined && stored.type === 'EditionAdvanced') break
+    else if (origin !== undefined && stored.type === 'EditionAdvanced') break
   }
   const events = await decodeAll(tail.toReversed(), log.bodies)
   const advanced = events[0]
-  const prune = closing === undefined ? undefined : events.find((event) => event.revision === closing.revision)
+  const prune = origin === undefined ? undefined : events.find((event) => event.revision === origin.revision)
   let state = initialEdition(conversationId, editionId)
   if (
     prune !== undefined &&
