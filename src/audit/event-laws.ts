@@ -6,7 +6,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { archivedContent, batchLabel, headerLine, summaryOf, type Batch } from '../domain/conversation/batch.js'
 import type { Conversation, LiveMessage } from '../domain/conversation/conversation.js'
-import { lineOf } from '../domain/decide/index.js'
+import { lineageOf } from '../domain/decide/index.js'
 import type { EventData, RecordedEvent } from '../domain/events/index.js'
 import { batchIdOf, chunkIdOf, resummarizedBatchIdOf } from '../domain/values/ids.js'
 import { estimatorNamed, messageTokens } from '../domain/values/tokens.js'
@@ -79,7 +79,12 @@ function chunkLaws(state: Conversation, { data }: RecordedEvent<'ChunkSummarized
     // One that was taken over keeps the id of the line that it was made in.
     ...(data.summarizer.reused === true
       ? []
-      : unequal('id', 'chunkId', data.chunkId, chunkIdOf(lineOf(state), data.messageIds, data.summarizer.requestHash))),
+      : unequal(
+          'id',
+          'chunkId',
+          data.chunkId,
+          chunkIdOf(lineageOf(state), data.messageIds, data.summarizer.requestHash),
+        )),
     ...unequal('figures', 'firstRevision', data.firstRevision, revisions[0]),
     ...unequal('figures', 'lastRevision', data.lastRevision, revisions.at(-1)),
     ...unequal('figures', 'startTime', data.startTime, least(times)),
@@ -98,7 +103,7 @@ function archiveLaws(state: Conversation, { data }: RecordedEvent<'BatchArchived
   const { startTime, endTime, messageCount, firstRevision, lastRevision, messageIds, summary, sections } = chunk
   const span = { depth: 0, startTime, endTime, messageCount }
   return [
-    ...unequal('id', 'batchId', data.batchId, batchIdOf(lineOf(state), chunk.chunkId)),
+    ...unequal('id', 'batchId', data.batchId, batchIdOf(lineageOf(state), chunk.chunkId)),
     ...unequal('id', 'label', data.label, batchLabel(state.conversationId, endTime)),
     ...unequal('coverage', 'list of messages', data.messageIds, messageIds),
     ...unequal(
@@ -151,7 +156,7 @@ function resummarizedLaws(state: Conversation, { data }: RecordedEvent<'BatchesR
       'id',
       'batchId',
       data.batchId,
-      resummarizedBatchIdOf(lineOf(state), data.sourceBatchIds, data.summarizer.requestHash),
+      resummarizedBatchIdOf(lineageOf(state), data.sourceBatchIds, data.summarizer.requestHash),
     ),
     ...unequal('id', 'label', data.label, batchLabel(state.conversationId, span.endTime)),
     ...unequal('figures', 'depth', data.depth, span.depth),

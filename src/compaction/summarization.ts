@@ -6,7 +6,7 @@
 import { either as E } from 'fp-ts'
 import { summaryOf, type Batch } from '../domain/conversation/batch.js'
 import type { Chunk, Conversation, LiveMessage } from '../domain/conversation/conversation.js'
-import { lineOf, type Command, type SummaryResult } from '../domain/decide/index.js'
+import { lineageOf, type Command, type SummaryResult } from '../domain/decide/index.js'
 import type { EventData } from '../domain/events/index.js'
 import { chunkIdOf } from '../domain/values/ids.js'
 import { splitChunk, type PlannedChunk } from '../domain/compaction/plan.js'
@@ -238,7 +238,7 @@ export class Summarization {
     })
     this.summaries += 1
     // Of the line that it was recorded in: other batches may have been put into force while it was made.
-    return { summary: result.summary, chunkId: chunkIdOf(lineOf(after), messageIds, result.summarizer.requestHash) }
+    return { summary: result.summary, chunkId: chunkIdOf(lineageOf(after), messageIds, result.summarizer.requestHash) }
   }
 
   /**

@@ -71,31 +71,29 @@ export const derivedMessageId = (conversationId: string, place: number): string 
   `m-${hashOf([conversationId, place]).slice(0, 20)}`
 
 /**
- * Where a conversation's chunks and batches belong: its first line of them, one that a later fact began, or an edition.
- * Within a line an id
- * derives from what it names; the same messages under the same request are another chunk in another line, so that what
- * was undone is not
- * taken for what was made anew.
+ * Where chunks and batches come from: a conversation's first lineage, one that a later event began, or an edition.
+ * Within a lineage an id derives from what it names. The same messages under the same request are another chunk in
+ * another lineage, so that what was undone is not taken for what was made anew.
  */
-export interface LineOfBatches {
+export interface Lineage {
   readonly conversationId: string
   readonly editionId?: string | undefined
   readonly since?: bigint | undefined
 }
 
-const lineParts = ({ editionId, since }: LineOfBatches): string[] => [
+const lineageParts = ({ editionId, since }: Lineage): string[] => [
   ...(editionId === undefined ? [] : [`edition ${editionId}`]),
   ...(since === undefined ? [] : [`since ${since.toString()}`]),
 ]
 
 /** Id of a chunk: from the messages it covers and the request that was made for it. */
-export const chunkIdOf = (line: LineOfBatches, messageIds: readonly string[], requestHash: string): string =>
-  `chunk-${hashOf([line.conversationId, messageIds, requestHash, ...lineParts(line)]).slice(0, 20)}`
+export const chunkIdOf = (lineage: Lineage, messageIds: readonly string[], requestHash: string): string =>
+  `chunk-${hashOf([lineage.conversationId, messageIds, requestHash, ...lineageParts(lineage)]).slice(0, 20)}`
 
 /** Id of the batch that archives a chunk. */
-export const batchIdOf = (line: LineOfBatches, chunkId: string): string =>
-  `batch-${hashOf([line.conversationId, chunkId, ...lineParts(line)]).slice(0, 20)}`
+export const batchIdOf = (lineage: Lineage, chunkId: string): string =>
+  `batch-${hashOf([lineage.conversationId, chunkId, ...lineageParts(lineage)]).slice(0, 20)}`
 
 /** Id of the batch that several became. */
-export const resummarizedBatchIdOf = (line: LineOfBatches, sources: readonly string[], requestHash: string): string =>
-  `batch-${hashOf([line.conversationId, sources, requestHash, ...lineParts(line)]).slice(0, 20)}`
+export const resummarizedBatchIdOf = (lineage: Lineage, sources: readonly string[], requestHash: string): string =>
+  `batch-${hashOf([lineage.conversationId, sources, requestHash, ...lineageParts(lineage)]).slice(0, 20)}`

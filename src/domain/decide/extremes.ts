@@ -1,0 +1,6 @@
+/** The span of several messages or batches. Texts of times sort as the times do. */
+
+export const earliest = (times: readonly string[]): string => times.reduce((a, b) => (a <= b ? a : b))
+export const latest = (times: readonly string[]): string => times.reduce((a, b) => (a >= b ? a : b))
+export const lowest = (revisions: readonly bigint[]): bigint => revisions.reduce((a, b) => (a <= b ? a : b))
+export const highest = (revisions: readonly bigint[]): bigint => revisions.reduce((a, b) => (a >= b ? a : b))

@@ -1,0 +1,24 @@
+/** The live messages that a command names. */
+import { either as E } from 'fp-ts'
+import type { Conversation, LiveMessage } from '../conversation/conversation.js'
+
+/** The message was never appended, was withdrawn, or is covered by a batch. */
+export type MessageNotLive = { readonly kind: 'MessageNotLive'; readonly messageId: string }
+
+/** The live message with this id. What is said twice is mostly said again soon, so the newest are looked at first. */
+export function liveMessageWith(state: Conversation, messageId: string): LiveMessage | undefined {
+  const has = (message: LiveMessage): boolean => message.messageId === messageId
+  return state.window.findLast(has) ?? state.retained.find(has) ?? state.leading.find(has)
+}
+
+/** The live messages with these ids; leading ones are left out. Or the first id that is not among them. */
+export function liveMessagesWith(
+  state: Conversation,
+  messageIds: readonly string[],
+): E.Either<MessageNotLive, LiveMessage[]> {
+  const live = new Map([...state.retained, ...state.window].map((message) => [message.messageId, message]))
+  const missing = messageIds.find((id) => !live.has(id))
+  return missing === undefined
+    ? E.right(messageIds.flatMap((id) => live.get(id) ?? []))
+    : E.left({ kind: 'MessageNotLive', messageId: missing })
+}

@@ -1,0 +1,71 @@
+/** A pinned message stays in every context word for word, so there is a limit to what may be pinned. */
+import { either as E } from 'fp-ts'
+import { pinnedTokens, unitsOf } from '../compaction/units.js'
+import type { Conversation, LiveMessage } from '../conversation/conversation.js'
+import { hardLimit } from '../values/policy.js'
+import { estimatorNamed } from '../values/tokens.js'
+import { configurationOf, type Decision } from './decision.js'
+import type { MessageNotLive } from './live-messages.js'
+
+export interface PinMessage {
+  readonly type: 'PinMessage'
+  readonly messageId: string
+}
+
+export interface UnpinMessage {
+  readonly type: 'UnpinMessage'
+  readonly messageId: string
+}
+
+/** With this message, what is pinned and what leads would take more of the window than they may. */
+export type PinTooLarge = {
+  readonly kind: 'PinTooLarge'
+  readonly messageId: string
+  readonly tokens: number
+  readonly limit: number
+}
+
+/** The part of the hard limit that leading and pinned messages may take together. */
+const PIN_SHARE = 4
+
+/**
+ * Whether a message may be pinned: the leading messages and all pinned ones, with the least of what has to stand beside
+ * them, take a quarter of the hard limit.
+ */
+export function checkPin(state: Conversation, message: LiveMessage): E.Either<PinTooLarge, undefined> {
+  const configuration = configurationOf(state)
+  const limit = Math.floor(hardLimit(configuration.policy) / PIN_SHARE)
+  const others = [...state.retained, ...state.window]
+  const isLive = others.some(({ messageId }) => messageId === message.messageId)
+  const live = isLive
+    ? others.map((other) => (other.messageId === message.messageId ? message : other))
+    : [...others, message]
+  const { units } = unitsOf(live, { configuration, foldedCalls: state.compactedCalls })
+  const tokens =
+    state.leading.reduce((sum, leading) => sum + leading.tokens, 0) +
+    pinnedTokens(units, estimatorNamed(configuration.estimator))
+  return tokens > limit
+    ? E.left({ kind: 'PinTooLarge', messageId: message.messageId, tokens, limit })
+    : E.right(undefined)
+}
+
+export const pinMessage = (state: Conversation, { messageId }: PinMessage): Decision<MessageNotLive | PinTooLarge> =>
+  setPin(state, messageId, true)
+
+export const unpinMessage = (
+  state: Conversation,
+  { messageId }: UnpinMessage,
+): Decision<MessageNotLive | PinTooLarge> => setPin(state, messageId, false)
+
+function setPin(state: Conversation, messageId: string, pinned: boolean): Decision<MessageNotLive | PinTooLarge> {
+  const message = [...state.retained, ...state.window].find((live) => live.messageId === messageId)
+  if (message === undefined) return E.left({ kind: 'MessageNotLive', messageId })
+  if (message.pinned === pinned) return E.right([])
+  if (pinned) {
+    const allowed = checkPin(state, { ...message, pinned: true })
+    if (E.isLeft(allowed)) return allowed
+  }
+  return E.right([
+    { type: pinned ? 'MessagePinned' : 'MessageUnpinned', data: { messageId, revision: message.revision } },
+  ])
+}

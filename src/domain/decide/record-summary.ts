@@ -1,0 +1,81 @@
+/** Summaries that were paid for: of a chunk that is to be archived, or set aside because it came too late. */
+import { either as E } from 'fp-ts'
+import type { Conversation, LiveMessage } from '../conversation/conversation.js'
+import type { Event, Sections, SummarizerRecord } from '../events/index.js'
+import { chunkIdOf } from '../values/ids.js'
+import type { Decision } from './decision.js'
+import { earliest, highest, latest, lowest } from './extremes.js'
+import { lineageOf } from './lineage-of.js'
+import { liveMessagesWith, type MessageNotLive } from './live-messages.js'
+
+/** How a chunk or a re-summarization came out. */
+export interface SummaryResult {
+  readonly summary: string
+  readonly sections?: Sections | undefined
+  readonly summarizer: SummarizerRecord
+}
+
+export interface RecordChunk extends SummaryResult {
+  readonly type: 'RecordChunk'
+  readonly messageIds: readonly string[]
+  readonly continues: string | undefined
+}
+
+/**
+ * A summary that somebody paid for, and for which `RecordChunk` or `RecordResummarization` was refused: others compacted
+ * the same meanwhile.
+ */
+export interface SetSummaryAside extends SummaryResult {
+  readonly type: 'SetSummaryAside'
+  readonly of:
+    | { readonly messageIds: readonly string[]; readonly continues: string | undefined }
+    | { readonly sourceBatchIds: readonly string[] }
+}
+
+export function recordChunk(state: Conversation, command: RecordChunk): Decision<MessageNotLive> {
+  const chunkId = chunkIdOf(lineageOf(state), command.messageIds, command.summarizer.requestHash)
+  if (state.chunks.some((chunk) => chunk.chunkId === chunkId)) return E.right([])
+  return E.map((messages: readonly LiveMessage[]): Event[] => [
+    chunkSummarized(chunkId, messages, command, command.continues),
+  ])(liveMessagesWith(state, command.messageIds))
+}
+
+/** The event that says which messages the summary is of. */
+export function chunkSummarized(
+  chunkId: string,
+  messages: readonly LiveMessage[],
+  { summary, sections, summarizer }: SummaryResult,
+  continues: string | undefined,
+): Event {
+  const revisions = messages.map((message) => message.revision)
+  const times = messages.map((message) => message.createdAt)
+  return {
+    type: 'ChunkSummarized',
+    data: {
+      chunkId,
+      messageIds: messages.map((message) => message.messageId),
+      firstRevision: lowest(revisions),
+      lastRevision: highest(revisions),
+      startTime: earliest(times),
+      endTime: latest(times),
+      messageCount: revisions.length,
+      ...(continues === undefined ? {} : { continues }),
+      summary,
+      ...(sections === undefined ? {} : { sections }),
+      summarizer,
+    },
+  }
+}
+
+export function setSummaryAside(
+  _state: Conversation,
+  { of, summary, sections, summarizer }: SetSummaryAside,
+): Decision {
+  const ids =
+    'messageIds' in of
+      ? { messageIds: [...of.messageIds], ...(of.continues === undefined ? {} : { continues: of.continues }) }
+      : { sourceBatchIds: [...of.sourceBatchIds] }
+  return E.right([
+    { type: 'SummarySetAside', data: { ...ids, summary, ...(sections === undefined ? {} : { sections }), summarizer } },
+  ])
+}
