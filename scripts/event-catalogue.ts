@@ -1,41 +1,10 @@
 /**
- * Writes docs/events.md from the schemas of the facts: `npm run catalogue`. With `--check` it only compares, for the
+ * Writes docs/events.md from the events: what each says, and its schema: `npm run catalogue`. With `--check` it only compares, for the
  * checks.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { z } from 'zod'
-import { eventSchemas, isEventType, metadataSchema, type EventType } from '../src/domain/events/index.js'
-
-const SAYS: Readonly<Record<EventType, string>> = {
-  ConversationConfigured:
-    'the conversation goes by these settings from here on; first in every stream, and again when something changes',
-  MessageAppended: 'a message joined the conversation',
-  MessagesWithdrawn:
-    'messages are said no more: edited, removed, cut off or said in another order; they stay in the log',
-  MessagePinned: 'a message stays out of compaction and is shown word for word',
-  MessageUnpinned: 'a pinned message may be compacted again',
-  ChunkSummarized: 'a chunk of messages has a summary; by which strategy, model and prompt, and what it cost',
-  SummarySetAside:
-    'a summary that was paid for came too late: what it is of was compacted meanwhile; it is found again where the same is asked for, and waits to be archived once its messages are live again',
-  BatchArchived: 'a summary is safe in the archive under its label',
-  BatchesResummarized: 'several batches became one, a level deeper',
-  MessagesPruned:
-    'messages left the live context, archived batches cover them; closes the books: what the next load needs is carried forward',
-  CompactionFailed: 'a summary could not be had; the context is as it was',
-  CompactionCouldNotHelp: 'the context is at a limit, and nothing may be folded that would help',
-  EditionStarted:
-    'the same history is compacted again, under this configuration and by this summarizer; first in the stream of an edition, and again when a dropped one is taken up',
-  EditionAdvanced: 'an edition has seen the conversation up to a revision; what follows was decided on that',
-  EditionDropped: 'an edition is given up; what it recorded stays',
-  EditionCompared:
-    'what an edition keeps, shows and loses beside what was in force, or beside another edition; the lists are capped, the counts are not',
-  EditionAdopted: 'an edition is in force: its batches, its window and its configuration; closes the books',
-  EditionReverted:
-    'what an edition had replaced is in force again, with all messages that came since; closes the books',
-  CycleUndone:
-    'the messages of the last cycles are live again, and what these cycles had made is out of use; closes the books',
-  PromptRegistered: 'the text of a template or persona that was used, in the stream of its hash',
-}
+import { eventTypes, metadataSchema } from '../src/domain/events/index.js'
 
 interface JsonSchema {
   readonly type?: string | readonly string[]
@@ -83,11 +52,11 @@ const page = [
   '## Metadata of every fact',
   '',
   table(metadataSchema),
-  ...Object.entries(eventSchemas).flatMap(([type, { version, schema }]) => [
+  ...Object.entries(eventTypes).flatMap(([type, { says, version, schema }]) => [
     '',
     `## ${type} (version ${String(version)})`,
     '',
-    isEventType(type) ? `${SAYS[type]}.` : '',
+    `${says}.`,
     '',
     table(schema),
   ]),

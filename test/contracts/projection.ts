@@ -5,7 +5,7 @@
 import { beforeEach, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { createMemoryEventStore } from '../../src/adapters/memory/event-store.js'
-import { eventSchemas } from '../../src/domain/events/index.js'
+import { eventTypes } from '../../src/domain/events/index.js'
 import type { EventStore } from '../../src/ports/event-store.js'
 import type { Database } from '../../src/ports/sql.js'
 import { foldRows } from '../../projections/engine/fold.js'
@@ -32,7 +32,7 @@ export function describeProjection(projection: Projection, parts: readonly Part[
     const rows = async (): Promise<unknown> => await rowsOf(db, projection)
 
     test('it has an answer for every type of fact, and every key begins with the conversation', () => {
-      expect(Object.keys(projection.handlers).toSorted()).toEqual(Object.keys(eventSchemas).toSorted())
+      expect(Object.keys(projection.handlers).toSorted()).toEqual(Object.keys(eventTypes).toSorted())
       for (const table of projection.tables) {
         expect(table.key[0]).toBe('conversation_id')
         expect(Object.keys(table.columns)).toEqual(expect.arrayContaining([...table.key]))

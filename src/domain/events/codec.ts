@@ -5,10 +5,10 @@
  */
 import { either as E } from 'fp-ts'
 import { z } from 'zod'
-import { type Event, type Metadata, type RecordedEvent, eventSchemas, isEventType, metadataSchema } from './index.js'
+import { type Event, type Metadata, type RecordedEvent, eventTypes, isEventType, metadataSchema } from './index.js'
 import { sha256 } from '../values/hash.js'
 import type { EventToAppend, StoredEvent } from './stored-event.js'
-import { upcast } from './upcasters.js'
+import { upcast } from './upcast.js'
 
 /** Above so many UTF-8 bytes the data of an event lies beside the log. */
 export const CLAIM_CHECK_BYTES = 64 * 1024
@@ -99,7 +99,7 @@ export function encode(event: Event, dataText: string, place: EventPlace, proven
     ? JSON.stringify({ claimCheck: { sha256: bodySha256, bytes, preview: dataText.slice(0, PREVIEW_CHARACTERS) } })
     : dataText
   const unsigned = {
-    schemaVersion: eventSchemas[event.type].version,
+    schemaVersion: eventTypes[event.type].version,
     correlationId: provenance.correlationId,
     causationId: provenance.causationId,
     actor: provenance.actor,
@@ -218,12 +218,12 @@ export function decodeWith(
   if (claim !== undefined && body === undefined) return no(`its body ${claim} is not beside the log`)
   if (claim !== undefined && body !== undefined && sha256(body) !== claim)
     return no(`the body beside the log is not the one that was recorded (${claim})`)
-  const { version, schema } = eventSchemas[stored.type]
+  const { version, schema, upcasters = {} } = eventTypes[stored.type]
   const stands = metadata.schemaVersion
   try {
     const stood: unknown = JSON.parse(body ?? stored.data)
     if (typeof stood !== 'object' || stood === null) return no('its data is no JSON object')
-    const lifted = upcast(stored.type, { ...stood }, stands, version)
+    const lifted = upcast(upcasters, { ...stood }, stands, version)
     if (lifted === undefined)
       return no(
         `version ${String(stands)} of ${stored.type} is not known here (the newest known is ${String(version)})`,

@@ -8,7 +8,7 @@
 import { either as E } from 'fp-ts'
 import { z } from 'zod'
 import type { Provenance } from './codec.js'
-import { eventSchemas, type Configuration, type Event, type EventType, type SummarizerRecord } from './index.js'
+import { eventTypes, type Configuration, type Event, type EventType, type SummarizerRecord } from './index.js'
 import { checkId } from '../values/ids.js'
 import { issueSentence } from '../values/issue-sentence.js'
 import { isTooDeep, MOST_LEVELS } from '../values/nesting.js'
@@ -87,7 +87,7 @@ export function recordable(
   const stands: unknown = JSON.parse(dataText)
   // The fact itself is a few levels around what somebody gave.
   if (isTooDeep(stands, MOST_LEVELS + 8)) return no('data', `is nested deeper than ${String(MOST_LEVELS)} levels`)
-  const read = eventSchemas[event.type].schema.safeParse(stands)
+  const read = eventTypes[event.type].schema.safeParse(stands)
   if (!read.success) {
     const [issue] = read.error.issues
     return no(issue?.path.join('.') || 'data', issueSentence(issue))

@@ -17,7 +17,7 @@ import {
   type Unreadable,
 } from '../../../src/domain/events/codec.js'
 import {
-  eventSchemas,
+  eventTypes,
   metadataSchema,
   type Event,
   type Metadata,
@@ -93,7 +93,7 @@ describe('decode(encode(e)) is e', () => {
       id: place.id,
     })
     expect(metadata).toEqual({
-      schemaVersion: eventSchemas[event.type].version,
+      schemaVersion: eventTypes[event.type].version,
       actor: 'test',
       correlationId: 'one',
       causationId: 'two',
@@ -158,7 +158,7 @@ describe('an event that cannot be read names itself', () => {
     [
       'a version from the future',
       { metadata: event.metadata.replace(/"schemaVersion":\d+/u, '"schemaVersion":99') },
-      `version 99 of MessageAppended is not known here (the newest known is ${String(eventSchemas.MessageAppended.version)})`,
+      `version 99 of MessageAppended is not known here (the newest known is ${String(eventTypes.MessageAppended.version)})`,
     ],
     ['data that is no JSON', { data: '{' }, 'its data is no JSON'],
     ['data that starts like a claim and is none', { data: '{"claimCheck":{"sha256":' }, 'its data is no JSON'],

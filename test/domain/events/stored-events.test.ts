@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { decode, eventHash } from '../../../src/domain/events/codec.js'
-import { eventSchemas, isEventType } from '../../../src/domain/events/index.js'
+import { eventTypes, isEventType } from '../../../src/domain/events/index.js'
 import type { StoredEvent } from '../../../src/ports/event-store.js'
 import { storedEvents } from '../../support/stored-event-texts.js'
 
@@ -25,7 +25,7 @@ const stored = (name: string): StoredEvent => ({
   position: 0n,
 })
 
-const names = Object.entries(eventSchemas).flatMap(([type, { version }]) =>
+const names = Object.entries(eventTypes).flatMap(([type, { version }]) =>
   Array.from({ length: version }, (_, at) => `${type}-v${String(at + 1)}`),
 )
 

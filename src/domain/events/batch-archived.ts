@@ -1,0 +1,23 @@
+import { z } from 'zod'
+import { defineEvent } from './event-definition.js'
+import { count, id, revision, span } from './fields.js'
+import { sectionsSchema } from './sections.js'
+
+export const batchArchived = defineEvent({
+  says: 'a summary is safe in the archive under its label',
+  version: 1,
+  schema: z.object({
+    batchId: id,
+    label: id,
+    depth: z.literal(0),
+    ...span,
+    firstRevision: revision,
+    lastRevision: revision,
+    messageIds: z.array(id).min(1),
+    /** Header line and summary, for people and tools that know the format. */
+    content: id,
+    sections: sectionsSchema.optional(),
+    tokens: count,
+    chunkId: id,
+  }),
+})

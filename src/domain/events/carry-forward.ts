@@ -1,0 +1,36 @@
+/** What the next load needs from before the live window. An origin event carries it forward. */
+import { z } from 'zod'
+import { configurationSchema } from './configuration.js'
+import { count, id, revision } from './fields.js'
+
+export const carryForwardSchema = z.object({
+  configuration: configurationSchema,
+  messagesCompressed: count,
+  /** Messages appended before this event, live ones included. */
+  messagesAppended: count,
+  /**
+   * Messages that were withdrawn before this event; absent before the first. `folded` of them a batch covers: only an
+   * edition, which compacts by itself, has such.
+   */
+  withdrawn: z.object({ messages: count, folded: count }).optional(),
+  originalTask: revision.optional(),
+  leading: z.array(revision),
+  /** Pinned messages, and ones that were unpinned and are not compacted yet, from before the window. */
+  kept: z.array(z.object({ revision, pinned: z.boolean() })),
+  batches: z.array(z.object({ batchId: id, revision })),
+  chunks: z.array(revision),
+  /** Calls that were compacted before their result came; a result that comes names the batch. */
+  foldedCalls: z.array(z.object({ callId: id, name: z.string(), batchId: id })),
+  /**
+   * Since when the batches are of another lineage than the one before: the last adoption, reverted adoption or undone
+   * cycle. Absent before the first.
+   */
+  line: z
+    .object({
+      since: revision,
+      /** The edition in force, and the fact that adopted it; absent where the conversation's own batches are. */
+      edition: z.object({ editionId: id, adoptedAt: revision }).optional(),
+    })
+    .optional(),
+})
+export type CarryForward = z.infer<typeof carryForwardSchema>

@@ -1,0 +1,9 @@
+import { z } from 'zod'
+import { defineEvent } from './event-definition.js'
+import { id, revision } from './fields.js'
+
+export const messageUnpinned = defineEvent({
+  says: 'a pinned message may be compacted again',
+  version: 1,
+  schema: z.object({ messageId: id, revision }),
+})

@@ -1,0 +1,17 @@
+/** What stands beside the data of every event: when, by whom and why it was recorded, and its place in the hash chain. */
+import { z } from 'zod'
+import { count, hash, id, time } from './fields.js'
+
+export const metadataSchema = z.object({
+  schemaVersion: count.min(1),
+  correlationId: id,
+  /** The command or event that led to this one. */
+  causationId: id,
+  actor: id,
+  /** Our clock; never goes back within a stream. */
+  recordedAt: time,
+  /** SHA-256 of this event and of its predecessor. */
+  hash,
+  previousHash: hash,
+})
+export type Metadata = z.infer<typeof metadataSchema>
