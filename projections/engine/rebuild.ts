@@ -13,6 +13,7 @@
  * One limit: a reader in a REPEATABLE READ transaction that began before the rows were written finds the new tables
  * without them.
  */
+import { Mutex } from 'async-mutex'
 import { sleep } from '../../src/ports/clock.js'
 import type { Database, Sql } from '../../src/ports/sql.js'
 import { applyUntil, targetsOf, type ProjectionSource, type Target } from './apply.js'
@@ -446,17 +447,13 @@ async function swap(
  * connection.
  */
 function within(db: Database, sql: Sql): Database {
-  let last: Promise<unknown> = Promise.resolve()
+  const mutex = new Mutex()
   return {
     ...db,
     query: (text, values) => sql.query(text, values),
     script: (text) => sql.script(text),
-    async transaction(work) {
-      const mine = last.then(() => work(sql))
-      // Who comes next finds out by itself that the transaction is broken.
-      last = mine.catch(() => undefined)
-      return await mine
-    },
+    // Who comes after a failure finds out by itself that the transaction is broken.
+    transaction: (work) => mutex.runExclusive(() => work(sql)),
   }
 }
 

@@ -9,6 +9,7 @@
  * Where a process of its own keeps the read models, `worker.ts` lets one runner of several work at a time.
  */
 import { setTimeout as delay } from 'node:timers/promises'
+import { Mutex } from 'async-mutex'
 import { thrownSentence } from '../../src/domain/values/thrown.js'
 import type { Claims } from '../../src/ports/claims.js'
 import { createSignal } from '../../src/ports/signal.js'
@@ -119,23 +120,13 @@ export function createProjectionRunner(options: RunnerOptions): ProjectionRunner
   const rebuilding = new Set<string>()
   let pace: typeof EMBEDDED | undefined
   let targets: Target[] = []
-  let last: Promise<unknown> = Promise.resolve()
+  /** One pass at a time: two of one process would only make each other's checkpoints move. */
+  const passing = new Mutex()
   let hasLookedAtLog = false
   /** Whether this runner has tried the conversations again that stopped before its time. */
   let hasRetried = false
   const told = new Set<string>()
   let following: { readonly abort: AbortController; readonly done: Promise<void> } | undefined
-
-  /** One pass at a time: two of one process would only make each other's checkpoints move. */
-  async function exclusively<T>(work: () => Promise<T>): Promise<T> {
-    const before = last
-    const mine = (async () => {
-      await before.catch(ignore)
-      return await work()
-    })()
-    last = mine
-    return await mine
-  }
 
   async function paceOf(): Promise<typeof EMBEDDED> {
     pace ??= (await runsInProcess(db)) ? EMBEDDED : SERVER
@@ -302,7 +293,7 @@ export function createProjectionRunner(options: RunnerOptions): ProjectionRunner
     } finally {
       for (const name of chosen) rebuilding.delete(name)
     }
-    await exclusively(refresh)
+    await passing.runExclusive(refresh)
   }
 
   /**
@@ -324,7 +315,7 @@ export function createProjectionRunner(options: RunnerOptions): ProjectionRunner
     // Every search asks, and nearly always there is nothing to do.
     const there = await shown(until ?? (await store.head()))
     if (there !== undefined) return there
-    await exclusively(async () => {
+    await passing.runExclusive(async () => {
       const outdated = await tryAgain()
       if (outdated.length > 0) {
         await rebuild(
@@ -346,7 +337,7 @@ export function createProjectionRunner(options: RunnerOptions): ProjectionRunner
     const from = await store.head()
     // A connection that broke may have been to another log, so each time it is looked at anew.
     hasLookedAtLog = false
-    const outdated = await exclusively(isFirst ? tryAgain : refresh)
+    const outdated = await passing.runExclusive(isFirst ? tryAgain : refresh)
     await dropRetired(options, projections)
     // Beside, and not before: the other projections go on, and readers keep the old rows until the new ones are there.
     const beside =
@@ -362,7 +353,7 @@ export function createProjectionRunner(options: RunnerOptions): ProjectionRunner
       onFailure(failure)
     })
     try {
-      await exclusively(() => pass(from, signal))
+      await passing.runExclusive(() => pass(from, signal))
       await keepApplying(from, signal)
     } finally {
       await beside?.catch(ignore)
@@ -430,7 +421,7 @@ export function createProjectionRunner(options: RunnerOptions): ProjectionRunner
         }
         const until = heard.position
         heard.events = 0
-        await exclusively(() => pass(until, signal, true))
+        await passing.runExclusive(() => pass(until, signal, true))
         applied = until
         lastAt = performance.now()
       }
@@ -465,7 +456,7 @@ export function createProjectionRunner(options: RunnerOptions): ProjectionRunner
     return await watch.waitFor(position, timeoutMs, waitOptions, async () => {
       for (const [name, { stop }] of refused) throw new ProjectionStopped(name, stop)
       // Whoever waits need not wait for the interval too.
-      if (following !== undefined) await exclusively(() => pass(position)).catch(ignore)
+      if (following !== undefined) await passing.runExclusive(() => pass(position)).catch(ignore)
     })
   }
 
@@ -482,7 +473,7 @@ export function createProjectionRunner(options: RunnerOptions): ProjectionRunner
       following = undefined
       ending?.abort.abort()
       await ending?.done
-      await last.catch(ignore)
+      await passing.waitForUnlock()
     },
   }
 }

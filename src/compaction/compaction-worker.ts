@@ -5,6 +5,7 @@
  * the log and share the
  * queue. A worker that dies is followed by whoever finds its leases expired; what it had recorded is taken up.
  */
+import { Mutex } from 'async-mutex'
 import type { Conversation } from '../domain/conversation/conversation.js'
 import { triggerOf } from '../domain/compaction/plan.js'
 import { sleep, type Clock } from '../ports/clock.js'
@@ -175,7 +176,7 @@ export function createCompactionWorker(options: CompactionWorkerOptions): Compac
 
   // --- Taking work ---
 
-  let pumping: Promise<void> = Promise.resolve()
+  const taking = new Mutex()
 
   async function takeAll(): Promise<void> {
     while (!ending.signal.aborted && running.size < concurrency) {
@@ -194,9 +195,11 @@ export function createCompactionWorker(options: CompactionWorkerOptions): Compac
 
   /** Takes what there is, after whoever is taking already. */
   function pump(before: () => Promise<unknown> = () => Promise.resolve()): void {
-    pumping = pumping
-      .then(before)
-      .then(takeAll)
+    void taking
+      .runExclusive(async () => {
+        await before()
+        await takeAll()
+      })
       .catch((error: unknown) => {
         onProblem(error)
       })
@@ -204,7 +207,7 @@ export function createCompactionWorker(options: CompactionWorkerOptions): Compac
 
   async function idle(conversationId: string | undefined): Promise<void> {
     for (;;) {
-      await pumping
+      await taking.waitForUnlock()
       const all = [...running.values()]
       const one = conversationId === undefined ? undefined : running.get(conversationId)
       if (one !== undefined) await one
@@ -262,7 +265,7 @@ export function createCompactionWorker(options: CompactionWorkerOptions): Compac
     async stop(graceMs = 0) {
       clearInterval(polling)
       ending.abort()
-      const ended = Promise.all([following, pumping]).then(() => Promise.all(running.values()))
+      const ended = Promise.all([following, taking.waitForUnlock()]).then(() => Promise.all(running.values()))
       if (running.size > 0 && graceMs > 0) await Promise.race([ended, sleep(graceMs, aborting.signal)])
       aborting.abort()
       await ended

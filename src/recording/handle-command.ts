@@ -13,6 +13,7 @@ import { sameMessage, type BadMessage } from '../domain/values/message.js'
 import type { NotRecordable } from '../domain/events/recordable.js'
 import type { Clock } from '../ports/clock.js'
 import type { AppendFailure } from '../ports/event-store.js'
+import { createTurns } from '../ports/turns.js'
 import { wrongAnswer } from './check-answers.js'
 import { decodeEvent, isOfType } from './read-event.js'
 import { catchUpConversation, loadConversation, type Log } from './load-conversation.js'
@@ -73,20 +74,8 @@ export function createConversations({
     maxSize: cacheTokens,
     sizeCalculation: (state) => 500 + state.tokens,
   })
-  const turns = new Map<string, Promise<unknown>>()
-
   /** One at a time for each conversation of this process: its own commands need not lose races against each other. */
-  async function inTurn<T>(conversationId: string, work: () => Promise<T>): Promise<T> {
-    const before = turns.get(conversationId) ?? Promise.resolve()
-    const mine = before.then(work, work)
-    const settled = mine.catch(() => undefined)
-    turns.set(conversationId, settled)
-    try {
-      return await mine
-    } finally {
-      if (turns.get(conversationId) === settled) turns.delete(conversationId)
-    }
-  }
+  const turns = createTurns()
 
   async function load(conversationId: string, afresh = false): Promise<Conversation> {
     const known = cache.get(conversationId)
@@ -269,9 +258,9 @@ export function createConversations({
   }
 
   return {
-    load: (conversationId) => inTurn(conversationId, () => load(conversationId)),
+    load: (conversationId) => turns.inTurn(conversationId, () => load(conversationId)),
     loadAt: (conversationId, revision) => loadConversation(log, conversationId, revision),
     handle: (conversationId, commands, provenance) =>
-      inTurn(conversationId, () => attempt(conversationId, commands, provenance)),
+      turns.inTurn(conversationId, () => attempt(conversationId, commands, provenance)),
   }
 }

@@ -6,6 +6,7 @@
  * sees what was committed before it, also by other processes. The least lately used ones go when all together pass the
  * limit.
  */
+import { Mutex } from 'async-mutex'
 import { LRUCache } from 'lru-cache'
 import { codeOf } from '../../../src/domain/text-search/codes.js'
 import type { RevisionedCorpus } from '../../../src/ports/archive-index.js'
@@ -33,10 +34,8 @@ interface KeptMessages {
   readonly distinctAuthors: Map<string, string>
   totalLength: number
   table: TermTable
-  /**
-   * The refresh that is under way, or the last one. They go one after the other: two at once would add the same rows.
-   */
-  refreshed: Promise<void>
+  /** One refresh at a time: two at once would add the same rows. */
+  readonly refreshing: Mutex
 }
 
 /** Gives a whole conversation, as far as it is there by now for whoever asks. */
@@ -47,12 +46,10 @@ export function createConversationCache(limitBytes = DEFAULT_LIMIT_BYTES): Conve
   const cache = new LRUCache<string, KeptMessages>({ maxSize: limitBytes, sizeCalculation: bytesOf })
   return async (sql, conversationId) => {
     const kept = cache.get(conversationId) ?? nothingKept()
-    const refresh = kept.refreshed.then(async () => await addNewRows(sql, conversationId, kept))
-    // A failure belongs to the search that asked; the next one tries again.
-    kept.refreshed = refresh.catch(() => undefined)
     const before = kept.table.size
     if (!cache.has(conversationId)) cache.set(conversationId, kept)
-    await refresh
+    // A failure belongs to the search that asked; the next one tries again.
+    await kept.refreshing.runExclusive(() => addNewRows(sql, conversationId, kept))
     // The size is reckoned when an entry is set, so one that grew is set again.
     if (kept.table.size !== before) cache.set(conversationId, kept)
     return corpusOf(kept)
@@ -68,7 +65,7 @@ const nothingKept = (): KeptMessages => ({
   distinctAuthors: new Map(),
   totalLength: 0,
   table: emptyTermTable(),
-  refreshed: Promise.resolve(),
+  refreshing: new Mutex(),
 })
 
 const bytesOf = ({ table, revisions }: KeptMessages): number => table.bytes + BYTES_A_MESSAGE * revisions.length + 1

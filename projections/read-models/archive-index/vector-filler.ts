@@ -7,6 +7,7 @@
  * A model that fails is told of and tried again later, later each time. A text that the model refuses, where it takes
  * others, is told of and left out.
  */
+import { Mutex } from 'async-mutex'
 import { either as E } from 'fp-ts'
 import { CONVERSATION_PREFIX, conversationOf } from '../../../src/domain/values/ids.js'
 import type { Claims } from '../../../src/ports/claims.js'
@@ -117,7 +118,8 @@ export function createVectorFiller({
   let failure: EmbeddingFailure | undefined
   let failures = 0
   let notBefore = 0
-  let last: Promise<unknown> = Promise.resolve()
+  /** One filling of this process at a time. */
+  const filling = new Mutex()
   let ready: Promise<boolean> | undefined
   /** Lengths of vectors that have their index. */
   const indexed = new Set<number>()
@@ -257,18 +259,11 @@ export function createVectorFiller({
     }
   }
 
-  /** One filling of this process at a time. */
-  async function inTurn(options: FillOptions, aborted: AbortSignal): ReturnType<typeof filled> {
-    const mine = last.then(async () => await filled(options, aborted))
-    last = mine.catch(() => undefined)
-    return await mine
-  }
-
   async function behind(): Promise<void> {
     try {
       while (again && !stopping.signal.aborted) {
         again = false
-        const done = await inTurn({}, giveUp.signal)
+        const done = await filling.runExclusive(() => filled({}, giveUp.signal))
         if (done === 'held' || E.isRight(done)) {
           failure = undefined
           failures = 0
@@ -306,10 +301,8 @@ export function createVectorFiller({
     },
     async make(options = {}) {
       for (;;) {
-        const done = await inTurn(
-          options,
-          AbortSignal.any([giveUp.signal, ...(options.signal === undefined ? [] : [options.signal])]),
-        )
+        const aborted = AbortSignal.any([giveUp.signal, ...(options.signal === undefined ? [] : [options.signal])])
+        const done = await filling.runExclusive(() => filled(options, aborted))
         if (done === 'held') {
           await sleep(WAIT_FOR_OTHER_MS, options.signal ?? stopping.signal)
           if (options.signal?.aborted !== true && !stopping.signal.aborted) continue
@@ -324,7 +317,7 @@ export function createVectorFiller({
     async stop() {
       stopping.abort()
       const ended = new AbortController()
-      const done = Promise.all([running, last]).finally(() => {
+      const done = Promise.all([running, filling.waitForUnlock()]).finally(() => {
         ended.abort()
       })
       await Promise.race([done, sleep(GRACE_MS, ended.signal)])

@@ -70,39 +70,3 @@ export async function send(
     }
   }
 }
-
-async function both(first: Promise<void>, second: Promise<void>): Promise<void> {
-  await first
-  await second
-}
-
-/** Runs work of one name one after the other: calls that are made at once may reach the server in any order. */
-export function createTurns(): <T>(
-  name: string,
-  mayStart: (before: Promise<void>) => Promise<void>,
-  work: () => Promise<T>,
-) => Promise<T> {
-  const last = new Map<string, Promise<void>>()
-  async function forget(name: string, turn: Promise<void>): Promise<void> {
-    await turn
-    if (last.get(name) === turn) last.delete(name)
-  }
-  return async (name, mayStart, work) => {
-    const before = last.get(name)
-    let release: () => void = () => undefined
-    const done = new Promise<void>((resolve) => {
-      release = resolve
-    })
-    // Who gives up before its turn lets nobody pass the one that it waited for.
-    const mine = before === undefined ? done : both(before, done)
-    last.set(name, mine)
-    try {
-      if (before !== undefined) await mayStart(before)
-      return await work()
-    } finally {
-      release()
-      if (before !== undefined) void forget(name, mine)
-      else if (last.get(name) === mine) last.delete(name)
-    }
-  }
-}

@@ -23,7 +23,8 @@ import {
 import { checkAppend, repetition } from '../append-checks.js'
 import { inByteOrder } from '../byte-order.js'
 import { sentenceOf, StoreError } from '../../ports/store-error.js'
-import { createTurns, send } from './appends.js'
+import { createTurns } from '../../ports/turns.js'
+import { send } from './appends.js'
 import { fewAtOnce, planClaims, putBodies, tooLarge, withBody } from './claims.js'
 import { meaningOf } from './client-errors.js'
 import { parseAddress } from './connection.js'
@@ -70,7 +71,8 @@ export async function openKurrentDbEventStore(
 ): Promise<KurrentDbEventStore> {
   const parsed = parseAddress(address)
   const session = createSession(parsed, deadlineMs ?? parsed.defaultDeadline ?? 10_000)
-  const inTurn = createTurns()
+  /** Appends to one stream go one after the other: calls that are made at once may reach the server in any order. */
+  const turns = createTurns()
 
   /** Recorded events as ours, with the data that lies beside the log. */
   async function ours(recorded: readonly Recorded[]): Promise<readonly StoredEvent[]> {
@@ -242,17 +244,17 @@ export async function openKurrentDbEventStore(
         })
       const large = tooLarge(events)
       if (large !== undefined) return E.left({ kind: 'AppendRefused', detail: large })
-      const mayStart = async (before: Promise<void>): Promise<void> => {
-        await within(before, from + WAITING_SHARE * session.deadlineMs - performance.now(), session.closing).catch(
-          () => {
-            throw session.silence()
-          },
-        )
-      }
+      const turn = turns.take(stream)
       try {
-        return await inTurn(stream, mayStart, () => record(stream, expected, events, until))
+        await within(turn, from + WAITING_SHARE * session.deadlineMs - performance.now(), session.closing).catch(() => {
+          throw session.silence()
+        })
+        return await record(stream, expected, events, until)
       } catch (error) {
         return E.left(failureOf(error))
+      } finally {
+        // Who gave up ends its turn when it comes: nobody passes the one that it waited for.
+        void turn.then((end) => end())
       }
     }
   }

@@ -2,6 +2,7 @@
  * A folder that another process has open, read by way of that process: see `serve-readers.ts`, which is its other end.
  */
 import { connect as connectTo, type Socket } from 'node:net'
+import { Mutex } from 'async-mutex'
 import type { Database, Sql } from '../../ports/sql.js'
 import { StoreError } from '../../ports/store-error.js'
 import type { FolderOwner } from './folder-lock.js'
@@ -45,27 +46,23 @@ function databaseAt(
   { hasVector }: Greeting,
   failure: () => unknown,
 ): Database {
-  let last: Promise<unknown> = Promise.resolve()
+  /** One at a time: a transaction has the connection to itself. */
+  const mutex = new Mutex()
   let closed = false
   let broken = false
   // Who forgets to close it is not held by it.
   socket.unref()
 
-  /** One at a time: a transaction has the connection to itself. */
   async function exclusively<T>(work: () => Promise<T>): Promise<T> {
     if (closed) throw new StoreError('StoreUnavailable', `${folder} is closed`)
-    const before = last
-    const mine = (async () => {
-      await before.catch(ignore)
+    return await mutex.runExclusive(async () => {
       socket.ref()
       try {
         return await work()
       } finally {
         socket.unref()
       }
-    })()
-    last = mine
-    return await mine
+    })
   }
 
   async function ask(request: Request): Promise<object[]> {
@@ -129,7 +126,7 @@ function databaseAt(
     async close() {
       if (closed) return
       closed = true
-      await last.catch(ignore)
+      await mutex.waitForUnlock()
       socket.destroy()
     },
   }
