@@ -1,9 +1,8 @@
 /**
- * `--help` without a command, and `--version`: made from the same tables as the rest, without the CLI library, whose
- * loading and measuring
- * of columns take longer than everything else that a short command does. Help behind a command is the library's.
+ * `--help` without a command. It is made from the same lists as the rest, and without yargs: to load yargs and to
+ * measure its columns takes longer than everything else that a short command does. Help behind a command is made by
+ * yargs.
  */
-import { readFileSync } from 'node:fs'
 import { commands, groups } from './commands/index.js'
 import { CONFIG_FILE, settings } from './flags.js'
 
@@ -73,25 +72,4 @@ export function overview(): string {
     ),
     EPILOGUE,
   ].join('\n')
-}
-
-/** The version of the package that this file is part of, wherever it was built to. */
-export function version(): string {
-  for (let folder = new URL('.', import.meta.url), above: URL; ; folder = above) {
-    above = new URL('..', folder)
-    try {
-      const found: unknown = JSON.parse(readFileSync(new URL('package.json', folder), 'utf8'))
-      if (
-        typeof found === 'object' &&
-        found !== null &&
-        'name' in found &&
-        found.name === 'context-ledger' &&
-        'version' in found
-      )
-        return String(found.version)
-    } catch {
-      // Not in this folder.
-    }
-    if (above.href === folder.href) return 'unknown'
-  }
 }

@@ -1,12 +1,10 @@
 #!/usr/bin/env node
 /**
- * The command line: calls one command, and ends with a status that says whose fault it was. Only what `--help` needs is
- * loaded here; the
- * parser and each command load their own.
+ * The command line: calls one command, and ends with a status that says whose fault it was. Help, the parser and each
+ * command are loaded when they are asked for.
  */
 import { stripVTControlCharacters } from 'node:util'
 import { Ended, EXIT, InputError, tell } from './errors.js'
-import { overview, version } from './help.js'
 import { allWritten, keepLinesWhole, line, note, noteColours, OutputClosed, printable, watchOutput } from './output.js'
 
 /** Says what went wrong; gives the exit status. */
@@ -30,8 +28,8 @@ async function report(error: unknown, asJson: boolean): Promise<number> {
 
 async function run(words: readonly string[]): Promise<void> {
   const [only] = words.length === 1 ? words : []
-  if (only === '--help' || only === '-h' || only === 'help') return await line(overview())
-  if (only === '--version' || only === '-V') return await line(version())
+  if (only === '--help' || only === '-h' || only === 'help') return await line((await import('./help.js')).overview())
+  if (only === '--version' || only === '-V') return await line((await import('./version.js')).version())
   const [{ parserOf }, { noSuchCommand }] = await Promise.all([import('./parser.js'), import('./usage.js')])
   const given = words[0] === 'help' ? [...words.slice(1), '--help'] : words
   const wrong = given.includes('--help') || given.includes('-h') ? noSuchCommand(given) : undefined

@@ -117,6 +117,16 @@ export async function line(text = ''): Promise<void> {
   await write(`${fits ? text : (await import('./layout.js')).fitted(text, most)}\n`)
 }
 
+/** Writes rows as a table under their titles; `numeric` are the columns with numbers, which stand to the right. */
+export async function showTable(
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+  numeric: ReadonlySet<number>,
+): Promise<void> {
+  const { table } = await import('./layout.js')
+  for (const row of table(head, rows, numeric)) await line(row)
+}
+
 let isWhole = false
 
 /**

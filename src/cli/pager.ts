@@ -2,7 +2,6 @@
  * A pager for long output on a terminal: `$PAGER`, else `less`, which ends by itself where everything fits on one
  * screen.
  */
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { Writable } from 'node:stream'
 
@@ -30,6 +29,7 @@ export async function startPager(
   [file = '', ...args]: readonly string[],
   onClosed: () => void,
 ): Promise<Pager | undefined> {
+  const { spawn } = await import('node:child_process')
   const child = spawn(file, args, { stdio: ['pipe', 'inherit', 'inherit'], env: { LESS, ...process.env } })
   try {
     await once(child, 'spawn')

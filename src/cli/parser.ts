@@ -1,13 +1,15 @@
 /** The commands and flags as the CLI library takes them: help behind a command, strictness, suggestions, completion. */
 import yargs, { type Argv } from 'yargs'
-import { commands, groups, type Command } from './commands/index.js'
+import type { Command } from './command.js'
+import { commands, groups } from './commands/index.js'
 import { InputError } from './errors.js'
 import { settings, type Flags } from './flags.js'
 import { asWord, givenBy } from './given.js'
-import { ABOUT, COMPLETION, EPILOGUE, globalFlags, version } from './help.js'
+import { ABOUT, COMPLETION, EPILOGUE, globalFlags } from './help.js'
 import { goOnWithoutReader, keepLinesWhole, usePager } from './output.js'
 import type { PolicyFlag } from './policy-flags.js'
 import { usageSentence } from './usage.js'
+import { version } from './version.js'
 
 const WIDTH = 116
 

@@ -10,9 +10,9 @@ import type { Context, Ledger, SearchHit } from '../library/ledger.js'
 import { contentText } from '../domain/values/message.js'
 import { tell } from './errors.js'
 import { DEFAULT_STORE, type Flags } from './flags.js'
-import { runImport } from './commands/import.js'
+import { runImport } from './import/import-files.js'
 import { allWritten, brief, colours, count, line, many, note, printable, watchOutput } from './output.js'
-import { provenance } from './commands/search.js'
+import { provenance } from './reports/hits.js'
 import { withLedger } from './session.js'
 
 const SAMPLE = join('examples', 'sample-conversation.jsonl')

@@ -1,7 +1,8 @@
 /** Wrong words on the command line, as sentences that say what to type instead. */
 import { nearest } from '../domain/text/edit-distance.js'
 import { nameMeant } from '../domain/text/known-names.js'
-import { commands, groups, type Command } from './commands/index.js'
+import type { Command } from './command.js'
+import { commands, groups } from './commands/index.js'
 import { settings } from './flags.js'
 import { globalFlags } from './help.js'
 import type { PolicyFlag } from './policy-flags.js'

@@ -1,6 +1,7 @@
 /** Figures as people read them, in sentences and in tables. */
 
-const grouped = new Intl.NumberFormat('en-US')
+// Made with the first figure: it loads tables of languages, which take longer than all else that `--help` does.
+let grouped: Intl.NumberFormat | undefined
 
 /** 12345 → 12,345. */
-export const count = (value: number | bigint): string => grouped.format(value)
+export const count = (value: number | bigint): string => (grouped ??= new Intl.NumberFormat('en-US')).format(value)

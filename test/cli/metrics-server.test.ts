@@ -1,7 +1,7 @@
 /** The two routes that a process in the background has, and what it says where it cannot listen. */
 import { afterEach, expect, test } from '@jest/globals'
 import { Counter, Registry } from 'prom-client'
-import { startMetricsServer, type Health, type MetricsServer } from '../../src/cli/metrics-server.js'
+import { startMetricsServer, type Health, type MetricsServer } from '../../src/cli/workers/metrics-server.js'
 
 const open: MetricsServer[] = []
 afterEach(async () => {

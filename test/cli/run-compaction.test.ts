@@ -5,7 +5,7 @@ import { createMemoryTokenBudget } from '../../src/adapters/memory/token-budget.
 import { createMemoryWorkQueue } from '../../src/adapters/memory/work-queue.js'
 import { createScriptedLanguageModel } from '../../src/adapters/scripted/language-model.js'
 import { createRegisterPrompt } from '../../src/recording/register-prompt.js'
-import { runCompaction, type RunCompactionOptions } from '../../src/cli/commands/run-compaction.js'
+import { runCompaction, type RunCompactionOptions } from '../../src/cli/workers/compaction.js'
 import type { OpenCompactionProcess } from '../../src/library/processes.js'
 import { systemClock } from '../../src/ports/clock.js'
 import {

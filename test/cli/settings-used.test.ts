@@ -6,9 +6,10 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { runImport } from '../../src/cli/commands/import.js'
-import { runSearch } from '../../src/cli/commands/search.js'
+import { runImport } from '../../src/cli/import/import-files.js'
+import { search } from '../../src/cli/commands/search.js'
 import { loadConfig } from '../../src/cli/config.js'
+import { givenBy } from '../../src/cli/given.js'
 import { sentenceOfProblem } from '../../src/library/problem.js'
 import { openLedger } from '../../src/index.js'
 
@@ -54,17 +55,7 @@ describe('settings', () => {
 
   it('a file of queries that is a folder is told, and is no bug', async () => {
     await (await openLedger({ store: join(cwd, 'searched') })).close()
-    const asked = {
-      query: undefined,
-      queries: cwd,
-      conversation: undefined,
-      scope: undefined,
-      limit: undefined,
-      include: 'all',
-      wait: {},
-      json: false,
-    } as const
-    await expect(runSearch({ store: join(cwd, 'searched') }, asked)).rejects.toMatchObject({
+    await expect(search.run(givenBy({ store: join(cwd, 'searched'), queries: cwd }))).rejects.toMatchObject({
       name: 'InputError',
       message: expect.stringMatching(/^--queries .* cannot be read: /u),
     })

@@ -21,7 +21,7 @@ import {
   summarizer,
 } from '../support/builders.js'
 import { answering, calling, say, SMALL, talk } from '../support/conversations.js'
-import { statsLines } from '../../src/cli/commands/stats.js'
+import { statsLines } from '../../src/cli/reports/stats.js'
 import { undo } from '../support/edition-history.js'
 import { appended as recordEvents, eventNamed } from '../support/events.js'
 import { CONVERSATION, contextIn, createHarness, createScriptedSummarizer, type Harness } from '../support/harness.js'

@@ -3,7 +3,7 @@
  * command says.
  */
 import { writeSync } from 'node:fs'
-import { runMigrateLog } from '../../src/cli/commands/migrate-log.js'
+import { runMigrateLog } from '../../src/cli/migrate/migrate-log.js'
 import { logPlaces } from './log-places.js'
 
 async function run(): Promise<void> {

@@ -10,7 +10,7 @@ import { createPostgresTokenBudget } from '../../src/adapters/postgres/token-bud
 import { createPostgresWorkQueue } from '../../src/adapters/postgres/work-queue.js'
 import { openPostgres } from '../../src/adapters/postgres/sql.js'
 import { createOpenAiLanguageModel } from '../../src/adapters/openai/language-model.js'
-import { runCompaction } from '../../src/cli/commands/run-compaction.js'
+import { runCompaction } from '../../src/cli/workers/compaction.js'
 import type { Summarizer } from '../../src/ports/summarizer.js'
 import { createExtractiveSummarizer, createSummarizer } from '../../src/summarizers/index.js'
 

@@ -2,29 +2,18 @@
  * `append`: one message, from flags, from standard input, or whole as JSON. Compaction that it makes due has run when
  * the command ends.
  */
-import { text as textOf } from 'node:stream/consumers'
 import type { MessageInput } from '../../library/ledger.js'
+import { conversation, text, toggle, type Command } from '../command.js'
 import { InputError } from '../errors.js'
-import type { Flags } from '../flags.js'
+import type { Given } from '../given.js'
 import { count, line, printable, toJson } from '../output.js'
 import { withLedger } from '../session.js'
 
-export interface AppendCommand {
-  readonly conversationId: string
-  /** A whole message as JSON, or `-` for one on standard input. */
-  readonly message: string | undefined
-  readonly text: string | undefined
-  readonly role: string | undefined
-  readonly name: string | undefined
-  readonly id: string | undefined
-  readonly toolCallId: string | undefined
-  readonly scope: string | undefined
-  readonly pin: boolean
-  readonly json: boolean
-}
+const ROLES = ['user', 'assistant', 'system', 'developer', 'tool'] as const
 
 async function standardInput(what: string): Promise<string> {
   if (process.stdin.isTTY) throw new InputError('Usage', `give ${what}, or pipe it to standard input`)
+  const { text: textOf } = await import('node:stream/consumers')
   return await textOf(process.stdin)
 }
 
@@ -39,61 +28,83 @@ function parsed(json: string): unknown {
   }
 }
 
-async function messageOf(command: AppendCommand): Promise<unknown> {
-  const { message, text, role, name, id, toolCallId, pin } = command
+/** The message that the flags make; the ledger parses it. */
+async function messageOf(given: Given): Promise<object> {
+  const whole = given.text('message')
+  const written = given.text('text')
+  const role = given.text('role')
+  const name = given.text('name')
+  const id = given.text('id')
+  const toolCallId = given.text('tool-call-id')
   const fields = {
     ...(name === undefined ? {} : { name }),
     ...(id === undefined ? {} : { id }),
     ...(toolCallId === undefined ? {} : { tool_call_id: toolCallId }),
-    ...(pin ? { pinned: true } : {}),
+    ...(given.is('pin') ? { pinned: true } : {}),
   }
-  if (message === undefined) {
+  if (whole === undefined) {
     // A text that is piped ends with a line end that nobody typed.
-    const content = text ?? (await standardInput('the text by --text')).replace(/\r?\n$/u, '')
+    const content = written ?? (await standardInput('the text by --text')).replace(/\r?\n$/u, '')
     if (content === '') throw new InputError('Usage', 'the message has no text')
     return { role: role ?? 'user', content, ...fields }
   }
-  if (text !== undefined || role !== undefined)
+  if (written !== undefined || role !== undefined)
     throw new InputError('Usage', '--message is a whole message: give no --text and no --role with it')
-  const whole = parsed(message === '-' ? await standardInput('the message') : message)
-  if (typeof whole !== 'object' || whole === null || Array.isArray(whole))
+  const message = parsed(whole === '-' ? await standardInput('the message') : whole)
+  if (typeof message !== 'object' || message === null || Array.isArray(message))
     throw new InputError('MalformedInput', '--message must be a JSON object with role and content')
-  return { ...whole, ...fields }
+  return { ...message, ...fields }
 }
 
-/** Runs the command. */
-export async function runAppend(flags: Flags, command: AppendCommand): Promise<void> {
-  const message = await messageOf(command)
-  await withLedger(flags, { creates: true, writes: true, ahead: false }, async ({ ledger }) => {
-    // The ledger parses it; only that it is an object is known here.
-    const appended = await ledger.append(
-      command.conversationId,
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-      message as MessageInput,
-      command.scope === undefined ? {} : { scope: command.scope },
-    )
-    await ledger.settled(command.conversationId)
-    // A conversation whose leading messages do not fit has no context; the message is recorded all the same.
-    const context = await ledger.context(command.conversationId).catch(() => undefined)
-    const { conversationId, recorded, position } = appended
-    const revision = context?.revision ?? appended.revision
-    if (command.json)
-      await line(
-        toJson({
-          conversationId,
-          revision,
-          recorded,
-          ...(position === undefined ? {} : { position }),
-          ...(context === undefined ? {} : { tokens: context.tokens }),
-        }),
+export const append: Command = {
+  words: 'append <conversation>',
+  describe: 'Record one message',
+  policy: true,
+  positionals: { conversation },
+  options: {
+    text: text('Its text [default: standard input]'),
+    role: text('Who says it [default: user]', ROLES),
+    name: text('Name of who says it'),
+    id: text('Id of the message; the same id again records nothing'),
+    'tool-call-id': text('The call that a tool’s message answers'),
+    message: text('The whole message as JSON, or - for standard input'),
+    pin: toggle('Keep it word for word, whatever is compacted'),
+    scope: text('Tenant or owner of a new conversation'),
+  },
+  async run(given) {
+    const conversationId = given.word('conversation')
+    const scope = given.text('scope')
+    const message = await messageOf(given)
+    await withLedger(given.flags, { creates: true, writes: true, ahead: false }, async ({ ledger }) => {
+      const appended = await ledger.append(
+        conversationId,
+        // The ledger parses it; only that it is an object is known here.
+        // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+        message as MessageInput,
+        scope === undefined ? {} : { scope },
       )
-    else {
-      const now = context === undefined ? '' : `; the context has ${count(context.tokens)} tokens`
-      await line(
-        recorded.length === 0
-          ? `recorded already, nothing added${now}`
-          : `recorded ${printable(recorded.join(', '))}, revision ${appended.revision.toString()}${now}`,
-      )
-    }
-  })
+      await ledger.settled(conversationId)
+      // A conversation whose leading messages do not fit has no context; the message is recorded all the same.
+      const context = await ledger.context(conversationId).catch(() => undefined)
+      const { recorded, position } = appended
+      if (given.json)
+        await line(
+          toJson({
+            conversationId: appended.conversationId,
+            revision: context?.revision ?? appended.revision,
+            recorded,
+            ...(position === undefined ? {} : { position }),
+            ...(context === undefined ? {} : { tokens: context.tokens }),
+          }),
+        )
+      else {
+        const now = context === undefined ? '' : `; the context has ${count(context.tokens)} tokens`
+        await line(
+          recorded.length === 0
+            ? `recorded already, nothing added${now}`
+            : `recorded ${printable(recorded.join(', '))}, revision ${appended.revision.toString()}${now}`,
+        )
+      }
+    })
+  },
 }

@@ -1,151 +1,46 @@
-/**
- * `context`: what the model gets, now or at a moment, for people, for scripts, or as the list of messages that goes
- * into a request. With
- * `--live` the live messages behind it.
- */
-import type { OverBudget } from '../../domain/compaction/context.js'
-import type { ChatMessage, Context, ContextAsOf, LiveMessages, ViewName, WaitOptions } from '../../library/ledger.js'
-import { contentText, toChatMessage } from '../../domain/values/message.js'
+import { VIEWS } from '../../domain/values/view-names.js'
+import { conversation, text, toggle, waiting, waitOf, type Command } from '../command.js'
 import { InputError } from '../errors.js'
-import type { Flags } from '../flags.js'
-import { colours, count, line, many, printable, toJson, typed } from '../output.js'
 import { withLedger } from '../session.js'
 
-export type ContextFormat = 'text' | 'json' | 'openai'
+const FORMATS = ['text', 'json', 'openai'] as const
 
-/** The document of `context --json`. */
-export function contextDocument(context: ContextAsOf): unknown {
-  const { conversationId, revision, hash, tokens, messages, overBudget, shortened, openCalls, inForce } = context
-  return {
-    conversationId,
-    revision,
-    hash,
-    tokens,
-    messages,
-    ...(overBudget === undefined ? {} : { overBudget }),
-    ...(shortened === undefined ? {} : { shortened }),
-    ...(openCalls === undefined ? {} : { openCalls }),
-    ...(inForce === undefined ? {} : { inForce }),
-  }
-}
-
-const paint: Readonly<Record<ChatMessage['role'], (text: string) => string>> = {
-  system: colours.magenta,
-  developer: colours.magenta,
-  user: colours.cyan,
-  assistant: colours.green,
-  tool: colours.yellow,
-}
-
-/** A message for people; `id` is the recorded message's, undefined for what is only shown. */
-export function messageText(message: ChatMessage, id: string | undefined, isView: boolean): string {
-  const answered = message.tool_call_id === undefined ? '' : ` answers ${printable(message.tool_call_id)}`
-  const name = message.name === undefined ? '' : ` (${printable(message.name)})`
-  const source = id ?? (isView ? 'what was compacted' : 'shown only, not recorded')
-  const head = `${paint[message.role](colours.bold(message.role))}${name}${answered} ${colours.dim(`[${printable(source)}]`)}`
-  const text = printable(contentText(message.content))
-  const calls = (message.tool_calls ?? []).map(
-    (call) =>
-      `→ ${printable(call.function?.name ?? call.type)}(${printable(call.function?.arguments ?? '')}) ${colours.dim(`[${printable(call.id)}]`)}`,
-  )
-  return [head, ...(text === '' ? [] : [text]), ...calls].join('\n')
-}
-
-/** Why a context is at or above its limit, now or as it was then; goes on from a sentence that tells the limit. */
-export const whyOverBudget: Readonly<Record<OverBudget['reason'], string>> = {
-  'compaction-due': 'the next append compacts it',
-  'compaction-failed': 'compaction failed, and is tried again as messages come',
-  'cycle-undone': 'a cycle was undone, and the next one waits for further messages',
-  'recent-messages': 'half of it or more are messages that stay as they are: leading, pinned and the most recent ones',
-  'pinned-and-leading': 'the leading and the pinned messages alone take as much, and stay as they are',
-  'open-calls': 'calls that have no result so far keep messages from being folded',
-  summaries: 'half of it or more are the summaries of what was folded before',
-  'too-little-to-fold': 'the messages that may be folded are too few to be worth a cycle',
-}
-
-/** What a reader has to know of a context beside its messages. */
-export function contextNotes(context: Context): string[] {
-  const { overBudget, shortened = [], openCalls = [] } = context
-  return [
-    ...(overBudget === undefined
-      ? []
-      : [
-          `over budget: ${count(overBudget.tokens)} tokens, the limit is ${count(overBudget.limit)}: ${whyOverBudget[overBudget.reason]}. ${many(overBudget.messageIds.length, 'message')} may not be folded`,
-        ]),
-    ...(shortened.length === 0
-      ? []
-      : [
-          `to fit the model’s window ${many(shortened.length, 'text is', 'texts are')} shortened or left out: ${shortened.map(({ id, how }) => `${id} (${how})`).join(', ')}`,
-        ]),
-    ...(openCalls.length === 0
-      ? []
-      : [`calls without a result so far: ${openCalls.map(({ name, callId }) => `${name} (${callId})`).join(', ')}`]),
-  ]
-}
-
-export interface ContextCommand {
-  readonly conversationId: string
-  /** Revision or time; now where it is not given. */
-  readonly at: string | undefined
-  readonly view: ViewName | undefined
-  readonly live: boolean
-  readonly format: ContextFormat
-  readonly wait: WaitOptions
-}
-
-async function showContext(context: ContextAsOf, format: ContextFormat): Promise<void> {
-  if (format === 'json') await line(toJson(contextDocument(context)))
-  else if (format === 'openai') await line(toJson(context.messages))
-  else {
-    for (const [at, message] of context.messages.entries())
-      await line(`${messageText(message, context.messageIds[at], at === context.viewAt)}\n`)
-    await line(
-      colours.dim(
-        `${many(context.messages.length, 'message')}, ${count(context.tokens)} tokens, revision ${context.revision.toString()}, SHA-256 ${context.hash}`,
-      ),
-    )
-    if (context.viewAt !== undefined && context.inForce === undefined)
-      await line(
-        colours.dim(
-          `where what was compacted comes from: context-ledger explain ${typed(context.conversationId)}, or with --line TEXT where one line does`,
-        ),
-      )
-    const { inForce } = context
-    if (inForce !== undefined)
-      await line(
-        colours.yellow(
-          `no model was given this: the view in force was ${inForce.view}, and the context with it has the SHA-256 ${inForce.hash}`,
-        ),
-      )
-    for (const said of contextNotes(context)) await line(colours.yellow(said))
-  }
-}
-
-async function showLive(live: LiveMessages, format: ContextFormat): Promise<void> {
-  if (format === 'json') await line(toJson(live))
-  else if (format === 'openai') await line(toJson(live.messages.map(toChatMessage)))
-  else {
-    for (const message of live.messages)
-      await line(`${messageText(toChatMessage(message), message.messageId, false)}\n`)
-    await line(
-      colours.dim(
-        `${many(live.messages.length, 'live message')}, revision ${live.revision.toString()} of ${live.recordedAt}`,
-      ),
-    )
-  }
-}
-
-/** Runs the command. */
-export async function runContext(
-  flags: Flags,
-  { conversationId, at, view, live, format, wait }: ContextCommand,
-): Promise<void> {
-  if (live && view !== undefined)
-    throw new InputError('Usage', '--view goes without --live: live messages are behind every view')
-  const moment = at === undefined ? wait : { at, ...wait }
-  await withLedger(flags, { reads: true }, async ({ ledger }) => {
-    if (live) await showLive(await ledger.messages(conversationId, moment), format)
-    else
-      await showContext(await ledger.context(conversationId, view === undefined ? moment : { view, ...moment }), format)
-  })
+export const context: Command = {
+  words: 'context <conversation>',
+  describe: 'Show what the model gets, or got',
+  reads: true,
+  positionals: { conversation },
+  options: {
+    at: text(
+      'As it stood at this revision, time (2026-03-01T12:30:00Z) or message (its id; message:ID for one that looks like the others) [default: now]',
+    ),
+    view: text('What was compacted through this view [default: the one in force]', VIEWS),
+    live: toggle('The live messages instead, whole as they were recorded'),
+    format: text('For people, for scripts, or the messages alone [default: text]', FORMATS),
+    ...waiting,
+  },
+  examples: [
+    ['$0 context run-7 --at 2026-03-01T12:30:00Z', 'what the model would have got then'],
+    ['$0 context run-7 --at 120 --view session-summary', 'the same facts through the other view'],
+  ],
+  async run(given) {
+    const conversationId = given.word('conversation')
+    const at = given.text('at')
+    const view = VIEWS.find((name) => name === given.text('view'))
+    const asked = given.oneOf('format', FORMATS)
+    const format = asked === 'text' && given.json ? 'json' : asked
+    const live = given.is('live')
+    if (live && view !== undefined)
+      throw new InputError('Usage', '--view goes without --live: live messages are behind every view')
+    const moment = { ...(at === undefined ? {} : { at }), ...waitOf(given) }
+    const { showContext, showLive } = await import('../reports/context.js')
+    await withLedger(given.flags, { reads: true }, async ({ ledger }) => {
+      if (live) await showLive(await ledger.messages(conversationId, moment), format)
+      else
+        await showContext(
+          await ledger.context(conversationId, view === undefined ? moment : { view, ...moment }),
+          format,
+        )
+    })
+  },
 }

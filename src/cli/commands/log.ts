@@ -1,19 +1,10 @@
-/** `log`: every fact of a conversation as a line for people, or as one document. */
 import type { RecordedEvent } from '../../domain/events/index.js'
-import { describeEvent } from '../describe-event.js'
-import type { Flags } from '../flags.js'
+import { conversation, text, type Command } from '../command.js'
 import { colours, line, toJson, write } from '../output.js'
 import { withLedger } from '../session.js'
 
-export interface LogCommand {
-  readonly conversationId: string
-  readonly from: bigint | undefined
-  readonly limit: number | undefined
-  readonly json: boolean
-}
-
-const paint: Partial<Record<RecordedEvent['type'], (text: string) => string>> = {
-  MessageAppended: (text) => text,
+const paint: Partial<Record<RecordedEvent['type'], (type: string) => string>> = {
+  MessageAppended: (type) => type,
   CompactionFailed: colours.red,
   CompactionCouldNotHelp: colours.yellow,
   MessagesPruned: colours.green,
@@ -24,28 +15,36 @@ const paint: Partial<Record<RecordedEvent['type'], (text: string) => string>> = 
 
 const TYPE_WIDTH = 'CompactionCouldNotHelp'.length
 
-const asLine = (event: RecordedEvent): string =>
-  `${event.revision.toString().padStart(5)}  ${colours.dim(event.metadata.recordedAt)}  ${(paint[event.type] ?? colours.cyan)(event.type.padEnd(TYPE_WIDTH))}  ${describeEvent(event)}`
-
-/**
- * Runs the command. The document is written as it is read, because a log may be longer than memory. Positions are a
- * store's own and stay out, so that the document is the same wherever the log lies.
- */
-export async function runLog(flags: Flags, { conversationId, from, limit, json }: LogCommand): Promise<void> {
-  await withLedger(flags, { reads: true }, async ({ ledger }) => {
-    const events = ledger.log(conversationId, {
-      ...(from === undefined ? {} : { from }),
-      ...(limit === undefined ? {} : { limit }),
+export const log: Command = {
+  words: 'log <conversation>',
+  describe: 'Show every fact: what happened, when, and what failed',
+  reads: true,
+  positionals: { conversation },
+  options: { from: text('First revision to show'), limit: text('Facts at most') },
+  async run(given) {
+    const conversationId = given.word('conversation')
+    const from = given.whole('from')
+    const limit = given.whole('limit')
+    const { describeEvent } = await import('../reports/describe-event.js')
+    const asLine = (event: RecordedEvent): string =>
+      `${event.revision.toString().padStart(5)}  ${colours.dim(event.metadata.recordedAt)}  ${(paint[event.type] ?? colours.cyan)(event.type.padEnd(TYPE_WIDTH))}  ${describeEvent(event)}`
+    await withLedger(given.flags, { reads: true }, async ({ ledger }) => {
+      const events = ledger.log(conversationId, {
+        ...(from === undefined ? {} : { from: BigInt(from) }),
+        ...(limit === undefined ? {} : { limit }),
+      })
+      if (!given.json) {
+        for await (const event of events) await line(asLine(event))
+        return
+      }
+      // The document is written as it is read, because a log may be longer than memory. Positions are a store's own and
+      // stay out, so that the document is the same wherever the log lies.
+      let separator = `{"conversationId":${JSON.stringify(conversationId)},"facts":[`
+      for await (const { revision, id, type, data, metadata } of events) {
+        await write(`${separator}${toJson({ revision, id, type, data, metadata })}`)
+        separator = ','
+      }
+      await line(`${separator === ',' ? '' : separator}]}`)
     })
-    if (!json) {
-      for await (const event of events) await line(asLine(event))
-      return
-    }
-    let separator = `{"conversationId":${JSON.stringify(conversationId)},"facts":[`
-    for await (const { revision, id, type, data, metadata } of events) {
-      await write(`${separator}${toJson({ revision, id, type, data, metadata })}`)
-      separator = ','
-    }
-    await line(`${separator === ',' ? '' : separator}]}`)
-  })
+  },
 }

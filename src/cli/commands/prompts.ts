@@ -1,13 +1,13 @@
 /** `prompts`: the texts that summaries were made with, by name, version and hash. */
+import type { Command } from '../command.js'
 import { Ended, EXIT, InputError } from '../errors.js'
-import type { Flags } from '../flags.js'
-import { table } from '../layout.js'
-import { count, line, many, note, noteColours, printable, toJson } from '../output.js'
+import type { Given } from '../given.js'
+import { count, line, many, note, noteColours, printable, showTable, toJson } from '../output.js'
 import { withLedger } from '../session.js'
 
 const HASH_DIGITS = 12
 
-async function list(flags: Flags, json: boolean): Promise<void> {
+async function list({ flags, json }: Given): Promise<void> {
   await withLedger(flags, { reads: true }, async ({ ledger }) => {
     const { prompts, unreadable } = await ledger.prompts.list()
     if (json) {
@@ -28,12 +28,7 @@ async function list(flags: Flags, json: boolean): Promise<void> {
       firstUsedAt,
       printable(actor),
     ])
-    for (const row of table(
-      ['name', 'version', 'kind', 'hash', 'characters', 'first used', 'by'],
-      rows,
-      new Set([1, 4]),
-    ))
-      await line(row)
+    await showTable(['name', 'version', 'kind', 'hash', 'characters', 'first used', 'by'], rows, new Set([1, 4]))
     await line(many(prompts.length, 'prompt'))
     for (const { sha256, reason } of unreadable)
       note(`${noteColours.yellow('not listed:')} ${sha256.slice(0, HASH_DIGITS)}: ${printable(reason)}`)
@@ -41,21 +36,27 @@ async function list(flags: Flags, json: boolean): Promise<void> {
   })
 }
 
-async function show(flags: Flags, which: string, json: boolean): Promise<void> {
+async function show({ flags, json }: Given, which: string): Promise<void> {
   await withLedger(flags, { reads: true }, async ({ ledger }) => {
     const prompt = await ledger.prompts.show(which)
     await line(json ? toJson(prompt) : printable(prompt.text).replace(/\n$/u, ''))
   })
 }
 
-/** Runs the command: without words, `list`, or `show` and a prompt. */
-export async function runPrompts(flags: Flags, words: readonly string[], json: boolean): Promise<void> {
-  const [action, which, ...more] = words
-  if (action === undefined || (action === 'list' && which === undefined)) await list(flags, json)
-  else if (action === 'show' && which !== undefined && more.length === 0) await show(flags, which, json)
-  else
-    throw new InputError(
-      'Usage',
-      `prompts does not know "${words.join(' ')}": type \`prompts\`, or \`prompts show\` with NAME, NAME@VERSION or a hash`,
-    )
+export const prompts: Command = {
+  words: 'prompts [what..]',
+  describe: 'List the prompts that were used, or `show NAME[@VERSION]` or a hash: its text',
+  reads: true,
+  positionals: { what: { type: 'string', array: true, describe: '`show` and the prompt [default: list them]' } },
+  async run(given) {
+    const words = given.words('what')
+    const [action, which, ...more] = words
+    if (action === undefined || (action === 'list' && which === undefined)) await list(given)
+    else if (action === 'show' && which !== undefined && more.length === 0) await show(given, which)
+    else
+      throw new InputError(
+        'Usage',
+        `prompts does not know "${words.join(' ')}": type \`prompts\`, or \`prompts show\` with NAME, NAME@VERSION or a hash`,
+      )
+  },
 }

@@ -1,186 +1,88 @@
-/** `stats`: what conversations came to: tokens bought and saved, cost by model, failures, time. */
-import type { Cost, ConversationStats, Ledger, ModelUse, Stats, TotalStats } from '../../library/ledger.js'
-import { tellingCatchUp } from '../catching-up.js'
+import type { Ledger, TotalStats } from '../../library/ledger.js'
+import { text, type Command } from '../command.js'
 import { Ended, EXIT } from '../errors.js'
-import type { Flags } from '../flags.js'
-import { table } from '../layout.js'
 import { colours, count, line, many, note, noteColours, printable, toJson, write } from '../output.js'
-import { startProgress } from '../progress.js'
 import { withLedger } from '../session.js'
 
-const DIGITS = { maximumFractionDigits: 6, minimumFractionDigits: 2 } as const
-const money = new Intl.NumberFormat('en-US', DIGITS)
-
-const costText = ({ currency, amount }: Cost): string => `${money.format(amount)} ${currency}`
-const costsText = (costs: readonly Cost[]): string => costs.map(costText).join(' + ')
-
-const bought = (stats: Stats): number =>
-  stats.models.reduce((sum, use) => sum + use.promptTokens + use.completionTokens, 0)
-
-const chargeText = ({ charge, summaries, estimated }: Stats['models'][number]): string =>
-  charge.kind === 'free'
-    ? 'no model asked, 0'
-    : charge.kind === 'unpriced'
-      ? 'no price given'
-      : `${costText(charge)}${estimated === 0 ? '' : estimated === summaries ? ', estimated' : ', in part estimated'}`
-
-const usageText = ({ summaries, estimated }: ModelUse): string =>
-  `${count(summaries)}${estimated === 0 ? '' : ` (${count(estimated)} estimated)`}`
-
-const kinds = (counts: Readonly<Record<string, number>>): string =>
-  Object.entries(counts)
-    .map(([kind, times]) => `${printable(kind)} ${count(times)}`)
-    .join(', ')
-
-const seconds = (ms: number): string => `${(ms / 1_000).toLocaleString('en-US', { maximumFractionDigits: 1 })} s`
-
-/** What was ever made, and what of it was put back: the sums of money are of all of it. */
-function madeText({ made, undone, adopted, reverted }: Stats): string {
-  const changes = [
-    ...(undone === 0 ? [] : [`${many(undone, 'cycle')} undone`]),
-    ...(adopted === 0 ? [] : [`${many(adopted, 'edition')} adopted`]),
-    ...(reverted === 0 ? [] : [`${many(reverted, 'adoption')} reverted`]),
-  ]
-  return `${many(made.cycles, 'cycle')}, ${many(made.batches, 'batch', 'batches')}, ${many(made.resummarizations, 're-summarization')}, editions included; ${changes.length === 0 ? 'nothing was undone, no edition adopted' : changes.join(', ')}`
-}
-
-/** Sums for people, a line each. */
-export function statsLines(stats: Stats): string[] {
-  const { tokensSent, tokensSentUncompacted } = stats
-  const share =
-    tokensSentUncompacted === 0 ? '' : `, ${(100 * (1 - tokensSent / tokensSentUncompacted)).toFixed(1)} % less`
-  const rows = stats.models.map((use) => [
-    printable(use.model),
-    printable(use.provider),
-    usageText(use),
-    count(use.promptTokens),
-    count(use.completionTokens),
-    seconds(use.durationMs),
-    chargeText(use),
-  ])
-  return [
-    `messages      ${count(stats.messages)}: ${many(stats.tokensIn, 'token')} in, ${count(stats.tokensOut)} out (by the assistant)`,
-    `compaction    ${many(stats.cycles, 'cycle')}, ${many(stats.messagesCompressed, 'message')} folded into ${many(stats.batches, 'active batch', 'active batches')}`,
-    `made in all   ${madeText(stats)}`,
-    `tokens saved  ${count(stats.tokensSaved)} at the cycles; over the life ${count(tokensSent)} sent for ${many(stats.answers, 'answer')}, ${count(tokensSentUncompacted)} without compaction${share}`,
-    `tokens bought ${count(bought(stats))}${stats.cost.length === 0 ? '' : `: ${costsText(stats.cost)}`}${stats.unpriced.length === 0 ? '' : `${stats.cost.length === 0 ? ': ' : ', and '}no price given for ${stats.unpriced.map(printable).join(', ')}`}`,
-    `summarizing   ${seconds(stats.summarizingMs)}${stats.standIns === 0 ? '' : `, ${many(stats.standIns, 'stand-in')} by the extractive strategy`}${stats.reused === 0 ? '' : `, ${many(stats.reused, 'summary', 'summaries')} taken over at no cost`}`,
-    `failures      ${Object.keys(stats.failures).length === 0 ? 'none' : kinds(stats.failures)}${Object.keys(stats.couldNotHelp).length === 0 ? '' : `; could not help: ${kinds(stats.couldNotHelp)}`}`,
-    ...(rows.length === 0
-      ? []
-      : [
-          '',
-          ...table(
-            ['model', 'provider', 'summaries', 'tokens asked', 'answered', 'time', 'cost'],
-            rows,
-            new Set([2, 3, 4, 5]),
-          ),
-        ]),
-    ...(stats.models.some(({ estimated }) => estimated > 0)
-      ? [
-          colours.dim(
-            'estimated: the model reported no usage; counted are the messages sent and the summary, by our estimate, without the prompt’s own text',
-          ),
-        ]
-      : []),
-  ]
-}
-
-/** A conversation in one line: it is printed as soon as it is counted, so columns have a width of their own. */
-function conversationLine(stats: ConversationStats): string {
-  const failures = Object.values(stats.failures).reduce((sum, times) => sum + times, 0)
-  const cells = [
-    many(stats.messages, 'message'),
-    many(stats.cycles, 'cycle'),
-    ...(stats.undone === 0 ? [] : [`${count(stats.undone)} undone`]),
-    `${count(bought(stats))} tokens bought`,
-    `${count(stats.tokensSaved)} saved`,
-    ...(stats.cost.length === 0 ? [] : [costsText(stats.cost)]),
-    ...(failures === 0 ? [] : [many(failures, 'failure')]),
-  ]
-  return `${colours.bold(printable(stats.conversationId))} ${cells.join(', ')}`
-}
-
-const SHOWN = 20
-
-const weightOf = (stats: Stats): number => bought(stats) * 1e6 + stats.tokensIn + stats.tokensOut
-
-/** The so many that took the most, of all that were offered: no more than twice as many are held at a time. */
-class Foremost {
-  private kept: ConversationStats[] = []
-  constructor(private readonly limit: number) {}
-
-  offer(stats: ConversationStats): void {
-    this.kept.push(stats)
-    if (this.kept.length > 2 * this.limit) this.kept = this.all()
-  }
-
-  all(): ConversationStats[] {
-    return this.kept.toSorted((a, b) => weightOf(b) - weightOf(a)).slice(0, this.limit)
-  }
-}
+const DEFAULT_LIMIT = 20
 
 /** How many conversations there are to count, as far as the read models know; 0 where they cannot be asked. */
-const conversationsOf = async (ledger: Ledger): Promise<number> =>
-  (await tellingCatchUp(ledger.projections, () => ledger.list()).catch(() => ({ conversations: [] }))).conversations
-    .length
+async function conversationsOf(ledger: Ledger): Promise<number> {
+  const { tellingCatchUp } = await import('../catching-up.js')
+  const listed = await tellingCatchUp(ledger.projections, () => ledger.list()).catch(() => ({ conversations: [] }))
+  return listed.conversations.length
+}
 
-/** Runs the command: the total first, and below it the conversations that took the most. */
-export async function runStats(
-  flags: Flags,
-  conversationId: string | undefined,
-  limit: number | undefined,
-  json: boolean,
-): Promise<void> {
-  await withLedger(flags, { reads: true }, async ({ ledger, config }) => {
-    const { pricesOf } = await import('../config.js')
-    const prices = await pricesOf(config)
-    // A whole document is written as it is counted: there may be more conversations than memory has room for.
-    const streams = json && limit === undefined
-    const foremost = new Foremost(limit ?? SHOWN)
-    const of = conversationId === undefined ? await conversationsOf(ledger) : 0
-    const progress = await startProgress('counting', of)
-    let counted = 0
-    let separator = '{"conversations":['
-    let total: TotalStats
-    try {
-      total = await ledger.stats(conversationId, {
-        prices,
-        onConversation: async (stats) => {
-          counted += 1
-          progress.update(Math.min(counted, of), `${count(counted)}${of === 0 ? '' : ` of ${count(of)}`} conversations`)
-          if (!streams) foremost.offer(stats)
-          else {
-            await write(`${separator}${toJson(stats)}`)
-            separator = ','
-          }
-        },
-      })
-    } finally {
-      progress.stop()
-    }
-    if (json) {
-      await line(
-        streams
-          ? `${separator === ',' ? '' : separator}],"total":${toJson(total)}}`
-          : toJson({ conversations: foremost.all(), total }),
-      )
+export const stats: Command = {
+  words: 'stats [conversation]',
+  describe: 'Count tokens bought and saved, cost, failures and time',
+  reads: true,
+  positionals: { conversation: { type: 'string', describe: 'Id of the conversation [default: all]' } },
+  options: {
+    limit: text(
+      'Conversations at most that are shown below the total: those that took the most tokens [default: 20; with --json all]',
+    ),
+  },
+  async run(given) {
+    const conversationId = given.text('conversation')
+    const limit = given.whole('limit')
+    const [{ pricesOf }, { startProgress }, { conversationLine, Foremost, statsLines }] = await Promise.all([
+      import('../config.js'),
+      import('../progress.js'),
+      import('../reports/stats.js'),
+    ])
+    await withLedger(given.flags, { reads: true }, async ({ ledger, config }) => {
+      const prices = await pricesOf(config)
+      // A whole document is written as it is counted: there may be more conversations than memory has room for.
+      const streams = given.json && limit === undefined
+      const foremost = new Foremost(limit ?? DEFAULT_LIMIT)
+      const of = conversationId === undefined ? await conversationsOf(ledger) : 0
+      const progress = await startProgress('counting', of)
+      let counted = 0
+      let separator = '{"conversations":['
+      let total: TotalStats
+      try {
+        total = await ledger.stats(conversationId, {
+          prices,
+          onConversation: async (counts) => {
+            counted += 1
+            progress.update(
+              Math.min(counted, of),
+              `${count(counted)}${of === 0 ? '' : ` of ${count(of)}`} conversations`,
+            )
+            if (!streams) foremost.offer(counts)
+            else {
+              await write(`${separator}${toJson(counts)}`)
+              separator = ','
+            }
+          },
+        })
+      } finally {
+        progress.stop()
+      }
+      if (given.json) {
+        await line(
+          streams
+            ? `${separator === ',' ? '' : separator}],"total":${toJson(total)}}`
+            : toJson({ conversations: foremost.all(), total }),
+        )
+        if (total.uncounted.length > 0) throw new Ended(EXIT.untrusted)
+        return
+      }
+      if (conversationId === undefined) await line(colours.bold(many(total.conversations, 'conversation')))
+      for (const said of statsLines(total)) await line(said)
+      const told = conversationId === undefined ? foremost.all() : []
+      if (told.length > 0) await line()
+      for (const counts of told) await line(conversationLine(counts))
+      if (conversationId === undefined && total.conversations > told.length)
+        await line(
+          colours.dim(
+            `${told.length === 0 ? '' : `those ${count(told.length)} that took the most; `}${many(total.conversations - told.length, 'further conversation')}: a higher --limit shows them, --json all`,
+          ),
+        )
+      for (const { conversationId: uncounted, reason } of total.uncounted)
+        note(`${noteColours.yellow('not counted:')} ${printable(uncounted)}: ${printable(reason)}`)
       if (total.uncounted.length > 0) throw new Ended(EXIT.untrusted)
-      return
-    }
-    if (conversationId === undefined) await line(colours.bold(many(total.conversations, 'conversation')))
-    for (const said of statsLines(total)) await line(said)
-    const told = conversationId === undefined ? foremost.all() : []
-    if (told.length > 0) await line()
-    for (const stats of told) await line(conversationLine(stats))
-    if (conversationId === undefined && total.conversations > told.length)
-      await line(
-        colours.dim(
-          `${told.length === 0 ? '' : `those ${count(told.length)} that took the most; `}${many(total.conversations - told.length, 'further conversation')}: a higher --limit shows them, --json all`,
-        ),
-      )
-    for (const { conversationId: uncounted, reason } of total.uncounted)
-      note(`${noteColours.yellow('not counted:')} ${printable(uncounted)}: ${printable(reason)}`)
-    if (total.uncounted.length > 0) throw new Ended(EXIT.untrusted)
-  })
+    })
+  },
 }

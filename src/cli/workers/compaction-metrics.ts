@@ -1,7 +1,7 @@
 /** What a compaction worker did, and what waits, as metrics of Prometheus. */
 import { Counter, Gauge, type Registry } from 'prom-client'
-import type { CompactionRun } from '../compaction/compact.js'
-import type { QueueStatus } from '../ports/work-queue.js'
+import type { CompactionRun } from '../../compaction/compact.js'
+import type { QueueStatus } from '../../ports/work-queue.js'
 
 export interface CompactionMetrics {
   /** To be told of every run. */

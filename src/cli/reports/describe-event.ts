@@ -1,7 +1,7 @@
 /** A fact as one line for people: what it says, in words. `log` puts revision, time and type in front of it. */
-import type { EventData, RecordedEvent, SummarizerRecord, ReplacementType } from '../domain/events/index.js'
-import { contentText } from '../domain/values/message.js'
-import { brief, count, many, printable } from './output.js'
+import type { EventData, RecordedEvent, SummarizerRecord, ReplacementType } from '../../domain/events/index.js'
+import { contentText } from '../../domain/values/message.js'
+import { brief, count, many, printable } from '../output.js'
 
 const TEXT_CHARACTERS = 160
 

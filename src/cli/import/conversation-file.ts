@@ -7,8 +7,8 @@
 import { createReadStream } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { basename, extname } from 'node:path'
-import { foreignMessage } from '../domain/values/foreign-messages.js'
-import { InputError } from './errors.js'
+import { foreignMessage } from '../../domain/values/foreign-messages.js'
+import { InputError } from '../errors.js'
 
 /** What a file turned out to hold. */
 export type Item =

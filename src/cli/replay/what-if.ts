@@ -8,8 +8,7 @@ import { totalOf } from '../../editions/what-if.js'
 import type { TriedPolicy, WhatIf, WhatIfRow } from '../../library/ledger.js'
 import { Ended, EXIT, InputError } from '../errors.js'
 import type { Given } from '../given.js'
-import { table } from '../layout.js'
-import { colours, count, line, many, noteColours, note, printable, toJson } from '../output.js'
+import { colours, count, line, many, noteColours, note, printable, showTable, toJson } from '../output.js'
 import { startProgress } from '../progress.js'
 import { withLedger } from '../session.js'
 
@@ -95,12 +94,11 @@ function rowCells(row: WhatIfRow): string[] {
 }
 
 async function print({ rows, conversationIds }: WhatIf): Promise<void> {
-  for (const text of table(
+  await showTable(
     ['', 'cycles', 'summaries', 'requests', 'tokens sent', 'largest context', ''],
     rows.map(rowCells),
     new Set([1, 2, 3, 4, 5]),
-  ))
-    await line(text)
+  )
   await line()
   // Without compaction the context only grows; on its scale the others would be flat lines.
   const compared = rows.filter(({ kind }) => kind !== 'none')
@@ -141,7 +139,7 @@ const IDLE = [
  * Runs `replay --dry-run`: the policies of `--policy FILE…`, or the one that the flags make, tried on the named
  * conversations or on all.
  */
-export async function whatIfCommand(given: Given): Promise<void> {
+export async function runWhatIf(given: Given, summaries: 'recorded' | 'extractive'): Promise<void> {
   const files = given.several('policy')
   const named = given.words('conversations')
   const all = given.is('all')
@@ -167,7 +165,7 @@ export async function whatIfCommand(given: Given): Promise<void> {
     const tried = await ledger
       .whatIf(all ? 'all' : named, {
         policies,
-        summaries: given.oneOf('summaries', ['recorded', 'extractive']),
+        summaries,
         onConversation: (done, of) => {
           progress.update(done, `${count(done)} of ${many(of, 'conversation')}`)
         },

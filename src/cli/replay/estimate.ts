@@ -4,14 +4,14 @@
  * What the bounds and the price are is read here too, so that both ask and refuse alike.
  */
 import { createInterface } from 'node:readline/promises'
-import { tokensOf } from '../domain/reports/prices.js'
-import { pricesOf } from './config.js'
-import type { EditionBound, EditionSpending, Price, ReplayEstimate } from '../library/ledger.js'
-import { sentenceOfProblem } from '../library/problem.js'
-import { endSignals } from './end-signals.js'
-import { Ended, EXIT, InputError } from './errors.js'
-import { colours, count, line, many, note, printable, toJson } from './output.js'
-import type { Session } from './session.js'
+import { tokensOf } from '../../domain/reports/prices.js'
+import { pricesOf } from '../config.js'
+import type { EditionBound, EditionSpending, Price, ReplayEstimate } from '../../library/ledger.js'
+import { sentenceOfProblem } from '../../library/problem.js'
+import { endSignals } from '../end-signals.js'
+import { Ended, EXIT, InputError } from '../errors.js'
+import { colours, count, line, many, note, printable, toJson } from '../output.js'
+import type { Session } from '../session.js'
 
 /** Failures that are named; hundreds would hide the rest. */
 export const NAMED_FAILURES = 10

@@ -7,9 +7,9 @@
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Registry } from 'prom-client'
-import { codeOf, sentenceOf } from '../ports/store-error.js'
-import { InputError } from './errors.js'
-import { toJson } from './output.js'
+import { codeOf, sentenceOf } from '../../ports/store-error.js'
+import { InputError } from '../errors.js'
+import { toJson } from '../output.js'
 
 export interface Health {
   /** False where the process cannot do its work until somebody looks: 503. */

@@ -1,0 +1,55 @@
+import type { Command } from '../command.js'
+import { count, line, many, showTable, toJson } from '../output.js'
+import { withLedger } from '../session.js'
+
+export const editionsList: Command = {
+  words: 'list',
+  describe: 'List the editions: what made them, how far they are, where they are in force',
+  reads: true,
+  async run(given) {
+    const [{ tokensOf }, { madeBy }] = await Promise.all([
+      import('../../domain/reports/prices.js'),
+      import('../editions/made-by.js'),
+    ])
+    await withLedger(given.flags, { reads: true }, async ({ ledger }) => {
+      const editions = await ledger.editions.list()
+      if (given.json) {
+        await line(toJson({ editions }))
+        return
+      }
+      if (editions.length === 0) {
+        await line('no editions so far: `context-ledger replay` makes one')
+        return
+      }
+      const rows = editions.map((edition) => [
+        edition.editionId,
+        madeBy(edition),
+        count(Object.values(edition.states).reduce((all, each) => all + each, 0)),
+        count(edition.states['in-force']),
+        count(edition.states.dropped),
+        count(edition.cycles),
+        count(edition.summariesBought + edition.summariesReused),
+        count(edition.summariesReused),
+        count(tokensOf(edition.spent)),
+        edition.startedAt,
+      ])
+      await showTable(
+        [
+          'edition',
+          'made by',
+          'conversations',
+          'in force',
+          'dropped',
+          'cycles',
+          'summaries',
+          'taken over',
+          'tokens',
+          'begun',
+        ],
+        rows,
+        new Set([2, 3, 4, 5, 6, 7, 8]),
+      )
+      await line(many(editions.length, 'edition'))
+    })
+  },
+}

@@ -1,0 +1,58 @@
+import type { Command } from '../command.js'
+import { InputError } from '../errors.js'
+import { count, line, toJson } from '../output.js'
+import { withLedger } from '../session.js'
+import { tellStopped } from '../stopped-conversations.js'
+
+const phases = { rows: 'rows', indexes: 'building indexes', swap: 'swapping', done: 'done' } as const
+
+export const projectionsRebuild: Command = {
+  words: 'rebuild [names..]',
+  describe: 'Fill new tables beside those that are read, and swap them in',
+  positionals: { names: { type: 'string', array: true, describe: 'Names of read models [default: all]' } },
+  async run(given) {
+    const names = given.words('names')
+    const [{ didYouMean, nameMeant }, { startProgress }] = await Promise.all([
+      import('../../domain/text/known-names.js'),
+      import('../progress.js'),
+    ])
+    await withLedger(given.flags, {}, async ({ ledger }) => {
+      const status = await ledger.projections.status()
+      const known = status.map(({ name }) => name)
+      const unknown = names.find((name) => !known.includes(name))
+      if (unknown !== undefined)
+        throw new InputError(
+          'Usage',
+          `there is no projection "${unknown}"${didYouMean(nameMeant(unknown, known))}; there are ${known.join(', ')}`,
+        )
+      const startedAt = performance.now()
+      let events = 0
+      const progress = await startProgress('rebuilding', Number(status[0]?.head ?? -1n) + 1)
+      try {
+        await ledger.projections.rebuild(names.length === 0 ? 'all' : names, {
+          onProgress: ({ phase, done, secondsLeft, ...more }) => {
+            events = more.events
+            progress.update(done, `${phases[phase]}, ${count(events)} events`, secondsLeft)
+          },
+        })
+      } finally {
+        progress.stop()
+      }
+      const seconds = (performance.now() - startedAt) / 1000
+      const rebuilt = names.length === 0 ? known : names
+      if (given.json)
+        await line(
+          toJson({
+            rebuilt,
+            events,
+            seconds: Number(seconds.toFixed(3)),
+            stopped: (await ledger.projections.status()).flatMap(({ name, stopped }) =>
+              stopped.map((stop) => ({ projection: name, ...stop })),
+            ),
+          }),
+        )
+      else await line(`rebuilt ${rebuilt.join(', ')} from ${count(events)} events in ${seconds.toFixed(1)} s`)
+      if (!given.json) await tellStopped(await ledger.projections.status())
+    })
+  },
+}

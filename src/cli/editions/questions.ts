@@ -1,0 +1,28 @@
+/** The file of `editions compare --questions`: a line a labelled question. */
+import { readFile } from 'node:fs/promises'
+import { z } from 'zod'
+import { codeOf } from '../../ports/store-error.js'
+import type { LabelledQuestion } from '../../library/ledger.js'
+import { InputError } from '../errors.js'
+import { parseJsonLine } from '../json-line.js'
+
+const questionLine = z.looseObject({
+  question: z.string().min(1),
+  evidence: z.array(z.string().min(1)).default([]),
+  answerable: z.boolean().default(true),
+})
+
+/** Reads labelled questions; those that have no answer, or none that is labelled, ask for nothing. */
+export async function readQuestions(file: string): Promise<LabelledQuestion[]> {
+  const content = await readFile(file, 'utf8').catch((error: unknown) => {
+    throw new InputError(
+      'Usage',
+      `--questions ${file} ${codeOf(error) === 'ENOENT' ? 'does not exist' : `cannot be read: ${error instanceof Error ? error.message : String(error)}`}`,
+    )
+  })
+  return content.split('\n').flatMap((text, at) => {
+    if (text.trim() === '') return []
+    const { question, evidence, answerable } = parseJsonLine(text, `${file}:${String(at + 1)}`, questionLine)
+    return answerable && evidence.length > 0 ? [{ question, evidence }] : []
+  })
+}
