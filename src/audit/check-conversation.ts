@@ -10,13 +10,9 @@
  * messages that come back whole: these are held against the facts that recorded them, and both are counted in the same
  * way.
  */
-import {
-  evolve,
-  initialState,
-  messagesInForce,
-  revisionsCarried,
-  type Conversation,
-} from '../domain/conversation/conversation.js'
+import { evolve } from '../domain/conversation/evolve.js'
+import { initialState, messagesInForce, type Conversation } from '../domain/conversation/conversation.js'
+import { revisionsCarried } from '../domain/conversation/resume-at.js'
 import type { RecordedEvent, ReplacementType } from '../domain/events/index.js'
 import { isRegisteredEstimator } from '../domain/values/tokens.js'
 import { conversationStream, editionStream } from '../domain/values/ids.js'

@@ -2,14 +2,10 @@
  * Proves one edition, event by event, by the laws of a conversation. Each event of an edition says how much of the
  * conversation it had seen. So both streams are read together, once, up to where the edition has come.
  */
-import {
-  evolve,
-  initialEdition,
-  messagesInForce,
-  revisionsCarried,
-  seeConversation,
-  type Conversation,
-} from '../domain/conversation/conversation.js'
+import { evolve } from '../domain/conversation/evolve.js'
+import { initialEdition, messagesInForce, type Conversation } from '../domain/conversation/conversation.js'
+import { revisionsCarried } from '../domain/conversation/resume-at.js'
+import { seeConversation } from '../domain/conversation/see-conversation.js'
 import type { RecordedEvent } from '../domain/events/index.js'
 import { isRegisteredEstimator } from '../domain/values/tokens.js'
 import { isSummarized, type RequestWatch } from './check-requests.js'

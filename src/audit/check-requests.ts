@@ -5,7 +5,8 @@
  */
 import { either as E } from 'fp-ts'
 import { summaryOf, type Batch } from '../domain/conversation/batch.js'
-import type { Conversation, LiveMessage } from '../domain/conversation/conversation.js'
+import type { Conversation } from '../domain/conversation/conversation.js'
+import type { LiveMessage } from '../domain/conversation/live-message.js'
 import type { RecordedEvent, SummarizerRecord } from '../domain/events/index.js'
 import { sha256 } from '../domain/values/hash.js'
 import { promptStream } from '../domain/values/ids.js'

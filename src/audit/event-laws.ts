@@ -5,7 +5,8 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import { archivedContent, batchLabel, headerLine, summaryOf, type Batch } from '../domain/conversation/batch.js'
-import type { Conversation, LiveMessage } from '../domain/conversation/conversation.js'
+import type { Conversation } from '../domain/conversation/conversation.js'
+import type { LiveMessage } from '../domain/conversation/live-message.js'
 import { lineageOf } from '../domain/decide/index.js'
 import type { EventData, RecordedEvent } from '../domain/events/index.js'
 import { batchIdOf, chunkIdOf, resummarizedBatchIdOf } from '../domain/values/ids.js'

@@ -10,7 +10,9 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Batch } from '../domain/conversation/batch.js'
 import { callGroups, callName } from '../domain/conversation/call-groups.js'
 import { contextLaws } from './context-laws.js'
-import { resumeAt, revisionsCarried, type Conversation, type LiveMessage } from '../domain/conversation/conversation.js'
+import { resumeAt, revisionsCarried } from '../domain/conversation/resume-at.js'
+import type { Conversation } from '../domain/conversation/conversation.js'
+import type { LiveMessage } from '../domain/conversation/live-message.js'
 import {
   originTypes,
   replacementTypes,

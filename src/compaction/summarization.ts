@@ -5,7 +5,8 @@
  */
 import { either as E } from 'fp-ts'
 import { summaryOf, type Batch } from '../domain/conversation/batch.js'
-import type { Chunk, Conversation, LiveMessage } from '../domain/conversation/conversation.js'
+import type { Chunk, Conversation } from '../domain/conversation/conversation.js'
+import type { LiveMessage } from '../domain/conversation/live-message.js'
 import { lineageOf, type Command, type SummaryResult } from '../domain/decide/index.js'
 import type { EventData } from '../domain/events/index.js'
 import { chunkIdOf } from '../domain/values/ids.js'

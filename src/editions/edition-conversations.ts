@@ -5,7 +5,9 @@
  */
 import { either as E } from 'fp-ts'
 import type { Provenance } from '../domain/events/codec.js'
-import { evolve, seeConversation, type Conversation } from '../domain/conversation/conversation.js'
+import { evolve } from '../domain/conversation/evolve.js'
+import { seeConversation } from '../domain/conversation/see-conversation.js'
+import type { Conversation } from '../domain/conversation/conversation.js'
 import { decide, type Command } from '../domain/decide/index.js'
 import type { Event, RecordedEvent } from '../domain/events/index.js'
 import type { Clock } from '../ports/clock.js'

@@ -6,7 +6,8 @@
  */
 import { either as E } from 'fp-ts'
 import { decodeMetadata } from '../domain/events/codec.js'
-import type { Conversation, LiveMessage } from '../domain/conversation/conversation.js'
+import type { Conversation } from '../domain/conversation/conversation.js'
+import type { LiveMessage } from '../domain/conversation/live-message.js'
 import { nearest } from '../domain/text/edit-distance.js'
 import { conversationStream, messageEventId } from '../domain/values/ids.js'
 import type { Moment } from '../domain/values/moment.js'

@@ -8,7 +8,9 @@
 import { either as E } from 'fp-ts'
 import { summaryOf } from '../domain/conversation/batch.js'
 import { arrange } from '../domain/compaction/context.js'
-import { evolve, initialState, type Conversation, type LiveMessage } from '../domain/conversation/conversation.js'
+import { evolve } from '../domain/conversation/evolve.js'
+import { initialState, type Conversation } from '../domain/conversation/conversation.js'
+import type { LiveMessage } from '../domain/conversation/live-message.js'
 import {
   originTypes,
   replacementTypes,

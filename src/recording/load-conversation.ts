@@ -2,16 +2,10 @@
  * The state of a conversation, from its stream: backwards to the last fact that closed the books, the window that it
  * names, and point reads of the revisions that it carries; nothing else, however long the conversation is.
  */
-import {
-  evolve,
-  initialEdition,
-  initialState,
-  pinnedAheadOf,
-  resumeAt,
-  revisionsCarried,
-  seeConversation,
-  type Conversation,
-} from '../domain/conversation/conversation.js'
+import { evolve } from '../domain/conversation/evolve.js'
+import { initialEdition, initialState, pinnedAheadOf, type Conversation } from '../domain/conversation/conversation.js'
+import { resumeAt, revisionsCarried } from '../domain/conversation/resume-at.js'
+import { seeConversation } from '../domain/conversation/see-conversation.js'
 import { originTypes, replacementTypes, type OriginType, type RecordedEvent } from '../domain/events/index.js'
 import { conversationStream, editionStream } from '../domain/values/ids.js'
 import type { BodyStore } from '../ports/body-store.js'

@@ -1,7 +1,8 @@
 /** What conversations come to, over small histories whose sums are known. */
 import { describe, expect, it } from '@jest/globals'
 import { either as E } from 'fp-ts'
-import { evolve, initialState } from '../../src/domain/conversation/conversation.js'
+import { evolve } from '../../src/domain/conversation/evolve.js'
+import { initialState } from '../../src/domain/conversation/conversation.js'
 import { loadConversation } from '../../src/recording/load-conversation.js'
 import type { Event } from '../../src/domain/events/index.js'
 import { conversationStream, editionStream } from '../../src/domain/values/ids.js'

@@ -8,6 +8,8 @@ import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { createVerify } from '../../src/audit/verify.js'
 import type { Context } from '../../src/domain/compaction/context.js'
+import { initialState } from '../../src/domain/conversation/conversation.js'
+import { evolve } from '../../src/domain/conversation/evolve.js'
 import type { MessageInput } from '../../src/domain/values/message.js'
 import { hardLimit, softLimit } from '../../src/domain/values/policy.js'
 import { defaultEstimator, messageTokens } from '../../src/domain/values/tokens.js'
@@ -332,7 +334,6 @@ describe('laws of what is kept and shown', () => {
         fc.asyncProperty(busyPolicies, namedHistories(40), interleavings(20), async (policy, history, steps) => {
           const { harness } = await interleave(policy, history, steps)
           const events = await harness.events()
-          const { evolve, initialState } = await import('../../src/domain/conversation/conversation.js')
           let folded = initialState(CONVERSATION)
           for (const event of events) {
             folded = evolve(folded, event)

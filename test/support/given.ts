@@ -5,7 +5,8 @@
  */
 import { expect } from '@jest/globals'
 import { either as E } from 'fp-ts'
-import { evolve, initialState, type Conversation } from '../../src/domain/conversation/conversation.js'
+import { evolve } from '../../src/domain/conversation/evolve.js'
+import { initialState, type Conversation } from '../../src/domain/conversation/conversation.js'
 import { decide, type Command } from '../../src/domain/decide/index.js'
 import type { Event } from '../../src/domain/events/index.js'
 import { resolvePolicy, type PolicySettings } from '../../src/domain/values/policy.js'

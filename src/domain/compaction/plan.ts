@@ -5,7 +5,8 @@
  */
 import { callGroups } from '../conversation/call-groups.js'
 import type { Batch } from '../conversation/batch.js'
-import type { Chunk, Conversation, LiveMessage } from '../conversation/conversation.js'
+import type { Chunk, Conversation } from '../conversation/conversation.js'
+import type { LiveMessage } from '../conversation/live-message.js'
 import { legalCuts } from './cut-rules.js'
 import type { EventData, Trigger } from '../events/index.js'
 import { hardLimit, softLimit, type Policy } from '../values/policy.js'

@@ -4,7 +4,8 @@
  * pinned message, so that the quarter of the window that pins may take counts it.
  */
 import { callGroups } from '../conversation/call-groups.js'
-import type { Conversation, LiveMessage } from '../conversation/conversation.js'
+import type { Conversation } from '../conversation/conversation.js'
+import type { LiveMessage } from '../conversation/live-message.js'
 import type { Configuration } from '../events/index.js'
 import type { MessageBody, ToolCall } from '../values/message.js'
 import { compactedCallResult, placeholderFor } from '../conversation/placeholders.js'

@@ -1,7 +1,8 @@
 /** Messages join the conversation: all of a command, or none. The same message again adds nothing. */
 import { either as E } from 'fp-ts'
 import { callGroups } from '../conversation/call-groups.js'
-import { liveMessage, type Conversation } from '../conversation/conversation.js'
+import { liveMessage } from '../conversation/live-message.js'
+import type { Conversation } from '../conversation/conversation.js'
 import type { Event, EventData } from '../events/index.js'
 import { checkId, derivedMessageId, type BadId } from '../values/ids.js'
 import { sameMessage, type NewMessage } from '../values/message.js'

@@ -12,6 +12,7 @@ import { hashOf } from '../values/hash.js'
 import { batchIdOf } from '../values/ids.js'
 import { hardLimit, softLimit } from '../values/policy.js'
 import { estimatorNamed } from '../values/tokens.js'
+import { messagesCarriedForward } from './carry-forward.js'
 import { applyPending, configurationOf, type Decision } from './decision.js'
 import { lineageOf } from './lineage-of.js'
 import { liveMessagesWith, type MessageNotLive } from './live-messages.js'
@@ -177,10 +178,7 @@ function messagesPruned(
     carried: {
       configuration,
       messagesCompressed: state.messagesCompressed + leaving.size,
-      messagesAppended: state.messagesAppended,
-      ...(state.withdrawn.messages === 0 ? {} : { withdrawn: state.withdrawn }),
-      ...(state.originalTask === undefined ? {} : { originalTask: state.originalTask.revision }),
-      leading: state.leading.map((message) => message.revision),
+      ...messagesCarriedForward(state),
       kept: retained.map(({ revision, pinned }) => ({ revision, pinned })),
       batches: state.batches.map(({ batchId, revision }) => ({ batchId, revision })),
       chunks: state.chunks

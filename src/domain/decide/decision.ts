@@ -1,6 +1,7 @@
 /** What a rule answers, and the state that a rule of several events goes on from. */
 import type { either as E } from 'fp-ts'
-import { evolve, type Conversation } from '../conversation/conversation.js'
+import { evolve } from '../conversation/evolve.js'
+import type { Conversation } from '../conversation/conversation.js'
 import type { Configuration, Event, PlacedEvent } from '../events/index.js'
 
 /** The events that a command leads to, or why it is refused. */

@@ -1,6 +1,7 @@
 /** The live messages that a command names. */
 import { either as E } from 'fp-ts'
-import type { Conversation, LiveMessage } from '../conversation/conversation.js'
+import type { Conversation } from '../conversation/conversation.js'
+import type { LiveMessage } from '../conversation/live-message.js'
 
 /** The message was never appended, was withdrawn, or is covered by a batch. */
 export type MessageNotLive = { readonly kind: 'MessageNotLive'; readonly messageId: string }

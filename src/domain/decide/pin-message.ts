@@ -1,7 +1,8 @@
 /** A pinned message stays in every context word for word, so there is a limit to what may be pinned. */
 import { either as E } from 'fp-ts'
 import { pinnedTokens, unitsOf } from '../compaction/units.js'
-import type { Conversation, LiveMessage } from '../conversation/conversation.js'
+import type { Conversation } from '../conversation/conversation.js'
+import type { LiveMessage } from '../conversation/live-message.js'
 import { hardLimit } from '../values/policy.js'
 import { estimatorNamed } from '../values/tokens.js'
 import { configurationOf, type Decision } from './decision.js'

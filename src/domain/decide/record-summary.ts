@@ -1,6 +1,7 @@
 /** Summaries that were paid for: of a chunk that is to be archived, or set aside because it came too late. */
 import { either as E } from 'fp-ts'
-import type { Conversation, LiveMessage } from '../conversation/conversation.js'
+import type { Conversation } from '../conversation/conversation.js'
+import type { LiveMessage } from '../conversation/live-message.js'
 import type { Event, Sections, SummarizerRecord } from '../events/index.js'
 import { chunkIdOf } from '../values/ids.js'
 import type { Decision } from './decision.js'

@@ -4,10 +4,12 @@
  */
 import { either as E } from 'fp-ts'
 import { contextOf, type PinnedTooLarge } from '../compaction/context.js'
-import type { Conversation, LiveMessage } from '../conversation/conversation.js'
+import type { Conversation } from '../conversation/conversation.js'
+import type { LiveMessage } from '../conversation/live-message.js'
 import type { Configuration, EventData, ReplacementType } from '../events/index.js'
 import { hashOf } from '../values/hash.js'
 import { resolvePolicy, type BadPolicy, type Policy, type PolicySettings } from '../values/policy.js'
+import { messagesCarriedForward } from './carry-forward.js'
 import { configurationOf } from './decision.js'
 import type { ConversationMoved } from './expect-revision.js'
 
@@ -22,7 +24,8 @@ export type NotReplaceable =
 export function checkReplaceable(state: Conversation, target: Conversation): E.Either<NotReplaceable, undefined> {
   if (target.conversationRevision !== state.revision)
     return E.left({ kind: 'ConversationMoved', revision: state.revision, known: target.conversationRevision })
-  if (target.withdrawn.folded > 0) return E.left({ kind: 'WithdrawnMessageFolded', messages: target.withdrawn.folded })
+  if (target.withdrawn.compacted > 0)
+    return E.left({ kind: 'WithdrawnMessageFolded', messages: target.withdrawn.compacted })
   const live = new Set([...target.retained, ...target.window].map((message) => message.messageId))
   const compacted = [...state.retained, ...state.window].find(
     (message) => message.pinned && !live.has(message.messageId),
@@ -128,10 +131,7 @@ export function replacement(
     carried: {
       configuration,
       messagesCompressed: target.messagesCompressed,
-      messagesAppended: state.messagesAppended,
-      ...(state.withdrawn.messages === 0 ? {} : { withdrawn: state.withdrawn }),
-      ...(state.originalTask === undefined ? {} : { originalTask: state.originalTask.revision }),
-      leading: state.leading.map((message) => message.revision),
+      ...messagesCarriedForward(state),
       kept: [...target.retained, ...target.window.filter((message) => message.pinned)].map((message) => ({
         revision: message.revision,
         pinned: message.pinned,

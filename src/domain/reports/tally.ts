@@ -7,7 +7,8 @@
  */
 import { summaryOf } from '../conversation/batch.js'
 import { contextTokens } from '../compaction/context.js'
-import { evolve, initialState, type Conversation } from '../conversation/conversation.js'
+import { evolve } from '../conversation/evolve.js'
+import { initialState, type Conversation } from '../conversation/conversation.js'
 import {
   originTypes,
   type Configuration,

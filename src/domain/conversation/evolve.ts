@@ -1,0 +1,167 @@
+/** What each event changes in the state. `evolve` never refuses: what is recorded has happened. */
+import { batchFrom, type Batch } from './batch.js'
+import { pinnedAheadOf, type Chunk, type Conversation } from './conversation.js'
+import type { EventData, PlacedEvent } from '../events/index.js'
+import { liveMessage, type LiveMessage } from './live-message.js'
+import { putIntoForce } from './put-into-force.js'
+import { isInstruction } from '../values/message.js'
+import { tokensAddedBy, withView } from './with-view.js'
+
+/** The state after one more event. */
+export function evolve(state: Conversation, event: PlacedEvent): Conversation {
+  const { revision } = event
+  const next: Conversation = {
+    ...state,
+    revision,
+    conversationRevision: state.editionId === undefined ? revision : state.conversationRevision,
+    hash: event.metadata.hash,
+    recordedAt: event.metadata.recordedAt,
+  }
+  switch (event.type) {
+    case 'ConversationConfigured':
+      return withView({ ...next, configuration: event.data, couldNotHelp: undefined })
+    case 'MessageAppended':
+      return appendMessage(next, liveMessage(event))
+    case 'MessagesWithdrawn':
+      return withdraw(next, event.data)
+    case 'MessagePinned':
+      return setPinned(next, event.data.messageId, true)
+    case 'MessageUnpinned':
+      return setPinned(next, event.data.messageId, false)
+    case 'ChunkSummarized':
+      return { ...addChunk(next, { ...event.data, revision: event.revision }), failures: undefined }
+    case 'BatchArchived':
+      return { ...next, batches: [...next.batches, batchFrom(event.data, event.revision)] }
+    case 'BatchesResummarized':
+      return {
+        ...resummarize(next, batchFrom(event.data, event.revision), event.data.sourceBatchIds),
+        failures: undefined,
+      }
+    case 'MessagesPruned':
+      return prune(next, event.data, event.revision)
+    case 'CompactionFailed':
+      return {
+        ...next,
+        failures: {
+          attempts: event.data.attempt,
+          atMessage: next.messagesAppended,
+          retryAfterMessages: event.data.retryAfterMessages,
+          ahead: event.data.trigger === 'ahead',
+        },
+      }
+    case 'CompactionCouldNotHelp':
+      return { ...next, couldNotHelp: event.data }
+    case 'EditionStarted':
+      // One that was dropped and is begun again goes on where it stood.
+      return state.revision >= 0n
+        ? next
+        : withView({ ...next, configuration: event.data.configuration, pinnedAhead: pinnedAheadOf(event.data) })
+    case 'EditionAdvanced':
+      return next
+    case 'EditionAdopted':
+    case 'EditionReverted':
+    case 'CycleUndone':
+      return putIntoForce(next, event.data, revision)
+    case 'SummarySetAside':
+    case 'EditionDropped':
+    case 'EditionCompared':
+    case 'PromptRegistered':
+      return next
+    default:
+      return assertNever(event)
+  }
+}
+
+/** Whether messages still lead the conversation: nothing but instructions so far. */
+const onlyInstructionsSoFar = (state: Conversation): boolean => state.messagesAppended === state.leading.length
+
+function appendMessage(state: Conversation, message: LiveMessage): Conversation {
+  const leads = message.leads === true || (isInstruction(message) && onlyInstructionsSoFar(state))
+  return {
+    ...state,
+    messagesAppended: state.messagesAppended + 1,
+    originalTask: state.originalTask ?? (message.role === 'user' ? message : undefined),
+    leading: leads ? [...state.leading, message] : state.leading,
+    window: leads ? state.window : [...state.window, message],
+    tokens: state.tokens + (leads ? message.tokens : tokensAddedBy(state, message)),
+  }
+}
+
+/**
+ * Takes messages out that are not said any more. A summary that waits for them, and those that go on from it, say what
+ * is not said any more either.
+ */
+function withdraw(state: Conversation, { messages }: EventData<'MessagesWithdrawn'>): Conversation {
+  const gone = new Set(messages.map((message) => message.messageId))
+  const stays = (message: LiveMessage): boolean => !gone.has(message.messageId)
+  const [leading, retained, window] = [state.leading, state.retained, state.window].map((all) => all.filter(stays))
+  const were = state.leading.length + state.retained.length + state.window.length
+  const left = { leading: leading ?? [], retained: retained ?? [], window: window ?? [] }
+  const taken = were - left.leading.length - left.retained.length - left.window.length
+  const overlap = state.chunks.findIndex((chunk) => chunk.messageIds.some((id) => gone.has(id)))
+  const task =
+    state.originalTask !== undefined && gone.has(state.originalTask.messageId)
+      ? [...left.retained, ...left.window].find((message) => message.role === 'user')
+      : state.originalTask
+  return withView({
+    ...state,
+    ...left,
+    withdrawn: {
+      messages: state.withdrawn.messages + messages.length,
+      compacted: state.withdrawn.compacted + messages.length - taken,
+    },
+    originalTask: task,
+    chunks: overlap === -1 ? state.chunks : state.chunks.slice(0, overlap),
+    couldNotHelp: undefined,
+  })
+}
+
+export function setPinned(state: Conversation, messageId: string, pinned: boolean): Conversation {
+  const set = (messages: readonly LiveMessage[]): LiveMessage[] =>
+    messages.map((message) => (message.messageId === messageId ? { ...message, pinned } : message))
+  return { ...state, retained: set(state.retained), window: set(state.window), couldNotHelp: undefined }
+}
+
+// A chunk made anew for messages that an unarchived chunk covers supersedes it, and all that continue it.
+function addChunk(state: Conversation, chunk: Chunk): Conversation {
+  const covered = new Set(chunk.messageIds)
+  const firstOverlap = state.chunks.findIndex((old) => old.messageIds.some((id) => covered.has(id)))
+  return { ...state, chunks: [...(firstOverlap === -1 ? state.chunks : state.chunks.slice(0, firstOverlap)), chunk] }
+}
+
+function resummarize(state: Conversation, batch: Batch, sourceBatchIds: readonly string[]): Conversation {
+  const sources = new Set(sourceBatchIds)
+  const at = state.batches.findIndex((old) => sources.has(old.batchId))
+  const rest = state.batches.filter((old) => !sources.has(old.batchId))
+  return { ...state, batches: [...rest.slice(0, at), batch, ...rest.slice(at)] }
+}
+
+function prune(state: Conversation, data: EventData<'MessagesPruned'>, revision: bigint): Conversation {
+  const left = new Set(data.pruned.flatMap((part) => part.messageIds))
+  const stays = (message: LiveMessage): boolean => !left.has(message.messageId)
+  const known = new Map(state.batches.map((batch) => [batch.batchId, batch]))
+  const batches = data.carried.batches.flatMap(({ batchId }) => known.get(batchId) ?? [])
+  const chunkRevisions = new Set(data.carried.chunks)
+  const pruned = {
+    ...state,
+    cycles: data.cycle,
+    messagesCompressed: data.carried.messagesCompressed,
+    lastOrigin: revision,
+    softBackoffUntil: undefined,
+    retained: [...state.retained, ...state.window.filter((message) => message.revision < data.windowStart)].filter(
+      stays,
+    ),
+    window: state.window.filter((message) => message.revision >= data.windowStart && stays(message)),
+    batches,
+    visibleBatches: batches,
+    chunks: state.chunks.filter((chunk) => chunkRevisions.has(chunk.revision)),
+    compactedCalls: data.carried.foldedCalls,
+    failures: undefined,
+    couldNotHelp: undefined,
+  }
+  return withView(pruned)
+}
+
+function assertNever(value: never): never {
+  throw new Error(`unexpected event ${JSON.stringify(value)}`)
+}

@@ -1,0 +1,56 @@
+/** A message of the live conversation, and how it comes from the event that recorded it. */
+import type { EventData, PlacedEvent } from '../events/index.js'
+import type { MessageBody } from '../values/message.js'
+
+export interface LiveMessage extends MessageBody {
+  readonly messageId: string
+  readonly revision: bigint
+  readonly createdAt: string
+  readonly tokens: number
+  readonly pinned: boolean
+  readonly attributes?: Readonly<Record<string, unknown>> | undefined
+  readonly answers?: EventData<'MessageAppended'>['answers']
+  readonly leads?: true | undefined
+  /** The id that its host gave, where it is not the one that it is recorded under. */
+  readonly givenId?: string | undefined
+}
+
+/** The live message that an event records. */
+export const liveMessage = (event: Pick<PlacedEvent<'MessageAppended'>, 'data' | 'revision'>): LiveMessage =>
+  liveMessageFrom(event.data, event.revision)
+
+export function liveMessageFrom(data: EventData<'MessageAppended'>, revision: bigint): LiveMessage {
+  const {
+    messageId,
+    role,
+    content,
+    name,
+    toolCalls,
+    toolCallId,
+    createdAt,
+    tokens,
+    pinned,
+    attributes,
+    extra,
+    answers,
+    leads,
+    givenId,
+  } = data
+  return {
+    messageId,
+    role,
+    content,
+    name,
+    toolCalls,
+    toolCallId,
+    createdAt,
+    tokens,
+    pinned: pinned === true,
+    attributes,
+    extra,
+    answers,
+    leads,
+    givenId,
+    revision,
+  }
+}

@@ -1,0 +1,52 @@
+/** What an event puts into force that adopts an edition, reverts one or undoes cycles. */
+import type { Batch } from './batch.js'
+import type { Conversation } from './conversation.js'
+import type { CarryForward, EventData, ReplacementType } from '../events/index.js'
+import { liveMessageFrom } from './live-message.js'
+import { withView } from './with-view.js'
+
+/**
+ * Which messages are pinned. An origin event carries every pinned message forward, wherever it lies: one that is not named
+ * there is not pinned, or not any more.
+ */
+export const pinsOf = (carried: CarryForward): ReadonlyMap<bigint, boolean> =>
+  new Map(carried.kept.map((message) => [message.revision, message.pinned]))
+
+/** The batches in force, as of the revision of the event: that is where a load finds them. */
+export const batchesInForce = (data: EventData<ReplacementType>, revision: bigint): Batch[] =>
+  data.batches.map((batch) => ({ ...batch, revision }))
+
+/** Until when no soft limit starts a cycle. */
+export const softBackoffOf = (data: EventData<ReplacementType>): number | undefined =>
+  'restsUntilMessages' in data ? data.restsUntilMessages : undefined
+
+export function putIntoForce(state: Conversation, data: EventData<ReplacementType>, revision: bigint): Conversation {
+  const left = new Set(data.left)
+  const pins = pinsOf(data.carried)
+  const live = [
+    ...state.retained,
+    ...state.window,
+    ...data.restored.map((message) => liveMessageFrom(message, message.revision)),
+  ]
+    .filter((message) => !left.has(message.messageId))
+    .map((message) => ({ ...message, pinned: pins.get(message.revision) ?? false }))
+    .toSorted((a, b) => (a.revision < b.revision ? -1 : 1))
+  const batches = batchesInForce(data, revision)
+  return withView({
+    ...state,
+    configuration: data.carried.configuration,
+    cycles: data.cycle,
+    messagesCompressed: data.carried.messagesCompressed,
+    lastOrigin: revision,
+    lineage: data.carried.line,
+    softBackoffUntil: softBackoffOf(data),
+    retained: live.filter((message) => message.revision < data.windowStart),
+    window: live.filter((message) => message.revision >= data.windowStart),
+    batches,
+    visibleBatches: batches,
+    chunks: [],
+    compactedCalls: data.carried.foldedCalls,
+    failures: undefined,
+    couldNotHelp: undefined,
+  })
+}

@@ -1,0 +1,35 @@
+/** The view of a state, and the tokens of its context while nothing of it has to be shortened. */
+import type { Conversation } from './conversation.js'
+import type { LiveMessage } from './live-message.js'
+import { addedTokens, renderedTokens } from './placeholders.js'
+import { renderView } from './view.js'
+
+/** Renders the view anew and sums the tokens. */
+export function withView<State extends Conversation>(state: State): State {
+  const view = renderView(state)
+  return { ...state, view, tokens: totalTokens({ ...state, view }) }
+}
+
+const sumTokens = (messages: readonly LiveMessage[]): number =>
+  messages.reduce((sum, message) => sum + message.tokens, 0)
+
+function totalTokens(
+  state: Pick<Conversation, 'configuration' | 'leading' | 'retained' | 'window' | 'view' | 'compactedCalls'>,
+): number {
+  const { configuration, leading, retained, window, view, compactedCalls } = state
+  const live = [...retained, ...window]
+  return (
+    sumTokens(leading) +
+    (configuration === undefined ? sumTokens(live) : renderedTokens(live, compactedCalls, configuration)) +
+    (view?.tokens ?? 0)
+  )
+}
+
+/** The tokens that a message adds to the context. */
+export function tokensAddedBy(state: Conversation, message: LiveMessage): number {
+  const { configuration, retained, window, compactedCalls } = state
+  // A list of all live messages is made only where it is looked through, so that an append costs the same in a long
+  // window.
+  const before = message.role === 'tool' ? [...retained, ...window] : []
+  return configuration === undefined ? message.tokens : addedTokens(before, message, compactedCalls, configuration)
+}
