@@ -46,7 +46,7 @@ const LEFT_OF: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** What the pure domain may use besides itself. */
-const DOMAIN_USES = new Set(['zod', 'fp-ts', 'canonicalize', 'node:crypto'])
+const DOMAIN_USES = new Set(['zod', 'fp-ts', 'canonicalize', 'stemmer', 'node:crypto'])
 
 interface Import {
   readonly file: string
