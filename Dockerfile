@@ -1,5 +1,5 @@
 # The service's own processes: the command line, built. `docker compose --profile workers build` makes it.
-FROM node:20-bookworm-slim AS build
+FROM node:24-bookworm-slim AS build
 WORKDIR /service
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci
@@ -9,7 +9,7 @@ COPY projections projections
 COPY scripts/build.mjs scripts/
 RUN npm run build && npm prune --omit=dev
 
-FROM node:20-bookworm-slim
+FROM node:24-bookworm-slim
 ENV NODE_ENV=production
 WORKDIR /service
 COPY --from=build /service/package.json ./

@@ -1,10 +1,14 @@
 /** @jest-config-loader esbuild-register */
 import type { Config } from 'jest'
 
+// `npm run test:all` sets it; test/support/length.ts says what that means.
+const isLong = process.env['CONTEXT_LEDGER_TEST_ALL'] === '1'
+
 const config: Config = {
   testEnvironment: 'node',
   roots: ['<rootDir>/test'],
   testMatch: ['**/*.test.ts'],
+  testPathIgnorePatterns: ['/node_modules/', ...(isLong ? [] : ['\\.long\\.test\\.ts$'])],
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: { '^context-ledger$': '<rootDir>/src/index.ts', '^(\\.{1,2}/.*)\\.js$': '$1' },
   transform: {

@@ -9,6 +9,7 @@ import { openFolder, openFolderToRead } from '../../src/adapters/pglite/sql.js'
 import { createPostgresEventStore } from '../../src/adapters/postgres/event-store.js'
 import { startChild, type Child } from '../support/child.js'
 import { collect } from '../support/events.js'
+import { longTest } from '../support/length.js'
 
 let home: string
 let folder: string
@@ -123,73 +124,85 @@ describe('a folder that a process has open', () => {
     })
   }, 60_000)
 
-  test('is not held up by a reader that is stopped or killed inside a transaction', async () => {
-    const owner = await agent()
-    const [stopped, killed] = [await reader(), await reader()]
-    expect(await asked(stopped, 'hold')).toHaveProperty('held')
-    process.kill(stopped.pid, 'SIGSTOP')
-    await goesOn(owner)
-    expect(await asked(killed, 'hold')).toHaveProperty('held')
-    await killed.kill()
-    await goesOn(owner)
-    process.kill(stopped.pid, 'SIGCONT')
-    expect(await asked(stopped, 'on')).toEqual({
-      failure: expect.stringMatching(/waited 2000 ms for this reader inside a transaction, and ended it/),
-    })
-    expect(await asked(stopped, 'events')).toHaveProperty('events')
-    await goesOn(owner)
-  }, 60_000)
+  longTest(
+    'is not held up by a reader that is stopped or killed inside a transaction',
+    async () => {
+      const owner = await agent()
+      const [stopped, killed] = [await reader(), await reader()]
+      expect(await asked(stopped, 'hold')).toHaveProperty('held')
+      process.kill(stopped.pid, 'SIGSTOP')
+      await goesOn(owner)
+      expect(await asked(killed, 'hold')).toHaveProperty('held')
+      await killed.kill()
+      await goesOn(owner)
+      process.kill(stopped.pid, 'SIGCONT')
+      expect(await asked(stopped, 'on')).toEqual({
+        failure: expect.stringMatching(/waited 2000 ms for this reader inside a transaction, and ended it/),
+      })
+      expect(await asked(stopped, 'events')).toHaveProperty('events')
+      await goesOn(owner)
+    },
+    60_000,
+  )
 
-  test('whose owner is killed says so to its readers, and is taken over as it always was', async () => {
-    const owner = await agent()
-    const one = await reader()
-    await owner.kill()
-    expect(await asked(one, 'events')).toEqual({
-      failure: expect.stringMatching(
-        new RegExp(
-          `process ${String(owner.pid)} on .*, by way of which .*ledger was read, has ended.*open the ledger again`,
+  longTest(
+    'whose owner is killed says so to its readers, and is taken over as it always was',
+    async () => {
+      const owner = await agent()
+      const one = await reader()
+      await owner.kill()
+      expect(await asked(one, 'events')).toEqual({
+        failure: expect.stringMatching(
+          new RegExp(
+            `process ${String(owner.pid)} on .*, by way of which .*ledger was read, has ended.*open the ledger again`,
+          ),
         ),
-      ),
-    })
-    const number = await newestLock()
-    const sockets = async (): Promise<string[]> =>
-      (await readdir(join(folder, 'lock'))).filter((name) => name.endsWith('.sock'))
-    expect(await sockets()).toEqual([`${String(number)}.sock`])
-    const { db, readBy } = await openFolderToRead(folder)
-    expect(readBy).toBeUndefined()
-    expect(await sockets()).toEqual([`${String(number + 1)}.sock`])
-    expect((await stat(join(folder, 'lock', `${String(number + 1)}.sock`))).mode & 0o777).toBe(0o600)
-    await db.close()
-    expect(await sockets()).toEqual([])
-  }, 60_000)
+      })
+      const number = await newestLock()
+      const sockets = async (): Promise<string[]> =>
+        (await readdir(join(folder, 'lock'))).filter((name) => name.endsWith('.sock'))
+      expect(await sockets()).toEqual([`${String(number)}.sock`])
+      const { db, readBy } = await openFolderToRead(folder)
+      expect(readBy).toBeUndefined()
+      expect(await sockets()).toEqual([`${String(number + 1)}.sock`])
+      expect((await stat(join(folder, 'lock', `${String(number + 1)}.sock`))).mode & 0o777).toBe(0o600)
+      await db.close()
+      expect(await sockets()).toEqual([])
+    },
+    60_000,
+  )
 
-  test('with a path that is too long for a socket is read as well, and nothing is left of that', async () => {
-    const long = join(home, 'long '.repeat(30), 'ledger')
-    await mkdir(dirname(long))
-    await rename(folder, long)
-    const db = await openFolder(long)
-    const record: unknown = JSON.parse(
-      await readFile(
-        join(
-          long,
-          'lock',
-          String(Math.max(...(await readdir(join(long, 'lock'))).map((name) => Number.parseInt(name, 10)))),
+  longTest(
+    'with a path that is too long for a socket is read as well, and nothing is left of that',
+    async () => {
+      const long = join(home, 'long '.repeat(30), 'ledger')
+      await mkdir(dirname(long))
+      await rename(folder, long)
+      const db = await openFolder(long)
+      const record: unknown = JSON.parse(
+        await readFile(
+          join(
+            long,
+            'lock',
+            String(Math.max(...(await readdir(join(long, 'lock'))).map((name) => Number.parseInt(name, 10)))),
+          ),
+          'utf8',
         ),
-        'utf8',
-      ),
-    )
-    const { socket } = Object.assign({ socket: '' }, record)
-    expect(socket.startsWith(join(tmpdir(), 'context-ledger-'))).toBe(true)
-    const beside = await openFolderToRead(long)
-    expect([beside.readBy, await beside.db.query('select 1 as one')]).toEqual([
-      expect.stringContaining(String(process.pid)),
-      [{ one: 1 }],
-    ])
-    await beside.db.close()
-    await db.close()
-    await rename(long, folder)
-    await expect(stat(socket)).rejects.toMatchObject({ code: 'ENOENT' })
-  }, 60_000)
+      )
+      const { socket } = Object.assign({ socket: '' }, record)
+      expect(socket.startsWith(join(tmpdir(), 'context-ledger-'))).toBe(true)
+      const beside = await openFolderToRead(long)
+      expect([beside.readBy, await beside.db.query('select 1 as one')]).toEqual([
+        expect.stringContaining(String(process.pid)),
+        [{ one: 1 }],
+      ])
+      await beside.db.close()
+      await db.close()
+      await rename(long, folder)
+      await expect(stat(socket)).rejects.toMatchObject({ code: 'ENOENT' })
+    },
+    60_000,
+  )
 
   test('by a program that serves no readers is refused to them as to everybody else', async () => {
     const owner = await agent()
@@ -206,12 +219,16 @@ describe('a folder that a process has open', () => {
     })
   }, 60_000)
 
-  test('by one that stands still is refused to them within a moment', async () => {
-    const owner = await agent()
-    process.kill(owner.pid, 'SIGSTOP')
-    await expect(openFolderToRead(folder)).rejects.toMatchObject({
-      kind: 'FolderLocked',
-      message: expect.stringContaining('does not answer'),
-    })
-  }, 60_000)
+  longTest(
+    'by one that stands still is refused to them within a moment',
+    async () => {
+      const owner = await agent()
+      process.kill(owner.pid, 'SIGSTOP')
+      await expect(openFolderToRead(folder)).rejects.toMatchObject({
+        kind: 'FolderLocked',
+        message: expect.stringContaining('does not answer'),
+      })
+    },
+    60_000,
+  )
 })

@@ -29,6 +29,7 @@ import { startWireCluster } from '../support/kurrentdb/cluster.js'
 import { startWireServer } from '../support/kurrentdb/server.js'
 import { startWireServerProcess } from '../support/kurrentdb/wire-server-process.js'
 import { changes } from '../support/latch.js'
+import { longTest } from '../support/length.js'
 
 const A = 'conversation-a'
 
@@ -99,7 +100,7 @@ describe('opening', () => {
     expect(performance.now() - from).toBeLessThan(4_000)
   })
 
-  test('a server that says nothing is an error within the deadline', async () => {
+  longTest('a server that says nothing is an error within the deadline', async () => {
     const sockets: Socket[] = []
     const silent = createServer((socket) => sockets.push(socket))
     silent.listen(0, '127.0.0.1')
@@ -118,7 +119,7 @@ describe('opening', () => {
     expect(performance.now() - from).toBeLessThan(4_000)
   })
 
-  test('a server that is not ready yet is waited for, as long as the deadline allows', async () => {
+  longTest('a server that is not ready yet is waited for, as long as the deadline allows', async () => {
     const starting = await server()
     starting.beNotReady()
     await expect(open(starting.connectionString, { deadlineMs: 1_000 })).rejects.toMatchObject({
@@ -130,7 +131,7 @@ describe('opening', () => {
     expect(await appended(await opening, A, [eventNamed('x')])).toMatchObject({ revision: 0n })
   })
 
-  test('a cluster of which no node answers is an error within the deadline', async () => {
+  longTest('a cluster of which no node answers is an error within the deadline', async () => {
     await expect(open('esdb://127.0.0.1:1,127.0.0.1:2?tls=false', { deadlineMs: 1_000 })).rejects.toMatchObject({
       kind: 'StoreUnavailable',
     })
@@ -138,7 +139,7 @@ describe('opening', () => {
 })
 
 describe('a server that is stopped', () => {
-  test('every call ends within its deadline, and a subscription goes on when the server does', async () => {
+  longTest('every call ends within its deadline, and a subscription goes on when the server does', async () => {
     const frozen = await serverProcess()
     const store = await open(`${frozen.connectionString}&keepAliveInterval=500&keepAliveTimeout=500`, {
       deadlineMs: 1_500,
@@ -172,7 +173,7 @@ describe('a server that is stopped', () => {
     expect(reader.ids()).toEqual([...eventsNamed('before', 3), eventNamed('x')].map((event) => event.id))
   })
 
-  test('a subscription notices by the pings alone', async () => {
+  longTest('a subscription notices by the pings alone', async () => {
     const frozen = await serverProcess()
     const store = await open(`${frozen.connectionString}&keepAliveInterval=300&keepAliveTimeout=300`)
     const reader = following(store)
@@ -347,36 +348,39 @@ describe('users', () => {
 })
 
 describe('a cluster', () => {
-  test('loses its leader under appends: nothing is lost, doubled or out of order, and reads show what was acknowledged', async () => {
-    const cluster = await startWireCluster(3)
-    leftovers.push(() => cluster.close())
-    const store = await open(cluster.connectionString)
-    const reader = following(store)
-    const streams = ['conversation-1', 'conversation-2', 'conversation-3']
-    const [leader, next] = cluster.nodes
-    if (leader === undefined || next === undefined) throw new Error('the cluster has too few nodes')
-    const writing = Promise.all(
-      streams.map(async (stream) => {
-        for (let place = 0; place < 60; place++) {
-          const event = eventNamed(`${stream} ${String(place)}`)
-          await appended(store, stream, [event], BigInt(place - 1))
-          expect(await store.streamRevision(stream)).toBe(BigInt(place))
-        }
-      }),
-    )
-    await leader.server.stop()
-    cluster.elect(next)
-    await writing
-    const { position } = await appended(store, A, [eventNamed('last')])
-    await reader.caughtUpAt(position)
-    await reader.end()
-    for (const stream of streams)
-      expect((await collect(store.readStream(stream))).map((event) => event.id)).toEqual(
-        Array.from({ length: 60 }, (_, place) => uuidOf(`${stream} ${String(place)}`)),
+  longTest(
+    'loses its leader under appends: nothing is lost, doubled or out of order, and reads show what was acknowledged',
+    async () => {
+      const cluster = await startWireCluster(3)
+      leftovers.push(() => cluster.close())
+      const store = await open(cluster.connectionString)
+      const reader = following(store)
+      const streams = ['conversation-1', 'conversation-2', 'conversation-3']
+      const [leader, next] = cluster.nodes
+      if (leader === undefined || next === undefined) throw new Error('the cluster has too few nodes')
+      const writing = Promise.all(
+        streams.map(async (stream) => {
+          for (let place = 0; place < 60; place++) {
+            const event = eventNamed(`${stream} ${String(place)}`)
+            await appended(store, stream, [event], BigInt(place - 1))
+            expect(await store.streamRevision(stream)).toBe(BigInt(place))
+          }
+        }),
       )
-    expect(reader.ids()).toHaveLength(181)
-    expect(new Set(reader.ids()).size).toBe(181)
-  })
+      await leader.server.stop()
+      cluster.elect(next)
+      await writing
+      const { position } = await appended(store, A, [eventNamed('last')])
+      await reader.caughtUpAt(position)
+      await reader.end()
+      for (const stream of streams)
+        expect((await collect(store.readStream(stream))).map((event) => event.id)).toEqual(
+          Array.from({ length: 60 }, (_, place) => uuidOf(`${stream} ${String(place)}`)),
+        )
+      expect(reader.ids()).toHaveLength(181)
+      expect(new Set(reader.ids()).size).toBe(181)
+    },
+  )
 
   test('calls follow the leader, since a follower may lag behind', async () => {
     const cluster = await startWireCluster(3)
@@ -392,7 +396,7 @@ describe('a cluster', () => {
     expect((await collect(store.readAll())).map((event) => event.id)).toEqual([uuidOf('a'), uuidOf('b')])
   })
 
-  test('a subscription leaves a node that was cut off from the others and lives on', async () => {
+  longTest('a subscription leaves a node that was cut off from the others and lives on', async () => {
     const cluster = await startWireCluster(3)
     leftovers.push(() => cluster.close())
     // Without it, the pings of a connection that the calls have left end the subscription too.
@@ -422,7 +426,7 @@ test.each(['tls', 'plain'])(
   },
 )
 
-test('through kills, hangs and closing, nothing is left unhandled and the process ends by itself', async () => {
+longTest('through kills, hangs and closing, nothing is left unhandled and the process ends by itself', async () => {
   const script = join('test', 'support', 'kurrentdb-in-trouble.ts')
   const { stdout, stderr } = await promisify(execFile)(process.execPath, ['--import', 'tsx', script], {
     timeout: 45_000,

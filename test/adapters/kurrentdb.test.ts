@@ -11,6 +11,7 @@ import { createMemoryBodyStore } from '../../src/adapters/memory/body-store.js'
 import { describeEventStore, type OpenedStore, type StoreTraits } from '../contracts/event-store.js'
 import { noIndex } from '../support/event-ids.js'
 import { startWireCluster } from '../support/kurrentdb/cluster.js'
+import { isLong, longDescribe } from '../support/length.js'
 import { startWireServer } from '../support/kurrentdb/server.js'
 
 const TRAITS: StoreTraits = { recognizes: 'at-its-revision', positions: 'gapped' }
@@ -41,10 +42,11 @@ async function openAt(
 const DEADLINE_MS = 5_000
 const newPrefix = (): string => `test-${randomUUID()}-`
 
-describe.each([
+const beside = [
   { beside: 'alone in its log', foreign: false },
   { beside: 'beside other systems', foreign: true },
-])('one node, $beside', ({ foreign }) => {
+]
+describe.each(isLong ? beside : beside.slice(0, 1))('one node, $beside', ({ foreign }) => {
   describeEventStore(
     'KurrentDB on the wire',
     async () => {
@@ -65,7 +67,7 @@ describe.each([
   )
 })
 
-describe('three nodes, beside other systems', () => {
+longDescribe('three nodes, beside other systems', () => {
   describeEventStore(
     'KurrentDB on the wire',
     async () => {

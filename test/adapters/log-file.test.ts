@@ -21,6 +21,7 @@ import {
   type Append,
   type TestLog,
 } from '../support/log-history.js'
+import { runsOf } from '../support/length.js'
 
 let folder: string
 let files = 0
@@ -70,7 +71,7 @@ describe('a log in a file', () => {
         expect(await eventsOf(back.store)).toEqual(await eventsOf(log.store))
         await rm(path)
       }),
-      { numRuns: 40 },
+      { numRuns: runsOf(40) },
     )
   })
 

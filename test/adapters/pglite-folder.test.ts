@@ -13,6 +13,7 @@ import { createPostgresEventStore } from '../../src/adapters/postgres/event-stor
 import { migrateLog } from '../../src/adapters/postgres/schema.js'
 import { startChild, type Child } from '../support/child.js'
 import { appended, collect, eventNamed } from '../support/events.js'
+import { longTest } from '../support/length.js'
 
 let home: string
 let children: Child[] = []
@@ -55,34 +56,38 @@ const QUIET_MS = 2_000
 const IN_TEST = ['--beat', String(BEAT_MS), '--quiet', String(QUIET_MS)]
 
 describe('killed while it appends', () => {
-  test('every acknowledged event is there after each of 8 kills, and at most one more', async () => {
-    const folder = join(home, 'ledger')
-    let there = 0
-    for (let round = 0; round < 8; round++) {
-      const child = start('append-until-killed', [folder, String(there)])
-      // Some number of events later, and wherever in the next append the signal finds it.
-      const enough = 1 + Math.floor(Math.random() * 400)
-      await child.said(enough)
-      await child.kill()
-      const acknowledged = there + child.lines.length
-      const db = await openFolder(folder)
-      const store = createPostgresEventStore(db)
-      const events = await collect(store.readAll())
-      const saidAs = `round ${String(round)}, killed after ${String(enough)}`
-      expect([saidAs, events.length >= acknowledged, events.length <= acknowledged + 1]).toEqual([saidAs, true, true])
-      expect(events.map((event) => event.id)).toEqual(events.map((_, number) => eventNamed(String(number)).id))
-      expect(events.map((event) => event.position)).toEqual(events.map((_, number) => BigInt(number)))
-      expect(await store.head()).toBe(BigInt(events.length - 1))
-      expect(await store.streamRevision('conversation-a')).toBe(BigInt(events.length - 1))
-      // A store that came back also goes on.
-      await appended(store, 'conversation-a', [eventNamed(String(events.length))], BigInt(events.length - 1))
-      there = events.length + 1
-      await db.close()
-    }
-    expect(there).toBeGreaterThan(8)
-  }, 180_000)
+  longTest(
+    'every acknowledged event is there after each of 8 kills, and at most one more',
+    async () => {
+      const folder = join(home, 'ledger')
+      let there = 0
+      for (let round = 0; round < 8; round++) {
+        const child = start('append-until-killed', [folder, String(there)])
+        // Some number of events later, and wherever in the next append the signal finds it.
+        const enough = 1 + Math.floor(Math.random() * 400)
+        await child.said(enough)
+        await child.kill()
+        const acknowledged = there + child.lines.length
+        const db = await openFolder(folder)
+        const store = createPostgresEventStore(db)
+        const events = await collect(store.readAll())
+        const saidAs = `round ${String(round)}, killed after ${String(enough)}`
+        expect([saidAs, events.length >= acknowledged, events.length <= acknowledged + 1]).toEqual([saidAs, true, true])
+        expect(events.map((event) => event.id)).toEqual(events.map((_, number) => eventNamed(String(number)).id))
+        expect(events.map((event) => event.position)).toEqual(events.map((_, number) => BigInt(number)))
+        expect(await store.head()).toBe(BigInt(events.length - 1))
+        expect(await store.streamRevision('conversation-a')).toBe(BigInt(events.length - 1))
+        // A store that came back also goes on.
+        await appended(store, 'conversation-a', [eventNamed(String(events.length))], BigInt(events.length - 1))
+        there = events.length + 1
+        await db.close()
+      }
+      expect(there).toBeGreaterThan(8)
+    },
+    180_000,
+  )
 
-  test('killed while it is made, the folder opens all the same', async () => {
+  longTest('killed while it is made, the folder opens all the same', async () => {
     const folder = join(home, 'ledger')
     const child = start('append-until-killed', [folder])
     const data = join(folder, 'pgdata')
@@ -137,7 +142,7 @@ describe('one process at a time', () => {
     expect((await readdir(join(folder, 'lock'))).length).toBeLessThan(12)
   })
 
-  test('of many that race for a lock that was left behind exactly one wins, round after round', async () => {
+  longTest('of many that race for a lock that was left behind exactly one wins, round after round', async () => {
     const racers = Array.from({ length: 5 }, () => start('hold-folder'))
     await Promise.all(racers.map((racer) => racer.said(1)))
     for (let round = 0; round < 12; round++) {
@@ -179,22 +184,26 @@ describe('one process at a time', () => {
     await lock.release()
   })
 
-  test('of many that race for a lock of another machine exactly one wins, round after round', async () => {
-    const racers = Array.from({ length: 4 }, () => start('hold-folder', ['--quiet', '300']))
-    await Promise.all(racers.map((racer) => racer.said(1)))
-    for (let round = 0; round < 10; round++) {
-      const folder = join(home, `round ${String(round)}`)
-      await (await lockFolder(folder)).release()
-      await rm(join(folder, 'lock', '1.free'))
-      await editLock(folder, FOREIGN)
-      for (const racer of racers) racer.say(folder)
-      await Promise.all(racers.map((racer) => racer.said(round + 2)))
-      const answers = racers.map((racer) => racer.lines[round + 1] ?? '')
-      expect(answers.filter((answer) => answer === 'locked')).toHaveLength(1)
-      expect(answers.filter((answer) => answer.includes('is open in process'))).toHaveLength(3)
-      expect((await readdir(join(folder, 'lock'))).filter((name) => !name.startsWith('1'))).toEqual(['2'])
-    }
-  }, 60_000)
+  longTest(
+    'of many that race for a lock of another machine exactly one wins, round after round',
+    async () => {
+      const racers = Array.from({ length: 4 }, () => start('hold-folder', ['--quiet', '300']))
+      await Promise.all(racers.map((racer) => racer.said(1)))
+      for (let round = 0; round < 10; round++) {
+        const folder = join(home, `round ${String(round)}`)
+        await (await lockFolder(folder)).release()
+        await rm(join(folder, 'lock', '1.free'))
+        await editLock(folder, FOREIGN)
+        for (const racer of racers) racer.say(folder)
+        await Promise.all(racers.map((racer) => racer.said(round + 2)))
+        const answers = racers.map((racer) => racer.lines[round + 1] ?? '')
+        expect(answers.filter((answer) => answer === 'locked')).toHaveLength(1)
+        expect(answers.filter((answer) => answer.includes('is open in process'))).toHaveLength(3)
+        expect((await readdir(join(folder, 'lock'))).filter((name) => !name.startsWith('1'))).toEqual(['2'])
+      }
+    },
+    60_000,
+  )
 })
 
 describe('an owner that cannot be asked whether it lives', () => {
@@ -224,7 +233,7 @@ describe('an owner that cannot be asked whether it lives', () => {
     await lock.release()
   })
 
-  test('keeps its folder while its heart beats, and is named', async () => {
+  longTest('keeps its folder while its heart beats, and is named', async () => {
     const folder = join(home, 'ledger')
     const holder = start('hold-folder', IN_TEST)
     holder.say(folder)
@@ -236,15 +245,19 @@ describe('an owner that cannot be asked whether it lives', () => {
     })
   })
 
-  test('is awaited no longer than until it gives the folder back', async () => {
-    const folder = join(home, 'ledger')
-    const lock = await lockFolder(folder, { beatMs: 3_600_000 })
-    await editLock(folder, FOREIGN)
-    const next = lockFolder(folder, { quietMs: 3_600_000, onWait: () => void lock.release() })
-    const taken = await next
-    expect([taken.number, taken.isDoubtful]).toEqual([2, false])
-    await taken.release()
-  }, 200_000)
+  longTest(
+    'is awaited no longer than until it gives the folder back',
+    async () => {
+      const folder = join(home, 'ledger')
+      const lock = await lockFolder(folder, { beatMs: 3_600_000 })
+      await editLock(folder, FOREIGN)
+      const next = lockFolder(folder, { quietMs: 3_600_000, onWait: () => void lock.release() })
+      const taken = await next
+      expect([taken.number, taken.isDoubtful]).toEqual([2, false])
+      await taken.release()
+    },
+    200_000,
+  )
 
   test('a lock that nobody can read is taken when it is quiet', async () => {
     await mkdir(join(home, 'lock'))
@@ -254,36 +267,42 @@ describe('an owner that cannot be asked whether it lives', () => {
     await lock.release()
   })
 
-  test('stopped in the middle of its appends, succeeded, and woken again, it acknowledges nothing more and touches nothing that its successor has', async () => {
-    const folder = join(home, 'ledger')
-    let there = 0
-    for (let round = 0; round < 3; round++) {
-      const old = start('append-until-killed', [folder, String(there), ...IN_TEST])
-      await old.said(1 + Math.floor(Math.random() * 50))
-      const newest = Math.max(...(await readdir(join(folder, 'lock'))).filter((name) => /^\d+$/.test(name)).map(Number))
-      process.kill(old.pid, 'SIGSTOP')
-      await editLock(folder, FOREIGN, newest)
-      const db = await openFolder(folder, { beatMs: BEAT_MS, quietMs: QUIET_MS })
-      const store = createPostgresEventStore(db)
-      const found = (await collect(store.readAll())).length
-      process.kill(old.pid, 'SIGCONT')
-      await old.ended()
-      const acknowledged = there + old.lines.filter((line) => /^\d+$/.test(line)).length
-      expect(old.lines.at(-1)).toMatch(/^refused: another process took .*ledger over while this one stood still/)
-      expect([found >= acknowledged, found <= acknowledged + 1]).toEqual([true, true])
-      await appended(store, 'conversation-a', [eventNamed(String(found))], BigInt(found - 1))
-      there = found + 1
-      expect((await collect(store.readAll())).map((event) => event.id)).toEqual(
-        Array.from({ length: there }, (_, number) => eventNamed(String(number)).id),
-      )
-      await db.close()
-      expect((await readdir(folder)).filter((name) => name.startsWith('pgdata'))).toEqual([
-        `pgdata-${String(newest + 1)}`,
-      ])
-    }
-  }, 120_000)
+  longTest(
+    'stopped in the middle of its appends, succeeded, and woken again, it acknowledges nothing more and touches nothing that its successor has',
+    async () => {
+      const folder = join(home, 'ledger')
+      let there = 0
+      for (let round = 0; round < 3; round++) {
+        const old = start('append-until-killed', [folder, String(there), ...IN_TEST])
+        await old.said(1 + Math.floor(Math.random() * 50))
+        const newest = Math.max(
+          ...(await readdir(join(folder, 'lock'))).filter((name) => /^\d+$/.test(name)).map(Number),
+        )
+        process.kill(old.pid, 'SIGSTOP')
+        await editLock(folder, FOREIGN, newest)
+        const db = await openFolder(folder, { beatMs: BEAT_MS, quietMs: QUIET_MS })
+        const store = createPostgresEventStore(db)
+        const found = (await collect(store.readAll())).length
+        process.kill(old.pid, 'SIGCONT')
+        await old.ended()
+        const acknowledged = there + old.lines.filter((line) => /^\d+$/.test(line)).length
+        expect(old.lines.at(-1)).toMatch(/^refused: another process took .*ledger over while this one stood still/)
+        expect([found >= acknowledged, found <= acknowledged + 1]).toEqual([true, true])
+        await appended(store, 'conversation-a', [eventNamed(String(found))], BigInt(found - 1))
+        there = found + 1
+        expect((await collect(store.readAll())).map((event) => event.id)).toEqual(
+          Array.from({ length: there }, (_, number) => eventNamed(String(number)).id),
+        )
+        await db.close()
+        expect((await readdir(folder)).filter((name) => name.startsWith('pgdata'))).toEqual([
+          `pgdata-${String(newest + 1)}`,
+        ])
+      }
+    },
+    120_000,
+  )
 
-  test('its successor, killed before it had a copy of its own, leaves the doubt to the next', async () => {
+  longTest('its successor, killed before it had a copy of its own, leaves the doubt to the next', async () => {
     const folder = join(home, 'ledger')
     const first = start('append-until-killed', [folder, '0', ...IN_TEST])
     await first.said(1)
@@ -349,62 +368,68 @@ describe('what is wrong with a folder', () => {
     if (process.getuid?.() !== 0) await chmod(inside, 0o755)
   })
 
-  test('a disk with too little space for a ledger: that is said, nothing is left of it, and with space it opens', async () => {
-    const disk = join(home, 'disk')
-    await mkdir(disk)
-    // Only root may make a small disk; elsewhere the question cannot be asked.
-    if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=16m', 'tmpfs', disk]).status !== 0) return
-    try {
-      const folder = join(disk, 'ledger')
-      for (let time = 0; time < 2; time++)
-        await expect(openFolder(folder)).rejects.toMatchObject({
-          kind: 'DiskFull',
-          message: expect.stringMatching(/^there is no space left for .*ledger/),
-        })
-      expect((await readdir(folder)).toSorted()).toEqual(['ledger.json', 'lock'])
-      spawnSync('mount', ['-o', 'remount,size=200m', disk])
-      const db = await openFolder(folder)
-      await migrateLog(db)
-      await db.close()
-    } finally {
-      // The engine that gave up has files open until this process ends.
-      spawnSync('umount', ['-l', disk])
-    }
-  })
-
-  test('a disk that fills up: the append fails by a value, what was acknowledged stays, and with space it goes on', async () => {
-    const disk = join(home, 'disk')
-    await mkdir(disk)
-    const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=72m', 'tmpfs', disk]).status === 0
-    // Only root may make a small disk; elsewhere the question cannot be asked.
-    if (!mounted) return
-    try {
-      const folder = join(disk, 'ledger')
-      let db = await openFolder(folder)
-      await migrateLog(db)
-      let store = createPostgresEventStore(db)
-      const kept: string[] = []
-      let refusal: unknown
-      for (let number = 0; refusal === undefined && number < 2_000; number++) {
-        const event = eventNamed(
-          String(number),
-          Array.from({ length: 3_000 }, () => Math.random().toString(36)).join(''),
-        )
-        const result = await store.append('a', 'any', [event])()
-        if (result._tag === 'Right') kept.push(event.id)
-        else refusal = result.left
+  longTest(
+    'a disk with too little space for a ledger: that is said, nothing is left of it, and with space it opens',
+    async () => {
+      const disk = join(home, 'disk')
+      await mkdir(disk)
+      // Only root may make a small disk; elsewhere the question cannot be asked.
+      if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=16m', 'tmpfs', disk]).status !== 0) return
+      try {
+        const folder = join(disk, 'ledger')
+        for (let time = 0; time < 2; time++)
+          await expect(openFolder(folder)).rejects.toMatchObject({
+            kind: 'DiskFull',
+            message: expect.stringMatching(/^there is no space left for .*ledger/),
+          })
+        expect((await readdir(folder)).toSorted()).toEqual(['ledger.json', 'lock'])
+        spawnSync('mount', ['-o', 'remount,size=200m', disk])
+        const db = await openFolder(folder)
+        await migrateLog(db)
+        await db.close()
+      } finally {
+        // The engine that gave up has files open until this process ends.
+        spawnSync('umount', ['-l', disk])
       }
-      expect(refusal).toMatchObject({ kind: 'StoreUnavailable' })
-      await db.close().catch(() => undefined)
-      spawnSync('mount', ['-o', 'remount,size=200m', disk])
-      db = await openFolder(folder)
-      store = createPostgresEventStore(db)
-      const there = (await collect(store.readStream('a'))).map((event) => event.id)
-      expect(there.slice(0, kept.length)).toEqual(kept)
-      await appended(store, 'a', [eventNamed('with space again')])
-      await db.close()
-    } finally {
-      spawnSync('umount', [disk])
-    }
-  })
+    },
+  )
+
+  longTest(
+    'a disk that fills up: the append fails by a value, what was acknowledged stays, and with space it goes on',
+    async () => {
+      const disk = join(home, 'disk')
+      await mkdir(disk)
+      const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=72m', 'tmpfs', disk]).status === 0
+      // Only root may make a small disk; elsewhere the question cannot be asked.
+      if (!mounted) return
+      try {
+        const folder = join(disk, 'ledger')
+        let db = await openFolder(folder)
+        await migrateLog(db)
+        let store = createPostgresEventStore(db)
+        const kept: string[] = []
+        let refusal: unknown
+        for (let number = 0; refusal === undefined && number < 2_000; number++) {
+          const event = eventNamed(
+            String(number),
+            Array.from({ length: 3_000 }, () => Math.random().toString(36)).join(''),
+          )
+          const result = await store.append('a', 'any', [event])()
+          if (result._tag === 'Right') kept.push(event.id)
+          else refusal = result.left
+        }
+        expect(refusal).toMatchObject({ kind: 'StoreUnavailable' })
+        await db.close().catch(() => undefined)
+        spawnSync('mount', ['-o', 'remount,size=200m', disk])
+        db = await openFolder(folder)
+        store = createPostgresEventStore(db)
+        const there = (await collect(store.readStream('a'))).map((event) => event.id)
+        expect(there.slice(0, kept.length)).toEqual(kept)
+        await appended(store, 'a', [eventNamed('with space again')])
+        await db.close()
+      } finally {
+        spawnSync('umount', [disk])
+      }
+    },
+  )
 })

@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { openFolder, type OpenOptions } from '../../src/adapters/pglite/sql.js'
 import { readTemplate } from '../../src/adapters/pglite/template.js'
 import { openLedger } from '../../src/index.js'
+import { longTest } from '../support/length.js'
 
 let home: string
 beforeEach(async () => {
@@ -86,7 +87,7 @@ describe('a new folder', () => {
     expect(made.said).toHaveLength(1)
   })
 
-  test('says through the library too that it is made, and once', async () => {
+  longTest('says through the library too that it is made, and once', async () => {
     const store = join(home, 'ledger')
     const said: string[] = []
     for (let time = 0; time < 2; time++)

@@ -13,6 +13,7 @@ import { describeBodyStore } from '../contracts/body-store.js'
 import { describeClaims } from '../contracts/claims.js'
 import { describeEventStore, type OpenedStore } from '../contracts/event-store.js'
 import { appended, collect, eventNamed, eventsNamed } from '../support/events.js'
+import { longDescribe } from '../support/length.js'
 import { openTestDatabase } from '../support/memory-database.js'
 
 /**
@@ -124,10 +125,12 @@ async function opened(on: ReturnType<typeof shared>): Promise<OpenedStore> {
 }
 
 describeEventStore('PGlite in memory', () => opened(memory))
-describeEventStore('PGlite in a folder', async () => ({
-  ...(await opened(folder)),
-  reopen: async () => createPostgresEventStore(await folder.database()),
-}))
+longDescribe('with files', () => {
+  describeEventStore('PGlite in a folder', async () => ({
+    ...(await opened(folder)),
+    reopen: async () => createPostgresEventStore(await folder.database()),
+  }))
+})
 
 describeBodyStore('PGlite', async () => ({
   store: createPostgresBodyStore(await memory.reset()),

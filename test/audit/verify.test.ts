@@ -27,6 +27,7 @@ import { CONVERSATION, createHarness, createScriptedSummarizer, type Harness } f
 import { interleave } from '../support/interleave.js'
 import { jsonAs } from '../support/json.js'
 import { noRows } from '../support/row-differences.js'
+import { runsOf } from '../support/length.js'
 
 const STREAM = conversationStream(CONVERSATION)
 const EDITION = 'e1'
@@ -107,7 +108,7 @@ describe('the hash chain', () => {
           }
         },
       ),
-      { numRuns: 12 },
+      { numRuns: runsOf(12) },
     )
   })
 

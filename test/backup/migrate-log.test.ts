@@ -23,6 +23,7 @@ import {
   type Append,
   type TestLog,
 } from '../support/log-history.js'
+import { runsOf } from '../support/length.js'
 
 async function logOf(name: string, appends = EVERYTHING): Promise<TestLog> {
   const log = emptyLog(name)
@@ -185,7 +186,7 @@ describe('a copy that was killed', () => {
           expect(await eventsOf(to.store)).toEqual(await eventsOf(from.store))
         },
       ),
-      { numRuns: 60 },
+      { numRuns: runsOf(60) },
     )
   })
 

@@ -10,6 +10,7 @@ import { chatProblems } from '../support/chat-validity.js'
 import { answering, calling, nameless, say, SMALL, talk } from '../support/conversations.js'
 import { createHarness, messageOf, type Harness } from '../support/harness.js'
 import { jsonAs, passedOff } from '../support/json.js'
+import { runsOf } from '../support/length.js'
 
 type History = readonly MessageInput[]
 
@@ -112,7 +113,7 @@ describe.each(HOSTS)('a host that keeps $name', (host) => {
           expect(await recorded(harness)).toEqual(hashes(messages))
         },
       ),
-      { numRuns: 25 },
+      { numRuns: runsOf(25) },
     )
   })
 })

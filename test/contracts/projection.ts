@@ -16,6 +16,7 @@ import { editionHistory, editionSteps, everyStep, projectedEvents } from '../sup
 import { CONVERSATION } from '../support/harness.js'
 import { describeOnDatabases, recordParts, rowsOf, type Part } from '../support/projections.js'
 import { rowDifferences } from '../support/row-differences.js'
+import { runsOf } from '../support/length.js'
 
 /** @param parts what the conversation and its editions record */
 export function describeProjection(projection: Projection, parts: readonly Part[]): void {
@@ -131,7 +132,7 @@ export function describeProjectionsBehindHistories(projections: readonly Project
             expect(await rows()).toEqual(once)
           },
         ),
-        { numRuns: 6, examples: [[everyStep, 7, 3]] },
+        { numRuns: runsOf(6), examples: [[everyStep, 7, 3]] },
       )
       for (const type of ['EditionAdopted', 'EditionReverted', 'CycleUndone', 'EditionDropped', 'EditionAdvanced'])
         expect(met).toContain(type)

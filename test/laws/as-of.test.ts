@@ -14,6 +14,7 @@ import type { Moment } from '../../src/domain/values/moment.js'
 import { busyPolicies, histories, interleavings, namedHistories } from '../support/arbitraries.js'
 import { CONVERSATION, createHarness, NO_INSTANT_TO_COME, type Harness } from '../support/harness.js'
 import { interleave } from '../support/interleave.js'
+import { isLong, runsOf } from '../support/length.js'
 
 const asJson = (value: unknown): string =>
   JSON.stringify(value, (_key, part: unknown) => (typeof part === 'bigint' ? part.toString() : part))
@@ -44,7 +45,7 @@ describe('laws of time travel', () => {
           expect(asJson(then)).toBe(json)
         }
       }),
-      { numRuns: 25 },
+      { numRuns: runsOf(25) },
     )
   })
 
@@ -63,7 +64,7 @@ describe('laws of time travel', () => {
           expect(context?.hash ?? hashOf([])).toBe(data.contextHash)
         }
       }),
-      { numRuns: 25 },
+      { numRuns: runsOf(25) },
     )
   })
 
@@ -93,9 +94,9 @@ describe('laws of time travel', () => {
           )
         }
       }),
-      { numRuns: 20 },
+      { numRuns: runsOf(20) },
     )
-    expect(answered).toBeGreaterThan(20)
+    expect(answered).toBeGreaterThan(isLong ? 20 : 0)
   })
 
   it('an instant means the last fact that was recorded by then, as reading every fact finds it', async () => {
@@ -119,7 +120,7 @@ describe('laws of time travel', () => {
           }
         },
       ),
-      { numRuns: 25 },
+      { numRuns: runsOf(25) },
     )
   })
 })

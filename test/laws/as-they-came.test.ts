@@ -11,6 +11,7 @@ import { openLedger, type MessageInput } from '../../src/index.js'
 import type { ChatMessage } from '../../src/domain/values/message.js'
 import { createHarness } from '../support/harness.js'
 import { jsonAs } from '../support/json.js'
+import { runsOf } from '../support/length.js'
 
 // What names fields of ours, what JavaScript treats apart, and anything else.
 const keys = fc.oneof(
@@ -134,7 +135,7 @@ describe('what is not ours comes back as it went in', () => {
         const { messages } = await harness.restart().context()
         expect(messages.slice(0, 1).map(said)).toEqual([said(message)])
       }),
-      { numRuns: 200 },
+      { numRuns: runsOf(200) },
     )
   })
 

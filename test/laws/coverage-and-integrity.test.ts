@@ -28,8 +28,9 @@ import {
 } from '../support/harness.js'
 import { interleave, type Played } from '../support/interleave.js'
 import { noRows } from '../support/row-differences.js'
+import { runsOf } from '../support/length.js'
 
-const RUNS = { numRuns: 40 }
+const RUNS = { numRuns: runsOf(40) }
 const anyPolicy = fc.oneof(busyPolicies, policies)
 
 const notJson = (history: readonly MessageInput[]): Set<string> =>
@@ -86,7 +87,7 @@ describe('laws of what is kept and shown', () => {
           expect(await verify()).toMatchObject({ ok: true, problems: [] })
           expect(await verify(CONVERSATION)).toMatchObject({ ok: true, problems: [] })
         }),
-        { numRuns: 20 },
+        { numRuns: runsOf(20) },
       )
     })
 
@@ -325,7 +326,7 @@ describe('laws of what is kept and shown', () => {
             expect(await harness.conversations.load(CONVERSATION)).toStrictEqual(folded)
           })
         }),
-        { numRuns: 20 },
+        { numRuns: runsOf(20) },
       )
     })
 
@@ -340,7 +341,7 @@ describe('laws of what is kept and shown', () => {
             expect(await harness.conversations.loadAt(CONVERSATION, event.revision)).toStrictEqual(folded)
           }
         }),
-        { numRuns: 10 },
+        { numRuns: runsOf(10) },
       )
     })
   })

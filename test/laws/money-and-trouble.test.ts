@@ -20,6 +20,7 @@ import {
 import { passedOff } from '../support/json.js'
 import { latch } from '../support/latch.js'
 import { interleave } from '../support/interleave.js'
+import { runsOf } from '../support/length.js'
 
 const bought = async (harness: Harness): Promise<number> =>
   (await harness.eventsOf('ChunkSummarized')).filter((event) => event.data.summarizer.standIn !== true).length +
@@ -47,7 +48,7 @@ describe('laws of money and trouble', () => {
           const requests = harness.summarizer.calls.map((call) => call.requestHash)
           expect(requests.length - new Set(requests).size).toBeLessThanOrEqual(crashes)
         }),
-        { numRuns: 60 },
+        { numRuns: runsOf(60) },
       )
     })
 
@@ -289,7 +290,7 @@ describe('laws of money and trouble', () => {
           const { harness } = await interleave(policy, history, rivals)
           expect(coverageProblems(await harness.events())).toEqual([])
         }),
-        { numRuns: 30 },
+        { numRuns: runsOf(30) },
       )
     })
   })
@@ -315,7 +316,7 @@ describe('laws of money and trouble', () => {
             expect(done.failure === undefined).toBe(failures.length === 0)
           },
         ),
-        { numRuns: 40 },
+        { numRuns: runsOf(40) },
       )
     })
 

@@ -21,6 +21,7 @@ import { adoptEdition, editionOf } from '../support/editions.js'
 import { CONVERSATION, contextIn, createHarness, createScriptedSummarizer, type Harness } from '../support/harness.js'
 import { interleave } from '../support/interleave.js'
 import { noRows } from '../support/row-differences.js'
+import { runsOf } from '../support/length.js'
 
 const BY = { actor: 'test', correlationId: 'c', causationId: 'c' }
 const EDITION = 'e1'
@@ -130,7 +131,7 @@ describe('laws of putting back', () => {
             ).toEqual([])
           },
         ),
-        { numRuns: 60 },
+        { numRuns: runsOf(60) },
       )
       expect(undone).toBeGreaterThan(0)
       expect([...refused].filter((kind) => kind !== 'UndoPassesHardLimit')).toEqual([])
@@ -182,7 +183,7 @@ describe('laws of putting back', () => {
             await expectWhole(harness)
           },
         ),
-        { numRuns: 20 },
+        { numRuns: runsOf(20) },
       )
     })
 
@@ -220,7 +221,7 @@ describe('laws of putting back', () => {
         expect([problems, summaries.notRecomputed]).toEqual([[], 0])
         proved += summaries.recomputed
       }),
-      { numRuns: 60 },
+      { numRuns: runsOf(60) },
     )
     expect(proved).toBeGreaterThan(0)
   })

@@ -10,6 +10,7 @@ import { busyPolicies, histories, interleavings, namedHistories } from '../suppo
 import { answering, calling, say, SMALL, talk } from '../support/conversations.js'
 import { CONVERSATION, createHarness, type Harness } from '../support/harness.js'
 import { interleave } from '../support/interleave.js'
+import { runsOf } from '../support/length.js'
 
 /** The messages of a context as text, each placeholder as nothing: a late result may take its place. */
 const lines = (context: Context): (string | undefined)[] =>
@@ -50,7 +51,7 @@ describe('laws of reading again', () => {
           expect(said(await harness.conversations.load(CONVERSATION))).toStrictEqual(folded)
           expect(said(await harness.restart().conversations.load(CONVERSATION))).toStrictEqual(folded)
         }),
-        { numRuns: 15 },
+        { numRuns: runsOf(15) },
       )
     })
   })
@@ -70,7 +71,7 @@ describe('laws of reading again', () => {
           }
           expect((await harness.restart().conversations.load(CONVERSATION)).revision).toBe(revision)
         }),
-        { numRuns: 40 },
+        { numRuns: runsOf(40) },
       )
     })
 
@@ -201,7 +202,7 @@ describe('laws of reading again', () => {
             expect(changes.filter((at) => at !== -1)).toEqual([])
           },
         ),
-        { numRuns: 50 },
+        { numRuns: runsOf(50) },
       )
     })
 
@@ -259,7 +260,7 @@ describe('laws of reading again', () => {
             ).toBe(true)
           }
         }),
-        { numRuns: 20 },
+        { numRuns: runsOf(20) },
       )
     })
 

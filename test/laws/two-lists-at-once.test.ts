@@ -11,6 +11,7 @@ import { nameless, say, SMALL, talk } from '../support/conversations.js'
 import { collect } from '../support/events.js'
 import { CONVERSATION, createHarness, messageOf, type Harness } from '../support/harness.js'
 import { createTestDatabase, testServer } from '../support/postgres.js'
+import { runsOf } from '../support/length.js'
 
 const TIMEOUT_MS = 120_000
 
@@ -75,7 +76,7 @@ it.each([
           expect((await harness.restart().context()).messages.length).toBeGreaterThan(0)
         },
       ),
-      { numRuns: 20 },
+      { numRuns: runsOf(20) },
     )
   },
   TIMEOUT_MS,

@@ -16,6 +16,7 @@ import { hardLimit } from '../../src/domain/values/policy.js'
 import { defaultEstimator, messageTokens } from '../../src/domain/values/tokens.js'
 import { chatProblems } from '../support/chat-validity.js'
 import { contextIn, createHarness, createScriptedSummarizer, messageOf } from '../support/harness.js'
+import { runsOf } from '../support/length.js'
 
 type Say = {
   readonly op: 'say'
@@ -287,7 +288,7 @@ describe('what must survive, survives', () => {
         },
       ),
       // The whole of it, 25 and more, takes minutes on a busy machine.
-      { numRuns: Number(process.env['CONTEXT_LEDGER_TEST_SURVIVES'] ?? '8') },
+      { numRuns: runsOf(8) },
     )
   })
 })

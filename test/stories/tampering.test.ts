@@ -16,6 +16,7 @@ import { createFoldInSummarizer } from '../../src/summarizers/index.js'
 import { attack, ledgerOn, type Attacker } from '../support/ledger-on-database.js'
 import { openTestDatabase } from '../support/memory-database.js'
 import { hasAll, realConversations } from '../support/real-conversations.js'
+import { longDescribe, longTest } from '../support/length.js'
 
 jest.setTimeout(hasAll ? 3_600_000 : 120_000)
 
@@ -146,7 +147,7 @@ describe('what somebody does who can write the database is found', () => {
     })
   })
 
-  it('the last one removed, and the store not told', async () => {
+  longTest('the last one removed, and the store not told', async () => {
     await afterwards(async () => {
       await attacker.run(
         'delete from events e where stream = $1 and revision = (select max(revision) from events where stream = $1)',
@@ -156,7 +157,7 @@ describe('what somebody does who can write the database is found', () => {
     })
   })
 
-  it('the store’s count of a stream removed', async () => {
+  longTest('the store’s count of a stream removed', async () => {
     await afterwards(async () => {
       await attacker.run('delete from streams where stream = $1', [STREAM])
       const problems = await found()
@@ -175,14 +176,17 @@ describe('what somebody does who can write the database is found', () => {
     })
   })
 
-  it('two swapped in the order of the log, where who reads a stream by its revisions does not notice', async () => {
-    await afterwards(async () => {
-      await swapPositions(STREAM, 5, 6)
-      expect(where(await found())).toEqual([`order ${STREAM} 6`])
-    })
-  })
+  longTest(
+    'two swapped in the order of the log, where who reads a stream by its revisions does not notice',
+    async () => {
+      await afterwards(async () => {
+        await swapPositions(STREAM, 5, 6)
+        expect(where(await found())).toEqual([`order ${STREAM} 6`])
+      })
+    },
+  )
 
-  it('every event of a conversation removed, and the store not told', async () => {
+  longTest('every event of a conversation removed, and the store not told', async () => {
     await afterwards(async () => {
       await attacker.run('delete from events where stream = $1', [STREAM])
       const problems = await found()
@@ -203,7 +207,7 @@ describe('what somebody does who can write the database is found', () => {
     })
   })
 
-  it('a summary’s text changed and the chain computed anew: what was made of it does not fit', async () => {
+  longTest('a summary’s text changed and the chain computed anew: what was made of it does not fit', async () => {
     const [revision = ''] = await revisionsOf('ChunkSummarized')
     const [archive = ''] = await revisionsOf('BatchArchived')
     await afterwards(async () => {
@@ -216,20 +220,23 @@ describe('what somebody does who can write the database is found', () => {
     })
   })
 
-  it('a message that was summarized changed and the chain computed anew: its summary’s request does not fit', async () => {
-    await afterwards(async () => {
-      // The last letter before a closing quote: as long as before, so that no count of tokens tells.
-      await attacker.run(
-        `update events set data = regexp_replace(data, '[a-z](","createdAt")', 'Z\\1') where stream = $1 and type = 'MessageAppended' and revision = (select min(revision) from events where stream = $1 and type = 'MessageAppended' and data ~ '"role":"user".*[a-z]","createdAt"')`,
-        [STREAM],
-      )
-      await attacker.rechain(STREAM)
-      const summaries = new Set(
-        (await revisionsOf('ChunkSummarized')).map((revision) => `request ${STREAM} ${revision}`),
-      )
-      expect(where(await found()).filter((each) => summaries.has(each))).toHaveLength(1)
-    })
-  })
+  longTest(
+    'a message that was summarized changed and the chain computed anew: its summary’s request does not fit',
+    async () => {
+      await afterwards(async () => {
+        // The last letter before a closing quote: as long as before, so that no count of tokens tells.
+        await attacker.run(
+          `update events set data = regexp_replace(data, '[a-z](","createdAt")', 'Z\\1') where stream = $1 and type = 'MessageAppended' and revision = (select min(revision) from events where stream = $1 and type = 'MessageAppended' and data ~ '"role":"user".*[a-z]","createdAt"')`,
+          [STREAM],
+        )
+        await attacker.rechain(STREAM)
+        const summaries = new Set(
+          (await revisionsOf('ChunkSummarized')).map((revision) => `request ${STREAM} ${revision}`),
+        )
+        expect(where(await found()).filter((each) => summaries.has(each))).toHaveLength(1)
+      })
+    },
+  )
 
   it('a prompt changed', async () => {
     await afterwards(async () => {
@@ -287,7 +294,7 @@ describe('what somebody does who can write the database is found', () => {
     })
   })
 
-  describe('of the newest event, which stops the read models: the facts are proved all the same', () => {
+  longDescribe('of the newest event, which stops the read models: the facts are proved all the same', () => {
     const NEWEST = 'conversation-newest'
     const newest = 'where position = (select max(position) from events)'
     const told = 'update streams set revision = revision - 1 where stream = $1'
@@ -400,7 +407,7 @@ describe('what somebody does who can write the database is found', () => {
     })
   })
 
-  describe('a chain that was computed anew, or cut, by the manifest alone', () => {
+  longDescribe('a chain that was computed anew, or cut, by the manifest alone', () => {
     const file = (): string => join(folder, 'ledger.manifest')
     const key = (): string => join(folder, 'operator.pem')
     let manifest: Manifest

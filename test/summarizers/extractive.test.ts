@@ -11,6 +11,7 @@ import { describeSummarizer } from '../contracts/summarizer.js'
 import { CONVERSATION, createHarness } from '../support/harness.js'
 import { sampleConversation } from '../support/real-conversations.js'
 import { calledTool, chunkJob, resummarizeJob, said, session, summaryOf } from '../support/summary-jobs.js'
+import { runsOf } from '../support/length.js'
 
 describeSummarizer('extractive', { create: createExtractiveSummarizer, usesModel: false })
 
@@ -77,7 +78,7 @@ describe('laws', () => {
           expect(await summarize(chunkJob({ messages, maxSummaryTokens }))).toEqual(summary)
         },
       ),
-      { numRuns: 300 },
+      { numRuns: runsOf(300) },
     )
   })
 
@@ -94,7 +95,7 @@ describe('laws', () => {
           expect(defaultEstimator.text(summary.text)).toBeLessThanOrEqual(maxSummaryTokens)
         },
       ),
-      { numRuns: 200 },
+      { numRuns: runsOf(200) },
     )
   })
 })

@@ -17,6 +17,7 @@ import { everyEvent } from '../../support/conversation-story.js'
 import { appended, eventNamed } from '../../support/events.js'
 import { openTestSchema, testServer } from '../../support/postgres.js'
 import { describeOnDatabases, record, rowsOf } from '../../support/projections.js'
+import { longTest } from '../../support/length.js'
 
 /** A conversation of so many messages, the oldest of which are folded by tens. */
 function longStory(count: number): Event[] {
@@ -153,7 +154,7 @@ describeOnDatabases('rebuild', (database) => {
     expect(await all()).toEqual(live)
   })
 
-  test('killed at any place, the next one goes on or begins anew, and nothing is left over', async () => {
+  longTest('killed at any place, the next one goes on or begins anew, and nothing is left over', async () => {
     await record(store, 'a', longStory(60))
     await createProjectionRunner(source()).catchUp()
     const before = await all()

@@ -7,6 +7,7 @@ import { changesOf, type Row, type RowChange, type Table } from '../../../projec
 import { createTables, pointViews, writeChanges } from '../../../projections/engine/store.js'
 import { appended as message, recorded } from '../../support/builders.js'
 import { describeOnDatabases, rowsOf, silent } from '../../support/projections.js'
+import { runsOf } from '../../support/length.js'
 
 const things: Table = {
   name: 'things',
@@ -128,7 +129,7 @@ describeOnDatabases('rows', (database) => {
           expect(plain(await found())).toEqual(plain({ things: fold.rows('things'), names: fold.rows('names') }))
         },
       ),
-      { numRuns: 40 },
+      { numRuns: runsOf(40) },
     )
   })
 
