@@ -22,6 +22,24 @@ export interface UndoDependencies {
 
 export type UndoFailure = CommandFailure | CycleOfEdition
 
+/** What an undone cycle came to. */
+export interface Undone {
+  /** The conversation. */
+  readonly conversationId: string
+  /** Revision of the fact that undid it. */
+  readonly revision: bigint
+  /** The cycles that were undone, the last one first. */
+  readonly cycles: readonly number[]
+  /** Messages that are in the window again. */
+  readonly messagesRestored: number
+  /** Tokens of the context before it. */
+  readonly tokensBefore: number
+  /** Tokens of the context after it. */
+  readonly tokensAfter: number
+  /** The soft limit starts no cycle before so many further messages came. */
+  readonly restsForMessages: number
+}
+
 /** How often what came meanwhile is seen: as often as for an adoption. */
 const ATTEMPTS = 200
 
@@ -163,4 +181,20 @@ export function revertEdition(
       configured: await since.configured(state.revision),
     })
   })
+}
+
+/** What undoing a cycle came to, by the fact that recorded it. */
+export function undoneBy({ state, events }: Pick<Handled, 'state' | 'events'>): Undone {
+  const event = events.find((each) => isOfType(each, 'CycleUndone'))
+  if (event === undefined) throw new Error(`undoing a cycle of ${state.conversationId} recorded nothing`)
+  const { undone, restored, tokensBefore, tokensAfter, restsUntilMessages } = event.data
+  return {
+    conversationId: state.conversationId,
+    revision: event.revision,
+    cycles: undone.map(({ cycle }) => cycle),
+    messagesRestored: restored.length,
+    tokensBefore,
+    tokensAfter,
+    restsForMessages: Math.max(0, restsUntilMessages - state.messagesAppended),
+  }
 }

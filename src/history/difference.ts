@@ -12,7 +12,7 @@ import type { LiveMessage } from '../domain/conversation/live-message.js'
 import { originTypes } from '../domain/events/index.js'
 import { conversationStream } from '../domain/values/ids.js'
 import type { CycleSpan } from '../recording/origins.js'
-import type { CycleFound } from './cycles.js'
+import { cycleRevisions, type CycleFound, type CycleNotRecorded, type CycleOfEdition } from './cycles.js'
 import { decodeEvent, isOfType } from '../recording/read-event.js'
 import { loadConversation, type Log } from '../recording/load-conversation.js'
 import { contextIn } from '../domain/compaction/context.js'
@@ -171,4 +171,18 @@ export async function differenceBetween(
     view: textChanges(before.view?.text, after.view?.text),
     events,
   })
+}
+
+/** The difference across a cycle: from just before it to just after it. */
+export async function differenceAcross(
+  log: Log,
+  conversationId: string,
+  cycle: number,
+): Promise<E.Either<CycleNotRecorded | CycleOfEdition | DifferenceFailure, Difference>> {
+  const found = await cycleRevisions(log, conversationId, cycle)
+  if (E.isLeft(found)) return found
+  const { from, to, ...named } = found.right
+  return E.map((difference: Difference) => ({ ...difference, cycle: named }))(
+    await differenceBetween(log, conversationId, from, to),
+  )
 }

@@ -4,6 +4,7 @@
  * arguments that a model writes can name no other.
  */
 import { z } from 'zod'
+import { MEMORY_READ } from '../search/read-memory.js'
 import type { SearchHit } from '../search/search.js'
 import type { Compaction } from '../compaction/compact.js'
 import { issueSentence } from '../domain/values/issue-sentence.js'
@@ -51,9 +52,6 @@ const HIT_CHARACTERS = 2_000
  * away at once.
  */
 const ANSWER_CHARACTERS = 16_000
-
-/** The name of the tool that searches. */
-export const MEMORY_READ = 'memory_read'
 
 function tool<Schema extends z.ZodObject>(
   name: string,

@@ -36,11 +36,21 @@ import { guarded, LONGEST_MS } from '../summarizers/guarded.js'
 import { createExtractiveSummarizer, createSummarizer, parseSummarizerConfig } from '../summarizers/index.js'
 import { isKurrentDb, isPostgres, schemeOf } from './addresses.js'
 import type { OpenCompactionProcess, ProjectionProcess } from './processes.js'
-import { createLedger, estimatorOf, nameOf, pricesOf, rowCheckOf } from './create-ledger.js'
-import { textGiven } from './editions.js'
+import { rowCheckOf } from './auditing.js'
+import { createLedger } from './create-ledger.js'
 import type { EmbeddingConfig, Ledger, LedgerOptions } from './ledger.js'
-import { looked, optionsGiven, settingsOf, type Names } from './options.js'
-import { problem, valueOf } from './problem.js'
+import {
+  bad,
+  estimatorOf,
+  looked,
+  nameOf,
+  optionsGiven,
+  pricesOf,
+  settingsOf,
+  textGiven,
+  type Names,
+} from './options.js'
+import { valueOf } from './problem.js'
 import { createRowThread, type RowThreadPlace } from './row-thread.js'
 import { heardBy, tellProblems } from './tell-problem.js'
 
@@ -65,8 +75,6 @@ const OPEN: Names<LedgerOptions> = {
 const EMBEDDING: Names<EmbeddingConfig> = { model: true, baseUrl: true, apiKey: true }
 
 type OnOpening = NonNullable<LedgerOptions['onOpening']>
-
-const bad = (field: string, detail: string): Error => problem({ kind: 'BadInput', field, detail })
 
 /** A summarizer of somebody's own: what it says of itself is recorded with all that it says. */
 function ownSummarizer(given: Summarizer): Summarizer {

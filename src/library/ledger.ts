@@ -44,6 +44,7 @@ import type { ConversationStats, Stats, TotalStats, UncountedConversation } from
 import type { LineSource, Withdrawn } from '../history/trace-line.js'
 import type { ContextAsOf } from '../domain/compaction/context.js'
 import type { LiveMessages } from '../history/time-travel.js'
+import type { Undone } from '../editions/undo-and-revert.js'
 import type { Problem, Verification, VerifyOptions, VerifyProgress } from '../audit/verify.js'
 import type { Course, TriedPolicy, WhatIf, WhatIfRow } from '../editions/what-if.js'
 import type { Context } from '../domain/compaction/context.js'
@@ -97,7 +98,7 @@ import type {
   ReplayEstimate,
   ReplayOptions,
   ReplayProgress,
-} from './editions.js'
+} from './ledger-editions.js'
 
 /** A model behind the OpenAI embeddings API. */
 export interface EmbeddingConfig {
@@ -289,24 +290,6 @@ export interface LogOptions {
   readonly from?: bigint
   /** So many facts at most. */
   readonly limit?: number
-}
-
-/** What an undone cycle came to. */
-export interface Undone {
-  /** The conversation. */
-  readonly conversationId: string
-  /** Revision of the fact that undid it. */
-  readonly revision: bigint
-  /** The cycles that were undone, the last one first. */
-  readonly cycles: readonly number[]
-  /** Messages that are in the window again. */
-  readonly messagesRestored: number
-  /** Tokens of the context before it. */
-  readonly tokensBefore: number
-  /** Tokens of the context after it. */
-  readonly tokensAfter: number
-  /** The soft limit starts no cycle before so many further messages came. */
-  readonly restsForMessages: number
 }
 
 /** Which conversations to list, and in which order. */
@@ -538,6 +521,7 @@ export type {
   Problem,
   SearchHit,
   StreamHead,
+  Undone,
   UnlistedConversation,
   Verification,
   VerifyOptions,

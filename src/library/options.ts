@@ -3,15 +3,19 @@
  * altogether.
  */
 import { unknownName } from '../domain/text/known-names.js'
+import { parsePrices, type PriceTable } from '../domain/reports/prices.js'
+import { checkId } from '../domain/values/ids.js'
 import { thrownSentence } from '../domain/values/thrown.js'
 import { parsePolicySettings, type PolicySettings } from '../domain/values/policy.js'
+import { isRegisteredEstimator, registeredEstimators } from '../domain/values/tokens.js'
 import { LedgerError, problem, valueOf } from './problem.js'
 
 type KeyOf<T> = T extends unknown ? keyof T : never
 /** Every option of a call by its name, so that the compiler asks for one that was added. */
 export type Names<T> = Readonly<Record<KeyOf<T>, true>>
 
-const bad = (field: string, detail: string): Error => problem({ kind: 'BadInput', field, detail })
+/** What is said of an option that is wrong. */
+export const bad = (field: string, detail: string): Error => problem({ kind: 'BadInput', field, detail })
 
 /**
  * The options of a call. One that there is not is an error that names the one which may have been meant, since nothing
@@ -68,3 +72,77 @@ export const settingsOf = (policy: PolicySettings | undefined): PolicySettings |
         looked('policy', () => parsePolicySettings(policy)),
         problem,
       )
+
+/** A price table, checked; throws where it is wrong. */
+export const pricesOf = (prices: PriceTable | undefined): PriceTable =>
+  prices === undefined
+    ? {}
+    : valueOf(
+        looked('prices', () => parsePrices(prices)),
+        ({ field, detail }) => bad(field === '' ? 'prices' : `prices.${field}`, detail),
+      )
+
+/** The name of an estimator, checked; throws where none of that name is registered. */
+export function estimatorOf(name: string | undefined): string | undefined {
+  if (name !== undefined && typeof name !== 'string') throw bad('estimator', 'must be a text')
+  if (name !== undefined && !isRegisteredEstimator(name))
+    throw bad(
+      'estimator',
+      `"${name}" is not registered (${registeredEstimators().join(', ')}): registerEstimator comes first`,
+    )
+  return name
+}
+
+/** A name that is recorded, checked: of who asked, of what belongs together, of a tenant. */
+export const nameOf = (field: string, given: unknown): string =>
+  valueOf(checkId(field, given), ({ detail }) => bad(field, detail))
+
+/**
+ * Ids of conversations, or all of them, as somebody gave them: what is neither would be taken apart letter by letter.
+ */
+export const conversationsGiven = (
+  field: string,
+  given: readonly string[] | 'all' | undefined,
+): readonly string[] | 'all' => namedOrAll(field, given, 'ids', 'conversations')
+
+/** Names of some things, or all of these. */
+export function namedOrAll(
+  field: string,
+  given: readonly string[] | 'all' | undefined,
+  names: string,
+  things: string,
+): readonly string[] | 'all' {
+  if (given === 'all') return given
+  if (given === undefined) throw bad(field, `is missing: a list of ${names}, or "all"`)
+  if (!Array.isArray(given)) throw bad(field, `must be a list of ${names}, or "all"`)
+  if (given.length === 0) throw bad(field, `is empty: name ${things}, or "all"`)
+  // A list with holes passes them over, and a hole is no name.
+  return Array.from(given, (id: unknown, at) => nameGiven(`${field}[${String(at)}]`, id))
+}
+
+/** A text that somebody gave: a name or the beginning of one. */
+export function textGiven(field: string, given: unknown): string {
+  if (typeof given !== 'string') throw bad(field, given === undefined ? 'is missing' : 'must be a text')
+  if (given === '') throw bad(field, 'is empty')
+  return given
+}
+
+/** A name that a database is asked for, which neither it nor UTF-8 refuses. */
+export function nameGiven(field: string, given: unknown): string {
+  const name = textGiven(field, given)
+  if (name.includes('\0')) throw bad(field, 'has a NUL character')
+  if (!name.isWellFormed()) throw bad(field, 'has a lone surrogate')
+  return name
+}
+
+/** A signal that somebody gave with a call: what is none would be asked in the middle of the work. */
+export function signalGiven(signal: unknown): void {
+  if (signal !== undefined && !(typeof signal === 'object' && signal !== null && 'aborted' in signal))
+    throw bad('signal', 'must be an AbortSignal')
+}
+
+/** A whole number that somebody gave, `least` or more. */
+export function wholeNumberGiven(field: string, given: number | undefined, least: 0 | 1): void {
+  if (given === undefined || (Number.isSafeInteger(given) && given >= least)) return
+  throw bad(field, least === 0 ? 'must be a whole number, 0 or more' : 'must be a whole number above 0')
+}

@@ -1,0 +1,42 @@
+/** Compaction that somebody asks for: what it came to, whoever did it. */
+import { either as E } from 'fp-ts'
+import type { Command } from '../domain/decide/index.js'
+import type { Provenance } from '../domain/events/codec.js'
+import type { CommandFailure, Conversations, Handled } from '../recording/handle-command.js'
+import type { Log } from '../recording/load-conversation.js'
+import type { Compact, Compaction } from './compact.js'
+import { compactedSince } from './compacted-since.js'
+
+export interface CompactNowDependencies {
+  readonly log: Log
+  readonly conversations: Pick<Conversations, 'load' | 'handle'>
+  readonly compact: Compact
+  /** What configures a conversation before it is compacted; undefined keeps what is recorded. */
+  readonly configure: Extract<Command, { type: 'Configure' }> | undefined
+  /** Hears of the configuration that was recorded. */
+  readonly onRecorded: (handled: Handled) => void
+}
+
+/** Compacts a conversation by the configuration of now. */
+export async function compactNow(
+  { log, conversations, compact, configure, onRecorded }: CompactNowDependencies,
+  conversationId: string,
+  mode: 'now' | 'force',
+  provenance: Provenance,
+): Promise<E.Either<CommandFailure, Compaction>> {
+  if (configure !== undefined) {
+    const configured = await conversations.handle(conversationId, [configure], provenance)
+    if (E.isLeft(configured)) return configured
+    onRecorded(configured.right)
+  }
+  const before = await conversations.load(conversationId)
+  const run = await compact(conversationId, mode)
+  // The worker behind an append, or another process, may have come first: what happened is told, whoever did it.
+  const { batchesCreated, messagesCompressed, failure } = await compactedSince(log, conversationId, before.revision)
+  return E.right({
+    ...run,
+    batchesCreated,
+    messagesCompressed,
+    ...(run.failure !== undefined || failure === undefined ? {} : { failure }),
+  })
+}

@@ -1,0 +1,83 @@
+/** What a host records: its messages, and which of them stay. */
+import type { Clock } from '../ports/clock.js'
+import { parseMessage, type MessageInput, type NewMessage } from '../domain/values/message.js'
+import { DEFAULT_WINDOW_TOKENS } from '../domain/values/policy.js'
+import type { Conversation } from '../domain/conversation/conversation.js'
+import { createAppendMessages } from '../recording/append-messages.js'
+import type { Conversations } from '../recording/handle-command.js'
+import type { Freshness } from './freshness.js'
+import type { Gate } from './gate.js'
+import type { AppendOptions, Ledger } from './ledger.js'
+import type { Lookup } from './lookup.js'
+import { looked, nameGiven, nameOf, optionsGiven, settingsOf, type Names } from './options.js'
+import type { LedgerParts } from './parts.js'
+import { problem, valueOf } from './problem.js'
+import type { ProvenanceOf } from './provenance.js'
+
+const APPEND: Names<AppendOptions> = { policy: true, scope: true, actor: true, correlationId: true }
+
+const isList = (messages: MessageInput | readonly MessageInput[]): messages is readonly MessageInput[] =>
+  Array.isArray(messages)
+/** A copy, which whoever gave it cannot change, and which has its holes as what is no message. */
+const asList = (messages: MessageInput | readonly MessageInput[]): readonly MessageInput[] =>
+  looked('messages', () => (isList(messages) ? Array.from(messages) : [messages]))
+
+function parseMessages(inputs: readonly MessageInput[]): NewMessage[] {
+  return inputs.map((input, at) =>
+    valueOf(parseMessage(input), (left) =>
+      problem(inputs.length === 1 ? left : { ...left, field: `messages[${String(at)}].${left.field}` }),
+    ),
+  )
+}
+
+export interface AppendingParts extends Pick<LedgerParts, 'policy' | 'estimator' | 'onProblem'> {
+  readonly clock: Clock
+  readonly conversations: Conversations
+  readonly summarizerWindowTokens: number
+  readonly gate: Gate
+  readonly freshness: Freshness
+  readonly lookup: Lookup
+  readonly provenanceOf: ProvenanceOf
+  /** Begins what a conversation is due for, behind the append. */
+  readonly wakeWhereDue: (state: Conversation) => void
+}
+
+export function createAppending(parts: AppendingParts): Pick<Ledger, 'append' | 'pin' | 'unpin'> {
+  const { conversations, gate, freshness, lookup, provenanceOf, onProblem } = parts
+  const appendMessages = createAppendMessages(parts)
+
+  async function pin(type: 'PinMessage' | 'UnpinMessage', conversationId: string, messageId: string): Promise<void> {
+    gate.writes(type === 'PinMessage' ? 'pin' : 'unpin')
+    await lookup.existing(conversationId)
+    const command = { type, messageId: nameGiven('messageId', messageId) }
+    freshness.recordedHere(valueOf(await conversations.handle(conversationId, [command], provenanceOf()), problem))
+  }
+
+  return {
+    async append(conversationId, messages, options) {
+      const given = optionsGiven('append', options, APPEND)
+      const command = {
+        conversationId,
+        messages: parseMessages(asList(messages)),
+        settings: settingsOf(given.policy),
+        scope: given.scope === undefined ? undefined : nameOf('scope', given.scope),
+        provenance: provenanceOf(given),
+      }
+      gate.writes('append')
+      freshness.follow()
+      const settings =
+        command.settings === undefined && parts.policy === undefined
+          ? undefined
+          : { ...parts.policy, ...command.settings }
+      const appended = valueOf(await appendMessages({ ...command, settings }), problem)
+      freshness.recordedHere(appended)
+      if (appended.unknownModel !== undefined)
+        onProblem(problem({ kind: 'UnknownModelWindow', model: appended.unknownModel, assumed: DEFAULT_WINDOW_TOKENS }))
+      parts.wakeWhereDue(appended.state)
+      const { state, recorded, position } = appended
+      return { conversationId, revision: state.revision, recorded, position }
+    },
+    pin: (conversationId, messageId) => pin('PinMessage', conversationId, messageId),
+    unpin: (conversationId, messageId) => pin('UnpinMessage', conversationId, messageId),
+  }
+}

@@ -1,0 +1,125 @@
+/** Proof that nothing was lost, and what tells this ledger's log from any other. */
+import { createRowCheck } from '../../projections/engine/compare.js'
+import type { ProjectionRunner } from '../../projections/engine/runner.js'
+import { isNamed, originOf } from '../audit/against-manifest.js'
+import { createCheckRowsApart } from '../audit/check-rows.js'
+import { createVerify, eventsFrom } from '../audit/verify.js'
+import type { RowCheck, StoppedRows } from '../ports/row-check.js'
+import { checkRequest } from '../summarizers/check-request.js'
+import type { Freshness } from './freshness.js'
+import type { Gate } from './gate.js'
+import type { Ledger, VerifyOptions } from './ledger.js'
+import type { Lookup } from './lookup.js'
+import { bad, listenerGiven, looked, optionsGiven, type Names } from './options.js'
+import type { LedgerParts } from './parts.js'
+import { isRowsFailure, problem } from './problem.js'
+
+const VERIFY: Names<VerifyOptions> = { onProgress: true, onStream: true, against: true }
+
+/** What compares the rows of a database with what the facts of a log make them. */
+export function rowCheckOf({
+  log,
+  db,
+  projections,
+}: Pick<LedgerParts, 'log' | 'db' | 'projections'>): (
+  everyConversation: boolean,
+  catchUp: () => Promise<void>,
+) => RowCheck {
+  return (everyConversation, catchUp) =>
+    createRowCheck({
+      db,
+      projections,
+      everyConversation,
+      catchUp,
+      eventsFrom: (conversationId, seen) => eventsFrom(log, conversationId, seen),
+    })
+}
+
+/** Where rows stopped, as a proof tells it. */
+const stoppedAt = (
+  readModel: string,
+  { stream, revision, reason }: { readonly stream?: string; readonly revision?: bigint; readonly reason: string },
+) => ({
+  readModel,
+  at: stream === undefined || revision === undefined ? undefined : { stream, revision },
+  detail: `${readModel} ${reason}`,
+})
+
+export interface AuditingParts extends Pick<
+  LedgerParts,
+  'log' | 'name' | 'db' | 'projections' | 'checkRowsApart' | 'readOnly' | 'onProblem'
+> {
+  readonly runner: ProjectionRunner
+  readonly gate: Gate
+  readonly freshness: Freshness
+  readonly lookup: Lookup
+}
+
+export function createAuditing(parts: AuditingParts): Pick<Ledger, 'verify' | 'identity'> {
+  const { log, name, checkRowsApart, readOnly, onProblem, runner, gate, freshness, lookup } = parts
+
+  /** Conversations whose rows do not come to the head of the log. */
+  async function conversationsStopped(): Promise<StoppedRows[]> {
+    return (await runner.stopped()).map((stop) => ({
+      conversationId: stop.conversationId,
+      ...stoppedAt(stop.projection, stop),
+    }))
+  }
+
+  /** Read models that do not come there at all; `detail` where none of them says why. */
+  async function readModelsStopped(detail: string): Promise<readonly StoppedRows[]> {
+    const stopped = (await runner.status()).flatMap(({ name: readModel, stop }) =>
+      stop === undefined ? [] : [stoppedAt(readModel, stop)],
+    )
+    return stopped.length > 0 ? stopped : [{ readModel: 'read models', detail }]
+  }
+
+  /** Brings the rows to the head of the log. A proof goes on where they do not come there, and says which. */
+  async function rowsAtHead(): Promise<readonly StoppedRows[]> {
+    gate.open()
+    try {
+      await freshness.rowsAtHead()
+      return await conversationsStopped()
+    } catch (error) {
+      if (!isRowsFailure(error)) throw error
+      return await readModelsStopped(error.message)
+    }
+  }
+
+  const verify = createVerify({
+    log,
+    checkRequest,
+    rowCheck: rowCheckOf(parts),
+    catchUp: rowsAtHead,
+    checkRowsApart:
+      checkRowsApart === undefined
+        ? undefined
+        : (here) => createCheckRowsApart({ log, here, apart: checkRowsApart, onProblem }),
+  })
+
+  return {
+    async verify(conversationId, options) {
+      gate.open()
+      const { onProgress, ...given } = optionsGiven('verify', options, VERIFY)
+      const heard = listenerGiven('onProgress', onProgress, onProblem)
+      if (given.onStream !== undefined && typeof given.onStream !== 'function')
+        throw bad('onStream', 'must be a function')
+      const { against } = given
+      if (
+        against !== undefined &&
+        looked('against', () => typeof against?.heads !== 'function' || typeof against.header?.origin !== 'object')
+      )
+        throw bad('against', 'must be a manifest: an object with `header` and `heads`')
+      // Between its facts and its rows the other process would have gone on, and a proof must not find fault with that.
+      if (readOnly?.keptBy !== undefined) throw problem({ kind: 'LedgerBeingWritten', name, keptBy: readOnly.keptBy })
+      // A conversation of which a manifest says that it was is proved to be gone.
+      const wasThere = conversationId !== undefined && against !== undefined && (await isNamed(against, conversationId))
+      if (conversationId !== undefined && !wasThere) await lookup.isThere(conversationId)
+      return await verify(conversationId, { ...given, ...(heard === undefined ? {} : { onProgress: heard }) })
+    },
+    async identity() {
+      gate.open()
+      return { name, origin: await originOf(log) }
+    },
+  }
+}

@@ -1,0 +1,139 @@
+/** Compaction: behind the appends where a limit asks for it, by hand, and taken back. */
+import type { VectorFiller } from '../../projections/read-models/archive-index/vector-filler.js'
+import { createCompact, isCompactionDue, type Compaction } from '../compaction/compact.js'
+import { compactNow } from '../compaction/compact-now.js'
+import { createCompactionWorker } from '../compaction/compaction-worker.js'
+import type { Conversation } from '../domain/conversation/conversation.js'
+import type { Command } from '../domain/decide/index.js'
+import { undoCycles, undoneBy } from '../editions/undo-and-revert.js'
+import type { Conversations } from '../recording/handle-command.js'
+import type { RegisterPrompt } from '../recording/register-prompt.js'
+import type { Freshness } from './freshness.js'
+import type { Gate } from './gate.js'
+import type { Ledger } from './ledger.js'
+import type { Lookup } from './lookup.js'
+import { bad, optionsGiven, type Names } from './options.js'
+import type { LedgerParts } from './parts.js'
+import { problem, valueOf } from './problem.js'
+import type { ProvenanceOf } from './provenance.js'
+
+const COMPACT: Names<{ readonly force?: boolean }> = { force: true }
+const UNDO: Names<{ readonly cycle: number }> = { cycle: true }
+
+/** Summaries that one process asks for at the same time. */
+const CONVERSATIONS_AT_ONCE = 16
+
+export interface CompactingParts extends Pick<
+  LedgerParts,
+  | 'log'
+  | 'workers'
+  | 'ahead'
+  | 'claims'
+  | 'queue'
+  | 'summarizer'
+  | 'fallback'
+  | 'persona'
+  | 'policy'
+  | 'estimator'
+  | 'actor'
+  | 'clock'
+  | 'onProblem'
+> {
+  readonly conversations: Conversations
+  readonly registerPrompt: RegisterPrompt
+  /** What configures a conversation that this ledger records in. */
+  readonly configure: () => Extract<Command, { type: 'Configure' }>
+  /** Undefined where no vectors are made here. */
+  readonly filler: VectorFiller | undefined
+  readonly gate: Gate
+  readonly freshness: Freshness
+  readonly lookup: Lookup
+  readonly provenanceOf: ProvenanceOf
+}
+
+export interface Compacting {
+  readonly calls: Pick<Ledger, 'compact' | 'undo' | 'settled'>
+  /** Begins what there is to do behind what was recorded: vectors, and compaction where this process compacts. */
+  readonly wakeWhereDue: (state: Conversation) => void
+  /** Runs what a conversation is due for and waits for it. */
+  readonly compactDue: (conversationId: string) => Promise<Compaction>
+  /** Waits for what is under way, and takes nothing more. */
+  readonly stop: () => Promise<void>
+}
+
+export function createCompacting(parts: CompactingParts): Compacting {
+  const { log, workers, ahead, conversations, gate, freshness, lookup, provenanceOf, onProblem } = parts
+  const compact = createCompact(parts)
+  const worker = createCompactionWorker({
+    queue: parts.queue,
+    load: (conversationId) => conversations.load(conversationId),
+    compact,
+    clock: parts.clock,
+    concurrency: CONVERSATIONS_AT_ONCE,
+    backsOffByTime: false,
+    ahead,
+    // A summarizer that is down is told of as well where the fallback did its work: else it is down for days, and only
+    // the log knows.
+    onCompaction: (_conversationId, run) => {
+      const failure = run.failure ?? run.fallbackFor
+      if (failure !== undefined) onProblem(failure)
+    },
+    onProblem: (failure) => {
+      onProblem(failure)
+    },
+  })
+
+  return {
+    calls: {
+      async compact(conversationId, options) {
+        const { force } = optionsGiven('compact', options, COMPACT)
+        gate.writes('compact')
+        await lookup.existing(conversationId)
+        freshness.follow()
+        const isConfigured = parts.policy !== undefined || parts.estimator !== undefined
+        const configure = isConfigured ? parts.configure() : undefined
+        const onRecorded = freshness.recordedHere
+        const mode = force === true ? 'force' : 'now'
+        return valueOf(
+          await compactNow(
+            { log, conversations, compact, configure, onRecorded },
+            conversationId,
+            mode,
+            provenanceOf(),
+          ),
+          problem,
+        )
+      },
+      async undo(conversationId, options) {
+        const { cycle } = optionsGiven('undo', options, UNDO)
+        gate.writes('undo')
+        await lookup.existing(conversationId)
+        if (cycle === undefined || !Number.isSafeInteger(cycle) || cycle < 1)
+          throw bad('cycle', 'must be the number of a cycle, from 1')
+        const handled = valueOf(
+          await undoCycles({ log, conversations }, conversationId, cycle, provenanceOf()),
+          problem,
+        )
+        freshness.recordedHere(handled)
+        return undoneBy(handled)
+      },
+      async settled(conversationId) {
+        gate.open()
+        await worker.settled(conversationId)
+      },
+    },
+    wakeWhereDue(state) {
+      if (ahead) parts.filler?.wake()
+      if (workers === 'inside' && isCompactionDue(state, ahead ? 'ahead' : 'due')) worker.wake(state.conversationId)
+    },
+    async compactDue(conversationId) {
+      // What is done ahead of need may go on; at a limit the host gets the context as it is after the cycle.
+      if (isCompactionDue(await conversations.load(conversationId))) await worker.settled(conversationId)
+      return await compact(conversationId, 'due')
+    },
+    async stop() {
+      await worker.settled().catch(onProblem)
+      await worker.stop()
+    },
+  }
+}

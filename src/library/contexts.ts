@@ -1,0 +1,57 @@
+/** What the model sees, and what is live; now or at a moment. */
+import { contextIn } from '../domain/compaction/context.js'
+import type { Conversation } from '../domain/conversation/conversation.js'
+import { checkId } from '../domain/values/ids.js'
+import { parseMoment } from '../domain/values/moment.js'
+import { VIEWS, type ViewName } from '../domain/values/view-names.js'
+import { conversationAt, liveIn } from '../history/time-travel.js'
+import { WAIT, type Freshness } from './freshness.js'
+import type { Gate } from './gate.js'
+import type { AsOfOptions, At, ContextOptions, Ledger } from './ledger.js'
+import type { Lookup } from './lookup.js'
+import { bad, optionsGiven, type Names } from './options.js'
+import type { LedgerParts } from './parts.js'
+import { problem, valueOf } from './problem.js'
+
+const AS_OF: Names<AsOfOptions> = { ...WAIT, at: true }
+const CONTEXT: Names<ContextOptions> = { ...AS_OF, view: true }
+
+/** The name of a view, checked. */
+function viewNamed(view: ViewName | undefined): ViewName | undefined {
+  if (view !== undefined && !VIEWS.includes(view)) throw bad('view', `must be one of ${VIEWS.join(', ')}`)
+  return view
+}
+
+export interface ContextsParts extends Pick<LedgerParts, 'log' | 'clock'> {
+  readonly gate: Gate
+  readonly freshness: Freshness
+  readonly lookup: Lookup
+}
+
+export function createContexts(parts: ContextsParts): Pick<Ledger, 'context' | 'messages'> {
+  const { log, clock, gate, freshness, lookup } = parts
+
+  /** The conversation as it is, or as it was at a moment. */
+  async function stateAt(conversationId: string, at: At | undefined): Promise<Conversation> {
+    if (at === undefined) return await lookup.existing(conversationId)
+    gate.open()
+    valueOf(checkId('conversationId', conversationId), problem)
+    const moment = valueOf(parseMoment('at', at), problem)
+    return valueOf(await conversationAt(log, conversationId, moment, clock.now()), problem)
+  }
+
+  return {
+    async context(conversationId, options) {
+      gate.open()
+      const { at, view, ...wait } = optionsGiven('context', options, CONTEXT)
+      await freshness.log(wait)
+      return valueOf(contextIn(await stateAt(conversationId, at), viewNamed(view)), problem)
+    },
+    async messages(conversationId, options) {
+      gate.open()
+      const { at, ...wait } = optionsGiven('messages', options, AS_OF)
+      await freshness.log(wait)
+      return liveIn(await stateAt(conversationId, at))
+    },
+  }
+}

@@ -1,0 +1,123 @@
+/**
+ * Reads that see what the reader has to see: rows that have come to a position, or a log that has. A ledger sees at
+ * least what was recorded through it.
+ */
+import type { ProjectionRunner } from '../../projections/engine/runner.js'
+import type { Behind } from '../../projections/engine/watch.js'
+import type { Within } from '../ports/archive-index.js'
+import { sleep } from '../ports/clock.js'
+import type { Gate } from './gate.js'
+import type { WaitOptions } from './ledger.js'
+import { bad, type Names } from './options.js'
+import type { LedgerParts } from './parts.js'
+import { problem } from './problem.js'
+
+/** How long to wait, and for which position; as the options of a call have it. */
+export type Wait = { readonly [Name in keyof WaitOptions]?: WaitOptions[Name] | undefined }
+
+export interface Freshness {
+  /** From now on the rows follow the log, where this process keeps them. */
+  readonly follow: () => void
+  /** Notes what was recorded through this ledger. */
+  readonly recordedHere: (recorded: { readonly position: bigint | undefined }) => void
+  /**
+   * Brings the rows to where the reader wants them: to `waitFor`, where it is given; else to the head of the log where
+   * this process keeps them, and to this ledger's own last fact where others do.
+   */
+  readonly rows: (wait?: Wait, conversationId?: string) => Promise<void>
+  /** Brings the rows to the head of the log, whoever recorded what is there and whoever keeps them. */
+  readonly rowsAtHead: () => Promise<void>
+  /** Waits until the log itself has come to a position, as a copy of a server that lags behind its leader has to. */
+  readonly log: (wait: Wait) => Promise<void>
+  /** What the rows do not show yet. Where this process keeps them, they were just brought to the end of the log. */
+  readonly behind: (within?: Within) => Promise<{ readonly behind?: Behind }>
+}
+
+/** The names of these options. */
+export const WAIT: Names<WaitOptions> = { waitFor: true, timeout: true }
+
+/** How long a reader waits for read models that another process keeps, where it does not say itself. */
+const WAIT_MS = 5_000
+const HEAD_POLL_MS = 20
+
+/** How long to wait, checked. */
+function timeoutOf({ waitFor, timeout = WAIT_MS }: Wait): number {
+  if (waitFor !== undefined && typeof waitFor !== 'bigint') throw bad('waitFor', 'must be a position (a bigint)')
+  if (!Number.isFinite(timeout) || timeout < 0) throw bad('timeout', 'must be a number of milliseconds, 0 or more')
+  return timeout
+}
+
+export function createFreshness({
+  log,
+  runner,
+  gate,
+  workers,
+  readOnly,
+}: Pick<LedgerParts, 'log' | 'workers' | 'readOnly'> & {
+  readonly runner: ProjectionRunner
+  readonly gate: Gate
+}): Freshness {
+  let following = false
+  /** Position of the last fact that was recorded through this ledger. */
+  let ownPosition = -1n
+
+  /** Waits until the rows show `position`, those of one conversation where it is named; throws where they do not. */
+  async function rowsShow(position: bigint, timeoutMs: number, conversationId: string | undefined): Promise<void> {
+    if (await runner.waitFor(position, timeoutMs, conversationId === undefined ? {} : { conversationId })) return
+    const hint =
+      readOnly?.keptBy !== undefined
+        ? `; ${readOnly.keptBy} keeps them`
+        : workers === 'elsewhere'
+          ? '; is `context-ledger projections run` running?'
+          : ''
+    const missing =
+      position < 0n
+        ? 'there are no read models yet, and none came'
+        : `the read models have not come to position ${String(position)}`
+    throw problem({ kind: 'ProjectionsBehind', detail: `${missing} within ${String(timeoutMs)} ms${hint}` })
+  }
+
+  async function rows(wait: Wait = {}, conversationId?: string): Promise<void> {
+    gate.open()
+    const timeoutMs = timeoutOf(wait)
+    if (wait.waitFor !== undefined) await rowsShow(wait.waitFor, timeoutMs, conversationId)
+    else if (workers === 'elsewhere') await rowsShow(ownPosition, timeoutMs, conversationId)
+    else await runner.catchUp()
+  }
+
+  return {
+    follow() {
+      if (gate.isClosed() || following || workers === 'elsewhere') return
+      following = true
+      runner.start()
+    },
+    recordedHere({ position }) {
+      if (position !== undefined && position > ownPosition) ownPosition = position
+    },
+    rows,
+    async rowsAtHead() {
+      gate.open()
+      await rows(workers === 'elsewhere' ? { waitFor: await log.store.head() } : {})
+    },
+    async log(wait) {
+      if (wait.waitFor === undefined) return
+      const timeoutMs = timeoutOf(wait)
+      const until = performance.now() + timeoutMs
+      while ((await log.store.head()) < wait.waitFor) {
+        if (performance.now() >= until)
+          throw problem({
+            kind: 'ProjectionsBehind',
+            detail: `the log has not come to position ${String(wait.waitFor)} within ${String(timeoutMs)} ms`,
+          })
+        await sleep(HEAD_POLL_MS)
+      }
+    },
+    async behind(within) {
+      if (workers === 'inside') return {}
+      const behind = await runner.behind(
+        within !== undefined && 'conversationId' in within ? { conversationId: within.conversationId } : {},
+      )
+      return behind === undefined ? {} : { behind }
+    },
+  }
+}

@@ -1,0 +1,104 @@
+/** The past of a conversation: its facts, what changed, why the model saw what it saw, what it came to. */
+import { findBatches } from '../../projections/read-models/clip-archive/queries.js'
+import { conversationsOfLog } from '../audit/verify.js'
+import { conversationStream } from '../domain/values/ids.js'
+import { parseMoment } from '../domain/values/moment.js'
+import { differenceAcross, differenceBetween } from '../history/difference.js'
+import { createExplain } from '../history/explain.js'
+import { stats } from '../history/stats.js'
+import { revisionOf } from '../history/time-travel.js'
+import { decodeEvent } from '../recording/read-event.js'
+import { WAIT, type Freshness } from './freshness.js'
+import type { Gate } from './gate.js'
+import type { At, DiffOptions, ExplainOptions, Ledger, LogOptions, StatsOptions, WaitOptions } from './ledger.js'
+import type { Lookup } from './lookup.js'
+import { bad, nameGiven, optionsGiven, pricesOf, textGiven, wholeNumberGiven, type Names } from './options.js'
+import type { LedgerParts } from './parts.js'
+import { problem, valueOf } from './problem.js'
+
+const DIFF: Names<DiffOptions> = { ...WAIT, from: true, to: true, cycle: true }
+const LOG: Names<LogOptions> = { from: true, limit: true }
+const EXPLAIN: Names<ExplainOptions> = { batchId: true, line: true, open: true }
+const STATS: Names<StatsOptions> = { prices: true, onConversation: true }
+
+export interface HistoryParts extends Pick<LedgerParts, 'log' | 'db' | 'clock' | 'prices'> {
+  readonly gate: Gate
+  readonly freshness: Freshness
+  readonly lookup: Lookup
+}
+
+export function createHistory(parts: HistoryParts): Pick<Ledger, 'diff' | 'log' | 'explain' | 'stats'> {
+  const { log, db, clock, gate, freshness, lookup } = parts
+  const explain = createExplain({
+    log,
+    // A hint beside the log: where there are no rows, or none that can be read, the log is read instead. The place of
+    // an edition's batch is in its own stream.
+    placeOf: async (conversationId, batchId) =>
+      (await findBatches(db, conversationId, [batchId]).catch(() => [])).find(
+        ({ editionId }) => editionId === undefined,
+      ),
+  })
+
+  async function revisionAt(conversationId: string, field: string, at: At): Promise<bigint> {
+    const moment = valueOf(parseMoment(field, at), problem)
+    return valueOf(await revisionOf(log, conversationId, moment, clock.now()), problem)
+  }
+
+  /** One conversation, as all those that are counted. */
+  async function* only(conversationId: string): AsyncIterable<string> {
+    await lookup.isThere(conversationId)
+    yield conversationId
+  }
+
+  return {
+    async diff(conversationId, given) {
+      gate.open()
+      const asked = optionsGiven<{ readonly from?: At; readonly to?: At; readonly cycle?: number } & WaitOptions>(
+        'diff',
+        given,
+        DIFF,
+      )
+      await freshness.log(asked)
+      const { revision: head } = await lookup.existing(conversationId)
+      if (asked.cycle !== undefined) {
+        if (!Number.isSafeInteger(asked.cycle) || asked.cycle < 1)
+          throw bad('cycle', 'must be the number of a cycle, from 1')
+        return valueOf(await differenceAcross(log, conversationId, asked.cycle), problem)
+      }
+      if (asked.from === undefined) throw bad('from', 'is missing: a moment, or a cycle in its place')
+      const from = await revisionAt(conversationId, 'from', asked.from)
+      const to = asked.to === undefined ? head : await revisionAt(conversationId, 'to', asked.to)
+      return valueOf(await differenceBetween(log, conversationId, from, to), problem)
+    },
+    async *log(conversationId, options) {
+      const given = optionsGiven('log', options, LOG)
+      if (given.from !== undefined && !(typeof given.from === 'bigint' && given.from >= 0n && given.from < 2n ** 63n))
+        throw bad('from', 'must be a revision (a bigint, 0 or more)')
+      wholeNumberGiven('limit', given.limit, 0)
+      await lookup.isThere(conversationId)
+      for await (const stored of log.store.readStream(conversationStream(conversationId), given))
+        yield await decodeEvent(stored, log.bodies)
+    },
+    async explain(conversationId, options) {
+      gate.open()
+      const given = optionsGiven('explain', options, EXPLAIN)
+      if (given.batchId !== undefined && given.line !== undefined)
+        throw bad('line', 'goes without a batchId: explain one of the two')
+      if (given.batchId !== undefined) nameGiven('batchId', given.batchId)
+      if (given.line !== undefined && textGiven('line', given.line).trim() === '') throw bad('line', 'is empty')
+      return valueOf(await explain(await lookup.existing(conversationId), given), problem)
+    },
+    async stats(conversationId, options) {
+      gate.open()
+      const { prices, onConversation } = optionsGiven('stats', options, STATS)
+      if (onConversation !== undefined && typeof onConversation !== 'function')
+        throw bad('onConversation', 'must be a function')
+      return await stats(log, {
+        conversationIds: conversationId === undefined ? conversationsOfLog(log) : only(conversationId),
+        goesOn: conversationId === undefined,
+        prices: prices === undefined ? parts.prices : pricesOf(prices),
+        onConversation,
+      })
+    },
+  }
+}

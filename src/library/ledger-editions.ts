@@ -1,0 +1,139 @@
+/** The part of the ledger's interface that is about editions and prompts. */
+import type {
+  EditionOfConversation as EditionRow,
+  EditionSummary,
+} from '../../projections/read-models/editions/queries.js'
+import type { Price, TokenUsage } from '../domain/reports/prices.js'
+import type { PolicySettings } from '../domain/values/policy.js'
+import type { ReplayEstimate } from '../editions/estimate.js'
+import type { EditionSpending, Paid } from '../editions/metered.js'
+import type { PutIntoForce } from '../editions/put-into-force.js'
+import type { Replay, ReplayProgress } from '../editions/replay.js'
+import type { PromptRegistry, RegisteredPrompt } from '../recording/list-prompts.js'
+
+export type { ReplayedConversation } from '../editions/replay.js'
+export type {
+  EditionSpending,
+  Paid,
+  Price,
+  PromptRegistry,
+  PutIntoForce,
+  RegisteredPrompt,
+  Replay,
+  ReplayEstimate,
+  ReplayProgress,
+}
+
+/** An edition over all its conversations: what made it, how many of them are in which state, what it came to. */
+export interface Edition extends EditionSummary {
+  /** Tokens that were spent on it, failed and lost calls included. */
+  readonly spent: TokenUsage
+}
+
+/** The edition of one conversation. */
+export interface EditionOfConversation extends EditionRow {
+  /** The conversation's last fact; the edition is whole where that is the last one that it has seen. */
+  readonly conversationHead: bigint
+}
+
+/** An edition, conversation by conversation. */
+export interface EditionInFull extends Edition {
+  /** Where it stands in each of its conversations. */
+  readonly conversations: readonly EditionOfConversation[]
+}
+
+/** Which conversations, under which settings. The summarizer and the persona are those of the ledger. */
+export interface EditionRequest {
+  /** Ids of conversations, or `all`. */
+  readonly conversations: readonly string[] | 'all'
+  /** Settings over those that each conversation has itself. */
+  readonly policy?: PolicySettings
+  /** What the model costs, for estimates and a bound in money. */
+  readonly price?: Price
+}
+
+/** What may be spent on an edition in all, earlier runs included. */
+export interface EditionBound {
+  /** Tokens to and from the model. */
+  readonly maxTokens?: number
+  /** In the currency of `price`, which has to be given: all that the edition has taken is reckoned by it. */
+  readonly maxCost?: number
+}
+
+/** What to replay, what it may spend, and how. */
+export interface ReplayOptions extends EditionRequest, EditionBound {
+  /** Conversations at once; default 4. */
+  readonly concurrency?: number
+  /** Ends it cleanly: calls under way may end and are recorded. */
+  readonly signal?: AbortSignal
+  /** Hears how far it is. What it throws breaks nothing. */
+  readonly onProgress?: (progress: ReplayProgress) => void
+}
+
+/** What to estimate: a replay; or, with `editionId`, what adopting that edition would buy in these conversations. */
+export interface EstimateOptions extends EditionRequest, Pick<ReplayOptions, 'signal'> {
+  /**
+   * The edition to adopt; the beginning of its id is enough. `all` is then every conversation that has it and did not
+   * drop it.
+   */
+  readonly editionId?: string
+}
+
+/** The settings that the edition was made with, and what catching it up may spend. */
+export interface AdoptOptions extends Pick<EditionRequest, 'policy' | 'price'>, EditionBound {
+  /** Ends the catching up cleanly: calls under way may end and are recorded, and nothing is put into force. */
+  readonly signal?: AbortSignal
+}
+
+/** The same history compacted in another way, beside what is in force. */
+export interface Editions {
+  /**
+   * What a replay would come to at most, or with `editionId` what adopting that edition would: calls, tokens, cost, and
+   * summaries that would be taken
+   * over. Records nothing and asks no model. Throws the signal's reason once that aborts: a part of the sum is no
+   * estimate.
+   */
+  estimate(request: EstimateOptions): Promise<ReplayEstimate>
+  /**
+   * Compacts the same history again, into streams of an edition: with the ledger's summarizer and persona, under each
+   * conversation's own policy
+   * with `policy` over it. The same again takes it up where it ended, whatever ended it, and buys nothing twice.
+   * Conversations stay as they
+   * are until the edition is adopted. Failures of single conversations are in what it returns, and are not thrown.
+   */
+  replay(options: ReplayOptions): Promise<Replay>
+  /** Every edition, the newest first. */
+  list(): Promise<readonly Edition[]>
+  /** One edition, conversation by conversation; the beginning of its id is enough. */
+  show(editionId: string): Promise<EditionInFull>
+  /**
+   * Puts an edition into force in a conversation: its batches, window and configuration, by a fact. What was appended
+   * since the replay is caught
+   * up first, by the edition's own summarizer where something is to be bought: the ledger has to be opened with it, and
+   * `policy` to be the same.
+   */
+  adopt(conversationId: string, editionId: string, options?: AdoptOptions): Promise<PutIntoForce>
+  /**
+   * Puts into force again what an adopted edition had replaced; all messages that came since stay. They may be too many
+   * for one context: that is
+   * no reason to refuse the way back, but is in `overBudget`, and the next append, or `compact`, compacts them.
+   */
+  revert(conversationId: string, editionId?: string): Promise<PutIntoForce>
+  /**
+   * Gives an edition of a conversation up: refused while it is in force. What it recorded stays, and a replay takes it
+   * up again. One that another
+   * edition has replaced comes back into force, dropped or not, where that one is reverted.
+   */
+  drop(
+    conversationId: string,
+    editionId: string,
+  ): Promise<{ readonly conversationId: string; readonly editionId: string; readonly changed: boolean }>
+}
+
+/** The registry of what summaries were made with. */
+export interface Prompts {
+  /** Every template and persona that was used. One that cannot be read is named in `unreadable` and stops no other. */
+  list(): Promise<PromptRegistry>
+  /** The one that `NAME`, `NAME@VERSION` or the beginning of its hash names. */
+  show(which: string): Promise<RegisteredPrompt>
+}

@@ -1,0 +1,72 @@
+/** The conversations of a ledger, as its rows have them. */
+import {
+  CONVERSATION_ORDERS,
+  listConversations,
+  unlistedConversations,
+  type ConversationsAsked,
+} from '../../projections/read-models/live-messages/queries.js'
+import { parseInstant } from '../domain/values/moment.js'
+import { WAIT, type Freshness } from './freshness.js'
+import type { Gate } from './gate.js'
+import type { Ledger, ListOptions } from './ledger.js'
+import { bad, nameGiven, optionsGiven, wholeNumberGiven, type Names } from './options.js'
+import type { LedgerParts } from './parts.js'
+import { problem, valueOf } from './problem.js'
+
+const LIST: Names<ListOptions> = {
+  ...WAIT,
+  scope: true,
+  match: true,
+  since: true,
+  until: true,
+  sort: true,
+  limit: true,
+}
+
+/** A time as the read models have it. */
+function timeOf(field: string, given: Date | string): string {
+  const time = new Date(valueOf(parseInstant(field, given), problem)).toISOString()
+  // Rows are compared as texts, and a year of six digits begins with a sign.
+  if (!/^\d/u.test(time)) throw bad(field, 'is no time between the years 0 and 9999')
+  return time
+}
+
+/** Which conversations to list, checked. */
+function listAsked({ scope, match, since, until, sort, limit }: ListOptions): ConversationsAsked {
+  for (const [field, text] of Object.entries({ scope, match })) if (text !== undefined) nameGiven(field, text)
+  if (sort !== undefined && !CONVERSATION_ORDERS.includes(sort))
+    throw bad('sort', `must be one of ${CONVERSATION_ORDERS.join(', ')}`)
+  wholeNumberGiven('limit', limit, 1)
+  return {
+    ...(scope === undefined ? {} : { scope }),
+    ...(match === undefined ? {} : { match }),
+    ...(sort === undefined ? {} : { sort }),
+    ...(limit === undefined ? {} : { limit }),
+    ...(since === undefined ? {} : { since: timeOf('since', since) }),
+    ...(until === undefined ? {} : { until: timeOf('until', until) }),
+  }
+}
+
+export interface ListingParts extends Pick<LedgerParts, 'db'> {
+  readonly gate: Gate
+  readonly freshness: Freshness
+}
+
+export function createListing({ db, gate, freshness }: ListingParts): Pick<Ledger, 'list'> {
+  return {
+    async list(options) {
+      gate.open()
+      const { waitFor, timeout, ...given } = optionsGiven('list', options, LIST)
+      const asked = listAsked(given)
+      await freshness.rows({ waitFor, timeout })
+      const { scope, since, until } = asked
+      const unlisted =
+        scope === undefined && since === undefined && until === undefined ? await unlistedConversations(db, asked) : []
+      return {
+        conversations: await listConversations(db, asked),
+        ...(unlisted.length === 0 ? {} : { unlisted }),
+        ...(await freshness.behind()),
+      }
+    },
+  }
+}

@@ -1,0 +1,56 @@
+/** Conversations by their ids. A misspelt id is told, and no conversation is made up for it. */
+import { conversationsOfLog } from '../audit/verify.js'
+import type { Conversation } from '../domain/conversation/conversation.js'
+import { checkId, conversationStream } from '../domain/values/ids.js'
+import type { Conversations } from '../recording/handle-command.js'
+import type { Log } from '../recording/load-conversation.js'
+import type { Gate } from './gate.js'
+import { problem, valueOf } from './problem.js'
+
+export interface Lookup {
+  /** Throws where there is no such conversation. Who reads facts alone needs no more, whatever the facts say. */
+  readonly isThere: (conversationId: string) => Promise<void>
+  /** The state of a conversation; undefined where there is none. */
+  readonly find: (conversationId: string) => Promise<Conversation | undefined>
+  /** The same; throws where there is none. */
+  readonly existing: (conversationId: string) => Promise<Conversation>
+  /** The ids of all conversations of the log. */
+  readonly all: () => Promise<string[]>
+}
+
+export function createLookup({
+  log,
+  conversations,
+  gate,
+}: {
+  readonly log: Log
+  readonly conversations: Pick<Conversations, 'load'>
+  readonly gate: Gate
+}): Lookup {
+  async function find(conversationId: string): Promise<Conversation | undefined> {
+    gate.open()
+    valueOf(checkId('conversationId', conversationId), problem)
+    const state = await conversations.load(conversationId)
+    return state.revision < 0n ? undefined : state
+  }
+
+  return {
+    find,
+    async isThere(conversationId) {
+      gate.open()
+      valueOf(checkId('conversationId', conversationId), problem)
+      if ((await log.store.streamRevision(conversationStream(conversationId))) < 0n)
+        throw problem({ kind: 'NoSuchConversation', conversationId })
+    },
+    async existing(conversationId) {
+      const state = await find(conversationId)
+      if (state === undefined) throw problem({ kind: 'NoSuchConversation', conversationId })
+      return state
+    },
+    async all() {
+      const ids: string[] = []
+      for await (const conversationId of conversationsOfLog(log)) ids.push(conversationId)
+      return ids
+    },
+  }
+}

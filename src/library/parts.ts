@@ -1,0 +1,63 @@
+/** What a ledger is made of: `compose.ts` opens it, `create-ledger.ts` puts it together. */
+import type { Projection } from '../../projections/engine/projection.js'
+import type { PriceTable } from '../domain/reports/prices.js'
+import type { PolicySettings } from '../domain/values/policy.js'
+import type { Claims } from '../ports/claims.js'
+import type { Clock } from '../ports/clock.js'
+import type { EmbeddingModel } from '../ports/embedding-model.js'
+import type { CheckRows } from '../ports/row-check.js'
+import type { Spending } from '../ports/spending.js'
+import type { Database } from '../ports/sql.js'
+import type { Summarizer } from '../ports/summarizer.js'
+import type { WorkQueue } from '../ports/work-queue.js'
+import type { Log } from '../recording/load-conversation.js'
+
+export interface LedgerParts {
+  readonly log: Log
+  /** The log's address for people. */
+  readonly name: string
+  /** Where the read models are. */
+  readonly db: Database
+  readonly projections: readonly Projection[]
+  /** True where no other process can write to this log. */
+  readonly alone: boolean
+  /** `inside`: this ledger keeps the read models and compacts. `elsewhere`: processes of their own do. */
+  readonly workers: 'inside' | 'elsewhere'
+  /** True where it also summarizes before a limit asks for it. */
+  readonly ahead: boolean
+  readonly claims: Claims
+  /** Compares rows in a thread of its own; undefined where the database has one connection. */
+  readonly checkRowsApart: CheckRows | undefined
+  /** What editions have cost. */
+  readonly spending: Spending
+  /** What this process has still to compact. */
+  readonly queue: WorkQueue
+  readonly summarizer: Summarizer
+  /** The same one for editions, whose requests are counted one by one: it does not try again by itself. */
+  readonly editionSummarizer: Summarizer
+  /** Summarizes at the hard limit where the summarizer fails. */
+  readonly fallback: Summarizer
+  readonly persona: string
+  readonly embedding: EmbeddingModel | undefined
+  /** Settings for what is appended through this ledger. */
+  readonly policy: PolicySettings | undefined
+  /**
+   * Name of the estimator that what is appended through this ledger is counted by; undefined keeps a conversation's
+   * own.
+   */
+  readonly estimator: string | undefined
+  /** What models cost, for `stats`. */
+  readonly prices: PriceTable
+  readonly actor: string
+  readonly clock: Clock
+  readonly onProblem: (problem: unknown) => void
+  /**
+   * Where nothing is to be recorded; `keptBy` is the process that has the folder open and keeps the rows, where it is
+   * another one.
+   */
+  readonly readOnly: { readonly keptBy: string | undefined } | undefined
+  /** Calls back whenever another process begins to read by way of this one. */
+  readonly onReader: (begun: () => void) => void
+  /** Lets go of the log and the database. */
+  readonly close: () => Promise<void>
+}

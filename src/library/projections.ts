@@ -1,0 +1,92 @@
+/** The read models: what keeps their rows, how far they are, and their vectors. */
+import { createProjectionRunner, ProjectionStopped, type ProjectionRunner } from '../../projections/engine/runner.js'
+import {
+  createVectorFiller,
+  type FillOptions,
+  type VectorFiller,
+} from '../../projections/read-models/archive-index/vector-filler.js'
+import { decodeEvent } from '../recording/read-event.js'
+import type { Freshness } from './freshness.js'
+import type { Gate } from './gate.js'
+import type { Ledger, RebuildOptions } from './ledger.js'
+import { bad, listenerGiven, namedOrAll, optionsGiven, signalGiven, wholeNumberGiven, type Names } from './options.js'
+import type { LedgerParts } from './parts.js'
+import { problem, valueOf } from './problem.js'
+
+const REBUILD: Names<RebuildOptions> = { onProgress: true, signal: true, batchSize: true, fresh: true }
+const FILL: Names<FillOptions> = { limit: true, signal: true, onProgress: true }
+
+/** What keeps the rows of this ledger; nothing runs until it is asked. */
+export function runnerOf({ log, db, projections, claims, onProblem }: LedgerParts): ProjectionRunner {
+  /** Conversations of which was told that their rows do not go on. */
+  const told = new Set<string>()
+  return createProjectionRunner({
+    db,
+    store: log.store,
+    decode: (stored) => decodeEvent(stored, log.bodies),
+    projections,
+    claims,
+    onFailure: onProblem,
+    // A fact that nobody can read stops a conversation in every read model: once is enough.
+    onStop: (projection, stop) => {
+      if (stop.stream === undefined || told.has(stop.stream)) return
+      told.add(stop.stream)
+      onProblem(new ProjectionStopped(projection, stop))
+    },
+  })
+}
+
+/** What makes the vectors of this ledger; undefined where there is no model, no pgvector, or another process does. */
+export function fillerOf({ log, db, embedding, claims, clock, readOnly, onProblem }: LedgerParts) {
+  return embedding === undefined || !db.hasVector || readOnly?.keptBy !== undefined
+    ? undefined
+    : createVectorFiller({ db, store: log.store, embedding, claims, owner: clock.newId(), onProblem })
+}
+
+export interface ProjectionsParts extends Pick<LedgerParts, 'db' | 'embedding' | 'onProblem'> {
+  readonly runner: ProjectionRunner
+  readonly filler: VectorFiller | undefined
+  readonly gate: Gate
+  readonly freshness: Freshness
+}
+
+export function createProjections(parts: ProjectionsParts): Ledger['projections'] {
+  const { db, embedding, onProblem, runner, filler, gate, freshness } = parts
+  return {
+    async status() {
+      gate.open()
+      return await runner.status()
+    },
+    async rebuild(names, given) {
+      gate.writes('projections.rebuild')
+      const { onProgress, ...how } = optionsGiven('projections.rebuild', given, REBUILD)
+      signalGiven(how.signal)
+      const heard = listenerGiven('onProgress', onProgress, onProblem)
+      wholeNumberGiven('batchSize', how.batchSize, 1)
+      await runner.rebuild(namedOrAll('names', names, 'names', 'read models'), {
+        ...how,
+        ...(heard === undefined ? {} : { onProgress: heard }),
+      })
+    },
+    async catchUp() {
+      gate.writes('projections.catchUp')
+      return await runner.catchUp()
+    },
+    async fillVectors(options) {
+      gate.writes('projections.fillVectors')
+      const { onProgress, ...given } = optionsGiven('projections.fillVectors', options, FILL)
+      signalGiven(given.signal)
+      const heard = listenerGiven('onProgress', onProgress, onProblem)
+      wholeNumberGiven('limit', given.limit, 0)
+      if (filler === undefined)
+        throw bad(
+          'embedding',
+          embedding === undefined
+            ? 'is missing: no embedding model is configured'
+            : `cannot be used: ${db.name} has no pgvector`,
+        )
+      await freshness.rowsAtHead()
+      return valueOf(await filler.make({ ...given, ...(heard === undefined ? {} : { onProgress: heard }) }), problem)
+    },
+  }
+}

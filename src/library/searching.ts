@@ -1,0 +1,96 @@
+/** Search over the rows: brought to where the reader wants them, and what it could not look at yet. */
+import { ProjectionStopped, type ProjectionRunner } from '../../projections/engine/runner.js'
+import type { VectorFiller } from '../../projections/read-models/archive-index/vector-filler.js'
+import { checkId } from '../domain/values/ids.js'
+import type { EmbeddingFailure } from '../ports/embedding-model.js'
+import { search, type SearchOptions, type SearchPorts } from '../search/search.js'
+import { WAIT, type Freshness, type Wait } from './freshness.js'
+import type { Gate } from './gate.js'
+import type { Ledger, LedgerSearchOptions, SearchResult } from './ledger.js'
+import type { Lookup } from './lookup.js'
+import { bad, nameGiven, optionsGiven, textGiven, wholeNumberGiven, type Names } from './options.js'
+import type { LedgerParts } from './parts.js'
+import { problem, valueOf } from './problem.js'
+
+const SEARCH: Names<LedgerSearchOptions> = { ...WAIT, conversationId: true, scope: true, limit: true, include: true }
+const INCLUDED: ReadonlySet<unknown> = new Set<NonNullable<SearchOptions['include']>>(['messages', 'batches', 'all'])
+
+export interface SearchingParts extends Pick<LedgerParts, 'ahead' | 'onProblem'> {
+  readonly searchPorts: SearchPorts
+  readonly runner: ProjectionRunner
+  /** Undefined where no vectors are made here. */
+  readonly filler: VectorFiller | undefined
+  readonly gate: Gate
+  readonly freshness: Freshness
+  readonly lookup: Lookup
+}
+
+/** A search whose options are checked. */
+export type Find = (query: string, options: SearchOptions, wait?: Wait) => Promise<SearchResult>
+
+export interface Searching {
+  readonly calls: Pick<Ledger, 'search'>
+  /** The same for who has checked what it asks. */
+  readonly find: Find
+}
+
+export function createSearching(parts: SearchingParts): Searching {
+  const { searchPorts, runner, filler, gate, freshness, lookup } = parts
+
+  /**
+   * What of the messages a search by meaning could not look at. Vectors are made behind; who ends right after has
+   * nothing of it.
+   */
+  async function vectorsMissing(
+    conversationId: string | undefined,
+    failure: EmbeddingFailure | undefined,
+  ): Promise<Pick<SearchResult, 'vectors'>> {
+    if (filler === undefined) return {}
+    const { missing, isAtLeast, failure: earlier } = await filler.missing(conversationId)
+    if (parts.ahead) filler.wake()
+    const why = failure ?? earlier
+    return missing === 0 && why === undefined
+      ? {}
+      : { vectors: { missing, isAtLeast, ...(why === undefined ? {} : { problem: why.detail }) } }
+  }
+
+  /** Throws where the rows of a conversation do not go on: what a search says would not be all that there is. */
+  async function indexGoesOn(conversationId: string): Promise<void> {
+    const stop = (await runner.stopped(conversationId)).find(({ projection }) => projection === 'archive-index')
+    if (stop !== undefined) throw new ProjectionStopped(stop.projection, stop)
+  }
+
+  const find: Find = async (query, options, wait = {}) => {
+    if (textGiven('query', query).trim() === '') throw bad('query', 'is empty')
+    const conversationId = 'conversationId' in options.within ? options.within.conversationId : undefined
+    await freshness.rows(wait, conversationId)
+    if (conversationId !== undefined) await indexGoesOn(conversationId)
+    const { hits, failure } = await search(searchPorts, query, options)
+    if (failure !== undefined) parts.onProblem(failure)
+    if (hits.length === 0 && conversationId !== undefined) await lookup.isThere(conversationId)
+    return {
+      hits,
+      ...(await freshness.behind(options.within)),
+      ...(options.include === 'batches' ? {} : await vectorsMissing(conversationId, failure)),
+    }
+  }
+
+  return {
+    find,
+    calls: {
+      async search(query, options) {
+        gate.open()
+        const { conversationId, scope, waitFor, timeout, ...given } = optionsGiven('search', options, SEARCH)
+        if (conversationId !== undefined && scope !== undefined)
+          throw bad('scope', 'goes without a conversation: a search stays in one of the two')
+        if (conversationId !== undefined) valueOf(checkId('conversationId', conversationId), problem)
+        if (scope !== undefined) nameGiven('scope', scope)
+        wholeNumberGiven('limit', given.limit, 0)
+        if (given.include !== undefined && !INCLUDED.has(given.include))
+          throw bad('include', 'must be messages, batches or all')
+        const within = conversationId === undefined ? { scope: scope ?? null } : { conversationId }
+        return await find(query, { within, ...given }, { waitFor, timeout })
+      },
+    },
+  }
+}

@@ -1,0 +1,32 @@
+/** The agent's own tools, bound to its conversation. */
+import type { Compaction } from '../compaction/compact.js'
+import { decodeEvent } from '../recording/read-event.js'
+import { readMemory } from '../search/read-memory.js'
+import { createAgentTools } from './agent-tools.js'
+import type { Ledger } from './ledger.js'
+import type { Lookup } from './lookup.js'
+import type { LedgerParts } from './parts.js'
+import { problem, valueOf } from './problem.js'
+import type { Find } from './searching.js'
+
+export interface ToolsParts extends Pick<LedgerParts, 'log'> {
+  readonly find: Find
+  readonly compact: (conversationId: string) => Promise<Compaction>
+  readonly lookup: Lookup
+}
+
+export function createTools({ log, find, compact, lookup }: ToolsParts): Pick<Ledger, 'tools'> {
+  const memory = {
+    store: log.store,
+    decode: (stored: Parameters<typeof decodeEvent>[0]) => decodeEvent(stored, log.bodies),
+    find,
+  }
+  return {
+    tools: (conversationId) =>
+      createAgentTools({
+        memoryRead: async (query, limit) =>
+          valueOf(await readMemory(memory, await lookup.existing(conversationId), query, limit), problem),
+        compact: () => compact(conversationId),
+      }),
+  }
+}
