@@ -60,6 +60,17 @@ export const appended = (messageId: string, some: Some<'MessageAppended'> = {}):
   data: { messageId, role: 'user', content: `content of ${messageId}`, createdAt: at(0), tokens: 6, ...some },
 })
 
+/** An assistant's message that calls a tool, once for each id. */
+export const calls = (messageId: string, ...callIds: string[]): Of<'MessageAppended'> =>
+  appended(messageId, {
+    role: 'assistant',
+    content: null,
+    toolCalls: callIds.map((callId) => ({ id: callId, type: 'function', function: { name: 'run', arguments: '{}' } })),
+  })
+
+export const result = (messageId: string, callId: string): Of<'MessageAppended'> =>
+  appended(messageId, { role: 'tool', content: `result of ${callId}`, toolCallId: callId })
+
 export const pinned = (messageId: string, revision = 1n): Of<'MessagePinned'> => ({
   type: 'MessagePinned',
   data: { messageId, revision },

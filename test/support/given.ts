@@ -27,6 +27,9 @@ export function configuredWith(settings: PolicySettings, scope?: string): Event 
   })
 }
 
+/** A window of 1,000 tokens: the soft limit is 800, and what is pinned may take 250. */
+export const small = configuredWith({ modelMaxTokens: 1_000, chunkSize: 3 })
+
 /** The state after facts, a second apart. */
 export function stateAfter(events: readonly Event[], from: Conversation = initialState(CONVERSATION_ID)): Conversation {
   return events.reduce((state, event) => {

@@ -1,0 +1,74 @@
+/** What a prune archives and carries forward, and which cuts are refused. */
+/* oxlint-disable jest/expect-expect -- `records` and `rejected` say what is expected */
+import { describe, expect, it } from '@jest/globals'
+import { appended, at, calls, pinned, result, summarized } from '../../support/builders.js'
+import { archiveAndPrune } from '../../support/commands.js'
+import { given, small } from '../../support/given.js'
+
+describe('ArchiveAndPrune', () => {
+  it('archives each chunk and prunes, in this order, and carries what a load needs', () => {
+    const events = given(
+      small,
+      appended('s', { role: 'system' }),
+      appended('a'),
+      appended('p', { pinned: true }),
+      calls('c', 'x'),
+      appended('d'),
+      appended('e'),
+      appended('f'),
+      summarized('k', ['a', 'c', 'd']),
+    ).when(archiveAndPrune('k')).events
+    expect(events).toMatchObject([
+      {
+        type: 'BatchArchived',
+        data: {
+          chunkId: 'k',
+          depth: 0,
+          messageIds: ['a', 'c', 'd'],
+          label: `compaction-batch-c1-${at(3)}`,
+          content: `[depth:0|start:${at(0)}|end:${at(3)}|count:3]\nsummary of k`,
+        },
+      },
+      {
+        type: 'MessagesPruned',
+        data: {
+          cycle: 1,
+          windowStart: 6n,
+          why: { trigger: 'soft', threshold: 800, terms: { modelMaxTokens: 1_000 } },
+          carried: {
+            messagesCompressed: 3,
+            messagesAppended: 7,
+            leading: [1n],
+            originalTask: 2n,
+            kept: [{ revision: 3n, pinned: true }],
+            chunks: [],
+            foldedCalls: [{ callId: 'x', name: 'run' }],
+          },
+        },
+      },
+    ])
+  })
+
+  it('refuses what has no summary', () => {
+    given(appended('a')).when(archiveAndPrune('k')).rejected({ kind: 'NotArchivedYet', chunkId: 'k' })
+    given(appended('a')).when(archiveAndPrune()).rejected({ kind: 'NotArchivedYet', chunkId: '' })
+  })
+
+  it('refuses to leave a hole, to part a call from its results, and to take what is pinned', () => {
+    given(small, appended('a'), appended('b'), appended('c'), summarized('k', ['b']))
+      .when(archiveAndPrune('k'))
+      .rejected({ kind: 'NotAtHead', messageId: 'a' })
+    given(small, calls('c', 'x'), result('r', 'x'), appended('d'), summarized('k', ['c']))
+      .when(archiveAndPrune('k'))
+      .rejected({ kind: 'CutInsideCallGroup', messageId: 'c' })
+    given(small, calls('c', 'x'), appended('d'), summarized('k', ['c']))
+      .when(archiveAndPrune('k'))
+      .rejected({ kind: 'CutInsideCallGroup', messageId: 'c' })
+    given(small, appended('a'), appended('b'), summarized('k', ['a']), pinned('a'))
+      .when(archiveAndPrune('k'))
+      .rejected({ kind: 'MessagePinned', messageId: 'a' })
+    given(small, calls('c', 'x'), result('r', 'x'), appended('d'), summarized('k', ['c', 'r']), pinned('r', 2n))
+      .when(archiveAndPrune('k'))
+      .rejected({ kind: 'MessagePinned', messageId: 'c' })
+  })
+})
