@@ -1,7 +1,7 @@
 /**
  * The settings that a flag, the environment or the config file gives, as plain data: `--help` shows them, and loads no
  * parser and no
- * database for it. What they may be is said in `config.ts`, once.
+ * database for it. What they may be is said in `config/load-config.ts`, once.
  */
 import { DEFAULT_STRATEGY, STRATEGIES } from '../summarizers/strategy-names.js'
 

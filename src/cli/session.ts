@@ -2,7 +2,7 @@
  * A ledger for the time of one command: configured, opened, and closed whatever happens. The heavy modules are loaded
  * here, and not before.
  */
-import type { Config } from './config.js'
+import type { Config } from './config/load-config.js'
 import type { Ledger } from '../library/ledger.js'
 import { InputError } from './errors.js'
 import type { Flags } from './flags.js'
@@ -61,7 +61,11 @@ export async function withLedger<T>(
   needs: SessionNeeds,
   work: (session: Session) => Promise<T>,
 ): Promise<T> {
-  const { actorOf, blindPrompt, loadConfig, personaOf, summarizerOf } = await import('./config.js')
+  const [{ actorOf }, { loadConfig }, { blindPrompt, personaOf, summarizerOf }] = await Promise.all([
+    import('./config/actor.js'),
+    import('./config/load-config.js'),
+    import('./config/summarizer.js'),
+  ])
   const config = await loadConfig({ flags, env: process.env, cwd: process.cwd() }, { writes: needs.writes === true })
   const [{ nameWithoutLedger, openLedger }, { sentenceOfProblem }] = await Promise.all([
     import('../library/compose.js'),

@@ -6,15 +6,11 @@ import { join } from 'node:path'
 import { settings } from '../../src/cli/flags.js'
 import { policyFlags } from '../../src/cli/policy-flags.js'
 import { openLedger } from '../../src/library/compose.js'
-import {
-  actorOf,
-  loadConfig,
-  personaOf,
-  policiesOf,
-  pricesOf,
-  summarizerOf,
-  type Config,
-} from '../../src/cli/config.js'
+import { actorOf } from '../../src/cli/config/actor.js'
+import { loadConfig, type Config } from '../../src/cli/config/load-config.js'
+import { policiesOf } from '../../src/cli/config/policy-settings.js'
+import { pricesOf } from '../../src/cli/config/prices.js'
+import { personaOf, summarizerOf } from '../../src/cli/config/summarizer.js'
 import { policySettingsSchema } from '../../src/domain/values/policy.js'
 
 let cwd: string

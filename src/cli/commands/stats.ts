@@ -27,7 +27,7 @@ export const stats: Command = {
     const conversationId = given.text('conversation')
     const limit = given.whole('limit')
     const [{ pricesOf }, { startProgress }, { conversationLine, Foremost, statsLines }] = await Promise.all([
-      import('../config.js'),
+      import('../config/prices.js'),
       import('../progress.js'),
       import('../reports/stats.js'),
     ])

@@ -1,43 +1,21 @@
 /**
- * `import`: messages from files or standard input, one at a time and settled after each, as if the conversation
- * happened now; so that a
- * file always gives the same log. What is recorded already is recognized, hence the same import again goes on where it
- * was cut off.
+ * Imports messages from files or standard input, one at a time and settled after each, as if the conversation happened
+ * now. So a file always gives the same log. What is recorded already is recognized, and the same import again goes on
+ * where it was cut off.
  */
 import { stat } from 'node:fs/promises'
-import { either as E } from 'fp-ts'
 import { derivedMessageId } from '../../domain/values/ids.js'
-import { messageHash, parseMessage } from '../../domain/values/message.js'
 import type { Ledger, MessageInput } from '../../library/ledger.js'
-import { LedgerError } from '../../library/problem.js'
-import { neighbour } from '../config.js'
+import { neighbour } from '../config/named-files.js'
 import { Ended, EXIT, InputError } from '../errors.js'
-import { idFromName, readConversationFile, type Item } from './conversation-file.js'
 import type { Flags } from '../flags.js'
+import { Interrupted, watchInterrupt } from '../interrupt.js'
 import { colours, count, line, many, note, noteColours, toJson } from '../output.js'
 import { duration, startProgress, type Progress } from '../progress.js'
 import { withLedger } from '../session.js'
-
-/** What became of one file. */
-interface Imported {
-  readonly file: string
-  readonly conversationId: string
-  recorded: number
-  alreadyThere: number
-  /** Of this import alone. */
-  cycles: number
-  batches: number
-  resummarized: number
-  failures: number
-  messageTokens: number
-  contextTokens: number
-  revision: bigint
-}
-
-interface ImportedFile extends Imported {
-  /** Why no context can be made of what is recorded. */
-  unusable?: LedgerError
-}
+import { idFromName, readConversationFile, type Item } from './conversation-file.js'
+import { countRecorded, importedLine, nothingImported, revisionBefore, type ImportedFile } from './imported-file.js'
+import { Intake } from './intake.js'
 
 export interface ImportOptions {
   readonly files: readonly string[]
@@ -46,46 +24,23 @@ export interface ImportOptions {
   readonly json: boolean
 }
 
-/** Ctrl-C asks to stop; a second one does not ask. */
-function watchInterrupt(): { readonly asked: () => boolean; readonly stop: () => void } {
-  let asked = false
-  const onSignal = (): void => {
-    if (asked) process.exit(EXIT.interrupted)
-    asked = true
-    // Nobody may ever write another line there; what was read of it is recorded.
-    process.stdin.destroy()
-    note('\nstopping after this message; Ctrl-C once more stops at once (nothing that is recorded is lost)')
-  }
-  process.on('SIGINT', onSignal)
-  process.on('SIGTERM', onSignal)
-  return {
-    asked: () => asked,
-    stop: () => {
-      process.off('SIGINT', onSignal)
-      process.off('SIGTERM', onSignal)
-    },
-  }
-}
-
 /** Skipped files that are named; a glob may bring hundreds along. */
 const NAMED_FILES = 3
 
-class Interrupted extends Error {}
-
 /** The items of a file, until somebody asks to stop. */
-async function* untilAsked(items: AsyncIterable<Item>, asked: () => boolean): AsyncIterable<Item> {
+async function* untilAsked(items: AsyncIterable<Item>, signal: AbortSignal): AsyncIterable<Item> {
   try {
     for await (const item of items) {
-      if (asked()) throw new Interrupted()
+      signal.throwIfAborted()
       yield item
     }
   } catch (error) {
     // Standard input that is closed under its reader ends with an error of its own.
-    throw asked() && error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE'
-      ? new Interrupted()
+    throw signal.aborted && error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE'
+      ? signal.reason
       : error
   }
-  if (asked()) throw new Interrupted()
+  signal.throwIfAborted()
 }
 
 interface Counter {
@@ -98,133 +53,11 @@ interface Counter {
  * the same messages.
  */
 function withId(value: unknown, conversationId: string, place: number): MessageInput {
-  const hasId =
-    typeof value !== 'object' || value === null || !('id' in value) || value.id === undefined || value.id === null
+  const isWithoutId =
+    typeof value === 'object' && value !== null && (!('id' in value) || value.id === undefined || value.id === null)
   // Whatever it is, the ledger parses it; only the id is ours to add.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  return (
-    hasId && typeof value === 'object' && value !== null
-      ? { ...value, id: derivedMessageId(conversationId, place) }
-      : value
-  ) as MessageInput
-}
-
-function named(error: unknown, where: string): unknown {
-  if (!(error instanceof LedgerError) || (error.fault !== 'input' && error.fault !== 'state')) return error
-  return new InputError(error.failure.kind, `${where}: ${error.message}`)
-}
-
-/** Revision of the conversation's last fact before the import; -1n where it is new. */
-async function revisionBefore(ledger: Ledger, conversationId: string): Promise<bigint> {
-  try {
-    return (await ledger.context(conversationId)).revision
-  } catch (error) {
-    // Leading or pinned messages that do not fit leave no context; its log can be counted from the start.
-    if (
-      error instanceof LedgerError &&
-      (error.failure.kind === 'NoSuchConversation' ||
-        error.failure.kind === 'LeadingTooLarge' ||
-        error.failure.kind === 'PinnedTooLarge')
-    )
-      return -1n
-    throw error
-  }
-}
-
-async function account(ledger: Ledger, done: ImportedFile, before: bigint): Promise<void> {
-  if (done.revision < 0n) return
-  for await (const event of ledger.log(done.conversationId, { from: before + 1n })) {
-    if (event.type === 'MessageAppended') done.messageTokens += event.data.tokens
-    else if (event.type === 'MessagesPruned') done.cycles += 1
-    else if (event.type === 'BatchArchived') done.batches += 1
-    else if (event.type === 'BatchesResummarized') done.resummarized += 1
-    else if (event.type === 'CompactionFailed') done.failures += 1
-    done.revision = event.revision
-  }
-  try {
-    done.contextTokens = (await ledger.context(done.conversationId)).tokens
-  } catch (error) {
-    if (!(error instanceof LedgerError)) throw error
-    done.unusable = error
-  }
-}
-
-/**
- * Hashes of the messages that the log has, by id: to pass over a long stretch of them without asking the store for
- * each.
- */
-async function recordedMessages(ledger: Ledger, conversationId: string): Promise<ReadonlyMap<string, string>> {
-  const found = new Map<string, string>()
-  for await (const event of ledger.log(conversationId))
-    if (event.type === 'MessageAppended') found.set(event.data.messageId, messageHash(event.data))
-  return found
-}
-
-/** Whether the log has this very message; one with other content is for the ledger to refuse. */
-function isRecorded(recorded: ReadonlyMap<string, string>, message: MessageInput): boolean {
-  const parsed = parseMessage(message)
-  return (
-    E.isRight(parsed) &&
-    parsed.right.messageId !== undefined &&
-    recorded.get(parsed.right.messageId) === messageHash(parsed.right)
-  )
-}
-
-interface PlacedMessage {
-  readonly message: MessageInput
-  readonly where: string
-}
-
-/** The messages of one file on their way into its conversation. */
-class Intake {
-  recorded: ReadonlyMap<string, string> | undefined
-  /**
-   * The last message that was passed over. It is asked for after all before anything new: compaction that a kill cut
-   * off behind it runs first, as it would have.
-   */
-  private held: PlacedMessage | undefined
-
-  constructor(
-    private readonly ledger: Ledger,
-    readonly done: ImportedFile,
-    private readonly scope: string | undefined,
-  ) {}
-
-  async take(placed: PlacedMessage): Promise<void> {
-    if (this.recorded !== undefined && isRecorded(this.recorded, placed.message)) {
-      if (this.held !== undefined) this.done.alreadyThere += 1
-      this.held = placed
-      return
-    }
-    await this.flush()
-    await this.append(placed)
-  }
-
-  async flush(): Promise<void> {
-    const { held } = this
-    this.held = undefined
-    if (held !== undefined) await this.append(held)
-  }
-
-  private async append({ message, where }: PlacedMessage): Promise<void> {
-    const { conversationId } = this.done
-    try {
-      const appended = await this.ledger.append(
-        conversationId,
-        message,
-        this.scope === undefined ? {} : { scope: this.scope },
-      )
-      this.done.revision = appended.revision
-      if (appended.recorded.length > 0) this.done.recorded += 1
-      else {
-        this.done.alreadyThere += 1
-        this.recorded ??= await recordedMessages(this.ledger, conversationId)
-      }
-    } catch (error) {
-      throw named(error, where)
-    }
-    await this.ledger.settled(conversationId)
-  }
+  return (isWithoutId ? { ...value, id: derivedMessageId(conversationId, place) } : value) as MessageInput
 }
 
 /** Imports one file; undefined where it is a side file. What was recorded before an error stays. */
@@ -233,7 +66,7 @@ async function importFile(
   file: string,
   options: ImportOptions,
   tick: (bytes: number) => void,
-  asked: () => boolean,
+  signal: AbortSignal,
 ): Promise<ImportedFile | undefined> {
   let intake: Intake | undefined
   let before = -1n
@@ -244,22 +77,9 @@ async function importFile(
       throw new InputError('Usage', 'standard input has no header that names the conversation: give --conversation')
     const conversationId = id ?? idFromName(file)
     before = await revisionBefore(ledger, conversationId)
-    const done: ImportedFile = {
-      file,
-      conversationId,
-      recorded: 0,
-      alreadyThere: 0,
-      cycles: 0,
-      batches: 0,
-      resummarized: 0,
-      failures: 0,
-      messageTokens: 0,
-      contextTokens: 0,
-      revision: before,
-    }
-    return new Intake(ledger, done, options.scope)
+    return new Intake(ledger, nothingImported(file, conversationId, before), options.scope)
   }
-  for await (const item of untilAsked(readConversationFile(file), asked)) {
+  for await (const item of untilAsked(readConversationFile(file), signal)) {
     if (item.kind === 'side-file') return undefined
     if (item.kind === 'header') {
       id ??= item.id
@@ -273,7 +93,7 @@ async function importFile(
   if (intake === undefined)
     throw new InputError('MalformedInput', `${file === '-' ? 'standard input' : file} holds no message`)
   await intake.flush()
-  await account(ledger, intake.done, before)
+  await countRecorded(ledger, intake.done, before)
   return intake.done
 }
 
@@ -295,19 +115,6 @@ async function sizeOf(file: string): Promise<number> {
   }
 }
 
-const summary = (done: ImportedFile): string => {
-  const parts = [
-    `${many(done.recorded, 'message')} recorded`,
-    ...(done.alreadyThere === 0 ? [] : [`${count(done.alreadyThere)} already there`]),
-    many(done.cycles, 'cycle'),
-    many(done.batches, 'batch', 'batches'),
-    ...(done.resummarized === 0 ? [] : [`${count(done.resummarized)} re-summarized`]),
-    ...(done.failures === 0 ? [] : [colours.yellow(`${many(done.failures, 'failed compaction')} (see log)`)]),
-    `${count(done.messageTokens)} tokens in, context ${count(done.contextTokens)}`,
-  ]
-  return `${colours.bold(done.conversationId)}: ${parts.join(', ')}`
-}
-
 /** Runs the command. */
 export async function runImport(flags: Flags, options: ImportOptions): Promise<void> {
   const files = options.files.length === 0 ? ['-'] : options.files
@@ -321,7 +128,11 @@ export async function runImport(flags: Flags, options: ImportOptions): Promise<v
   await withLedger(flags, { creates: true, writes: true, searches: true }, async ({ ledger }) => {
     const startedAt = performance.now()
     const progress: Progress = await startProgress('importing', files.includes('-') ? 0 : total)
-    const interrupt = watchInterrupt()
+    const interrupt = watchInterrupt(() => {
+      // Nobody may ever write another line there; what was read of it is recorded.
+      process.stdin.destroy()
+      note('\nstopping after this message; Ctrl-C once more stops at once (nothing that is recorded is lost)')
+    })
     const counter: Counter = { messages: 0, bytes: 0 }
     const rate = (): string =>
       `${count(Math.round(counter.messages / Math.max(0.001, (performance.now() - startedAt) / 1000)))} messages/s`
@@ -334,11 +145,11 @@ export async function runImport(flags: Flags, options: ImportOptions): Promise<v
     const skipped: string[] = []
     try {
       for (const file of files) {
-        const imported = await importFile(ledger, file, options, tick, interrupt.asked)
+        const imported = await importFile(ledger, file, options, tick, interrupt.signal)
         if (imported === undefined) skipped.push(file)
         else {
           done.push(imported)
-          if (!options.json && files.length > 1 && !process.stderr.isTTY) await line(summary(imported))
+          if (!options.json && files.length > 1 && !process.stderr.isTTY) await line(importedLine(imported))
         }
       }
     } catch (error) {
@@ -353,7 +164,7 @@ export async function runImport(flags: Flags, options: ImportOptions): Promise<v
       throw error
     } finally {
       progress.stop()
-      interrupt.stop()
+      interrupt.forget()
     }
     const seconds = (performance.now() - startedAt) / 1000
     if (done.length === 0)
@@ -380,7 +191,7 @@ export async function runImport(flags: Flags, options: ImportOptions): Promise<v
           `skipped what lies beside conversations and holds none: ${skipped.slice(0, NAMED_FILES).join(', ')}${skipped.length > NAMED_FILES ? ` and ${many(skipped.length - NAMED_FILES, 'other file')}` : ''}`,
         ),
       )
-    if (files.length === 1 || process.stderr.isTTY) for (const imported of done) await line(summary(imported))
+    if (files.length === 1 || process.stderr.isTTY) for (const imported of done) await line(importedLine(imported))
     await line(colours.dim(`${many(counter.messages, 'message')} in ${duration(seconds)}, ${rate()}`))
     if (refusal !== undefined) throw refusal
   })

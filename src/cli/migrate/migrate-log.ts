@@ -3,8 +3,6 @@
  * a status of its own.
  * The same command again goes on where one was cut off, and brings what came since.
  */
-import { access, realpath, stat } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
 import {
   copyLog,
   storeSource,
@@ -14,11 +12,11 @@ import {
   type OpenedLog,
 } from '../../backup/migrate-log.js'
 import type { LogSource, LogTarget } from '../../ports/log-copy.js'
-import { isPostgres, schemeOf } from '../../library/addresses.js'
-import { neighbour } from '../config.js'
 import { Ended, EXIT, InputError } from '../errors.js'
+import { Interrupted, watchInterrupt } from '../interrupt.js'
 import { colours, count, line, many, note, noteColours, printable, toJson } from '../output.js'
 import { duration, startProgress } from '../progress.js'
+import { addressOf, refuseIdle, type LogAddress } from './log-address.js'
 
 export interface MigrateLogCommand {
   readonly from: string | undefined
@@ -36,86 +34,6 @@ export interface LogPlaces {
   openLog(address: string, options: { readonly database?: string }): Promise<OpenedLog>
   openLogFile(path: string): LogSource
   createLogFile(path: string, options: { readonly overwrite: boolean }): Promise<LogTarget>
-}
-
-interface LogAddress {
-  readonly kind: 'store' | 'file'
-  readonly address: string
-  /** The same for two spellings of one place, as far as the spelling tells. */
-  readonly identity: string
-}
-
-const DEFAULT_PORTS: Readonly<Record<string, string>> = { 'postgres:': '5432', 'esdb:': '2113' }
-
-function serverOf(address: string, flag: string): LogAddress {
-  let url: URL
-  try {
-    url = new URL(address)
-  } catch {
-    // The address is not repeated: it may hold a password.
-    throw new InputError('Usage', `${flag} is no address; one looks like postgres://user:password@host:5432/database`)
-  }
-  const protocol = url.protocol.replace(/^postgresql:/u, 'postgres:').replace(/^kurrentdb/u, 'esdb')
-  const port = url.port === '' ? (DEFAULT_PORTS[protocol] ?? '') : url.port
-  return {
-    kind: 'store',
-    address,
-    identity: `${protocol}//${url.hostname.toLowerCase()}:${port}${url.pathname.replace(/\/$/u, '')}`,
-  }
-}
-
-/**
- * What `--from` or `--to` names: a server by its scheme, else what is there under the path, else what the name says.
- */
-async function placeOf(address: string | undefined, flag: '--from' | '--to'): Promise<LogAddress> {
-  if (address === undefined || address.trim() === '')
-    throw new InputError('Usage', `${flag} is missing: a folder, postgres://…, esdb://…, or a file (name.clog.gz)`)
-  if (address === 'memory') throw new InputError('Usage', `${flag} memory: a log in memory ends with its process`)
-  if (/^[a-z][a-z0-9+.-]+:\/\//iu.test(address)) return serverOf(address, flag)
-  const path = resolve(address)
-  const identity = await realpath(path).catch(() => path)
-  const found = await stat(path).catch(() => undefined)
-  if (found?.isFile() === true) return { kind: 'file', address, identity }
-  if (flag === '--to')
-    return { kind: found === undefined && /\.gz$/iu.test(address) ? 'file' : 'store', address, identity }
-  if (found === undefined)
-    throw new InputError('NoLedger', `there is neither a ledger nor a file ${address}${await neighbour(path)}`)
-  // Opening makes a ledger where there is none; the marker is what the embedded store writes first.
-  if (
-    !(await access(join(path, 'ledger.json')).then(
-      () => true,
-      () => false,
-    ))
-  )
-    throw new InputError('NoLedger', `there is no ledger in ${address}`)
-  return { kind: 'store', address, identity }
-}
-
-function refuseIdle(place: LogAddress, flag: string, given: string | undefined): void {
-  if (given !== undefined && place.kind === 'file')
-    throw new InputError('Usage', `${flag} goes with a store: a file has everything in it`)
-  if (given !== undefined && (schemeOf(place.address) === undefined || isPostgres(place.address)))
-    throw new InputError('Usage', `${flag} is for a log in KurrentDB: this one keeps its read models beside it`)
-}
-
-class Interrupted extends Error {}
-
-/** Ctrl-C ends the copy between two writes; a second one does not wait. */
-function watchInterrupt(): { readonly signal: AbortSignal; readonly stop: () => void } {
-  const asked = new AbortController()
-  const onSignal = (): void => {
-    if (asked.signal.aborted) process.exit(EXIT.interrupted)
-    asked.abort(new Interrupted())
-  }
-  process.on('SIGINT', onSignal)
-  process.on('SIGTERM', onSignal)
-  return {
-    signal: asked.signal,
-    stop: () => {
-      process.off('SIGINT', onSignal)
-      process.off('SIGTERM', onSignal)
-    },
-  }
 }
 
 const BAR = 1_000
@@ -198,8 +116,8 @@ async function withEnds<T>(
 
 /** Runs the command. */
 export async function runMigrateLog(command: MigrateLogCommand, places: LogPlaces): Promise<void> {
-  const from = await placeOf(command.from, '--from')
-  const to = await placeOf(command.to, '--to')
+  const from = await addressOf(command.from, '--from')
+  const to = await addressOf(command.to, '--to')
   if (from.identity === to.identity) throw new InputError('Usage', '--from and --to name the same log')
   refuseIdle(from, '--from-database', command.fromDatabase)
   refuseIdle(to, '--to-database', command.toDatabase)
@@ -232,6 +150,6 @@ export async function runMigrateLog(command: MigrateLogCommand, places: LogPlace
     throw new Ended(EXIT.interrupted)
   } finally {
     progress.stop()
-    interrupt.stop()
+    interrupt.forget()
   }
 }

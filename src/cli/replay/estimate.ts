@@ -5,7 +5,7 @@
  */
 import { createInterface } from 'node:readline/promises'
 import { tokensOf } from '../../domain/reports/prices.js'
-import { pricesOf } from '../config.js'
+import { pricesOf } from '../config/prices.js'
 import type { EditionBound, EditionSpending, Price, ReplayEstimate } from '../../library/ledger.js'
 import { sentenceOfProblem } from '../../library/problem.js'
 import { endSignals } from '../end-signals.js'

@@ -152,7 +152,7 @@ export async function runWhatIf(given: Given, summaries: 'recorded' | 'extractiv
   if (named.length === 0 && !all) throw new InputError('Usage', 'name a conversation, or --all')
   if (named.length > 0 && all) throw new InputError('Usage', 'name conversations or --all, not both')
   const names = files.length === 0 ? ['as given'] : namesOf(files)
-  const { policiesOf } = await import('../config.js')
+  const { policiesOf } = await import('../config/policy-settings.js')
   const settings = await policiesOf({ flags: given.flags, env: process.env, cwd: process.cwd() }, files)
   if (settings.length === 0)
     throw new InputError(
