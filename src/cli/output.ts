@@ -8,7 +8,7 @@ import { once } from 'node:events'
 import type { Writable } from 'node:stream'
 import { isatty } from 'node:tty'
 import pc from 'picocolors'
-import { count } from '../library/count.js'
+import { count } from '../domain/text/count.js'
 import { pagerOf, startPager, type Pager } from './pager.js'
 
 /** Nobody reads our output any more. */

@@ -1,0 +1,81 @@
+/** What is said where a command, a message or a context is refused. */
+import { count } from '../text/count.js'
+import type { NoContext } from '../compaction/context.js'
+import type { NotRecordable } from '../events/recordable.js'
+import type { Sentences } from '../values/failure-sentences.js'
+import type { BadMessage } from '../values/message.js'
+import type { Rejection } from './index.js'
+
+/** The sentences of what the domain refuses. */
+export const decisionSentences: Sentences<Rejection | BadMessage | NotRecordable | NoContext> = {
+  BadId: (failure) => ['input', `${failure.field} ${failure.detail}`],
+  BadMessage: (failure) => ['input', `${failure.field} ${failure.detail}`],
+  BadPolicy: (failure) => ['input', `policy: ${failure.field} ${failure.detail}`],
+  NotRecordable: (failure) => [
+    'input',
+    `${failure.field} ${failure.detail}: nobody could read ${failure.event} with it again, and nothing is recorded`,
+  ],
+  NotConfigured: () => ['state', 'the conversation has no configuration yet: append a message first'],
+  ScopeChanged: (failure) => [
+    'input',
+    `scope: the conversation belongs to ${failure.recorded === undefined ? 'no scope' : `"${failure.recorded}"`}, and a scope never changes ("${failure.given}" was given)`,
+  ],
+  MessageIdTaken: (failure) => [
+    'input',
+    `message "${failure.messageId}" is recorded already with other content: a message id stands for one content`,
+  ],
+  ToolResultWithoutCall: (failure) => [
+    'input',
+    `message "${failure.messageId}" is a tool result for "${failure.toolCallId}", and no such call waits for a result`,
+  ],
+  PinTooLarge: (failure) => [
+    'input',
+    `message "${failure.messageId}" cannot be pinned: leading and pinned messages, with the calls and results that have to stand beside them, would take ${count(failure.tokens)} tokens, and may take ${count(failure.limit)}`,
+  ],
+  LeadingTooLarge: (failure) => [
+    'state',
+    `the leading system messages (${failure.messageIds.join(', ')}) take ${count(failure.tokens)} tokens, and the model's window leaves ${count(failure.limit)}`,
+  ],
+  PinnedTooLarge: (failure) => [
+    'state',
+    `the pinned messages (${failure.messageIds.join(', ')}) and the leading ones take ${count(failure.tokens)} tokens, and the model's window leaves ${count(failure.limit)}: unpin some, or go by a larger window`,
+  ],
+  MessageNotLive: (failure) => ['state', `message "${failure.messageId}" is not in the live conversation`],
+  NotArchivedYet: (failure) => ['state', `chunk "${failure.chunkId}" has no summary that could be archived`],
+  NotAtHead: (failure) => [
+    'state',
+    `message "${failure.messageId}" is older than what would be pruned, and not covered`,
+  ],
+  MessagePinned: (failure) => [
+    'state',
+    `message "${failure.messageId}" is pinned, or stands beside one that is, and stays in the context`,
+  ],
+  CutInsideCallGroup: (failure) => [
+    'state',
+    `a cut after message "${failure.messageId}" would part a tool call from its results`,
+  ],
+  BatchesNotActive: (failure) => ['state', `the batches ${failure.batchIds.join(', ')} are not active, in this order`],
+  ConversationMoved: (failure) => [
+    'world',
+    `the conversation went on to revision ${String(failure.revision)} meanwhile, and what was to be put into force knows it up to ${String(failure.known)}: try again`,
+  ],
+  PinnedMessageFolded: (failure) => [
+    'state',
+    `message "${failure.messageId}" is pinned, and what was to be put into force has folded it: unpin it first`,
+  ],
+  WithdrawnMessageFolded: (failure) => [
+    'state',
+    `what was to be put into force has folded messages that were withdrawn since (${count(failure.messages)}): replay into a new edition`,
+  ],
+  NoEditionInForce: () => ['state', 'no edition is in force here: the conversation goes by its own batches'],
+  NoSuchCycle: (failure) => [
+    'input',
+    failure.cycles === 0
+      ? `cycle ${String(failure.cycle)}: nothing was compacted here that could be undone`
+      : `cycle ${String(failure.cycle)}: the cycles that can be undone are numbered up to ${String(failure.cycles)}`,
+  ],
+  UndoPassesHardLimit: (failure) => [
+    'state',
+    `cycle ${String(failure.cycle)} cannot be undone: with its messages back the context would have ${count(failure.tokens)} tokens, and the hard limit is ${count(failure.limit)}`,
+  ],
+}

@@ -1,0 +1,60 @@
+/** What is said where the past is asked for something that it does not have. */
+import { didYouMean } from '../domain/text/known-names.js'
+import { listed, type Sentences } from '../domain/values/failure-sentences.js'
+import type { NoContext } from '../domain/compaction/context.js'
+import type { CycleNotRecorded, CycleOfEdition } from './cycles.js'
+import type { DifferenceFailure } from './difference.js'
+import type { ExplainFailure } from './explain.js'
+import type { NoSuchMoment } from './time-travel.js'
+
+/** The failures that are made here. */
+type HistoryFailure =
+  | Exclude<NoSuchMoment, { readonly kind: 'NoSuchConversation' }>
+  | Exclude<DifferenceFailure, NoContext>
+  | CycleNotRecorded
+  | CycleOfEdition
+  | ExplainFailure
+
+/** Their sentences. */
+export const historySentences: Sentences<HistoryFailure> = {
+  NoSuchRevision: (failure) => [
+    'input',
+    `there is no revision ${String(failure.revision)} in conversation "${failure.conversationId}": its revisions go from 0 to ${String(failure.head)}`,
+  ],
+  NoSuchMessage: (failure) => [
+    'input',
+    `there is no message "${failure.messageId}" in conversation "${failure.conversationId}"${didYouMean(failure.nearest)}, and it is neither a revision nor a time such as 2026-03-01T12:30:00Z`,
+  ],
+  BeforeFirstEvent: (failure) => [
+    'input',
+    `conversation "${failure.conversationId}" was not there at ${failure.time}: its first fact was recorded at ${failure.first}`,
+  ],
+  AfterNow: (failure) => [
+    'input',
+    `${failure.time} is still to come: it is ${failure.now} by the ledger's clock, and what is recorded by then would change the answer`,
+  ],
+  CycleNotRecorded: (failure) => [
+    'input',
+    `there is no cycle ${String(failure.cycle)} in the log of conversation "${failure.conversationId}": ${failure.last === undefined ? 'nothing of it was compacted so far' : `the last one is ${String(failure.last)}`}`,
+  ],
+  CycleOfEdition: (failure) => [
+    'state',
+    `cycle ${String(failure.cycle)} was made by edition ${failure.editionId} before it was adopted, and goes with the edition alone: \`editions revert\` puts back what it replaced${failure.replaced === undefined ? '' : `. Cycle ${String(failure.cycle)} of what it replaced lies between the revisions ${String(failure.replaced.from)} and ${String(failure.replaced.to)}`}`,
+  ],
+  EndsBeforeItStarts: (failure) => [
+    'input',
+    `to: revision ${String(failure.to)} is before revision ${String(failure.from)}, where the difference starts`,
+  ],
+  NoSuchBatch: (failure) => [
+    'input',
+    `there is no batch "${failure.batchId}" in conversation "${failure.conversationId}"${didYouMean(failure.nearest)}`,
+  ],
+  SeveralBatches: (failure) => [
+    'input',
+    `"${failure.batchId}" is the beginning of several batches: ${listed(failure.batchIds)}`,
+  ],
+  NoSuchLine: (failure) => [
+    'input',
+    `the model never saw this line in conversation "${failure.conversationId}": no summary, no message and no context of it has it, whatever its white space`,
+  ],
+}

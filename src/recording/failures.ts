@@ -1,0 +1,20 @@
+/** What is said where a conversation or a prompt is asked for that is not recorded. */
+import { didYouMean } from '../domain/text/known-names.js'
+import type { Sentences } from '../domain/values/failure-sentences.js'
+
+/** `nearest`: the one that may have been meant. */
+export type NotRecorded =
+  | { readonly kind: 'NoSuchConversation'; readonly conversationId: string; readonly nearest?: string }
+  | { readonly kind: 'NoSuchPrompt'; readonly which: string; readonly nearest?: string }
+
+/** Their sentences. */
+export const recordingSentences: Sentences<NotRecorded> = {
+  NoSuchConversation: (failure) => [
+    'input',
+    `there is no conversation "${failure.conversationId}" in this ledger${didYouMean(failure.nearest)}`,
+  ],
+  NoSuchPrompt: (failure) => [
+    'input',
+    `there is no prompt "${failure.which}" in the registry${didYouMean(failure.nearest)}; \`prompts\` lists them`,
+  ],
+}
