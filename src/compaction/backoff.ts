@@ -2,10 +2,10 @@
  * How long a conversation rests after a failure, before a worker takes it again. Pure: who asks twice gets the same.
  */
 import { sha256 } from '../domain/values/hash.js'
+import { backoffMs } from '../ports/backoff.js'
 import type { CompactFailure } from './compact.js'
 
-const FIRST_MS = 2_000
-const LONGEST_MS = 5 * 60_000
+const BACKOFF = { firstMs: 2_000, mostMs: 5 * 60_000 }
 
 /** Failures that the summarizer has with everybody, not with what this conversation sent. */
 const EVERYBODYS: ReadonlySet<string> = new Set([
@@ -32,8 +32,9 @@ export interface Backoff {
 export function backoffAfter(failure: CompactFailure | undefined, failures: number, conversationId: string): Backoff {
   const summarizer = failure?.kind === 'SummarizerFailed' ? failure : undefined
   // A limit a day opens when the day turns, for all at once: there is nothing to double, and little to spread.
-  if (summarizer?.failure === 'limit-reached') return { ms: summarizer.retryAfterMs ?? LONGEST_MS, everywhere: false }
-  const doubled = Math.min(LONGEST_MS, FIRST_MS * 2 ** Math.min(failures - 1, 20))
+  if (summarizer?.failure === 'limit-reached')
+    return { ms: summarizer.retryAfterMs ?? BACKOFF.mostMs, everywhere: false }
+  const doubled = backoffMs(failures, BACKOFF)
   const spread = Number.parseInt(sha256(`${conversationId} ${String(failures)}`).slice(0, 4), 16) / 0xffff
   const ms = Math.round(Math.max(summarizer?.retryAfterMs ?? 0, doubled / 2) + (doubled / 2) * spread)
   return { ms, everywhere: summarizer !== undefined && EVERYBODYS.has(summarizer.failure) }

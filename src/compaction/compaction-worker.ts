@@ -8,6 +8,7 @@
 import { Mutex } from 'async-mutex'
 import type { Conversation } from '../domain/conversation/conversation.js'
 import { triggerOf } from '../domain/compaction/plan.js'
+import { backoffMs } from '../ports/backoff.js'
 import { sleep, type Clock } from '../ports/clock.js'
 import type { EventStore } from '../ports/event-store.js'
 import type { LogCheckpoint, QueueStatus, Work, WorkQueue } from '../ports/work-queue.js'
@@ -71,8 +72,8 @@ const POLL_MS = 1_000
 const BUSY_MS = 1_000
 /** After failures that every conversation would meet, none is tried for so long at most. */
 const LONGEST_OUTAGE_MS = 30_000
-/** A log or a database that cannot be reached is tried again so much later, and then ever later. */
-const RETRY_MS = [500, 1_000, 2_000, 5_000, 10_000, 30_000]
+/** Of a log or a database that cannot be reached. */
+const BACKOFF = { firstMs: 500, mostMs: 30_000 }
 
 /** Makes a worker; nothing happens before `start` or `wake`. */
 export function createCompactionWorker(options: CompactionWorkerOptions): CompactionWorker {
@@ -220,7 +221,7 @@ export function createCompactionWorker(options: CompactionWorkerOptions): Compac
 
   async function followOn(store: EventStore): Promise<void> {
     const { signal } = ending
-    let tries = 0
+    let failures = 0
     while (!signal.aborted) {
       try {
         await followLog({
@@ -229,15 +230,15 @@ export function createCompactionWorker(options: CompactionWorkerOptions): Compac
           signal,
           onOtherLog,
           onNoted: () => {
-            tries = 0
+            failures = 0
             pump()
           },
         })
       } catch (error) {
         if (signal.aborted) return
         onProblem(error)
-        await sleep(RETRY_MS[Math.min(tries, RETRY_MS.length - 1)] ?? 0, signal)
-        tries += 1
+        failures += 1
+        await sleep(backoffMs(failures, BACKOFF), signal)
       }
     }
   }

@@ -5,6 +5,7 @@ import type { Conversation } from '../domain/conversation/conversation.js'
 import type { Event, RecordedEvent } from '../domain/events/index.js'
 import { conversationStream, editionStream, eventIdOf, messageEventId } from '../domain/values/ids.js'
 import { recordable, type NotRecordable } from '../domain/events/recordable.js'
+import { backoffMs } from '../ports/backoff.js'
 import { sleep } from '../ports/clock.js'
 import type { AppendFailure, Appended, EventToAppend } from '../ports/event-store.js'
 import type { Log } from './load-conversation.js'
@@ -58,7 +59,8 @@ export function encodeEvents(
 }
 
 /** After an unknown outcome the same events are appended again. */
-const UNKNOWN_OUTCOME_DELAYS_MS = [20, 100, 500]
+const FURTHER_ATTEMPTS = 3
+const BACKOFF = { firstMs: 80, mostMs: 500 }
 
 /**
  * Appends at an expected revision. `ours`: recorded by this call, by an attempt whose outcome was not known at first
@@ -73,16 +75,15 @@ export async function appendUntilKnown(
   for (const body of encoded.bodies) await log.bodies.put(body.sha256, body.text)
   const append = log.store.append(stream, expected < 0n ? 'no_stream' : expected, encoded.toStore)
   let result = await append()
-  let tries = 1
-  for (const delay of UNKNOWN_OUTCOME_DELAYS_MS) {
-    if (E.isRight(result) || result.left.kind !== 'StoreUnavailable') break
-    await sleep(delay)
+  let failures = 0
+  while (failures < FURTHER_ATTEMPTS && E.isLeft(result) && result.left.kind === 'StoreUnavailable') {
+    failures += 1
+    await sleep(backoffMs(failures, BACKOFF))
     result = await append()
-    tries += 1
   }
   // Where they are repeated from long ago, they stand at an older revision than the one that was asked for.
   const last = expected + BigInt(encoded.toStore.length)
-  const retried = tries > 1
+  const retried = failures > 0
   return E.map((appended: Appended) => ({
     ...appended,
     ours: !appended.repeated || (retried && appended.revision === last),

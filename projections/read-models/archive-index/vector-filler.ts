@@ -11,6 +11,7 @@ import { Mutex } from 'async-mutex'
 import { either as E } from 'fp-ts'
 import { CONVERSATION_PREFIX, conversationOf } from '../../../src/domain/values/ids.js'
 import type { Claims } from '../../../src/ports/claims.js'
+import { backoffMs } from '../../../src/ports/backoff.js'
 import { sleep } from '../../../src/ports/clock.js'
 import type { EmbeddingFailure, EmbeddingModel } from '../../../src/ports/embedding-model.js'
 import type { EventPlace, EventStore } from '../../../src/ports/event-store.js'
@@ -26,8 +27,7 @@ const EVENTS_A_PAGE = 256
 /** Beyond so many messages nobody who searches needs to know how many have no vector. */
 const MISSING_COUNTED = 1_000
 const CLAIM_MS = 60_000
-const FIRST_BACKOFF_MS = 1_000
-const MOST_BACKOFF_MS = 300_000
+const BACKOFF = { firstMs: 1_000, mostMs: 300_000 }
 const GRACE_MS = 2_000
 const WAIT_FOR_OTHER_MS = 250
 
@@ -271,8 +271,8 @@ export function createVectorFiller({
         }
         if (stopping.signal.aborted) return
         failure = done.left
-        notBefore = performance.now() + Math.min(MOST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** failures)
         failures += 1
+        notBefore = performance.now() + backoffMs(failures, BACKOFF)
         onProblem(done.left)
         return
       }

@@ -3,10 +3,11 @@ import { NO_STREAM } from '@eventstore/db-client'
 import type { EventData } from '@eventstore/db-client'
 import { either as E } from 'fp-ts'
 import { StoreError } from '../../ports/store-error.js'
+import { backoffMs } from '../../ports/backoff.js'
 import { sleep } from '../../ports/clock.js'
 import { meaningOf, storeErrorOf, wordsOf } from './client-errors.js'
 import type { Session } from './session.js'
-import { backOffMs, within } from './waiting.js'
+import { BACKOFF, within } from './waiting.js'
 
 /**
  * What a call may take longer than the deadline that the client was given, before it counts as one that never answers.
@@ -34,7 +35,7 @@ export async function send(
 ): Promise<E.Either<bigint, Written>> {
   const { client, base, closing, deadlineMs, name } = session
   const seenBefore = session.seen()
-  for (let attempt = 0; ; attempt++) {
+  for (let attempt = 1; ; attempt++) {
     session.checkOpen()
     // Half of the time, so that one that is lost with its connection is sent a second time.
     const deadline = Math.ceil(Math.max(1, Math.min(until - performance.now(), deadlineMs / 2)))
@@ -58,7 +59,7 @@ export async function send(
       const meaning = meaningOf(error)
       if (meaning.kind === 'conflict') return E.left(meaning.actual)
       if (meaning.kind !== 'unknown') throw storeErrorOf(error, name)
-      const delay = backOffMs(attempt)
+      const delay = backoffMs(attempt, BACKOFF)
       if (performance.now() + delay >= until) {
         throw new StoreError(
           'StoreUnavailable',

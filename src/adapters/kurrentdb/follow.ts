@@ -11,7 +11,8 @@ import { positionOf, type Recorded } from './recorded-event.js'
 import type { Session } from './session.js'
 import { pullFrom, type PullStream } from './pull-stream.js'
 import { createSignal, type Signal } from '../../ports/signal.js'
-import { backOffMs } from './waiting.js'
+import { BACKOFF } from './waiting.js'
+import { backoffMs } from '../../ports/backoff.js'
 import { sleep } from '../../ports/clock.js'
 
 /** Some events, and the position up to which there are no others. */
@@ -123,7 +124,7 @@ export async function* follow(
   let position = after
   /** Where a next connection goes on, where the server named a place beyond `position`. */
   let goOn = from
-  let attempt = 0
+  let failures = 0
   let heardAt = performance.now()
   try {
     while (!stop.signal.aborted) {
@@ -155,13 +156,13 @@ export async function* follow(
             if (checkpoint.prepare === checkpoint.commit) position = checkpoint.commit
             else if (checkpoint.commit > (goOn?.commit ?? -1n)) {
               goOn = checkpoint
-              attempt = 0
+              failures = 0
               heardAt = now
             }
           }
           if (position !== before || (caughtUp && all && !told)) {
             told = caughtUp && all
-            attempt = 0
+            failures = 0
             settleMs = SETTLE_MS
             yield { events, position, caughtUp: told }
             heardAt = performance.now()
@@ -218,7 +219,7 @@ export async function* follow(
         goOn = undefined
         continue
       }
-      const delay = backOffMs(attempt++)
+      const delay = backoffMs(++failures, BACKOFF)
       if (meaningOf(failure).kind !== 'unknown' || performance.now() + delay - heardAt > patienceMs)
         throw storeErrorOf(failure, name)
       await sleep(delay, stop.signal)

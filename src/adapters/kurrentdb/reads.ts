@@ -4,6 +4,7 @@
  */
 import { BACKWARDS, END, FORWARDS, START } from '@eventstore/db-client'
 import type { AllStreamResolvedEvent, ResolvedEvent } from '@eventstore/db-client'
+import { backoffMs } from '../../ports/backoff.js'
 import { sleep } from '../../ports/clock.js'
 import type { ReadOptions } from '../../ports/event-store.js'
 import { meaningOf, storeErrorOf } from './client-errors.js'
@@ -11,7 +12,7 @@ import type { Recorded } from './recorded-event.js'
 import type { Session } from './session.js'
 import { pullFrom } from './pull-stream.js'
 import { createSignal } from '../../ports/signal.js'
-import { backOffMs } from './waiting.js'
+import { BACKOFF } from './waiting.js'
 
 const LAST_REVISION = 2n ** 63n - 1n
 
@@ -35,7 +36,7 @@ async function* batches(session: Session, { begin, patient = true }: RunningRead
   const { closing, deadlineMs, name } = session
   let last: Recorded | undefined
   let given = 0
-  let attempt = 0
+  let failures = 0
   // What the server said last is a better reason than that it says nothing any more.
   let reason: unknown
   let until = performance.now() + deadlineMs
@@ -53,7 +54,7 @@ async function* batches(session: Session, { begin, patient = true }: RunningRead
           const events = items.flatMap(({ event }) => event ?? [])
           last = events.at(-1) ?? last
           given += events.length
-          attempt = 0
+          failures = 0
           reason = undefined
           yield events
           // What the reader does with them is its own time.
@@ -77,7 +78,7 @@ async function* batches(session: Session, { begin, patient = true }: RunningRead
     const meaning = meaningOf(failure)
     if (meaning.kind === 'no-stream' || meaning.kind === 'deleted-stream') return
     reason = failure
-    const delay = backOffMs(attempt++)
+    const delay = backoffMs(++failures, BACKOFF)
     const again = meaning.kind === 'unknown' && (patient || meaning.starting) && performance.now() + delay < until
     if (!again) throw storeErrorOf(failure, name)
     await sleep(delay, closing)

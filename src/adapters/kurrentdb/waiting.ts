@@ -19,8 +19,5 @@ export async function within<T>(work: Promise<T>, ms: number, closing: AbortSign
   }
 }
 
-/**
- * Growing pauses between attempts: so that a server that comes back is noticed at once, and one that is away is not
- * pressed.
- */
-export const backOffMs = (attempt: number): number => Math.min(20 * 2 ** attempt, 1_000)
+/** Between attempts to reach the server. */
+export const BACKOFF = { firstMs: 20, mostMs: 1_000 }

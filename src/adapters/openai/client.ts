@@ -7,6 +7,7 @@
  */
 import { either as E } from 'fp-ts'
 import type OpenAI from 'openai'
+import { backoffMs } from '../../ports/backoff.js'
 import { sleep } from '../../ports/clock.js'
 import type { LanguageModelFailure } from '../../ports/language-model.js'
 
@@ -249,6 +250,7 @@ export function createOpenAiCaller(options: OpenAiOptions): E.Either<BadModelCon
   const apiKey = key.right
   const timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS
   const maxRetries = options.maxRetries ?? DEFAULT_RETRIES
+  const firstMs = options.retryDelayMs ?? DEFAULT_RETRY_DELAY_MS
   let loaded: Promise<OpenAI> | undefined
   const load = async (): Promise<OpenAI> => {
     const { OpenAI: Client } = await import('openai')
@@ -290,10 +292,10 @@ export function createOpenAiCaller(options: OpenAiOptions): E.Either<BadModelCon
         const answer = await attempt(request, signal)
         if (E.isRight(answer)) return answer
         const { mayRetry, ...failure } = answer.left
-        const restMs = failure.retryAfterMs ?? (options.retryDelayMs ?? DEFAULT_RETRY_DELAY_MS) * 2 ** tried
-        if (!mayRetry || tried >= maxRetries || restMs > (options.maxRetryAfterMs ?? DEFAULT_RETRY_AFTER_MS))
+        const waitMs = failure.retryAfterMs ?? backoffMs(tried + 1, { firstMs, mostMs: Infinity })
+        if (!mayRetry || tried >= maxRetries || waitMs > (options.maxRetryAfterMs ?? DEFAULT_RETRY_AFTER_MS))
           return E.left(failure)
-        await sleep(restMs, signal)
+        await sleep(waitMs, signal)
         if (signal?.aborted === true) return E.left({ failure: 'timeout', detail: 'the call was cancelled' })
       }
     },

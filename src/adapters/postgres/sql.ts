@@ -5,6 +5,7 @@
  * else's code may rely on them.
  */
 import pg from 'pg'
+import { backoffMs } from '../../ports/backoff.js'
 import type { Database, Sql, TransactionOptions } from '../../ports/sql.js'
 import { codeOf, sentenceOf, StoreError } from '../../ports/store-error.js'
 
@@ -21,6 +22,8 @@ export interface PostgresOptions {
 
 const DEFAULT_SCHEMA = 'context_ledger'
 const CONNECT_TIMEOUT_MS = 10_000
+/** Between attempts to connect again for wake-up calls. */
+const BACKOFF = { firstMs: 100, mostMs: 5_000 }
 const STATEMENT_TIMEOUT_MS = 60_000
 // The longest that a timer of Node takes, 24 days: `pg` takes 0 for its own default.
 const PATIENT_MS = 2 ** 31 - 1
@@ -267,7 +270,7 @@ function createListener(config: pg.ClientConfig): {
     fresh.on('error', ignore)
     fresh.on('end', () => {
       client = undefined
-      reconnectIn(100)
+      reconnectAfter(1)
     })
     await fresh.connect()
     // @ts-expect-error -- `pg` has it, as its pool does; its types do not
@@ -276,14 +279,14 @@ function createListener(config: pg.ClientConfig): {
     return fresh
   }
 
-  function reconnectIn(delayMs: number): void {
+  function reconnectAfter(failures: number): void {
     if (closed || channels.size === 0 || retry !== undefined || client !== undefined) return
-    retry = setTimeout(() => void reconnect(delayMs), delayMs)
+    retry = setTimeout(() => void reconnect(failures), backoffMs(failures, BACKOFF))
     // Waiting for a server is no reason to keep a process alive.
     retry.unref()
   }
 
-  async function reconnect(delayMs: number): Promise<void> {
+  async function reconnect(failures: number): Promise<void> {
     retry = undefined
     client = connect()
     try {
@@ -291,7 +294,7 @@ function createListener(config: pg.ClientConfig): {
       for (const wakes of channels.values()) for (const wake of wakes) wake()
     } catch {
       client = undefined
-      reconnectIn(Math.min(delayMs * 2, 5_000))
+      reconnectAfter(failures + 1)
     }
   }
 
@@ -306,7 +309,7 @@ function createListener(config: pg.ClientConfig): {
         // Calls may be lost anyway, so not being able to listen now is no failure: it goes on trying.
         await client.catch(() => {
           client = undefined
-          reconnectIn(100)
+          reconnectAfter(1)
         })
       } else if (known === undefined) {
         await client?.then((open) => open.query(`listen ${quoted(channel)}`)).catch(ignore)
