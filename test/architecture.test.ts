@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from '@jest/globals'
 import { readdirSync, readFileSync } from 'node:fs'
-import { dirname, join, normalize, sep } from 'node:path'
+import { basename, dirname, join, normalize, sep } from 'node:path'
 
 const CORE = ['src/domain', 'src/ports'] as const
 const CAPABILITIES = [
@@ -137,4 +137,40 @@ it('only compose.ts knows every adapter', () => {
   expect(
     knows.filter(({ file }) => !file.endsWith('compose.ts')).map(({ file, names }) => `${file} imports ${names}`),
   ).toEqual([])
+})
+
+describe('the walks of ARCHITECTURE.md', () => {
+  const [, text = ''] = /\n## Four walks\n([^]*?)\n## /u.exec(readFileSync('ARCHITECTURE.md', 'utf8')) ?? []
+  const walks = text
+    .split('\n### ')
+    .slice(1)
+    .map((section) => ({
+      title: section.slice(0, section.indexOf('\n')),
+      steps: [...section.matchAll(/^\d+\. `([^`]+\.ts)` `(\w+)`/gmu)].map(([, file = '', name = '']) => ({
+        file,
+        name,
+      })),
+    }))
+
+  it('are four, and each has its steps', () => {
+    expect(walks.map(({ steps }) => steps.length >= 5)).toEqual([true, true, true, true])
+  })
+
+  it.each(walks)('$title: each step is there, and one before it leads to it', ({ steps }) => {
+    const lost = steps.flatMap(({ file, name }, at) => {
+      const code = readFileSync(file, 'utf8')
+      const isThere = new RegExp(
+        `\\b(?:function\\*?|const|class|interface|async)\\s+${name}\\b|^\\s+(?:readonly )?${name}[(:]`,
+        'mu',
+      ).test(code)
+      const before = steps.slice(0, at).map((step) => readFileSync(step.file, 'utf8'))
+      const isReached =
+        at < 1 || before.some((other) => new RegExp(`\\b${name}\\b|/${basename(file, '.ts')}\\.js'`, 'u').test(other))
+      return [
+        ...(isThere ? [] : [`${file} has no ${name}`]),
+        ...(isReached ? [] : [`no step before it names ${name} of ${file}`]),
+      ]
+    })
+    expect(lost).toEqual([])
+  })
 })
