@@ -4,7 +4,7 @@ import { listed, type Sentences } from '../domain/values/failure-sentences.js'
 import type { NoContext } from '../domain/compaction/context.js'
 import type { CycleNotRecorded, CycleOfEdition } from './cycles.js'
 import type { DifferenceFailure } from './difference.js'
-import type { ExplainFailure } from './explain.js'
+import type { ExplainFailure } from './explanation.js'
 import type { NoSuchMoment } from './time-travel.js'
 
 /** The failures that are made here. */

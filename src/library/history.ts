@@ -4,7 +4,8 @@ import { conversationsOfLog } from '../audit/verify.js'
 import { conversationStream } from '../domain/values/ids.js'
 import { parseMoment } from '../domain/values/moment.js'
 import { differenceAcross, differenceBetween } from '../history/difference.js'
-import { createExplain } from '../history/explain.js'
+import { explain } from '../history/explain.js'
+import type { ExplainDependencies } from '../history/explain-batch.js'
 import { stats } from '../history/stats.js'
 import { revisionOf } from '../history/time-travel.js'
 import { decodeEvent } from '../recording/read-event.js'
@@ -29,7 +30,7 @@ export interface HistoryParts extends Pick<LedgerParts, 'log' | 'db' | 'clock' |
 
 export function createHistory(parts: HistoryParts): Pick<Ledger, 'diff' | 'log' | 'explain' | 'stats'> {
   const { log, db, clock, gate, freshness, lookup } = parts
-  const explain = createExplain({
+  const explainDependencies: ExplainDependencies = {
     log,
     // A hint beside the log: where there are no rows, or none that can be read, the log is read instead. The place of
     // an edition's batch is in its own stream.
@@ -37,7 +38,7 @@ export function createHistory(parts: HistoryParts): Pick<Ledger, 'diff' | 'log' 
       (await findBatches(db, conversationId, [batchId]).catch(() => [])).find(
         ({ editionId }) => editionId === undefined,
       ),
-  })
+  }
 
   async function revisionAt(conversationId: string, field: string, at: At): Promise<bigint> {
     const moment = valueOf(parseMoment(field, at), problem)
@@ -86,7 +87,7 @@ export function createHistory(parts: HistoryParts): Pick<Ledger, 'diff' | 'log' 
         throw bad('line', 'goes without a batchId: explain one of the two')
       if (given.batchId !== undefined) nameGiven('batchId', given.batchId)
       if (given.line !== undefined && textGiven('line', given.line).trim() === '') throw bad('line', 'is empty')
-      return valueOf(await explain(await lookup.existing(conversationId), given), problem)
+      return valueOf(await explain(explainDependencies, await lookup.existing(conversationId), given), problem)
     },
     async stats(conversationId, options) {
       gate.open()

@@ -33,7 +33,7 @@ import type {
   PromptText,
   RecordedAt,
   TakeoverOrigin,
-} from '../history/explain.js'
+} from '../history/explanation.js'
 import type {
   ConversationOrder,
   ConversationSummary,

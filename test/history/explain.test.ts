@@ -1,7 +1,7 @@
 /** Where a summary or a line comes from: trees over small histories, and lines as people copy them. */
 import { describe, expect, it } from '@jest/globals'
 import { either as E } from 'fp-ts'
-import { createExplain } from '../../src/history/explain.js'
+import { explain } from '../../src/history/explain.js'
 import type { CarryForward, Event, RecordedEvent } from '../../src/domain/events/index.js'
 import { sha256 } from '../../src/domain/values/hash.js'
 import { conversationStream } from '../../src/domain/values/ids.js'
@@ -142,7 +142,7 @@ describe('a batch', () => {
     harness.store.reads = 0
     expect(
       E.isRight(
-        await createExplain({ log: harness.log, placeOf: async () => await Promise.resolve(undefined) })(state, {
+        await explain({ log: harness.log, placeOf: async () => await Promise.resolve(undefined) }, state, {
           batchId: last.batchId,
         }),
       ),
@@ -154,9 +154,7 @@ describe('a batch', () => {
     harness.store.reads = 0
     const placeOf = async () =>
       await Promise.resolve({ firstRevision: retired.data.firstRevision, revision: retired.revision })
-    expect(
-      E.isRight(await createExplain({ log: harness.log, placeOf })(state, { batchId: retired.data.batchId })),
-    ).toBe(true)
+    expect(E.isRight(await explain({ log: harness.log, placeOf }, state, { batchId: retired.data.batchId }))).toBe(true)
     expect(harness.store.reads).toBeLessThan(events.length / 3)
   })
 

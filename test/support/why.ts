@@ -1,12 +1,12 @@
 /** What the tests of `explain` and `stats` share: the use cases over a harness, and what a tree ends at. */
-import {
-  createExplain,
-  type BatchOrigin,
-  type ExplainOptions,
-  type Explanation,
-  type ExplainFailure,
-  type OriginalMessage,
-} from '../../src/history/explain.js'
+import { explain } from '../../src/history/explain.js'
+import type {
+  BatchOrigin,
+  ExplainOptions,
+  Explanation,
+  ExplainFailure,
+  OriginalMessage,
+} from '../../src/history/explanation.js'
 import { stats, type ConversationStats, type TotalStats } from '../../src/history/stats.js'
 import type { PriceTable } from '../../src/domain/reports/prices.js'
 import type { Either } from 'fp-ts/lib/Either.js'
@@ -15,7 +15,7 @@ import type { PolicySettings } from '../../src/domain/values/policy.js'
 import { editionOf } from './editions.js'
 import { CONVERSATION, type Harness, type ScriptedSummarizer } from './harness.js'
 
-type PlaceOf = Parameters<typeof createExplain>[0]['placeOf']
+type PlaceOf = Parameters<typeof explain>[0]['placeOf']
 
 /** No read model: what is no longer active is looked for in the log. */
 const nowhere: PlaceOf = async () => await Promise.resolve(undefined)
@@ -26,7 +26,7 @@ export async function asked(
   options: ExplainOptions = {},
   placeOf = nowhere,
 ): Promise<Either<ExplainFailure, Explanation>> {
-  return await createExplain({ log: harness.log, placeOf })(await harness.conversations.load(CONVERSATION), options)
+  return await explain({ log: harness.log, placeOf }, await harness.conversations.load(CONVERSATION), options)
 }
 
 /** The explanation of this kind; anything else fails the test. */

@@ -1,0 +1,143 @@
+/** The tree of a batch: source batches, chunk, messages, each with who made it and the cycle that it came by. */
+import type { Conversation } from '../domain/conversation/conversation.js'
+import type { RecordedEvent, SummarizerRecord } from '../domain/events/index.js'
+import type { Log } from '../recording/load-conversation.js'
+import { isOfType } from '../recording/read-event.js'
+import type { BatchEvent, CompactionArchive } from './compaction-archive.js'
+import type { BatchOrigin, ChunkOrigin } from './explanation.js'
+import { originals } from './original-messages.js'
+import { recordedAt } from './recorded-at.js'
+
+/** Every summarizer's facts in a tree. */
+export function* summarizersOf({ summarizer, chunk, sources }: BatchOrigin): Generator<SummarizerRecord> {
+  if (summarizer !== undefined) yield summarizer
+  if (chunk !== undefined) yield chunk.summarizer
+  for (const source of sources) yield* summarizersOf(source)
+}
+
+/** Every chunk in a tree. */
+export function* chunksOf({ chunk, sources }: BatchOrigin): Generator<ChunkOrigin> {
+  if (chunk !== undefined) yield chunk
+  for (const source of sources) yield* chunksOf(source)
+}
+
+const isComplete = ({ missing, sources }: BatchOrigin): boolean => missing.length === 0 && sources.every(isComplete)
+
+/** What has become of a batch by now. */
+function stateOf(state: Conversation, batchId: string): BatchOrigin['state'] {
+  const isShown =
+    state.view?.parts.some((part) => part.kind === 'batch' && part.batchId === batchId) === true ||
+    (state.configuration?.policy.view === 'session-summary' &&
+      state.visibleBatches.some((batch) => batch.batchId === batchId))
+  if (isShown) return 'shown'
+  return state.batches.some((batch) => batch.batchId === batchId) ? 'active' : 'retired'
+}
+
+/** A batch and all that it was made of, from the facts that were read. */
+async function originOf(
+  log: Log,
+  state: Conversation,
+  archive: CompactionArchive,
+  event: BatchEvent,
+  open: boolean,
+): Promise<BatchOrigin> {
+  const {
+    batchId,
+    label,
+    depth,
+    startTime,
+    endTime,
+    messageCount,
+    firstRevision,
+    lastRevision,
+    tokens,
+    content,
+    sections,
+  } = event.data
+  const stateNow = stateOf(state, batchId)
+  const missing: string[] = []
+  const sources: BatchOrigin[] = []
+  let chunk: ChunkOrigin | undefined
+  if (isOfType(event, 'BatchesResummarized')) {
+    for (const id of event.data.sourceBatchIds) {
+      const source = archive.batches.get(id)
+      // A source lies less deep, so a log that names a batch as its own source has an end all the same.
+      if (source === undefined || source.data.depth >= depth) missing.push(id)
+      else sources.push(await originOf(log, state, archive, source, open))
+    }
+  } else if (isOfType(event, 'BatchArchived')) {
+    const summarized = archive.chunks.get(event.data.chunkId)
+    if (summarized === undefined) missing.push(event.data.chunkId)
+    else chunk = await chunkOf(log, state.conversationId, summarized, open, missing)
+  }
+  const cycle = archive.cycles.get(batchId)
+  const undone = cycle === undefined ? undefined : await archive.undoneBy(state, cycle)
+  const putOut = stateNow !== 'retired' ? undefined : await archive.putOutBy(state, batchId)
+  const takenOver = archive.takeovers.get(batchId)
+  return {
+    batchId,
+    label,
+    depth,
+    startTime,
+    endTime,
+    messageCount,
+    firstRevision,
+    lastRevision,
+    tokens,
+    content,
+    ...(sections === undefined ? {} : { sections }),
+    state: stateNow,
+    recorded: recordedAt(event),
+    ...(isOfType(event, 'BatchesResummarized') ? { summarizer: event.data.summarizer } : {}),
+    ...(cycle === undefined
+      ? {}
+      : { cycle: { ...cycle, ...(undone === undefined ? {} : { undone: recordedAt(undone) }) } }),
+    ...(takenOver === undefined ? {} : { takenOver }),
+    ...(putOut === undefined ? {} : { putOut }),
+    sources,
+    ...(chunk === undefined ? {} : { chunk }),
+    missing,
+  }
+}
+
+async function chunkOf(
+  log: Log,
+  conversationId: string,
+  event: RecordedEvent<'ChunkSummarized'>,
+  open: boolean,
+  missing: string[],
+): Promise<ChunkOrigin> {
+  const { chunkId, messageIds, firstRevision, lastRevision, continues, summarizer } = event.data
+  const messages = open ? await originals(log, conversationId, messageIds) : undefined
+  if (messages !== undefined) {
+    const there = new Set(messages.map(({ messageId }) => messageId))
+    missing.push(...messageIds.filter((id) => !there.has(id)))
+  }
+  return {
+    chunkId,
+    messageIds,
+    firstRevision,
+    lastRevision,
+    summarizer,
+    ...(continues === undefined ? {} : { continues }),
+    recorded: recordedAt(event),
+    ...(messages === undefined ? {} : { messages }),
+  }
+}
+
+/**
+ * The tree of a batch; the whole conversation is read where a part of it does not lie where it is looked for first.
+ */
+export async function treeOf(
+  log: Log,
+  state: Conversation,
+  archive: CompactionArchive,
+  batchId: string,
+  open: boolean,
+): Promise<BatchOrigin | undefined> {
+  for (;;) {
+    const event = archive.batches.get(batchId)
+    const tree = event === undefined ? undefined : await originOf(log, state, archive, event, open)
+    if ((tree !== undefined && isComplete(tree)) || !(await archive.readFurther())) return tree
+  }
+}

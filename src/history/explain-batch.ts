@@ -1,0 +1,55 @@
+/** Why a batch is what it is: its tree, found by its id or the beginning of it. */
+import { either as E } from 'fp-ts'
+import type { Conversation } from '../domain/conversation/conversation.js'
+import { nearest } from '../domain/text/edit-distance.js'
+import type { Log } from '../recording/load-conversation.js'
+import { treeOf } from './batch-tree.js'
+import { CompactionArchive } from './compaction-archive.js'
+import type { BatchOrigin, ExplainFailure, Explanation } from './explanation.js'
+import { promptsOf } from './prompt-texts.js'
+
+export interface ExplainDependencies {
+  readonly log: Log
+  /** What the read model knows of a batch's place, where it knows it; it may be behind, or wrong. */
+  readonly placeOf: (
+    conversationId: string,
+    batchId: string,
+  ) => Promise<{ readonly firstRevision: bigint; readonly revision: bigint } | undefined>
+}
+
+export async function batchNamed(
+  { log, placeOf }: ExplainDependencies,
+  state: Conversation,
+  batchId: string,
+  open: boolean,
+): Promise<E.Either<ExplainFailure, BatchOrigin>> {
+  const { conversationId } = state
+  const archive = new CompactionArchive(log, conversationId)
+  // What the last prune carried is known by its revision; of any other batch the read model may know it.
+  const place = state.batches.find((batch) => batch.batchId === batchId) ?? (await placeOf(conversationId, batchId))
+  if (place !== undefined) await archive.readAround(place)
+  const tree = await treeOf(log, state, archive, batchId, open)
+  if (tree !== undefined) return E.right(tree)
+  const batchIds = archive.begunWith(batchId)
+  const [only] = batchIds
+  const begun = batchIds.length === 1 && only !== undefined ? await treeOf(log, state, archive, only, open) : undefined
+  if (begun !== undefined) return E.right(begun)
+  return E.left(
+    batchIds.length > 1
+      ? { kind: 'SeveralBatches', conversationId, batchId, batchIds }
+      : { kind: 'NoSuchBatch', conversationId, batchId, nearest: nearest(batchId, archive.batches.keys()) },
+  )
+}
+
+export async function explainBatch(
+  deps: ExplainDependencies,
+  state: Conversation,
+  batchId: string,
+  open: boolean,
+): Promise<E.Either<ExplainFailure, Explanation>> {
+  const tree = await batchNamed(deps, state, batchId, open)
+  if (E.isLeft(tree)) return tree
+  const { conversationId, revision } = state
+  const prompts = await promptsOf(deps.log, [tree.right])
+  return E.right({ kind: 'batch', conversationId, revision, batch: tree.right, prompts })
+}
