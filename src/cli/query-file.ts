@@ -1,10 +1,11 @@
 /** The file of `search --queries`: a line a query. */
 import { createReadStream } from 'node:fs'
-import { createInterface } from 'node:readline'
 import { z } from 'zod'
 import { LedgerError } from '../library/problem.js'
+import { sentenceOf } from '../ports/store-error.js'
 import { InputError } from './errors.js'
 import { parseJsonLine } from './json-line.js'
+import { textLines } from './text-lines.js'
 
 /** Hits that one query may ask for. */
 const MOST_HITS = 10_000
@@ -16,16 +17,12 @@ const queryLine = z.object({
 })
 export type Query = z.infer<typeof queryLine>
 
-async function answerLines(
-  input: NodeJS.ReadableStream,
-  file: string,
-  answer: (query: Query) => Promise<void>,
-): Promise<void> {
-  let number = 0
-  for await (const text of createInterface({ input, crlfDelay: Infinity })) {
-    number += 1
+/** Answers one query after the other; one that cannot be answered is named by its line. */
+export async function answerQueries(file: string, answer: (query: Query) => Promise<void>): Promise<void> {
+  const name = file === '-' ? 'standard input' : file
+  for await (const { text, number } of textLines(chunksOf(file), name)) {
     if (text.trim() === '') continue
-    const where = `${file === '-' ? 'standard input' : file}:${String(number)}`
+    const where = `${name}:${String(number)}`
     const query = parseJsonLine(text, where, queryLine)
     try {
       await answer(query)
@@ -37,19 +34,10 @@ async function answerLines(
   }
 }
 
-/** Answers one query after the other; one that cannot be answered is named by its line. */
-export async function answerQueries(file: string, answer: (query: Query) => Promise<void>): Promise<void> {
-  const input: NodeJS.ReadableStream = file === '-' ? process.stdin : createReadStream(file)
-  let failed: Error | undefined
-  input.on('error', (error: Error) => {
-    failed = error
-  })
-  const unreadable = (error: Error): InputError =>
-    new InputError('Usage', `--queries ${file} cannot be read: ${error.message}`)
+async function* chunksOf(file: string): AsyncIterable<Buffer> {
   try {
-    await answerLines(input, file, answer)
+    yield* file === '-' ? process.stdin : createReadStream(file)
   } catch (error) {
-    throw failed === undefined ? error : unreadable(failed)
+    throw new InputError('Usage', `--queries ${file} cannot be read: ${sentenceOf(error)}`)
   }
-  if (failed !== undefined) throw unreadable(failed)
 }

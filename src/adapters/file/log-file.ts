@@ -19,6 +19,7 @@ import { claimOf } from '../../domain/events/codec.js'
 import { sha256 } from '../../domain/values/hash.js'
 import { createLogTally, type LogTally } from '../../domain/events/log-digest.js'
 import type { StoredEvent } from '../../domain/events/stored-event.js'
+import { byteLines } from '../../ports/byte-lines.js'
 import { LogCopyError, type FilledEntry, type LogEntry, type LogSource, type LogTarget } from '../../ports/log-copy.js'
 import { codeOf, sentenceOf } from '../../ports/store-error.js'
 
@@ -194,7 +195,7 @@ async function writing<T>(path: string, work: () => Promise<T>): Promise<T> {
  */
 async function* readEntries(path: string, name: string): AsyncGenerator<LogEntry> {
   const reader = new LineReader(name)
-  for await (const line of splitLines(
+  for await (const line of endedLines(
     bytesOf(path, name, () => reader.line),
     name,
     () => reader.line,
@@ -361,29 +362,19 @@ async function isGzip(path: string, name: string): Promise<boolean> {
   }
 }
 
-/** Lines without their line feeds. A last one without a line feed was cut off. */
-async function* splitLines(
+/** The lines of a log. A last one without a line feed was cut off. */
+async function* endedLines(
   chunks: AsyncIterable<Buffer>,
   name: string,
   linesSoFar: () => number,
 ): AsyncGenerator<Buffer> {
-  let parts: Buffer[] = []
-  let waiting = 0
-  for await (const chunk of chunks) {
-    let start = 0
-    for (let at = chunk.indexOf(0x0a); at >= 0; at = chunk.indexOf(0x0a, start)) {
-      const piece = chunk.subarray(start, at)
-      yield parts.length === 0 ? piece : Buffer.concat([...parts, piece])
-      parts = []
-      waiting = 0
-      start = at + 1
-    }
-    parts.push(chunk.subarray(start))
-    waiting += chunk.length - start
-    if (waiting > (linesSoFar() === 0 ? READ_BYTES : MAX_LINE_BYTES))
-      throw linesSoFar() === 0
-        ? noLogFile(name)
-        : new LogCopyError('DamagedFile', `${name}: line ${String(linesSoFar() + 1)} has no end`)
+  const lines = byteLines(chunks, (waiting) => {
+    if (linesSoFar() === 0 && waiting > READ_BYTES) throw noLogFile(name)
+    if (waiting > MAX_LINE_BYTES)
+      throw new LogCopyError('DamagedFile', `${name}: line ${String(linesSoFar() + 1)} has no end`)
+  })
+  for await (const { bytes, isEnded } of lines) {
+    if (!isEnded) throw linesSoFar() === 0 ? noLogFile(name) : cutOff(name, linesSoFar())
+    yield bytes
   }
-  if (waiting > 0) throw linesSoFar() === 0 ? noLogFile(name) : cutOff(name, linesSoFar())
 }

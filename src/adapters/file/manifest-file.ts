@@ -9,7 +9,6 @@ import { createHash, createPublicKey, randomBytes, sign, verify, type KeyObject 
 import { createReadStream } from 'node:fs'
 import { open, rename, rm, stat, type FileHandle } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
-import { createInterface } from 'node:readline'
 import { z } from 'zod'
 import { canonicalJson } from '../../domain/values/hash.js'
 import {
@@ -19,6 +18,7 @@ import {
   type ManifestHeader,
   type StreamHead,
 } from '../../ports/manifest.js'
+import { byteLines } from '../../ports/byte-lines.js'
 import { codeOf } from '../../ports/store-error.js'
 import { fileSentence, fingerprintOf, publicText } from './signing-key.js'
 
@@ -122,20 +122,8 @@ export async function createManifestFile(path: string, header: ManifestHeader, k
 }
 
 async function* linesOf(path: string): AsyncGenerator<string> {
-  const input = createReadStream(path, 'utf8')
-  // An error before anybody listens to the lines would end the process.
-  const opened = new Promise<void>((resolveOpen, reject) => {
-    input
-      .once('open', () => {
-        resolveOpen()
-      })
-      .once('error', reject)
-  })
-  await opened.catch((error: unknown) => {
-    throw unreadable(path, error)
-  })
   try {
-    for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) yield line
+    for await (const { bytes } of byteLines(createReadStream(path))) yield bytes.toString('utf8').replace(/\r$/u, '')
   } catch (error) {
     // A folder can be opened, and not be read.
     throw unreadable(path, error)

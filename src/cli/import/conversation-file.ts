@@ -9,6 +9,7 @@ import { readFile } from 'node:fs/promises'
 import { basename, extname } from 'node:path'
 import { foreignMessage } from '../../domain/values/foreign-messages.js'
 import { InputError } from '../errors.js'
+import { textLines, type TextLine } from '../text-lines.js'
 
 /** What a file turned out to hold. */
 export type Item =
@@ -29,42 +30,7 @@ const isHeader = (value: unknown): value is Record<string, unknown> =>
 
 const bad = (where: string, detail: string): InputError => new InputError('MalformedInput', `${where}: ${detail}`)
 
-interface Line {
-  readonly text: string
-  readonly number: number
-  readonly bytes: number
-}
-
-/**
- * Lines by bytes, so that a text that is no UTF-8 is named by its line and not recorded with replacement characters.
- */
-async function* linesOf(chunks: AsyncIterable<Buffer>, name: string): AsyncIterable<Line> {
-  const decoder = new TextDecoder('utf-8', { fatal: true })
-  let number = 0
-  const lineOf = (parts: readonly Buffer[]): Line => {
-    number += 1
-    const bytes = Buffer.concat(parts)
-    try {
-      return { text: decoder.decode(bytes).replace(/\r$/u, ''), number, bytes: bytes.length + 1 }
-    } catch {
-      throw bad(`${name}:${String(number)}`, 'is no valid UTF-8')
-    }
-  }
-  let rest: Buffer[] = []
-  for await (const chunk of chunks) {
-    let from = 0
-    for (let at = chunk.indexOf(10); at !== -1; at = chunk.indexOf(10, from)) {
-      rest.push(chunk.subarray(from, at))
-      yield lineOf(rest)
-      rest = []
-      from = at + 1
-    }
-    if (from < chunk.length) rest.push(chunk.subarray(from))
-  }
-  if (rest.length > 0) yield lineOf(rest)
-}
-
-function parseLine({ text, number }: Line, name: string): unknown {
+function parseLine({ text, number }: TextLine, name: string): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
@@ -82,7 +48,7 @@ function headerOf(value: Record<string, unknown>, where: string): Item {
 async function* jsonLines(chunks: AsyncIterable<Buffer>, name: string, fileName: string): AsyncIterable<Item> {
   let first = true
   let skipped = 0
-  for await (const line of linesOf(chunks, name)) {
+  for await (const line of textLines(chunks, name)) {
     if (line.text.trim() === '') {
       skipped += line.bytes
       continue

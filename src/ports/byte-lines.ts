@@ -1,0 +1,39 @@
+/**
+ * The lines of a stream of bytes. `node:readline` is not used for lines of JSON: it also ends a line at U+2028, which
+ * may stand in a text of JSON, and it does not tell whether the last line had an end.
+ */
+
+const LINE_FEED = 10
+
+export interface ByteLine {
+  /** Without its line feed. */
+  readonly bytes: Buffer
+  /** False for a last line that no line feed ends. */
+  readonly isEnded: boolean
+}
+
+/**
+ * Yields each line as soon as its end was read. @param onWaiting hears how many bytes wait for the end of their line
+ * after each chunk, and may throw where they are too many
+ */
+export async function* byteLines(
+  chunks: AsyncIterable<Buffer>,
+  onWaiting: (bytes: number) => void = () => undefined,
+): AsyncGenerator<ByteLine> {
+  let parts: Buffer[] = []
+  let waiting = 0
+  for await (const chunk of chunks) {
+    let start = 0
+    for (let at = chunk.indexOf(LINE_FEED); at >= 0; at = chunk.indexOf(LINE_FEED, start)) {
+      const piece = chunk.subarray(start, at)
+      yield { bytes: parts.length === 0 ? piece : Buffer.concat([...parts, piece]), isEnded: true }
+      parts = []
+      waiting = 0
+      start = at + 1
+    }
+    parts.push(chunk.subarray(start))
+    waiting += chunk.length - start
+    onWaiting(waiting)
+  }
+  if (waiting > 0) yield { bytes: Buffer.concat(parts), isEnded: false }
+}
