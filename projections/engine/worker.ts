@@ -7,7 +7,7 @@
  * moves one refuses a smaller fence. So a process that stood still, lost its claim and wakes up again commits nothing.
  */
 import type { ClaimHolder, Claims } from '../../src/ports/claims.js'
-import { takeLease } from './lease.js'
+import { takeLease } from '../../src/ports/lease.js'
 import { createProjectionRunner, type RunnerOptions } from './runner.js'
 import { createProjectionWatch, PROJECTIONS_CLAIM, type ProjectionStatus } from './watch.js'
 
@@ -60,6 +60,7 @@ export function startProjectionWorker(options: WorkerOptions): ProjectionWorker 
         key: PROJECTIONS_CLAIM,
         owner,
         ttlMs,
+        pollMs: ttlMs / 6,
         signal: ending.signal,
         onFailure,
         onWaiting: (holder) => {

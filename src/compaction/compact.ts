@@ -20,8 +20,9 @@ import {
   triggerOf,
   type ChunkAhead,
 } from '../domain/compaction/plan.js'
-import type { Claim, Claims } from '../ports/claims.js'
-import { sleep, type Clock } from '../ports/clock.js'
+import type { Claims } from '../ports/claims.js'
+import type { Clock } from '../ports/clock.js'
+import { takeLease, type Lease } from '../ports/lease.js'
 import {
   backgroundOf,
   Summarization,
@@ -135,7 +136,7 @@ export function createCompact(deps: CompactDependencies): Compact {
     private readonly provenance: Provenance
     private readonly owner = clock.newId()
     private readonly buyer: Summarization
-    private claimLost = false
+    private lease: Lease | undefined
 
     constructor(
       private readonly conversationId: string,
@@ -148,7 +149,7 @@ export function createCompact(deps: CompactDependencies): Compact {
         conversationId,
         record: (command) => this.record(command),
         signal: options.signal,
-        goOn: () => !this.claimLost && options.goOn?.() !== false,
+        goOn: () => this.lease?.lost.aborted !== true && options.goOn?.() !== false,
       })
     }
 
@@ -266,9 +267,9 @@ export function createCompact(deps: CompactDependencies): Compact {
       const done: Done = { cycles: 0, batches: 0, messages: 0 }
       let ended: Pick<CompactionRun, 'failure' | 'postponedMs' | 'busy'> = {}
       if (this.mode === 'force' || this.hasWork(before)) {
-        const claim = await this.claim()
-        if (claim === undefined) ended = { busy: true }
-        else ended = await this.holding(claim, () => this.work(done))
+        this.lease = await this.takeLease()
+        if (this.lease === undefined) ended = { busy: true }
+        else ended = await this.holding(this.lease, () => this.work(done))
       }
       const after = await conversations.load(this.conversationId)
       return {
@@ -300,14 +301,9 @@ export function createCompact(deps: CompactDependencies): Compact {
 
     /** Works under the claim, and lets go of it whatever happens. */
     private async holding(
-      claim: Claim,
+      lease: Lease,
       work: () => Promise<void>,
     ): Promise<Pick<CompactionRun, 'failure' | 'postponedMs'>> {
-      const extend = async (): Promise<void> => {
-        this.claimLost = !(await claim.extend().catch(() => !this.claimLost))
-      }
-      const extending = setInterval(() => void extend(), CLAIM_TTL_MS / 3)
-      extending.unref()
       try {
         await work()
         return {}
@@ -316,8 +312,7 @@ export function createCompact(deps: CompactDependencies): Compact {
         if (stop instanceof Aborted) return { failure: stop.failure }
         throw stop
       } finally {
-        clearInterval(extending)
-        await claim.release()
+        await lease.release()
       }
     }
 
@@ -325,12 +320,16 @@ export function createCompact(deps: CompactDependencies): Compact {
      * Waits for another compactor of this conversation: then there may be nothing left to do, which the next plan
      * tells.
      */
-    private async claim(): Promise<Claim | undefined> {
-      for (;;) {
-        const claim = await deps.claims.take(`compaction:${this.conversationId}`, this.owner, CLAIM_TTL_MS)
-        if (claim !== undefined || this.options.wait === false || this.options.signal?.aborted === true) return claim
-        await sleep(CLAIM_POLL_MS)
-      }
+    private takeLease(): Promise<Lease | undefined> {
+      return takeLease({
+        claims: deps.claims,
+        key: `compaction:${this.conversationId}`,
+        owner: this.owner,
+        ttlMs: CLAIM_TTL_MS,
+        pollMs: CLAIM_POLL_MS,
+        signal: this.options.signal,
+        ...(this.options.wait === false ? { patienceMs: 0 } : {}),
+      })
     }
   }
 

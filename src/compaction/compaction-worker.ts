@@ -11,6 +11,7 @@ import { triggerOf } from '../domain/compaction/plan.js'
 import { backoffMs } from '../ports/backoff.js'
 import { sleep, type Clock } from '../ports/clock.js'
 import type { EventStore } from '../ports/event-store.js'
+import { keepExtending } from '../ports/lease.js'
 import type { LogCheckpoint, QueueStatus, Work, WorkQueue } from '../ports/work-queue.js'
 import { isCompactionDue, type Compact, type CompactFailure, type CompactionRun } from './compact.js'
 import { followLog } from './follow-log.js'
@@ -148,14 +149,9 @@ export function createCompactionWorker(options: CompactionWorkerOptions): Compac
   }
 
   async function process(work: Work): Promise<void> {
-    let held = true
-    const extend = async (): Promise<void> => {
-      held = await queue.extend(work, leaseMs).catch(() => held)
-    }
-    const extending = setInterval(() => void extend(), leaseMs / 3)
-    extending.unref()
+    const extending = keepExtending(() => queue.extend(work, leaseMs), leaseMs)
     try {
-      const rest = await compactOne(work, () => held && !ending.signal.aborted)
+      const rest = await compactOne(work, () => !extending.lost.aborted && !ending.signal.aborted)
       if (rest === undefined) await queue.finish(work)
       else if (rest === 'put-back') await queue.release(work)
       else await queue.backOff(work, rest)
@@ -171,7 +167,7 @@ export function createCompactionWorker(options: CompactionWorkerOptions): Compac
           .catch(() => undefined)
       else await queue.finish(work)
     } finally {
-      clearInterval(extending)
+      await extending.end()
     }
   }
 

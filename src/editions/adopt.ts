@@ -9,11 +9,12 @@ import type { EventData } from '../domain/events/index.js'
 import { editionStream } from '../domain/values/ids.js'
 import type { PolicySettings } from '../domain/values/policy.js'
 import { sleep } from '../ports/clock.js'
+import type { Lease } from '../ports/lease.js'
 import type { SpendingBound } from '../ports/spending.js'
 import { editionStreams } from '../recording/conversation-streams.js'
 import { createConfiguredSince } from '../recording/configured-since.js'
 import { createEditionConversation } from './edition-conversations.js'
-import { EDITION_PATIENCE_MS, holdEdition, type HeldEdition } from './edition-claim.js'
+import { EDITION_PATIENCE_MS, holdEdition } from './edition-claim.js'
 import { editionIdOf, planEdition } from './edition-plan.js'
 import { decodeEvent, isOfType } from '../recording/read-event.js'
 import type { CommandFailure, Conversations, Handled } from '../recording/handle-command.js'
@@ -78,7 +79,7 @@ export interface AdoptRequest {
 /** How often it catches up because the conversation went on meanwhile. */
 const ATTEMPTS = 200
 
-type WhileHeld<T> = (held: HeldEdition) => Promise<T>
+type WhileHeld<T> = (held: Lease) => Promise<T>
 
 async function holding<T>(
   deps: Pick<AdoptDependencies, 'claims' | 'clock' | 'wait'>,
@@ -88,8 +89,7 @@ async function holding<T>(
 ): Promise<E.Either<EditionFailure | CommandFailure, T>> {
   const owner = deps.clock.newId()
   const held = await holdEdition(deps.claims, editionId, conversationId, owner, {
-    ms: EDITION_PATIENCE_MS,
-    signal: new AbortController().signal,
+    patienceMs: EDITION_PATIENCE_MS,
     wait: deps.wait,
   })
   if (held === undefined) return E.left({ kind: 'EditionBusy', editionId, conversationId })
@@ -149,7 +149,7 @@ export async function whyNotAdopted(
 async function catchUpReplay(
   deps: AdoptDependencies,
   { conversationId, editionId, settings, bound, signal }: AdoptRequest,
-  held: HeldEdition,
+  held: Lease,
 ): Promise<
   E.Either<
     EditionFailure | CommandFailure | BadPolicy,
@@ -161,7 +161,7 @@ async function catchUpReplay(
   const plan = planEdition(editionId, await deps.conversations.load(conversationId), { ...deps, settings })
   if (E.isLeft(plan)) return plan
   const stop = new AbortController()
-  const goOn = (): boolean => !held.isLost() && !stop.signal.aborted && signal?.aborted !== true
+  const goOn = (): boolean => !held.lost.aborted && !stop.signal.aborted && signal?.aborted !== true
   const payer = createMetered({
     editionId,
     spending: deps.spending,

@@ -8,11 +8,12 @@ import type { BadPolicy } from '../domain/values/policy.js'
 import type { Price } from '../domain/reports/prices.js'
 import type { Claims } from '../ports/claims.js'
 import { sleep } from '../ports/clock.js'
+import type { Lease } from '../ports/lease.js'
 import type { NoRoom, Spending, SpendingBound } from '../ports/spending.js'
 import type { Summarizer } from '../ports/summarizer.js'
 import type { CompactFailure } from '../compaction/compact.js'
 import { editionStreamsOnce, type EditionStreams } from '../recording/conversation-streams.js'
-import { EDITION_PATIENCE_MS, holdEdition, type HeldEdition } from './edition-claim.js'
+import { EDITION_PATIENCE_MS, holdEdition } from './edition-claim.js'
 import { editionIdOf, planEdition, type EditionMakers } from './edition-plan.js'
 import { UnreadableEventError } from '../recording/read-event.js'
 import type { Conversations } from '../recording/handle-command.js'
@@ -252,7 +253,7 @@ class ReplayRun {
     })
   }
 
-  private async make(place: ReplayPlace, held: HeldEdition): Promise<ConversationOutcome> {
+  private async make(place: ReplayPlace, held: Lease): Promise<ConversationOutcome> {
     const {
       deps,
       request: { settings },
@@ -262,7 +263,7 @@ class ReplayRun {
     if (E.isLeft(plan)) return { kind: 'stopped', failure: plan.left }
     const recall = recallSummaries(deps.log, place.conversationId, this.streams)
     const own = new AbortController()
-    const goOn = (): boolean => !this.stop.signal.aborted && !held.isLost()
+    const goOn = (): boolean => !this.stop.signal.aborted && !held.lost.aborted
     const paying = this.payer.paying(deps.summarizer)
     const summarizer: Summarizer = {
       ...paying,
@@ -290,12 +291,12 @@ class ReplayRun {
     const reached = await replay.advance()
     const { summaries, reused } = replay.spent
     this.tally.set(place.conversationId, { messages: replay.state().messagesAppended, summaries, reused })
-    return held.isLost() ? { kind: 'busy' } : reached
+    return held.lost.aborted ? { kind: 'busy' } : reached
   }
 
   private async one(place: ReplayPlace, patienceMs: number): Promise<void> {
     const held = await holdEdition(this.deps.claims, this.editionId, place.conversationId, this.owner, {
-      ms: patienceMs,
+      patienceMs,
       signal: this.stop.signal,
       wait: this.deps.wait,
     })
