@@ -14,7 +14,8 @@ export type {
 } from './domain/events/index.js'
 export { registerModelWindow, type Policy, type PolicySettings } from './domain/values/policy.js'
 export type { Media, MediaKind } from './domain/values/media.js'
-export { defaultEstimator, EstimatorFailed, registerEstimator, type Estimator } from './domain/values/tokens.js'
+export { defaultEstimator, type Estimator } from './domain/values/tokens.js'
+export { EstimatorFailed, registerEstimator } from './recording/estimators.js'
 export type { Clock } from './ports/clock.js'
 export type {
   MessageToSummarize,

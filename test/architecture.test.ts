@@ -42,7 +42,7 @@ const LEFT_OF: Readonly<Record<string, readonly string[]>> = {
     'projections/read-models',
   ],
   'src/cli': [...CORE, ...CAPABILITIES, 'src/summarizers', 'projections/engine', 'src/library'],
-  src: ['src/library', 'src/domain', 'src/ports', 'src/summarizers', 'src/adapters'],
+  src: ['src/library', 'src/recording', 'src/domain', 'src/ports', 'src/summarizers', 'src/adapters'],
 }
 
 /** What the pure domain may use besides itself. */

@@ -14,7 +14,7 @@ import { evolve } from '../domain/conversation/evolve.js'
 import { initialState, messagesInForce, type Conversation } from '../domain/conversation/conversation.js'
 import { revisionsCarried } from '../domain/conversation/resume-at.js'
 import type { RecordedEvent, ReplacementType } from '../domain/events/index.js'
-import { isRegisteredEstimator } from '../domain/values/tokens.js'
+import { findEstimator, isRegisteredEstimator } from '../recording/estimators.js'
 import { conversationStream, editionStream } from '../domain/values/ids.js'
 import { isSummarized, type RequestWatch } from './check-requests.js'
 import type { StreamCheck } from './check-stream.js'
@@ -50,7 +50,7 @@ export class ConversationCheck {
     private readonly seen: SeenIds,
     private readonly log: Log,
   ) {
-    this.state = initialState(conversationId)
+    this.state = initialState(conversationId, findEstimator)
     seen.begin()
   }
 

@@ -7,7 +7,7 @@ import { initialEdition, messagesInForce, type Conversation } from '../domain/co
 import { revisionsCarried } from '../domain/conversation/resume-at.js'
 import { seeConversation } from '../domain/conversation/see-conversation.js'
 import type { RecordedEvent } from '../domain/events/index.js'
-import { isRegisteredEstimator } from '../domain/values/tokens.js'
+import { findEstimator, isRegisteredEstimator } from '../recording/estimators.js'
 import { isSummarized, type RequestWatch } from './check-requests.js'
 import type { StreamCheck } from './check-stream.js'
 import { closesBooks, originLaws, type ArchivedEvent, type OriginEvent } from './origin-laws.js'
@@ -36,7 +36,7 @@ export class EditionCheck {
     private readonly requests: RequestWatch,
     private readonly conversation: ConversationEvents,
   ) {
-    this.state = initialEdition(of.conversationId, of.editionId)
+    this.state = initialEdition(of.conversationId, of.editionId, findEstimator)
   }
 
   private started(event: RecordedEvent<'EditionStarted'>): Finding[] {

@@ -10,7 +10,7 @@ import type { LiveMessage } from '../domain/conversation/live-message.js'
 import { lineageOf } from '../domain/decide/index.js'
 import type { EventData, RecordedEvent } from '../domain/events/index.js'
 import { batchIdOf, chunkIdOf, resummarizedBatchIdOf } from '../domain/values/ids.js'
-import { estimatorNamed, messageTokens } from '../domain/values/tokens.js'
+import { messageTokens } from '../domain/values/tokens.js'
 
 export type Rule =
   | 'order'
@@ -64,7 +64,9 @@ const most = (times: readonly string[]): string => times.reduce((a, b) => (a >= 
 
 function messageLaws(state: Conversation, { data }: RecordedEvent<'MessageAppended'>): Finding[] {
   const tokens =
-    state.configuration === undefined ? data.tokens : messageTokens(data, estimatorNamed(state.configuration.estimator))
+    state.configuration === undefined
+      ? data.tokens
+      : messageTokens(data, state.findEstimator(state.configuration.estimator))
   return tokens === data.tokens ? [] : unequal('figures', 'number of tokens', data.tokens, tokens)
 }
 
@@ -95,7 +97,7 @@ function chunkLaws(state: Conversation, { data }: RecordedEvent<'ChunkSummarized
 }
 
 const textTokens = (state: Conversation, text: string): number | undefined =>
-  state.configuration === undefined ? undefined : estimatorNamed(state.configuration.estimator).text(text)
+  state.configuration === undefined ? undefined : state.findEstimator(state.configuration.estimator).text(text)
 
 function archiveLaws(state: Conversation, { data }: RecordedEvent<'BatchArchived'>): Finding[] {
   const chunk = state.chunks.find((each) => each.chunkId === data.chunkId)

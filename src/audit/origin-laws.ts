@@ -65,7 +65,7 @@ function loadLaws(after: Conversation, event: OriginEvent, held: HeldState): Fin
     )
     .toSorted((a, b) => (a.revision < b.revision ? -1 : 1))
   const taken = resumeAt(
-    after.conversationId,
+    after,
     event,
     {
       messages: read.filter((each) => isOfType(each, 'MessageAppended')),

@@ -25,7 +25,7 @@ import {
 } from '../domain/values/message.js'
 import { shortenMessage } from '../domain/compaction/shorten.js'
 import { compactedCallResult } from '../domain/conversation/placeholders.js'
-import { defaultEstimator, estimatorNamed, messageTokens } from '../domain/values/tokens.js'
+import { defaultEstimator, messageTokens } from '../domain/values/tokens.js'
 import { changesOf, isPlaceholder, type Changes, type ShownForms } from './align-history.js'
 import type { Compaction } from './compact.js'
 import { compactedSince } from './compacted-since.js'
@@ -178,7 +178,8 @@ const LARGEST_CAP = 2 ** 20
 
 /** A message as contexts show it where there is little room, whichever of them it was: the caps are powers of two. */
 function shortForms(message: LiveMessage, state: Conversation): string[] {
-  const estimator = state.configuration === undefined ? defaultEstimator : estimatorNamed(state.configuration.estimator)
+  const estimator =
+    state.configuration === undefined ? defaultEstimator : state.findEstimator(state.configuration.estimator)
   const bodies =
     message.role === 'tool'
       ? [message, compactedCallResult(message, state.compactedCalls, state.configuration?.rendererVersion ?? 0)]

@@ -15,7 +15,8 @@ import { initialState, type Conversation } from '../domain/conversation/conversa
 import { hashOf, sha256 } from '../domain/values/hash.js'
 import { conversationStream } from '../domain/values/ids.js'
 import { hardLimit, resolvePolicy, type BadPolicy, type PolicySettings } from '../domain/values/policy.js'
-import { defaultEstimator, estimatorNamed, EstimatorNotRegistered } from '../domain/values/tokens.js'
+import { defaultEstimator } from '../domain/values/tokens.js'
+import { EstimatorNotRegistered, findEstimator } from '../recording/estimators.js'
 import type { Clock } from '../ports/clock.js'
 import type { PreparedSummary, Summarizer, SummaryJob } from '../ports/summarizer.js'
 import type { CompactFailure } from '../compaction/summarization.js'
@@ -170,7 +171,7 @@ interface AsItWent {
 /** How it really went, and how it would have gone without compaction. */
 async function asItWent(log: Log, conversationId: string): Promise<AsItWent> {
   const [recorded, none] = [createCourse(), createCourse()]
-  let state = initialState(conversationId)
+  let state = initialState(conversationId, findEstimator)
   let all = 0
   let cycles = 0
   let calls = 0
@@ -189,7 +190,7 @@ async function asItWent(log: Log, conversationId: string): Promise<AsItWent> {
     if (isOfType(event, 'MessagesPruned')) cycles += 1
     if (isOfType(event, 'ChunkSummarized', 'BatchesResummarized')) {
       const estimator =
-        state.configuration === undefined ? defaultEstimator : estimatorNamed(state.configuration.estimator)
+        state.configuration === undefined ? defaultEstimator : findEstimator(state.configuration.estimator)
       summaries += 1
       summaryTokens += estimator.text(isOfType(event, 'ChunkSummarized') ? event.data.summary : summaryOf(event.data))
       if (event.data.summarizer.reused !== true) calls += 1

@@ -10,6 +10,11 @@ import { addTallies, EMPTY_TALLY, isUnreported, TallyFold, type ModelUse, type T
 import { editionStreams, streamsOf, type EditionStreams } from '../recording/conversation-streams.js'
 import { decodeEvent, isOfType, UnreadableEventError } from '../recording/read-event.js'
 import type { Log } from '../recording/load-conversation.js'
+import { findEstimator, isRegisteredEstimator } from '../recording/estimators.js'
+import { defaultEstimator, type FindEstimator } from '../domain/values/tokens.js'
+
+// An estimator that nobody registered here counts as ours does: what it counted is recorded with each message.
+const findCountable: FindEstimator = (name) => (isRegisteredEstimator(name) ? findEstimator(name) : defaultEstimator)
 
 /**
  * What conversations came to: tokens by their estimators, usage as models reported it (estimated where they did not),
@@ -88,7 +93,7 @@ async function tokensOfChunk(
 }
 
 async function tallyOf(log: Log, conversationId: string, editions: EditionStreams): Promise<Tally> {
-  const fold = new TallyFold(conversationId)
+  const fold = new TallyFold(conversationId, findCountable)
   const own = conversationStream(conversationId)
   for (const stream of streamsOf(conversationId, editions)) {
     for await (const stored of log.store.readStream(stream)) {

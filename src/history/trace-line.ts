@@ -26,6 +26,7 @@ import { hardLimit } from '../domain/values/policy.js'
 import { sectionLines } from '../domain/conversation/session-summary.js'
 import { decodeEvent, isOfType, isReplacement } from '../recording/read-event.js'
 import type { Log } from '../recording/load-conversation.js'
+import { findEstimator } from '../recording/estimators.js'
 
 /** The fact that withdrew a message: its host's list has it no more. */
 export interface Withdrawn {
@@ -306,7 +307,7 @@ async function inHistory(
   const batches = new Map<string, FoundLine>()
   const messages = new Map<string, FoundLine>()
   let last: Trace | undefined
-  let state = initialState(conversationId)
+  let state = initialState(conversationId, findEstimator)
   for await (const stored of log.store.readStream(conversationStream(conversationId))) {
     const event = await decodeEvent(stored, log.bodies)
     state = evolve(state, event)

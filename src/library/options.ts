@@ -7,7 +7,7 @@ import { parsePrices, type PriceTable } from '../domain/reports/prices.js'
 import { checkId } from '../domain/values/ids.js'
 import { thrownSentence } from '../domain/values/thrown.js'
 import { parsePolicySettings, type PolicySettings } from '../domain/values/policy.js'
-import { isRegisteredEstimator, registeredEstimators } from '../domain/values/tokens.js'
+import { isRegisteredEstimator, registeredEstimators } from '../recording/estimators.js'
 import { LedgerError, problem, valueOf } from './problem.js'
 
 type KeyOf<T> = T extends unknown ? keyof T : never

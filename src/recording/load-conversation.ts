@@ -11,6 +11,7 @@ import { conversationStream, editionStream } from '../domain/values/ids.js'
 import type { BodyStore } from '../ports/body-store.js'
 import type { EventStore, StoredEvent } from '../ports/event-store.js'
 import { decodeEvent, isOfType } from './read-event.js'
+import { findEstimator } from './estimators.js'
 
 export interface Log {
   readonly store: EventStore
@@ -88,7 +89,7 @@ async function takeUp(
   ])
   const events = await decodeAll([...messages, ...made], log.bodies)
   return resumeAt(
-    conversationId,
+    { conversationId, findEstimator },
     origin,
     {
       messages: events.filter((event) => isOfType(event, 'MessageAppended')),
@@ -109,7 +110,7 @@ export async function loadConversation(log: Log, conversationId: string, at?: bi
   if (first !== undefined && isOfType(first, ...originTypes)) {
     return events.slice(1).reduce(evolve, await takeUp(log, conversationId, first))
   }
-  return events.reduce(evolve, initialState(conversationId))
+  return events.reduce(evolve, initialState(conversationId, findEstimator))
 }
 
 /**
@@ -138,7 +139,7 @@ export async function loadEdition(
   const events = await decodeAll(tail.toReversed(), log.bodies)
   const advanced = events[0]
   const prune = origin === undefined ? undefined : events.find((event) => event.revision === origin.revision)
-  let state = initialEdition(conversationId, editionId)
+  let state = initialEdition(conversationId, editionId, findEstimator)
   if (
     prune !== undefined &&
     isOfType(prune, 'MessagesPruned') &&

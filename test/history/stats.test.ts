@@ -27,6 +27,7 @@ import { undo } from '../support/edition-history.js'
 import { appended as recordEvents, eventNamed } from '../support/events.js'
 import { CONVERSATION, contextIn, createHarness, createScriptedSummarizer, type Harness } from '../support/harness.js'
 import { counted, makeEdition } from '../support/why.js'
+import { findEstimator } from '../../src/recording/estimators.js'
 
 const usage = { promptTokens: 1_000, completionTokens: 100 }
 
@@ -46,7 +47,7 @@ async function savedByStory(harness: Harness, conversationId = CONVERSATION): Pr
   const events = await harness.events(conversationId)
   const at = events.findIndex(({ type }) => type === 'MessagesPruned')
   const tokensUntil = (end: number): number =>
-    contextIn(events.slice(0, end).reduce(evolve, initialState(conversationId))).tokens
+    contextIn(events.slice(0, end).reduce(evolve, initialState(conversationId, findEstimator))).tokens
   return tokensUntil(at) - tokensUntil(at + 1)
 }
 
@@ -99,7 +100,9 @@ describe('stats', () => {
       answers: 2,
     })
     // m2 answered m1 (10 tokens); m4 the context behind the cycle, which would have been 60.
-    const { tokens } = contextIn((await harness.events()).slice(0, 7).reduce(evolve, initialState(CONVERSATION)))
+    const { tokens } = contextIn(
+      (await harness.events()).slice(0, 7).reduce(evolve, initialState(CONVERSATION, findEstimator)),
+    )
     expect([total.tokensSent, total.tokensSentUncompacted]).toEqual([10 + tokens, 10 + 60])
   })
 

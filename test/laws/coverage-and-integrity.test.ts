@@ -29,6 +29,7 @@ import {
 import { interleave, type Played } from '../support/interleave.js'
 import { noRows } from '../support/row-differences.js'
 import { runsOf } from '../support/length.js'
+import { findEstimator } from '../../src/recording/estimators.js'
 
 const RUNS = { numRuns: runsOf(40) }
 const anyPolicy = fc.oneof(busyPolicies, policies)
@@ -335,7 +336,7 @@ describe('laws of what is kept and shown', () => {
         fc.asyncProperty(busyPolicies, namedHistories(40), interleavings(20), async (policy, history, steps) => {
           const { harness } = await interleave(policy, history, steps)
           const events = await harness.events()
-          let folded = initialState(CONVERSATION)
+          let folded = initialState(CONVERSATION, findEstimator)
           for (const event of events) {
             folded = evolve(folded, event)
             expect(await harness.conversations.loadAt(CONVERSATION, event.revision)).toStrictEqual(folded)

@@ -21,6 +21,7 @@ import { talk } from '../support/conversations.js'
 import { CONVERSATION, contextIn, createHarness, createTroubledStore } from '../support/harness.js'
 import { jsonAs } from '../support/json.js'
 import { noRows } from '../support/row-differences.js'
+import { findEstimator } from '../../src/recording/estimators.js'
 
 interface Run {
   readonly events: readonly {
@@ -37,7 +38,7 @@ const runs = jsonAs<readonly Run[]>(
 )
 
 function* statesOf({ events }: Run): Generator<Conversation> {
-  let state = initialState('c1')
+  let state = initialState('c1', findEstimator)
   for (const [at, stored] of events.entries()) {
     const event = decode({ ...stored, stream: 'conversation-c1', revision: BigInt(at), position: BigInt(at) })
     if (E.isLeft(event)) throw new Error(event.left.detail)
@@ -53,7 +54,7 @@ it.each(runs.map((run, at) => [at, run] as const))('conversation %i has the cont
 })
 
 it('a conversation goes by today’s rendering from its next message on, and nothing else is configured anew', () => {
-  const state = [...statesOf(runs[0] ?? { events: [], contexts: [] })].at(-1) ?? initialState('c1')
+  const state = [...statesOf(runs[0] ?? { events: [], contexts: [] })].at(-1) ?? initialState('c1', findEstimator)
   const configure = { type: 'Configure', settings: undefined, scope: undefined, summarizerWindowTokens: 1 } as const
   const configured = givenState(state).when(configure).events
   expect(configured).toEqual([

@@ -12,6 +12,7 @@ import type { Event } from '../../src/domain/events/index.js'
 import { resolvePolicy, type PolicySettings } from '../../src/domain/values/policy.js'
 import { defaultEstimator } from '../../src/domain/values/tokens.js'
 import { at, configured } from './builders.js'
+import { findEstimator } from '../../src/recording/estimators.js'
 
 const CONVERSATION_ID = 'c1'
 
@@ -31,7 +32,10 @@ export function configuredWith(settings: PolicySettings, scope?: string): Event 
 export const small = configuredWith({ modelMaxTokens: 1_000, chunkSize: 3 })
 
 /** The state after facts, a second apart. */
-export function stateAfter(events: readonly Event[], from: Conversation = initialState(CONVERSATION_ID)): Conversation {
+export function stateAfter(
+  events: readonly Event[],
+  from: Conversation = initialState(CONVERSATION_ID, findEstimator),
+): Conversation {
   return events.reduce((state, event) => {
     const revision = state.revision + 1n
     return evolve(state, {
@@ -81,4 +85,4 @@ export function given(...events: readonly Event[]): Given {
 }
 
 /** A conversation without any fact. */
-export const nothing = (): Given => givenState(initialState(CONVERSATION_ID))
+export const nothing = (): Given => givenState(initialState(CONVERSATION_ID, findEstimator))

@@ -38,6 +38,7 @@ import type {
 import { dataOfProblem, problem } from '../../src/library/problem.js'
 import { guarded } from '../../src/summarizers/guarded.js'
 import { createExtractiveSummarizer } from '../../src/summarizers/index.js'
+import { findEstimator } from '../../src/recording/estimators.js'
 
 /** A clock that goes on by a second each time it is asked, and whose ids are counted. */
 export function createTestClock(name = 'clock'): Clock {
@@ -367,7 +368,7 @@ export function createHarness(options: HarnessOptions = {}): Harness {
       return (await harness.events(conversationId)).filter((event): event is RecordedEvent<Type> => event.type === type)
     },
     folded: async (conversationId = CONVERSATION) =>
-      (await harness.events(conversationId)).reduce(evolve, initialState(conversationId)),
+      (await harness.events(conversationId)).reduce(evolve, initialState(conversationId, findEstimator)),
   }
   return harness
 }

@@ -15,7 +15,6 @@ import { toChatMessage, type ChatMessage, type MessageBody, type ToolCall } from
 import { planCycle, backsOffAfterUndo, triggerOf, type NoPlan } from './plan.js'
 import { hardLimit, softLimit } from '../values/policy.js'
 import { textLength } from './shorten.js'
-import { estimatorNamed } from '../values/tokens.js'
 import type { ViewName } from '../values/view-names.js'
 import { asRecorded, isPinned, pinnedTokens, unitTokens, unitsOf, type Rendered } from './units.js'
 
@@ -153,7 +152,7 @@ export function arrange(state: Conversation): E.Either<NoContext, Arrangement> {
     const nothing: Layout = { view: [], units: [], note: undefined }
     return E.right({ leading: [], whole: nothing, layout: nothing, open: [], tokens: 0 })
   }
-  const estimator = estimatorNamed(configuration.estimator)
+  const estimator = state.findEstimator(configuration.estimator)
   const hard = hardLimit(configuration.policy)
   const leading = state.leading.map(asRecorded)
   const leadingTokens = unitTokens([leading])
@@ -165,7 +164,7 @@ export function arrange(state: Conversation): E.Either<NoContext, Arrangement> {
       limit: hard,
     })
   const live = [...state.retained, ...state.window]
-  const { units, open } = unitsOf(live, { configuration, foldedCalls: state.compactedCalls })
+  const { units, open } = unitsOf(live, { ...state, configuration })
   const whole: Layout = { view: state.view?.parts ?? [], units, note: undefined }
   const room = hard - leadingTokens
   const wholeTokens = layoutTokens(whole, estimator)

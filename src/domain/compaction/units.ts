@@ -1,15 +1,12 @@
 /**
  * What stands or falls together in a context: a message, or a call with all its results. And the least of it that has
- * to be shown where it holds a
- * pinned message, so that the quarter of the window that pins may take counts it.
+ * to be shown where it holds a pinned message, so that the quarter of the window that pins may take counts it.
  */
 import { callGroups } from '../conversation/call-groups.js'
-import type { Conversation } from '../conversation/conversation.js'
 import type { LiveMessage } from '../conversation/live-message.js'
-import type { Configuration } from '../events/index.js'
 import type { MessageBody, ToolCall } from '../values/message.js'
-import { compactedCallResult, placeholderFor } from '../conversation/placeholders.js'
-import { estimatorNamed, messageTokens, type Estimator } from '../values/tokens.js'
+import { compactedCallResult, placeholderFor, type Rendering } from '../conversation/placeholders.js'
+import { messageTokens, type Estimator } from '../values/tokens.js'
 
 /** A message as it is shown, and the one that it comes from: none behind a placeholder. */
 export interface Rendered {
@@ -39,31 +36,25 @@ export const asRecorded = (message: LiveMessage): Rendered => ({
 
 const lateResult = (
   message: LiveMessage,
-  { foldedCalls, configuration }: Configured,
+  { compactedCalls, configuration }: Rendering,
   estimator: Estimator,
 ): Rendered => {
-  const body = compactedCallResult(message, foldedCalls, configuration.rendererVersion)
+  const body = compactedCallResult(message, compactedCalls, configuration.rendererVersion)
   return { body, source: message, tokens: messageTokens(body, estimator) }
-}
-
-/** What the units of a conversation go by, besides its messages. */
-export interface Configured {
-  readonly configuration: Configuration
-  readonly foldedCalls: Conversation['compactedCalls']
 }
 
 /** The units of a run of messages, in their order, and the calls that have no result so far. */
 export function unitsOf(
   messages: readonly LiveMessage[],
-  state: Configured,
+  rendering: Rendering,
 ): { units: Unit[]; open: { call: ToolCall; messageId: string }[] } {
-  const estimator = estimatorNamed(state.configuration.estimator)
+  const estimator = rendering.findEstimator(rendering.configuration.estimator)
   const { groups, strays } = callGroups(messages)
   const byCall = new Map(groups.map((group) => [group.call, group]))
   const placed = new Set(groups.flatMap((group) => group.results))
   const units = messages.flatMap((message, at): Unit[] => {
     if (placed.has(at)) return []
-    if (strays.has(at)) return [[lateResult(message, state, estimator)]]
+    if (strays.has(at)) return [[lateResult(message, rendering, estimator)]]
     const group = byCall.get(at)
     if (group === undefined) return [[asRecorded(message)]]
     const results = group.results.flatMap((result) => messages[result] ?? []).map(asRecorded)

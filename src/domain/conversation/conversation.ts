@@ -7,6 +7,7 @@ import { GENESIS_HASH } from '../events/codec.js'
 import type { CarryForward, Configuration, EventData } from '../events/index.js'
 import type { LiveMessage } from './live-message.js'
 import type { View } from './view.js'
+import type { FindEstimator } from '../values/tokens.js'
 
 /** A chunk that has a summary and is not archived yet. */
 export type Chunk = EventData<'ChunkSummarized'> & { readonly revision: bigint }
@@ -22,6 +23,8 @@ export interface PinnedAhead {
 
 export interface Conversation {
   readonly conversationId: string
+  /** What its texts are counted by, under the name that the configuration records. */
+  readonly findEstimator: FindEstimator
   /** The edition whose stream this state is recorded in; undefined for the conversation itself. */
   readonly editionId: string | undefined
   readonly pinnedAhead: PinnedAhead
@@ -89,9 +92,10 @@ export interface Conversation {
 const NONE: PinnedAhead = { messages: new Set(), until: -1n }
 
 /** A conversation before its first event. */
-export function initialState(conversationId: string): Conversation {
+export function initialState(conversationId: string, findEstimator: FindEstimator): Conversation {
   return {
     conversationId,
+    findEstimator,
     editionId: undefined,
     pinnedAhead: NONE,
     revision: -1n,
@@ -122,8 +126,12 @@ export function initialState(conversationId: string): Conversation {
 }
 
 /** An edition before its first event. */
-export const initialEdition = (conversationId: string, editionId: string): Conversation => ({
-  ...initialState(conversationId),
+export const initialEdition = (
+  conversationId: string,
+  editionId: string,
+  findEstimator: FindEstimator,
+): Conversation => ({
+  ...initialState(conversationId, findEstimator),
   editionId,
 })
 

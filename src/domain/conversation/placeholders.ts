@@ -1,14 +1,20 @@
 /**
- * Messages that are only shown, because the chat API would refuse what was recorded: a placeholder for a result that
- * has not come, and a
- * result whose call was folded away. Their tokens count towards the limits like any other's.
+ * Messages that are only rendered, because the chat API would refuse what was recorded: a placeholder for a result that
+ * has not come, and a result whose call was compacted. Their tokens count towards the limits like any other's.
  */
 import { callGroups } from './call-groups.js'
 import type { Configuration, EventData } from '../events/index.js'
 import { contentText, type MessageBody } from '../values/message.js'
-import { estimatorNamed, messageTokens } from '../values/tokens.js'
+import { messageTokens, type FindEstimator } from '../values/tokens.js'
 
 type CompactedCalls = EventData<'MessagesPruned'>['carried']['foldedCalls']
+
+/** What a state renders its messages by. */
+export interface Rendering {
+  readonly configuration: Configuration
+  readonly findEstimator: FindEstimator
+  readonly compactedCalls: CompactedCalls
+}
 
 /** A message with its recorded tokens. */
 interface Counted extends MessageBody {
@@ -23,20 +29,20 @@ export const placeholderFor = (callId: string): MessageBody => ({
 })
 
 /**
- * A result whose call was folded away: the user says it, naming the call and its batch.
+ * A result whose call was compacted: the user says it, naming the call and its batch.
  * @param rendererVersion parts of a content pass as they are since version 2; before, those that are no text were only
  * named
  */
 export function compactedCallResult(
   message: MessageBody,
-  foldedCalls: CompactedCalls,
+  compactedCalls: CompactedCalls,
   rendererVersion: number,
 ): MessageBody {
-  const folded = foldedCalls.find((call) => call.callId === message.toolCallId)
+  const compacted = compactedCalls.find((call) => call.callId === message.toolCallId)
   const call =
-    folded === undefined
+    compacted === undefined
       ? `the call ${message.toolCallId ?? ''}`
-      : `the call ${folded.name} (${folded.callId}), which is summarized in ${folded.batchId}`
+      : `the call ${compacted.name} (${compacted.callId}), which is summarized in ${compacted.batchId}`
   const head = `[late result of ${call}]`
   const keepsParts = rendererVersion >= 2 && typeof message.content !== 'string' && message.content !== null
   return {
@@ -50,16 +56,15 @@ export function compactedCallResult(
 /** Tokens of messages as they are shown, all of them whole. */
 export function renderedTokens(
   messages: readonly Counted[],
-  foldedCalls: CompactedCalls,
-  configuration: Configuration,
+  { configuration, findEstimator, compactedCalls }: Rendering,
 ): number {
-  const estimator = estimatorNamed(configuration.estimator)
+  const estimator = findEstimator(configuration.estimator)
   const { groups, strays } = callGroups(messages)
   const recorded = messages.reduce(
     (sum, message, at) =>
       sum +
       (strays.has(at)
-        ? messageTokens(compactedCallResult(message, foldedCalls, configuration.rendererVersion), estimator)
+        ? messageTokens(compactedCallResult(message, compactedCalls, configuration.rendererVersion), estimator)
         : message.tokens),
     0,
   )
@@ -74,10 +79,9 @@ export function renderedTokens(
 export function addedTokens(
   before: readonly MessageBody[],
   message: Counted,
-  foldedCalls: CompactedCalls,
-  configuration: Configuration,
+  { configuration, findEstimator, compactedCalls }: Rendering,
 ): number {
-  const estimator = estimatorNamed(configuration.estimator)
+  const estimator = findEstimator(configuration.estimator)
   const calls = message.toolCalls ?? []
   if (calls.length > 0)
     return calls.reduce((sum, call) => sum + messageTokens(placeholderFor(call.id), estimator), message.tokens)
@@ -87,6 +91,6 @@ export function addedTokens(
     (other) => other.toolCallId === id || other.toolCalls?.some((call) => call.id === id) === true,
   )
   if (last?.toolCalls === undefined)
-    return messageTokens(compactedCallResult(message, foldedCalls, configuration.rendererVersion), estimator)
+    return messageTokens(compactedCallResult(message, compactedCalls, configuration.rendererVersion), estimator)
   return message.tokens - messageTokens(placeholderFor(id), estimator)
 }

@@ -47,7 +47,7 @@ const heldBatches = (event: PointReads['batches'][number]): Batch[] =>
  * then
  */
 export function resumeAt(
-  conversationId: string,
+  { conversationId, findEstimator }: Pick<Conversation, 'conversationId' | 'findEstimator'>,
   event: RecordedEvent<OriginType>,
   reads: PointReads,
   windowEvents: readonly RecordedEvent<'MessageAppended'>[],
@@ -63,7 +63,7 @@ export function resumeAt(
       : batchesInForce(event.data, event.revision)
   const leadingRevisions = new Set(carried.leading)
   return withView({
-    ...initialState(conversationId),
+    ...initialState(conversationId, findEstimator),
     revision: event.revision,
     conversationRevision: event.revision,
     hash: event.metadata.hash,

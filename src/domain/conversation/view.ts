@@ -6,7 +6,7 @@ import { clipArchiveParts, joinParts, type ViewPart } from './clip-archive.js'
 import type { Configuration } from '../events/index.js'
 import { contentText, type MessageBody } from '../values/message.js'
 import { sessionSummaryParts } from './session-summary.js'
-import { ROLE_TOKENS, estimatorNamed } from '../values/tokens.js'
+import { ROLE_TOKENS, type FindEstimator } from '../values/tokens.js'
 
 export interface View {
   readonly parts: readonly ViewPart[]
@@ -18,6 +18,7 @@ export interface View {
 /** What a view is made of. */
 export interface ViewState {
   readonly configuration: Configuration | undefined
+  readonly findEstimator: FindEstimator
   readonly visibleBatches: readonly Batch[]
   readonly messagesCompressed: number
   readonly cycles: number
@@ -32,7 +33,7 @@ export function renderView(state: ViewState, name = state.configuration?.policy.
   const { configuration, visibleBatches } = state
   if (configuration === undefined || visibleBatches.length === 0) return undefined
   const { policy } = configuration
-  const estimator = estimatorNamed(configuration.estimator)
+  const estimator = state.findEstimator(configuration.estimator)
   const parts =
     name === 'session-summary'
       ? sessionSummaryParts(

@@ -14,22 +14,25 @@ const sumTokens = (messages: readonly LiveMessage[]): number =>
   messages.reduce((sum, message) => sum + message.tokens, 0)
 
 function totalTokens(
-  state: Pick<Conversation, 'configuration' | 'leading' | 'retained' | 'window' | 'view' | 'compactedCalls'>,
+  state: Pick<
+    Conversation,
+    'configuration' | 'findEstimator' | 'leading' | 'retained' | 'window' | 'view' | 'compactedCalls'
+  >,
 ): number {
-  const { configuration, leading, retained, window, view, compactedCalls } = state
+  const { configuration, leading, retained, window, view } = state
   const live = [...retained, ...window]
   return (
     sumTokens(leading) +
-    (configuration === undefined ? sumTokens(live) : renderedTokens(live, compactedCalls, configuration)) +
+    (configuration === undefined ? sumTokens(live) : renderedTokens(live, { ...state, configuration })) +
     (view?.tokens ?? 0)
   )
 }
 
 /** The tokens that a message adds to the context. */
 export function tokensAddedBy(state: Conversation, message: LiveMessage): number {
-  const { configuration, retained, window, compactedCalls } = state
+  const { configuration, retained, window } = state
   // A list of all live messages is made only where it is looked through, so that an append costs the same in a long
   // window.
   const before = message.role === 'tool' ? [...retained, ...window] : []
-  return configuration === undefined ? message.tokens : addedTokens(before, message, compactedCalls, configuration)
+  return configuration === undefined ? message.tokens : addedTokens(before, message, { ...state, configuration })
 }

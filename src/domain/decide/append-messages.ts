@@ -6,8 +6,8 @@ import type { Conversation } from '../conversation/conversation.js'
 import type { Event, EventData } from '../events/index.js'
 import { checkId, derivedMessageId, type BadId } from '../values/ids.js'
 import { sameMessage, type NewMessage } from '../values/message.js'
-import { estimatorNamed, messageTokens } from '../values/tokens.js'
-import { applyPending, configurationOf, type Decision } from './decision.js'
+import { messageTokens } from '../values/tokens.js'
+import { applyPending, estimatorOf, type Decision } from './decision.js'
 import { liveMessageWith } from './live-messages.js'
 import { checkPin, type PinTooLarge } from './pin-message.js'
 
@@ -85,7 +85,7 @@ function appendOne(
     ...message,
     messageId,
     createdAt: message.createdAt ?? now,
-    tokens: messageTokens(message, estimatorNamed(configurationOf(state).estimator)),
+    tokens: messageTokens(message, estimatorOf(state)),
   }
   if (message.pinned === true) {
     const allowed = checkPin(state, liveMessage({ data, revision: state.revision + 1n }))

@@ -11,9 +11,8 @@ import type { CarryForward, Event, EventData, Trigger } from '../events/index.js
 import { hashOf } from '../values/hash.js'
 import { batchIdOf } from '../values/ids.js'
 import { hardLimit, softLimit } from '../values/policy.js'
-import { estimatorNamed } from '../values/tokens.js'
 import { messagesCarriedForward } from './carry-forward.js'
-import { applyPending, configurationOf, type Decision } from './decision.js'
+import { applyPending, configurationOf, estimatorOf, type Decision } from './decision.js'
 import { lineageOf } from './lineage-of.js'
 import { liveMessagesWith, type MessageNotLive } from './live-messages.js'
 import { originHashes } from './origin-hashes.js'
@@ -51,7 +50,7 @@ function batchArchived(state: Conversation, chunk: Chunk): EventData<'BatchArchi
     messageIds: chunk.messageIds,
     content: archivedContent(span, chunk.summary),
     ...(chunk.sections === undefined ? {} : { sections: chunk.sections }),
-    tokens: estimatorNamed(configurationOf(state).estimator).text(chunk.summary),
+    tokens: estimatorOf(state).text(chunk.summary),
     chunkId: chunk.chunkId,
   }
 }

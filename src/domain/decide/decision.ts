@@ -3,6 +3,7 @@ import type { either as E } from 'fp-ts'
 import { evolve } from '../conversation/evolve.js'
 import type { Conversation } from '../conversation/conversation.js'
 import type { Configuration, Event, PlacedEvent } from '../events/index.js'
+import type { Estimator } from '../values/tokens.js'
 
 /** The events that a command leads to, or why it is refused. */
 export type Decision<Rejection = never> = E.Either<Rejection, Event[]>
@@ -13,6 +14,9 @@ export function configurationOf(state: Conversation): Configuration {
     throw new Error(`conversation ${state.conversationId} has no configuration yet`)
   return state.configuration
 }
+
+/** What the conversation counts its texts by. */
+export const estimatorOf = (state: Conversation): Estimator => state.findEstimator(configurationOf(state).estimator)
 
 /** The state as if these events were recorded: to decide on the next one, and to know their revisions. */
 export function applyPending(state: Conversation, events: readonly Event[]): Conversation {

@@ -4,7 +4,6 @@ import { pinnedTokens, unitsOf } from '../compaction/units.js'
 import type { Conversation } from '../conversation/conversation.js'
 import type { LiveMessage } from '../conversation/live-message.js'
 import { hardLimit } from '../values/policy.js'
-import { estimatorNamed } from '../values/tokens.js'
 import { configurationOf, type Decision } from './decision.js'
 import type { MessageNotLive } from './live-messages.js'
 
@@ -41,10 +40,10 @@ export function checkPin(state: Conversation, message: LiveMessage): E.Either<Pi
   const live = isLive
     ? others.map((other) => (other.messageId === message.messageId ? message : other))
     : [...others, message]
-  const { units } = unitsOf(live, { configuration, foldedCalls: state.compactedCalls })
+  const { units } = unitsOf(live, { ...state, configuration })
   const tokens =
     state.leading.reduce((sum, leading) => sum + leading.tokens, 0) +
-    pinnedTokens(units, estimatorNamed(configuration.estimator))
+    pinnedTokens(units, state.findEstimator(configuration.estimator))
   return tokens > limit
     ? E.left({ kind: 'PinTooLarge', messageId: message.messageId, tokens, limit })
     : E.right(undefined)

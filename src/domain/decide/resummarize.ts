@@ -3,8 +3,7 @@ import { either as E } from 'fp-ts'
 import { archivedContent, batchLabel } from '../conversation/batch.js'
 import type { Conversation } from '../conversation/conversation.js'
 import { resummarizedBatchIdOf } from '../values/ids.js'
-import { estimatorNamed } from '../values/tokens.js'
-import { configurationOf, type Decision } from './decision.js'
+import { estimatorOf, type Decision } from './decision.js'
 import { earliest, highest, latest, lowest } from './extremes.js'
 import { lineageOf } from './lineage-of.js'
 import type { SummaryResult } from './record-summary.js'
@@ -43,7 +42,7 @@ export function recordResummarization(state: Conversation, command: RecordResumm
         lastRevision: highest(sources.map((source) => source.lastRevision)),
         content: archivedContent(span, command.summary),
         ...(command.sections === undefined ? {} : { sections: command.sections }),
-        tokens: estimatorNamed(configurationOf(state).estimator).text(command.summary),
+        tokens: estimatorOf(state).text(command.summary),
         summarizer: command.summarizer,
       },
     },

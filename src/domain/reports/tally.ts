@@ -11,14 +11,13 @@ import { evolve } from '../conversation/evolve.js'
 import { initialState, type Conversation } from '../conversation/conversation.js'
 import {
   originTypes,
-  type Configuration,
   type EventData,
   type RecordedEvent,
   type SummarizerRecord,
   type ReplacementType,
 } from '../events/index.js'
 import { isWithoutModel, type TokenUsage } from './prices.js'
-import { defaultEstimator, isRegisteredEstimator } from '../values/tokens.js'
+import { defaultEstimator, type FindEstimator } from '../values/tokens.js'
 
 /** What one model, or one strategy without a model, made. */
 export interface ModelUse extends TokenUsage {
@@ -188,29 +187,6 @@ function purchase(summarizer: SummarizerRecord, estimate: () => TokenUsage): Par
   return { models: [use], summarizingMs: durationMs, standIns: standIn === true ? 1 : 0 }
 }
 
-/**
- * A configuration whose estimator is known. One that nobody registered here counts as ours does: what it counted is
- * recorded with each message.
- */
-const countable = <Of extends Configuration>(configuration: Of): Of =>
-  isRegisteredEstimator(configuration.estimator)
-    ? configuration
-    : { ...configuration, estimator: defaultEstimator.name }
-
-const countableReplacement = <Data extends EventData<ReplacementType>>(data: Data): Data => ({
-  ...data,
-  carried: { ...data.carried, configuration: countable(data.carried.configuration) },
-})
-
-/** A fact by which the state can be told with what is registered here. */
-function countableEvent(event: RecordedEvent): RecordedEvent {
-  if (event.type === 'ConversationConfigured') return { ...event, data: countable(event.data) }
-  if (event.type === 'EditionAdopted') return { ...event, data: countableReplacement(event.data) }
-  if (event.type === 'EditionReverted') return { ...event, data: countableReplacement(event.data) }
-  if (event.type === 'CycleUndone') return { ...event, data: countableReplacement(event.data) }
-  return event
-}
-
 const NOTHING_MADE = EMPTY_TALLY.made
 
 /** Adds up one conversation, fact by fact, from the first. */
@@ -222,8 +198,8 @@ export class TallyFold {
   /** Tokens of the batches that may still become part of another, by their ids. */
   private readonly batchTokens = new Map<string, number>()
 
-  constructor(conversationId: string) {
-    this.state = initialState(conversationId)
+  constructor(conversationId: string, findEstimator: FindEstimator) {
+    this.state = initialState(conversationId, findEstimator)
   }
 
   get tally(): Tally {
@@ -282,7 +258,7 @@ export class TallyFold {
             : { reverted: 1 },
       )
     }
-    this.state = evolve(this.state, countableEvent(event))
+    this.state = evolve(this.state, event)
     if (closes) this.add({ tokensSaved: tokensBefore - contextTokens(this.state) })
     this.takeMade(event, chunkTokens)
   }

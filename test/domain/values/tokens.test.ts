@@ -2,13 +2,7 @@
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { IMAGE_TOKENS } from '../../../src/domain/values/media.js'
-import {
-  contentTokens,
-  defaultEstimator,
-  estimatorNamed,
-  messageTokens,
-  registerEstimator,
-} from '../../../src/domain/values/tokens.js'
+import { builtInEstimators, contentTokens, defaultEstimator, messageTokens } from '../../../src/domain/values/tokens.js'
 import { texts } from '../../support/arbitraries.js'
 
 const cost = (text: string): number => defaultEstimator.text(text)
@@ -151,7 +145,7 @@ describe('the estimate of a part that is no text', () => {
   })
 
   it('stays what it was for a conversation that recorded the estimator before', () => {
-    const before = estimatorNamed('characters-by-script-1')
+    const before = builtInEstimators.find(({ name }) => name === 'characters-by-script-1') ?? defaultEstimator
     const parts = [
       { type: 'image_url', image_url: { url } },
       { type: 'file', file: { file_data: url } },
@@ -164,14 +158,4 @@ describe('the estimate of a part that is no text', () => {
       2 + cost(JSON.stringify({ seen: data })),
     )
   })
-})
-
-it('another estimator is known by its name, which no other one takes, and an unknown name is said', () => {
-  const byWords = { name: 'by-words', text: (text: string) => text.split(' ').length }
-  registerEstimator(byWords)
-  registerEstimator(byWords)
-  expect(() => registerEstimator({ name: 'by-words', text: (text) => text.length })).toThrow('"by-words" already')
-  expect(() => registerEstimator({ ...defaultEstimator, text: () => 1 })).toThrow('already')
-  expect(estimatorNamed('by-words').text('one two three')).toBe(3)
-  expect(() => estimatorNamed('nobody')).toThrow('"nobody" is not registered')
 })

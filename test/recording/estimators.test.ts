@@ -1,0 +1,14 @@
+/** The estimators that this process knows. */
+import { expect, it } from '@jest/globals'
+import { defaultEstimator } from '../../src/domain/values/tokens.js'
+import { findEstimator, registerEstimator } from '../../src/recording/estimators.js'
+
+it('another estimator is known by its name, which no other one takes, and an unknown name is said', () => {
+  const byWords = { name: 'by-words', text: (text: string) => text.split(' ').length }
+  registerEstimator(byWords)
+  registerEstimator(byWords)
+  expect(() => registerEstimator({ name: 'by-words', text: (text) => text.length })).toThrow('"by-words" already')
+  expect(() => registerEstimator({ ...defaultEstimator, text: () => 1 })).toThrow('already')
+  expect(findEstimator('by-words').text('one two three')).toBe(3)
+  expect(() => findEstimator('nobody')).toThrow('"nobody" is not registered')
+})
