@@ -3,7 +3,7 @@ import { decisionSentences } from '../domain/decide/failures.js'
 import type { Sentences } from '../domain/values/failure-sentences.js'
 import { portSentences } from '../ports/failures.js'
 import type { CompactFailure } from './compact.js'
-import type { HistoryDiverged } from './compress.js'
+import type { HistoryDiverged } from './record-list.js'
 
 /** The sentences of what ends a run. */
 export const runSentences: Sentences<CompactFailure> = { ...decisionSentences, ...portSentences }

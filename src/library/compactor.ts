@@ -1,6 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /** `createCompactor`: compaction as one function over a host's own message list, for who wants no more than that. */
-import { givenBack, type Compressed } from '../compaction/compress.js'
+import type { Compressed } from '../compaction/compress.js'
+import { givenBack } from '../compaction/host-list.js'
 import type { MessageInput } from '../domain/values/message.js'
 import { checkedOptions, openLedger } from './compose.js'
 import type { Ledger, LedgerOptions } from './ledger.js'

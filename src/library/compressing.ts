@@ -39,7 +39,7 @@ export function createCompressing(parts: CompressingParts): Pick<Ledger, 'compre
       compact: compacting.compactDue,
       onProblem,
       describe: dataOfProblem,
-      raise: problem,
+      errorOf: problem,
     }),
   }
 }

@@ -326,7 +326,7 @@ export function createHarness(options: HarnessOptions = {}): Harness {
       problems.push(heard)
     },
     describe: dataOfProblem,
-    raise: problem,
+    errorOf: problem,
   })
 
   async function eventsIn(stream: string): Promise<RecordedEvent[]> {

@@ -1,0 +1,146 @@
+/** Makes what is recorded say what a host's list says: withdraws, appends, and undoes cycles that are in the way. */
+import { either as E } from 'fp-ts'
+import type { NoContext } from '../domain/compaction/context.js'
+import type { LiveMessage } from '../domain/conversation/live-message.js'
+import type { Command, MessageToAppend } from '../domain/decide/index.js'
+import type { Provenance } from '../domain/events/codec.js'
+import { messageHash, type NewMessage } from '../domain/values/message.js'
+import type { CommandFailure, Conversations, Handled } from '../recording/handle-command.js'
+import { loadConversation, seeUntil, type Log } from '../recording/load-conversation.js'
+import { originsInForce, spanOf } from '../recording/origins.js'
+import { isOfType } from '../recording/read-event.js'
+import type { Aligned, AlignList } from './align-list.js'
+import { liveOf, type HandedOut } from './handed-out.js'
+import { hostsId } from './host-list.js'
+import type { Said } from './said-list.js'
+
+/** The list has another past than what is compacted, and the batches that cover it cannot be put out of force. */
+export type HistoryDiverged = {
+  readonly kind: 'HistoryDiverged'
+  readonly conversationId: string
+  readonly messageId: string
+  readonly detail: string
+}
+
+export interface RecordListDependencies {
+  readonly log: Log
+  readonly conversations: Pick<Conversations, 'load' | 'handle'>
+  /** What configures a conversation that is recorded through here. */
+  readonly configure: () => Extract<Command, { type: 'Configure' }>
+  readonly provenance: () => Provenance
+  readonly now: () => Date
+  /** Hears of what was recorded, so that what is due behind it runs. */
+  readonly onRecorded: (handled: Handled) => void
+}
+
+/** How often a list is held against what is recorded anew, where others record meanwhile. */
+const ATTEMPTS = 50
+
+/** Puts the cycles out of force that folded what is to be withdrawn. */
+async function unfold(
+  log: Log,
+  { state }: Aligned,
+  folded: readonly Said[],
+): Promise<E.Either<HistoryDiverged, Command>> {
+  const { conversationId } = state
+  const wanted = new Set(folded.map(({ messageId }) => messageId))
+  const undone: { cycle: number; revision: bigint }[] = []
+  let at: bigint | undefined
+  let count = 0
+  for await (const event of originsInForce(log, conversationId, state.lastOrigin)) {
+    if (wanted.size === 0 || isOfType(event, 'EditionAdopted')) break
+    if (!isOfType(event, 'MessagesPruned')) continue
+    undone.push({ cycle: event.data.cycle, revision: event.revision })
+    const found = event.data.pruned.flatMap(({ messageIds }) => messageIds).filter((id) => wanted.delete(id))
+    if (found.length > 0) [at, count] = [spanOf(event).from, undone.length]
+  }
+  const [missing] = wanted
+  if (missing !== undefined || at === undefined) {
+    return E.left({
+      kind: 'HistoryDiverged',
+      conversationId,
+      messageId: missing ?? '',
+      detail:
+        'the list has another past than what an adopted edition has compacted: revert the edition, or give the list another conversation id',
+    })
+  }
+  return E.right({
+    type: 'UndoCycles',
+    undone: undone.slice(0, count),
+    before: await seeUntil(log, await loadConversation(log, conversationId, at), state.revision),
+    toWithdraw: true,
+  })
+}
+
+/** What was recorded of a message that is said anew is said anew with it. */
+function renewed(message: MessageToAppend, withdrawn: readonly LiveMessage[]): MessageToAppend {
+  const own = message.givenId ?? message.messageId
+  const before =
+    withdrawn.find((live) => hostsId(live) === own && messageHash(live) === messageHash(message)) ??
+    withdrawn.find((live) => messageHash(live) === messageHash(message))
+  if (before === undefined) return message
+  const { createdAt, attributes, extra, answers, pinned } = before
+  return {
+    ...message,
+    createdAt: message.createdAt ?? createdAt,
+    ...(pinned || message.pinned === true ? { pinned: true } : {}),
+    ...(message.attributes === undefined && attributes !== undefined ? { attributes } : {}),
+    ...(message.extra === undefined && extra !== undefined ? { extra } : {}),
+    ...(message.answers === undefined && answers !== undefined ? { answers } : {}),
+  }
+}
+
+/** The commands that make what is recorded say what the list says. */
+async function commandsFor(
+  { log, configure, now }: RecordListDependencies,
+  aligned: Aligned,
+): Promise<E.Either<HistoryDiverged, Command[]>> {
+  const { state, withdraw, why, append } = aligned
+  const live = new Map(liveOf(state).map((message) => [message.messageId, message]))
+  const folded = withdraw.filter(({ messageId }) => !live.has(messageId))
+  const gone = withdraw.flatMap(({ messageId }) => live.get(messageId) ?? [])
+  const messages = append.map((message) => renewed(message, gone))
+  const undo = folded.length === 0 ? undefined : await unfold(log, aligned, folded)
+  if (undo !== undefined && E.isLeft(undo)) return undo
+  return E.right([
+    { type: 'Expect', revision: state.revision },
+    ...(undo === undefined ? [] : [undo.right]),
+    configure(),
+    ...(withdraw.length === 0
+      ? []
+      : [{ type: 'WithdrawMessages' as const, messageIds: withdraw.map(({ messageId }) => messageId), why }]),
+    { type: 'AppendMessages', messages, now: now().toISOString() },
+  ])
+}
+
+export interface RecordedList {
+  readonly aligned: Aligned
+  /** Ids of the messages that were recorded now, in order. */
+  readonly recorded: readonly string[]
+}
+
+/** Records what the list changes, on what is there now. */
+export async function recordList(
+  deps: RecordListDependencies,
+  align: AlignList,
+  history: readonly NewMessage[],
+  conversationId: string,
+  known: HandedOut | undefined,
+): Promise<E.Either<NoContext | CommandFailure | HistoryDiverged, RecordedList>> {
+  const { conversations, provenance, onRecorded } = deps
+  for (let tries = 1; ; tries += 1) {
+    const aligned = await align(history, await conversations.load(conversationId), known)
+    if (E.isLeft(aligned)) return aligned
+    const commands = await commandsFor(deps, aligned.right)
+    if (E.isLeft(commands)) return commands
+    const handled = await conversations.handle(conversationId, commands.right, provenance())
+    if (E.isRight(handled)) {
+      onRecorded(handled.right)
+      const recorded = handled.right.events.flatMap((event) =>
+        event.type === 'MessageAppended' ? [event.data.messageId] : [],
+      )
+      return E.right({ aligned: aligned.right, recorded })
+    }
+    if (handled.left.kind !== 'ConversationMoved' || tries === ATTEMPTS) return handled
+  }
+}
