@@ -4,7 +4,7 @@
  * same read models. A lost claim costs money or work, never data: the append at an expected revision decides, and the
  * checkpoint's fence.
  */
-export interface Claim {
+interface Claim {
   /**
    * Grows with each taking of a key. Who writes under a claim writes its fence beside it and refuses a smaller one, so
    * that a process which was

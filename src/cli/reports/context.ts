@@ -7,7 +7,7 @@ import { colours, count, line, many, printable, toJson, typed } from '../output.
 export type ContextFormat = 'text' | 'json' | 'openai'
 
 /** The document of `context --json`. */
-export function contextDocument(context: ContextAsOf): unknown {
+function contextDocument(context: ContextAsOf): unknown {
   const { conversationId, revision, hash, tokens, messages, overBudget, shortened, openCalls, inForce } = context
   return {
     conversationId,

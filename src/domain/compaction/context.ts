@@ -64,7 +64,7 @@ export interface Context {
   readonly openCalls?: readonly { readonly callId: string; readonly name: string; readonly messageId: string }[]
 }
 
-export type LeadingTooLarge = {
+type LeadingTooLarge = {
   readonly kind: 'LeadingTooLarge'
   readonly messageIds: readonly string[]
   readonly tokens: number

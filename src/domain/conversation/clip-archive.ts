@@ -42,7 +42,7 @@ function batchParts(batch: Batch, number: number): ViewPart[] {
 }
 
 /** Indexes of the batches that are shown, by section. */
-export function clip(
+function clip(
   batches: readonly Batch[],
   clips: Clips,
 ): { first: number[]; middle: number[]; last: number[]; omitted: number } {

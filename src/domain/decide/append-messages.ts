@@ -29,10 +29,10 @@ export interface AppendMessages {
 }
 
 /** Another message has this id. */
-export type MessageIdTaken = { readonly kind: 'MessageIdTaken'; readonly messageId: string }
+type MessageIdTaken = { readonly kind: 'MessageIdTaken'; readonly messageId: string }
 
 /** No call waits for this result. */
-export type ToolResultWithoutCall = {
+type ToolResultWithoutCall = {
   readonly kind: 'ToolResultWithoutCall'
   readonly messageId: string
   readonly toolCallId: string

@@ -28,13 +28,13 @@ import type { Metadata } from './metadata.js'
 import { promptRegistered } from './prompt-registered.js'
 import { summarySetAside } from './summary-set-aside.js'
 
-export { carryForwardSchema, type CarryForward } from './carry-forward.js'
+export type { CarryForward } from './carry-forward.js'
 export { configurationSchema, type Configuration } from './configuration.js'
 export { lossKinds } from './edition-compared.js'
 export { metadataSchema, type Metadata } from './metadata.js'
 export { sectionsSchema, type Sections } from './sections.js'
 export { summarizerRecordSchema, type SummarizerRecord } from './summarizer-record.js'
-export { triggerSchema, type Trigger } from './trigger.js'
+export type { Trigger } from './trigger.js'
 
 /** Every type of event, with what its file says. */
 export const eventTypes = {

@@ -379,7 +379,7 @@ export function createLossReport(
 }
 
 /** A text that may stand in a report: one line, not too long, no emoji cut in half. */
-export function briefText(text: string): string {
+function briefText(text: string): string {
   const line = text.replaceAll(/\s+/gu, ' ').trim()
   return line.length <= MOST_CHARACTERS
     ? line

@@ -9,7 +9,7 @@
  */
 import { collectIdentifiers } from './identifiers.js'
 
-export interface Name {
+interface Name {
   /** As every spelling of it is written. */
   readonly key: string
   /** As it stands there. */

@@ -10,7 +10,7 @@ export const PROMPT_PREFIX = 'prompt-'
 export const LEDGER_PREFIXES = [CONVERSATION_PREFIX, EDITION_PREFIX, PROMPT_PREFIX] as const
 
 /** Longest conversation id, in UTF-8 bytes: a stream name has to fit every store and its indexes. */
-export const MAX_CONVERSATION_ID_BYTES = 512
+const MAX_CONVERSATION_ID_BYTES = 512
 
 export const conversationStream = (conversationId: string): string => `${CONVERSATION_PREFIX}${conversationId}`
 export const promptStream = (promptSha256: string): string => `${PROMPT_PREFIX}${promptSha256}`
