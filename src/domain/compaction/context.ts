@@ -1,7 +1,6 @@
 /**
  * The context that a model gets: leading system messages, the view of what was compacted, pinned messages from before
- * the window, the
- * window. Always valid for the chat API, and never above the hard limit. A pure function of the state.
+ * the window, the window. Always valid for the chat API, and never above the hard limit. A pure function of the state.
  */
 import { either as E } from 'fp-ts'
 import { callName } from '../conversation/call-groups.js'
@@ -30,18 +29,18 @@ export interface OverBudget {
   readonly tokens: number
   readonly limit: number
   readonly reason: NoPlan['reason'] | 'compaction-due' | 'compaction-failed' | 'cycle-undone'
-  /** The messages that compaction may not fold. */
+  /** The messages that compaction may not take. */
   readonly messageIds: readonly string[]
 }
 
 /**
- * What a model is sent, with the place in the log that it was folded from. Tokens are those of the conversation's
+ * What a model is sent, with the place in the log that it was made from. Tokens are those of the conversation's
  * estimator.
  */
 export interface Context {
   /** The conversation. */
   readonly conversationId: string
-  /** Revision of the last fact that it was folded from. */
+  /** Revision of the last event that it was made from. */
   readonly revision: bigint
   /** SHA-256 of the canonical JSON (RFC 8785) of `messages`. */
   readonly hash: string
@@ -123,10 +122,10 @@ function overBudgetOf(state: Conversation, tokens: number, limit: number): OverB
   if (tokens < limit) return undefined
   const plan = planCycle(state, triggerOf(state) ?? 'soft')
   if (plan.kind === 'none') return { tokens, limit, reason: plan.reason, messageIds: plan.messageIds }
-  const folded = new Set(plan.chunks.flatMap((chunk) => chunk.messages.map((message) => message.messageId)))
+  const compacted = new Set(plan.chunks.flatMap((chunk) => chunk.messages.map((message) => message.messageId)))
   const stays = [...state.leading, ...state.retained, ...state.window]
     .map((message) => message.messageId)
-    .filter((id) => !folded.has(id))
+    .filter((id) => !compacted.has(id))
   const reason =
     state.failures !== undefined ? 'compaction-failed' : backsOffAfterUndo(state) ? 'cycle-undone' : 'compaction-due'
   return { tokens, limit, reason, messageIds: stays }
@@ -246,8 +245,7 @@ export function contextOf(state: Conversation): E.Either<NoContext, Context> {
 export interface ContextAsOf extends Context {
   /**
    * Only where another view was asked for than the one in force: that one, and the hash of the context with it, which
-   * is the recorded one.
-   * `hash`, `tokens` and `messages` are then those of a context that no model was given.
+   * is the recorded one. `hash`, `tokens` and `messages` are then those of a context that no model was given.
    */
   readonly inForce?: { readonly view: ViewName; readonly hash: string }
 }

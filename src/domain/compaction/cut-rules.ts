@@ -1,7 +1,7 @@
 /**
- * Where history may be cut: between two messages, where no rule objects. One small function a rule, one list.
- * A cut at `at` leaves messages 0…at-1 on one side and the rest on the other. The cut moves back to where no rule
- * objects, never forward.
+ * Where history may be cut: between two messages, where no rule objects. One small function a rule, one list. A cut at
+ * `at` leaves messages 0…at-1 on one side and the rest on the other. The cut moves back to where no rule objects, never
+ * forward.
  */
 import { callGroups, type CallGroup } from '../conversation/call-groups.js'
 import type { MessageBody } from '../values/message.js'

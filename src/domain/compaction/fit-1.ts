@@ -1,8 +1,7 @@
 /**
  * How a context was made to fit under renderer version 1, unchanged: contexts that were handed out then stay the ones
- * that their hashes are recorded of.
- * It capped the newest message like all others, and left pinned ones out where nothing else helped; `fit.ts` is what
- * conversations go by since.
+ * that their hashes are recorded of. It capped the newest message like all others, and left pinned ones out where
+ * nothing else helped; `fit.ts` is what conversations go by since.
  */
 import { contentTokens, messageTokens, toolCallTokens, type Estimator } from '../values/tokens.js'
 import { capView, capsFor, noteOf, noteTokens, SMALLEST_CAP_TOKENS, viewTokens, type Layout } from './fit.js'
@@ -57,14 +56,14 @@ function inWords(unit: Unit, estimator: Estimator): Unit {
 /** Units from before the window, and those of the window. */
 interface Split {
   readonly view: Layout['view']
-  readonly kept: readonly Unit[]
+  readonly retained: readonly Unit[]
   readonly note: string | undefined
   readonly window: readonly Unit[]
 }
 
 const splitTokens = (split: Split, estimator: Estimator): number =>
   viewTokens(split.view, estimator) +
-  unitTokens(split.kept) +
+  unitTokens(split.retained) +
   noteTokens(split.note, estimator) +
   unitTokens(split.window)
 
@@ -104,37 +103,46 @@ function fitSplit(whole: Split, room: number, estimator: Estimator): Split {
     for (const frame of [
       split,
       { ...split, view: [] },
-      { ...split, view: [], kept: split.kept.map((unit) => capUnit(unit, SMALLEST_CAP_TOKENS, estimator)) },
-      { ...split, view: [], kept: [] },
+      { ...split, view: [], retained: split.retained.map((unit) => capUnit(unit, SMALLEST_CAP_TOKENS, estimator)) },
+      { ...split, view: [], retained: [] },
     ]) {
       const left = leaveOutOldest(frame, room, estimator)
       if (left !== undefined) return left
     }
   }
-  const nothing: Split = { view: [], kept: [], note: noteOf(whole.kept.length + whole.window.length), window: [] }
+  const nothing: Split = {
+    view: [],
+    retained: [],
+    note: noteOf(whole.retained.length + whole.window.length),
+    window: [],
+  }
   return splitTokens(nothing, estimator) <= room ? nothing : { ...nothing, note: undefined }
 }
 
 /**
  * A layout that fits, as it was made before pinned messages stayed whatever came.
  * @param whole all that there is to show, which does not fit
- * @param isKept whether a unit is from before the window
+ * @param isRetained whether a unit is from before the window
  */
 export function fitAsBefore(
   whole: Layout,
-  isKept: (unit: Unit) => boolean,
+  isRetained: (unit: Unit) => boolean,
   room: number,
   estimator: Estimator,
 ): Layout {
-  const { view, kept, note, window } = fitSplit(
+  const { view, retained, note, window } = fitSplit(
     {
       view: whole.view,
-      kept: whole.units.filter(isKept),
+      retained: whole.units.filter(isRetained),
       note: undefined,
-      window: whole.units.filter((unit) => !isKept(unit)),
+      window: whole.units.filter((unit) => !isRetained(unit)),
     },
     room,
     estimator,
   )
-  return { view, units: [...kept, ...window], note: note === undefined ? undefined : { text: note, at: kept.length } }
+  return {
+    view,
+    units: [...retained, ...window],
+    note: note === undefined ? undefined : { text: note, at: retained.length },
+  }
 }

@@ -1,7 +1,7 @@
 /**
  * Makes a context fit the hard limit. Pinned messages stay word for word, and so does the newest message where it fits
- * beside them; everything else
- * gives way first: texts are shown shorter, then the oldest groups are left out, then the view.
+ * beside them; everything else gives way first: texts are shown shorter, then the oldest groups are left out, then the
+ * view.
  */
 import { joinParts, type ViewPart } from '../conversation/clip-archive.js'
 import type { MessageBody } from '../values/message.js'
@@ -64,8 +64,7 @@ function inWords(newest: Rendered, words: string, estimator: Estimator): Unit {
 
 /**
  * The layout less as many of its oldest units as it takes, of those that may go; undefined where that does not make it
- * fit. That something is left out
- * is said where there is room to say it.
+ * fit. That something is left out is said where there is room to say it.
  */
 function leaveOutOldest(
   layout: Layout,

@@ -1,7 +1,6 @@
 /**
- * What a compaction cycle would fold: which messages, in which chunks, what stays, and whether it is worth it. Pure,
- * and cheap enough
- * to be asked after every append: nothing here costs a model call.
+ * What a compaction cycle would compact: which messages, in which chunks, what stays, and whether it is worth it. Pure,
+ * and cheap enough to be asked after every append: nothing here costs a model call.
  */
 import { callGroups } from '../conversation/call-groups.js'
 import type { Batch } from '../conversation/batch.js'
@@ -31,7 +30,7 @@ export interface Plan {
 export interface NoPlan {
   readonly kind: 'none'
   readonly reason: EventData<'CompactionCouldNotHelp'>['reason']
-  /** The messages that it may not fold. */
+  /** The messages that it may not compact. */
   readonly messageIds: readonly string[]
 }
 
@@ -42,7 +41,7 @@ const tokensOf = (messages: readonly LiveMessage[]): number =>
   messages.reduce((sum, message) => sum + message.tokens, 0)
 
 /**
- * Messages that may not be folded though they are old: pinned ones, and what has to stay beside them (a call with its
+ * Messages that may not be compacted though they are old: pinned ones, and what has to stay beside them (a call with its
  * results).
  */
 function heldByPins(messages: readonly LiveMessage[]): ReadonlySet<LiveMessage> {
@@ -55,7 +54,7 @@ function heldByPins(messages: readonly LiveMessage[]): ReadonlySet<LiveMessage> 
   return held
 }
 
-/** A run that can be folded or left as a whole: the messages between two neighbouring legal cuts. */
+/** A run that can be compacted or left as a whole: the messages between two neighbouring legal cuts. */
 type Segment = readonly LiveMessage[]
 
 /** The foldable messages before the last `keep`, as segments that no cut rule objects to; oldest first. */
@@ -72,8 +71,7 @@ function compactableSegments(state: Conversation, policy: Policy, keep: number):
 
 /**
  * Takes the recorded chunks whose messages are a run at the head of what is left. One that is not (a pin holds what it
- * covers) is passed over:
- * ending there would have what stands behind it bought again and again.
+ * covers) is passed over: ending there would have what stands behind it bought again and again.
  */
 function takeRecorded(
   segments: readonly Segment[],
@@ -155,13 +153,13 @@ function selection(state: Conversation, policy: Policy, keep: number): Selection
 const selectionRecorded = (state: Conversation, policy: Policy): Selection =>
   selectionOf(takeRecorded(compactableSegments(state, policy, policy.keepRecent), state.chunks).taken)
 
-const tokensAfter = (state: Conversation, policy: Policy, fold: Selection): number =>
-  state.tokens - fold.tokens + fold.chunks.length * (policy.maxSummaryTokens + BATCH_FRAME_TOKENS)
+const tokensAfter = (state: Conversation, policy: Policy, selected: Selection): number =>
+  state.tokens - selected.tokens + selected.chunks.length * (policy.maxSummaryTokens + BATCH_FRAME_TOKENS)
 
 const live = (state: Conversation): number => state.retained.length + state.window.length
 
-/** Why nothing is folded, for people: the first cause that holds. */
-function reasonOf(state: Conversation, policy: Policy, fold: Selection): NoPlan {
+/** Why nothing is compacted, for people: the first cause that holds. */
+function reasonOf(state: Conversation, policy: Policy, selected: Selection): NoPlan {
   const recent = state.window.slice(-policy.keepRecent)
   const fixed = [
     ...state.leading,
@@ -172,7 +170,7 @@ function reasonOf(state: Conversation, policy: Policy, fold: Selection): NoPlan 
   const mayNot = ids([...fixed, ...recent])
   const limit = softLimit(policy)
   if (tokensOf(fixed) >= limit) return { kind: 'none', reason: 'pinned-and-leading', messageIds: ids(fixed) }
-  if (live(state) > policy.keepRecent + 1 && fold.messages === 0) {
+  if (live(state) > policy.keepRecent + 1 && selected.messages === 0) {
     const open = callGroups([...state.retained, ...state.window]).groups.some((group) => group.open.length > 0)
     if (open) return { kind: 'none', reason: 'open-calls', messageIds: mayNot }
   }
@@ -195,17 +193,17 @@ export function triggerOf(state: Conversation): 'soft' | 'hard' | undefined {
 }
 
 /**
- * What a cycle would fold.
- * @param trigger why it is asked for: the soft limit, the hard one (which may fold into the recent messages), or by
- * hand (which folds whatever may be folded)
+ * What a cycle would compact.
+ * @param trigger why it is asked for: the soft limit, the hard one (which may reach into the recent messages), or by
+ * hand (which compacts whatever may be compacted)
  */
 export function planCycle(state: Conversation, trigger: Trigger): Plan | NoPlan {
   const policy = state.configuration?.policy
   if (policy === undefined) return { kind: 'none', reason: 'too-little-to-fold', messageIds: [] }
   const usual = selection(state, policy, policy.keepRecent)
-  const plan = (fold: Selection): Plan => ({ kind: 'plan', trigger, ...fold })
+  const plan = (selected: Selection): Plan => ({ kind: 'plan', trigger, ...selected })
   if (trigger === 'manual') return usual.messages > 0 ? plan(usual) : reasonOf(state, policy, usual)
-  const worth = (fold: Selection): boolean => fold.tokens > 2 * policy.maxSummaryTokens
+  const worth = (selected: Selection): boolean => selected.tokens > 2 * policy.maxSummaryTokens
   // What was summarized ahead of need leaves at the limit without a call, where that is enough; the rest is summarized
   // ahead of the next one.
   const recorded = selectionRecorded(state, policy)
@@ -216,10 +214,10 @@ export function planCycle(state: Conversation, trigger: Trigger): Plan | NoPlan 
     // Fewer recent messages than the policy wants, one at a time, until the rest fits; the last call group always
     // stays.
     for (let keep = policy.keepRecent; keep >= 1; keep -= 1) {
-      const fold = selection(state, policy, keep)
-      if (worth(fold) && tokensAfter(state, policy, fold) <= hardLimit(policy)) return plan(fold)
+      const selected = selection(state, policy, keep)
+      if (worth(selected) && tokensAfter(state, policy, selected) <= hardLimit(policy)) return plan(selected)
     }
-    // Nothing brings it below the limit (leading text, one huge message): it is shown shortened, and folded a whole
+    // Nothing brings it below the limit (leading text, one huge message): it is shown shortened, and compacted a whole
     // chunk at a time, not a call a message.
     if (usual.messages >= policy.chunkSize && usual.tokens >= policy.chunkMinTokens && worth(usual)) return plan(usual)
   }
@@ -228,9 +226,8 @@ export function planCycle(state: Conversation, trigger: Trigger): Plan | NoPlan 
 
 /**
  * Share of the soft limit from which chunks are summarized ahead of need. Later, and a message or two fill what is left
- * before the limit;
- * earlier, and chunks are smaller than a cycle would cut them, and what never reaches the limit is paid for
- * (docs/decisions/0009-compaction-ahead.md).
+ * before the limit; earlier, and chunks are smaller than a cycle would cut them, and what never reaches the limit is
+ * paid for (docs/decisions/0009-compaction-ahead.md).
  */
 const AHEAD_SHARE = 0.9
 
@@ -242,11 +239,9 @@ export interface ChunkAhead {
 
 /**
  * The next whole chunk that can be summarized before a limit asks for it; undefined where none is full, the context is
- * far from its limit, or
- * a cycle is due. It is what a cycle would cut, a short rest joined to it. A recorded chunk is taken as it is, whoever
- * made it: whether it can
- * be used is the cycle's question, and asked here it would let two workers with different models buy it from each other
- * for ever.
+ * far from its limit, or a cycle is due. It is what a cycle would cut, a short rest joined to it. A recorded chunk is
+ * taken as it is, whoever made it: whether it can be used is the cycle's question, and asked here it would let two
+ * workers with different models buy it from each other for ever.
  */
 export function planAhead(state: Conversation): ChunkAhead | undefined {
   const policy = state.configuration?.policy
@@ -283,9 +278,8 @@ export function retryAfterMessages(attempt: number, chunkSize: number): number {
 
 /**
  * The batches that become one, or undefined while there are few: between the first and the last that are shown, the
- * oldest run of more
- * than `buffer` batches of the lowest depth. So depth grows with the logarithm of the batches, and nothing is squashed
- * over and over.
+ * oldest run of more than `buffer` batches of the lowest depth. So depth grows with the logarithm of the batches, and
+ * nothing is squashed over and over.
  */
 export function planResummarization(
   batches: readonly Batch[],
@@ -305,8 +299,7 @@ export function planResummarization(
 
 /**
  * Whether failures hold the next attempt back: fewer messages came since than it waits for. What failed ahead of need
- * is tried once more when a
- * limit asks for it.
+ * is tried once more when a limit asks for it.
  */
 export function isBackingOff(state: Conversation): boolean {
   const { failures } = state

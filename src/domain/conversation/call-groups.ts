@@ -1,7 +1,6 @@
 /**
  * Tool calls and their results. A group is an assistant's message with calls, and the results that belong to it,
- * wherever they came:
- * a result belongs to the last call before it that has its id and no result yet.
+ * wherever they came: a result belongs to the last call before it that has its id and no result yet.
  */
 import type { MessageBody, ToolCall } from '../values/message.js'
 

@@ -7,8 +7,8 @@ import { summaryOf } from './batch.js'
 
 /**
  * Raised when a context changes for the same facts; recorded in the configuration, so that a context that was handed
- * out stays the one that it was. Since 2
- * pinned messages and the newest one stay whatever came (`fit.ts`; before, `fit-1.ts`).
+ * out stays the one that it was. Since 2 pinned messages and the newest one stay whatever came (`fit.ts`; before,
+ * `fit-1.ts`).
  */
 export const RENDERER_VERSION = 2
 

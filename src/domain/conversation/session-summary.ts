@@ -1,10 +1,8 @@
 /**
  * The session-summary view: one message that every round integrates anew from all active batches, oldest first: the
- * original task word
- * for word, what was done, decided and is pending, and errors with their resolutions. File names come from the facts'
- * sections, which
- * code collects. Pure text, bounded: where it grows too long the oldest entries of a section give way, and their number
- * is said.
+ * original task word for word, what was done, decided and is pending, and errors with their resolutions. File names
+ * come from the facts' sections, which code collects. Pure text, bounded: where it grows too long the oldest entries of
+ * a section give way, and their number is said.
  */
 import { summaryOf, type Batch } from './batch.js'
 import type { ViewPart } from './clip-archive.js'

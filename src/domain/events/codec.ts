@@ -1,7 +1,6 @@
 /**
  * A fact ⇄ the text that a store keeps. The text that is hashed is the text that is stored; a body above 64 KiB is left
- * out of it and
- * named by its SHA-256 (claim check), with a preview for people.
+ * out of it and named by its SHA-256 (claim check), with a preview for people.
  */
 import { either as E } from 'fp-ts'
 import { z } from 'zod'
@@ -145,8 +144,8 @@ const wrongIn = ({ issues }: z.ZodError): string =>
   issues.map(({ path, message }) => (path.length === 0 ? message : `${path.join('.')}: ${message}`)).join('; ')
 
 // Metadata as `metadataText` writes them, where no character needs an escape and the day is one that every month has.
-// Read at one go they take a
-// quarter of the time that JSON, schema and writing them anew take; everything else goes the long way.
+// Read at one go they take a quarter of the time that JSON, schema and writing them anew take; everything else goes the
+// long way.
 const text = String.raw`"([^"\\\u0000-\u001f\ud800-\udfff]+)"`
 const sha = '"([0-9a-f]{64})"'
 const instant = String.raw`"(\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z)"`

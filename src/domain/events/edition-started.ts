@@ -15,7 +15,7 @@ export const editionStarted = defineEvent({
     /** The conversation's last fact when it was begun. */
     conversationRevision: revision,
     /**
-     * Messages that were pinned then. They are never folded, though the pin came later than the edition comes to them.
+     * Messages that were pinned then. They are never compacted, though the pin came later than the edition comes to them.
      */
     pinned: z.array(revision),
   }),

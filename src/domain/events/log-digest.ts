@@ -1,7 +1,6 @@
 /**
  * What makes two logs the same: an event as one text that leaves nothing out but the position (each store gives its
- * own), and a digest over
- * these texts in the order of the log.
+ * own), and a digest over these texts in the order of the log.
  */
 import { createHash } from 'node:crypto'
 import type { StoredEvent } from './stored-event.js'

@@ -1,9 +1,8 @@
 /**
  * The one door into every stream: a fact is recorded only if everybody can read it again. It goes through its own
- * schema as it will be read, and the
- * names that somebody gave are held to what every store, table and index takes. Facts of earlier programs are read more
- * leniently, because they are
- * there for ever: these limits are for what is written today.
+ * schema as it will be read, and the names that somebody gave are held to what every store, table and index takes.
+ * Facts of earlier programs are read more leniently, because they are there for ever: these limits are for what is
+ * written today.
  */
 import { either as E } from 'fp-ts'
 import { z } from 'zod'

@@ -1,18 +1,14 @@
 /**
  * What two compactions of the same messages keep and lose of what somebody may ask for again: file names, identifiers,
- * numbers, constraints
- * in the words in which they were given, and pinned messages.
+ * numbers, constraints in the words in which they were given, and pinned messages.
  *
  * There are two levels. *Kept*: a summary in force names it, or a message with it is still live. *Shown*: it stands in
- * the context that the
- * model gets now. A name or a number is kept where it is named, however it is written; a constraint where one stretch
- * of a text (a sentence
- * and the next) has most of its words and all of its numbers, says no where the constraint does, and where it does not
- * says none in the clause that
- * has most of those words. These are counts by code, the same on every machine, and no judgement of how well a summary
- * reads: they do not tell that
- * a no is about something else, or that a sentence with all words and the no of a constraint says its opposite
- * ("without approval is never a problem").
+ * the context that the model gets now. A name or a number is kept where it is named, however it is written; a
+ * constraint where one stretch of a text (a sentence and the next) has most of its words and all of its numbers, says
+ * no where the constraint does, and where it does not says none in the clause that has most of those words. These are
+ * counts by code, the same on every machine, and no judgement of how well a summary reads: they do not tell that a no
+ * is about something else, or that a sentence with all words and the no of a constraint says its opposite ("without
+ * approval is never a problem").
  */
 import { either as E } from 'fp-ts'
 import { summaryOf } from '../conversation/batch.js'
@@ -256,8 +252,7 @@ export interface LossReport {
 
 /**
  * Of paths those that are files of their own: one that another one ends with is the same file, said in short, and is
- * counted with it. One that
- * several end with names none of them for certain, and is not counted.
+ * counted with it. One that several end with names none of them for certain, and is not counted.
  */
 function distinctFiles(paths: ReadonlyMap<string, Tally>): {
   readonly files: ReadonlyMap<string, Tally>

@@ -1,7 +1,6 @@
 /**
  * What models cost: a table that somebody gives, and the cost of usage by it. A model that the table does not name has
- * no price; none is
- * guessed. Amounts of different currencies are never added to each other.
+ * no price; none is guessed. Amounts of different currencies are never added to each other.
  */
 import { either as E } from 'fp-ts'
 import { z } from 'zod'

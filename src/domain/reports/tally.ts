@@ -1,9 +1,8 @@
 /**
  * What the facts of a conversation add up to: messages, cycles, what summaries took, what compaction saved, and what
- * failed. A fold over
- * the stream, so it knows what was pruned long ago and what was undone; beside the sums it keeps the state that any
- * load of the conversation
- * makes, so that what stands is what every other answer says, and a context that was sent has the tokens that it had.
+ * failed. A fold over the stream, so it knows what was pruned long ago and what was undone; beside the sums it keeps
+ * the state that any load of the conversation makes, so that what stands is what every other answer says, and a context
+ * that was sent has the tokens that it had.
  */
 import { summaryOf } from '../conversation/batch.js'
 import { contextTokens } from '../compaction/context.js'
@@ -223,7 +222,7 @@ export class TallyFold {
   }
 
   /** Other batches and another window were put into force. */
-  private takenOver({ batches }: EventData<ReplacementType>): void {
+  private putIntoForce({ batches }: EventData<ReplacementType>): void {
     this.batchTokens.clear()
     for (const { batchId, tokens } of batches) this.batchTokens.set(batchId, tokens)
   }
@@ -249,7 +248,7 @@ export class TallyFold {
     const tokensBefore = closes ? contextTokens(this.state) : 0
     if (event.type === 'MessageAppended') this.message(event.data)
     else if (event.type === 'EditionAdopted' || event.type === 'EditionReverted' || event.type === 'CycleUndone') {
-      this.takenOver(event.data)
+      this.putIntoForce(event.data)
       this.add(
         event.type === 'CycleUndone'
           ? { undone: event.data.undone.length }

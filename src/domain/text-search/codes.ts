@@ -2,12 +2,10 @@
  * Terms as codes of one width: what the read model stores of a text, and how a term is found in it.
  *
  * A code is five characters (30 bits of a hash), and a text is its distinct codes with one blank between them. So a
- * stored text is half as
- * long as its words would be, looks the same in every language, needs no escaping, and a term is found in many of them
- * by plain string
- * search: a match never lies across a blank. A term shares its code with one of 10,000 other words once in 100,000
- * times; what that costs is
- * a hit too many. How often a term occurs is kept as once or more than once: measured, a full count finds no more.
+ * stored text is half as long as its words would be, looks the same in every language, needs no escaping, and a term is
+ * found in many of them by plain string search: a match never lies across a blank. A term shares its code with one of
+ * 10,000 other words once in 100,000 times; what that costs is a hit too many. How often a term occurs is kept as once
+ * or more than once: measured, a full count finds no more.
  */
 export const CODE_LENGTH = 5
 /** A code and the blank behind it. */

@@ -2,12 +2,9 @@
  * Batches among messages, in one ranked list.
  *
  * A batch repeats its messages, so it matches whatever any of them matches; and as a hit it names all of them at once.
- * So one that only repeats
- * them stands behind all messages, and one that says something of the query that none of them says has that alone as
- * its score. (Standing
- * right behind the messages that made it match, it pushed other messages out of the first ten: recall 0.43 instead of
- * 0.47 for notes, whose
- * words are seldom in more than one message.)
+ * So one that only repeats them stands behind all messages, and one that says something of the query that none of them
+ * says has that alone as its score. (Standing right behind the messages that made it match, it pushed other messages
+ * out of the first ten: recall 0.43 instead of 0.47 for notes, whose words are seldom in more than one message.)
  */
 import { lengthNorm, rarity, saturated, type Corpus, type Ranked, type Weighted } from './rank.js'
 

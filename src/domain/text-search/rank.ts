@@ -10,9 +10,8 @@
  * - **A month or year in the query means messages of that time.**
  *
  * Every figure below lies on a plateau: half or twice of it moves recall@10 by less than 0.03 in each of four groups of
- * conversations
- * (two-person dialogues, user and assistant, notes, fact questions; 1,133 questions), and none was chosen by one group
- * alone.
+ * conversations (two-person dialogues, user and assistant, notes, fact questions; 1,133 questions), and none was chosen
+ * by one group alone.
  */
 import { isSingleLetter, isVague, termCounts } from './terms.js'
 

@@ -1,14 +1,11 @@
 /**
  * Text to the terms that search knows it by: one tokenizer for what is stored and for what is asked, so that no
- * database's
- * dictionary has a say in it and the same text has the same terms on every server.
+ * database's dictionary has a say in it and the same text has the same terms on every server.
  *
  * Words of scripts that put spaces between words become their stems; scripts that do not (Chinese, Japanese, Korean,
- * Thai, …) become
- * overlapping pairs of letters and the single letters, since no word list is asked. Words that only hold sentences
- * together
- * (`the`, `did`, `的`) are no terms: they would be half of the index, and measured on labelled questions they find
- * nothing.
+ * Thai, …) become overlapping pairs of letters and the single letters, since no word list is asked. Words that only
+ * hold sentences together (`the`, `did`, `的`) are no terms: they would be half of the index, and measured on labelled
+ * questions they find nothing.
  */
 import type { CodeCounts } from './codes.js'
 import { stemOf } from './stem.js'
@@ -55,8 +52,7 @@ function kindAt(text: string, at: number): number {
 }
 
 // English words without a subject of their own: articles, pronouns, auxiliaries, prepositions, conjunctions, question
-// words, and what
-// chats fill their pauses with. "may" is missing because it is a month too.
+// words, and what chats fill their pauses with. "may" is missing because it is a month too.
 const FUNCTION_WORDS = `
 a about above after again against all am an and any are as at be because been before being below between both but by can could did do does
 doing down during each few for from further had has have having he her here hers herself him himself his how i if in into is it its itself

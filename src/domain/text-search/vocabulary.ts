@@ -2,10 +2,9 @@
  * Counts the terms of texts by the pieces of letters that stand for them, as they stand in a text.
  *
  * Conversations repeat their words, so what a word means is worked out once. What is known lies in two arrays of
- * numbers, all that is asked of a piece
- * side by side, and so all that is asked of a term: with a string for each word that is looked up, and an object for
- * each that is known, most of the
- * time of reading a text went into making the one and waiting for the memory of the other.
+ * numbers, all that is asked of a piece side by side, and so all that is asked of a term: with a string for each word
+ * that is looked up, and an object for each that is known, most of the time of reading a text went into making the one
+ * and waiting for the memory of the other.
  */
 import { codeValueOf } from './codes.js'
 

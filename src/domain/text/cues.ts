@@ -104,8 +104,8 @@ export const isNegated = (text: string): boolean => NEGATED.test(text.replaceAll
 
 /**
  * Whether a clause denies what it is about: says that it must not be, need not be, or is no longer so. Less than
- * `isNegated`: in scripts without
- * borders a letter that says no stands in many words that do not, and two noes (never without) are a yes.
+ * `isNegated`: in scripts without borders a letter that says no stands in many words that do not, and two noes (never
+ * without) are a yes.
  */
 export const isDenied = (clause: string): boolean =>
   DENIED.test(clause.replaceAll(MUST, ' ').replaceAll(BOUNDS, ' ')) && !WITHOUT_AFTER_NO.test(clause)
@@ -115,8 +115,7 @@ export const clausesOf = (sentence: string): readonly string[] => sentence.split
 
 /**
  * Whether a line of a tool's output reports an error. Logs, diffs and listings speak of errors all the time, so the
- * word alone is not
- * enough: it has to open the line, be counted, or have the form in which programs report.
+ * word alone is not enough: it has to open the line, be counted, or have the form in which programs report.
  */
 export const reportsError = (line: string): boolean =>
   /^[\s\p{P}\p{S}]*(?:error|fatal|panic|traceback|exception|failed|failure|fail|abort(?:ed)?|segmentation fault|错误|失败|エラー|오류|Fehler|erreur)(?![\p{L}])|^\S{0,120}?[:\s](?:error|fatal|ERR!)[:\s[]|\b[A-Z]\w*(?:Error|Exception)\b\s*[:(]|exit(?:ed)? (?:with )?(?:code|status) [1-9]|command not found|no such file|permission denied|cannot find|not found$|timed out|connection refused|(?<![\d.])[1-9]\d* (?:failed|failing|failures?|errors?)\b|✗|✘|❌/iu.test(

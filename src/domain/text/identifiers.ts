@@ -36,8 +36,8 @@ const unique = (text: string, pattern: RegExp): string[] => [
 ]
 
 /**
- * The file names and identifiers in a text, each once, in the order in which they first occur.
- * Of a text above 40,000 characters the two ends are read.
+ * The file names and identifiers in a text, each once, in the order in which they first occur. Of a text above 40,000
+ * characters the two ends are read.
  */
 export function collectIdentifiers(text: string): Identifiers {
   if (!SUSPECT.test(text)) return { files: [], identifiers: [] }

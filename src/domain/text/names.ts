@@ -1,8 +1,7 @@
 /**
  * What somebody may ask for again by its name: files and names of code, versions, hashes, flags and the numbers of
- * issues and orders, each with a
- * key that is the same for every spelling. It finds more than `identifiers.ts`, which recorded extracts were made by
- * and which stays as it is.
+ * issues and orders, each with a key that is the same for every spelling. It finds more than `identifiers.ts`, which
+ * recorded extracts were made by and which stays as it is.
  *
  * Not found: a name that is one plain word, or two words with a dash; one with dots (`a.b.c`); paths with backslashes;
  * addresses of the web.

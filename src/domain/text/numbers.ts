@@ -2,8 +2,8 @@
  * The numbers in a text, written one way: 1,000, 1’000 and 1 000 are 1000, 1.50 is 1.5, ２０ is 20, 3万 is 30000, 12k is
  * 12000. Dates and times
  * stay as they are. A single digit counts only with a currency, a scale or a percent sign: numbers of lists are no
- * facts. Numbers in words
- * (`three`, `三百`) are not found, and neither is what belongs to a version, a hash or another identifier.
+ * facts. Numbers in words (`three`, `三百`) are not found, and neither is what belongs to a version, a hash or another
+ * identifier.
  */
 
 export interface FoundNumber {

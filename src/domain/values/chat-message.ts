@@ -1,8 +1,7 @@
 /**
  * Messages as the OpenAI chat API has them, as types: what comes in, and what goes out. They are written by hand so
- * that the types of the
- * package `openai` fit in both directions without a cast, and so that an editor shows what each field is. `message.ts`
- * parses what comes.
+ * that the types of the package `openai` fit in both directions without a cast, and so that an editor shows what each
+ * field is. `message.ts` parses what comes.
  */
 
 /** A text. */
@@ -61,8 +60,7 @@ export type ToolMessage = {
 
 /**
  * A message as the OpenAI chat API takes it. Fields and parts that only a provider knows are there too, as they came
- * (`refusal`,
- * `reasoning_content`, a part `thinking`): the type names those of the API.
+ * (`refusal`, `reasoning_content`, a part `thinking`): the type names those of the API.
  */
 export type ChatMessage = InstructionMessage | UserMessage | AssistantMessage | ToolMessage
 
@@ -99,9 +97,8 @@ export interface MessageCall {
 
 /**
  * What `append` and `compress` take: a message as the OpenAI chat API has it, and what we add (`id`, `created_at`,
- * `pinned`, `attributes`,
- * `answers`). Any message that the package `openai` takes or gives is one. A field that is not named here is a
- * provider's and kept as it came.
+ * `pinned`, `attributes`, `answers`). Any message that the package `openai` takes or gives is one. A field that is not
+ * named here is a provider's and kept as it came.
  */
 export interface MessageInput {
   /**

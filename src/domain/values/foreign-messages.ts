@@ -1,11 +1,8 @@
 /**
  * Messages of other APIs, told apart from those of the OpenAI chat API: blocks of Anthropic, items of OpenAI's
- * Responses API, parts of the
- * AI SDK. What carries a call, a result or a text in a shape of its own would be half taken here (a result without its
- * call, a text that
- * nobody reads), so it is refused, with where it belongs in a chat message. Everything else that we do not know passes
- * as it came:
- * reasoning and its signatures, images, files.
+ * Responses API, parts of the AI SDK. What carries a call, a result or a text in a shape of its own would be half taken
+ * here (a result without its call, a text that nobody reads), so it is refused, with where it belongs in a chat
+ * message. Everything else that we do not know passes as it came: reasoning and its signatures, images, files.
  */
 
 /** A field that cannot be taken, and what to do with it. */

@@ -26,8 +26,8 @@ export function hashOf(value: unknown): string {
 
 /**
  * A UUID of version 8 (RFC 9562, section 5.8: custom) from the SHA-256 of its parts, joined so that no two lists of
- * parts give the same text.
- * The same parts give the same id for ever, which is what makes a retried append the same fact.
+ * parts give the same text. The same parts give the same id for ever, which is what makes a retried append the same
+ * fact.
  */
 export function uuidOf(...parts: readonly string[]): string {
   const hex = sha256(JSON.stringify(parts))

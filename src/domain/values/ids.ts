@@ -36,8 +36,7 @@ export type BadId = { readonly kind: 'BadId'; readonly field: string; readonly d
 
 /**
  * Checks an id that somebody gave: not empty, no control characters, no lone surrogates (a store would change them),
- * not too long.
- * Everything else is allowed: slashes, spaces, emoji, Chinese.
+ * not too long. Everything else is allowed: slashes, spaces, emoji, Chinese.
  */
 export function checkId(field: string, id: unknown, maxBytes = MAX_CONVERSATION_ID_BYTES): E.Either<BadId, string> {
   const no = (detail: string): E.Either<BadId, string> => E.left({ kind: 'BadId', field, detail })

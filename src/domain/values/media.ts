@@ -1,8 +1,7 @@
 /**
  * What a content part is that is no text: its kind, its length, its name, and about how many tokens a model counts for
- * it. The many shapes that APIs and
- * libraries give such a part are not parsed one by one: what is asked is its `type`, a media type anywhere in it, and
- * the bytes that it holds.
+ * it. The many shapes that APIs and libraries give such a part are not parsed one by one: what is asked is its `type`,
+ * a media type anywhere in it, and the bytes that it holds.
  */
 import type { ContentPart } from './message.js'
 import type { Estimator } from './tokens.js'

@@ -19,8 +19,7 @@ export type Role = z.infer<typeof roleSchema>
 
 /**
  * A value that a schema has looked at, as it came: cached prefixes and signatures hang on bytes, and what zod hands
- * back has its keys in another order
- * (those of the schema first), and none that is called `__proto__`.
+ * back has its keys in another order (those of the schema first), and none that is called `__proto__`.
  */
 function asItCame<Schema extends z.ZodType>(schema: Schema): z.ZodType<z.output<Schema>, z.input<Schema>> {
   const looked = z.unknown().superRefine((value, context) => {
@@ -163,8 +162,8 @@ const FIELDS = Object.keys(inputSchema.shape)
 
 /**
  * A field that was meant to be one of ours: in another spelling (`toolCalls`), or a letter or two off one that is not
- * there. Every other field
- * that we do not know is a provider's, and is kept: `context` beside a `content` is no misspelt one.
+ * there. Every other field that we do not know is a provider's, and is kept: `context` beside a `content` is no
+ * misspelt one.
  */
 function misspelt(input: object): BadMessage | undefined {
   const missing = FIELDS.filter((name) => !(name in input) && name.length > 2)
@@ -278,9 +277,8 @@ export const apiName = (name: string): string => name.replaceAll(/[\s<|\\/>]+/gu
 
 /**
  * A message as the OpenAI chat API takes it; a copy, which whoever gets it may change. Parts, calls and fields that we
- * do not know have their keys in the order in
- * which they came; the message's own order is the same for all: what we do not know, then role, content, name, calls
- * and call id.
+ * do not know have their keys in the order in which they came; the message's own order is the same for all: what we do
+ * not know, then role, content, name, calls and call id.
  */
 export function toChatMessage(message: MessageBody): ChatMessage {
   const chat = {

@@ -35,10 +35,8 @@ export function parseInstant(field: string, given: string | Date): E.Either<BadM
 
 /**
  * Parses a moment: a `bigint` or a text of digits is a revision, a `Date` or an ISO 8601 time with its zone an instant;
- * any other text is the
- * id of a message, and so is whatever stands behind `message:`.
- * A time without a zone is refused and not guessed: an hour's difference shows another context, and nothing would tell
- * so.
+ * any other text is the id of a message, and so is whatever stands behind `message:`. A time without a zone is refused
+ * and not guessed: an hour's difference shows another context, and nothing would tell so.
  * @param field what it was given as, for the sentence about it
  */
 export function parseMoment(field: string, given: bigint | string | Date): E.Either<BadMoment, Moment> {

@@ -1,6 +1,6 @@
 /**
- * The settings of compaction, their defaults, and the two limits that follow from them.
- * The whole policy is recorded in the stream, and readers go by what is recorded.
+ * The settings of compaction, their defaults, and the two limits that follow from them. The whole policy is recorded in
+ * the stream, and readers go by what is recorded.
  */
 import { either as E } from 'fp-ts'
 import { z } from 'zod'
@@ -249,8 +249,8 @@ export function resolvePolicy(
     return E.left({ kind: 'BadPolicy', field: 'modelMaxTokens', detail })
   }
   // Shares measured with the extractive summarizer over 52 real conversations at 8,000 tokens
-  // (docs/decisions/0003-default-policy.md):
-  // a sixteenth of the soft limit, four summaries' worth and a buffer of 6 took 1,564 calls; these take 1,111.
+  // (docs/decisions/0003-default-policy.md): a sixteenth of the soft limit, four summaries' worth and a buffer of 6
+  // took 1,564 calls; these take 1,111.
   const maxSummaryTokens = settings.maxSummaryTokens ?? defaultSummaryTokens(softLimit(window))
   const chunkMinTokens = settings.chunkMinTokens ?? CHUNK_IN_SUMMARIES * maxSummaryTokens
   const chunkMaxTokens =

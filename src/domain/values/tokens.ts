@@ -1,7 +1,6 @@
 /**
  * How many tokens a text costs, roughly. The number is recorded with each message and triggers go by it, so an
- * estimator has a name,
- * the name is recorded in the stream, and a changed rule gets a new name.
+ * estimator has a name, the name is recorded in the stream, and a changed rule gets a new name.
  */
 import { IMAGE_TOKENS, jsonTokens, mediaTokens, type Media } from './media.js'
 import { isTextPart, type ContentPart, type MessageBody, type ToolCall } from './message.js'
@@ -17,9 +16,8 @@ export interface Estimator {
   text(text: string): number
   /**
    * Tokens of a content part that is no text, a whole number >= 0: an image, a file, audio. Where it is left out, or
-   * answers undefined, an image counts 1,000,
-   * a file 2,000 for each 50 kB and at least that, sound and film one for each kB, and anything else its JSON without
-   * the data in it.
+   * answers undefined, an image counts 1,000, a file 2,000 for each 50 kB and at least that, sound and film one for
+   * each kB, and anything else its JSON without the data in it.
    * @param part as it was appended
    * @param media its kind, and its length, name and media type where the part says them
    */
@@ -38,8 +36,7 @@ export const MAX_TOKENS = 2 ** 31 - 1
 export const ROLE_TOKENS = 2
 
 // Chinese, Japanese, Korean and emoji: real tokenizers give about one token a code point there, so four characters a
-// token was
-// measured three to four times too low. Full-width forms and CJK punctuation go with them.
+// token was measured three to four times too low. Full-width forms and CJK punctuation go with them.
 const ONE_A_CODE_POINT =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Bopomofo}\p{Extended_Pictographic}\u3000-\u303f\uff00-\uffef]/gu
 const SUSPECT = /[\u00a9-\uffff]/u
