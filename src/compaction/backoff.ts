@@ -1,5 +1,5 @@
 /**
- * How long a conversation rests after a failure, before a worker takes it again. Pure: who asks twice gets the same.
+ * How long a conversation waits after a failure, before a worker takes it again. Pure: who asks twice gets the same.
  */
 import { sha256 } from '../domain/values/hash.js'
 import { backoffMs } from '../ports/backoff.js'

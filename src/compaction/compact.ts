@@ -67,12 +67,12 @@ export interface CompactionRun extends Compaction {
   /** Summaries that were bought and recorded, ahead of need and re-summarizations included. */
   readonly summaries: number
   /**
-   * Calls to the summarizer, and the tokens that they took by what it said, else by our estimate. The stand-in's count
+   * Calls to the summarizer, and the tokens that they took by what it said, else by our estimate. The fallback's count
    * for nothing.
    */
   readonly calls: number
   readonly tokensSpent: number
-  /** The summarizer's failure for which the stand-in did the work. */
+  /** The summarizer's failure for which the fallback did the work. */
   readonly fallbackFor?: CompactFailure
   /** There is more to do, in so many milliseconds: a limit a minute is used up, or `goOn` said no. */
   readonly postponedMs?: number
@@ -83,9 +83,9 @@ export interface CompactionRun extends Compaction {
 /**
  * `due`: what the limits ask for. `ahead`: that, and then the whole chunks that are full, so that the next limit waits
  * for no model. `now`:
- * what the limits ask for, though a failure still rests. `force`: whatever may be folded. `without-model`: what the
+ * what the limits ask for, though a failure still backs off. `force`: whatever may be folded. `without-model`: what the
  * limits ask for, from what is
- * summarized already, and by the stand-in at the hard limit: for a summarizer that is known to fail.
+ * summarized already, and by the fallback at the hard limit: for a summarizer that is known to fail.
  */
 export type CompactMode = 'due' | 'ahead' | 'now' | 'force' | 'without-model'
 
@@ -159,7 +159,7 @@ export function createCompact(deps: CompactDependencies): Compact {
       return handled.right.state
     }
 
-    /** The limit that this run works for, and whether nobody but the stand-in may be asked for it. */
+    /** The limit that this run works for, and whether nobody but the fallback may be asked for it. */
     private trigger(state: Conversation): { readonly trigger: Trigger | undefined; readonly standIn: boolean } {
       const pulled = triggerOf(state)
       if (this.mode === 'force') return { trigger: pulled ?? 'manual', standIn: false }
@@ -249,7 +249,7 @@ export function createCompact(deps: CompactDependencies): Compact {
         state = await conversations.load(this.conversationId)
         if (this.mode === 'force' && folded.messages > 0) break
       }
-      // A stand-in condenses nothing: what a model is to say of the batches can wait until one answers.
+      // A fallback condenses nothing: what a model is to say of the batches can wait until one answers.
       if (state.configuration !== undefined && !this.buyer.usesFallback && this.mode !== 'without-model')
         await this.resummarize(state).catch(overtaken)
     }

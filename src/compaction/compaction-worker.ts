@@ -110,7 +110,7 @@ export function createCompactionWorker(options: CompactionWorkerOptions): Compac
   async function compactOne(
     work: Work,
     goOn: () => boolean,
-  ): Promise<{ ms: number; failures: number; tokensPerDay?: number | undefined } | 'put-back' | undefined> {
+  ): Promise<{ ms: number; failures: number; tokensPerDay?: number | undefined } | 'released' | undefined> {
     const state = await load(work.conversationId)
     const { signal } = aborting
     if (work.resting) {
@@ -121,7 +121,7 @@ export function createCompactionWorker(options: CompactionWorkerOptions): Compac
           work.conversationId,
           await compact(work.conversationId, 'without-model', { signal, goOn, wait: false }),
         )
-      return 'put-back'
+      return 'released'
     }
     if (!isCompactionDue(state, mode)) return undefined
     if (backsOffByTime && outage.until > now()) return { ms: outage.until - now(), failures: work.failures }
@@ -138,23 +138,23 @@ export function createCompactionWorker(options: CompactionWorkerOptions): Compac
     // The log counts failures in a row, across workers and for as long as it takes; the queue's own count is for what
     // is not recorded.
     const failures = Math.max(work.failures, state.failures?.attempts ?? 0) + 1
-    const rest = backoffAfter(failure, failures, work.conversationId)
-    if (rest.everywhere)
+    const backoff = backoffAfter(failure, failures, work.conversationId)
+    if (backoff.everywhere)
       outage = {
         failures: outage.failures + 1,
         until: now() + Math.min(LONGEST_OUTAGE_MS, backoffAfter(failure, outage.failures + 1, '').ms),
       }
     const limited = failure.kind === 'SummarizerFailed' && failure.failure === 'limit-reached'
-    return { ms: rest.ms, failures, ...(limited ? { tokensPerDay } : {}) }
+    return { ms: backoff.ms, failures, ...(limited ? { tokensPerDay } : {}) }
   }
 
   async function process(work: Work): Promise<void> {
     const extending = keepExtending(() => queue.extend(work, leaseMs), leaseMs)
     try {
-      const rest = await compactOne(work, () => !extending.lost.aborted && !ending.signal.aborted)
-      if (rest === undefined) await queue.finish(work)
-      else if (rest === 'put-back') await queue.release(work)
-      else await queue.backOff(work, rest)
+      const next = await compactOne(work, () => !extending.lost.aborted && !ending.signal.aborted)
+      if (next === undefined) await queue.finish(work)
+      else if (next === 'released') await queue.release(work)
+      else await queue.backOff(work, next)
     } catch (error) {
       onProblem(error, work.conversationId)
       for (const waiting of settling)

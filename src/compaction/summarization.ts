@@ -1,6 +1,6 @@
 /**
  * What one run of compaction buys, and from whom: a summary for a chunk or for batches, from the summarizer, or from
- * the stand-in where the hard
+ * the fallback where the hard
  * limit leaves no choice. Each is recorded as soon as it is there, and so is each failure.
  */
 import { either as E } from 'fp-ts'
@@ -98,7 +98,7 @@ export class Summarization {
   }
 
   /**
-   * Asks the summarizer, or the stand-in where the hard limit leaves no choice; records a failure before it is thrown.
+   * Asks the summarizer, or the fallback where the hard limit leaves no choice; records a failure before it is thrown.
    */
   private async summarize(
     state: Conversation,
@@ -243,7 +243,7 @@ export class Summarization {
   }
 
   /**
-   * Whether the recorded chunk is what this summarizer would be asked for today; a stand-in's summary is good as well,
+   * Whether the recorded chunk is what this summarizer would be asked for today; a fallback's summary is good as well,
    * once bought.
    */
   reusable(state: Conversation, planned: Extract<PlannedChunk, { kind: 'recorded' }>, background: Background): boolean {

@@ -33,10 +33,10 @@ export interface TakeOptions {
   readonly tokensPerDay: number | undefined
 }
 
-interface Rest {
+interface WorkBackoff {
   readonly ms: number
   readonly failures: number
-  /** The limit a day that it rests for; a worker with a higher one need not wait. */
+  /** The limit a day that it waits for; a worker with a higher one need not wait. */
   readonly tokensPerDay?: number | undefined
 }
 
@@ -69,7 +69,7 @@ export interface WorkQueue {
   /** There is nothing left to do: it leaves the queue, unless something came while it was in hand. */
   finish(work: Work): Promise<void>
   /** Gives it back, to be taken again after so long. */
-  backOff(work: Work, rest: Rest): Promise<void>
+  backOff(work: Work, backoff: WorkBackoff): Promise<void>
   /** Gives back one that rests as it was. */
   release(work: Work): Promise<void>
   status(): Promise<QueueStatus>

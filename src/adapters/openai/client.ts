@@ -65,7 +65,7 @@ function urlOf(baseUrl: string | undefined): URL | undefined {
 const bad = (field: string, detail: string): E.Either<BadModelConfig, never> =>
   E.left({ kind: 'BadModelConfig', field, detail })
 
-/** The key to use: the one that is given, or a stand-in for a server on this machine, which asks for none. */
+/** The key to use: the one that is given, or a placeholder for a server on this machine, which asks for none. */
 function keyOf({ baseUrl, apiKey }: OpenAiOptions): E.Either<BadModelConfig, string> {
   const url = urlOf(baseUrl)
   if (url === undefined) return bad('baseUrl', `"${baseUrl ?? ''}" is no http or https address`)
