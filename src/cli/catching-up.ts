@@ -1,6 +1,6 @@
 /**
- * Says that the read models are brought to the end of the log where a reader waits for that: behind a large import it
- * takes a minute.
+ * Shows how far the read models have come while a reader waits for them. Behind a large import they need a minute to
+ * reach the end of the log.
  */
 import type { Ledger } from '../library/ledger.js'
 import { startProgress, type Progress } from './progress.js'

@@ -1,7 +1,6 @@
 /**
- * The settings that a flag, the environment or the config file gives, as plain data: `--help` shows them, and loads no
- * parser and no
- * database for it. What they may be is said in `config/load-config.ts`, once.
+ * The settings that a flag, the environment or the config file gives, as plain data, so that `--help` can show them
+ * without loading a parser or a database. Which values they take is said once, in `config/load-config.ts`.
  */
 import { DEFAULT_STRATEGY, STRATEGIES } from '../summarizers/strategy-names.js'
 

@@ -10,7 +10,7 @@ export interface Given {
   /** True where `--json` asks for one document. */
   readonly json: boolean
   text(name: string): string | undefined
-  /** The same, where one without a text is not set: it comes from a variable that is not. */
+  /** The same, but an empty text counts as not given: it comes from a variable of the shell that is not set. */
   setting(name: string): string | undefined
   /** Of a word that yargs demands. */
   word(name: string): string
@@ -28,7 +28,7 @@ export interface Given {
   oneOf<Choice extends string>(name: string, choices: readonly [Choice, ...Choice[]]): Choice
 }
 
-/** Begins a word that is no flag, whatever it looks like: a command line cannot have it. */
+/** Marks a word that begins with a dash and is no flag. No command line can hold this character. */
 const WORD = '\0'
 
 /** A word as it is handed to yargs, so that it is no flag though it begins with a dash. */

@@ -8,7 +8,7 @@ import { colours, columns } from './output.js'
 
 const INDENT = /^[\s│├└─]*/u
 
-/** What stands in front of the lines that a line goes on with: as deep as itself, the trunk of a tree carried on. */
+/** The indent of the lines that a broken line goes on with: as deep as the line itself, with the trunk of its tree. */
 const goesOn = (indent: string): string => indent.replaceAll('├', '│').replaceAll(/[└─]/gu, ' ')
 
 /** A text of which no line is wider than that; what is goes on below, as deep as it begins. */
@@ -54,14 +54,14 @@ function titleLines(head: readonly string[], widthOf: (column: number) => number
   return Array.from({ length: height }, (_none, at) => words.map((each) => each[at - height + each.length] ?? ''))
 }
 
-/** A row that no table has room for: its first cell, and the others each behind its title. */
+/** A row as a sentence, for a terminal too narrow for the table: the first cell, then each cell behind its title. */
 const told = (head: readonly string[], row: readonly string[]): string =>
   `${row[0] ?? ''}: ${head.flatMap((title, at) => (at === 0 || (row[at] ?? '') === '' ? [] : [`${title} ${row[at] ?? ''}`.trim()])).join(', ')}`
 
 /**
- * Rows as a table with right-aligned numbers. On a terminal it is made to fit: times to the minute, then the words of
- * wide titles below each other, then
- * the widest texts cut. Where that is not enough, each row is told in a sentence.
+ * Rows as a table with right-aligned numbers. On a terminal the table is made to fit: first times lose their seconds,
+ * then wide titles take a line a word, then the widest texts are cut. Where that is not enough, each row becomes a
+ * sentence.
  */
 export function table(
   head: readonly string[],

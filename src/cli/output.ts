@@ -1,8 +1,7 @@
 /**
- * Standard output and standard error of the command line. Output waits for a slow reader; one that has gone (`| head`)
- * quietly ends a command
- * that only reads. It is an error where it cannot be written (a full disk); colours are for terminals where NO_COLOR is
- * not set, unless --color or --no-color says otherwise.
+ * Standard output and standard error of the command line. Output waits for a slow reader. A reader that has gone
+ * (`| head`) ends a command that only shows something, without an error. Output that cannot be written (a full disk) is
+ * an error. Colours are for terminals where NO_COLOR is not set, unless --color or --no-color says otherwise.
  */
 import { once } from 'node:events'
 import type { Writable } from 'node:stream'
@@ -45,8 +44,8 @@ export async function watchOutput(): Promise<void> {
 let needsNoReader = false
 
 /**
- * For a command that does something, or whose status says what it found: a reader that went away does not end it, and
- * what it prints from then on goes nowhere.
+ * For a command that does something, or whose status says what it found. It goes on when its reader has gone, and what
+ * it prints from then on goes nowhere.
  */
 export function goOnWithoutReader(): void {
   needsNoReader = true

@@ -1,6 +1,6 @@
 /**
- * One flag for each setting of the policy, read off its schema, so that a new setting has its flag by itself. Loaded by
- * the commands that write.
+ * One flag for each setting of the policy. They are read from the policy's schema, so a new setting has its flag by
+ * itself. Only commands that write load this file, because it loads the schema.
  */
 import { either as E } from 'fp-ts'
 import { policySettingsSchema, resolvePolicy, type Policy, type PolicySettings } from '../domain/values/policy.js'

@@ -47,8 +47,7 @@ export async function startProgress(label: string, total: number): Promise<Progr
       barCompleteChar: '█',
       barIncompleteChar: '░',
       barsize: BAR,
-      // Neither is put back where the process is ended at once (a second Ctrl-C, a kill): nothing is changed that would
-      // have to be.
+      // The library would hide the cursor and stop wrapping. Nothing would undo that after a kill or a second Ctrl-C.
       hideCursor: false,
       linewrap: true,
       clearOnComplete: true,

@@ -18,11 +18,11 @@ export interface SessionNeeds {
    * adopt`.
    */
   readonly writes?: boolean
-  /** False where nothing is to be summarized before a limit asks for it: the command would wait for it alone. */
+  /** False for a command that ends right away: it would wait only for summaries that are made ahead of need. */
   readonly ahead?: boolean
   /** The name that a prompt from a file is recorded under, where it is not the file's. */
   readonly promptName?: string | undefined
-  /** Searches, or keeps what is searched: goes by meaning too, where an embedding model is configured. */
+  /** Searches, or writes what is searched: by meaning too, where an embedding model is configured. */
   readonly searches?: boolean
 }
 

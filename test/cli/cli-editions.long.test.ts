@@ -198,7 +198,7 @@ describe('replay --dry-run', () => {
     [['replay', CONVERSATION, '--dry-run'], '--policy FILE, or flags such as'],
     [
       ['replay', CONVERSATION, '--dry-run', '--policy', 'small.json', '--max-tokens', '5'],
-      '--max-tokens says nothing here',
+      '--max-tokens has no effect with --dry-run',
     ],
     [['replay', CONVERSATION, '--dry-run', '--chunk-size', 'many'], '--chunk-size must be a number'],
     [['replay', CONVERSATION, '--summaries', 'extractive', '--yes'], '--summaries is for --dry-run'],
@@ -264,7 +264,7 @@ describe('an edition that was given up or put back', () => {
     const { status, stdout } = await run('editions', 'revert', EDITION, CONVERSATION)
     expect(status).toBe(0)
     const told =
-      /put back, [\d,]+ → ([\d,]+) tokens, at or above the limit of [\d,]+, though \d+ texts are shortened or left out to fit the window: the next append compacts it, and `context-ledger compact sample-harbour` does now\n/u.exec(
+      /reverted, [\d,]+ → ([\d,]+) tokens, at or above the limit of [\d,]+, though \d+ texts are shortened or left out to fit the window: the next append compacts it, and `context-ledger compact sample-harbour` does now\n/u.exec(
         stdout,
       )
     expect((await run('context', CONVERSATION)).stdout).toContain(`${told?.[1] ?? 'nothing'} tokens`)
@@ -283,7 +283,7 @@ describe('an edition that was given up or put back', () => {
     const { stdout } = await run('editions', 'adopt', EDITION, 'recent')
     expect(stdout).toMatch(new RegExp(`in force, .* tokens, at or above the limit of 3,200: ${why}\n`, 'u'))
     expect((await run('context', 'recent')).stdout).toMatch(
-      new RegExp(`over budget: 3,\\d+ tokens, the limit is 3,200: ${why}. \\d+ messages may not be folded`, 'u'),
+      new RegExp(`over budget: 3,\\d+ tokens, the limit is 3,200: ${why}. \\d+ messages may not be compacted`, 'u'),
     )
     await appended('much', talk(300), { ...SMALL, modelMaxTokens: 4_000 })
     expect(await run('undo', 'much', '--cycle', '1')).toMatchObject({

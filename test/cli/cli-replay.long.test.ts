@@ -100,7 +100,7 @@ describe('an edition on the command line', () => {
     expect([refused.status, refused.stdout]).toEqual([
       3,
       expect.stringContaining(
-        `0 summaries recorded, 0 of them taken over; 0 calls, 0 tokens (0.0000 EUR); ${tokens.toLocaleString('en-US')} tokens (${(0.18 * bought).toFixed(2)} EUR) on this edition in all`,
+        `0 summaries recorded, 0 of them reused; 0 calls, 0 tokens (0.0000 EUR); ${tokens.toLocaleString('en-US')} tokens (${(0.18 * bought).toFixed(2)} EUR) on this edition in all`,
       ),
     ])
     expect(stub.calls).toHaveLength(bought)
@@ -269,7 +269,7 @@ describe('an edition on the command line', () => {
       for (const spy of spies) spy.mockRestore()
     }
     expect([told, process.listenerCount('SIGTERM'), stub.calls.length]).toEqual([
-      { out: '', err: '\nending; once more ends at once\nnothing was done\n' },
+      { out: '', err: '\nending. A second Ctrl-C ends at once\nnothing was done\n' },
       listening,
       calls,
     ])

@@ -341,7 +341,7 @@ describe('stats', () => {
     expect([total.cycles, before.undone]).toEqual([before.cycles - 1, 0])
     expect(statsLines(total).slice(1, 3)).toEqual([
       expect.stringMatching(
-        new RegExp(`^compaction +${String(cycles)} cycles?, ${String(messagesCompressed)} messages folded`, 'u'),
+        new RegExp(`^compaction +${String(cycles)} cycles?, ${String(messagesCompressed)} messages compacted`, 'u'),
       ),
       expect.stringContaining('1 cycle undone'),
     ])

@@ -35,8 +35,8 @@ export const compact: Command = {
       const context = await ledger.context(conversationId)
       const room =
         context.overBudget === undefined
-          ? `the context of ${count(tokensAfter)} tokens is within its budget${force ? ', and there is too little to fold' : '; --force compacts all the same'}`
-          : 'there is nothing that may be folded'
+          ? `the context of ${count(tokensAfter)} tokens is within its budget${force ? ', and too few messages may be compacted' : '; --force compacts all the same'}`
+          : 'no message may be compacted'
       await line(`nothing to do: ${room}`)
       for (const said of contextNotes(context)) await line(colours.yellow(said))
     })

@@ -42,7 +42,7 @@ export const editionsList: Command = {
           'dropped',
           'cycles',
           'summaries',
-          'taken over',
+          'reused',
           'tokens',
           'begun',
         ],

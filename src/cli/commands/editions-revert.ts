@@ -16,7 +16,7 @@ export const editionsRevert: Command = {
         ids,
         command.json,
         (conversationId) => ledger.editions.revert(conversationId, command.edition),
-        (one) => `put back, ${tokensText(one)}`,
+        (one) => `reverted, ${tokensText(one)}`,
       )
       await tellOutcome(command.edition, outcome, command.json)
     })

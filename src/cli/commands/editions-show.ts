@@ -44,7 +44,7 @@ export const editionsShow: Command = {
         count(each.failures),
       ])
       await showTable(
-        ['conversation', 'state', 'cycles', 'summaries', 'taken over', 'tokens', 'failures'],
+        ['conversation', 'state', 'cycles', 'summaries', 'reused', 'tokens', 'failures'],
         rows,
         new Set([2, 3, 4, 5, 6]),
       )

@@ -26,7 +26,7 @@ export const undo: Command = {
         `${cycles.length === 1 ? 'cycle' : 'cycles'} ${cycles.toReversed().map(String).join(', ')} undone: ${many(messagesRestored, 'message')} back in the window, ${count(tokensBefore)} → ${count(tokensAfter)} tokens`,
       )
       await line(
-        `the soft limit starts no cycle before ${many(restsForMessages, 'further message')} came; the summaries stay in the log and are not used again`,
+        `the soft limit starts no cycle before ${many(restsForMessages, 'further message')} came. The summaries stay in the log and are not used again`,
       )
     })
   },

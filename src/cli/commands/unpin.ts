@@ -14,7 +14,7 @@ export const unpin: Command = {
       await line(
         given.json
           ? toJson({ conversationId, messageId, pinned: false })
-          : `${printable(messageId)} may be folded again`,
+          : `${printable(messageId)} may be compacted again`,
       )
     })
   },

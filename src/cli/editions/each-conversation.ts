@@ -1,4 +1,4 @@
-/** What is done to an edition in each of its conversations; one conversation's no does not keep the others from it. */
+/** Adopts, reverts or drops an edition in each of its conversations. Where one conversation refuses, the others go on. */
 import type { OverBudget } from '../../domain/compaction/context.js'
 import type { EditionOfConversation, Ledger, PutIntoForce, ReplayEstimate } from '../../library/ledger.js'
 import { LedgerError } from '../../library/problem.js'
@@ -50,8 +50,8 @@ interface Outcome<T extends Done> {
 }
 
 /**
- * Does it to each, until somebody asks to stop; what one refuses is told with its reason, and keeps the others from
- * nothing.
+ * Does the work in each conversation until somebody asks to stop. Where one conversation refuses, its reason is shown,
+ * and the others go on.
  */
 export async function toEach<T extends Done>(
   ids: readonly string[],

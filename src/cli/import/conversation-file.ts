@@ -1,8 +1,7 @@
 /**
- * Reading what `import` takes, message by message, each with the place that a complaint names: JSON Lines with a header
- * or without, chat
- * arrays of the OpenAI API in a `.json` file, one message per line on standard input. No message is judged here; the
- * ledger does that.
+ * Reads what `import` takes: JSON Lines with a header or without, chat arrays of the OpenAI API in a `.json` file, and
+ * one message per line on standard input. Each message comes with its place, which a complaint names. The ledger decides
+ * whether a message is right, and not this file.
  */
 import { createReadStream } from 'node:fs'
 import { readFile } from 'node:fs/promises'

@@ -170,7 +170,7 @@ export async function runImport(flags: Flags, options: ImportOptions): Promise<v
     if (done.length === 0)
       throw new InputError(
         'MalformedInput',
-        `${skipped.join(', ')}: no conversation, but what lies beside one (its first line is neither a header nor a message)`,
+        `${skipped.join(', ')}: holds no conversation: its first line is neither a header nor a message`,
       )
     const unusable = done.find((imported) => imported.unusable !== undefined)
     const refusal =
@@ -188,7 +188,7 @@ export async function runImport(flags: Flags, options: ImportOptions): Promise<v
     if (skipped.length > 0)
       note(
         noteColours.dim(
-          `skipped what lies beside conversations and holds none: ${skipped.slice(0, NAMED_FILES).join(', ')}${skipped.length > NAMED_FILES ? ` and ${many(skipped.length - NAMED_FILES, 'other file')}` : ''}`,
+          `skipped files that hold no conversation: ${skipped.slice(0, NAMED_FILES).join(', ')}${skipped.length > NAMED_FILES ? ` and ${many(skipped.length - NAMED_FILES, 'other file')}` : ''}`,
         ),
       )
     if (files.length === 1 || process.stderr.isTTY) for (const imported of done) await line(importedLine(imported))

@@ -35,7 +35,7 @@ export const nothingImported = (file: string, conversationId: string, before: bi
   revision: before,
 })
 
-/** Revision of the conversation's last fact before the import; -1n where it is new. */
+/** Revision of the conversation's last event before the import; -1n where the conversation is new. */
 export async function revisionBefore(ledger: Ledger, conversationId: string): Promise<bigint> {
   try {
     return (await ledger.context(conversationId)).revision

@@ -122,7 +122,10 @@ export async function runMigrateLog(command: MigrateLogCommand, places: LogPlace
   refuseIdle(from, '--from-database', command.fromDatabase)
   refuseIdle(to, '--to-database', command.toDatabase)
   if (command.overwrite && to.kind === 'store')
-    throw new InputError('Usage', '--overwrite is for a file: a store is gone on with, and never overwritten')
+    throw new InputError(
+      'Usage',
+      '--overwrite is for a file: a copy into a store goes on where the last one ended, and overwrites nothing',
+    )
 
   const startedAt = performance.now()
   const interrupt = watchInterrupt()

@@ -68,9 +68,7 @@ async function tellEstimate(estimate: ReplayEstimate): Promise<void> {
     `at most ${many(calls, 'model call')}, ${count(promptTokens)} tokens to the model and ${count(completionTokens)} from it${cost} (every summary reckoned as long as it may be; failed calls come on top)`,
   )
   if (reused > 0)
-    await line(
-      `${many(reused, 'summary', 'summaries')} recorded for the same requests would be taken over without a call`,
-    )
+    await line(`${many(reused, 'summary', 'summaries')} recorded for the same requests would be reused without a call`)
   if (tokensOf(spent) > 0) await line(`spent on it so far: ${spentOf(spent, estimate.currency)}`)
   for (const { conversationId, failure } of failures.slice(0, NAMED_FAILURES))
     await line(colours.yellow(`${printable(conversationId)} cannot be replayed: ${sentenceOfProblem(failure)}`))
@@ -125,14 +123,14 @@ async function approved(estimate: ReplayEstimate, json: boolean, stop: AbortSign
   return false
 }
 
-/** Aborts when the process is told to end, and says what becomes of what is under way: nothing is before `begin`. */
+/** Aborts at the first Ctrl-C, and says what becomes of calls that are under way. Before `begin` there are none. */
 function stopWhenTold(): { readonly signal: AbortSignal; begin(): void; forget(): void } {
   const ended = endSignals()
   const stop = new AbortController()
   let begun = false
   const stopped = async (): Promise<void> => {
     await ended.signalled
-    note(`\nending${begun ? ': calls that are under way may end and are recorded' : ''}; once more ends at once`)
+    note(`\nending${begun ? ': calls that are under way may end and are recorded' : ''}. A second Ctrl-C ends at once`)
     stop.abort()
   }
   void stopped()
@@ -150,7 +148,7 @@ function stopWhenTold(): { readonly signal: AbortSignal; begin(): void; forget()
 export interface Asking {
   /** Reckons what it would come to; undefined where nothing can be bought. */
   readonly estimate: ((signal: AbortSignal) => Promise<ReplayEstimate>) | undefined
-  /** True where an estimate of no calls is neither told nor asked about. */
+  /** True where an estimate of no calls is not shown, and no question is asked. */
   readonly quietWhenFree: boolean
   readonly yes: boolean
   readonly json: boolean
@@ -162,8 +160,8 @@ export interface Approved<T> {
 }
 
 /**
- * The estimate, where one is wanted, the question, and the work; undefined where the answer was no. Told to stop before
- * the work began, it has done nothing.
+ * Shows the estimate, asks, and does the work. It returns undefined where the answer was no. Where somebody stops it
+ * before the work began, nothing was done.
  */
 export async function onceApproved<T>(
   { estimate: reckon, quietWhenFree, yes, json }: Asking,

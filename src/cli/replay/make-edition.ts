@@ -77,7 +77,7 @@ async function tellReplay(replayed: Replay, price: Price | undefined, asked: str
       sum(({ summaries }) => summaries),
       'summary',
       'summaries',
-    )} recorded, ${count(sum(({ reused }) => reused))} of them taken over; ${many(paid.calls, 'call')}, ${spentOf({ ...paid, ...(costMicros === undefined ? {} : { costMicros }) }, price?.currency)}; ${spentOf(spent, price?.currency)} on this edition in all`,
+    )} recorded, ${count(sum(({ reused }) => reused))} of them reused; ${many(paid.calls, 'call')}, ${spentOf({ ...paid, ...(costMicros === undefined ? {} : { costMicros }) }, price?.currency)}; ${spentOf(spent, price?.currency)} on this edition in all`,
   )
   const stopped = conversations.flatMap(({ conversationId, outcome }) =>
     outcome.kind === 'stopped'

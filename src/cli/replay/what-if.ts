@@ -147,7 +147,7 @@ export async function runWhatIf(given: Given, summaries: 'recorded' | 'extractiv
   if (idle !== undefined)
     throw new InputError(
       'Usage',
-      `--${idle} says nothing here: --dry-run tries policies, asks no model and spends nothing`,
+      `--${idle} has no effect with --dry-run, which tries policies, asks no model and spends nothing`,
     )
   if (named.length === 0 && !all) throw new InputError('Usage', 'name a conversation, or --all')
   if (named.length > 0 && all) throw new InputError('Usage', 'name conversations or --all, not both')

@@ -105,7 +105,7 @@ function madeLines(summarizer: SummarizerRecord, recorded: RecordedAt): string[]
       ? 'usage not reported'
       : `${count(usage.promptTokens)} tokens asked, ${count(usage.completionTokens)} answered`
   return [
-    `made by    ${strategy}, ${printable(model)}${isWithoutModel(summarizer) ? '' : ` of ${printable(provider)}`}: ${tokens}, ${count(durationMs)} ms${standIn === true ? `; ${colours.yellow('STOOD IN for the summarizer, which failed at the hard limit')}` : ''}${summarizer.reused === true ? '; taken over, not bought again' : ''}`,
+    `made by    ${strategy}, ${printable(model)}${isWithoutModel(summarizer) ? '' : ` of ${printable(provider)}`}: ${tokens}, ${count(durationMs)} ms${standIn === true ? `; ${colours.yellow('the FALLBACK: the summarizer failed at the hard limit')}` : ''}${summarizer.reused === true ? '; reused, not bought again' : ''}`,
     `parameters ${printable(toJson(parameters))}`,
     `prompt     ${printable(prompt.name)}, SHA-256 ${prompt.sha256}, formatter ${String(formatterVersion)}`,
     ...(persona === undefined ? [] : [`persona    SHA-256 ${persona.sha256}`]),
@@ -173,7 +173,7 @@ export function batchBranch(batch: BatchOrigin, inShort: boolean, isTop = true):
     ...(summarizer === undefined ? [`archived   ${recordedText(recorded)}`] : madeLines(summarizer, recorded)),
     ...(cycle === undefined
       ? takenOver === undefined
-        ? ['cycle      none so far: it shows from the next one on']
+        ? ['cycle      none yet: the next one shows it']
         : []
       : [`cycle      ${cycleText(cycle)}`]),
     ...(takenOver === undefined ? [] : [`in force   ${inForceText(takenOver)}`]),

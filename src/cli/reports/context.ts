@@ -44,16 +44,16 @@ export function messageText(message: ChatMessage, id: string | undefined, isView
   return [head, ...(text === '' ? [] : [text]), ...calls].join('\n')
 }
 
-/** Why a context is at or above its limit, now or as it was then; goes on from a sentence that tells the limit. */
+/** Why a context is at or above its limit. Each stands behind a sentence that names the limit. */
 export const whyOverBudget: Readonly<Record<OverBudget['reason'], string>> = {
   'compaction-due': 'the next append compacts it',
   'compaction-failed': 'compaction failed, and is tried again as messages come',
   'cycle-undone': 'a cycle was undone, and the next one waits for further messages',
   'recent-messages': 'half of it or more are messages that stay as they are: leading, pinned and the most recent ones',
   'pinned-and-leading': 'the leading and the pinned messages alone take as much, and stay as they are',
-  'open-calls': 'calls that have no result so far keep messages from being folded',
-  summaries: 'half of it or more are the summaries of what was folded before',
-  'too-little-to-fold': 'the messages that may be folded are too few to be worth a cycle',
+  'open-calls': 'calls that have no result yet keep messages from being compacted',
+  summaries: 'half of it or more are summaries of earlier messages',
+  'too-little-to-fold': 'too few messages may be compacted to be worth a cycle',
 }
 
 /** What a reader has to know of a context beside its messages. */
@@ -63,7 +63,7 @@ export function contextNotes(context: Context): string[] {
     ...(overBudget === undefined
       ? []
       : [
-          `over budget: ${count(overBudget.tokens)} tokens, the limit is ${count(overBudget.limit)}: ${whyOverBudget[overBudget.reason]}. ${many(overBudget.messageIds.length, 'message')} may not be folded`,
+          `over budget: ${count(overBudget.tokens)} tokens, the limit is ${count(overBudget.limit)}: ${whyOverBudget[overBudget.reason]}. ${many(overBudget.messageIds.length, 'message')} may not be compacted`,
         ]),
     ...(shortened.length === 0
       ? []
@@ -72,7 +72,7 @@ export function contextNotes(context: Context): string[] {
         ]),
     ...(openCalls.length === 0
       ? []
-      : [`calls without a result so far: ${openCalls.map(({ name, callId }) => `${name} (${callId})`).join(', ')}`]),
+      : [`calls without a result yet: ${openCalls.map(({ name, callId }) => `${name} (${callId})`).join(', ')}`]),
   ]
 }
 

@@ -1,4 +1,4 @@
-/** A fact as one line for people: what it says, in words. `log` puts revision, time and type in front of it. */
+/** An event as one line for people. `log` puts its revision, time and type in front. */
 import type { EventData, RecordedEvent, SummarizerRecord, ReplacementType } from '../../domain/events/index.js'
 import { contentText } from '../../domain/values/message.js'
 import { brief, count, many, printable } from '../output.js'
@@ -6,7 +6,7 @@ import { brief, count, many, printable } from '../output.js'
 const TEXT_CHARACTERS = 160
 
 const by = ({ strategy, model, usage, standIn, reused }: SummarizerRecord): string =>
-  `${reused === true ? 'taken over, ' : ''}by ${strategy}${model === strategy ? '' : ` (${printable(model)})`}${standIn === true ? ', which STOOD IN for the summarizer at the hard limit' : ''}${usage === undefined ? '' : `, ${count(usage.promptTokens)} tokens asked, ${count(usage.completionTokens)} answered`}`
+  `${reused === true ? 'reused, ' : ''}by ${strategy}${model === strategy ? '' : ` (${printable(model)})`}${standIn === true ? ', as the FALLBACK: the summarizer failed at the hard limit' : ''}${usage === undefined ? '' : `, ${count(usage.promptTokens)} tokens asked, ${count(usage.completionTokens)} answered`}`
 
 function spanOf(ids: readonly string[]): string {
   const [first = '', last = first] = [ids[0], ids.at(-1)]
@@ -33,10 +33,10 @@ function configurationLine({
   return `window ${count(policy.modelMaxTokens)} tokens, budget ${String(policy.contextBudget)}, view ${policy.view}, estimator ${estimator}${scope === undefined ? '' : `, scope ${printable(scope)}`}; set: ${set.length === 0 ? 'nothing, all defaults' : set.join(', ')}`
 }
 
-const takeoverLine = ({ batches, restored, left, tokensBefore, tokensAfter }: EventData<ReplacementType>): string =>
+const replacementLine = ({ batches, restored, left, tokensBefore, tokensAfter }: EventData<ReplacementType>): string =>
   `${many(batches.length, 'batch', 'batches')}, ${many(restored.length, 'message')} back in the window, ${String(left.length)} out of it, ${count(tokensBefore)} → ${count(tokensAfter)} tokens`
 
-/** What a fact says. */
+/** What an event says. */
 export function describeEvent(event: RecordedEvent): string {
   switch (event.type) {
     case 'ConversationConfigured':
@@ -48,7 +48,7 @@ export function describeEvent(event: RecordedEvent): string {
     case 'MessagePinned':
       return `${printable(event.data.messageId)} stays, word for word`
     case 'MessageUnpinned':
-      return `${printable(event.data.messageId)} may be folded again`
+      return `${printable(event.data.messageId)} may be compacted again`
     case 'ChunkSummarized':
       return `${many(event.data.messageCount, 'message')} (${spanOf(event.data.messageIds)}) ${by(event.data.summarizer)}: ${brief(event.data.summary, TEXT_CHARACTERS)}`
     case 'BatchArchived':
@@ -78,11 +78,11 @@ export function describeEvent(event: RecordedEvent): string {
       )} it loses ${count(lost)} that the other side keeps`
     }
     case 'EditionAdopted':
-      return `edition ${event.data.editionId} is in force: ${takeoverLine(event.data)}`
+      return `edition ${event.data.editionId} is in force: ${replacementLine(event.data)}`
     case 'EditionReverted':
-      return `edition ${event.data.editionId} is in force no more, ${event.data.restores === undefined ? "the conversation's own batches are" : `edition ${event.data.restores} is`} again: ${takeoverLine(event.data)}`
+      return `edition ${event.data.editionId} is in force no more, ${event.data.restores === undefined ? "the conversation's own batches are" : `edition ${event.data.restores} is`} again: ${replacementLine(event.data)}`
     case 'CycleUndone':
-      return `${event.data.undone.length === 1 ? 'cycle' : 'cycles'} ${event.data.undone.map(({ cycle }) => String(cycle)).join(', ')} undone: ${takeoverLine(event.data)}${event.data.restsUntilMessages === 0 ? '' : `; the soft limit rests until message ${String(event.data.restsUntilMessages)}`}`
+      return `${event.data.undone.length === 1 ? 'cycle' : 'cycles'} ${event.data.undone.map(({ cycle }) => String(cycle)).join(', ')} undone: ${replacementLine(event.data)}${event.data.restsUntilMessages === 0 ? '' : `; the soft limit starts no cycle before message ${String(event.data.restsUntilMessages)}`}`
     case 'CompactionFailed': {
       const { failure, detail, step, strategy, model, attempt, retryAfterMessages, trigger } = event.data
       return `FAILED (${failure}) ${trigger === 'ahead' ? 'ahead of need' : `at the ${trigger} limit`}, attempt ${String(attempt)}, ${step} by ${strategy}${model === strategy ? '' : ` (${printable(model)})`}: ${brief(detail, 400)}; next try after ${many(retryAfterMessages, 'further message')}`
@@ -93,7 +93,7 @@ export function describeEvent(event: RecordedEvent): string {
         messageIds.length > 0
           ? `${many(messageIds.length, 'message')} (${spanOf(messageIds)})`
           : many(sourceBatchIds.length, 'batch', 'batches')
-      return `${what} ${by(summarizer)}, compacted by others meanwhile; kept for when the same is asked again: ${brief(summary, TEXT_CHARACTERS)}`
+      return `${what} ${by(summarizer)}. Others had compacted these messages meanwhile, so it waits for the same request: ${brief(summary, TEXT_CHARACTERS)}`
     }
     case 'CompactionCouldNotHelp':
       return `COULD NOT HELP (${event.data.reason}) at the ${event.data.trigger} limit: ${count(event.data.tokens)} tokens, limit ${count(event.data.limit)}; ${many(event.data.messageIds.length, 'message')} may not be folded`

@@ -101,7 +101,7 @@ export async function showExplanation(explanation: Explanation, open: boolean): 
     if (batch !== undefined) await showBranch(batchBranch(batch, false))
   } else {
     for (const message of explanation.said ?? []) await showSaid(conversationId, message)
-    if (explanation.said !== undefined) await line('the summary that has taken it over:')
+    if (explanation.said !== undefined) await line('the summary that has it now:')
     await showBranch(batchBranch(explanation.batch, false))
   }
   await showPrompts(explanation.prompts)

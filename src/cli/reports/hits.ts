@@ -45,10 +45,12 @@ export async function showHits({ hits, behind, vectors }: SearchResult): Promise
   }
   tellBehind(behind)
   if (vectors?.problem !== undefined)
-    note(`${noteColours.yellow('note:')} found by words alone, or not by every meaning: ${vectors.problem}`)
+    note(
+      `${noteColours.yellow('note:')} the search by meaning failed in part or as a whole, and words alone found these: ${vectors.problem}`,
+    )
   if (vectors !== undefined && vectors.missing > 0)
     note(
-      `${noteColours.yellow('note:')} ${vectors.isAtLeast ? 'at least ' : ''}${many(vectors.missing, 'message')} without a vector, found by words alone; \`context-ledger projections vectors\` makes them`,
+      `${noteColours.yellow('note:')} ${vectors.isAtLeast ? 'at least ' : ''}${many(vectors.missing, 'message')} without a vector: only words find them. \`context-ledger projections vectors\` makes the vectors`,
     )
   const archived = hits.find(({ batchId }) => batchId !== null)
   if (archived !== undefined)

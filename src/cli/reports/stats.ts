@@ -29,7 +29,7 @@ const kinds = (counts: Readonly<Record<string, number>>): string =>
 
 const seconds = (ms: number): string => `${(ms / 1_000).toLocaleString('en-US', { maximumFractionDigits: 1 })} s`
 
-/** What was ever made, and what of it was put back: the sums of money are of all of it. */
+/** What was ever made, and what of it was undone or reverted. The sums of money count all of it. */
 function madeText({ made, undone, adopted, reverted }: Stats): string {
   const changes = [
     ...(undone === 0 ? [] : [`${many(undone, 'cycle')} undone`]),
@@ -55,11 +55,11 @@ export function statsLines(stats: Stats): string[] {
   ])
   return [
     `messages      ${count(stats.messages)}: ${many(stats.tokensIn, 'token')} in, ${count(stats.tokensOut)} out (by the assistant)`,
-    `compaction    ${many(stats.cycles, 'cycle')}, ${many(stats.messagesCompressed, 'message')} folded into ${many(stats.batches, 'active batch', 'active batches')}`,
+    `compaction    ${many(stats.cycles, 'cycle')}, ${many(stats.messagesCompressed, 'message')} compacted into ${many(stats.batches, 'active batch', 'active batches')}`,
     `made in all   ${madeText(stats)}`,
     `tokens saved  ${count(stats.tokensSaved)} at the cycles; over the life ${count(tokensSent)} sent for ${many(stats.answers, 'answer')}, ${count(tokensSentUncompacted)} without compaction${share}`,
     `tokens bought ${count(bought(stats))}${stats.cost.length === 0 ? '' : `: ${costsText(stats.cost)}`}${stats.unpriced.length === 0 ? '' : `${stats.cost.length === 0 ? ': ' : ', and '}no price given for ${stats.unpriced.map(printable).join(', ')}`}`,
-    `summarizing   ${seconds(stats.summarizingMs)}${stats.standIns === 0 ? '' : `, ${many(stats.standIns, 'stand-in')} by the extractive strategy`}${stats.reused === 0 ? '' : `, ${many(stats.reused, 'summary', 'summaries')} taken over at no cost`}`,
+    `summarizing   ${seconds(stats.summarizingMs)}${stats.standIns === 0 ? '' : `, ${many(stats.standIns, 'fallback')} to the extractive strategy`}${stats.reused === 0 ? '' : `, ${many(stats.reused, 'summary', 'summaries')} reused at no cost`}`,
     `failures      ${Object.keys(stats.failures).length === 0 ? 'none' : kinds(stats.failures)}${Object.keys(stats.couldNotHelp).length === 0 ? '' : `; could not help: ${kinds(stats.couldNotHelp)}`}`,
     ...(rows.length === 0
       ? []

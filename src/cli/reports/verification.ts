@@ -61,7 +61,7 @@ export async function showVerification(
   const what = `${many(streams, 'stream')} (${many(conversations, 'conversation')}), ${many(events, 'event')}`
   await line(
     ok
-      ? `${colours.green('ok')}: ${what}: nothing lost, nothing changed, every row as the facts make it`
+      ? `${colours.green('ok')}: ${what}: nothing lost, nothing changed, every row as the events make it`
       : `${colours.red(many(problems.length, 'problem'))} in ${what}`,
   )
   const { recomputed, notRecomputed } = summaries
@@ -71,7 +71,7 @@ export async function showVerification(
     )
   if (against !== undefined) {
     await line(
-      `held against a manifest of ${against.header.takenAt}: ${held.streams === against.streams ? '' : `${count(held.streams)} of its `}${many(against.streams, 'stream')}, ${many(held.events, 'event')}, signed by ${against.fingerprint}`,
+      `compared with a manifest of ${against.header.takenAt}: ${held.streams === against.streams ? '' : `${count(held.streams)} of its `}${many(against.streams, 'stream')}, ${many(held.events, 'event')}, signed by ${against.fingerprint}`,
     )
     if (!pinned)
       note(

@@ -53,15 +53,15 @@ export function sentenceOf(happening: Happening): string {
     case 'failed':
       return `${printable(happening.conversationId)}: ${happening.detail}`
     case 'waits':
-      return `${printable(happening.conversationId)}: waits ${many(happening.seconds, 'second')} for the limit a minute`
+      return `${printable(happening.conversationId)}: waits ${many(happening.seconds, 'second')}, because the tokens of this minute are spent`
     case 'problem':
       return `${happening.conversationId === undefined ? '' : `${printable(happening.conversationId)}: `}trying again: ${happening.detail}`
     case 'other-log':
-      return `the queue was filled from another log (its position ${happening.position} holds another event here): reading this one from its start`
+      return `the queue was filled from another log: position ${happening.position} holds another event here. This log is read from its start`
     case 'metrics':
       return `metrics at ${happening.url}/metrics, health at ${happening.url}/health`
     case 'ending':
-      return 'ending: calls that are under way may end and are recorded; once more ends at once'
+      return 'ending: calls that are under way may end and are recorded. A second signal ends at once'
     case 'ended':
       return 'ended'
   }

@@ -72,7 +72,7 @@ export async function runCompaction(
   if (isFolder(shared)) {
     throw new InputError(
       'Usage',
-      `a folder belongs to the one process that has it open, and compaction runs inside that process: nothing is to be run for ${shared}. It is for a server: --store postgres://…`,
+      `a folder belongs to the one process that has it open, and compaction runs inside that process. So nothing is to be run for ${shared}. This command is for a server: --store postgres://…`,
     )
   }
 

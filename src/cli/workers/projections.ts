@@ -1,11 +1,9 @@
 /**
  * `projections run`: keeps the read models until it is told to end. Several may run; one works, the others stand by.
  *
- * An event that cannot be applied stops its own conversation: all others go on, `/health` names the event, and whoever
- * restarts it has it tried again.
- * A projection that does not go on at all (rows of another log, or of a newer program) does not end the process either:
- * `/health` then says 503. Ending
- * would be a loop of restarts.
+ * An event that cannot be applied stops its own conversation. All others go on, `/health` names the event, and a restart
+ * tries it again. A projection that cannot go on at all (its rows are of another log, or of a newer program) does not end
+ * the process: `/health` then says 503. A process that ended would be restarted in a loop.
  */
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
@@ -52,7 +50,7 @@ export async function runProjections(
   if (isFolder(rows)) {
     throw new InputError(
       'Usage',
-      `a folder belongs to the one process that has it open, and that process keeps its read models: nothing is to be run for ${rows}. It is for a server: --store postgres://…`,
+      `a folder belongs to the one process that has it open, and that process keeps its read models. So nothing is to be run for ${rows}. This command is for a server: --store postgres://…`,
     )
   }
 
@@ -108,8 +106,8 @@ export async function runProjections(
 }
 
 /**
- * Whether all is well: working or standing by, and no projection stopped. One that goes on without a conversation names
- * it.
+ * All is well while the process works or stands by, and no projection is stopped. A projection that goes on without a
+ * conversation names it.
  */
 async function healthOf(worker: ProjectionWorker | undefined, owner: string): Promise<Health> {
   if (worker === undefined) return { ok: true, details: { owner, state: 'starting' } }
