@@ -10,7 +10,7 @@ import { hostname, tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { openFolder } from '../../src/adapters/pglite/sql.js'
 import { lookAtPostgres } from '../../src/adapters/postgres/sql.js'
-import { runCli, startCli, type CliResult } from '../support/cli.js'
+import { runCli, spawnCli, startCli, type CliResult } from '../support/cli.js'
 import { passedOff } from '../support/json.js'
 import { createTestDatabase, testServer } from '../support/postgres.js'
 import { startOpenAiStub, stubAnswers, type OpenAiStub } from '../support/openai-stub.js'
@@ -109,7 +109,7 @@ describe('words', () => {
 
   it('colours where --color says so though it is no terminal, by the last word on it and over NO_COLOR', async () => {
     const errorOf = async (words: readonly string[]): Promise<string> =>
-      (await runCli(['list', '--store', 'nowhere', ...words], { cwd: folder, env: { NO_COLOR: '1' } })).stderr
+      (await spawnCli(['list', '--store', 'nowhere', ...words], { cwd: folder, env: { NO_COLOR: '1' } })).stderr
     expect(await errorOf(['--no-color', '--color'])).toContain('\u001B[31merror:')
     expect(await errorOf(['--color', '--no-color'])).toMatch(/^error: /u)
     expect(await errorOf([])).toMatch(/^error: /u)
@@ -203,8 +203,8 @@ describe('a ledger', () => {
   describeFullDisk('on a full disk', () => {
     it('says in one sentence that its output cannot be written', async () => {
       const full = await open('/dev/full', 'w')
-      const result = await runCli(['context', 'sample-harbour'], { cwd: folder, output: full.fd })
-      const nothingToWrite = await runCli(['contxet'], { cwd: folder, output: full.fd })
+      const result = await spawnCli(['context', 'sample-harbour'], { cwd: folder, output: full.fd })
+      const nothingToWrite = await spawnCli(['contxet'], { cwd: folder, output: full.fd })
       await full.close()
       expect(nothingToWrite.status).toBe(2)
       expect(result).toMatchObject({

@@ -23,7 +23,7 @@ import { settings } from '../../src/cli/flags.js'
 import { parserOf } from '../../src/cli/parser.js'
 import { policyFlags } from '../../src/cli/policy-flags.js'
 import { openLedger } from '../../src/index.js'
-import { runCli } from '../support/cli.js'
+import { spawnCli } from '../support/cli.js'
 import { SMALL, talk } from '../support/conversations.js'
 import { createTestDatabase, testServer } from '../support/postgres.js'
 
@@ -332,5 +332,5 @@ it('every flag and argument takes an odd value or refuses it in words, and the c
   )
   expect((await ledger.search('harbour', { conversationId: 'other' })).hits).not.toEqual([])
   await ledger.close()
-  expect(await runCli(['verify', '--store', store], { cwd: home })).toMatchObject({ status: EXIT.ok })
+  expect(await spawnCli(['verify', '--store', store], { cwd: home })).toMatchObject({ status: EXIT.ok })
 }, 3_600_000)

@@ -13,7 +13,8 @@ import {
   type MessageInput,
 } from '../../src/index.js'
 import { answering, calling, say, SMALL, talk } from '../support/conversations.js'
-import { runCli } from '../support/cli.js'
+import { spawnCli } from '../support/cli.js'
+import { longTest } from '../support/length.js'
 
 const wordsIn = (text: string): number => text.split(/\s+/u).filter((word) => word !== '').length
 registerEstimator({ name: 'words-1', text: wordsIn })
@@ -51,53 +52,56 @@ async function counted(ledger: Ledger, conversationId: string): Promise<{ estima
 const ROLE = 2
 const textOf = ({ content }: Pick<MessageInput, 'content'>): string => (typeof content === 'string' ? content : '')
 
-it('is recorded and counted by through cycles, editions and what is asked of them; verify proves it where it is registered, and says where it is not', async () => {
-  await withLedger({ estimator: 'words-1', policy: { ...SMALL, modelMaxTokens: 500 } }, async (ledger) => {
-    for (const message of talk(60)) await ledger.append('a', message)
-    await ledger.append('a', [calling('c', ['x', 'y']), answering('rx', 'x'), say(90), answering('ry', 'y')])
-    await ledger.settled()
-    const { estimators, tokens } = await counted(ledger, 'a')
-    expect(estimators).toEqual(['words-1'])
-    expect(tokens.slice(0, 60)).toEqual(talk(60).map((message) => ROLE + wordsIn(textOf(message))))
-    const { messages, tokens: all } = await ledger.context('a')
-    expect((await ledger.stats('a')).cycles).toBeGreaterThan(0)
-    // The context's own number goes by it too: its view, and what is only shown.
-    expect(all).toBeLessThan(
-      messages.reduce((sum, { content }) => sum + ROLE + defaultEstimator.text(textOf({ content })), 0),
-    )
+longTest(
+  'is recorded and counted by through cycles, editions and what is asked of them; verify proves it where it is registered, and says where it is not',
+  async () => {
+    await withLedger({ estimator: 'words-1', policy: { ...SMALL, modelMaxTokens: 500 } }, async (ledger) => {
+      for (const message of talk(60)) await ledger.append('a', message)
+      await ledger.append('a', [calling('c', ['x', 'y']), answering('rx', 'x'), say(90), answering('ry', 'y')])
+      await ledger.settled()
+      const { estimators, tokens } = await counted(ledger, 'a')
+      expect(estimators).toEqual(['words-1'])
+      expect(tokens.slice(0, 60)).toEqual(talk(60).map((message) => ROLE + wordsIn(textOf(message))))
+      const { messages, tokens: all } = await ledger.context('a')
+      expect((await ledger.stats('a')).cycles).toBeGreaterThan(0)
+      // The context's own number goes by it too: its view, and what is only shown.
+      expect(all).toBeLessThan(
+        messages.reduce((sum, { content }) => sum + ROLE + defaultEstimator.text(textOf({ content })), 0),
+      )
 
-    const { editionId } = await ledger.editions.replay({ conversations: ['a'], policy: { buffer: 2 } })
-    await ledger.editions.adopt('a', editionId)
-    await ledger.append('a', talk(10, 100))
-    await ledger.settled()
-    expect((await counted(ledger, 'a')).estimators).toEqual(['words-1'])
-    expect(await ledger.verify()).toMatchObject({ ok: true, problems: [] })
-  })
+      const { editionId } = await ledger.editions.replay({ conversations: ['a'], policy: { buffer: 2 } })
+      await ledger.editions.adopt('a', editionId)
+      await ledger.append('a', talk(10, 100))
+      await ledger.settled()
+      expect((await counted(ledger, 'a')).estimators).toEqual(['words-1'])
+      expect(await ledger.verify()).toMatchObject({ ok: true, problems: [] })
+    })
 
-  const cli = (...words: string[]) => runCli([...words, '--store', folder], { cwd: folder })
-  const { status, stdout } = await cli('verify', '--json')
-  const { problems } = z
-    .object({ problems: z.array(z.object({ rule: z.string(), stream: z.string(), detail: z.string() })) })
-    .parse(JSON.parse(stdout))
-  expect([status, problems.map(({ rule, stream }) => [rule, stream.split('-')[0]])]).toEqual([
-    4,
-    [
-      ['readable', 'conversation'],
-      ['readable', 'edition'],
-    ],
-  ])
-  for (const { detail } of problems)
-    expect(detail).toContain('goes by the token estimator "words-1", which is not registered here')
-  const context = await cli('context', 'a')
-  expect([context.status, context.stderr]).toEqual([
-    4,
-    expect.stringContaining('token estimator "words-1" is not registered'),
-  ])
-  // Facts are read as they are recorded, by whatever they count.
-  for (const words of [['log', 'a'], ['stats', 'a'], ['list'], ['search', 'berth', '--conversation', 'a']])
-    expect([words, (await cli(...words)).status]).toEqual([words, 0])
-  expect((await cli('verify', 'a')).stdout).toContain('not registered here')
-})
+    const cli = (...words: string[]) => spawnCli([...words, '--store', folder], { cwd: folder })
+    const { status, stdout } = await cli('verify', '--json')
+    const { problems } = z
+      .object({ problems: z.array(z.object({ rule: z.string(), stream: z.string(), detail: z.string() })) })
+      .parse(JSON.parse(stdout))
+    expect([status, problems.map(({ rule, stream }) => [rule, stream.split('-')[0]])]).toEqual([
+      4,
+      [
+        ['readable', 'conversation'],
+        ['readable', 'edition'],
+      ],
+    ])
+    for (const { detail } of problems)
+      expect(detail).toContain('goes by the token estimator "words-1", which is not registered here')
+    const context = await cli('context', 'a')
+    expect([context.status, context.stderr]).toEqual([
+      4,
+      expect.stringContaining('token estimator "words-1" is not registered'),
+    ])
+    // Facts are read as they are recorded, by whatever they count.
+    for (const words of [['log', 'a'], ['stats', 'a'], ['list'], ['search', 'berth', '--conversation', 'a']])
+      expect([words, (await cli(...words)).status]).toEqual([words, 0])
+    expect((await cli('verify', 'a')).stdout).toContain('not registered here')
+  },
+)
 
 it('goes as the policy does: given, it holds for what is appended from now on; left out, a conversation keeps its own', async () => {
   await withLedger({}, async (ledger) => {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { runCli } from '../support/cli.js'
+import { spawnCli } from '../support/cli.js'
 
 jest.setTimeout(240_000)
 
@@ -56,7 +56,7 @@ describe('docs/auditing.md', () => {
       }
       const [program, ...rest] = words(command)
       expect(program).toBe('context-ledger')
-      const { status, stdout, stderr } = await runCli(rest, { cwd: folder })
+      const { status, stdout, stderr } = await spawnCli(rest, { cwd: folder })
       expect({ command, status, stderr: status === 0 ? '' : stderr }).toEqual({ command, status: 0, stderr: '' })
       const printed = stdout.split('\n')
       const missing = lines.filter((line) => !printed.some((each) => each.startsWith(line)))

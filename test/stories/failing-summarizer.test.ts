@@ -6,6 +6,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { openLedger, type Ledger, type LedgerOptions, type RecordedEvent } from '../../src/index.js'
 import { startOpenAiStub, stubAnswers, type OpenAiStub, type StubAnswer } from '../support/openai-stub.js'
+import { longTest } from '../support/length.js'
 
 const WINDOW = 2_000
 const SUMMARY = 'The user asked for steps and the assistant reported them.'
@@ -119,28 +120,31 @@ describe('a summarizer that fails', () => {
     }
   })
 
-  it('works with a prompt of one’s own, whose text is recorded, and compacts by itself once the model answers again', async () => {
-    stub.answerWith(stubAnswers.refused())
-    const prompt = { name: 'mine', text: 'Say in one sentence what happened.\n{existing_summary}\n{messages}' }
-    const ledger = await withModel({
-      summarizer: { kind: 'openai', model: 'stub-1', baseUrl: stub.baseUrl, apiKey: 'test', maxRetries: 0, prompt },
-    })
-    try {
-      await talk(ledger, 'own', 1, ABOVE_SOFT)
-      stub.answerWith(stubAnswers.text(SUMMARY))
-      await talk(ledger, 'own', ABOVE_SOFT + 1, ABOVE_SOFT + 6)
-      const context = await ledger.context('own')
-      expect(context.overBudget).toBeUndefined()
-      expect(JSON.stringify(context.messages[0])).toContain(SUMMARY)
-      const made = (await eventsOf(ledger, 'own')).find((event) => event.type === 'ChunkSummarized')
-      expect(made?.type === 'ChunkSummarized' && made.data.summarizer.prompt.name).toBe('mine')
-      expect(JSON.stringify(stub.calls.at(-1)?.body)).toContain('Say in one sentence what happened.')
-    } finally {
-      await ledger.close()
-    }
-  })
+  longTest(
+    'works with a prompt of one’s own, whose text is recorded, and compacts by itself once the model answers again',
+    async () => {
+      stub.answerWith(stubAnswers.refused())
+      const prompt = { name: 'mine', text: 'Say in one sentence what happened.\n{existing_summary}\n{messages}' }
+      const ledger = await withModel({
+        summarizer: { kind: 'openai', model: 'stub-1', baseUrl: stub.baseUrl, apiKey: 'test', maxRetries: 0, prompt },
+      })
+      try {
+        await talk(ledger, 'own', 1, ABOVE_SOFT)
+        stub.answerWith(stubAnswers.text(SUMMARY))
+        await talk(ledger, 'own', ABOVE_SOFT + 1, ABOVE_SOFT + 6)
+        const context = await ledger.context('own')
+        expect(context.overBudget).toBeUndefined()
+        expect(JSON.stringify(context.messages[0])).toContain(SUMMARY)
+        const made = (await eventsOf(ledger, 'own')).find((event) => event.type === 'ChunkSummarized')
+        expect(made?.type === 'ChunkSummarized' && made.data.summarizer.prompt.name).toBe('mine')
+        expect(JSON.stringify(stub.calls.at(-1)?.body)).toContain('Say in one sentence what happened.')
+      } finally {
+        await ledger.close()
+      }
+    },
+  )
 
-  it('is not called for each message where no compaction brings the context below the limit', async () => {
+  longTest('is not called for each message where no compaction brings the context below the limit', async () => {
     stub.answerWith(stubAnswers.text(SUMMARY))
     const ledger = await withModel()
     try {

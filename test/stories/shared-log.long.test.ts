@@ -19,7 +19,7 @@ import { createMemoryBodyStore } from '../../src/adapters/memory/body-store.js'
 import { createMemoryEventStore } from '../../src/adapters/memory/event-store.js'
 import { copyLog, storeSource, storeTarget } from '../../src/backup/migrate-log.js'
 import { openLedger, type Ledger } from '../../src/index.js'
-import { runCli, startCli } from '../support/cli.js'
+import { spawnCli, startCli } from '../support/cli.js'
 import { SMALL, talk } from '../support/conversations.js'
 import { noIndex } from '../support/event-ids.js'
 import { collect } from '../support/events.js'
@@ -82,7 +82,7 @@ describeOnServer('a log that was just made, with workers that are started first'
     await client.dispose()
   }
   const cli = async (...words: readonly string[]): Promise<string> => {
-    const { status, stdout, stderr } = await runCli(words, { cwd: folder, env })
+    const { status, stdout, stderr } = await spawnCli(words, { cwd: folder, env })
     expect([status, stderr, words]).toEqual([0, expect.any(String), words])
     return stdout
   }

@@ -1,10 +1,14 @@
 /**
- * The command line in a process of its own, as it is shipped (`compile.ts`), with nothing of this machine's environment
- * that it listens to.
+ * The command line, with nothing of this machine's environment that it listens to: `runCli` in this process, and
+ * `spawnCli` and `startCli` in one of its own, as it is shipped (`compile.ts`). A process takes its seconds to start, so
+ * it is for what is about processes: signals, closed outputs, colours, who has a folder open.
  */
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process'
 import { once } from 'node:events'
+import { readdirSync } from 'node:fs'
+import { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
+import { runProgram } from '../../src/cli/program.js'
 
 export interface CliResult {
   readonly status: number | null
@@ -19,6 +23,11 @@ export interface CliOptions {
   readonly output?: number | 'pipe'
   readonly env?: Readonly<Record<string, string>>
 }
+
+// Jest fails where two dynamic imports that wait for the same module begin at once, so each file is loaded beforehand.
+const sources = new URL('../../src/cli/', import.meta.url)
+for (const file of ['../library/compose.ts', ...readdirSync(sources, { recursive: true, encoding: 'utf8' })])
+  if (file.endsWith('.ts') && file !== 'main.ts' && file !== 'start.ts') await import(new URL(file, sources).pathname)
 
 const PROGRAM = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url))
 
@@ -36,8 +45,56 @@ export const startCli = (
   { cwd, env }: Partial<Pick<CliOptions, 'cwd' | 'env'>> = {},
 ): ChildProcessWithoutNullStreams => spawn(process.execPath, [PROGRAM, ...words], { cwd, env: environment(env) })
 
-/** Runs `context-ledger WORDS` and waits for its end. */
+/**
+ * Runs `context-ledger WORDS` in this process, as one that has no terminal. One at a time: the folder it stands in, its
+ * environment and its streams are this process's.
+ */
 export async function runCli(
+  words: readonly string[],
+  { input = '', cwd, env }: Omit<CliOptions, 'output'>,
+): Promise<CliResult> {
+  const { stdout, stderr } = process
+  const before = {
+    cwd: process.cwd(),
+    argv: process.argv,
+    env: process.env,
+    out: stdout.write.bind(stdout),
+    err: stderr.write.bind(stderr),
+    stdin: Object.getOwnPropertyDescriptor(process, 'stdin'),
+  }
+  const said = { stdout: '', stderr: '' }
+  const into =
+    (name: 'stdout' | 'stderr') =>
+    (text: string | Uint8Array, ...rest: readonly unknown[]): boolean => {
+      said[name] += typeof text === 'string' ? text : new TextDecoder().decode(text)
+      const done = rest.at(-1)
+      if (typeof done === 'function') done()
+      return true
+    }
+  process.chdir(cwd)
+  process.argv = [process.execPath, PROGRAM, ...words]
+  process.env = environment(env)
+  stdout.write = into('stdout')
+  stderr.write = into('stderr')
+  Object.defineProperty(process, 'stdin', {
+    configurable: true,
+    value: Readable.from(input === '' ? [] : [Buffer.from(input)]),
+  })
+  try {
+    const status = await runProgram(words)
+    return { status, ...said }
+  } finally {
+    stdout.write = before.out
+    stderr.write = before.err
+    process.env = before.env
+    process.argv = before.argv
+    process.chdir(before.cwd)
+    if (before.stdin !== undefined) Object.defineProperty(process, 'stdin', before.stdin)
+  }
+}
+
+/** Runs `context-ledger WORDS` in a process of its own and waits for its end. */
+export async function spawnCli(
   words: readonly string[],
   { input = '', output = 'pipe', cwd, env }: CliOptions,
 ): Promise<CliResult> {

@@ -39,7 +39,7 @@ export const log: Command = {
       }
       // The document is written as it is read, because a log may be longer than memory. Positions are a store's own and
       // stay out, so that the document is the same wherever the log lies.
-      let separator = `{"conversationId":${JSON.stringify(conversationId)},"facts":[`
+      let separator = `{"conversationId":${JSON.stringify(conversationId)},"events":[`
       for await (const { revision, id, type, data, metadata } of events) {
         await write(`${separator}${toJson({ revision, id, type, data, metadata })}`)
         separator = ','

@@ -52,6 +52,7 @@ import {
 } from '../../support/reading-rows.js'
 import { createEditor } from '../../support/replays.js'
 import { rowDifferences } from '../../support/row-differences.js'
+import { longTest } from '../../support/length.js'
 
 test('an edition lies in the partition of its conversation', () => {
   for (const id of ['a', 'b-c', 'chat-1', '北京'])
@@ -169,7 +170,7 @@ describeOnDatabases('adoption', (database) => {
     },
   )
 
-  test('behind a process of its own, with a claim and its fence', async () => {
+  longTest('behind a process of its own, with a claim and its fence', async () => {
     await runner({ partitions: 3 }).catchUp()
     const worker = startProjectionWorker({
       ...source(),
@@ -189,7 +190,7 @@ describeOnDatabases('adoption', (database) => {
     await worker.stop()
   })
 
-  test('a read model that is rebuilt alone comes to where the others are, and never further', async () => {
+  longTest('a read model that is rebuilt alone comes to where the others are, and never further', async () => {
     await harness.appended(talk(60))
     await harness.compact('force')
     const kept = runner({ partitions: 2 })
@@ -212,7 +213,7 @@ describeOnDatabases('adoption', (database) => {
     expect(await all()).toEqual(live)
   })
 
-  test('dividing the rows anew brings all of them to one place together', async () => {
+  longTest('dividing the rows anew brings all of them to one place together', async () => {
     await harness.appended(talk(60))
     await harness.compact('force')
     for (let at = 0; at < 8; at += 1) await harness.appended(talk(12), `other ${String(at)}`)
@@ -247,77 +248,80 @@ describeOnDatabases('adoption', (database) => {
     expect((await inOneStatement(db, CONVERSATION))?.edition).toBe('e1')
   })
 
-  test('after any of it the rows are those of a rebuild, those that the facts make, and what the program itself loads', async () => {
-    await editionHistory(everyStep, harness, async () => {
-      await runner({ partitions: 2, batchSize: 9 }).catchUp()
-      const loaded = await harness.restart().conversations.load(CONVERSATION)
-      const live = await liveMessagesOf(db, CONVERSATION)
-      const state = [...loaded.leading, ...loaded.retained, ...loaded.window].map(
-        ({ messageId, revision, pinned }) => ({ messageId, revision, pinned }),
-      )
-      expect(live.map(({ messageId, revision, pinned }) => ({ messageId, revision, pinned }))).toEqual(state)
-      const index = createArchiveIndex(db)
-      expect((await index.read((reads) => reads.batches(CONVERSATION))).map(({ batchId }) => batchId)).toEqual(
-        loaded.batches.map(({ batchId }) => batchId),
-      )
-      // Each message belongs to the batch in force that has it, however deep below, and to none while it is live.
-      const said = await harness.eventsOf('MessageAppended')
-      const rows = await index.read((reads) =>
-        reads.messages(said.map(({ revision }) => ({ conversationId: CONVERSATION, revision: Number(revision) }))),
-      )
-      const wanted = batchesInForce(await projectedEvents(harness.store, CONVERSATION), loaded)
-      expect(rows.map(({ messageId, batchId }) => [messageId, batchId])).toEqual(
-        said.map(({ data }) => [data.messageId, wanted.get(data.messageId) ?? null]),
-      )
-    })
-    const events = await projectedEvents(harness.store, CONVERSATION)
-    expect(new Set(events.map(({ type }) => type))).toEqual(
-      new Set([
-        ...new Set(events.map(({ type }) => type)),
-        'EditionAdopted',
-        'EditionReverted',
-        'CycleUndone',
-        'EditionDropped',
-        'BatchesResummarized',
-      ]),
-    )
-    expect(await rowDifferences(db, projections, CONVERSATION, events)).toEqual([])
-    // As `verify` gives them: an edition's before those of the conversation, each read from its stream.
-    const check = (): RowCheck =>
-      createRowCheck({
-        db,
-        projections,
-        everyConversation: true,
-        eventsFrom: (id, seen) => eventsFrom(harness.log, id, seen),
-        catchUp: () => Promise.resolve(),
+  longTest(
+    'after any of it the rows are those of a rebuild, those that the facts make, and what the program itself loads',
+    async () => {
+      await editionHistory(everyStep, harness, async () => {
+        await runner({ partitions: 2, batchSize: 9 }).catchUp()
+        const loaded = await harness.restart().conversations.load(CONVERSATION)
+        const live = await liveMessagesOf(db, CONVERSATION)
+        const state = [...loaded.leading, ...loaded.retained, ...loaded.window].map(
+          ({ messageId, revision, pinned }) => ({ messageId, revision, pinned }),
+        )
+        expect(live.map(({ messageId, revision, pinned }) => ({ messageId, revision, pinned }))).toEqual(state)
+        const index = createArchiveIndex(db)
+        expect((await index.read((reads) => reads.batches(CONVERSATION))).map(({ batchId }) => batchId)).toEqual(
+          loaded.batches.map(({ batchId }) => batchId),
+        )
+        // Each message belongs to the batch in force that has it, however deep below, and to none while it is live.
+        const said = await harness.eventsOf('MessageAppended')
+        const rows = await index.read((reads) =>
+          reads.messages(said.map(({ revision }) => ({ conversationId: CONVERSATION, revision: Number(revision) }))),
+        )
+        const wanted = batchesInForce(await projectedEvents(harness.store, CONVERSATION), loaded)
+        expect(rows.map(({ messageId, batchId }) => [messageId, batchId])).toEqual(
+          said.map(({ data }) => [data.messageId, wanted.get(data.messageId) ?? null]),
+        )
       })
-    const differences = async (every?: number): Promise<readonly string[]> => {
-      const rows = check()
-      rows.begin(CONVERSATION)
-      let taken = 0
-      // Facts go on being taken while rows are compared, and so change some of those that are.
-      for await (const event of eventsFrom(harness.log, CONVERSATION, () => -1n))
-        if (rows.take(event) || (taken += 1) % (every ?? Infinity) === 0) await rows.compare()
-      rows.end(true)
-      return (await rows.finish()).map(({ detail }) => detail)
-    }
-    for (const every of [undefined, 1, 2, 7, 50]) expect(await differences(every)).toEqual([])
-    await db.query(
-      `update edition_batches set tokens = tokens + 1 where batch_id = (select min(batch_id) from edition_batches where edition_id = 'e2')`,
-    )
-    for (const every of [undefined, 1, 2, 7, 50])
-      expect(await differences(every)).toEqual([
-        expect.stringMatching(/^editions, table edition_batches: .*is different \(tokens\)$/),
-      ])
-    await db.query(
-      `update edition_batches set tokens = tokens - 1 where batch_id = (select min(batch_id) from edition_batches where edition_id = 'e2')`,
-    )
-    const live = await all()
-    await rebuild(source(), 'all', { batchSize: 13 })
-    expect(await all()).toEqual(live)
-  })
+      const events = await projectedEvents(harness.store, CONVERSATION)
+      expect(new Set(events.map(({ type }) => type))).toEqual(
+        new Set([
+          ...new Set(events.map(({ type }) => type)),
+          'EditionAdopted',
+          'EditionReverted',
+          'CycleUndone',
+          'EditionDropped',
+          'BatchesResummarized',
+        ]),
+      )
+      expect(await rowDifferences(db, projections, CONVERSATION, events)).toEqual([])
+      // As `verify` gives them: an edition's before those of the conversation, each read from its stream.
+      const check = (): RowCheck =>
+        createRowCheck({
+          db,
+          projections,
+          everyConversation: true,
+          eventsFrom: (id, seen) => eventsFrom(harness.log, id, seen),
+          catchUp: () => Promise.resolve(),
+        })
+      const differences = async (every?: number): Promise<readonly string[]> => {
+        const rows = check()
+        rows.begin(CONVERSATION)
+        let taken = 0
+        // Facts go on being taken while rows are compared, and so change some of those that are.
+        for await (const event of eventsFrom(harness.log, CONVERSATION, () => -1n))
+          if (rows.take(event) || (taken += 1) % (every ?? Infinity) === 0) await rows.compare()
+        rows.end(true)
+        return (await rows.finish()).map(({ detail }) => detail)
+      }
+      for (const every of [undefined, 1, 2, 7, 50]) expect(await differences(every)).toEqual([])
+      await db.query(
+        `update edition_batches set tokens = tokens + 1 where batch_id = (select min(batch_id) from edition_batches where edition_id = 'e2')`,
+      )
+      for (const every of [undefined, 1, 2, 7, 50])
+        expect(await differences(every)).toEqual([
+          expect.stringMatching(/^editions, table edition_batches: .*is different \(tokens\)$/),
+        ])
+      await db.query(
+        `update edition_batches set tokens = tokens - 1 where batch_id = (select min(batch_id) from edition_batches where edition_id = 'e2')`,
+      )
+      const live = await all()
+      await rebuild(source(), 'all', { batchSize: 13 })
+      expect(await all()).toEqual(live)
+    },
+  )
 
-  test('a search asks several questions, and all of its hits are of one moment', async () => {
+  longTest('a search asks several questions, and all of its hits are of one moment', async () => {
     await harness.appended(talk(60))
     await harness.compact('force')
     const kept = runner()
@@ -343,7 +347,7 @@ describeOnDatabases('adoption', (database) => {
     }
   })
 
-  test('searches find the same while rows are rebuilt, and none of them fails', async () => {
+  longTest('searches find the same while rows are rebuilt, and none of them fails', async () => {
     await harness.appended(talk(60))
     await harness.compact('force')
     await runner().catchUp()
