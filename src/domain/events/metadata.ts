@@ -14,4 +14,5 @@ export const metadataSchema = z.object({
   hash,
   previousHash: hash,
 })
+/** What is recorded of every event beside its data: who asked, for which request, when, and the hashes that chain it. */
 export type Metadata = z.infer<typeof metadataSchema>

@@ -8,4 +8,5 @@ export const sectionsSchema = z.object({
   pendingWork: z.array(z.string()),
   errors: z.array(z.string()),
 })
+/** The parts of a summary that a strategy wrote in sections. */
 export type Sections = z.infer<typeof sectionsSchema>

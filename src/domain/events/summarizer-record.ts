@@ -23,4 +23,5 @@ export const summarizerRecordSchema = z.object({
    */
   reused: z.boolean().optional(),
 })
+/** Who wrote a summary, and with what: strategy, model, prompt, parameters, and what it took. */
 export type SummarizerRecord = z.infer<typeof summarizerRecordSchema>
