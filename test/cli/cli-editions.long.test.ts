@@ -12,7 +12,7 @@ import { openReplay } from '../../src/editions/replay-conversation.js'
 import { resolvePolicy, type PolicySettings } from '../../src/domain/values/policy.js'
 import { openLedger } from '../../src/index.js'
 import { createExtractiveSummarizer } from '../../src/summarizers/index.js'
-import { runCli, type CliResult } from '../support/cli.js'
+import { spawnCli, type CliResult } from '../support/cli.js'
 import { SMALL, talk } from '../support/conversations.js'
 import { createTestClock } from '../support/harness.js'
 
@@ -23,7 +23,7 @@ const CONVERSATION = 'sample-harbour'
 const EDITION = 'e1'
 let folder: string
 
-const run = (...words: string[]): Promise<CliResult> => runCli(words, { cwd: folder })
+const run = (...words: string[]): Promise<CliResult> => spawnCli(words, { cwd: folder })
 
 /** An edition under a policy that leaves summaries a third of the room. */
 async function makeEdition(conversationId = CONVERSATION): Promise<void> {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { runReplay, type ReplayCommand } from '../../src/cli/replay/make-edition.js'
 import { openLedger } from '../../src/index.js'
-import { runCli, type CliResult } from '../support/cli.js'
+import { spawnCli, type CliResult } from '../support/cli.js'
 import { SMALL, talk } from '../support/conversations.js'
 import { startOpenAiStub, stubAnswers, type OpenAiStub } from '../support/openai-stub.js'
 
@@ -15,7 +15,7 @@ jest.setTimeout(240_000)
 let folder: string
 let stub: OpenAiStub
 const run = (...words: string[]): Promise<CliResult> =>
-  runCli(words, {
+  spawnCli(words, {
     cwd: folder,
     env: {
       CONTEXT_LEDGER_SUMMARIZER: 'openai',
