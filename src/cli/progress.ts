@@ -39,7 +39,8 @@ export async function startProgress(label: string, total: number): Promise<Progr
     const seconds = given ?? reckon(done)
     return seconds === undefined ? '' : `, ${duration(seconds)} left`
   }
-  if (process.stderr.isTTY) {
+  // A dumb terminal cannot write over a line.
+  if (process.stderr.isTTY && process.env['TERM'] !== 'dumb') {
     const { SingleBar } = await import('cli-progress')
     const bar = new SingleBar({
       stream: process.stderr,

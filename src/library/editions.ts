@@ -232,10 +232,14 @@ export function createEditions(parts: EditionsParts): Editions & EditionsCompare
         given.against === undefined || given.against === IN_FORCE
           ? {}
           : { against: await editionNamed(given.against, 'against') }
+      const named = await editionNamed(editionId)
+      for (const conversationId of asked === 'all' ? [] : asked)
+        if ((await log.store.streamRevision(conversationStream(conversationId))) < 0n)
+          throw problem({ kind: 'NoSuchConversation', conversationId })
       return valueOf(
         await compareEditions({
           conversationIds: asked === 'all' ? undefined : asked,
-          editionId: await editionNamed(editionId),
+          editionId: named,
           ...given,
           onConversation: heard,
           ...against,

@@ -299,6 +299,18 @@ describeOnServer('on a Postgres server', () => {
     }
   })
 
+  test('a server that says nothing any more is waited for once, and not for the end of the transaction too', async () => {
+    const db = await openPostgres(`${testServer}?query_timeout=2000`, { connections: 1 })
+    const began = performance.now()
+    await expect(db.transaction((sql) => sql.query('select pg_sleep(8)'))).rejects.toMatchObject({
+      kind: 'StoreUnavailable',
+      message: expect.stringContaining('did not answer in time'),
+    })
+    expect(performance.now() - began).toBeLessThan(3_800)
+    expect(await db.query('select 1 as one')).toEqual([{ one: 1 }])
+    await db.close()
+  })
+
   test('a connection cut under an append fails by a value, and the same append may be tried again', async () => {
     const { db, schema, drop } = await openTestSchema()
     const other = await openTestSchema({ schema })

@@ -252,6 +252,10 @@ describe('an edition that was given up or put back', () => {
     for (const [words, said] of [
       [['editions', 'show', ''], 'EDITION is empty'],
       [['editions', 'compare', EDITION, '--against', ''], '--against is empty'],
+      [
+        ['editions', 'compare', EDITION, 'sample-harbor'],
+        'there is no conversation "sample-harbor" in this ledger (did you mean sample-harbour?); `context-ledger list` shows those that are there',
+      ],
       [['context', ''], 'CONVERSATION is empty'],
       [['list', '--until', 'x'], 'until must be a time such as 2026-03-01T12:30:00Z, and is "x"'],
     ] as const)

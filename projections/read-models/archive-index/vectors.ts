@@ -22,13 +22,19 @@ const MAX_SCANNED = 20_000
 
 export const asText = (vector: readonly number[]): string => `[${vector.join(',')}]`
 
+/**
+ * Two processes that make the same table or index at once make one of them fail on an index of the catalogue, `if not
+ * exists` or not. In a transaction, which ends it.
+ */
+const ONE_AT_A_TIME = `select pg_advisory_xact_lock(hashtextextended('context_ledger.vectors', 0));`
+
 /** Creates the tables of vectors; false where the database has no pgvector. */
 export async function createVectorTable(db: Pick<Database, 'hasVector' | 'transaction'>): Promise<boolean> {
   if (!db.hasVector) return false
   // Hashes compare by their bytes, as those of the rows do: a key in another order would not serve a look-up of theirs.
   await db.transaction(
     async (sql) =>
-      await sql.script(`
+      await sql.script(`${ONE_AT_A_TIME}
     create table if not exists archive_vectors (
       model text not null, text_hash text collate "C" not null, dimensions int4 not null, embedding vector not null, primary key (model, text_hash)
     );
@@ -53,7 +59,7 @@ export async function createVectorIndex(db: Sql, dimensions: number): Promise<vo
   await db.transaction(
     async (sql) => {
       await sql.script(
-        `create index if not exists archive_vectors_${length} on archive_vectors using hnsw ((embedding::vector(${length})) vector_cosine_ops) where dimensions = ${length}`,
+        `${ONE_AT_A_TIME} create index if not exists archive_vectors_${length} on archive_vectors using hnsw ((embedding::vector(${length})) vector_cosine_ops) where dimensions = ${length}`,
       )
     },
     { isPatient: true },

@@ -175,7 +175,8 @@ async function inTransaction<T>(
     givenBack(client)
     return result
   } catch (error) {
-    await rolledBack(client)
+    if (isSilence(error)) givenBack(client, true)
+    else await rolledBack(client)
     throw error
   }
 }
@@ -198,6 +199,12 @@ function givenBack(client: pg.PoolClient, broken: Error | boolean = false): void
   client.off('error', ignore)
   client.release(broken)
 }
+
+/**
+ * Whether a server gave no answer in time. It would give none to a rollback either, which would be waited for as long
+ * again: whoever closes the connection ends the transaction.
+ */
+const isSilence = (error: unknown): boolean => error instanceof Error && error.message === 'Query read timeout'
 
 async function rolledBack(client: pg.PoolClient): Promise<void> {
   try {
@@ -392,8 +399,7 @@ function clearer(error: unknown, name: string, connectTimeoutMs: number): unknow
       error,
     )
   }
-  if (error.message === 'Query read timeout')
-    return new StoreError('StoreUnavailable', `${name} did not answer in time`, error)
+  if (isSilence(error)) return new StoreError('StoreUnavailable', `${name} did not answer in time`, error)
   if (codeOf(error) !== undefined || /^Connection terminated|not queryable|Cannot use a pool/.test(error.message)) {
     return new StoreError('StoreUnavailable', `the connection to ${name} broke: ${sentenceOf(error)}`, error)
   }

@@ -1,5 +1,6 @@
 /** What is said where a command, a message or a context is refused. */
 import { count } from '../text/count.js'
+import { didYouMean } from '../text/known-names.js'
 import type { NoContext } from '../compaction/context.js'
 import type { NotRecordable } from '../events/recordable.js'
 import type { Sentences } from '../values/failure-sentences.js'
@@ -40,7 +41,10 @@ export const decisionSentences: Sentences<Rejection | BadMessage | NotRecordable
     'state',
     `the pinned messages (${failure.messageIds.join(', ')}) and the leading ones take ${count(failure.tokens)} tokens, and the model's window leaves ${count(failure.limit)}: unpin some, or go by a larger window`,
   ],
-  MessageNotLive: (failure) => ['state', `message "${failure.messageId}" is not in the live conversation`],
+  MessageNotLive: (failure) => [
+    'state',
+    `message "${failure.messageId}" is not in the live conversation${didYouMean(failure.nearest)}`,
+  ],
   NotArchivedYet: (failure) => ['state', `chunk "${failure.chunkId}" has no summary that could be archived`],
   NotAtHead: (failure) => [
     'state',

@@ -4,7 +4,7 @@ import type { Conversation } from '../conversation/conversation.js'
 import type { LiveMessage } from '../conversation/live-message.js'
 
 /** The message was never appended, was withdrawn, or is covered by a batch. */
-export type MessageNotLive = { readonly kind: 'MessageNotLive'; readonly messageId: string }
+export type MessageNotLive = { readonly kind: 'MessageNotLive'; readonly messageId: string; readonly nearest?: string }
 
 /** The live message with this id. What is said twice is mostly said again soon, so the newest are looked at first. */
 export function liveMessageWith(state: Conversation, messageId: string): LiveMessage | undefined {

@@ -3,6 +3,7 @@ import { either as E } from 'fp-ts'
 import { pinnedTokens, unitsOf } from '../compaction/units.js'
 import type { Conversation } from '../conversation/conversation.js'
 import type { LiveMessage } from '../conversation/live-message.js'
+import { nameMeant } from '../text/known-names.js'
 import { hardLimit } from '../values/policy.js'
 import { configurationOf, type Decision } from './decision.js'
 import type { MessageNotLive } from './live-messages.js'
@@ -59,7 +60,13 @@ export const unpinMessage = (
 
 function setPin(state: Conversation, messageId: string, pinned: boolean): Decision<MessageNotLive | PinTooLarge> {
   const message = [...state.retained, ...state.window].find((live) => live.messageId === messageId)
-  if (message === undefined) return E.left({ kind: 'MessageNotLive', messageId })
+  if (message === undefined) {
+    const near = nameMeant(
+      messageId,
+      [...state.retained, ...state.window].map((live) => live.messageId),
+    )
+    return E.left({ kind: 'MessageNotLive', messageId, ...(near === undefined ? {} : { nearest: near }) })
+  }
   if (message.pinned === pinned) return E.right([])
   if (pinned) {
     const allowed = checkPin(state, { ...message, pinned: true })

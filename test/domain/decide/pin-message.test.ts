@@ -15,7 +15,7 @@ describe('PinMessage and UnpinMessage', () => {
   it('refuse a message that is not live, and a pin that is too large', () => {
     given(appended('a'))
       .when({ type: 'PinMessage', messageId: 'b' })
-      .rejected({ kind: 'MessageNotLive', messageId: 'b' })
+      .rejected({ kind: 'MessageNotLive', messageId: 'b', nearest: 'a' })
     given(small, appended('a', { tokens: 300 }))
       .when({ type: 'PinMessage', messageId: 'a' })
       .rejected({ kind: 'PinTooLarge', messageId: 'a', tokens: 300, limit: 250 })
