@@ -1,8 +1,7 @@
 /**
  * Adopting an edition of a conversation of 10,000 messages, and putting it back, while readers ask the three read
- * models again and again: how
- * long the transaction takes that puts it into force, how long a reader is without the new state, and whether any of
- * them sees some of both.
+ * models again and again: how long the transaction takes that puts it into force, how long a reader is without the new
+ * state, and whether any of them sees some of both.
  */
 import { either as E } from 'fp-ts'
 import { projections } from '../projections/index.js'

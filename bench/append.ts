@@ -1,8 +1,7 @@
 /**
  * Appending: by the store, by the ledger, ten a call, sixteen writers at once; each beside plain inserts of the same
- * bytes into a table
- * with the same columns, a number for its only key, and nothing else: no revision to expect, no id to know again, no
- * order to keep.
+ * bytes into a table with the same columns, a number for its only key, and nothing else: no revision to expect, no id
+ * to know again, no order to keep.
  */
 import { either as E } from 'fp-ts'
 import { createPostgresEventStore } from '../src/adapters/postgres/event-store.js'

@@ -1,8 +1,7 @@
 /**
  * A context as of any moment of a conversation of 1,000,000 messages, beside the live one. Where in a cycle a
- * conversation stands decides
- * how much of it is live, so the live context is loaded afresh at many places of the cycles that it goes through while
- * this is measured.
+ * conversation stands decides how much of it is live, so the live context is loaded afresh at many places of the cycles
+ * that it goes through while this is measured.
  */
 import { either as E } from 'fp-ts'
 import { createMemoryClaims } from '../src/adapters/memory/claims.js'

@@ -1,8 +1,7 @@
 /**
  * How often a summarizer is asked: all conversations of the data folder, message by message, at the defaults and at a
- * policy of chunks by
- * count alone, summaries of 1,024 tokens and a buffer of 2. What is asked does not depend on the store, so it is
- * counted over the one in memory.
+ * policy of chunks by count alone, summaries of 1,024 tokens and a buffer of 2. What is asked does not depend on the
+ * store, so it is counted over the one in memory.
  */
 import { either as E } from 'fp-ts'
 import { createMemoryBodyStore } from '../src/adapters/memory/body-store.js'

@@ -1,15 +1,12 @@
 /**
  * What an edition itself costs, when the model answers at once: the conversations of the data folder compacted again by
- * another prompt, beside
- * compacting them the first time. Both have the same messages, the same policy and a summarizer that takes no time;
- * both are timed in the
- * ledger as it is used, on the same store.
+ * another prompt, beside compacting them the first time. Both have the same messages, the same policy and a summarizer
+ * that takes no time; both are timed in the ledger as it is used, on the same store.
  *
  * The first compaction is what an import pays for it: each message appended, and settled, before the next, in its
- * conversation (without read
- * models, which are another process's here). The edition is `replay` over all of them, one at a time: looking for
- * recorded summaries, loading
- * each conversation and reading its messages, planning at each, and recording. The model's own time is in neither.
+ * conversation (without read models, which are another process's here). The edition is `replay` over all of them, one
+ * at a time: looking for recorded summaries, loading each conversation and reading its messages, planning at each, and
+ * recording. The model's own time is in neither.
  */
 import { either as E } from 'fp-ts'
 import { createPostgresBodyStore } from '../src/adapters/postgres/body-store.js'

@@ -1,8 +1,7 @@
 /**
  * What a message costs as a conversation grows, in time and in bytes that the database writes (its write-ahead log,
- * read models included): around
- * message 100 and around message 3,000. Beside it, where the peers are installed, a LangGraph.js agent that keeps its
- * thread by PostgresSaver.
+ * read models included): around message 100 and around message 3,000. Beside it, where the peers are installed, a
+ * LangGraph.js agent that keeps its thread by PostgresSaver.
  */
 import pg from 'pg'
 import { openLedger } from '../src/index.js'

@@ -1,8 +1,7 @@
 /**
  * Importing all conversations of the data folder, as `context-ledger import` does: message by message, settled after
- * each. The read models
- * follow meanwhile, and the time ends when they have caught up. Each import runs in a process of its own, whose memory
- * is what it took at most.
+ * each. The read models follow meanwhile, and the time ends when they have caught up. Each import runs in a process of
+ * its own, whose memory is what it took at most.
  */
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'

@@ -1,12 +1,10 @@
 /**
  * A log in KurrentDB: appends by the adapter, and read models that catch up from it; each beside the bare client on the
- * same server. The
- * bare client appends the very events that the adapter makes of the same facts, and reads by the same subscription and
- * drops what it gets.
+ * same server. The bare client appends the very events that the adapter makes of the same facts, and reads by the same
+ * subscription and drops what it gets.
  *
  * The server may be one that others use, and that earlier runs have filled: every name begins with what this run is
- * called, only these streams are read,
- * and nothing is said of where the log begins or ends.
+ * called, only these streams are read, and nothing is said of where the log begins or ends.
  */
 import { EventStoreDBClient, FORWARDS, NO_STREAM, START, streamNameFilter } from '@eventstore/db-client'
 import { either as E } from 'fp-ts'

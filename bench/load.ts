@@ -1,7 +1,7 @@
 /**
  * Loading a context: at message 1,000 and at message 1,000,000 of a conversation, without any cache. Where in a cycle a
- * conversation stands
- * decides how much of it is live, so each is loaded as of many revisions, spread over its last cycles.
+ * conversation stands decides how much of it is live, so each is loaded as of many revisions, spread over its last
+ * cycles.
  */
 import { either as E } from 'fp-ts'
 import { createPostgresBodyStore } from '../src/adapters/postgres/body-store.js'

@@ -1,8 +1,7 @@
 /**
  * Copying a log from one server's database to another's, by the command, from its start to its end: read, compared,
- * written, read back and
- * proved. Beside `COPY` of the same table out of the one and into the other, whose keys and indexes are there, as the
- * command's are.
+ * written, read back and proved. Beside `COPY` of the same table out of the one and into the other, whose keys and
+ * indexes are there, as the command's are.
  */
 import { pipeline } from 'node:stream/promises'
 import pg from 'pg'

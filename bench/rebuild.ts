@@ -1,7 +1,7 @@
 /**
  * Rebuilding all read models from the log, their indexes included; beside `COPY` of the very rows that come out of it
- * into empty tables,
- * then the same keys and indexes. `COPY` is told the rows; a rebuild reads facts, decodes them and works the rows out.
+ * into empty tables, then the same keys and indexes. `COPY` is told the rows; a rebuild reads facts, decodes them and
+ * works the rows out.
  */
 import { PGlite } from '@electric-sql/pglite'
 import pg from 'pg'

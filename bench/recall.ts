@@ -1,8 +1,7 @@
 /**
  * Does a search find what was said? Every question of the data folder whose evidence is known, within its conversation;
- * scored by
- * `evidence-recall.mjs` beside that folder, and read beside its own plain BM25. Nothing here knows the questions'
- * wording.
+ * scored by `evidence-recall.mjs` beside that folder, and read beside its own plain BM25. Nothing here knows the
+ * questions' wording.
  */
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'

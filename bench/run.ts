@@ -1,8 +1,7 @@
 /**
  * Runs benchmarks: `npm run bench -- [NAMES…] [--engine native|pglite]`. Each group runs in a process of its own for
- * each engine, so that no
- * group's memory or warm code is another one's; what it found lies in `bench/.results`, and `docs/benchmarks.md` is
- * written from all of that.
+ * each engine, so that no group's memory or warm code is another one's; what it found lies in `bench/.results`, and
+ * `docs/benchmarks.md` is written from all of that.
  */
 import { spawn } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'

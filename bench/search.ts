@@ -1,7 +1,7 @@
 /**
  * Searching 100,000 messages and the batches that cover most of them: within one conversation, and over all of a scope.
- * Beside it a scan of the same
- * rows in SQL that looks for the query's words in every text, which is what a program without an index would do.
+ * Beside it a scan of the same rows in SQL that looks for the query's words in every text, which is what a program
+ * without an index would do.
  */
 import { openLedger, type Ledger } from '../src/index.js'
 import { createBulkLog } from './support/bulk-log.js'

@@ -1,7 +1,6 @@
 /**
  * An agent that says something every second and reads its context each time, while its summarizer takes five seconds a
- * chunk; beside it, at
- * the same time in the same process, one whose conversation nobody compacts.
+ * chunk; beside it, at the same time in the same process, one whose conversation nobody compacts.
  */
 import { openLedger, type Ledger, type PolicySettings, type Summarizer } from '../src/index.js'
 import { createExtractiveSummarizer } from '../src/summarizers/index.js'

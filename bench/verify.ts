@@ -1,13 +1,11 @@
 /**
  * Verifying, as the library does it: one conversation of a million messages, and ten thousand conversations, with every
- * law, every request hash and
- * every row. Beside it, in turns with it, the same events read and nothing else done with them.
+ * law, every request hash and every row. Beside it, in turns with it, the same events read and nothing else done with
+ * them.
  *
  * Memory is looked at in a run of its own, in which one thread does all of the work: what is still held right after a
- * collection, ten times, beside
- * that of a tenth of the length. What is resident beside it is garbage that nobody has collected yet, and grows with
- * the memory that the machine has
- * to spare. It is told all the same.
+ * collection, ten times, beside that of a tenth of the length. What is resident beside it is garbage that nobody has
+ * collected yet, and grows with the memory that the machine has to spare. It is told all the same.
  */
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'

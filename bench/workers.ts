@@ -1,7 +1,7 @@
 /**
  * Workers in processes of their own, as the command line starts them: how far the read models lag behind a stream of
- * appends, how soon the
- * next process takes over from one that was killed, and what compaction costs the agent that reads meanwhile.
+ * appends, how soon the next process takes over from one that was killed, and what compaction costs the agent that
+ * reads meanwhile.
  */
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'

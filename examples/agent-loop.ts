@@ -1,9 +1,8 @@
 /**
  * The loop of an agent around the ledger: the context goes to the model, its answer and the tool results are appended,
- * and the agent has
- * two tools of the ledger's own. The model here is a function that plays a script, so that this runs without a key; any
- * client of the
- * OpenAI chat API takes its place. Run it with `node node_modules/context-ledger/dist/examples/agent-loop.js`.
+ * and the agent has two tools of the ledger's own. The model here is a function that plays a script, so that this runs
+ * without a key; any client of the OpenAI chat API takes its place. Run it with `node
+ * node_modules/context-ledger/dist/examples/agent-loop.js`.
  */
 import { openLedger, type ChatMessage, type MessageInput } from 'context-ledger'
 

@@ -1,10 +1,8 @@
 /**
  * An edition from prompt to adoption: a prompt forgets what matters, another one compacts the same history again, the
- * two are compared, the
- * better one is put into force, and put back again. No message is lost on the way, and nothing of it needs a key: the
- * model is a stand-in
- * that keeps the sentences which have one of the words that its prompt names. Run it with `node
- * node_modules/context-ledger/dist/examples/edition.js`.
+ * two are compared, the better one is put into force, and put back again. No message is lost on the way, and nothing of
+ * it needs a key: the model is a stand-in that keeps the sentences which have one of the words that its prompt names.
+ * Run it with `node node_modules/context-ledger/dist/examples/edition.js`.
  */
 import { createHash } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'

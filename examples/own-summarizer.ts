@@ -1,7 +1,6 @@
 /**
  * A summarizer of one's own: it names its request before it is paid for, so that the ledger can find a recorded answer
- * again, and
- * answers with a text or a named failure. Run it with `node
+ * again, and answers with a text or a named failure. Run it with `node
  * node_modules/context-ledger/dist/examples/own-summarizer.js`.
  */
 import { createHash } from 'node:crypto'

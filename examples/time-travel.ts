@@ -1,7 +1,6 @@
 /**
  * An auditor's question, weeks later: what exactly did the model see when it gave this answer, and what did a
- * compaction cycle take out of
- * its sight? Run it with `node node_modules/context-ledger/dist/examples/time-travel.js`.
+ * compaction cycle take out of its sight? Run it with `node node_modules/context-ledger/dist/examples/time-travel.js`.
  */
 import { openLedger } from 'context-ledger'
 

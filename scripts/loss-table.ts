@@ -1,9 +1,8 @@
 /**
  * How much of what somebody may ask for again the summarizer without a model keeps: every conversation of the folder
- * that `CONTEXT_LEDGER_DATA` names
- * (without it, the sample) is compacted message by message, and the loss report counts what its summaries and live
- * messages still say.
- * `npx tsx scripts/loss-table.ts [WINDOW…]`; the windows are in tokens, 8000 and 32000 by default.
+ * that `CONTEXT_LEDGER_DATA` names (without it, the sample) is compacted message by message, and the loss report counts
+ * what its summaries and live messages still say. `npx tsx scripts/loss-table.ts [WINDOW…]`; the windows are in tokens,
+ * 8000 and 32000 by default.
  */
 import { either as E } from 'fp-ts'
 import { createMemoryBodyStore } from '../src/adapters/memory/body-store.js'

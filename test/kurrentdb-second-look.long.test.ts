@@ -1,9 +1,7 @@
 /**
- * What a second look at EventStoreDB 24.2.0 found, beside the questions of `kurrentdb-wire-server.long.test.ts`: asked of
- * the server that stands in for it, and
- * of a real one where `CONTEXT_LEDGER_TEST_KURRENTDB` names it. Streams are new at each run, so a used server will do;
- * what is true of a new log alone is asked of
- * the stand-in alone.
+ * What a second look at EventStoreDB 24.2.0 found, beside the questions of `kurrentdb-wire-server.long.test.ts`: asked
+ * of the server that stands in for it, and of a real one where `CONTEXT_LEDGER_TEST_KURRENTDB` names it. Streams are
+ * new at each run, so a used server will do; what is true of a new log alone is asked of the stand-in alone.
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import esdb from '@eventstore/db-client'

@@ -1,7 +1,7 @@
 /**
  * The server that stands in for KurrentDB answers the real client as a real one does, and fails as a real one fails.
- * The first test asks all the
- * questions that were put to EventStoreDB 24.2.0; the others need nothing beside the repository.
+ * The first test asks all the questions that were put to EventStoreDB 24.2.0; the others need nothing beside the
+ * repository.
  */
 import { afterEach, describe, expect, jest, test } from '@jest/globals'
 import esdb from '@eventstore/db-client'

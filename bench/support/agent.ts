@@ -1,7 +1,7 @@
 /**
  * An agent in a process of its own: it appends to one conversation and reads its context. What a benchmark does beside
- * it (it plays the
- * model, looks whether the workers are done, reads what they say) is then no part of what the agent waits for.
+ * it (it plays the model, looks whether the workers are done, reads what they say) is then no part of what the agent
+ * waits for.
  */
 import { fork } from 'node:child_process'
 import { setTimeout as delay } from 'node:timers/promises'

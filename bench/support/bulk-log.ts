@@ -1,9 +1,7 @@
 /**
  * Long conversations in a log, quickly: the real decider, plan and cycle run in memory, and their facts are written in
- * bulk. They are the
- * facts that the ledger itself would have written, hash chain and closed books included (`load` has `verify` say so);
- * only the
- * summaries are made up, because a summary's text is not what is measured.
+ * bulk. They are the facts that the ledger itself would have written, hash chain and closed books included (`load` has
+ * `verify` say so); only the summaries are made up, because a summary's text is not what is measured.
  */
 import { Readable } from 'node:stream'
 import { either as E, taskEither as TE } from 'fp-ts'

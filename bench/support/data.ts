@@ -1,7 +1,6 @@
 /**
  * Conversations that others published, read where they lie and never copied: the folder that CONTEXT_LEDGER_DATA names,
- * or `shared/data`
- * beside this repository. Where it is not, the figures that need it are not run.
+ * or `shared/data` beside this repository. Where it is not, the figures that need it are not run.
  */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,7 +1,6 @@
 /**
  * The engine behind a ledger in a folder. A folder has one session, which is the ledger's own, so whoever wants to ask
- * its database something
- * meanwhile has to take it where it is made.
+ * its database something meanwhile has to take it where it is made.
  */
 import { PGlite } from '@electric-sql/pglite'
 

@@ -1,8 +1,7 @@
 /**
  * A KurrentDB for a benchmark: the one that CONTEXT_LEDGER_TEST_KURRENTDB names, else the server of the tests, in a
- * process of its own. What
- * is measured is the adapter beside the bare client on the same server; the stand-in's own figures say nothing of a
- * KurrentDB.
+ * process of its own. What is measured is the adapter beside the bare client on the same server; the stand-in's own
+ * figures say nothing of a KurrentDB.
  */
 import { createInterface } from 'node:readline'
 import { spawn } from 'node:child_process'

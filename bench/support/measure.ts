@@ -1,7 +1,6 @@
 /**
  * Clocks and medians. A shared machine drifts by half within minutes, so what is compared is measured in turns (a, b,
- * a, b …) and the
- * median of the turns counts.
+ * a, b …) and the median of the turns counts.
  */
 
 export async function timed(work: () => Promise<unknown>): Promise<number> {

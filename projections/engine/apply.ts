@@ -3,13 +3,11 @@
  * together.
  *
  * Several projections take the same batch, decoded once. Where conversations are spread over partitions, each partition
- * commits its own
- * transaction on its own connection, all of a batch at the same time: decoding is one processor's work, and storing
- * that of others. A transaction is of
- * all projections that take the batch, which is what makes an adopted edition appear in all of them at once.
- * A fact that cannot be read, answered or stored stops its own conversation, with its editions, right before it and by
- * name: later facts of it are
- * passed over until its rows are made anew. Everybody else's go on, and the checkpoint moves.
+ * commits its own transaction on its own connection, all of a batch at the same time: decoding is one processor's work,
+ * and storing that of others. A transaction is of all projections that take the batch, which is what makes an adopted
+ * edition appear in all of them at once. A fact that cannot be read, answered or stored stops its own conversation,
+ * with its editions, right before it and by name: later facts of it are passed over until its rows are made anew.
+ * Everybody else's go on, and the checkpoint moves.
  */
 import { claimOf } from '../../src/domain/events/codec.js'
 import type { RecordedEvent } from '../../src/domain/events/index.js'
@@ -97,8 +95,7 @@ interface Batch {
 const BATCH_CHARACTERS = 16 * 1024 * 1024
 
 // So many events are read, decoded and answered in some 3 ms. The transaction that runs beside waits for its turns as
-// well: with 64 a server
-// stood idle between two statements for longer than it worked.
+// well: with 64 a server stood idle between two statements for longer than it worked.
 const TURN_EVENTS = 16
 
 function stopAt(
@@ -137,9 +134,8 @@ interface Reader {
 
 /**
  * Reads the log behind `after` in batches. One reading of the store from end to end, since a store pages better when it
- * is not asked anew for each batch.
- * With `end` no event behind that place is given, and the last batch ends right there: it has to be a place that the
- * store itself has named.
+ * is not asked anew for each batch. With `end` no event behind that place is given, and the last batch ends right
+ * there: it has to be a place that the store itself has named.
  */
 function createReader(
   { store, decode }: Pick<ProjectionSource, 'store' | 'decode'>,
@@ -338,8 +334,8 @@ type Manner = Pick<ApplyOptions, 'isQuick'> & {
 }
 
 // A text index collects what is new in a list and tidies up when the list is full: at the default of 4 MB that is one
-// statement of a second, at this
-// size one of 50 ms. All in all it costs a third more, so it is for rows that somebody waits for.
+// statement of a second, at this size one of 50 ms. All in all it costs a third more, so it is for rows that somebody
+// waits for.
 const QUICK = `select set_config('gin_pending_list_limit', '256', true)`
 
 async function commit(db: Sql, steps: readonly Step[], { fence, isQuick, applied }: Manner): Promise<void> {
@@ -385,8 +381,7 @@ async function itemOf(decode: ProjectionSource['decode'], stored: StoredEvent): 
 
 /**
  * Commits events of which one is refused. Halves find it in as many commits as the batch has binary digits; its
- * conversation stops right before it,
- * and all others go on.
+ * conversation stops right before it, and all others go on.
  */
 async function commitAround(
   db: Sql,
@@ -459,15 +454,14 @@ async function applyPart(source: ProjectionSource, steps: readonly Step[], manne
 
 /**
  * Applies a batch to all targets that are behind it, rows and checkpoints of each partition in one transaction, and
- * moves the targets on.
- * 'moved' where a checkpoint stood elsewhere (another runner, a swap): that partition was not written, and the targets
- * have to be read anew.
+ * moves the targets on. 'moved' where a checkpoint stood elsewhere (another runner, a swap): that partition was not
+ * written, and the targets have to be read anew.
  */
 async function applyBatch(source: ProjectionSource, batch: Prepared, manner: Manner): Promise<'applied' | 'moved'> {
   const parts = new Map<string, Step[]>()
   // What one fact changes in several read models is in one transaction, so that no reader sees it in one of them and
-  // not yet in the other. A partition
-  // is that for all of them where they are divided alike; where they are not, only the whole is.
+  // not yet in the other. A partition is that for all of them where they are divided alike; where they are not, only
+  // the whole is.
   const isDividedAlike = new Set(batch.steps.map(({ target }) => target.partitions)).size <= 1
   const isOne = batch.events <= TOGETHER || !isDividedAlike
   for (const step of batch.steps) {
@@ -511,8 +505,7 @@ export interface ApplyOptions {
 
 /**
  * Applies all that the log has up to `until`. The next batch is read, decoded and turned into rows while the one before
- * is written:
- * on a server these are two processors' work.
+ * is written: on a server these are two processors' work.
  */
 export async function applyUntil(
   source: ProjectionSource,
@@ -558,9 +551,8 @@ function ignore(): void {
 
 /**
  * Tries the conversations again at which targets stopped: what a program of its time could not read may be readable by
- * now. Each is completed in one
- * transaction, from the fact on at which it stopped up to where its checkpoint stands; where it cannot be, it stays as
- * it is.
+ * now. Each is completed in one transaction, from the fact on at which it stopped up to where its checkpoint stands;
+ * where it cannot be, it stays as it is.
  */
 export async function retryStopped(source: ProjectionSource, targets: readonly Target[]): Promise<void> {
   for (const target of targets) {

@@ -2,9 +2,8 @@
  * How far the rows have come: a row for each generation and partition in `projection_checkpoints`.
  *
  * A checkpoint moves in the transaction that writes the rows, which is what makes delivery exactly once. It also keeps
- * what other processes have
- * to know: which event was applied last (so that another log is noticed), why a projection stopped, and the fence of
- * the process that keeps it.
+ * what other processes have to know: which event was applied last (so that another log is noticed), why a projection
+ * stopped, and the fence of the process that keeps it.
  */
 import { storable } from '../../src/domain/text-search/terms.js'
 import type { Sql } from '../../src/ports/sql.js'
@@ -90,8 +89,7 @@ const CHECKPOINTS = 'projection_checkpoints'
 const STOPS = 'projection_stops'
 
 // The first statement is the table as it was before there were partitions; what follows brings it, new or old, to what
-// it is now.
-// One live generation a name is a rule of the database, so that no mistake here can show readers two.
+// it is now. One live generation a name is a rule of the database, so that no mistake here can show readers two.
 const CHECKPOINTS_SQL = `
   create table if not exists ${CHECKPOINTS} (
     name text not null,
@@ -176,8 +174,8 @@ interface CheckpointRow {
 
 /**
  * The generations of these projections, by name and number, with their checkpoints. With `lock` they stand still until
- * the transaction ends; without
- * `stops` they do not say which conversations are stopped, which who looks again and again need not know.
+ * the transaction ends; without `stops` they do not say which conversations are stopped, which who looks again and
+ * again need not know.
  */
 export async function readGenerations(
   sql: Sql,
@@ -315,9 +313,8 @@ const STANDS = 'name = $1 and generation = $2 and partition = $3 and partitions 
 
 /**
  * Moves a checkpoint on, where it still stands at its place; false where somebody else was faster, the generation is
- * gone or divided anew, or the fence
- * is an old one. The first statement of a transaction that writes rows: the row lock that it takes makes a second
- * runner wait, and then see that it lost.
+ * gone or divided anew, or the fence is an old one. The first statement of a transaction that writes rows: the row lock
+ * that it takes makes a second runner wait, and then see that it lost.
  */
 export async function advance(
   sql: Sql,
@@ -448,8 +445,7 @@ export async function raiseFence(sql: Sql, names: readonly string[], fence: bigi
 
 /**
  * Divides a generation anew: so many checkpoints, all at one place, in place of those it has. False where these do not
- * all stand at one place
- * (then they have to be brought there first) or one of them is stopped. Wants a transaction.
+ * all stand at one place (then they have to be brought there first) or one of them is stopped. Wants a transaction.
  */
 export async function divide(sql: Sql, name: string, generation: number, partitions: number): Promise<boolean> {
   const found = (await readGenerations(sql, [name], { lock: true })).find((one) => one.generation === generation)

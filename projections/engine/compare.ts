@@ -3,14 +3,13 @@
  * held against the rows.
  *
  * In memory that does not grow with a conversation: a row that nothing changed for a while is compared by its key and,
- * where it is the same,
- * forgotten but counted. One that differs is kept, since a later fact may change it to what the database has by now. In
- * the end every row that
- * the facts make was found equal, and as many rows are there as they make, so none is there beside them.
+ * where it is the same, forgotten but counted. One that differs is kept, since a later fact may change it to what the
+ * database has by now. In the end every row that the facts make was found equal, and as many rows are there as they
+ * make, so none is there beside them.
  *
  * As of one moment: each comparison is a transaction with a snapshot. Whoever appends meanwhile changes rows before we
- * have read why; so what
- * differs in the end is looked at again, with the facts that came since, once the rows have come to the end of the log.
+ * have read why; so what differs in the end is looked at again, with the facts that came since, once the rows have come
+ * to the end of the log.
  */
 import { conversationStream } from '../../src/domain/values/ids.js'
 import type { RecordedEvent } from '../../src/domain/events/index.js'
@@ -509,8 +508,7 @@ export function createRowCheck({
 
   /**
    * Rows that no fact makes. Only asked where there are some: their keys are found by folding the conversation once
-   * more with all its keys in memory,
-   * which is the one place where memory grows with it.
+   * more with all its keys in memory, which is the one place where memory grows with it.
    */
   async function* unexpected(sql: Sql, kept: KeptRow, generation: number, of: ConversationRows): AsyncIterable<Row> {
     const keys = keysOf.get(of)?.get(kept.table.name) ?? new Set<string>()

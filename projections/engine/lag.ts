@@ -1,7 +1,6 @@
 /**
  * How far a checkpoint is behind the log, counted. Positions say nothing of it: in some stores they are byte offsets,
- * and events of other streams
- * lie between.
+ * and events of other streams lie between.
  */
 import type { EventPlace, EventStore } from '../../src/ports/event-store.js'
 import { partitionOfStream } from './partitions.js'

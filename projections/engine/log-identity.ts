@@ -1,7 +1,6 @@
 /**
  * Do the rows belong to this log? A checkpoint is a place, and a place means nothing in another log: behind the end of
- * a shorter one a projection
- * would wait for ever, and in a longer one it would skip what lies before.
+ * a shorter one a projection would wait for ever, and in a longer one it would skip what lies before.
  */
 import type { EventStore } from '../../src/ports/event-store.js'
 import { mostPosition, type EventMark, type Generation, type Stop } from './checkpoints.js'

@@ -1,7 +1,6 @@
 /**
  * Which of several workers a conversation belongs to. Every row of a read model belongs to one conversation, so workers
- * that share the
- * conversations never touch each other's rows.
+ * that share the conversations never touch each other's rows.
  */
 import { sha256 } from '../../src/domain/values/hash.js'
 import { subjectOf } from './streams.js'

@@ -2,21 +2,18 @@
  * The contract of a read model: a name, a version, its tables, and a pure answer for every type of fact.
  *
  * A handler turns one recorded fact into changes of rows that are named by their key, and reads nothing. So the same
- * code keeps the
- * rows in Postgres (`runner.ts`), fills them anew beside the old ones (`rebuild.ts`), and computes in memory what they
- * must be
- * (`fold.ts`, which `verify` and the laws compare with). A type that a projection does not care for says 'ignore':
- * silence is written down.
- * A changed table or handler is `version + 1`; the runner then rebuilds beside.
+ * code keeps the rows in Postgres (`runner.ts`), fills them anew beside the old ones (`rebuild.ts`), and computes in
+ * memory what they must be (`fold.ts`, which `verify` and the laws compare with). A type that a projection does not
+ * care for says 'ignore': silence is written down. A changed table or handler is `version + 1`; the runner then
+ * rebuilds beside.
  */
 import type { EventType, RecordedEvent } from '../../src/domain/events/index.js'
 
 /**
  * What a cell holds. Times are ISO 8601 texts in UTC, which sort as they are; JSON is kept as the text that was given.
  * A text with NUL or a lone surrogate is refused (its conversation stops there, since Postgres would refuse or alter
- * it): text that may hold
- * them goes through `JSON.stringify`, which escapes both. A `tsvector` cell is text in that type's own syntax
- * (`'word':1,4 'other':2`).
+ * it): text that may hold them goes through `JSON.stringify`, which escapes both. A `tsvector` cell is text in that
+ * type's own syntax (`'word':1,4 'other':2`).
  */
 export type Cell = string | number | bigint | boolean | null
 
@@ -92,8 +89,7 @@ function checkCells(tables: readonly Table[], name: string, row: Row): void {
 
 /**
  * The changes that a fact makes to a read model. Throws where no database could keep them: fact by fact, so that the
- * same one is refused
- * however many are written together, and whoever computes the rows in memory meets the same.
+ * same one is refused however many are written together, and whoever computes the rows in memory meets the same.
  */
 export function changesOf<Type extends EventType>(
   projection: Projection,

@@ -2,13 +2,11 @@
  * Rows again from the start of the log, beside the ones that readers see.
  *
  * The next generation of tables is filled by the same loop that the runner uses, its further indexes are built at the
- * end (on a server), and then one
- * transaction points the views at it. Readers and the live runner go on all the while; nobody sees a hole or a mixture,
- * and no model is called.
- * The new generation has as many partitions as the live one.
- * A rebuild that was killed is resumed by the next one of the same version, from its own checkpoint; one of another
- * version is dropped, and so is one that
- * stopped at a conversation: a rebuild tries all of them again, and goes on without those that still cannot be applied.
+ * end (on a server), and then one transaction points the views at it. Readers and the live runner go on all the while;
+ * nobody sees a hole or a mixture, and no model is called. The new generation has as many partitions as the live one. A
+ * rebuild that was killed is resumed by the next one of the same version, from its own checkpoint; one of another
+ * version is dropped, and so is one that stopped at a conversation: a rebuild tries all of them again, and goes on
+ * without those that still cannot be applied.
  *
  * One limit: a reader in a REPEATABLE READ transaction that began before the rows were written finds the new tables
  * without them.
@@ -90,8 +88,7 @@ const SERVER_BATCH = 8_000
 // On the embedded engine everybody waits for the transaction: 1,000 facts take it 150 to 190 ms.
 const EMBEDDED_BATCH = 1_000
 // Postgres looks for deadlocks after a second. The swap gives up its turn long before, so that it is never a reader who
-// is thrown out,
-// and a reader that waits behind it waits no longer than this.
+// is thrown out, and a reader that waits behind it waits no longer than this.
 const SWAP_LOCK_MS = 250
 const SWAP_PATIENCE_MS = 60_000
 
@@ -140,8 +137,7 @@ export async function rebuild(
   }
   /**
    * How far the new rows are to come: to the end of the log; where other read models stay as they are, to where these
-   * are, since a fact that changes
-   * several of them has to appear in all at once.
+   * are, since a fact that changes several of them has to appear in all at once.
    */
   async function goal(): Promise<bigint> {
     const known = await readGenerations(
@@ -299,9 +295,8 @@ async function open({ db }: ProjectionSource, chosen: readonly Projection[], how
       if (resumed === undefined) {
         await createTables(sql, projection, generation)
         // Built at the end, the text index of 40,000 messages is one statement of 1.5 s, for which the whole process
-        // stands still with the
-        // embedded engine. Kept from the start it costs the same in all (6.4 s against 6.8 s), in statements of some 30
-        // ms, 0.2 s where the index tidies up.
+        // stands still with the embedded engine. Kept from the start it costs the same in all (6.4 s against 6.8 s), in
+        // statements of some 30 ms, 0.2 s where the index tidies up.
         if (how.indexesFirst)
           for (const statement of indexStatements(projection, generation)) await sql.script(statement)
         await addGeneration(
@@ -369,11 +364,9 @@ interface SwapOptions {
 
 /**
  * Puts the new generations in place of the live ones. 'moved' where a checkpoint is not where `targets` has it, 'busy'
- * where a reader or
- * the live runner was in the way. The new rows are never behind the old ones, so that nobody who waited for a position
- * finds it gone again; nor do
- * they stand elsewhere than those of the other projections, so that nobody sees a fact in one read model and not in the
- * other.
+ * where a reader or the live runner was in the way. The new rows are never behind the old ones, so that nobody who
+ * waited for a position finds it gone again; nor do they stand elsewhere than those of the other projections, so that
+ * nobody sees a fact in one read model and not in the other.
  */
 async function swap(
   source: ProjectionSource,
@@ -409,9 +402,8 @@ async function swap(
       ])
       if (ahead > leastPosition(all)) {
         // The live runner came further since the last look. Where the log can be read beside this transaction, the
-        // little that is missing is applied
-        // in it: under steady appends there may be no moment at which both stand at one place. The embedded engine has
-        // one session, and this is it.
+        // little that is missing is applied in it: under steady appends there may be no moment at which both stand at
+        // one place. The embedded engine has one session, and this is it.
         if (how.isEmbedded) return 'busy'
         const done = await applyUntil({ ...source, db: within(db, sql) }, all, ahead, {
           batchSize: how.batchSize,

@@ -3,10 +3,9 @@
  * in one transaction.
  *
  * Two runners on one database share the work and never apply twice. A projection whose version is newer than its rows
- * is rebuilt beside them
- * at the start; one whose rows are newer than this program stands still, because two programs of different age would
- * rebuild in turns for ever.
- * Where a process of its own keeps the read models, `worker.ts` lets one runner of several work at a time.
+ * is rebuilt beside them at the start; one whose rows are newer than this program stands still, because two programs of
+ * different age would rebuild in turns for ever. Where a process of its own keeps the read models, `worker.ts` lets one
+ * runner of several work at a time.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { Mutex } from 'async-mutex'
@@ -68,17 +67,15 @@ export interface RunnerOptions extends ProjectionSource {
 export interface ProjectionRunner {
   /**
    * Applies what the log has up to `until` (default: its head now) and says how far all rows have come, those of
-   * stopped conversations excepted. Throws
-   * `ProjectionStopped` where a projection cannot go on at all; the others have.
+   * stopped conversations excepted. Throws `ProjectionStopped` where a projection cannot go on at all; the others have.
    */
   catchUp(until?: bigint): Promise<bigint>
   /** Follows the log until `stop`. What stopped before is tried again. */
   start(): void
   /**
    * Resolves to true as soon as all rows show `position`, those of stopped conversations excepted, to false after
-   * `timeoutMs`; throws `ProjectionStopped`
-   * where a projection, or the conversation that is waited for, stopped before it.
-   * Works wherever the runner runs, and without one.
+   * `timeoutMs`; throws `ProjectionStopped` where a projection, or the conversation that is waited for, stopped before
+   * it. Works wherever the runner runs, and without one.
    */
   waitFor(position: bigint, timeoutMs: number, options?: WaitOptions): Promise<boolean>
   status(): Promise<ProjectionStatus[]>
@@ -172,8 +169,7 @@ export function createProjectionRunner(options: RunnerOptions): ProjectionRunner
 
   /**
    * Whether somebody else has rebuilt, or brought on, what does not go on here: then it is taken up again. What stands
-   * still would not notice by
-   * itself, because it moves no checkpoint. One query, and only where something has stopped.
+   * still would not notice by itself, because it moves no checkpoint. One query, and only where something has stopped.
    */
   async function isMended(): Promise<boolean> {
     const stopped = targets.filter(({ stop }) => stop !== undefined)
@@ -233,8 +229,8 @@ export function createProjectionRunner(options: RunnerOptions): ProjectionRunner
     )
     if (partitions === undefined || others.length === 0) return false
     // A checkpoint says of all conversations of its partition how far they are, so there must be one place that is true
-    // of all. All projections go there
-    // together, also those that stay as they are: a reader must not see a fact in one of them and not in the other.
+    // of all. All projections go there together, also those that stay as they are: a reader must not see a fact in one
+    // of them and not in the other.
     const old = kept.flatMap(({ projection, generation }) => targetsOf(projection, generation))
     const { batchSize } = await paceOf()
     if ((await applyUntil(options, old, mostPosition(old), { batchSize, exactly: true })) === 'moved') return true
@@ -362,9 +358,8 @@ export function createProjectionRunner(options: RunnerOptions): ProjectionRunner
 
   /**
    * The subscription says that something came; the facts themselves are read from the checkpoints on, which is one way
-   * in for all that can have
-   * happened between (a second runner, a swap, a retry). The first event after a pause is applied at once, further ones
-   * together.
+   * in for all that can have happened between (a second runner, a swap, a retry). The first event after a pause is
+   * applied at once, further ones together.
    */
   async function keepApplying(from: bigint, signal: AbortSignal): Promise<void> {
     const { intervalMs } = await paceOf()
@@ -397,8 +392,7 @@ export function createProjectionRunner(options: RunnerOptions): ProjectionRunner
           heard.position = item.kind === 'event' ? item.event.position : item.position
           if (item.kind === 'caught-up' || heard.events >= eagerEvents) news.notify()
           // The subscription works only while it is asked: under a stream of appends it looks once an interval, and not
-          // after each of them
-          // (measured on the embedded engine: two queries an append, more than the append itself).
+          // after each of them (measured on the embedded engine: two queries an append, more than the append itself).
           if (item.kind === 'caught-up')
             await delay(intervalMs, undefined, { signal: stopListening.signal, ref: false }).catch(ignore)
         }

@@ -2,9 +2,8 @@
  * Where the rows lie, and how changes get there.
  *
  * A table `t` of a projection is a view `t` upon a physical table `t_g<generation>`. Readers know the view alone; a
- * rebuild fills the tables
- * of the next generation and then points the views at them. `checkpoints.ts` says which generation readers see, and how
- * far each has come.
+ * rebuild fills the tables of the next generation and then points the views at them. `checkpoints.ts` says which
+ * generation readers see, and how far each has come.
  */
 import type { Database, Sql } from '../../src/ports/sql.js'
 import {
@@ -24,8 +23,8 @@ export const physicalName = (table: string, generation: number): string => `${ta
 const quoted = (identifier: string): string => `"${identifier.replaceAll('"', '""')}"`
 
 /**
- * Creates the tables of a generation, without their further indexes.
- * Texts compare by their bytes: a locale's order makes indexes larger and slower, and ISO times need none.
+ * Creates the tables of a generation, without their further indexes. Texts compare by their bytes: a locale's order
+ * makes indexes larger and slower, and ISO times need none.
  */
 export async function createTables(sql: Sql, projection: Projection, generation: number): Promise<void> {
   for (const table of projection.tables) {
@@ -41,8 +40,7 @@ export async function createTables(sql: Sql, projection: Projection, generation:
 
 /**
  * The live generation of each projection; one that has none yet gets its tables, empty, at the start of the log, in so
- * many partitions; where no number
- * is given, in as many as the others have.
+ * many partitions; where no number is given, in as many as the others have.
  */
 export async function openGenerations(
   db: Database,
@@ -111,9 +109,8 @@ export function indexStatements(projection: Projection, generation: number): str
 
 /**
  * Gathers the planner's statistics of a table that was just filled; on the embedded engine nothing ever does that by
- * itself.
- * From a tenth of the usual sample: an index on an expression has it computed for every row of the sample, which took
- * 0.8 s of a rebuild of 40,000 messages.
+ * itself. From a tenth of the usual sample: an index on an expression has it computed for every row of the sample,
+ * which took 0.8 s of a rebuild of 40,000 messages.
  */
 export async function gatherStatistics(db: Database, projection: Projection, generation: number): Promise<void> {
   for (const table of projection.tables) {

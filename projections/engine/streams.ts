@@ -1,7 +1,6 @@
 /**
  * The streams that read models are made from: those of conversations and of their editions. An edition's facts belong
- * to its conversation, so
- * both are met in one order and lie in one partition.
+ * to its conversation, so both are met in one order and lie in one partition.
  */
 import type { RecordedEvent } from '../../src/domain/events/index.js'
 import { CONVERSATION_PREFIX, conversationOf, EDITION_PREFIX, editionOf } from '../../src/domain/values/ids.js'

@@ -1,7 +1,6 @@
 /**
  * What any process can say of the read models, whoever keeps them: how far they are, why one does not go on, who works.
- * All of it is read from
- * the checkpoints, the claim and the log.
+ * All of it is read from the checkpoints, the claim and the log.
  */
 import type { Claims } from '../../src/ports/claims.js'
 import { sleep } from '../../src/ports/clock.js'
@@ -325,8 +324,8 @@ export function createProjectionWatch({ db, store, projections, claims }: WatchO
       if (isMade && behind.length === 0) return true
       for (const { name, stop } of behind) if (stop !== undefined) throw new ProjectionStopped(name, stop)
       // Up to `position` there may be nothing but events that no row is made of, those of other systems in the same log
-      // among them: of these nobody tells who
-      // keeps the rows. Asked where the rows stand still, since mostly they are on their way.
+      // among them: of these nobody tells who keeps the rows. Asked where the rows stand still, since mostly they are
+      // on their way.
       const least = leastPosition(behind)
       if (isMade && least === stoodAt && least >= next) {
         const found = await nextEvent(least, position)

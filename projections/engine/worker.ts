@@ -3,8 +3,8 @@
  * when it ends or dies.
  *
  * What makes that safe is not the claim but its fence: it is written on the checkpoints when a process begins to work,
- * and every transaction that
- * moves one refuses a smaller fence. So a process that stood still, lost its claim and wakes up again commits nothing.
+ * and every transaction that moves one refuses a smaller fence. So a process that stood still, lost its claim and wakes
+ * up again commits nothing.
  */
 import type { ClaimHolder, Claims } from '../../src/ports/claims.js'
 import { takeLease } from '../../src/ports/lease.js'

@@ -6,8 +6,8 @@ import { either as E } from 'fp-ts'
 import type { Appended, AppendFailure, EventToAppend, ExpectedRevision, StoredEvent } from '../ports/event-store.js'
 
 /**
- * A stream's name stands in two indexes of Postgres, whose entries end at about 2,700 bytes.
- * The longest name that this program makes has 512 bytes of a conversation's id and an edition's id before them.
+ * A stream's name stands in two indexes of Postgres, whose entries end at about 2,700 bytes. The longest name that this
+ * program makes has 512 bytes of a conversation's id and an edition's id before them.
  */
 const MAX_STREAM_NAME_BYTES = 2_000
 

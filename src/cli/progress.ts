@@ -59,8 +59,7 @@ export async function startProgress(label: string, total: number): Promise<Progr
       update: (done, text, secondsLeft) => {
         const told = left(done, secondsLeft)
         // The time left comes first and stays; of the rest there is as much as the line has room for, and it is one
-        // line.
-        // The bar's library counts the colours as columns when it cuts the line.
+        // line. The bar's library counts the colours as columns when it cuts the line.
         const room =
           process.stderr.columns -
           label.length -

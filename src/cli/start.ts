@@ -1,9 +1,7 @@
 /**
  * `npm start`: the main job on the sample conversation, in a ledger that stays: import with compaction, the context
- * that a model would get,
- * what was saved, one search hit with its provenance, and what to type next. Needs no key and no server. A second time
- * it finds everything
- * recorded already, and shows the same.
+ * that a model would get, what was saved, one search hit with its provenance, and what to type next. Needs no key and
+ * no server. A second time it finds everything recorded already, and shows the same.
  */
 import { join } from 'node:path'
 import type { Context, Ledger, SearchHit } from '../library/ledger.js'

@@ -1,12 +1,11 @@
 /**
  * What a host's list changes. The list is held against what the conversation says: the longest part of it from the
- * front that stands there in the same
- * order stays; what the list does not have is withdrawn; the rest of the list is appended, behind what stays, so that
- * the order is the list's.
+ * front that stands there in the same order stays; what the list does not have is withdrawn; the rest of the list is
+ * appended, behind what stays, so that the order is the list's.
  *
  * A tool result belongs to its call, wherever it stands. What is only shown (a view, a placeholder, a note) is no
- * message, and a message that is shown
- * shortened is the one that it comes from. Nothing is recognized by the first words of a text.
+ * message, and a message that is shown shortened is the one that it comes from. Nothing is recognized by the first
+ * words of a text.
  */
 import { callGroups } from '../domain/conversation/call-groups.js'
 import type { MessageToAppend } from '../domain/decide/index.js'

@@ -161,7 +161,7 @@ export function createAlignList(log: Log): AlignList {
     }
     const forms = formsOf(shown, state, history)
     const reading = { conversationId, list, shown: forms, views }
-    const folded = compactedIn(list, state)
+    const compacted = compactedIn(list, state)
     const read = (hidden: ReadonlySet<string>): Aligned => ({
       state,
       ...changesOf(history, { ...reading, hidden }),
@@ -169,11 +169,11 @@ export function createAlignList(log: Log): AlignList {
     })
     if (earlier !== undefined) return E.right(read(compactedIn(list, earlier)))
     const whole = read(new Set())
-    if (folded.size === 0) return E.right(whole)
+    if (compacted.size === 0) return E.right(whole)
     // Without a view a host may keep the whole list, or have dropped what is compacted. It has dropped it where nothing
     // of it comes again.
-    const rest = read(folded)
-    const old = list.rest.filter(({ messageId }) => folded.has(messageId))
+    const rest = read(compacted)
+    const old = list.rest.filter(({ messageId }) => compacted.has(messageId))
     const again = new Set(old.flatMap((said) => [said.messageHash, said.ownId ?? said.messageHash]))
     const doubles = rest.append.some(
       (message) => again.has(messageHash(message)) || again.has(message.givenId ?? message.messageId ?? ''),

@@ -24,8 +24,8 @@ export interface Backoff {
 
 /**
  * Twice as long after each failure in a row, and as long as the model asked for where it did. Conversations that failed
- * together come back
- * spread over half of that time, each by its name, so that a model that recovers does not meet all of them at once.
+ * together come back spread over half of that time, each by its name, so that a model that recovers does not meet all
+ * of them at once.
  * @param failure undefined for what nobody foresaw
  * @param failures failures in a row, this one included
  */

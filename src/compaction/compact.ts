@@ -1,9 +1,7 @@
 /**
  * The compaction cycle: plan, summarize chunk by chunk, record each summary as soon as it is bought, then archive and
- * prune in one
- * append; then the oldest batches become one where they are too many; then, where that is asked for, the chunks that
- * are full are summarized
- * ahead of need. Whatever line it is killed on, the next call takes up what is
+ * prune in one append; then the oldest batches become one where they are too many; then, where that is asked for, the
+ * chunks that are full are summarized ahead of need. Whatever line it is killed on, the next call takes up what is
  * recorded, and buys nothing twice.
  */
 import { either as E } from 'fp-ts'
@@ -82,10 +80,9 @@ export interface CompactionRun extends Compaction {
 
 /**
  * `due`: what the limits ask for. `ahead`: that, and then the whole chunks that are full, so that the next limit waits
- * for no model. `now`:
- * what the limits ask for, though a failure still backs off. `force`: whatever may be folded. `without-model`: what the
- * limits ask for, from what is
- * summarized already, and by the fallback at the hard limit: for a summarizer that is known to fail.
+ * for no model. `now`: what the limits ask for, though a failure still backs off. `force`: whatever may be compacted.
+ * `without-model`: what the limits ask for, from what is summarized already, and by the fallback at the hard limit: for
+ * a summarizer that is known to fail.
  */
 export type CompactMode = 'due' | 'ahead' | 'now' | 'force' | 'without-model'
 
@@ -111,8 +108,7 @@ const idsOf = ({ messages }: ChunkAhead): string => JSON.stringify(messages.map(
 
 /**
  * A late result, a pin or another compactor (whose claim ran out, or ours) came between: what is recorded stays, and
- * the next round plans on
- * what is there now.
+ * the next round plans on what is there now.
  */
 function overtaken(stop: unknown): { batches: number; messages: number } {
   const kinds: readonly string[] = [
@@ -135,7 +131,7 @@ export function createCompact(deps: CompactDependencies): Compact {
   class Run {
     private readonly provenance: Provenance
     private readonly owner = clock.newId()
-    private readonly buyer: Summarization
+    private readonly summarization: Summarization
     private lease: Lease | undefined
 
     constructor(
@@ -145,7 +141,7 @@ export function createCompact(deps: CompactDependencies): Compact {
     ) {
       const correlationId = clock.newId()
       this.provenance = { actor: deps.actor, correlationId, causationId: correlationId }
-      this.buyer = new Summarization(deps, {
+      this.summarization = new Summarization(deps, {
         conversationId,
         record: (command) => this.record(command),
         signal: options.signal,
@@ -171,7 +167,7 @@ export function createCompact(deps: CompactDependencies): Compact {
       return { trigger: standIn || this.mode === 'without-model' ? pulled : dueTrigger(state), standIn }
     }
 
-    /** One cycle; gives what it folded, or undefined where there was nothing to fold. */
+    /** One cycle; gives what it compacted, or undefined where there was nothing to compact. */
     private async cycle(
       state: Conversation,
       trigger: Trigger,
@@ -184,22 +180,22 @@ export function createCompact(deps: CompactDependencies): Compact {
       }
       let background = backgroundOf(state, undefined)
       for (const planned of plan.chunks) {
-        if (planned.kind === 'recorded' && this.buyer.reusable(state, planned, background)) {
+        if (planned.kind === 'recorded' && this.summarization.reusable(state, planned, background)) {
           background = backgroundOf(state, planned.chunk)
-        } else if (this.mode === 'without-model' && !this.buyer.usesFallback) return undefined
-        else background = await this.buyer.fold(state, planned.messages, background, trigger)
+        } else if (this.mode === 'without-model' && !this.summarization.usesFallback) return undefined
+        else background = await this.summarization.summarizeChunk(state, planned.messages, background, trigger)
       }
-      const folded = new Set(plan.chunks.flatMap((chunk) => chunk.messages.map((message) => message.messageId)))
+      const compacted = new Set(plan.chunks.flatMap((chunk) => chunk.messages.map((message) => message.messageId)))
       const now = await conversations.load(this.conversationId)
       const chunkIds = now.chunks
-        .filter((chunk) => chunk.messageIds.every((id) => folded.has(id)))
+        .filter((chunk) => chunk.messageIds.every((id) => compacted.has(id)))
         .map((chunk) => chunk.chunkId)
       const pruned = await conversations.handle(
         this.conversationId,
         [{ type: 'ArchiveAndPrune', chunkIds, trigger }],
         this.provenance,
       )
-      if (E.isRight(pruned)) return { batches: chunkIds.length, messages: folded.size }
+      if (E.isRight(pruned)) return { batches: chunkIds.length, messages: compacted.size }
       throw new Aborted(pruned.left)
     }
 
@@ -209,7 +205,7 @@ export function createCompact(deps: CompactDependencies): Compact {
       for (;;) {
         const sources = planResummarization(now.batches, policy)
         if (sources === undefined || (isBackingOff(now) && (this.mode === 'due' || this.mode === 'ahead'))) return
-        now = await this.buyer.resummarize(now, sources, triggerOf(now) ?? 'soft')
+        now = await this.summarization.resummarize(now, sources, triggerOf(now) ?? 'soft')
       }
     }
 
@@ -224,13 +220,12 @@ export function createCompact(deps: CompactDependencies): Compact {
         const next = isBackingOff(state) ? undefined : planAhead(state)
         if (next === undefined) return
         // Asked for by this run already, or recorded where the plan cannot take it (behind one that was summarized
-        // later, as a pin that was taken
-        // away leaves it): asking again would record nothing, and the next round would ask once more. The cycle sees to
-        // it.
+        // later, as a pin that was taken away leaves it): asking again would record nothing, and the next round would
+        // ask once more. The cycle sees to it.
         const chunk = idsOf(next)
         if (asked.has(chunk) || state.chunks.some((recorded) => JSON.stringify(recorded.messageIds) === chunk)) return
         asked.add(chunk)
-        await this.buyer.fold(state, next.messages, backgroundOf(state, next.continues), 'ahead')
+        await this.summarization.summarizeChunk(state, next.messages, backgroundOf(state, next.continues), 'ahead')
       }
     }
 
@@ -240,23 +235,23 @@ export function createCompact(deps: CompactDependencies): Compact {
         if (state.configuration === undefined) break
         const { trigger, standIn } = this.trigger(state)
         if (trigger === undefined) break
-        if (standIn) this.buyer.usesFallback = true
-        const folded = await this.cycle(state, trigger).catch(overtaken)
-        if (folded === undefined) break
-        done.cycles += folded.batches > 0 ? 1 : 0
-        done.batches += folded.batches
-        done.messages += folded.messages
+        if (standIn) this.summarization.usesFallback = true
+        const compacted = await this.cycle(state, trigger).catch(overtaken)
+        if (compacted === undefined) break
+        done.cycles += compacted.batches > 0 ? 1 : 0
+        done.batches += compacted.batches
+        done.messages += compacted.messages
         state = await conversations.load(this.conversationId)
-        if (this.mode === 'force' && folded.messages > 0) break
+        if (this.mode === 'force' && compacted.messages > 0) break
       }
       // A fallback condenses nothing: what a model is to say of the batches can wait until one answers.
-      if (state.configuration !== undefined && !this.buyer.usesFallback && this.mode !== 'without-model')
+      if (state.configuration !== undefined && !this.summarization.usesFallback && this.mode !== 'without-model')
         await this.resummarize(state).catch(overtaken)
     }
 
     private async work(done: Done): Promise<void> {
       await this.cycles(done)
-      if (this.mode !== 'ahead' || this.buyer.usesFallback) return
+      if (this.mode !== 'ahead' || this.summarization.usesFallback) return
       await this.ahead().catch(overtaken)
       // Messages came while chunks were summarized: the limit that they may have reached waits for nobody.
       await this.cycles(done)
@@ -278,11 +273,11 @@ export function createCompact(deps: CompactDependencies): Compact {
         tokensBefore: before.tokens,
         tokensAfter: after.tokens,
         cycles: done.cycles,
-        summaries: this.buyer.summaries,
-        calls: this.buyer.spent.calls,
-        tokensSpent: this.buyer.spent.tokens,
+        summaries: this.summarization.summaries,
+        calls: this.summarization.spent.calls,
+        tokensSpent: this.summarization.spent.tokens,
         ...ended,
-        ...(this.buyer.fallbackFor === undefined ? {} : { fallbackFor: this.buyer.fallbackFor }),
+        ...(this.summarization.fallbackFor === undefined ? {} : { fallbackFor: this.summarization.fallbackFor }),
       }
     }
 

@@ -1,9 +1,8 @@
 /**
  * The compaction worker: takes conversations from the queue, so many at once, and compacts what is due or can be done
- * ahead of need. The same
- * code runs inside a process that has the log to itself, woken by its appends, and in processes of its own that follow
- * the log and share the
- * queue. A worker that dies is followed by whoever finds its leases expired; what it had recorded is taken up.
+ * ahead of need. The same code runs inside a process that has the log to itself, woken by its appends, and in processes
+ * of its own that follow the log and share the queue. A worker that dies is followed by whoever finds its leases
+ * expired; what it had recorded is taken up.
  */
 import { Mutex } from 'async-mutex'
 import type { Conversation } from '../domain/conversation/conversation.js'
@@ -28,8 +27,7 @@ export interface CompactionWorkerOptions {
   readonly follow?: EventStore
   /**
    * A conversation whose compaction failed rests, by the clock, longer after each failure. Without it a failure rests
-   * until further messages
-   * came and no longer, so that the same appends always lead to the same facts.
+   * until further messages came and no longer, so that the same appends always lead to the same facts.
    */
   readonly backsOffByTime: boolean
   /** False: only what a limit asks for is done. Default true. */

@@ -1,7 +1,6 @@
 /**
  * Reads the log into the work queue: which conversations got something that may ask for compaction. Any number of
- * workers may do it at once;
- * the checkpoint moves by compare-and-set, so what one of them noted the others leave out.
+ * workers may do it at once; the checkpoint moves by compare-and-set, so what one of them noted the others leave out.
  */
 import { CONVERSATION_PREFIX, conversationOf } from '../domain/values/ids.js'
 import type { EventType } from '../domain/events/index.js'

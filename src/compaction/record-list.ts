@@ -36,14 +36,14 @@ export interface RecordListDependencies {
 /** How often a list is held against what is recorded anew, where others record meanwhile. */
 const ATTEMPTS = 50
 
-/** Puts the cycles out of force that folded what is to be withdrawn. */
-async function unfold(
+/** Puts the cycles out of force that compacted what is to be withdrawn. */
+async function undoCyclesOf(
   log: Log,
   { state }: Aligned,
-  folded: readonly Said[],
+  compacted: readonly Said[],
 ): Promise<E.Either<HistoryDiverged, Command>> {
   const { conversationId } = state
-  const wanted = new Set(folded.map(({ messageId }) => messageId))
+  const wanted = new Set(compacted.map(({ messageId }) => messageId))
   const undone: { cycle: number; revision: bigint }[] = []
   let at: bigint | undefined
   let count = 0
@@ -97,10 +97,10 @@ async function commandsFor(
 ): Promise<E.Either<HistoryDiverged, Command[]>> {
   const { state, withdraw, why, append } = aligned
   const live = new Map(liveOf(state).map((message) => [message.messageId, message]))
-  const folded = withdraw.filter(({ messageId }) => !live.has(messageId))
+  const compacted = withdraw.filter(({ messageId }) => !live.has(messageId))
   const gone = withdraw.flatMap(({ messageId }) => live.get(messageId) ?? [])
   const messages = append.map((message) => renewed(message, gone))
-  const undo = folded.length === 0 ? undefined : await unfold(log, aligned, folded)
+  const undo = compacted.length === 0 ? undefined : await undoCyclesOf(log, aligned, compacted)
   if (undo !== undefined && E.isLeft(undo)) return undo
   return E.right([
     { type: 'Expect', revision: state.revision },

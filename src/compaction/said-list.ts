@@ -1,7 +1,7 @@
 /**
  * What a conversation says, message by message: all that was appended and not withdrawn, compacted or not, in the order
- * in which a whole list of it
- * stands. A host's list is held against it. It is read from the log once, and from then on what came since.
+ * in which a whole list of it stands. A host's list is held against it. It is read from the log once, and from then on
+ * what came since.
  */
 import { LRUCache } from 'lru-cache'
 import { derivedMessageId, conversationStream } from '../domain/values/ids.js'

@@ -1,7 +1,6 @@
 /**
  * What one run of compaction buys, and from whom: a summary for a chunk or for batches, from the summarizer, or from
- * the fallback where the hard
- * limit leaves no choice. Each is recorded as soon as it is there, and so is each failure.
+ * the fallback where the hard limit leaves no choice. Each is recorded as soon as it is there, and so is each failure.
  */
 import { either as E } from 'fp-ts'
 import { summaryOf, type Batch } from '../domain/conversation/batch.js'
@@ -77,7 +76,7 @@ export interface SummarizationOptions {
 /** The purchases of one run. */
 export class Summarization {
   /**
-   * Once the summarizer failed in this run at the hard limit, the stand-in does the rest: no second call for the same
+   * Once the summarizer failed in this run at the hard limit, the fallback does the rest: no second call for the same
    * no.
    */
   usesFallback = false
@@ -198,7 +197,7 @@ export class Summarization {
   }
 
   /** Summarizes one chunk and records it; a request that does not fit is tried once more, as two. */
-  async fold(
+  async summarizeChunk(
     state: Conversation,
     messages: readonly LiveMessage[],
     background: Background,
@@ -220,7 +219,7 @@ export class Summarization {
         : [messages]
       if (parts.length > 1) {
         let last = background
-        for (const part of parts) last = await this.fold(state, part, last, trigger, false)
+        for (const part of parts) last = await this.summarizeChunk(state, part, last, trigger, false)
         return last
       }
       const job: SummaryJob = { ...this.jobBase(state), kind: 'chunk', messages, existingSummary: background.summary }

@@ -1,7 +1,6 @@
 /**
  * One call to a summarizer, from its job to what is recorded of it: the request with its name, room in the budget, the
- * answer or a named
- * failure. What it says of the conversation is recorded elsewhere.
+ * answer or a named failure. What it says of the conversation is recorded elsewhere.
  */
 import { either as E } from 'fp-ts'
 import type { SummaryResult } from '../domain/decide/index.js'

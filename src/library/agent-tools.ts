@@ -1,7 +1,6 @@
 /**
  * The tools of the agent itself: to read what left its context, and to compact it. Bound to one conversation when they
- * are made; the
- * arguments that a model writes can name no other.
+ * are made; the arguments that a model writes can name no other.
  */
 import { z } from 'zod'
 import { MEMORY_READ } from '../search/read-memory.js'

@@ -14,8 +14,8 @@ export type CompactorOptions = { readonly ledger: Ledger } | LedgerOptions
 /** Compaction as one function. */
 export interface Compactor {
   /**
-   * Records what is new in `history`, compacts where a limit asks for it, and hands back the context.
-   * Never throws: whatever goes wrong, the history comes back as it was, `error` says why, and `onProblem` hears of it.
+   * Records what is new in `history`, compacts where a limit asks for it, and hands back the context. Never throws:
+   * whatever goes wrong, the history comes back as it was, `error` says why, and `onProblem` hears of it.
    */
   compress<Message extends MessageInput>(
     history: readonly Message[],

@@ -89,17 +89,15 @@ export interface AdoptOptions extends Pick<EditionRequest, 'policy' | 'price'>, 
 export interface Editions {
   /**
    * What a replay would come to at most, or with `editionId` what adopting that edition would: calls, tokens, cost, and
-   * summaries that would be taken
-   * over. Records nothing and asks no model. Throws the signal's reason once that aborts: a part of the sum is no
-   * estimate.
+   * summaries that would be taken over. Records nothing and asks no model. Throws the signal's reason once that aborts:
+   * a part of the sum is no estimate.
    */
   estimate(request: EstimateOptions): Promise<ReplayEstimate>
   /**
    * Compacts the same history again, into streams of an edition: with the ledger's summarizer and persona, under each
-   * conversation's own policy
-   * with `policy` over it. The same again takes it up where it ended, whatever ended it, and buys nothing twice.
-   * Conversations stay as they
-   * are until the edition is adopted. Failures of single conversations are in what it returns, and are not thrown.
+   * conversation's own policy with `policy` over it. The same again takes it up where it ended, whatever ended it, and
+   * buys nothing twice. Conversations stay as they are until the edition is adopted. Failures of single conversations
+   * are in what it returns, and are not thrown.
    */
   replay(options: ReplayOptions): Promise<Replay>
   /** Every edition, the newest first. */
@@ -108,21 +106,19 @@ export interface Editions {
   show(editionId: string): Promise<EditionInFull>
   /**
    * Puts an edition into force in a conversation: its batches, window and configuration, by a fact. What was appended
-   * since the replay is caught
-   * up first, by the edition's own summarizer where something is to be bought: the ledger has to be opened with it, and
-   * `policy` to be the same.
+   * since the replay is caught up first, by the edition's own summarizer where something is to be bought: the ledger
+   * has to be opened with it, and `policy` to be the same.
    */
   adopt(conversationId: string, editionId: string, options?: AdoptOptions): Promise<PutIntoForce>
   /**
    * Puts into force again what an adopted edition had replaced; all messages that came since stay. They may be too many
-   * for one context: that is
-   * no reason to refuse the way back, but is in `overBudget`, and the next append, or `compact`, compacts them.
+   * for one context: that is no reason to refuse the way back, but is in `overBudget`, and the next append, or
+   * `compact`, compacts them.
    */
   revert(conversationId: string, editionId?: string): Promise<PutIntoForce>
   /**
    * Gives an edition of a conversation up: refused while it is in force. What it recorded stays, and a replay takes it
-   * up again. One that another
-   * edition has replaced comes back into force, dropped or not, where that one is reverted.
+   * up again. One that another edition has replaced comes back into force, dropped or not, where that one is reverted.
    */
   drop(
     conversationId: string,

@@ -1,8 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /**
  * The ledger as a library: what an agent's developer, an auditor and an operator call. Every function parses, calls one
- * use case, and
- * throws a `LedgerError` (a failure as data, one sentence, whose fault it is) where the use case says no.
+ * use case, and throws a `LedgerError` (a failure as data, one sentence, whose fault it is) where the use case says no.
  */
 import type { RebuildOptions, RebuildProgress } from '../../projections/engine/rebuild.js'
 import type {
@@ -119,11 +118,10 @@ export interface LedgerOptions {
   readonly store: string
   /**
    * True where nothing is to be recorded: what would (`append`, `compact`, `editions.adopt`, …) throws
-   * `LedgerReadOnly`. A folder that another process has
-   * open is then read by way of that process (the same machine and user), between its transactions: it sees what was
-   * appended up to now, and lists and
-   * searches say in `behind` what the rows do not show yet; `verify` alone is refused there (`LedgerBeingWritten`). A
-   * folder that nobody has open is opened as without it, and is this process's until it is closed.
+   * `LedgerReadOnly`. A folder that another process has open is then read by way of that process (the same machine and
+   * user), between its transactions: it sees what was appended up to now, and lists and searches say in `behind` what
+   * the rows do not show yet; `verify` alone is refused there (`LedgerBeingWritten`). A folder that nobody has open is
+   * opened as without it, and is this process's until it is closed.
    */
   readonly readOnly?: boolean
   /**
@@ -140,8 +138,7 @@ export interface LedgerOptions {
   readonly policy?: PolicySettings
   /**
    * Name of the estimator that what is appended through this ledger is counted by (`registerEstimator` comes first); it
-   * is recorded.
-   * Left out, a conversation keeps its own, and a new one goes by the default.
+   * is recorded. Left out, a conversation keeps its own, and a new one goes by the default.
    */
   readonly estimator?: string
   /** What the summarizer's prompt says of whom it works for. */
@@ -171,8 +168,7 @@ export interface LedgerOptions {
   readonly summarizerTimeoutMs?: number
   /**
    * Hears of what nobody waits for: a compaction that failed behind an append, a read model that stopped. What it
-   * throws breaks nothing. Left out,
-   * the first problem is a warning of the process (`CONTEXT_LEDGER_PROBLEM`).
+   * throws breaks nothing. Left out, the first problem is a warning of the process (`CONTEXT_LEDGER_PROBLEM`).
    */
   readonly onProblem?: (problem: unknown) => void
   /**
@@ -216,11 +212,9 @@ export interface WaitOptions {
 
 /**
  * A moment of a conversation. A `bigint`, or a text of digits as `answers.revision` has it, is a revision. A `Date`, or
- * an ISO 8601 text
- * with its zone (`2026-03-01T12:30:00Z`), is an instant by the ledger's clock, and means the last fact that was
- * recorded at or before it.
- * Any other text is the id of a message, and means the revision that it was recorded at; an id that looks like a
- * revision or a time is given as `message:ID`.
+ * an ISO 8601 text with its zone (`2026-03-01T12:30:00Z`), is an instant by the ledger's clock, and means the last fact
+ * that was recorded at or before it. Any other text is the id of a message, and means the revision that it was recorded
+ * at; an id that looks like a revision or a time is given as `message:ID`.
  */
 export type At = bigint | Date | string
 
@@ -230,8 +224,7 @@ export interface ContextOptions extends WaitOptions {
   readonly at?: At
   /**
    * Show what was compacted through this view. Default: the one in force, which is what a model was given. Through
-   * another one `hash` is
-   * not that of the recorded context, and `inForce` names that one.
+   * another one `hash` is not that of the recorded context, and `inForce` names that one.
    */
   readonly view?: ViewName
 }
@@ -265,8 +258,8 @@ export interface SearchResult {
   readonly behind?: Behind
   /**
    * Where an embedding model is given: messages that have no vector yet, and are found by their words alone. They get
-   * it behind; `problem` says why they did
-   * not, or why this search went by words alone. Left out where every message has its vector.
+   * it behind; `problem` says why they did not, or why this search went by words alone. Left out where every message
+   * has its vector.
    */
   readonly vectors?: MissingVectors & { readonly problem?: string }
 }
@@ -333,10 +326,9 @@ export interface CompareEditionsOptions extends WaitOptions {
 export interface EditionsCompared {
   /**
    * An edition beside what was in force, or beside another edition: figures, the difference of the views, and what each
-   * keeps, shows and loses.
-   * Recorded with the edition, once for each state of it. `all` is every conversation that has the edition; those that
-   * it was dropped in, or that
-   * the other edition is none of, are in `skipped`. One that is named is an error then, before anything is recorded.
+   * keeps, shows and loses. Recorded with the edition, once for each state of it. `all` is every conversation that has
+   * the edition; those that it was dropped in, or that the other edition is none of, are in `skipped`. One that is
+   * named is an error then, before anything is recorded.
    */
   compare(
     conversationIds: readonly string[] | 'all',
@@ -389,8 +381,8 @@ export interface Ledger {
   compact(conversationId: string, options?: { readonly force?: boolean }): Promise<Compaction>
   /**
    * Puts the messages of the cycles from `cycle` to the last one back into the window. What came later stays; what
-   * these cycles had made stays in
-   * the log and is not used again. Refused, with the figures, where the context would pass the hard limit.
+   * these cycles had made stays in the log and is not used again. Refused, with the figures, where the context would
+   * pass the hard limit.
    */
   undo(conversationId: string, options: { readonly cycle: number }): Promise<Undone>
   /**
@@ -407,15 +399,13 @@ export interface Ledger {
   log(conversationId: string, options?: LogOptions): AsyncIterable<RecordedEvent>
   /**
    * Why the model saw what it saw: the tree of a batch, of the batch that has a line, or of all that is compacted, down
-   * to the messages, each
-   * summary with its prompt, model, parameters, usage and cycle. Read from the log.
+   * to the messages, each summary with its prompt, model, parameters, usage and cycle. Read from the log.
    */
   explain(conversationId: string, options?: ExplainOptions): Promise<Explanation>
   /**
    * What a conversation, or all of them together, came to: tokens bought and saved, cost by model, failures, time.
-   * Folded from the log. Of all of them,
-   * those that cannot be read are named in `uncounted` and are in no sum; one that is asked for by its id and cannot be
-   * read is an error.
+   * Folded from the log. Of all of them, those that cannot be read are named in `uncounted` and are in no sum; one that
+   * is asked for by its id and cannot be read is an error.
    */
   stats(conversationId?: string, options?: StatsOptions): Promise<TotalStats>
   /**
@@ -448,8 +438,7 @@ export interface Ledger {
     catchUp(): Promise<bigint>
     /**
      * Gives every message that has none its vector, for the search by meaning, oldest first. That happens behind
-     * appends and searches too; one process does
-     * it at a time. What was bought stays, whatever ends it.
+     * appends and searches too; one process does it at a time. What was bought stays, whatever ends it.
      */
     fillVectors(options?: FillOptions): Promise<Filled>
   }

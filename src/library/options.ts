@@ -49,8 +49,8 @@ export function looked<T>(field: string, look: () => T): T {
 
 /**
  * A listener that somebody gave, checked. What it throws ends the call that it was given with. It may be async,
- * whatever its type says: nobody waits for it,
- * and what it rejects with is told as a problem, since it would end the process.
+ * whatever its type says: nobody waits for it, and what it rejects with is told as a problem, since it would end the
+ * process.
  */
 export function listenerGiven<Heard extends readonly unknown[]>(
   field: string,

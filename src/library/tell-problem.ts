@@ -1,7 +1,7 @@
 /**
  * Hands problems that nobody waits for to who asked to hear of them. A listener that throws or rejects breaks nothing.
- * Where nobody listens, the
- * first problem is a warning of the process: silence would hide a compaction that fails for days.
+ * Where nobody listens, the first problem is a warning of the process: silence would hide a compaction that fails for
+ * days.
  */
 import { sentenceOfProblem } from './problem.js'
 

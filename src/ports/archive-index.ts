@@ -2,12 +2,9 @@
  * What search needs from its read model. `projections/read-models/archive-index/queries.ts` fills it from Postgres.
  *
  * Promises: a search asks several questions, and what one `read` answers is all of one moment: an adoption that comes
- * between two of them is not seen.
- * `conversation` gives every message that the read model holds then, and maybe some that came since, in the order of
- * the conversation; what it returns
- * may be kept and shared, so nobody changes it. A batch that became part of a later one, or that other batches took the
- * place of, is no longer among
- * `batches`.
+ * between two of them is not seen. `conversation` gives every message that the read model holds then, and maybe some
+ * that came since, in the order of the conversation; what it returns may be kept and shared, so nobody changes it. A
+ * batch that became part of a later one, or that other batches took the place of, is no longer among `batches`.
  */
 import type { Corpus } from '../domain/text-search/rank.js'
 

@@ -1,14 +1,12 @@
 /**
  * Claims that expire, beside the log and no facts: they keep two compactors from buying the same summary, and two
- * processes from keeping the
- * same read models. A lost claim costs money or work, never data: the append at an expected revision decides, and the
- * checkpoint's fence.
+ * processes from keeping the same read models. A lost claim costs money or work, never data: the append at an expected
+ * revision decides, and the checkpoint's fence.
  */
 interface Claim {
   /**
    * Grows with each taking of a key. Who writes under a claim writes its fence beside it and refuses a smaller one, so
-   * that a process which was
-   * stopped, lost its claim and woke up changes nothing any more.
+   * that a process which was stopped, lost its claim and woke up changes nothing any more.
    */
   readonly fence: bigint
   /** Holds it for another `ttlMs`; false where it was lost to another taking. */

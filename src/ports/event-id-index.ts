@@ -1,8 +1,7 @@
 /**
  * Where in a stream ids stand, for an event store that has no index of ids (`recognizes: 'at-its-revision'`). It may
- * lag behind the log, and says how far it
- * has come: the store looks at the rest itself. It need not know ids that derive from the event's own place, which come
- * back nowhere else.
+ * lag behind the log, and says how far it has come: the store looks at the rest itself. It need not know ids that
+ * derive from the event's own place, which come back nowhere else.
  */
 export interface EventIdIndex {
   /**

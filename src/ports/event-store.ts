@@ -2,8 +2,7 @@
  * What we need from an event store. `test/contracts/event-store.ts` asks every promise below of every adapter.
  *
  * An event is kept as the exact text that was hashed: `data` and `metadata` are JSON texts, never re-encoded by a
- * store.
- * They are made with `JSON.stringify`, so NUL and lone surrogates arrive as escapes.
+ * store. They are made with `JSON.stringify`, so NUL and lone surrogates arrive as escapes.
  */
 import type { taskEither as TE } from 'fp-ts'
 import type { EventToAppend, StoredEvent } from '../domain/events/stored-event.js'
@@ -31,8 +30,7 @@ export type AppendFailure =
     }
   /**
    * Some ids are in the stream already and the append is not their exact repetition: other content, only part of them,
-   * or another order.
-   * `ids` names those that are there. Nothing was written.
+   * or another order. `ids` names those that are there. Nothing was written.
    */
   | { readonly kind: 'IdsRecorded'; readonly stream: string; readonly ids: readonly string[] }
   /**
@@ -101,18 +99,14 @@ export function recordedAtOf(metadata: string): { readonly recordedAt?: string }
 export interface EventStore {
   /**
    * What `append` itself notices of an event that is there already. `always`: the same id, however late and at whatever
-   * `expected`.
-   * `at-its-revision`: only at the revision where it stands (a KurrentDB has no index of ids); who appends an id that
-   * may be older asks
-   * `findByIds` first.
+   * `expected`. `at-its-revision`: only at the revision where it stands (a KurrentDB has no index of ids); who appends
+   * an id that may be older asks `findByIds` first.
    */
   readonly recognizes: 'always' | 'at-its-revision'
   /**
-   * Appends all of `events` in this order, or none.
-   * The same events again at the same `expected` give the first result (`repeated`), however late; where the store
-   * recognizes them always,
-   * at any `expected`. That check comes before the one of the revision, so that a retry after a lost answer is no
-   * conflict.
+   * Appends all of `events` in this order, or none. The same events again at the same `expected` give the first result
+   * (`repeated`), however late; where the store recognizes them always, at any `expected`. That check comes before the
+   * one of the revision, so that a retry after a lost answer is no conflict.
    */
   append(
     stream: string,
@@ -144,23 +138,20 @@ export interface EventStore {
   streamRevision(stream: string): Promise<bigint>
   /**
    * The streams with this prefix, as of one moment each, that the store counts other events of than are there: somebody
-   * took some away, or put some
-   * there. Only of a store that keeps such a count beside the events; in others there is nothing to hold them against.
+   * took some away, or put some there. Only of a store that keeps such a count beside the events; in others there is
+   * nothing to hold them against.
    */
   readonly miscountedStreams?: (prefix: string) => AsyncIterable<MiscountedStream>
   /**
    * All events of the streams with this prefix, stream by stream in the order of `streams`, each forwards. Only of a
-   * store that can read many
-   * streams with one question; from others they are read one by one.
+   * store that can read many streams with one question; from others they are read one by one.
    */
   readonly readStreams?: (prefix: string) => AsyncIterable<StoredEvent>
   /**
    * The last revision of a stream that was recorded at or before an instant (milliseconds since 1970), by `recordedAt`
-   * of the metadata, which
-   * never goes back within a stream; -1n where there is none. Only of a store that can search its own events; in others
-   * point reads find it.
-   * Undefined where it came upon an event that does not say when it was recorded.
-   * (`test/adapters/revision-at-time.test.ts` asks it.)
+   * of the metadata, which never goes back within a stream; -1n where there is none. Only of a store that can search
+   * its own events; in others point reads find it. Undefined where it came upon an event that does not say when it was
+   * recorded. (`test/adapters/revision-at-time.test.ts` asks it.)
    */
   readonly revisionAtTime?: (stream: string, time: number) => Promise<bigint | undefined>
 }

@@ -1,7 +1,6 @@
 /**
  * What copying a log needs of its two ends, whether they are stores or files: events in the order of the log, each body
- * with the first event
- * that names it.
+ * with the first event that names it.
  */
 import type { StoredEvent } from '../domain/events/stored-event.js'
 
@@ -9,8 +8,7 @@ export interface LogEntry {
   readonly event: StoredEvent
   /**
    * The text that lies beside the log, given with the first event that names it. It is fetched when it is asked for,
-   * and verified by its
-   * hash; one that is gone, or another than was recorded, throws.
+   * and verified by its hash; one that is gone, or another than was recorded, throws.
    */
   readonly body?: () => Promise<{ readonly sha256: string; readonly text: string }>
 }

@@ -1,7 +1,7 @@
 /**
  * A manifest: where every stream of a log stood at a moment, signed. What a hash chain alone cannot show, it shows: a
- * chain that was computed anew
- * by somebody who can write the database, or one whose end was cut off. The format is in `docs/auditing.md`.
+ * chain that was computed anew by somebody who can write the database, or one whose end was cut off. The format is in
+ * `docs/auditing.md`.
  */
 
 /** Where a stream stands. It has an event for each revision from 0. */

@@ -1,7 +1,6 @@
 /**
  * What we need to prove that projected rows are what the facts make them, in memory that does not grow with a
- * conversation: it is given the facts
- * one by one, keeps what it cannot compare yet, and says when it wants to.
+ * conversation: it is given the facts one by one, keeps what it cannot compare yet, and says when it wants to.
  */
 import type { RecordedEvent } from '../domain/events/index.js'
 
@@ -15,8 +14,7 @@ export interface RowDifference {
 
 /**
  * Rows that do not come to the end of the log: those of a read model, by its name, or of one conversation in it; and
- * one sentence that says why. Where one
- * fact is the reason, its place.
+ * one sentence that says why. Where one fact is the reason, its place.
  */
 export interface StoppedRows {
   readonly readModel: string
@@ -28,8 +26,7 @@ export interface StoppedRows {
 
 /**
  * Compares the rows of one conversation, or of every one, with what the facts make them, and says what differs. Of a
- * conversation whose facts have
- * problems of their own it may say anything: what stands upon them proves nothing.
+ * conversation whose facts have problems of their own it may say anything: what stands upon them proves nothing.
  * @param signal nobody wants to know any more; then it rejects
  */
 export type CheckRows = (conversationId: string | undefined, signal: AbortSignal) => Promise<readonly RowDifference[]>

@@ -1,9 +1,8 @@
 /**
  * What an edition has taken, over all processes and runs that make it, beside the log, and the bound on it. Tokens
- * alone are kept: what they
- * cost is reckoned by the price of whoever asks, so a bound in money holds for runs that had no price, or another one.
- * A call is set aside
- * before it is made, so what is spent never passes the bound by more than the reckoning of a single call errs.
+ * alone are kept: what they cost is reckoned by the price of whoever asks, so a bound in money holds for runs that had
+ * no price, or another one. A call is set aside before it is made, so what is spent never passes the bound by more than
+ * the reckoning of a single call errs.
  */
 import type { Price, TokenUsage } from '../domain/reports/prices.js'
 

@@ -1,7 +1,6 @@
 /**
  * What opening, reading and closing a store throw when the world says no: one class, told apart by `kind`, with one
- * sentence for people.
- * Appending throws none of these: its failures are values (see `AppendFailure`).
+ * sentence for people. Appending throws none of these: its failures are values (see `AppendFailure`).
  */
 
 export type StoreErrorKind =

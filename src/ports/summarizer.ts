@@ -3,8 +3,7 @@
  * failure.
  *
  * `prepare` is pure. Its `requestHash` covers strategy, provider, model, parameters and the exact request, so a summary
- * that was
- * recorded is found again by it, and one that was made by another prompt or model is never taken for it.
+ * that was recorded is found again by it, and one that was made by another prompt or model is never taken for it.
  */
 import type { taskEither as TE } from 'fp-ts'
 import type { Sections } from '../domain/events/index.js'

@@ -1,9 +1,7 @@
 /**
  * Limits on what the summarizer may be sent and may answer, in tokens a minute and tokens a day, shared by all who
- * summarize over one
- * database. Minutes and days are those of the database's clock, in UTC, each counted from nothing: a limit of 10,000 a
- * minute lets 10,000 go
- * in the last second of one minute and 10,000 in the first of the next.
+ * summarize over one database. Minutes and days are those of the database's clock, in UTC, each counted from nothing: a
+ * limit of 10,000 a minute lets 10,000 go in the last second of one minute and 10,000 in the first of the next.
  */
 export interface TokenLimits {
   readonly tokensPerMinute?: number | undefined

@@ -5,9 +5,8 @@ export class LateError extends Error {}
 
 /**
  * Runs work that gets a signal; ends at the limit, or where the caller aborts, also when the work ignores the signal.
- * The two signals are joined by hand
- * and not by `AbortSignal.any`: Node 20 lets a joined signal be collected while nobody holds it, and then nobody hears
- * of the end.
+ * The two signals are joined by hand and not by `AbortSignal.any`: Node 20 lets a joined signal be collected while
+ * nobody holds it, and then nobody hears of the end.
  */
 export async function withinTime<A>(
   work: (signal: AbortSignal) => Promise<A>,

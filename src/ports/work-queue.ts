@@ -1,9 +1,7 @@
 /**
  * The conversations that wait for a compaction worker, shared by all workers. It is a hint and no fact: a queue that is
- * lost is filled again by
- * reading the log from the start, and costs a look at each conversation. Leases expire by one clock (the database's),
- * because those of two
- * machines may differ by more than a lease lasts.
+ * lost is filled again by reading the log from the start, and costs a look at each conversation. Leases expire by one
+ * clock (the database's), because those of two machines may differ by more than a lease lasts.
  */
 
 /** How far the log was read into the queue. The event's id beside its position tells when the log is another one. */
@@ -51,8 +49,8 @@ export interface WorkQueue {
   checkpoint(): Promise<LogCheckpoint | undefined>
   /**
    * Notes that something came in these conversations; one that waits already is noted again, and one that rests goes on
-   * resting. With `move` the
-   * checkpoint moves in the same transaction, if it still stands at `from`; where it does not, nothing is noted.
+   * resting. With `move` the checkpoint moves in the same transaction, if it still stands at `from`; where it does not,
+   * nothing is noted.
    * @returns whether it was noted
    */
   note(

@@ -1,8 +1,7 @@
 /**
  * Makes the request of a recorded summary again, and compares its hash with the recorded one. Only for what this
- * program knows to make: its own
- * strategies, by the formatter version that is recorded. Their names are reserved; a summarizer of somebody's own goes
- * by another.
+ * program knows to make: its own strategies, by the formatter version that is recorded. Their names are reserved; a
+ * summarizer of somebody's own goes by another.
  */
 import type { SummarizerRecord } from '../domain/events/index.js'
 import { modelWindow } from '../domain/values/policy.js'
@@ -41,8 +40,7 @@ function asked(strategy: ModelStrategy, events: SummarizerRecord, job: SummaryJo
     )
   if (typeof windowTokens === 'number') return hashAt(windowTokens) === events.requestHash ? 'same' : 'other'
   // Older facts do not name the window. It matters only where something had to be shortened for it: a request that even
-  // the least window leaves
-  // whole is the same in any.
+  // the least window leaves whole is the same in any.
   const whole = hashAt(Number.MAX_SAFE_INTEGER)
   if (whole === events.requestHash || hashAt(modelWindow(model)) === events.requestHash) return 'same'
   return hashAt(LEAST_WINDOW) === whole ? 'other' : 'unknown'

@@ -1,8 +1,7 @@
 /**
  * The strategy that needs no model, no key and no network: it picks what was said, word for word, and says nothing of
- * its own.
- * The embedded default, and what stands in at the hard limit when a model fails. The same input gives the same summary
- * on any machine.
+ * its own. The embedded default, and what stands in at the hard limit when a model fails. The same input gives the same
+ * summary on any machine.
  */
 import { either as E, taskEither as TE } from 'fp-ts'
 import { hashOf, sha256 } from '../domain/values/hash.js'

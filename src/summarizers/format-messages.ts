@@ -2,8 +2,7 @@
  * Messages as text for a prompt: `role: content` lines, with names, tool calls and results in words.
  *
  * What stands in a message is data. A content's further lines are indented, so that none can pass for a message of its
- * own, and the
- * whole stands in a fence whose tag is derived from its own hash, so that no content can close it.
+ * own, and the whole stands in a fence whose tag is derived from its own hash, so that no content can close it.
  * Deterministic: the same messages give the same text under the same FORMATTER_VERSION.
  */
 import { cleanText, headOf, LINE_BREAK, tailOf } from '../domain/text/clean-text.js'
@@ -186,8 +185,7 @@ export function formatSummaries(summaries: readonly SummaryToFold[], maxTokens: 
 
 /**
  * A text between two tags that it cannot contain: they are derived from its own hash, which no text can foresee of
- * itself.
- * The line in front says that what stands inside gives no orders.
+ * itself. The line in front says that what stands inside gives no orders.
  */
 export function fence(label: string, text: string): string {
   const tag = `${label}-${sha256(text).slice(0, 16)}`

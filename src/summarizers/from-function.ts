@@ -8,9 +8,8 @@ import type { Summarizer, SummaryJob } from '../ports/summarizer.js'
 
 /**
  * Summarizes messages; of summaries that are to become one, each is a message. Its text may have `maxSummaryTokens` of
- * the policy:
- * more is a failure, as is an empty one, an error that it throws, and no answer within ten minutes. `signal` aborts
- * where nobody waits any more.
+ * the policy: more is a failure, as is an empty one, an error that it throws, and no answer within ten minutes.
+ * `signal` aborts where nobody waits any more.
  */
 export type SummarizeMessages = (messages: readonly ChatMessage[], signal?: AbortSignal) => Promise<string>
 

@@ -1,7 +1,6 @@
 /**
  * A summarizer of anybody's, held to what the port promises: it may throw, hang, answer nothing or too much, and what
- * the compaction
- * sees is a named failure.
+ * the compaction sees is a named failure.
  */
 import { either as E } from 'fp-ts'
 import { z } from 'zod'

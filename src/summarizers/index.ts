@@ -115,8 +115,7 @@ export function parseSummarizerConfig(input: unknown): E.Either<BadSummarizerCon
 
 /**
  * A summarizer from its configuration. Which client talks to the model is for the caller to say, because strategies
- * know no adapter;
- * the extractive strategy needs none.
+ * know no adapter; the extractive strategy needs none.
  */
 export function createSummarizer(config: Extract<SummarizerConfig, { kind: 'extractive' }>): Summarizer
 export function createSummarizer(config: SummarizerConfig, model: LanguageModel): Summarizer

@@ -1,7 +1,6 @@
 /**
  * What the strategies with a model have in common: the exact request and its hash, the call, and what is asked of every
- * answer.
- * A strategy brings its templates, how it reads an answer, and the schema that it holds the model to.
+ * answer. A strategy brings its templates, how it reads an answer, and the schema that it holds the model to.
  */
 import { either as E, taskEither as TE } from 'fp-ts'
 import { pipe } from 'fp-ts/lib/function.js'

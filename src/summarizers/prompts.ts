@@ -2,8 +2,7 @@
  * The prompts: their text, name and SHA-256, and how they are filled in.
  *
  * A template is registered as it stands here, with its placeholders, so its SHA-256 is the same for every conversation;
- * what it was filled
- * with is in the request, which the request hash covers.
+ * what it was filled with is in the request, which the request hash covers.
  */
 import { sha256 } from '../domain/values/hash.js'
 
@@ -109,8 +108,7 @@ const NO_PRIOR_SUMMARY = '(no prior summary)'
 
 /**
  * The template with each of its placeholders replaced, in one pass: what is put in is not looked at again, so a message
- * that contains
- * `{messages}` or `$&` stays as it is. A template without placeholders is the prompt.
+ * that contains `{messages}` or `$&` stays as it is. A template without placeholders is the prompt.
  */
 export function interpolatePrompt({
   template,

@@ -3,12 +3,11 @@
  * said twice.
  *
  * What a sentence costs does not count, as long as it fits. Divided by the root of its tokens, its worth would favour
- * short exclamations:
- * measured on LoCoMo, 0.60 of the terms that answers are made of are kept then, and 0.66 without, all else being equal.
+ * short exclamations: measured on LoCoMo, 0.60 of the terms that answers are made of are kept then, and 0.66 without,
+ * all else being equal.
  *
  * Worth only falls as more is chosen, so a queue that looks again at its first entry alone ("lazy greedy") finds the
- * same as looking at all
- * of them each time, and stays near linear.
+ * same as looking at all of them each time, and stays near linear.
  */
 
 /** Something that may stand in a summary. */

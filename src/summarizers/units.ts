@@ -106,10 +106,8 @@ function speechOf(message: MessageToSummarize, group: number): readonly Speech[]
 }
 
 // The weights were found on 831 labelled questions about dialogues in English and Chinese: with half of these for facts
-// and twice these for cues,
-// summaries of a fifth of LoCoMo's text keep 0.63 of the terms that the answers are made of, and with these 0.77. Cues
-// have their place for
-// decisions and errors, which nobody asks for there.
+// and twice these for cues, summaries of a fifth of LoCoMo's text keep 0.63 of the terms that the answers are made of,
+// and with these 0.77. Cues have their place for decisions and errors, which nobody asks for there.
 function cueScore(cues: Cues, fromUser: boolean): number {
   return (
     (cues.decision ? 0.25 : 0) +
@@ -127,10 +125,9 @@ const namesSomething = (text: string, speakers: readonly string[]): boolean =>
   (text.match(NAME) ?? []).some((name) => !speakers.some((speaker) => speaker.startsWith(name)))
 
 // What somebody who gives orders said must be, or must not, stands above all that is said besides, in a long message
-// too. Measured by
-// `scripts/loss-table.ts` over all conversations at 8,000 tokens: without it 34 % of the constraints are kept, and with
-// it 53 %, for 0.6 % of the numbers
-// and 0.1 % of the files and identifiers; at 32,000 tokens 59 % and 78 %, for 0.1 % of each. More gains little.
+// too. Measured by `scripts/loss-table.ts` over all conversations at 8,000 tokens: without it 34 % of the constraints
+// are kept, and with it 53 %, for 0.6 % of the numbers and 0.1 % of the files and identifiers; at 32,000 tokens 59 %
+// and 78 %, for 0.1 % of each. More gains little.
 const BINDING = 1.2
 const LONGEST_BINDING = 360
 const bindingScore = ({ kind, text, givesOrders }: Speech): number =>

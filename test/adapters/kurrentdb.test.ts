@@ -1,8 +1,7 @@
 /**
  * A KurrentDB, asked what every store is asked: the server that stands in for one in the tests, alone and with other
- * systems that append to the same log
- * throughout, one node and three; and a real one where `CONTEXT_LEDGER_TEST_KURRENTDB` names it (counted as skipped
- * otherwise).
+ * systems that append to the same log throughout, one node and three; and a real one where
+ * `CONTEXT_LEDGER_TEST_KURRENTDB` names it (counted as skipped otherwise).
  */
 import { describe } from '@jest/globals'
 import { randomUUID } from 'node:crypto'

@@ -1,8 +1,7 @@
 /**
- * What users rely on in an event store, asked of every adapter.
- * `open` gives an empty store, or one where nothing begins with its `prefix` yet; `close` shuts it for good, `done`
- * gives it back after a test (where
- * closing would cost seconds), and `reopen` opens the same events again, in a store that outlives its process.
+ * What users rely on in an event store, asked of every adapter. `open` gives an empty store, or one where nothing
+ * begins with its `prefix` yet; `close` shuts it for good, `done` gives it back after a test (where closing would cost
+ * seconds), and `reopen` opens the same events again, in a store that outlives its process.
  */
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { either as E } from 'fp-ts'

@@ -1,6 +1,6 @@
 /**
- * What readers rely on in a read model, asked of every projection with facts that make it show something:
- * twice is once, rebuilt equals live, other conversations are untouched, and the rows are what the facts say.
+ * What readers rely on in a read model, asked of every projection with facts that make it show something: twice is
+ * once, rebuilt equals live, other conversations are untouched, and the rows are what the facts say.
  */
 import { beforeEach, expect, test } from '@jest/globals'
 import fc from 'fast-check'

@@ -1,7 +1,7 @@
 /**
  * The laws of time travel: of any history, what was shown live is what is shown as of its revision later, whatever came
- * afterwards; an
- * instant means the last fact by then; and hashes that facts recorded are those of the contexts that they speak of.
+ * afterwards; an instant means the last fact by then; and hashes that facts recorded are those of the contexts that
+ * they speak of.
  */
 import { describe, expect, it } from '@jest/globals'
 import { either as E } from 'fp-ts'

@@ -1,8 +1,7 @@
 /**
  * The laws of what is kept and what is shown: coverage, archive before prune, integrity, the hard and the soft limit,
- * and that a load gives
- * what folding every fact gives. Over random histories, policies and interleavings; each with the cases that once broke
- * it, or nearly.
+ * and that a load gives what folding every fact gives. Over random histories, policies and interleavings; each with the
+ * cases that once broke it, or nearly.
  */
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'

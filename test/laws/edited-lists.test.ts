@@ -1,8 +1,8 @@
 /* oxlint-disable jest/no-conditional-expect -- a refused list is held to other rules than one that is taken */
 /**
  * A host's list through `compress`, edited at random: what the host has is what is recorded, live and handed back, or a
- * named error and nothing changed.
- * Small by default; CONTEXT_LEDGER_TEST_EDITS says how many edits in all (the whole: 2000).
+ * named error and nothing changed. Small by default; CONTEXT_LEDGER_TEST_EDITS says how many edits in all (the whole:
+ * 2000).
  */
 import { expect, it } from '@jest/globals'
 import fc from 'fast-check'

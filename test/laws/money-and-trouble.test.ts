@@ -1,7 +1,6 @@
 /**
  * The laws of what costs money and what goes wrong: nothing is bought twice, two compactors, and failure changes
- * nothing. The scripted
- * summarizer counts; the store crashes, hides its outcome, and lets others go first.
+ * nothing. The scripted summarizer counts; the store crashes, hides its outcome, and lets others go first.
  */
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'

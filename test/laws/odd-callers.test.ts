@@ -1,10 +1,8 @@
 /**
  * What is accepted can be read, by everyone, for ever: odd values through every public entry of the library. Each is
- * refused in words, with its field
- * named, or taken; and then a process that opens the ledger anew lists, reads, searches, rebuilds and proves
- * everything, and a neighbour is served
- * throughout. Values are tried in lots of 60, each lot in a ledger of its own; CONTEXT_LEDGER_TEST_ODD says how many
- * values in all (120).
+ * refused in words, with its field named, or taken; and then a process that opens the ledger anew lists, reads,
+ * searches, rebuilds and proves everything, and a neighbour is served throughout. Values are tried in lots of 60, each
+ * lot in a ledger of its own; CONTEXT_LEDGER_TEST_ODD says how many values in all (120).
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import * as fc from 'fast-check'

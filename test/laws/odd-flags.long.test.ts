@@ -1,15 +1,11 @@
 /**
  * Odd values through every flag and every argument of every command, in process, by the parser that the program has.
- * They are read off the commands' own
- * lists, so that a flag that is added is tried too. Each is refused with its flag or its value named, by a status that
- * docs/cli.md has; or the command does
- * what it says. Never a bug of ours, a stack trace, or an error with status 0; and the conversations that were there
- * are whole afterwards.
- * By default each command's own flags get one value each, and each flag of the policy one by one of the commands that
- * have it. CONTEXT_LEDGER_TEST_ODD
- * says how many values are tried in all, and then every command's settings are tried too; a server that
- * CONTEXT_LEDGER_TEST_POSTGRES names opens faster
- * than a folder.
+ * They are read off the commands' own lists, so that a flag that is added is tried too. Each is refused with its flag
+ * or its value named, by a status that docs/cli.md has; or the command does what it says. Never a bug of ours, a stack
+ * trace, or an error with status 0; and the conversations that were there are whole afterwards. By default each
+ * command's own flags get one value each, and each flag of the policy one by one of the commands that have it.
+ * CONTEXT_LEDGER_TEST_ODD says how many values are tried in all, and then every command's settings are tried too; a
+ * server that CONTEXT_LEDGER_TEST_POSTGRES names opens faster than a folder.
  */
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'

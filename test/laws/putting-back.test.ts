@@ -1,7 +1,6 @@
 /**
  * The laws of putting other batches into force: an undone cycle, an adopted edition, a reverted one. Whatever is put
- * into force, no message is
- * lost, what was is still shown as it was, and a load gives what folding everything gives.
+ * into force, no message is lost, what was is still shown as it was, and a load gives what folding everything gives.
  */
 import { describe, expect, it } from '@jest/globals'
 import { either as E } from 'fp-ts'

@@ -1,7 +1,6 @@
 /**
  * The laws of making an edition: wherever a replay is killed, the next one makes the very same edition, and buys no
- * recorded summary again; and a
- * bound is kept whatever happens.
+ * recorded summary again; and a bound is kept whatever happens.
  */
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'

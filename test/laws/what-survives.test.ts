@@ -1,9 +1,7 @@
 /**
  * What must survive, survives: pinned messages, the newest message, and the truth about what is shown short. Over
- * conversations that are as hard on the
- * window as hosts are: 150 messages in one append, twelve calls at once, results that come late or never, files, pins
- * that come and go, and a summarizer
- * that is down with nobody to stand in.
+ * conversations that are as hard on the window as hosts are: 150 messages in one append, twelve calls at once, results
+ * that come late or never, files, pins that come and go, and a summarizer that is down with nobody to stand in.
  */
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'

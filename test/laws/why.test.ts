@@ -1,7 +1,6 @@
 /**
  * The laws of the audit: what is counted is what was paid for, whatever went wrong meanwhile and whatever was pruned
- * since; and every
- * message that left the window is where the explanation of its batch ends.
+ * since; and every message that left the window is where the explanation of its batch ends.
  */
 import { describe, expect, it } from '@jest/globals'
 import { either as E } from 'fp-ts'

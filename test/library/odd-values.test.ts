@@ -1,7 +1,7 @@
 /**
  * One caller's odd value: it is refused with its field named, and nothing is recorded. An event that cannot be applied
- * all the same, of another program or
- * of somebody who changed the log, stops its own conversation. Everybody else is served.
+ * all the same, of another program or of somebody who changed the log, stops its own conversation. Everybody else is
+ * served.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { either as E, taskEither as TE } from 'fp-ts'

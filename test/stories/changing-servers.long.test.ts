@@ -1,8 +1,7 @@
 /**
  * A KurrentDB whose nodes are stopped, started, cut and replaced by another leader, under a ledger that appends,
- * compacts, reads and keeps
- * its read models all the while: no message is lost or doubled, and what is projected is what the facts make.
- * `CONTEXT_LEDGER_TEST_KILLS` says how often something happens (default 6).
+ * compacts, reads and keeps its read models all the while: no message is lost or doubled, and what is projected is what
+ * the facts make. `CONTEXT_LEDGER_TEST_KILLS` says how often something happens (default 6).
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { openLedger, type Ledger } from '../../src/index.js'

@@ -1,7 +1,7 @@
 /**
  * Two `compaction run` processes over one server, killed (-9) again and again while an agent talks: nothing is lost,
- * and what a kill costs is the
- * call that was under way. `CONTEXT_LEDGER_TEST_KILLS` says how often each is killed (default 2).
+ * and what a kill costs is the call that was under way. `CONTEXT_LEDGER_TEST_KILLS` says how often each is killed
+ * (default 2).
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { spawn, type ChildProcess } from 'node:child_process'

@@ -1,12 +1,11 @@
 /**
  * An edition from the prompt to adoption and back: real `replay` processes over a model's server that is busy, silent
- * or answers nothing now and
- * then, killed (-9) again and again; then compared, adopted, put back and rebuilt, while an agent appends and readers
- * ask the read models throughout.
+ * or answers nothing now and then, killed (-9) again and again; then compared, adopted, put back and rebuilt, while an
+ * agent appends and readers ask the read models throughout.
  *
  * `CONTEXT_LEDGER_TEST_EDITIONS` says how often it is killed (default 2, over a few small conversations in a folder);
- * with `all` it is 20 kills
- * over every conversation of the data folder, on the server that CONTEXT_LEDGER_TEST_POSTGRES names.
+ * with `all` it is 20 kills over every conversation of the data folder, on the server that CONTEXT_LEDGER_TEST_POSTGRES
+ * names.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { either as E } from 'fp-ts'

@@ -1,7 +1,6 @@
 /**
  * A model that fails in every way that models fail, behind the real client and the real store: the context stays as it
- * was, the log says
- * what happened, and at the hard limit somebody else stands in.
+ * was, the log says what happened, and at the hard limit somebody else stands in.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { openLedger, type Ledger, type LedgerOptions, type RecordedEvent } from '../../src/index.js'

@@ -1,7 +1,7 @@
 /**
  * kill -9 at random moments of an import whose compaction calls a model: the same command again goes on where it was,
- * loses and doubles
- * no message, and buys no recorded summary again. `CONTEXT_LEDGER_TEST_KILLS` says how often (default 3).
+ * loses and doubles no message, and buys no recorded summary again. `CONTEXT_LEDGER_TEST_KILLS` says how often (default
+ * 3).
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'

@@ -1,7 +1,7 @@
 /**
  * A working day of an agent, the whole house at once: the sample conversation through the embedded ledger with a window
- * far too small for
- * it. What is appended is kept, what is shown fits, what left is found again, and all of it can be proved and rebuilt.
+ * far too small for it. What is appended is kept, what is shown fits, what left is found again, and all of it can be
+ * proved and rebuilt.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { readFileSync } from 'node:fs'

@@ -1,8 +1,7 @@
 /**
  * A ledger moves house: from a folder to a server, into a file, back into a folder; killed on the way, gone on with
- * after it lived on. Every
- * conversation's log is the same in the end, and the ledger verifies. The server's leg is left out where no server is
- * named.
+ * after it lived on. Every conversation's log is the same in the end, and the ledger verifies. The server's leg is left
+ * out where no server is named.
  */
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 import { randomUUID } from 'node:crypto'

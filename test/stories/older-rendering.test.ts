@@ -1,7 +1,7 @@
 /**
  * Conversations that a program of renderer version 1 recorded, with the hash of the context at each revision: above the
- * hard limit at most of them, some right
- * after a prune. They are the same contexts today, and the next message goes by today's rendering.
+ * hard limit at most of them, some right after a prune. They are the same contexts today, and the next message goes by
+ * today's rendering.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

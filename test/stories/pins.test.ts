@@ -1,7 +1,7 @@
 /**
  * Random pins over real conversations, in windows far too small for them: each context that is handed out has each
- * pinned message word for word, is valid and
- * below the hard limit. The sample of the repository, or with CONTEXT_LEDGER_DATA every conversation of that folder.
+ * pinned message word for word, is valid and below the hard limit. The sample of the repository, or with
+ * CONTEXT_LEDGER_DATA every conversation of that folder.
  */
 import { afterAll, expect, it } from '@jest/globals'
 import { contentText, toChatMessage } from '../../src/domain/values/message.js'

@@ -1,10 +1,8 @@
 /**
  * The whole house on servers: a KurrentDB for the log, a Postgres for the rest, eight clients that import at once, one
- * process that keeps the
- * read models and two that compact, each of the three killed (-9) and started again and again.
+ * process that keeps the read models and two that compact, each of the three killed (-9) and started again and again.
  * `CONTEXT_LEDGER_TEST_KILLS` says how often each is killed (default 2). `CONTEXT_LEDGER_DATA` names a folder of
- * conversations to import (by
- * default, short ones are made up); the log is a KurrentDB of the tests, or the one that
+ * conversations to import (by default, short ones are made up); the log is a KurrentDB of the tests, or the one that
  * `CONTEXT_LEDGER_TEST_KURRENTDB` names.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'

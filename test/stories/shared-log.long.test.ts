@@ -1,10 +1,8 @@
 /**
  * A ledger in a KurrentDB that is not its own: other systems append to the same log throughout, so that its newest
- * event is never one of the ledger's. Its
- * log has just been made, its workers are started before there is anything to do, as a composition starts them, and one
- * of them is killed; and somebody
- * deletes streams. `CONTEXT_LEDGER_TEST_KURRENTDB` names a server in place of the one of the tests, for all but the
- * deletions.
+ * event is never one of the ledger's. Its log has just been made, its workers are started before there is anything to
+ * do, as a composition starts them, and one of them is killed; and somebody deletes streams.
+ * `CONTEXT_LEDGER_TEST_KURRENTDB` names a server in place of the one of the tests, for all but the deletions.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import esdb from '@eventstore/db-client'

@@ -1,7 +1,7 @@
 /**
  * An auditor and somebody who can write the database: real conversations, compacted, verify; then each thing that can
- * be done to them is found, and
- * what is said names where. With CONTEXT_LEDGER_DATA it is every conversation of that folder.
+ * be done to them is found, and what is said names where. With CONTEXT_LEDGER_DATA it is every conversation of that
+ * folder.
  */
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'

@@ -1,9 +1,7 @@
 /**
  * An auditor comes later: conversations are imported into a folder, message by message under two windows, and what the
- * library returned at
- * random moments is kept as text. When all is over and the ledger was closed, each context as of then is the same byte
- * for byte: by
- * revision, by time where no later fact has the same, and on the command line.
+ * library returned at random moments is kept as text. When all is over and the ledger was closed, each context as of
+ * then is the same byte for byte: by revision, by time where no later fact has the same, and on the command line.
  * `CONTEXT_LEDGER_DATA` names a folder of conversations (by default one short one); what was compared is told on
  * standard error.
  */
@@ -83,8 +81,7 @@ async function live(
     found.set(context.revision, { conversationId, revision: context.revision, text: asText(context) })
   }
   // Twice a message there is something to see: right behind it, with its compaction under way, and when that is done.
-  // One of the two is
-  // looked at, so that each look is at a revision of its own.
+  // One of the two is looked at, so that each look is at a revision of its own.
   const places = new Map<number, 'behind' | 'settled'>()
   while (places.size < Math.min(MOMENTS, messages.length))
     places.set(Math.floor(random() * messages.length), random() < 0.5 ? 'behind' : 'settled')

@@ -1,7 +1,6 @@
 /**
  * Opens the folder that it is given and appends until somebody kills it, saying each event's number once the store has
- * acknowledged it. Where an
- * append fails it says that, and ends.
+ * acknowledged it. Where an append fails it says that, and ends.
  */
 import { writeSync } from 'node:fs'
 import { openFolder } from '../../src/adapters/pglite/sql.js'

@@ -1,7 +1,6 @@
 /**
  * Random histories, policies and troubles, for the laws. A history is what an agent's host could really send: results
- * only for calls that
- * were made, at once or late or never; everything else as odd as it can be.
+ * only for calls that were made, at once or late or never; everything else as odd as it can be.
  */
 import fc from 'fast-check'
 import type { MessageInput } from '../../src/domain/values/message.js'

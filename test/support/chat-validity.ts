@@ -1,7 +1,6 @@
 /**
  * What the OpenAI chat API asks of a list of messages, written from its rules and not from our code, so that it can
- * judge our contexts.
- * Gives one sentence for each thing that is wrong.
+ * judge our contexts. Gives one sentence for each thing that is wrong.
  */
 
 interface Call {

@@ -1,7 +1,6 @@
 /**
  * Coverage, read from the facts alone and without our own fold: each message is live, or pruned and covered by exactly
- * one active batch
- * chain. Gives one sentence for each message or prune that breaks it.
+ * one active batch chain. Gives one sentence for each message or prune that breaks it.
  */
 import type { RecordedEvent } from '../../src/domain/events/index.js'
 

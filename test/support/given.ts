@@ -1,7 +1,6 @@
 /**
  * given(facts).when(command).records(facts) or .rejected(rejection): the decider in the words of its rules. Facts come
- * from `builders.ts`; a
- * configuration stands in front of them unless they bring one, or say `nothing`.
+ * from `builders.ts`; a configuration stands in front of them unless they bring one, or say `nothing`.
  */
 import { expect } from '@jest/globals'
 import { either as E } from 'fp-ts'

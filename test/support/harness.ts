@@ -1,8 +1,7 @@
 /**
  * The application over a store in memory, without an entry point: a clock that stands, a summarizer that counts its
- * calls and fails when it
- * is told to, and a store that crashes, hides its outcome, or lets somebody else go first. `restart` is what a killed
- * process comes back to.
+ * calls and fails when it is told to, and a store that crashes, hides its outcome, or lets somebody else go first.
+ * `restart` is what a killed process comes back to.
  */
 import { either as E } from 'fp-ts'
 import { createMemoryBodyStore } from '../../src/adapters/memory/body-store.js'

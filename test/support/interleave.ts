@@ -1,7 +1,6 @@
 /**
  * Plays an interleaving: messages of a history, compactions, and what goes wrong between them. Whoever dies comes back
- * as another process
- * over the same store and asks again for what it does not know to be done.
+ * as another process over the same store and asks again for what it does not know to be done.
  */
 import { either as E } from 'fp-ts'
 import { createMemoryClaims } from '../../src/adapters/memory/claims.js'

@@ -1,7 +1,7 @@
 /**
  * A process that appends, reads and follows while its server is cut off, killed, started and stopped, then closes its
- * store and has nothing more to do.
- * It fails where anything is left unhandled, and hangs where closing leaves something open.
+ * store and has nothing more to do. It fails where anything is left unhandled, and hangs where closing leaves something
+ * open.
  */
 import { openKurrentDbEventStore } from '../../src/adapters/kurrentdb/event-store.js'
 import { createMemoryBodyStore } from '../../src/adapters/memory/body-store.js'

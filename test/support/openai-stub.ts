@@ -1,7 +1,6 @@
 /**
  * A server on this machine that speaks as much of OpenAI's API as we use: chat completions and embeddings. It answers
- * from a script, in order
- * and the last answer for ever, counts its calls and keeps what it was asked.
+ * from a script, in order and the last answer for ever, counts its calls and keeps what it was asked.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { sha256 } from '../../src/domain/values/hash.js'

@@ -1,7 +1,6 @@
 /**
  * The package as it is shipped, in a project of somebody else: packed by npm, unpacked into a folder of its own beside
- * the packages that this
- * repository has installed. No registry is asked.
+ * the packages that this repository has installed. No registry is asked.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -23,8 +22,7 @@ export interface PackedProject {
   write(files: Readonly<Record<string, string>>): void
   /**
    * Compiles files as a strict project does that checks the types of its packages too, and gives what is wrong in them
-   * and in our types. What is
-   * wrong in those of other packages is left out.
+   * and in our types. What is wrong in those of other packages is left out.
    */
   compile(files: readonly string[], options?: Readonly<Record<string, unknown>>): string[]
   run(command: readonly string[], env?: Readonly<Record<string, string>>): Run

@@ -1,8 +1,7 @@
 /**
  * Reads the folder that it is given beside whoever has it open. At each line on its input it says, as one line of JSON:
- * `events`, how many there are;
- * `hold`, that it is inside a transaction, and stays there until the next line; anything else is a statement, and its
- * rows. A failure is `{ failure, code? }`.
+ * `events`, how many there are; `hold`, that it is inside a transaction, and stays there until the next line; anything
+ * else is a statement, and its rows. A failure is `{ failure, code? }`.
  */
 import { writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'

@@ -1,7 +1,7 @@
 /**
  * `compaction run` in a process of its own, with a pause behind each answer of the summarizer, so that a kill may fall
- * between an answer and
- * its record. Words: address, schema, base URL of the model, pause in milliseconds, conversations at once.
+ * between an answer and its record. Words: address, schema, base URL of the model, pause in milliseconds, conversations
+ * at once.
  */
 import { createPostgresBodyStore } from '../../src/adapters/postgres/body-store.js'
 import { createPostgresClaims } from '../../src/adapters/postgres/claims.js'

@@ -1,7 +1,7 @@
 /**
  * What the fixtures under `test/fixtures/stored-events/` say, by the name of the file: every field that the version
- * knows. A file stays as it
- * was stored; when a shape changes, its fact here says what the upcaster makes of it, and a new file stands beside it.
+ * knows. A file stays as it was stored; when a shape changes, its fact here says what the upcaster makes of it, and a
+ * new file stands beside it.
  */
 import type { Configuration, Event, EventData, SummarizerRecord } from '../../src/domain/events/index.js'
 

@@ -2,9 +2,8 @@
  * The conversations that were searched lately, in memory: what ranking needs of every message, about 350 bytes each.
  *
  * A message's row never changes, so a kept conversation only asks for the rows behind the last one that it has. Every
- * search asks, so it
- * sees what was committed before it, also by other processes. The least lately used ones go when all together pass the
- * limit.
+ * search asks, so it sees what was committed before it, also by other processes. The least lately used ones go when all
+ * together pass the limit.
  */
 import { Mutex } from 'async-mutex'
 import { LRUCache } from 'lru-cache'
@@ -18,8 +17,7 @@ const DEFAULT_LIMIT_BYTES = 64 * 1024 * 1024
 const BYTES_A_MESSAGE = 64
 
 // One row for all messages: a thousand rows of their own would take PGlite 4 ms longer. The inner order is what the
-// aggregates read in;
-// neither an author (role and terms) nor a code has a tab or a line break in it.
+// aggregates read in; neither an author (role and terms) nor a code has a tab or a line break in it.
 const LOAD = `
   select string_agg(concat_ws(E'\\t', revision, author, created_at, length, repeated), E'\\n') as heads, string_agg(terms, E'\\n') as terms
   from (select revision, author, created_at, length, repeated, terms from archive_messages

@@ -3,14 +3,11 @@
  * terms.
  *
  * The row of a message and that of a batch are written once and never change: a mark on them would write the row and
- * all its index entries a second
- * time, which took an adoption 30 ms. When a message is archived is said by the batch that names it, and whether a
- * batch is in force by a small row
- * beside it. A batch that became part of a later one stays as provenance: a message still belongs to the batch that
- * first archived it, and a fact that
- * puts other batches into force may make it active again. The batches of an edition have their rows as soon as they are
- * recorded, inactive until it
- * is adopted.
+ * all its index entries a second time, which took an adoption 30 ms. When a message is archived is said by the batch
+ * that names it, and whether a batch is in force by a small row beside it. A batch that became part of a later one
+ * stays as provenance: a message still belongs to the batch that first archived it, and a fact that puts other batches
+ * into force may make it active again. The batches of an edition have their rows as soon as they are recorded, inactive
+ * until it is adopted.
  */
 import { contentText, type ToolCall } from '../../../src/domain/values/message.js'
 import type { RecordedEvent, ReplacementType } from '../../../src/domain/events/index.js'

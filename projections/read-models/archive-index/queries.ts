@@ -2,12 +2,9 @@
  * The archive index as search asks it: `ArchiveIndex` on Postgres, on a server and embedded alike.
  *
  * Within one conversation all of it is looked at, from memory. Over a scope the messages with the rarest of the terms
- * are ranked, at most `CANDIDATES`
- * of them: words that are everywhere tell nobody which message was meant, and a search for nothing else takes messages
- * that have all of them. In a
- * small scope its own messages are looked through for them, so that it costs what the scope holds, whatever others
- * have; in a large one the
- * index on the codes gives them.
+ * are ranked, at most `CANDIDATES` of them: words that are everywhere tell nobody which message was meant, and a search
+ * for nothing else takes messages that have all of them. In a small scope its own messages are looked through for them,
+ * so that it costs what the scope holds, whatever others have; in a large one the index on the codes gives them.
  */
 import { CODE_STEP, codeOf } from '../../../src/domain/text-search/codes.js'
 import { storable } from '../../../src/domain/text-search/terms.js'
@@ -35,9 +32,8 @@ import { isSmall, rowsWithin, withinCondition } from './within.js'
 const CANDIDATES = 1_000
 /**
  * Weights of terms over a scope come from how many messages have them, counted up to `CANDIDATES`; a term beyond that
- * is taken to be in one
- * message of ten. The total is a fixed number: counting would take longer than searching, and only the ratio of weights
- * matters.
+ * is taken to be in one message of ten. The total is a fixed number: counting would take longer than searching, and
+ * only the ratio of weights matters.
  */
 const ASSUMED_MESSAGES = 100_000
 const ASSUMED_FREQUENT = 10_000
@@ -294,8 +290,7 @@ interface MessageSqlRow {
 async function messageRows(sql: Sql, refs: readonly MessageRef[]): Promise<readonly MessageRow[]> {
   if (refs.length === 0) return []
   // Batches are runs of messages one behind the other, so the first that does not end before the message has it, nearly
-  // always: as long as no others
-  // were ever put into force.
+  // always: as long as no others were ever put into force.
   const rows = await sql.query<MessageSqlRow>(
     `select m.conversation_id as "conversationId", m.revision, m.message_id as "messageId", m.created_at as "createdAt", m.text,
        exists (select from archive_takeovers t where t.conversation_id = m.conversation_id) as "wasTakenOver",
@@ -332,10 +327,9 @@ const keyOf = ({ conversationId, revision }: AskedMessage): string => `${revisio
 
 /**
  * The batches in force, of those that were made of messages, in whose run a message lies: from the few active ones down
- * through their sources. A level
- * is some look-ups by key, and there are as many levels as the logarithm of the batches. A message that was pinned lies
- * in the run of batches that
- * do not have it, so there may be several; and where none has it, it is live.
+ * through their sources. A level is some look-ups by key, and there are as many levels as the logarithm of the batches.
+ * A message that was pinned lies in the run of batches that do not have it, so there may be several; and where none has
+ * it, it is live.
  */
 async function coversOf(sql: Sql, asked: readonly AskedMessage[]): Promise<ReadonlyMap<string, readonly Cover[]>> {
   const found = new Map<string, Cover[]>(asked.map((row) => [keyOf(row), []]))

@@ -2,10 +2,9 @@
  * The coded terms of a conversation's messages in memory, and in which messages a code is.
  *
  * What is new lies as the text that the database gave: one line a message, searched as a string, which takes 0.07 ms a
- * term for a thousand
- * messages and needs no preparation, so the first search of a conversation is not slower than the next. Beyond
- * `TEXT_LIMIT` characters the
- * lines become two sorted arrays, once; there a term takes some microseconds, in a conversation of any length.
+ * term for a thousand messages and needs no preparation, so the first search of a conversation is not slower than the
+ * next. Beyond `TEXT_LIMIT` characters the lines become two sorted arrays, once; there a term takes some microseconds,
+ * in a conversation of any length.
  */
 import { CODE_LENGTH, CODE_STEP, codeValueAt } from '../../../src/domain/text-search/codes.js'
 

@@ -3,9 +3,8 @@
  * checkpoint of its own beside the rows.
  *
  * One filler works for a model at a time, over all processes: it holds a claim, so that nobody pays twice. What it has
- * bought stays whatever happens.
- * A model that fails is told of and tried again later, later each time. A text that the model refuses, where it takes
- * others, is told of and left out.
+ * bought stays whatever happens. A model that fails is told of and tried again later, later each time. A text that the
+ * model refuses, where it takes others, is told of and left out.
  */
 import { Mutex } from 'async-mutex'
 import { either as E } from 'fp-ts'

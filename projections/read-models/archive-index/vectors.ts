@@ -3,11 +3,9 @@
  * not have its vector yet.
  *
  * They are no rows of the projection. They lie under the model and the hash of their text, so a rebuild keeps them, the
- * same text is bought
- * once, and a message finds its vector by the hash in its own row. `vector-filler.ts` makes them. Where a search may
- * look at no more messages than
- * `FEW`, all their vectors are compared; beyond that an HNSW index gives the nearest ones, and goes on until enough of
- * them are within the bounds.
+ * same text is bought once, and a message finds its vector by the hash in its own row. `vector-filler.ts` makes them.
+ * Where a search may look at no more messages than `FEW`, all their vectors are compared; beyond that an HNSW index
+ * gives the nearest ones, and goes on until enough of them are within the bounds.
  */
 import type { MessageRef, Within } from '../../../src/ports/archive-index.js'
 import type { Database, Sql } from '../../../src/ports/sql.js'

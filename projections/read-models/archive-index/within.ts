@@ -4,8 +4,7 @@ import type { Sql } from '../../../src/ports/sql.js'
 
 /**
  * Within so many messages each of them is looked at: that costs what the bounds hold, and nothing of what others have.
- * Beyond it the indexes over all
- * messages are quicker: then the bounds hold a share of all that is worth it.
+ * Beyond it the indexes over all messages are quicker: then the bounds hold a share of all that is worth it.
  */
 export const FEW = 10_000
 
@@ -14,10 +13,9 @@ export const FEW = 10_000
  * a row without one.
  *
  * A scope is asked of each row that was found. As a join (which a bare `exists` or `in` becomes), a planner without
- * statistics went through the index
- * of terms once for each conversation of the scope: 24 ms against 10 with 30 conversations on the embedded engine. The
- * inner columns have names of
- * their own, so that `conversation_id` is the outer one.
+ * statistics went through the index of terms once for each conversation of the scope: 24 ms against 10 with 30
+ * conversations on the embedded engine. The inner columns have names of their own, so that `conversation_id` is the
+ * outer one.
  */
 export function withinCondition(
   within: Within,

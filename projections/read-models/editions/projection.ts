@@ -3,9 +3,8 @@
  * which is in force.
  *
  * A handler reads nothing and so cannot count: an edition's batches, summaries and failures have a row each, and
- * `queries.ts` counts them at the time of
- * asking. Which edition is in force is said by one row a conversation, because the fact that adopts one does not name
- * the one before it.
+ * `queries.ts` counts them at the time of asking. Which edition is in force is said by one row a conversation, because
+ * the fact that adopts one does not name the one before it.
  */
 import type { EventData, RecordedEvent, SummarizerRecord, ReplacementType } from '../../../src/domain/events/index.js'
 import type { Projection, Row, RowChange, Table } from '../../engine/projection.js'

@@ -2,10 +2,8 @@
  * The messages that are live, and the list of conversations.
  *
  * A message is live from the moment it is appended until a prune names it: pinned ones stay for as long as they are
- * pinned, because no prune names them.
- * How many messages a conversation has is no column: it is the rows that are live plus `messages_compressed`, which
- * `queries.ts` counts,
- * since a handler reads nothing and so cannot count.
+ * pinned, because no prune names them. How many messages a conversation has is no column: it is the rows that are live
+ * plus `messages_compressed`, which `queries.ts` counts, since a handler reads nothing and so cannot count.
  */
 import type { EventData, RecordedEvent, ReplacementType } from '../../../src/domain/events/index.js'
 import type { Projection, Row, RowChange, Table } from '../../engine/projection.js'

@@ -176,8 +176,7 @@ const ORDER: Readonly<Record<ConversationOrder, string>> = {
 
 /**
  * Conversations, the one that something happened in last first, or in another order. They come by one statement: with
- * every fact one of them moves
- * to the front, and who went through them page by page would miss it.
+ * every fact one of them moves to the front, and who went through them page by page would miss it.
  */
 export async function listConversations(
   sql: Sql,

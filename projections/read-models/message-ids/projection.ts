@@ -1,8 +1,7 @@
 /**
  * Where in its conversation each message was appended, by the id of its event. It is kept for stores that do not notice
- * by themselves an id that comes back
- * (see `recognizes` in the port of the event store). The ids of other facts derive from their own place and come back
- * nowhere else.
+ * by themselves an id that comes back (see `recognizes` in the port of the event store). The ids of other facts derive
+ * from their own place and come back nowhere else.
  */
 import { conversationOf } from '../../../src/domain/values/ids.js'
 import type { Projection, Table } from '../../engine/projection.js'

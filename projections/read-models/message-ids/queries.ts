@@ -5,9 +5,8 @@ import type { Sql } from '../../../src/ports/sql.js'
 import { messageIdsProjection } from './projection.js'
 
 // Rows and checkpoints in one statement, which sees both as they stood at one moment. A conversation's rows are as far
-// as its partition, and no less far than the last one.
-// One whose rows do not go on is known only as far as they do.
-// A checkpoint that was found to be of another log (`projections/engine/log-identity.ts`) says nothing of this one.
+// as its partition, and no less far than the last one. One whose rows do not go on is known only as far as they do. A
+// checkpoint that was found to be of another log (`projections/engine/log-identity.ts`) says nothing of this one.
 const FIND = `
   select (select min(case when c.stop like '%another log%' then -1 else least(c.position, s.position - 1) end)
       from projection_checkpoints c left join projection_stops s on s.name = c.name and s.generation = c.generation and s.conversation_id = $1

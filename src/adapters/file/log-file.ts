@@ -1,12 +1,10 @@
 /**
  * A log in one file: JSON Lines, compressed by gzip, with everything that a log has. docs/log-file.md describes the
- * format, which every later
- * version of this program reads.
+ * format, which every later version of this program reads.
  *
  * A file is written under a name of its own beside the one it was asked for, and takes that name when it is whole and
- * on the disk; so what
- * has the name is never half a log. It is read twice: whole, to check it, before anything is made of it, and then
- * again.
+ * on the disk; so what has the name is never half a log. It is read twice: whole, to check it, before anything is made
+ * of it, and then again.
  */
 import { randomBytes } from 'node:crypto'
 import { createReadStream } from 'node:fs'

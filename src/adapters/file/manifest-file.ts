@@ -1,9 +1,8 @@
 /**
  * A manifest as a file: JSON Lines, each line canonical JSON (RFC 8785), so that the same manifest is the same bytes. A
- * header, a line for each stream,
- * and an end that counts them, carries the SHA-256 of all lines before it and the public key, and is signed. So it is
- * written and read line by line,
- * whatever its length, and nothing in it can change: the hash holds the lines, and the signature holds the hash.
+ * header, a line for each stream, and an end that counts them, carries the SHA-256 of all lines before it and the
+ * public key, and is signed. So it is written and read line by line, whatever its length, and nothing in it can change:
+ * the hash holds the lines, and the signature holds the hash.
  */
 import { createHash, createPublicKey, randomBytes, sign, verify, type KeyObject } from 'node:crypto'
 import { createReadStream } from 'node:fs'

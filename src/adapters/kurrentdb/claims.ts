@@ -1,7 +1,7 @@
 /**
  * The server takes 1,048,576 bytes of data in one append, all events together, and does not count metadata. Where an
- * append has more, its
- * largest texts go to the body store, and the events carry hash, size and the beginning of the text.
+ * append has more, its largest texts go to the body store, and the events carry hash, size and the beginning of the
+ * text.
  */
 import { sha256 } from '../../domain/values/hash.js'
 import type { EventToAppend, StoredEvent } from '../../domain/events/stored-event.js'

@@ -2,8 +2,7 @@
  * The address of a KurrentDB as the ecosystem writes it, and the client for it.
  *
  * The address is read here and not by the client, which prints unknown parameters and password on the console, takes no
- * `kurrentdb://`, and cannot
- * switch off the check of a certificate.
+ * `kurrentdb://`, and cannot switch off the check of a certificate.
  */
 import { connectivityState, credentials as channelCredentials, type Channel } from '@grpc/grpc-js'
 import { EventStoreDBClient } from '@eventstore/db-client'

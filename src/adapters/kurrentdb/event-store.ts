@@ -2,9 +2,8 @@
  * The event store on a KurrentDB (EventStoreDB), by its client.
  *
  * Appends go at an exact revision or at no stream at all, always, and again at the same one where their outcome is not
- * known: on this server nothing else
- * is idempotent, and this is for ever. What the server does not know (ids of long ago, the content behind an id) is
- * looked up here.
+ * known: on this server nothing else is idempotent, and this is for ever. What the server does not know (ids of long
+ * ago, the content behind an id) is looked up here.
  */
 import { either as E, type taskEither as TE } from 'fp-ts'
 import type { BodyStore } from '../../ports/body-store.js'
@@ -184,8 +183,7 @@ export async function openKurrentDbEventStore(
 
   /**
    * A stream that somebody deleted takes events as a new one does, and goes on counting where it stood: what begins
-   * anew there would never be read as a
-   * beginning. Its metadata say so, and stay.
+   * anew there would never be read as a beginning. Its metadata say so, and stay.
    */
   async function refuseDeleted(stream: string): Promise<void> {
     const settings: unknown = (await lastOf(session, `$$${stream}`))?.data
@@ -330,8 +328,8 @@ export async function openKurrentDbEventStore(
     },
 
     // The server has no list of names that one may ask for by prefix. It looks through its log, and sends the events
-    // that may be the first of a stream.
-    // A stream that has none of them any more, because somebody cut its beginning off, is not named.
+    // that may be the first of a stream. A stream that has none of them any more, because somebody cut its beginning
+    // off, is not named.
     async *streams(prefix) {
       session.checkOpen()
       const names = new Set<string>()

@@ -1,7 +1,6 @@
 /**
  * The whole log from a position on, as it grows. Nothing in the client connects again, so this does: behind the last
- * event or checkpoint that was given, so that
- * no event is lost and none comes twice.
+ * event or checkpoint that was given, so that no event is lost and none comes twice.
  */
 import { eventTypeFilter, START, streamNameFilter } from '@eventstore/db-client'
 import type { AllStreamResolvedEvent } from '@eventstore/db-client'
@@ -44,8 +43,7 @@ export interface Following {
 
 /**
  * How long a position that this process knows of may be ahead of what a subscription has told before the log between is
- * looked through. Where a filter matches
- * nothing, the server tells only every 32 events how far it has looked.
+ * looked through. Where a filter matches nothing, the server tells only every 32 events how far it has looked.
  */
 const SETTLE_MS = 50
 const MOST_SETTLE_MS = 10_000
@@ -233,10 +231,9 @@ export async function* follow(
 
 /**
  * Whether there is something that matches behind `after`: where there is nothing, how far that is so. What is looked at
- * behind the last match the server does not
- * tell; but what it had before it was asked, it has looked at once it says that it has caught up. That it has come to
- * `upTo` itself is asked of it too: a follower
- * says that it has told all before it has all.
+ * behind the last match the server does not tell; but what it had before it was asked, it has looked at once it says
+ * that it has caught up. That it has come to `upTo` itself is asked of it too: a follower says that it has told all
+ * before it has all.
  */
 async function lookBetween(
   session: Session,

@@ -1,7 +1,7 @@
 /**
  * Reading the client's streams by hand. `for await` on them leaks the call where the loop is left, and waits for ever
- * for a server that says nothing;
- * here the reader takes what has arrived, many events at once, and decides itself how long it waits.
+ * for a server that says nothing; here the reader takes what has arrived, many events at once, and decides itself how
+ * long it waits.
  */
 import type { Signal } from '../../ports/signal.js'
 

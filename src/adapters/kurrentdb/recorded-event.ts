@@ -1,13 +1,10 @@
 /**
  * Our event ⇄ a server's event. Text that JSON brings back as it was travels as JSON, which the server's pages show and
- * its projections read; any other text
- * travels as its bytes. The metadata on the wire is an object: the server's own names for correlation and causation,
- * our event id, our metadata, and
- * a claim where the data lies beside the log.
+ * its projections read; any other text travels as its bytes. The metadata on the wire is an object: the server's own
+ * names for correlation and causation, our event id, our metadata, and a claim where the data lies beside the log.
  *
  * The id on the wire is made of all that the event is. The server takes the same id at the same revision for a
- * repetition without looking at the
- * content, so with this id its "success" means that exactly this event stands there.
+ * repetition without looking at the content, so with this id its "success" means that exactly this event stands there.
  */
 import { binaryEvent, jsonEvent } from '@eventstore/db-client'
 import type { EventData, RecordedEvent } from '@eventstore/db-client'

@@ -2,8 +2,8 @@
  * What both OpenAI adapters share: the client, loaded when it is first used, the retries, and failures by their kind.
  *
  * The package is heavy, so it is imported when the first call is made: whoever never calls a model never loads it. Its
- * own retries are off,
- * because it ignores a Retry-After above a minute and repeats a request that timed out, which may be paid for twice.
+ * own retries are off, because it ignores a Retry-After above a minute and repeats a request that timed out, which may
+ * be paid for twice.
  */
 import { either as E } from 'fp-ts'
 import type OpenAI from 'openai'

@@ -98,8 +98,8 @@ function bodyOf(model: string, request: LanguageModelRequest): Body {
 }
 
 // Many servers do not know `response_format`, and some models that think have names that we do not know. The same
-// request in the other spelling
-// asks for the same thing; a temperature is never dropped, because the answer would not be the one that is recorded.
+// request in the other spelling asks for the same thing; a temperature is never dropped, because the answer would not
+// be the one that is recorded.
 function respelled(body: Body, failure: CallFailure): Body | undefined {
   if (failure.failure !== 'request-rejected') return undefined
   if (body.response_format !== undefined && /response_format|json_schema|structured output/iu.test(failure.detail)) {

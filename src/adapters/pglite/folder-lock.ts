@@ -3,22 +3,17 @@
  * acknowledged events without an error.
  *
  * Below `lock/` lie files named by numbers, each says who took the folder with it, and the highest counts.
- * `<number>.free` beside it says that it was
- * given back (an empty file, because a full disk still takes one). Who wants the folder creates the next number, which
- * the file system lets
- * exactly one process do.
+ * `<number>.free` beside it says that it was given back (an empty file, because a full disk still takes one). Who wants
+ * the folder creates the next number, which the file system lets exactly one process do.
  *
  * Whether an owner that did not give it back is dead can be asked where it ran beside us: same run of the machine, same
- * process ids. Such a process
- * loses its lock when it is dead, and never because it is old, slow or suspended. Of any other owner (another machine
- * or container, or the machine
- * before it was started anew) only its heartbeat tells: it touches its file every few seconds, from a thread, because
- * the engine blocks the process for
- * a whole query. Who wants the folder watches the file by a clock of its own, and succeeds an owner that was quiet all
- * the while.
- * That owner may be suspended and come back, so its successor leaves `<number>.doubt` and works on a copy of the data
- * that the old one does not know
- * (`sql.ts`); the old one looks for a successor behind each statement, before it says that anything was written.
+ * process ids. Such a process loses its lock when it is dead, and never because it is old, slow or suspended. Of any
+ * other owner (another machine or container, or the machine before it was started anew) only its heartbeat tells: it
+ * touches its file every few seconds, from a thread, because the engine blocks the process for a whole query. Who wants
+ * the folder watches the file by a clock of its own, and succeeds an owner that was quiet all the while. That owner may
+ * be suspended and come back, so its successor leaves `<number>.doubt` and works on a copy of the data that the old one
+ * does not know (`sql.ts`); the old one looks for a successor behind each statement, before it says that anything was
+ * written.
  *
  * The record also says at which socket the owner serves those who only read (`serve-readers.ts`).
  */
@@ -85,8 +80,7 @@ export async function lockFolder(folder: string, options: LockOptions = {}): Pro
       const socket = socketFor(folder, locks, number)
       if (!(await createLock(locks, number, { ...mine, socket }))) continue
       // A number is swept away only when several higher ones are there. A process that stood still so long, between
-      // looking and creating,
-      // that its number was free once more sees them now.
+      // looking and creating, that its number was free once more sees them now.
       if ((await highestLock(locks)) > number) {
         await rm(join(locks, String(number)), { force: true })
         continue

@@ -1,7 +1,7 @@
 /**
  * How the owner of a folder and its readers speak: frames of four bytes with a length and so many bytes of
- * `v8.serialize`, which keeps every value that a
- * driver gives as it is. The owner greets; then each request has one answer, in order.
+ * `v8.serialize`, which keeps every value that a driver gives as it is. The owner greets; then each request has one
+ * answer, in order.
  */
 import type { Socket } from 'node:net'
 import { deserialize, serialize } from 'node:v8'

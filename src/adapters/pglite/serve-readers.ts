@@ -3,11 +3,9 @@
  * transactions.
  *
  * Postgres itself refuses a reader's writes: each of its statements runs in a transaction that is read-only and is
- * rolled back. The engine has one session,
- * so nobody else does anything while a reader's transaction is open. The owner waits in it no longer than for a moment
- * in all for what the reader says and
- * takes; one that hangs loses its connection, and one that dies its transaction. A statement itself runs to its end, as
- * the owner's own do.
+ * rolled back. The engine has one session, so nobody else does anything while a reader's transaction is open. The owner
+ * waits in it no longer than for a moment in all for what the reader says and takes; one that hangs loses its
+ * connection, and one that dies its transaction. A statement itself runs to its end, as the owner's own do.
  */
 import { chmod, rm } from 'node:fs/promises'
 import { createServer, type Socket } from 'node:net'
@@ -97,8 +95,7 @@ export async function serveReaders(
       let timer: NodeJS.Timeout | undefined
       const late = new Promise<never>((_resolve, reject) => {
         // It keeps this process alive, as nothing else may: whoever waits for the session here would end without a
-        // word.
-        // Where this process itself stood still, what the reader said meanwhile is heard first.
+        // word. Where this process itself stood still, what the reader said meanwhile is heard first.
         timer = setTimeout(
           () => {
             setImmediate(() => {

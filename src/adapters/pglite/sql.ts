@@ -1,10 +1,10 @@
 /**
  * The embedded default: Postgres inside this process (PGlite), in a folder or, for tests, in memory.
  *
- * What a folder survives: the process killed at any moment; every acknowledged append is there after reopening.
- * What it does not: a power cut. PGlite never calls fsync, so the last writes may be lost with the operating system's
- * cache. Who needs that
- * uses a server. PGlite has one session, so all work stands in one line, and a long statement blocks the whole process.
+ * What a folder survives: the process killed at any moment; every acknowledged append is there after reopening. What it
+ * does not: a power cut. PGlite never calls fsync, so the last writes may be lost with the operating system's cache.
+ * Who needs that uses a server. PGlite has one session, so all work stands in one line, and a long statement blocks the
+ * whole process.
  */
 import { PGlite, types, type Transaction } from '@electric-sql/pglite'
 import { vector } from '@electric-sql/pglite-pgvector'
@@ -37,10 +37,8 @@ export interface OpenOptions extends LockOptions {
 
 /**
  * Opens the ledger in a folder, which is made where it is missing: some 2 s the first time from the template of an
- * empty one, 3 to 6 s where the engine has to create it,
- * about 0.6 s from then on.
- * One process at a time has it open; others may read by way of it (`openFolderToRead`). A folder that holds something
- * else is refused and left as it is.
+ * empty one, 3 to 6 s where the engine has to create it, about 0.6 s from then on. One process at a time has it open;
+ * others may read by way of it (`openFolderToRead`). A folder that holds something else is refused and left as it is.
  */
 export async function openFolder(path: string, options: OpenOptions = {}): Promise<Database> {
   const folder = resolve(path)
@@ -84,9 +82,8 @@ export interface FolderToRead {
 
 /**
  * Opens the ledger in a folder for who only reads: by way of the process that has it open, and where none has, as
- * `openFolder` does.
- * An owner that does not answer (it stands still, or is a program of an earlier version) is told as it would be to
- * anybody else.
+ * `openFolder` does. An owner that does not answer (it stands still, or is a program of an earlier version) is told as
+ * it would be to anybody else.
  */
 export async function openFolderToRead(path: string, options: OpenOptions = {}): Promise<FolderToRead> {
   const folder = resolve(path)
@@ -198,8 +195,7 @@ const dataNumber = (name: string): number => Number(DATA_OR_DRAFT.exec(name)?.[1
 
 /**
  * The folder with the engine's files. Where an earlier owner may come back it is one that this owner does not know: it
- * goes on writing
- * into files that it has open, whatever anybody says, and these are then nobody's.
+ * goes on writing into files that it has open, whatever anybody says, and these are then nobody's.
  */
 async function dataFolder(folder: string, lock: FolderLock, isReady: boolean): Promise<string> {
   const [current] = (await readdir(folder))
@@ -264,9 +260,8 @@ async function start(name: string, where: { readonly dataDir?: string; readonly 
 
 /**
  * Behind a statement the engine arms a timer of its own, ten seconds ahead, for statistics that nobody reads. It would
- * keep a process alive that is
- * done, and the engine offers no way to set it otherwise. A statement runs in one go, so nobody else meets what is put
- * in the timer's place.
+ * keep a process alive that is done, and the engine offers no way to set it otherwise. A statement runs in one go, so
+ * nobody else meets what is put in the timer's place.
  */
 function freeTimers(db: PGlite): void {
   const statement = db.execProtocolRawSync.bind(db)
@@ -353,9 +348,8 @@ const TURN_MS = 20
 
 /**
  * Waits for a turn of the event loop, where the last one is a while ago. The engine answers without ever leaving the
- * queue of promises, so who appends
- * again and again would keep everybody from being heard: timers, signals, and readers at the socket. All who ask
- * meanwhile share a turn, and go on in their order.
+ * queue of promises, so who appends again and again would keep everybody from being heard: timers, signals, and readers
+ * at the socket. All who ask meanwhile share a turn, and go on in their order.
  */
 function createTurns(): () => Promise<void> {
   let last = performance.now()

@@ -1,7 +1,6 @@
 /**
  * An empty database as the engine makes it, made once when the program is built (scripts/build.mjs) and shipped with
- * it. The engine takes some 4 s of
- * work to create one, and 1 s to load this one.
+ * it. The engine takes some 4 s of work to create one, and 1 s to load this one.
  */
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'

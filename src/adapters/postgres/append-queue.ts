@@ -2,8 +2,7 @@
  * Appends of one process that come while another is under way go to the database together, in one transaction.
  *
  * The log's counter is held until a commit is on the disk, so alone each append would wait for a commit of its own. An
- * append that meets
- * nobody goes at once and by itself.
+ * append that meets nobody goes at once and by itself.
  */
 import type { EventToAppend, ExpectedRevision } from '../../ports/event-store.js'
 import type { Sql } from '../../ports/sql.js'

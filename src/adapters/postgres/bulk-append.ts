@@ -1,9 +1,8 @@
 /**
  * Events of many streams in one transaction, in the order of a log that is copied: for what `append_events` would do
- * stream by stream with a
- * round trip each. It keeps the same rules: the streams' rows are locked first and in the order of their names, the
- * log's counter last and
- * until the commit, so positions have no gaps and become visible in their order.
+ * stream by stream with a round trip each. It keeps the same rules: the streams' rows are locked first and in the order
+ * of their names, the log's counter last and until the commit, so positions have no gaps and become visible in their
+ * order.
  */
 import { either as E } from 'fp-ts'
 import type { StoredEvent } from '../../domain/events/stored-event.js'

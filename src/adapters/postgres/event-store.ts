@@ -384,9 +384,8 @@ const READ_FORWARDS = paged('stream = $1 and revision >= $2', 'revision', ' limi
 const READ_STREAMS = paged('(stream, revision) > ($1, $2)', 'stream, revision', ' limit $3')
 const READ_BACKWARDS = paged('stream = $1 and revision <= $2', 'revision desc', ' limit $3')
 // A binary search in one statement, one look at the index a step; from outside each step would wait for its answer. The
-// time is taken out of
-// the text: as json all of it would be unescaped, which NUL in another field makes an error. Without a time the steps
-// end and no row is left.
+// time is taken out of the text: as json all of it would be unescaped, which NUL in another field makes an error.
+// Without a time the steps end and no row is left.
 const REVISION_AT_TIME = `
   with recursive search(low, high) as (
     select -1::bigint, coalesce((select revision from streams where stream = $1), -1)

@@ -1,9 +1,8 @@
 /**
- * The log's tables and the one function that appends to it, the same for a server and for the embedded engine.
- * They lie in the schema that the connection's search path names first. Positions are told out by a counter and not by
- * a sequence:
- * a sequence gives numbers away before their transactions commit, and a reader that goes by them skips the late ones
- * (a store of that kind, measured with 16 writers, lost 18 to 22 % of the events).
+ * The log's tables and the one function that appends to it, the same for a server and for the embedded engine. They lie
+ * in the schema that the connection's search path names first. Positions are told out by a counter and not by a
+ * sequence: a sequence gives numbers away before their transactions commit, and a reader that goes by them skips the
+ * late ones (a store of that kind, measured with 16 writers, lost 18 to 22 % of the events).
  */
 import type { Sql } from '../../ports/sql.js'
 import { StoreError } from '../../ports/store-error.js'
@@ -241,10 +240,9 @@ create table edition_spending (
 `
 
 // Tokens to and from the model apart, and no cost: that follows from them, at the price of whoever asks. An older row
-// has one sum of tokens, and a
-// cost by whatever prices its runs were given. The cost is dropped, and the sum counts as tokens from the model, which
-// cost the more of the two:
-// a bound in tokens holds as it did, and one in money errs on the safe side, as it does for calls that were lost.
+// has one sum of tokens, and a cost by whatever prices its runs were given. The cost is dropped, and the sum counts as
+// tokens from the model, which cost the more of the two: a bound in tokens holds as it did, and one in money errs on
+// the safe side, as it does for calls that were lost.
 const SPENDING_BY_KIND = `
 alter table edition_spending rename column tokens to completion_tokens;
 alter table edition_spending add column prompt_tokens bigint not null default 0, drop column cost_micros;

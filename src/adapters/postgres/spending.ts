@@ -56,8 +56,7 @@ const isWithin = (prompt: string, completion: string): string => `
   and ($5::float8 is null or ceil((${prompt})::float8 * $6::float8 + (${completion})::float8 * $7::float8) <= $5::float8)`
 
 // One statement decides: of two who ask for the last tokens the second waits for the first one's row, and then finds it
-// full. The first call
-// of all makes the row, and is held to the bound as well.
+// full. The first call of all makes the row, and is held to the bound as well.
 const SET_ASIDE = `
   insert into edition_spending as s (edition_id, prompt_tokens, completion_tokens)
   select $1, $2::bigint, $3::bigint

@@ -348,8 +348,7 @@ types.setTypeParser(pg.types.builtins.NUMERIC, String)
 
 /**
  * The address, its name for messages (without the password, and without parameters, which may hold one too), and the
- * startup options
- * that it carries, which would otherwise take the place of ours.
+ * startup options that it carries, which would otherwise take the place of ours.
  */
 function parseAddress(url: string): { name: string; address: string; startup: string } {
   let parsed: URL

@@ -8,7 +8,7 @@ export const compact: Command = {
   describe: 'Compact now what is at its limit',
   policy: true,
   positionals: { conversation },
-  options: { force: toggle('Fold what may be folded, though there is room') },
+  options: { force: toggle('Compact what may be compacted, though there is room') },
   async run(given) {
     const conversationId = given.word('conversation')
     const force = given.is('force')

@@ -3,7 +3,7 @@ import { withLedger } from '../session.js'
 
 export const editionsRevert: Command = {
   words: 'revert <edition> [conversations..]',
-  describe: 'Put back what an adopted edition had replaced',
+  describe: 'Revert: what an adopted edition had replaced is in force again',
   positionals: { edition, conversations },
   options: allOfEdition,
   async run(given) {

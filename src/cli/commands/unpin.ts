@@ -4,7 +4,7 @@ import { withLedger } from '../session.js'
 
 export const unpin: Command = {
   words: 'unpin <conversation> <message>',
-  describe: 'Let a pinned message be folded again',
+  describe: 'Let a pinned message be compacted again',
   positionals: { conversation, message },
   async run(given) {
     const conversationId = given.word('conversation')

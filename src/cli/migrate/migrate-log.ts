@@ -1,7 +1,6 @@
 /**
  * `migrate-log`: a log copied between stores, and to and from a file (backup and restore); proved equal, or ended with
- * a status of its own.
- * The same command again goes on where one was cut off, and brings what came since.
+ * a status of its own. The same command again goes on where one was cut off, and brings what came since.
  */
 import {
   copyLog,

@@ -1,7 +1,6 @@
 /**
  * Before tokens are bought for an edition, by `replay` and by `editions adopt`: what it would come to at most and,
- * without `--yes`, a question.
- * What the bounds and the price are is read here too, so that both ask and refuse alike.
+ * without `--yes`, a question. What the bounds and the price are is read here too, so that both ask and refuse alike.
  */
 import { createInterface } from 'node:readline/promises'
 import { tokensOf } from '../../domain/reports/prices.js'

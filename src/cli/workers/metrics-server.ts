@@ -1,8 +1,7 @@
 /**
  * What a process that works in the background says of itself, for Prometheus and for whoever restarts containers:
- * `/metrics` and `/health`.
- * Two routes need no framework. There is no authentication: it listens where it is told to, on this machine alone by
- * default.
+ * `/metrics` and `/health`. Two routes need no framework. There is no authentication: it listens where it is told to,
+ * on this machine alone by default.
  */
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -1,7 +1,6 @@
 /**
  * Read models of a log that is not theirs alone: other systems append to the same KurrentDB throughout, so that its
- * newest event is never one of ours; and of
- * a database that belongs to another log, where no position means anything.
+ * newest event is never one of ours; and of a database that belongs to another log, where no position means anything.
  */
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { openKurrentDbEventStore } from '../../../src/adapters/kurrentdb/event-store.js'

@@ -1,7 +1,6 @@
 /**
  * What a takeover does to the read models: live messages, search and view follow in one transaction, whoever keeps
- * them, in however many
- * partitions, while rows are rebuilt; a reader sees what was or what is, and never some of both.
+ * them, in however many partitions, while rows are rebuilt; a reader sees what was or what is, and never some of both.
  */
 import { beforeEach, expect, test } from '@jest/globals'
 import { setImmediate } from 'node:timers/promises'

@@ -1,7 +1,7 @@
 /**
  * Servers that share one log and agree by gossip on who leads. A follower passes appends on to the leader, unless the
- * call asks for the leader
- * itself: then it names it and refuses. What is not played here is the election: a test says who leads.
+ * call asks for the leader itself: then it names it and refuses. What is not played here is the election: a test says
+ * who leads.
  */
 import { changes } from '../latch.js'
 import { createEventLog, type EventLog, type LogOptions, type ReadableLog, type Recorded } from './log.js'

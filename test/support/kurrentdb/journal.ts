@@ -1,7 +1,7 @@
 /**
  * The file of a server that is to survive its own death: one JSON line an append. A line is handed to the operating
- * system before the append is
- * acknowledged, which is enough against `kill -9`; nothing is forced to the disk, so the loss of power is not covered.
+ * system before the append is acknowledged, which is enough against `kill -9`; nothing is forced to the disk, so the
+ * loss of power is not covered.
  */
 import { closeSync, existsSync, openSync, readFileSync, truncateSync, writeSync } from 'node:fs'
 import { z } from 'zod'

@@ -1,9 +1,8 @@
 /**
  * What a KurrentDB server keeps, and how it decides on an append, without the wire. It answers as EventStoreDB 24.2.0
- * was seen to answer, where
- * that surprises too: the same ids at the current revision are stored again, other content under a known id is a
- * success that changes nothing,
- * and `any` recognises a repetition only while the id is among those that the process remembers.
+ * was seen to answer, where that surprises too: the same ids at the current revision are stored again, other content
+ * under a known id is a success that changes nothing, and `any` recognises a repetition only while the id is among
+ * those that the process remembers.
  */
 import { randomUUID } from 'node:crypto'
 import { changes } from '../latch.js'

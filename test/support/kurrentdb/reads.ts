@@ -148,13 +148,11 @@ function sourceOf(
 
 /**
  * What a subscriber is sent, for as long as it asks for more. `woken` resolves when there may be more, or when nobody
- * listens any longer, and
- * `isOpen` tells which of the two it was.
+ * listens any longer, and `isOpen` tells which of the two it was.
  *
  * A catch-up ends with a checkpoint at the last place that was sent, event or checkpoint, or else where it began;
- * behind that it has looked, and does not say
- * so. The checkpoints on the way there are right before the next event that it looks at; those of a live subscription
- * are events.
+ * behind that it has looked, and does not say so. The checkpoints on the way there are right before the next event that
+ * it looks at; those of a live subscription are events.
  */
 export async function* subscribe(
   query: SubscriptionQuery,

@@ -1,9 +1,7 @@
 /**
  * A server that speaks KurrentDB's gRPC protocol to the real client, in this process: appends by both calls, reads,
- * catch-up subscriptions,
- * deletion, gossip. It fails when a test asks it to, in the ways that a real one was seen to fail. It leaves out
- * persistent subscriptions,
- * access lists of streams, links and `$maxAge`.
+ * catch-up subscriptions, deletion, gossip. It fails when a test asks it to, in the ways that a real one was seen to
+ * fail. It leaves out persistent subscriptions, access lists of streams, links and `$maxAge`.
  */
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
@@ -141,9 +139,8 @@ export async function startWireServer(options: WireServerOptions = {}): Promise<
 
   /**
    * A death that a call brings about comes when the event loop has gone round: Node 20 frees what it is still reading
-   * from where a session
-   * ends inside its own callback, and the whole process dies of it ("corrupted size vs. prev_size", in four of ten
-   * runs).
+   * from where a session ends inside its own callback, and the whole process dies of it ("corrupted size vs.
+   * prev_size", in four of ten runs).
    */
   async function die(): Promise<void> {
     await setImmediate()

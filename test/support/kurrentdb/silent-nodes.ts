@@ -1,7 +1,7 @@
 /**
  * A process that opens a cluster whose nodes accept and say nothing, as stopped ones do, with TLS where `tls` is its
- * argument. It prints why that failed,
- * and then has nothing more to do: it ends by itself, unless closing leaves something open.
+ * argument. It prints why that failed, and then has nothing more to do: it ends by itself, unless closing leaves
+ * something open.
  */
 import { once } from 'node:events'
 import { createServer } from 'node:net'

@@ -1,9 +1,8 @@
 /**
  * A server in a process of its own, for tests that kill or stop the whole process and for benchmarks:
  * `start-wire-server [--port 2113] [--file events.jsonl] [--foreign]`. It says `ready <connection string>` once it
- * listens. Each line on its standard input
- * is one of the commands below; `done <line>` follows when it has been obeyed. With a file it keeps what it has
- * acknowledged.
+ * listens. Each line on its standard input is one of the commands below; `done <line>` follows when it has been obeyed.
+ * With a file it keeps what it has acknowledged.
  */
 import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
