@@ -8,7 +8,7 @@
  */
 import { PGlite, types, type Transaction } from '@electric-sql/pglite'
 import { vector } from '@electric-sql/pglite-pgvector'
-import { constants } from 'node:fs'
+import { constants, statfsSync } from 'node:fs'
 import { cp, link, readdir, readFile, rename, rm, statfs, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -60,7 +60,7 @@ export async function openFolder(path: string, options: OpenOptions = {}): Promi
     if (!isReady) await writeMarker(folder, lock, true)
     await removeData(folder, lock, data)
     await lock.settle()
-    return databaseOn(db, folder, lock, await readersOf(db, folder, lock, options))
+    return databaseOn(db, folder, lock, await readersOf(db, folder, lock, options), spaceIn(folder))
   } catch (error) {
     const failure = await reasonOf(folder, error)
     // What was begun holds nothing yet, and its space may be all that is left.
@@ -281,7 +281,49 @@ function freeTimers(db: PGlite): void {
   db.execProtocolRawSync = (message) => freely(() => statement(message))
 }
 
-function databaseOn(db: PGlite, name: string, lock: Pick<FolderLock, 'check' | 'release'>, readers: Stops): Database {
+/** What the engine writes ahead into: it makes a file of this size whenever the last one is full. */
+const WAL_SEGMENT = 16 * 2 ** 20
+/** What else a statement may need: pages of tables and indexes that it adds. */
+const PAGES = 2 * 2 ** 20
+/** What is written ahead for a text, and what is added to its table, where it is not compressed. */
+const TIMES_WRITTEN = 3
+
+const WRITES = /\b(?:insert|update|delete|copy|create|alter|drop|truncate|append_events|append_many|nextval)\b/iu
+
+const lengthOf = (value: unknown): number =>
+  typeof value === 'string'
+    ? value.length
+    : Array.isArray(value)
+      ? value.reduce<number>((sum, each) => sum + lengthOf(each), 0)
+      : 0
+
+/**
+ * Refuses a statement that writes where the disk has no room for what the engine may have to add. The engine itself
+ * cannot refuse: where it finds no room for the next file that it writes ahead into, it tries again for ever, and its
+ * process hears of nothing any more, no signal either.
+ */
+type CheckSpace = (text: string, values?: readonly unknown[]) => void
+
+function spaceIn(folder: string): CheckSpace {
+  return (text, values = []) => {
+    if (!WRITES.test(text)) return
+    const needed = WAL_SEGMENT + PAGES + lengthOf(values) * TIMES_WRITTEN
+    const { bavail, bsize } = statfsSync(folder)
+    if (bavail * bsize < needed)
+      throw new StoreError(
+        'DiskFull',
+        `there is no space left for ${folder}: ${String(Math.ceil(needed / 2 ** 20))} MB have to be free for it to be written, and ${String(Math.floor((bavail * bsize) / 2 ** 20))} MB are`,
+      )
+  }
+}
+
+function databaseOn(
+  db: PGlite,
+  name: string,
+  lock: Pick<FolderLock, 'check' | 'release'>,
+  readers: Stops,
+  checkSpace: CheckSpace = ignore,
+): Database {
   const running = new Set<Promise<unknown>>()
   const turn = createTurns()
   let closing: Promise<void> | undefined
@@ -324,11 +366,19 @@ function databaseOn(db: PGlite, name: string, lock: Pick<FolderLock, 'check' | '
   return {
     name,
     hasVector: true,
-    query: async (text, values) => await open(() => run(db, text, values)),
-    script: async (text) => await open(() => script(db, text)),
-    transaction: async (work) => await open(() => db.transaction((tx) => work(inside(tx)))),
+    query: async (text, values) =>
+      await open(async () => {
+        checkSpace(text, values)
+        return await run(db, text, values)
+      }),
+    script: async (text) =>
+      await open(async () => {
+        checkSpace(text)
+        await script(db, text)
+      }),
+    transaction: async (work) => await open(() => db.transaction((tx) => work(inside(tx, checkSpace)))),
     // One session: nobody else does anything before it is through.
-    snapshot: async (_tables, work) => await open(() => db.transaction((tx) => work(inside(tx)))),
+    snapshot: async (_tables, work) => await open(() => db.transaction((tx) => work(inside(tx, checkSpace)))),
     async listen(channel, wake) {
       const stop = await open(() => db.listen(channel, wake))
       return async () => {
@@ -378,10 +428,16 @@ async function script(on: PGlite | Transaction, text: string): Promise<void> {
   await on.exec(text)
 }
 
-function inside(tx: Transaction): Sql {
+function inside(tx: Transaction, checkSpace: CheckSpace): Sql {
   return {
-    query: (text, values) => run(tx, text, values),
-    script: (text) => script(tx, text),
+    async query(text, values) {
+      checkSpace(text, values)
+      return await run(tx, text, values)
+    },
+    async script(text) {
+      checkSpace(text)
+      await script(tx, text)
+    },
     transaction: () => Promise.reject(new Error('a transaction inside a transaction')),
   }
 }
