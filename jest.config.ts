@@ -1,14 +1,26 @@
 /** @jest-config-loader esbuild-register */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Config } from 'jest'
 
-// `npm run test:all` sets it; test/support/length.ts says what that means.
-const isLong = process.env['CONTEXT_LEDGER_TEST_ALL'] === '1'
+// `npm run test:all` sets it, and CI sets it to `rest`: test/support/length.ts says what that means.
+const length = process.env['CONTEXT_LEDGER_TEST_ALL'] ?? ''
+
+/** The files that ask more at length, or of a server, than `npm test` has asked already. */
+const rest = (): string[] =>
+  readdirSync('test', { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.test.ts'))
+    .filter((file) => {
+      const text = readFileSync(join('test', file), 'utf8')
+      return file.endsWith('.long.test.ts') || /support\/length|contracts\/event-store|testServer/u.test(text)
+    })
+    .map((file) => `<rootDir>/test/${file}`)
 
 const config: Config = {
   testEnvironment: 'node',
   roots: ['<rootDir>/test'],
-  testMatch: ['**/*.test.ts'],
-  testPathIgnorePatterns: ['/node_modules/', ...(isLong ? [] : ['\\.long\\.test\\.ts$'])],
+  testMatch: length === 'rest' ? rest() : ['**/*.test.ts'],
+  testPathIgnorePatterns: ['/node_modules/', ...(length !== '' ? [] : ['\\.long\\.test\\.ts$'])],
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: { '^context-ledger$': '<rootDir>/src/index.ts', '^(\\.{1,2}/.*)\\.js$': '$1' },
   transform: {

@@ -71,7 +71,7 @@ async function built(): Promise<string> {
 }
 
 describe('a new folder', () => {
-  test('is loaded from the template, says once that it is made, and is what the engine itself makes', async () => {
+  longTest('is loaded from the template, says once that it is made, and is what the engine itself makes', async () => {
     const loaded = await look(join(home, 'loaded'))
     expect(loaded.said).toEqual([`making a new ledger in ${join(home, 'loaded')}: once, and a few seconds`])
     const damaged = join(home, 'damaged')

@@ -140,7 +140,7 @@ describe('editions compare', () => {
 
   it.each([
     [['editions', 'compare', 'e9'], 'there is no edition e9 of any conversation'],
-    [['editions', 'compare', EDITION, 'nowhere'], 'there is no edition e1 of "nowhere"'],
+    [['editions', 'compare', EDITION, 'nowhere'], 'there is no conversation "nowhere"'],
     [['editions', 'compare', EDITION, '--questions', 'none.jsonl'], 'none.jsonl does not exist'],
     [['editions', 'compare', EDITION, '--questions', 'large.json'], 'large.json:1: question'],
   ])('%j is refused', async (words, message) => {

@@ -11,6 +11,7 @@ import { join } from 'node:path'
 import { openFolder } from '../../src/adapters/pglite/sql.js'
 import { lookAtPostgres } from '../../src/adapters/postgres/sql.js'
 import { runCli, spawnCli, startCli, type CliResult } from '../support/cli.js'
+import { longTest } from '../support/length.js'
 import { passedOff } from '../support/json.js'
 import { createTestDatabase, testServer } from '../support/postgres.js'
 import { startOpenAiStub, stubAnswers, type OpenAiStub } from '../support/openai-stub.js'
@@ -158,7 +159,7 @@ describe('words', () => {
 })
 
 describe('a ledger', () => {
-  it('keeps what came before a malformed line, names it, and goes on without doubling', async () => {
+  longTest('keeps what came before a malformed line, names it, and goes on without doubling', async () => {
     const broken = [...sample.slice(0, 61), sample[61]?.replace('"role":"', '"role":"old-'), ...sample.slice(62)].join(
       '\n',
     )
@@ -464,7 +465,7 @@ describe('a ledger', () => {
     expect((await run(['stats', 'nobody'])).status).toBe(2)
   })
 
-  it('lists, rebuilds and verifies; a fact that was changed ends with 4', async () => {
+  longTest('lists, rebuilds and verifies; a fact that was changed ends with 4', async () => {
     const listed = json(await run(['list', '--json']))
     expect(
       listed.conversations

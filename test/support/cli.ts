@@ -8,6 +8,7 @@ import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
+import { format } from 'node:util'
 import { runProgram } from '../../src/cli/program.js'
 
 export interface CliResult {
@@ -28,6 +29,10 @@ export interface CliOptions {
 const sources = new URL('../../src/cli/', import.meta.url)
 for (const file of ['../library/compose.ts', ...readdirSync(sources, { recursive: true, encoding: 'utf8' })])
   if (file.endsWith('.ts') && file !== 'main.ts' && file !== 'start.ts') await import(new URL(file, sources).pathname)
+
+// Each file of tests loads the command line anew, and each listens to the same streams.
+process.stdout.setMaxListeners(0)
+process.stderr.setMaxListeners(0)
 
 const PROGRAM = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url))
 
@@ -60,6 +65,7 @@ export async function runCli(
     env: process.env,
     out: stdout.write.bind(stdout),
     err: stderr.write.bind(stderr),
+    log: console.log,
     stdin: Object.getOwnPropertyDescriptor(process, 'stdin'),
   }
   const said = { stdout: '', stderr: '' }
@@ -76,6 +82,8 @@ export async function runCli(
   process.env = environment(env)
   stdout.write = into('stdout')
   stderr.write = into('stderr')
+  // Help behind a command is written by the library of the command line, to the console, which is jest's here.
+  console.log = (...told: readonly unknown[]) => into('stdout')(`${format(...told)}\n`)
   Object.defineProperty(process, 'stdin', {
     configurable: true,
     value: Readable.from(input === '' ? [] : [Buffer.from(input)]),
@@ -86,6 +94,7 @@ export async function runCli(
   } finally {
     stdout.write = before.out
     stderr.write = before.err
+    console.log = before.log
     process.env = before.env
     process.argv = before.argv
     process.chdir(before.cwd)

@@ -4,7 +4,7 @@
  */
 import { relative } from 'node:path'
 
-const isLong = process.env['CONTEXT_LEDGER_TEST_ALL'] === '1'
+const isLong = (process.env['CONTEXT_LEDGER_TEST_ALL'] ?? '') !== ''
 
 /** `file: 3 under "title"`, for each outermost title that has skipped tests. */
 function skippedIn({ testFilePath, testResults }) {

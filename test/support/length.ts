@@ -1,11 +1,12 @@
 /**
  * How long the tests run. `npm test` asks everything once and each law of a few histories, so that whoever changes
  * something hears of it within minutes. `npm run test:all` runs the whole: files named `*.long.test.ts`, tests that are
- * `longTest`, and each law at its full length.
+ * `longTest`, and each law at its full length. CI, which runs `npm test` beside it, runs of these only the files that ask
+ * more than `npm test` did (`CONTEXT_LEDGER_TEST_ALL=rest`).
  */
 import { describe, test } from '@jest/globals'
 
-export const isLong = process.env['CONTEXT_LEDGER_TEST_ALL'] === '1'
+export const isLong = (process.env['CONTEXT_LEDGER_TEST_ALL'] ?? '') !== ''
 
 export const longTest: typeof test.skip = isLong ? test : test.skip
 export const longDescribe: typeof describe.skip = isLong ? describe : describe.skip
