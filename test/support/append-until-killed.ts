@@ -2,12 +2,12 @@
  * Opens the folder that it is given and appends until somebody kills it, saying each event's number once the store has
  * acknowledged it. Where an append fails it says that, and ends.
  */
-import { writeSync } from 'node:fs'
 import { openFolder } from '../../src/adapters/pglite/sql.js'
 import { createPostgresEventStore } from '../../src/adapters/postgres/event-store.js'
 import { migrateLog } from '../../src/adapters/postgres/schema.js'
 import { eventNamed } from './events.js'
 import { lockOptionsOf } from './lock-options.js'
+import { sayNow } from './say-now.js'
 
 async function run(): Promise<void> {
   const [folder = '', from = '0'] = process.argv.slice(2)
@@ -19,11 +19,11 @@ async function run(): Promise<void> {
       eventNamed(String(number), 'x'.repeat(number % 50 === 0 ? 100_000 : 300)),
     ])()
     if (result._tag === 'Left') {
-      writeSync(1, `refused: ${'detail' in result.left ? result.left.detail : result.left.kind}\n`)
+      sayNow(`refused: ${'detail' in result.left ? result.left.detail : result.left.kind}\n`)
       await db.close().catch(() => undefined)
       return
     }
-    writeSync(1, `${String(number)}\n`)
+    sayNow(`${String(number)}\n`)
   }
 }
 

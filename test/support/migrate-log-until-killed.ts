@@ -2,13 +2,13 @@
  * Runs `migrate-log --from A --to B` in a process of its own, which somebody kills; says `started`, and what the
  * command says.
  */
-import { writeSync } from 'node:fs'
 import { runMigrateLog } from '../../src/cli/migrate/migrate-log.js'
 import { logPlaces } from './log-places.js'
+import { sayNow } from './say-now.js'
 
 async function run(): Promise<void> {
   const [from, to, schema] = process.argv.slice(2)
-  writeSync(1, 'started\n')
+  sayNow('started\n')
   await runMigrateLog(
     { from, to, fromDatabase: undefined, toDatabase: undefined, overwrite: false, json: true },
     logPlaces(schema),

@@ -3,14 +3,14 @@
  * `events`, how many there are; `hold`, that it is inside a transaction, and stays there until the next line; anything
  * else is a statement, and its rows. A failure is `{ failure, code? }`.
  */
-import { writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { openFolderToRead } from '../../src/adapters/pglite/sql.js'
 import { codeOf, sentenceOf } from '../../src/ports/store-error.js'
 import { createPostgresEventStore } from '../../src/adapters/postgres/event-store.js'
+import { sayNow } from './say-now.js'
 
 const say = (said: unknown): void => {
-  writeSync(1, `${JSON.stringify(said)}\n`)
+  sayNow(`${JSON.stringify(said)}\n`)
 }
 
 async function run(): Promise<void> {
