@@ -9,7 +9,7 @@
 import { PGlite, types, type Transaction } from '@electric-sql/pglite'
 import { vector } from '@electric-sql/pglite-pgvector'
 import { constants, statfsSync } from 'node:fs'
-import { cp, link, readdir, readFile, rename, rm, statfs, writeFile } from 'node:fs/promises'
+import { cp, link, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
@@ -62,7 +62,7 @@ export async function openFolder(path: string, options: OpenOptions = {}): Promi
     await lock.settle()
     return databaseOn(db, folder, lock, await readersOf(db, folder, lock, options), spaceIn(folder))
   } catch (error) {
-    const failure = await reasonOf(folder, error)
+    const failure = reasonOf(folder, error)
     // What was begun holds nothing yet, and its space may be all that is left.
     if (!isReady) await removeData(folder, lock, undefined).catch(ignore)
     await lock.release()
@@ -154,14 +154,20 @@ const NO_READERS: Stops = { stop: () => Promise.resolve() }
 /** Less than this, and the engine cannot work; it does not always say that this is why it gave up. */
 const LEAST_SPACE = 2 ** 21
 
-async function reasonOf(folder: string, error: unknown): Promise<StoreError> {
+/** What the disk of a folder has left; a disk that does not say counts as one with room. */
+function freeBytes(folder: string): number {
+  try {
+    const { bavail, bsize } = statfsSync(folder)
+    return bavail * bsize
+  } catch {
+    return Infinity
+  }
+}
+
+function reasonOf(folder: string, error: unknown): StoreError {
   const failure = error instanceof StoreError ? error : unusable(folder, error)
   if (failure.kind === 'FolderTaken' || failure.kind === 'DiskFull') return failure
-  const space = await statfs(folder).then(
-    ({ bavail, bsize }) => bavail * bsize,
-    () => Infinity,
-  )
-  return isOutOfSpace(error) || space < LEAST_SPACE ? noSpace(folder, error) : failure
+  return isOutOfSpace(error) || freeBytes(folder) < LEAST_SPACE ? noSpace(folder, error) : failure
 }
 
 const noSpace = (name: string, error: unknown): StoreError =>
@@ -308,11 +314,11 @@ function spaceIn(folder: string): CheckSpace {
   return (text, values = []) => {
     if (!WRITES.test(text)) return
     const needed = WAL_SEGMENT + PAGES + lengthOf(values) * TIMES_WRITTEN
-    const { bavail, bsize } = statfsSync(folder)
-    if (bavail * bsize < needed)
+    const free = freeBytes(folder)
+    if (free < needed)
       throw new StoreError(
         'DiskFull',
-        `there is no space left for ${folder}: ${String(Math.ceil(needed / 2 ** 20))} MB have to be free for it to be written, and ${String(Math.floor((bavail * bsize) / 2 ** 20))} MB are`,
+        `there is no space left for ${folder}: ${String(Math.ceil(needed / 2 ** 20))} MB have to be free for it to be written, and ${String(Math.floor(free / 2 ** 20))} MB are`,
       )
   }
 }
