@@ -5,7 +5,7 @@
  */
 import pg from 'pg'
 import { openLedger } from '../src/index.js'
-import { messageAt } from './support/bulk-log.js'
+import { givenAt } from './support/bulk-log.js'
 import { watchEngines } from './support/engine-of-folder.js'
 import { atMost, milliseconds, told, type Bench, type Figure, type Group } from './support/figures.js'
 import { median, timed } from './support/measure.js'
@@ -60,8 +60,7 @@ async function ledgerCosts(
       const random = randomOf(run)
       const conversation = `run-${String(run)}`
       const append = async (at: number): Promise<void> => {
-        const { messageId, ...message } = messageAt(at, random)
-        await ledger.append(conversation, { ...message, id: messageId })
+        await ledger.append(conversation, givenAt(at, random))
       }
       const settled = async (): Promise<void> => {
         await ledger.settled()

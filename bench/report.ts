@@ -36,6 +36,7 @@ const ORDER = [
   'opening',
   'append',
   'load',
+  'window',
   'as-of',
   'growth',
   'rebuild',
@@ -86,7 +87,7 @@ function section(results: readonly Result[]): string {
   ]
   const runs = results.map(
     ({ engine, measuredAt, seconds, machine }) =>
-      `${ENGINE_NAMES[engine]} on ${measuredAt.slice(0, 10)} in ${String(seconds)} s, load ${String(machine.load)} when it began`,
+      `${ENGINE_NAMES[engine]} on ${measuredAt.slice(0, 10)} in ${String(seconds)} s on ${machine.cpu}, load ${String(machine.load)} when it began`,
   )
   return [
     `## ${first.title}`,
@@ -118,8 +119,8 @@ export function writeReport(folder: string): string {
     '',
     '<!-- Written by `npm run bench`; do not edit. -->',
     '',
-    `Machine: ${distinct(machines.map(({ cpu, cores, memoryGb }) => `${cpu}, ${String(cores)} cores, ${String(memoryGb)} GB`))}; Node ${distinct(machines.map(({ node }) => node))}; ${distinct(results.map(({ database }) => database).filter((name) => name !== 'in memory'))}; ${distinct(results.map(({ measuredAt }) => measuredAt.slice(0, 10)).toSorted())}.`,
-    'Other programs were running on it, so go by the ratios: a figure and its baseline were measured in turns, and the medians of the turns are compared.',
+    `Machines: ${distinct(machines.map(({ cpu, cores, memoryGb }) => `${cpu} (${String(cores)} cores, ${String(memoryGb)} GB)`))}; Node ${distinct(machines.map(({ node }) => node))}; ${distinct(results.map(({ database }) => database).filter((name) => name !== 'in memory'))}; ${distinct(results.map(({ measuredAt }) => measuredAt.slice(0, 10)).toSorted())}.`,
+    'Other programs were running on them, so go by the ratios: a figure and its baseline were measured in turns, and the medians of the turns are compared.',
     'The server ran with `fsync` and `synchronous_commit` on. PGlite never calls fsync, so its figures are those of a store that a power cut may cost its last writes.',
     '',
     missed.length === 0 ? 'Every target below is met.' : `Missed:\n\n${missed.join('\n')}`,

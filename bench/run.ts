@@ -1,6 +1,6 @@
 /**
  * Runs benchmarks: `npm run bench -- [NAMES…] [--engine native|pglite]`. Each group runs in a process of its own for
- * each engine, so that no group's memory or warm code is another one's; what it found lies in `bench/.results`, and
+ * each engine, so that no group's memory or warm code is another one's; what it found lies in `bench/results`, which is kept with the code, and
  * `docs/benchmarks.md` is written from all of that.
  */
 import { spawn } from 'node:child_process'
@@ -17,6 +17,7 @@ const groups: Readonly<Record<string, () => Promise<{ group: Group }>>> = {
   opening: async () => await import('./opening.js'),
   append: async () => await import('./append.js'),
   load: async () => await import('./load.js'),
+  window: async () => await import('./window.js'),
   'as-of': async () => await import('./as-of.js'),
   growth: async () => await import('./growth.js'),
   rebuild: async () => await import('./rebuild.js'),
@@ -34,7 +35,7 @@ const groups: Readonly<Record<string, () => Promise<{ group: Group }>>> = {
   adopt: async () => await import('./adopt.js'),
 }
 const engines: readonly Engine[] = ['native', 'pglite']
-export const resultsFolder = join(root, 'bench', '.results')
+export const resultsFolder = join(root, 'bench', 'results')
 
 const machine = (): Machine => ({
   cpu: cpus()[0]?.model.trim() ?? 'unknown',

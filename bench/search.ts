@@ -152,6 +152,60 @@ async function overAll(ledger: Ledger, ask: Ask, bench: Bench): Promise<Figure[]
   ]
 }
 
+const SMALL = 'one tenant'
+const SMALL_CONVERSATIONS = 10
+const SMALL_MESSAGES = 100
+/** Messages of others beside the tenant's thousand. */
+const OTHERS = [2_000, 160_000] as const
+
+/** What a small tenant waits, whatever others have. */
+async function withinASmallScope(bench: Bench): Promise<Figure[]> {
+  const measured: number[][] = []
+  let first = 0
+  for (const others of OTHERS) {
+    bench.say(`a scope of 1,000 beside ${others.toLocaleString('en')} of others`)
+    const place = await bench.place('search-scope')
+    try {
+      const db = await openDatabase(place.store)
+      const bulk = await createBulkLog(db)
+      const policy = { modelMaxTokens: 8_000 }
+      for (let at = 0; at < SMALL_CONVERSATIONS; at += 1)
+        await bulk.write(`mine ${String(at)}`, SMALL_MESSAGES, policy, { seed: at, scope: SMALL })
+      for (let at = 0; at < others / MESSAGES; at += 1)
+        await bulk.write(`theirs ${String(at)}`, MESSAGES, policy, { seed: 100 + at, scope: `tenant ${String(at)}` })
+      await bulk.finish()
+      await db.close()
+      const ledger = await openLedger({ store: place.store })
+      try {
+        await ledger.projections.catchUp()
+        first = await timed(async () => await ledger.search(word(500), { scope: SMALL }))
+        await searches(ledger, 20, 3, () => ({ scope: SMALL }))
+        measured.push(await searches(ledger, 100, 17, () => ({ scope: SMALL })))
+      } finally {
+        await ledger.close()
+      }
+    } finally {
+      await place.remove()
+    }
+  }
+  const [few = [], many = []] = measured
+  const beside = { name: 'beside 2,000 of others', value: p95(few) }
+  return [
+    against(
+      'search over a scope of 1,000 beside 160,000 of others, p95',
+      p95(many),
+      { most: 10 },
+      milliseconds,
+      beside,
+    ),
+    told('search over a scope of 1,000 beside 160,000 of others, p50', median(many), milliseconds, {
+      ...beside,
+      value: median(few),
+    }),
+    told('the first search of that scope', first, milliseconds),
+  ]
+}
+
 export const group: Group = {
   title: 'Searching',
   async run(bench) {
@@ -170,7 +224,11 @@ export const group: Group = {
         // engine has none.
         await beside?.script('vacuum analyze')
         const most = bench.engine === 'native' ? 5 : 10
-        return [...(await withinConversations(ledger, most, bench)), ...(await overAll(ledger, ask, bench))]
+        return [
+          ...(await withinConversations(ledger, most, bench)),
+          ...(await overAll(ledger, ask, bench)),
+          ...(await withinASmallScope(bench)),
+        ]
       } finally {
         await ledger.close()
         await beside?.close()

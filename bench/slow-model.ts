@@ -4,7 +4,7 @@
  */
 import { openLedger, type Ledger, type PolicySettings, type Summarizer } from '../src/index.js'
 import { createExtractiveSummarizer } from '../src/summarizers/index.js'
-import { messageAt } from './support/bulk-log.js'
+import { givenAt } from './support/bulk-log.js'
 import { against, atMost, milliseconds, told, type Bench, type Figure, type Group } from './support/figures.js'
 import { median, percentile } from './support/measure.js'
 import { randomOf } from './support/text.js'
@@ -44,8 +44,7 @@ async function talk(ledger: Ledger): Promise<Seen> {
   const seen: Seen = { reads: [], largest: 0, shortened: 0 }
   const began = performance.now()
   for (let at = 0; at < MESSAGES; at += 1) {
-    const { messageId, ...message } = messageAt(at, random)
-    await ledger.append(CONVERSATION, { ...message, id: messageId })
+    await ledger.append(CONVERSATION, givenAt(at, random))
     const asked = performance.now()
     const context = await ledger.context(CONVERSATION)
     seen.reads.push(performance.now() - asked)

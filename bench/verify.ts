@@ -16,7 +16,7 @@ import { createScriptedLanguageModel } from '../src/adapters/scripted/language-m
 import type { Log } from '../src/recording/load-conversation.js'
 import { createVerify, type Verification, type VerifyOptions, type VerifyProgress } from '../src/audit/verify.js'
 import { CONVERSATION_PREFIX, conversationStream } from '../src/domain/values/ids.js'
-import { DEFAULT_WINDOW_TOKENS } from '../src/domain/values/policy.js'
+import { DEFAULT_WINDOW_TOKENS } from '../src/domain/values/model-windows.js'
 import { rowCheckOf } from '../src/library/auditing.js'
 import { openLedger } from '../src/index.js'
 import type { Database } from '../src/ports/sql.js'

@@ -1,9 +1,11 @@
 /**
- * Compiles the program, and beside it, on another core, makes the template of an empty database that
- * src/adapters/pglite/template.ts loads, where
- * `dist` has none of this version of the engine. Words behind the command go to the compiler.
+ * Builds the program into `dist`: esbuild writes the JavaScript, the compiler checks the types and writes their
+ * declarations, which `--without-types` leaves out (the program runs the same). Beside it, on another core, it makes the
+ * template of an empty database that src/adapters/pglite/template.ts loads, where `dist` has none of this version of the
+ * engine. Other words behind the command go to the compiler.
  */
 import { PGlite } from '@electric-sql/pglite'
+import { build } from 'esbuild'
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
@@ -46,21 +48,53 @@ async function makeTemplate() {
     if (/^pglite-.*\.template$/u.test(old) && old !== name) await rm(join(dist, old), { force: true })
 }
 
-const compiler = spawn(
-  process.execPath,
-  [join(root, 'node_modules/typescript/bin/tsc'), '-p', join(root, 'tsconfig.build.json'), ...process.argv.slice(2)],
-  { stdio: 'inherit' },
-)
-const compiled = new Promise((resolve, reject) => {
-  compiler.once('error', reject)
-  compiler.once('exit', (status) => {
-    resolve(status ?? 1)
+const words = process.argv.slice(2).filter((word) => word !== '--without-types')
+const withTypes = !process.argv.includes('--without-types')
+
+function checkTypes() {
+  const compiler = spawn(
+    process.execPath,
+    [
+      join(root, 'node_modules/typescript/bin/tsc'),
+      '-p',
+      join(root, 'tsconfig.build.json'),
+      '--emitDeclarationOnly',
+      ...words,
+    ],
+    { stdio: 'inherit' },
+  )
+  return new Promise((resolve, reject) => {
+    compiler.once('error', reject)
+    compiler.once('exit', (status) => {
+      resolve(status ?? 1)
+    })
   })
-})
+}
+
+async function writeJavaScript() {
+  const sources = []
+  // The image is built without the examples.
+  for (const folder of ['src', 'projections', 'examples'].filter((each) => existsSync(join(root, each))))
+    for (const file of await readdir(join(root, folder), { recursive: true }))
+      if (file.endsWith('.ts')) sources.push(join(root, folder, file))
+  await build({
+    entryPoints: sources,
+    outdir: dist,
+    outbase: root,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20.19',
+    sourcemap: true,
+    logLevel: 'warning',
+  })
+}
+
+const checked = withTypes ? checkTypes() : Promise.resolve(0)
+await writeJavaScript()
 await makeTemplate().catch((error) => {
   // The program does without.
   console.warn(
     `no template of an empty database, so the first opening of a ledger takes some seconds more: ${error instanceof Error ? error.message : String(error)}`,
   )
 })
-process.exitCode = await compiled
+process.exitCode = await checked

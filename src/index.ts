@@ -12,7 +12,8 @@ export type {
   Sections,
   SummarizerRecord,
 } from './domain/events/index.js'
-export { registerModelWindow, type Policy, type PolicySettings } from './domain/values/policy.js'
+export type { Policy, PolicySettings } from './domain/values/policy.js'
+export { registerModelWindow } from './ports/model-windows.js'
 export type { Media, MediaKind } from './domain/values/media.js'
 export { defaultEstimator, type Estimator } from './domain/values/tokens.js'
 export { EstimatorFailed, registerEstimator } from './recording/estimators.js'

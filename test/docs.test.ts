@@ -5,6 +5,7 @@ import { describe, expect, it } from '@jest/globals'
 import { readdirSync, readFileSync } from 'node:fs'
 import { openLedger, type MessageInput } from '../src/index.js'
 import { parserOf } from '../src/cli/parser.js'
+import { longTest } from './support/length.js'
 
 /** The words of a line as a shell has them: quotes kept together, a comment left out, variables by their names. */
 function wordsOf(line: string): string[] {
@@ -41,7 +42,7 @@ const lines = documents.flatMap((document) => {
 })
 
 describe('the figures of the first screen', () => {
-  it('are those of the sample', async () => {
+  longTest('are those of the sample', async () => {
     const shown = `${readFileSync('README.md', 'utf8')}\n${readFileSync('docs/before-after.svg', 'utf8')}`
     const ledger = await openLedger({ store: 'memory', policy: { modelMaxTokens: 2_400, buffer: 4 } })
     let tokens = 0

@@ -12,6 +12,7 @@ import { createAppendMessages } from '../../src/recording/append-messages.js'
 import { createCompact, isCompactionDue } from '../../src/compaction/compact.js'
 import { createConversations } from '../../src/recording/handle-command.js'
 import { createRegisterPrompt } from '../../src/recording/register-prompt.js'
+import type { MessageInput } from '../../src/domain/values/chat-message.js'
 import { sha256 } from '../../src/domain/values/hash.js'
 import type { NewMessage } from '../../src/domain/values/message.js'
 import type { PolicySettings } from '../../src/domain/values/policy.js'
@@ -35,6 +36,12 @@ export function messageAt(
     content: prose(random, characters),
     createdAt: new Date(Date.UTC(2025, 0, 1) + at * 30_000).toISOString(),
   }
+}
+
+/** The same message as a host gives it. */
+export function givenAt(at: number, random: () => number): MessageInput {
+  const { messageId, content, createdAt } = messageAt(at, random)
+  return { id: messageId, role: at % 2 === 0 ? 'user' : 'assistant', content, created_at: createdAt }
 }
 
 const PROMPT = {

@@ -11,6 +11,9 @@ import { takeLease } from '../../src/ports/lease.js'
 import { createProjectionRunner, type RunnerOptions } from './runner.js'
 import { createProjectionWatch, PROJECTIONS_CLAIM, type ProjectionStatus } from './watch.js'
 
+/** Between two transactions. A process that does nothing else need not leave its time to appends. */
+const ALONE_MS = 10
+
 export type WorkerState =
   | { readonly kind: 'starting' }
   | { readonly kind: 'standing-by'; readonly holder: ClaimHolder }
@@ -68,7 +71,7 @@ export function startProjectionWorker(options: WorkerOptions): ProjectionWorker 
         },
       })
       if (lease === undefined) break
-      const runner = createProjectionRunner({ ...options, fence: lease.fence })
+      const runner = createProjectionRunner({ intervalMs: ALONE_MS, ...options, fence: lease.fence })
       become({ kind: 'working', fence: lease.fence })
       runner.start()
       status = () => runner.status()

@@ -10,7 +10,7 @@
  * messages that come back whole: these are held against the facts that recorded them, and both are counted in the same
  * way.
  */
-import { evolve } from '../domain/conversation/evolve.js'
+import { Fold } from '../domain/conversation/evolve.js'
 import { initialState, messagesInForce, type Conversation } from '../domain/conversation/conversation.js'
 import { revisionsCarried } from '../domain/conversation/resume-at.js'
 import type { RecordedEvent, ReplacementType } from '../domain/events/index.js'
@@ -30,7 +30,7 @@ const isHeld = (event: RecordedEvent): boolean =>
   isOfType(event, 'MessageAppended', 'BatchArchived', 'BatchesResummarized', 'ChunkSummarized') || isReplacement(event)
 
 export class ConversationCheck {
-  private state: Conversation
+  private readonly fold: Fold
   private readonly context = new ContextWatch()
   /**
    * By revision: the facts of live messages, of batches and chunks since the books were closed, and what was carried
@@ -50,8 +50,12 @@ export class ConversationCheck {
     private readonly seen: SeenIds,
     private readonly log: Log,
   ) {
-    this.state = initialState(conversationId, findEstimator)
+    this.fold = new Fold(initialState(conversationId, findEstimator))
     seen.begin()
+  }
+
+  private get state(): Conversation {
+    return this.fold.state
   }
 
   private appendLaws(event: RecordedEvent): Finding[] {
@@ -126,7 +130,7 @@ export class ConversationCheck {
     }
     if (isOfType(event, 'MessageAppended') && this.seen.add(event.id)) this.suspects.add(event.id)
     const before = this.state
-    this.state = evolve(before, event)
+    this.fold.take(event)
     if (closesBooks(event) || isOfType(event, 'ConversationConfigured')) this.requests.follow(this.state)
     if (isReplacement(event)) return this.replacement(before, event)
     this.stream.found(this.laws(before, event), event.revision)

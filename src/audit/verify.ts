@@ -335,8 +335,3 @@ export async function* eventsFrom(
       yield await decodeEvent(stored, log.bodies)
   }
 }
-
-/** Every conversation that the log has, in the order of their ids' bytes. */
-export async function* conversationsOfLog(log: Log): AsyncIterable<string> {
-  for await (const stream of log.store.streams(CONVERSATION_PREFIX)) yield conversationOf(stream) ?? ''
-}

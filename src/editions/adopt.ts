@@ -8,6 +8,7 @@ import type { Conversation } from '../domain/conversation/conversation.js'
 import type { EventData } from '../domain/events/index.js'
 import { editionStream } from '../domain/values/ids.js'
 import type { PolicySettings } from '../domain/values/policy.js'
+import { modelWindow } from '../ports/model-windows.js'
 import { sleep } from '../ports/clock.js'
 import type { Lease } from '../ports/lease.js'
 import type { SpendingBound } from '../ports/spending.js'
@@ -219,7 +220,7 @@ export function adoptEdition(
         const edition = replay.state()
         const adopted = await deps.conversations.handle(
           conversationId,
-          [{ type: 'AdoptEdition', edition, configured: await configured(edition.conversationRevision) }],
+          [{ type: 'AdoptEdition', edition, configured: await configured(edition.conversationRevision), modelWindow }],
           provenance,
         )
         if (E.isRight(adopted) || adopted.left.kind !== 'ConversationMoved' || tries === ATTEMPTS) return adopted

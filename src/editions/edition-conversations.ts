@@ -5,7 +5,7 @@
  */
 import { either as E } from 'fp-ts'
 import type { Provenance } from '../domain/events/codec.js'
-import { evolve } from '../domain/conversation/evolve.js'
+import { evolve, evolveAll } from '../domain/conversation/evolve.js'
 import { seeConversation } from '../domain/conversation/see-conversation.js'
 import type { Conversation } from '../domain/conversation/conversation.js'
 import { decide, type Command } from '../domain/decide/index.js'
@@ -63,7 +63,7 @@ export function createEditionConversation(
       encoded.toStore.push(...more.right.toStore)
       encoded.bodies.push(...more.right.bodies)
       encoded.events.push(...more.right.events)
-      return E.right(more.right.events.reduce(evolve, seen))
+      return E.right(evolveAll(seen, more.right.events))
     }
     const advanced = add(
       state,
@@ -90,7 +90,7 @@ export function createEditionConversation(
 
   /** Whatever is recorded behind the state is part of it from now on. */
   function takeBehind(): void {
-    state = behind.reduce(evolve, state)
+    state = evolveAll(state, behind)
     behind = []
   }
 

@@ -7,6 +7,7 @@ import { either as E } from 'fp-ts'
 import { RENDERER_VERSION } from '../domain/conversation/clip-archive.js'
 import type { Conversation } from '../domain/conversation/conversation.js'
 import { hashOf } from '../domain/values/hash.js'
+import { modelWindow } from '../ports/model-windows.js'
 import { resolvePolicy, type BadPolicy, type PolicySettings } from '../domain/values/policy.js'
 import type { Summarizer, SummaryJob } from '../ports/summarizer.js'
 import type { EditionPlan } from './replay-conversation.js'
@@ -59,5 +60,5 @@ export function planEdition(
     configuration: { ...own, policy, settings, rendererVersion: RENDERER_VERSION },
     summarizer: { strategy, provider, model },
     conversation,
-  }))(resolvePolicy(settings, windowTokens))
+  }))(resolvePolicy(settings, windowTokens, modelWindow))
 }

@@ -2,6 +2,7 @@
  * Going back without losing anything: the state before a cycle or an adoption, with all messages and pins that came
  * since, is put into force by a fact of its own. What is undone stays in the log.
  */
+import { modelWindow } from '../ports/model-windows.js'
 import { either as E } from 'fp-ts'
 import type { Provenance } from '../domain/events/codec.js'
 import type { Conversation } from '../domain/conversation/conversation.js'
@@ -179,6 +180,7 @@ export function revertEdition(
       before: await rewind(adoptedAt - 1n, state.revision),
       aside: await setAsideSince(adoptedAt, state.revision),
       configured: await since.configured(state.revision),
+      modelWindow,
     })
   })
 }

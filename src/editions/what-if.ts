@@ -10,10 +10,11 @@
 import { either as E, taskEither as TE } from 'fp-ts'
 import { summaryOf } from '../domain/conversation/batch.js'
 import { contextTokens } from '../domain/compaction/context.js'
-import { evolve } from '../domain/conversation/evolve.js'
+import { Fold } from '../domain/conversation/evolve.js'
 import { initialState, type Conversation } from '../domain/conversation/conversation.js'
 import { hashOf, sha256 } from '../domain/values/hash.js'
 import { conversationStream } from '../domain/values/ids.js'
+import { modelWindow } from '../ports/model-windows.js'
 import { hardLimit, resolvePolicy, type BadPolicy, type PolicySettings } from '../domain/values/policy.js'
 import { defaultEstimator } from '../domain/values/tokens.js'
 import { EstimatorNotRegistered, findEstimator } from '../recording/estimators.js'
@@ -171,7 +172,8 @@ interface AsItWent {
 /** How it really went, and how it would have gone without compaction. */
 async function asItWent(log: Log, conversationId: string): Promise<AsItWent> {
   const [recorded, none] = [createCourse(), createCourse()]
-  let state = initialState(conversationId, findEstimator)
+  const fold = new Fold(initialState(conversationId, findEstimator))
+  let { state } = fold
   let all = 0
   let cycles = 0
   let calls = 0
@@ -186,7 +188,7 @@ async function asItWent(log: Log, conversationId: string): Promise<AsItWent> {
       }
       all += event.data.tokens
     }
-    state = evolve(state, event)
+    state = fold.take(event)
     if (isOfType(event, 'MessagesPruned')) cycles += 1
     if (isOfType(event, 'ChunkSummarized', 'BatchesResummarized')) {
       const estimator =
@@ -220,7 +222,11 @@ export function createWhatIf({
     const own = { ...configuration.settings, ...settings }
     // How large a chunk may be follows from the window of the summarizer that there is, not of what stands in for it
     // here.
-    const policy = resolvePolicy({ chunkMaxTokens: configuration.policy.chunkMaxTokens, ...own })
+    const policy = resolvePolicy(
+      { chunkMaxTokens: configuration.policy.chunkMaxTokens, ...own },
+      undefined,
+      modelWindow,
+    )
     if (E.isLeft(policy)) return policy
     const course = createCourse()
     let before = 0

@@ -8,7 +8,7 @@
 import { either as E } from 'fp-ts'
 import { summaryOf } from '../domain/conversation/batch.js'
 import { arrange } from '../domain/compaction/context.js'
-import { evolve } from '../domain/conversation/evolve.js'
+import { Fold } from '../domain/conversation/evolve.js'
 import { initialState, type Conversation } from '../domain/conversation/conversation.js'
 import type { LiveMessage } from '../domain/conversation/live-message.js'
 import {
@@ -307,10 +307,10 @@ async function inHistory(
   const batches = new Map<string, FoundLine>()
   const messages = new Map<string, FoundLine>()
   let last: Trace | undefined
-  let state = initialState(conversationId, findEstimator)
+  const fold = new Fold(initialState(conversationId, findEstimator))
   for await (const stored of log.store.readStream(conversationStream(conversationId))) {
     const event = await decodeEvent(stored, log.bodies)
-    state = evolve(state, event)
+    const state = fold.take(event)
     if (!showsAnew(event, state)) continue
     const { found, own } = renderedOtherwise(find, state, line)
     for (const source of found) {

@@ -1,7 +1,7 @@
 /** What a host records: its messages, and which of them stay. */
 import type { Clock } from '../ports/clock.js'
 import { parseMessage, type MessageInput, type NewMessage } from '../domain/values/message.js'
-import { DEFAULT_WINDOW_TOKENS } from '../domain/values/policy.js'
+import { DEFAULT_WINDOW_TOKENS } from '../domain/values/model-windows.js'
 import type { Conversation } from '../domain/conversation/conversation.js'
 import { createAppendMessages } from '../recording/append-messages.js'
 import type { Conversations } from '../recording/handle-command.js'

@@ -1,6 +1,6 @@
 /** The past of a conversation: its facts, what changed, why the model saw what it saw, what it came to. */
 import { findBatches } from '../../projections/read-models/clip-archive/queries.js'
-import { conversationsOfLog } from '../audit/verify.js'
+import { conversationsOfLog } from '../recording/conversation-streams.js'
 import { conversationStream } from '../domain/values/ids.js'
 import { parseMoment } from '../domain/values/moment.js'
 import { differenceAcross, differenceBetween } from '../history/difference.js'

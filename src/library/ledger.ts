@@ -3,16 +3,49 @@
  * The ledger as a library: what an agent's developer, an auditor and an operator call. Every function parses, calls one
  * use case, and throws a `LedgerError` (a failure as data, one sentence, whose fault it is) where the use case says no.
  */
-import type { RebuildOptions, RebuildProgress } from '../../projections/engine/rebuild.js'
+import type { RebuildOptions } from '../../projections/engine/rebuild.js'
+import type { Filled, FillOptions, MissingVectors } from '../../projections/read-models/archive-index/vector-filler.js'
+import type { Behind, ProjectionStatus } from '../../projections/engine/watch.js'
+import type { Compaction } from '../compaction/compact.js'
+import type { EditionComparisons, LabelledQuestion } from '../editions/compare.js'
+import type { Compressed } from '../compaction/compress.js'
+import type { Difference } from '../history/difference.js'
+import type { ExplainOptions, Explanation } from '../history/explanation.js'
 import type {
-  Filled,
+  ConversationOrder,
+  ConversationSummary,
+  UnlistedConversation,
+} from '../../projections/read-models/live-messages/queries.js'
+import type { SearchHit } from '../search/search.js'
+import type { ConversationStats, TotalStats } from '../history/stats.js'
+import type { ContextAsOf } from '../domain/compaction/context.js'
+import type { LiveMessages } from '../history/time-travel.js'
+import type { Undone } from '../editions/undo-and-revert.js'
+import type { Verification, VerifyOptions } from '../audit/verify.js'
+import type { TriedPolicy, WhatIf } from '../editions/what-if.js'
+import type { RecordedEvent } from '../domain/events/index.js'
+import type { MessageInput } from '../domain/values/chat-message.js'
+import type { PolicySettings } from '../domain/values/policy.js'
+import type { PriceTable } from '../domain/reports/prices.js'
+import type { ViewName } from '../domain/values/view-names.js'
+import type { Clock } from '../ports/clock.js'
+import type { LogOrigin } from '../ports/manifest.js'
+import type { Summarizer } from '../ports/summarizer.js'
+import type { SummarizerConfig } from '../summarizers/index.js'
+import type { SummarizeMessages } from '../summarizers/from-function.js'
+import type { AgentTool } from './agent-tools.js'
+import type { Editions, Prompts } from './ledger-editions.js'
+
+export type { RebuildOptions, RebuildProgress } from '../../projections/engine/rebuild.js'
+export type {
   FillOptions,
   FillProgress,
+  Filled,
   MissingVectors,
 } from '../../projections/read-models/archive-index/vector-filler.js'
-import type { Behind, PartitionStatus, ProjectionStatus } from '../../projections/engine/watch.js'
-import type { Compaction } from '../compaction/compact.js'
-import type {
+export type { Behind, PartitionStatus, ProjectionStatus } from '../../projections/engine/watch.js'
+export type { Compaction } from '../compaction/compact.js'
+export type {
   ComparisonTotals,
   EditionComparison,
   EditionComparisons,
@@ -20,9 +53,9 @@ import type {
   LabelledQuestion,
   SkippedConversation,
 } from '../editions/compare.js'
-import type { Compressed } from '../compaction/compress.js'
-import type { Difference } from '../history/difference.js'
-import type {
+export type { Compressed } from '../compaction/compress.js'
+export type { Difference } from '../history/difference.js'
+export type {
   BatchOrigin,
   ChunkOrigin,
   CycleOrigin,
@@ -33,22 +66,20 @@ import type {
   RecordedAt,
   TakeoverOrigin,
 } from '../history/explanation.js'
-import type {
+export type {
   ConversationOrder,
   ConversationSummary,
   UnlistedConversation,
 } from '../../projections/read-models/live-messages/queries.js'
-import type { SearchHit } from '../search/search.js'
-import type { ConversationStats, Stats, TotalStats, UncountedConversation } from '../history/stats.js'
-import type { LineSource, Withdrawn } from '../history/trace-line.js'
-import type { ContextAsOf } from '../domain/compaction/context.js'
-import type { LiveMessages } from '../history/time-travel.js'
-import type { Undone } from '../editions/undo-and-revert.js'
-import type { Problem, Verification, VerifyOptions, VerifyProgress } from '../audit/verify.js'
-import type { Course, TriedPolicy, WhatIf, WhatIfRow } from '../editions/what-if.js'
-import type { Context } from '../domain/compaction/context.js'
-import type { RecordedEvent } from '../domain/events/index.js'
-import type {
+export type { SearchHit } from '../search/search.js'
+export type { ConversationStats, Stats, TotalStats, UncountedConversation } from '../history/stats.js'
+export type { LineSource, Withdrawn } from '../history/trace-line.js'
+export type { Context, ContextAsOf } from '../domain/compaction/context.js'
+export type { LiveMessages } from '../history/time-travel.js'
+export type { Undone } from '../editions/undo-and-revert.js'
+export type { Problem, Verification, VerifyOptions, VerifyProgress } from '../audit/verify.js'
+export type { Course, TriedPolicy, WhatIf, WhatIfRow } from '../editions/what-if.js'
+export type {
   AssistantMessage,
   AudioPart,
   ChatMessage,
@@ -66,25 +97,21 @@ import type {
   ToolMessage,
   UserMessage,
 } from '../domain/values/chat-message.js'
-import type { PolicySettings } from '../domain/values/policy.js'
-import type { Charge, Cost, PriceTable } from '../domain/reports/prices.js'
-import type { ModelUse } from '../domain/reports/tally.js'
-import type { ViewName } from '../domain/values/view-names.js'
-import type { Clock } from '../ports/clock.js'
-import type { LogOrigin, Manifest, StreamHead } from '../ports/manifest.js'
-import type { Summarizer } from '../ports/summarizer.js'
-import type { SummarizerConfig } from '../summarizers/index.js'
-import type { SummarizeMessages } from '../summarizers/from-function.js'
-import type { AgentTool } from './agent-tools.js'
-import type {
+export type { Charge, Cost, PriceTable } from '../domain/reports/prices.js'
+export type { ModelUse } from '../domain/reports/tally.js'
+export type { ViewName } from '../domain/values/view-names.js'
+export type { LogOrigin, Manifest, StreamHead } from '../ports/manifest.js'
+export type { SummarizeMessages } from '../summarizers/from-function.js'
+export type { AgentTool } from './agent-tools.js'
+export type {
   AdoptOptions,
   Edition,
   EditionBound,
   EditionInFull,
   EditionOfConversation,
   EditionRequest,
-  Editions,
   EditionSpending,
+  Editions,
   EstimateOptions,
   Paid,
   Price,
@@ -93,10 +120,10 @@ import type {
   PutIntoForce,
   RegisteredPrompt,
   Replay,
-  ReplayedConversation,
   ReplayEstimate,
   ReplayOptions,
   ReplayProgress,
+  ReplayedConversation,
 } from './ledger-editions.js'
 
 /** A model behind the OpenAI embeddings API. */
@@ -456,92 +483,3 @@ export interface Ledger {
   /** The same as `close`, for `await using ledger = await openLedger(…)`. */
   [Symbol.asyncDispose](): Promise<void>
 }
-
-export type {
-  AdoptOptions,
-  Edition,
-  EditionBound,
-  EditionInFull,
-  EditionOfConversation,
-  EditionRequest,
-  Editions,
-  EditionSpending,
-  EstimateOptions,
-  Paid,
-  Price,
-  PromptRegistry,
-  Prompts,
-  PutIntoForce,
-  RegisteredPrompt,
-  Replay,
-  ReplayedConversation,
-  ReplayEstimate,
-  ReplayOptions,
-  ReplayProgress,
-}
-export type {
-  BatchOrigin,
-  ChunkOrigin,
-  CycleOrigin,
-  Explanation,
-  ExplainOptions,
-  LineSource,
-  OriginalMessage,
-  PromptText,
-  RecordedAt,
-  TakeoverOrigin,
-  Withdrawn,
-}
-export type { Charge, ConversationStats, Cost, ModelUse, PriceTable, Stats, TotalStats, UncountedConversation }
-export type {
-  AgentTool,
-  ChatMessage,
-  Compaction,
-  Compressed,
-  Context,
-  ContextAsOf,
-  ConversationOrder,
-  ConversationSummary,
-  Difference,
-  LiveMessages,
-  LogOrigin,
-  Manifest,
-  MessageInput,
-  Problem,
-  SearchHit,
-  StreamHead,
-  Undone,
-  UnlistedConversation,
-  Verification,
-  VerifyOptions,
-  VerifyProgress,
-  ViewName,
-}
-export type {
-  AssistantMessage,
-  AudioPart,
-  ChatPart,
-  CustomCall,
-  FilePart,
-  FunctionCall,
-  ImagePart,
-  InstructionMessage,
-  MessageCall,
-  MessagePart,
-  RefusalPart,
-  TextPart,
-  ToolMessage,
-  UserMessage,
-}
-export type { SummarizeMessages }
-export type {
-  ComparisonTotals,
-  EditionComparison,
-  EditionComparisons,
-  EditionReport,
-  LabelledQuestion,
-  SkippedConversation,
-}
-export type { Course, TriedPolicy, WhatIf, WhatIfRow }
-export type { Filled, FillOptions, FillProgress, MissingVectors }
-export type { Behind, PartitionStatus, ProjectionStatus, RebuildOptions, RebuildProgress }

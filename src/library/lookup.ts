@@ -1,5 +1,5 @@
 /** Conversations by their ids. A misspelt id is told, and no conversation is made up for it. */
-import { conversationsOfLog } from '../audit/verify.js'
+import { conversationsOfLog } from '../recording/conversation-streams.js'
 import type { Conversation } from '../domain/conversation/conversation.js'
 import { checkId, conversationStream } from '../domain/values/ids.js'
 import type { Conversations } from '../recording/handle-command.js'

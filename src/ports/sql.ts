@@ -41,6 +41,8 @@ export interface Database extends Sql {
   listen(channel: string, wake: () => void): Promise<() => Promise<void>>
   /** For messages: a folder's path, or a server's address without its password. */
   readonly name: string
+  /** True for a server, where others commit beside us, and a commit is a wait for its disk. */
+  readonly isServer: boolean
   /** True where the extension `vector` was found and created. */
   readonly hasVector: boolean
   close(): Promise<void>

@@ -8,7 +8,8 @@ import type { Conversation } from '../domain/conversation/conversation.js'
 import { checkId } from '../domain/values/ids.js'
 import type { NewMessage } from '../domain/values/message.js'
 import type { RecordedEvent } from '../domain/events/index.js'
-import { isKnownModel, type PolicySettings } from '../domain/values/policy.js'
+import type { PolicySettings } from '../domain/values/policy.js'
+import { isKnownModel, modelWindow } from '../ports/model-windows.js'
 import { isOfType } from './read-event.js'
 import type { Clock } from '../ports/clock.js'
 import type { CommandFailure, Conversations } from './handle-command.js'
@@ -59,7 +60,7 @@ export function createAppendMessages({ conversations, clock, summarizerWindowTok
     const handled = await conversations.handle(
       conversationId,
       [
-        { type: 'Configure', settings, scope, summarizerWindowTokens, estimator },
+        { type: 'Configure', settings, scope, summarizerWindowTokens, modelWindow, estimator },
         { type: 'AppendMessages', messages, now: clock.now().toISOString() },
       ],
       provenance,

@@ -2,7 +2,13 @@
  * The streams in which the facts of one conversation lie: the one place that knows, for whoever has to look through all
  * of them.
  */
-import { conversationStream, EDITION_PREFIX, editionOf } from '../domain/values/ids.js'
+import {
+  CONVERSATION_PREFIX,
+  conversationOf,
+  conversationStream,
+  EDITION_PREFIX,
+  editionOf,
+} from '../domain/values/ids.js'
 import type { Log } from './load-conversation.js'
 
 /** The streams of a conversation's editions, whether one was ever adopted or not. */
@@ -30,3 +36,8 @@ export const streamsOf = (conversationId: string, editions: EditionStreams): rea
   conversationStream(conversationId),
   ...(editions.get(conversationId) ?? []),
 ]
+
+/** Every conversation that the log has, in the order of their ids' bytes. */
+export async function* conversationsOfLog(log: Log): AsyncIterable<string> {
+  for await (const stream of log.store.streams(CONVERSATION_PREFIX)) yield conversationOf(stream) ?? ''
+}

@@ -5,7 +5,7 @@
 import { either as E } from 'fp-ts'
 import { LRUCache } from 'lru-cache'
 import type { Provenance } from '../domain/events/codec.js'
-import { evolve } from '../domain/conversation/evolve.js'
+import { evolveAll } from '../domain/conversation/evolve.js'
 import type { Conversation } from '../domain/conversation/conversation.js'
 import { decide, type Command, type Rejection } from '../domain/decide/index.js'
 import type { RecordedEvent } from '../domain/events/index.js'
@@ -188,7 +188,7 @@ export function createConversations({
         encoded.toStore.push(...storedEvents)
         encoded.bodies.push(...bodies)
         encoded.events.push(...events)
-        seen = events.reduce(evolve, seen)
+        seen = evolveAll(seen, events)
       }
       const wrong = refused === undefined ? await wrongAnswer(log, state, encoded.events) : undefined
       if (wrong !== undefined) refused = E.left(wrong)

@@ -2,7 +2,7 @@
  * The state of a conversation, from its stream: backwards to the last fact that closed the books, the window that it
  * names, and point reads of the revisions that it carries; nothing else, however long the conversation is.
  */
-import { evolve } from '../domain/conversation/evolve.js'
+import { evolve, evolveAll, Fold } from '../domain/conversation/evolve.js'
 import { initialEdition, initialState, pinnedAheadOf, type Conversation } from '../domain/conversation/conversation.js'
 import { resumeAt, revisionsCarried } from '../domain/conversation/resume-at.js'
 import { seeConversation } from '../domain/conversation/see-conversation.js'
@@ -108,9 +108,9 @@ export async function loadConversation(log: Log, conversationId: string, at?: bi
   const events = await decodeAll(await tailOf(log, conversationStream(conversationId), at), log.bodies)
   const first = events[0]
   if (first !== undefined && isOfType(first, ...originTypes)) {
-    return events.slice(1).reduce(evolve, await takeUp(log, conversationId, first))
+    return evolveAll(await takeUp(log, conversationId, first), events.slice(1))
   }
-  return events.reduce(evolve, initialState(conversationId, findEstimator))
+  return evolveAll(initialState(conversationId, findEstimator), events)
 }
 
 /**
@@ -182,11 +182,11 @@ export async function seeUntil(log: Log, state: Conversation, until?: bigint): P
 
 /** A state that was loaded before, and what was appended since. */
 export async function catchUpConversation(log: Log, state: Conversation): Promise<Conversation> {
-  let seen = state
+  const seen = new Fold(state)
   for await (const event of log.store.readStream(conversationStream(state.conversationId), {
     from: state.revision + 1n,
   })) {
-    seen = evolve(seen, await decodeEvent(event, log.bodies))
+    seen.take(await decodeEvent(event, log.bodies))
   }
-  return seen
+  return seen.state
 }

@@ -4,7 +4,7 @@
  * summarizer of somebody's own goes by another.
  */
 import type { SummarizerRecord } from '../domain/events/index.js'
-import { modelWindow } from '../domain/values/policy.js'
+import { modelWindow } from '../ports/model-windows.js'
 import type { CheckRequest, RecordedJob, RequestVerdict } from '../ports/request-check.js'
 import type { SummaryJob } from '../ports/summarizer.js'
 import { EXTRACTIVE_MODELS, name as extractiveName, prepareExtract } from './extractive.js'

@@ -3,7 +3,7 @@ import { taskEither as TE } from 'fp-ts'
 import type { ChatMessage } from '../domain/values/chat-message.js'
 import { hashOf, sha256 } from '../domain/values/hash.js'
 import { toChatMessage } from '../domain/values/message.js'
-import { DEFAULT_WINDOW_TOKENS } from '../domain/values/policy.js'
+import { DEFAULT_WINDOW_TOKENS } from '../domain/values/model-windows.js'
 import type { Summarizer, SummaryJob } from '../ports/summarizer.js'
 
 /**

@@ -16,6 +16,7 @@ import { appended, collect, eventNamed, eventsNamed } from '../support/events.js
 import { emptyLog, eventsOf, EVERYTHING, write } from '../support/log-history.js'
 import { openTestDatabase } from '../support/memory-database.js'
 import { openTestSchema, testServer } from '../support/postgres.js'
+import { longTest } from '../support/length.js'
 
 const copied = (stream: string, revision: bigint, name = `${stream} ${revision.toString()}`): CopiedEvent => {
   const event: StoredEvent = { ...eventNamed(name), stream, revision, position: 0n }
@@ -65,7 +66,7 @@ function describeBulkPath(open: () => Promise<{ db: Database; drop: () => Promis
     })
   })
 
-  it('takes all or none', async () => {
+  longTest('takes all or none', async () => {
     await withDatabase(async (db) => {
       const store = createPostgresEventStore(db)
       const bulk = createPostgresBulkTarget(db, 'B')
@@ -96,7 +97,7 @@ function describeBulkPath(open: () => Promise<{ db: Database; drop: () => Promis
     })
   })
 
-  it('wakes who waits for events', async () => {
+  longTest('wakes who waits for events', async () => {
     await withDatabase(async (db) => {
       const store = createPostgresEventStore(db, { pollMs: 600_000 })
       const stop = new AbortController()

@@ -81,48 +81,52 @@ describe('a folder that a process has open', () => {
     expect([0, 1]).toContain(events.length - owner.lines.length)
   }, 60_000)
 
-  test('cannot be written by a reader, in whatever words, and Postgres itself says so', async () => {
-    await agent()
-    const one = await reader()
-    for (const statement of [
-      `insert into streams values ('mine', 0)`,
-      'delete from log_version',
-      'create table mine (a int)',
-      'drop schema context_ledger cascade',
-      `select nextval('claim_fences')`,
-      `select append_events('a', -2, array['5a6a3a38-1111-4111-8111-111111111111']::uuid[], array['x'], array['{}'], array['{}'])`,
-      'with gone as (delete from log_version returning 1) select 1',
-    ]) {
-      expect([statement, await asked(one, statement)]).toEqual([
-        statement,
-        { failure: expect.stringContaining('in a read-only transaction'), code: '25006' },
-      ])
-    }
-    for (const statement of [
-      'commit',
-      '/* */ rollback',
-      'set transaction_read_only = off',
-      'do $$ begin commit; end $$',
-      'listen context_ledger',
-    ]) {
-      expect([statement, await asked(one, statement)]).toEqual([
-        statement,
-        { failure: expect.stringContaining('for a reader'), code: '25006' },
-      ])
-    }
-    for (const statement of [
-      'set local transaction_read_only = off',
-      `select set_config('transaction_read_only', 'off', false)`,
-    ]) {
-      expect([statement, await asked(one, statement)]).toEqual([
-        statement,
-        { failure: expect.stringContaining('before any query'), code: '25001' },
-      ])
-    }
-    expect(await asked(one, `select to_regclass('mine') as mine, version from log_version`)).toEqual({
-      rows: [{ mine: null, version: expect.any(Number) }],
-    })
-  }, 60_000)
+  longTest(
+    'cannot be written by a reader, in whatever words, and Postgres itself says so',
+    async () => {
+      await agent()
+      const one = await reader()
+      for (const statement of [
+        `insert into streams values ('mine', 0)`,
+        'delete from log_version',
+        'create table mine (a int)',
+        'drop schema context_ledger cascade',
+        `select nextval('claim_fences')`,
+        `select append_events('a', -2, array['5a6a3a38-1111-4111-8111-111111111111']::uuid[], array['x'], array['{}'], array['{}'])`,
+        'with gone as (delete from log_version returning 1) select 1',
+      ]) {
+        expect([statement, await asked(one, statement)]).toEqual([
+          statement,
+          { failure: expect.stringContaining('in a read-only transaction'), code: '25006' },
+        ])
+      }
+      for (const statement of [
+        'commit',
+        '/* */ rollback',
+        'set transaction_read_only = off',
+        'do $$ begin commit; end $$',
+        'listen context_ledger',
+      ]) {
+        expect([statement, await asked(one, statement)]).toEqual([
+          statement,
+          { failure: expect.stringContaining('for a reader'), code: '25006' },
+        ])
+      }
+      for (const statement of [
+        'set local transaction_read_only = off',
+        `select set_config('transaction_read_only', 'off', false)`,
+      ]) {
+        expect([statement, await asked(one, statement)]).toEqual([
+          statement,
+          { failure: expect.stringContaining('before any query'), code: '25001' },
+        ])
+      }
+      expect(await asked(one, `select to_regclass('mine') as mine, version from log_version`)).toEqual({
+        rows: [{ mine: null, version: expect.any(Number) }],
+      })
+    },
+    60_000,
+  )
 
   longTest(
     'is not held up by a reader that is stopped or killed inside a transaction',
@@ -204,20 +208,24 @@ describe('a folder that a process has open', () => {
     60_000,
   )
 
-  test('by a program that serves no readers is refused to them as to everybody else', async () => {
-    const owner = await agent()
-    const file = join(folder, 'lock', String(await newestLock()))
-    const record: unknown = JSON.parse(await readFile(file, 'utf8'))
-    await writeFile(file, JSON.stringify(Object.assign({}, record, { socket: undefined })))
-    await expect(openFolderToRead(folder)).rejects.toMatchObject({
-      kind: 'FolderLocked',
-      message: expect.stringMatching(
-        new RegExp(
-          `is open in process ${String(owner.pid)} .*readers go by way of it, but this one does not answer them`,
+  longTest(
+    'by a program that serves no readers is refused to them as to everybody else',
+    async () => {
+      const owner = await agent()
+      const file = join(folder, 'lock', String(await newestLock()))
+      const record: unknown = JSON.parse(await readFile(file, 'utf8'))
+      await writeFile(file, JSON.stringify(Object.assign({}, record, { socket: undefined })))
+      await expect(openFolderToRead(folder)).rejects.toMatchObject({
+        kind: 'FolderLocked',
+        message: expect.stringMatching(
+          new RegExp(
+            `is open in process ${String(owner.pid)} .*readers go by way of it, but this one does not answer them`,
+          ),
         ),
-      ),
-    })
-  }, 60_000)
+      })
+    },
+    60_000,
+  )
 
   longTest(
     'by one that stands still is refused to them within a moment',

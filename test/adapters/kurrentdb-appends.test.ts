@@ -17,6 +17,7 @@ import { appended, collect, eventNamed, eventsNamed } from '../support/events.js
 import { indexUpTo, noIndex } from '../support/event-ids.js'
 import { createEventLog, type EventLog } from '../support/kurrentdb/log.js'
 import { startWireServer, type WireServer } from '../support/kurrentdb/server.js'
+import { longTest } from '../support/length.js'
 
 const A = 'conversation-a'
 
@@ -318,7 +319,7 @@ describe('data that is too large for the server', () => {
     expect(JSON.parse(Buffer.from(wire?.data ?? []).toString())).toEqual({ preview: event.data.slice(0, 500) })
   })
 
-  test('10,000 events of ordinary size are one append', async () => {
+  longTest('10,000 events of ordinary size are one append', async () => {
     const events = Array.from({ length: 10_000 }, (_, place) => text(`event ${String(place)}`, 1_000))
     const patient = await open({ deadlineMs: 30_000 })
     expect(await appended(patient, A, events, 'no_stream')).toMatchObject({ revision: 9_999n })

@@ -13,7 +13,7 @@ import { describeBodyStore } from '../contracts/body-store.js'
 import { describeClaims } from '../contracts/claims.js'
 import { describeEventStore, type OpenedStore } from '../contracts/event-store.js'
 import { appended, collect, eventNamed, eventsNamed } from '../support/events.js'
-import { longDescribe } from '../support/length.js'
+import { longDescribe, longTest } from '../support/length.js'
 import { openTestDatabase } from '../support/memory-database.js'
 
 /**
@@ -55,7 +55,7 @@ afterAll(async () => {
   for (const path of folders) await rm(path, { recursive: true })
 })
 
-test('a page of events keeps to its bytes, however small the events were before', async () => {
+longTest('a page of events keeps to its bytes, however small the events were before', async () => {
   const db = await memory.reset()
   const pages: number[] = []
   const store = createPostgresEventStore({

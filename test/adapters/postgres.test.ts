@@ -85,8 +85,11 @@ describeOnServer('on a Postgres server', () => {
     // follow.
     await waitFor(
       async () =>
-        (await db.query(`select from pg_stat_activity where wait_event_type = 'Lock' and query like '%append_events%'`))
-          .length > 0,
+        (
+          await db.query(
+            `select from pg_stat_activity where wait_event_type = 'Lock' and query like '%append_and_wait%'`,
+          )
+        ).length > 0,
     )
     expect((await collect(store.readAll())).map((event) => event.stream)).toEqual(['before'])
     expect(await store.head()).toBe(0n)
@@ -362,7 +365,7 @@ test('a server that cannot be reached, or that says nothing, is an error in time
   silent.close()
 })
 
-const CUT = `select pg_terminate_backend(pid) from pg_stat_activity where wait_event_type = 'Lock' and query like '%append_events%' and pid <> pg_backend_pid()`
+const CUT = `select pg_terminate_backend(pid) from pg_stat_activity where wait_event_type = 'Lock' and query like '%append_and_wait%' and pid <> pg_backend_pid()`
 
 /** Asks until it is so; the test's own time limit ends it otherwise. */
 async function waitFor(condition: () => Promise<boolean>): Promise<void> {

@@ -37,7 +37,7 @@ test('a row from before tokens were kept by kind counts as tokens from the model
   await db.script(`drop table edition_spending;
     create table edition_spending (edition_id text collate "C" primary key, tokens bigint not null default 0, cost_micros bigint not null default 0) with (fillfactor = 50);
     insert into edition_spending values ('e1', 500, 77);
-    update log_version set version = version - 1`)
+    update log_version set version = 4`)
   await migrateLog(db)
   const spending = createPostgresSpending(db)
   expect(await spending.spentOn('e1')).toEqual({ promptTokens: 0, completionTokens: 500 })

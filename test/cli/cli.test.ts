@@ -108,13 +108,16 @@ describe('words', () => {
     expect(stderr).toContain(said)
   })
 
-  it('colours where --color says so though it is no terminal, by the last word on it and over NO_COLOR', async () => {
-    const errorOf = async (words: readonly string[]): Promise<string> =>
-      (await spawnCli(['list', '--store', 'nowhere', ...words], { cwd: folder, env: { NO_COLOR: '1' } })).stderr
-    expect(await errorOf(['--no-color', '--color'])).toContain('\u001B[31merror:')
-    expect(await errorOf(['--color', '--no-color'])).toMatch(/^error: /u)
-    expect(await errorOf([])).toMatch(/^error: /u)
-  })
+  longTest(
+    'colours where --color says so though it is no terminal, by the last word on it and over NO_COLOR',
+    async () => {
+      const errorOf = async (words: readonly string[]): Promise<string> =>
+        (await spawnCli(['list', '--store', 'nowhere', ...words], { cwd: folder, env: { NO_COLOR: '1' } })).stderr
+      expect(await errorOf(['--no-color', '--color'])).toContain('\u001B[31merror:')
+      expect(await errorOf(['--color', '--no-color'])).toMatch(/^error: /u)
+      expect(await errorOf([])).toMatch(/^error: /u)
+    },
+  )
 
   it('says that it makes a new ledger, the first time alone; takes an id that begins with a dash behind --', async () => {
     await writeFile(join(folder, 'dash.jsonl'), '{"role":"user","content":"hello"}\n')
@@ -170,14 +173,14 @@ describe('a ledger', () => {
     expect(first.stderr).toContain('60 messages before it stay recorded')
 
     await writeFile(join(folder, 'sample.jsonl'), sample.join('\n'))
-    await writeFile(join(folder, 'sample.questions.jsonl'), '{"question":"who?","answer":null}\n')
-    const second = await run(['import', 'sample.jsonl', 'sample.questions.jsonl', ...POLICY, '--json'])
+    await writeFile(join(folder, 'notes.jsonl'), '{"question":"who?","answer":null}\n')
+    const second = await run(['import', 'sample.jsonl', 'notes.jsonl', ...POLICY, '--json'])
     expect(second.status).toBe(0)
     expect(json(second)).toMatchObject({
       conversations: [
         { file: 'sample.jsonl', conversationId: 'sample-harbour', recorded: 141, alreadyThere: 60, failures: 0 },
       ],
-      skipped: ['sample.questions.jsonl'],
+      skipped: ['notes.jsonl'],
     })
 
     const third = json(await run(['import', 'sample.jsonl', ...POLICY, '--json']))
@@ -215,30 +218,35 @@ describe('a ledger', () => {
     })
   })
 
-  it('gives the context as it stood: at a revision or a time, through either view, and the live messages', async () => {
-    const prune = events(json(await run(['log', 'sample-harbour', '--json']))).findLast(
-      ({ type }) => type === 'MessagesPruned',
-    )
-    const revision = prune?.revision ?? ''
-    const then = json(await run(['context', 'sample-harbour', '--at', revision, '--json']))
-    expect([then['revision'], then['hash']]).toEqual([revision, prune?.data.contextHash])
-    const byTime = json(await run(['context', 'sample-harbour', '--at', prune?.metadata.recordedAt ?? '', '--json']))
-    expect(byTime).toEqual(then)
-    const other = json(
-      await run(['context', 'sample-harbour', '--at', revision, '--view', 'session-summary', '--json']),
-    )
-    expect(other['inForce']).toEqual({ view: 'clip-archive', hash: then['hash'] })
-    expect(other['hash']).not.toBe(then['hash'])
-    expect(JSON.stringify(other['messages'])).toContain('## Session Summary')
-    expect((await run(['context', 'sample-harbour', '--at', revision, '--view', 'session-summary'])).stdout).toContain(
-      `no model was given this: the view in force was clip-archive, and the context with it has the SHA-256 ${String(then['hash'])}`,
-    )
-    const live = json(await run(['context', 'sample-harbour', '--at', revision, '--live', '--json']))
-    expect(Object.keys(live)).toEqual(['conversationId', 'revision', 'recordedAt', 'messages'])
-    expect([live['revision'], live['recordedAt']]).toEqual([revision, prune?.metadata.recordedAt])
-  })
+  longTest(
+    'gives the context as it stood: at a revision or a time, through either view, and the live messages',
+    async () => {
+      const prune = events(json(await run(['log', 'sample-harbour', '--json']))).findLast(
+        ({ type }) => type === 'MessagesPruned',
+      )
+      const revision = prune?.revision ?? ''
+      const then = json(await run(['context', 'sample-harbour', '--at', revision, '--json']))
+      expect([then['revision'], then['hash']]).toEqual([revision, prune?.data.contextHash])
+      const byTime = json(await run(['context', 'sample-harbour', '--at', prune?.metadata.recordedAt ?? '', '--json']))
+      expect(byTime).toEqual(then)
+      const other = json(
+        await run(['context', 'sample-harbour', '--at', revision, '--view', 'session-summary', '--json']),
+      )
+      expect(other['inForce']).toEqual({ view: 'clip-archive', hash: then['hash'] })
+      expect(other['hash']).not.toBe(then['hash'])
+      expect(JSON.stringify(other['messages'])).toContain('## Session Summary')
+      expect(
+        (await run(['context', 'sample-harbour', '--at', revision, '--view', 'session-summary'])).stdout,
+      ).toContain(
+        `no model was given this: the view in force was clip-archive, and the context with it has the SHA-256 ${String(then['hash'])}`,
+      )
+      const live = json(await run(['context', 'sample-harbour', '--at', revision, '--live', '--json']))
+      expect(Object.keys(live)).toEqual(['conversationId', 'revision', 'recordedAt', 'messages'])
+      expect([live['revision'], live['recordedAt']]).toEqual([revision, prune?.metadata.recordedAt])
+    },
+  )
 
-  it('shows what a cycle took out and put in', async () => {
+  longTest('shows what a cycle took out and put in', async () => {
     const document = json(await run(['diff', 'sample-harbour', '--cycle', '2', '--json']))
     expect(Object.keys(document)).toEqual([
       'conversationId',
@@ -348,7 +356,7 @@ describe('a ledger', () => {
     expect(errorOn(wrong.stderr).message).toContain('standard input:3')
   })
 
-  it('appends near the limit, and asks no model for what is only ahead of need', async () => {
+  longTest('appends near the limit, and asks no model for what is only ahead of need', async () => {
     const long = Array.from({ length: 31 }, (_unused, at) =>
       JSON.stringify({
         role: at % 2 === 0 ? 'user' : 'assistant',
@@ -396,74 +404,89 @@ describe('a ledger', () => {
     expect(done['messagesCompressed']).toBeGreaterThan(0)
   })
 
-  it('explains all that is compacted, a batch that a search found, and a line of the context, down to the messages', async () => {
-    const { hits } = json(
-      await run(['search', 'invoice', 'INV-2026-00317', '--limit', '10', '--json', '--conversation', 'sample-harbour']),
-    )
-    const batchId = String(hits.find((hit) => hit['batchId'] !== null)?.['batchId'])
-    const said = await run(['search', 'invoice', 'INV-2026-00317', '--conversation', 'sample-harbour'])
-    expect(said.stdout).toContain(`context-ledger explain sample-harbour --batch ${batchId}`)
+  longTest(
+    'explains all that is compacted, a batch that a search found, and a line of the context, down to the messages',
+    async () => {
+      const { hits } = json(
+        await run([
+          'search',
+          'invoice',
+          'INV-2026-00317',
+          '--limit',
+          '10',
+          '--json',
+          '--conversation',
+          'sample-harbour',
+        ]),
+      )
+      const batchId = String(hits.find((hit) => hit['batchId'] !== null)?.['batchId'])
+      const said = await run(['search', 'invoice', 'INV-2026-00317', '--conversation', 'sample-harbour'])
+      expect(said.stdout).toContain(`context-ledger explain sample-harbour --batch ${batchId}`)
 
-    const tree = await run(['explain', 'sample-harbour', '--batch', batchId, '--open'])
-    expect(tree.status).toBe(0)
-    for (const part of [
-      batchId,
-      'INV-2026-00317',
-      'made by    extractive, extractive-2',
-      'trigger, threshold 1,920 = (2,400 - 0 - 0 - 0) x 0.8',
-      `asked by ${userInfo().username}@${hostname()}`,
-      'No prompt: sentences are chosen',
-    ])
-      expect(tree.stdout).toContain(part)
+      const tree = await run(['explain', 'sample-harbour', '--batch', batchId, '--open'])
+      expect(tree.status).toBe(0)
+      for (const part of [
+        batchId,
+        'INV-2026-00317',
+        'made by    extractive, extractive-2',
+        'trigger, threshold 1,920 = (2,400 - 0 - 0 - 0) x 0.8',
+        `asked by ${userInfo().username}@${hostname()}`,
+        'No prompt: sentences are chosen',
+      ])
+        expect(tree.stdout).toContain(part)
 
-    const view = json(await run(['explain', 'sample-harbour', '--json']))
-    const context = (await run(['context', 'sample-harbour'])).stdout
-    expect(context).toContain('context-ledger explain sample-harbour')
-    const shown = view.batches.find(({ state }) => state === 'shown')
-    const line = shown?.content.split('\n').at(1) ?? ''
-    expect(context).toContain(line)
-    expect(json(await run(['explain', 'sample-harbour', '--line', line, '--json']))).toMatchObject({
-      kind: 'batch',
-      batch: { batchId: shown?.batchId, chunk: { summarizer: { strategy: 'extractive' } } },
-    })
+      const view = json(await run(['explain', 'sample-harbour', '--json']))
+      const context = (await run(['context', 'sample-harbour'])).stdout
+      expect(context).toContain('context-ledger explain sample-harbour')
+      const shown = view.batches.find(({ state }) => state === 'shown')
+      const line = shown?.content.split('\n').at(1) ?? ''
+      expect(context).toContain(line)
+      expect(json(await run(['explain', 'sample-harbour', '--line', line, '--json']))).toMatchObject({
+        kind: 'batch',
+        batch: { batchId: shown?.batchId, chunk: { summarizer: { strategy: 'extractive' } } },
+      })
 
-    const mistyped = await run(['explain', 'sample-harbour', '--batch', `${batchId.slice(0, -1)}z`, '--json'])
-    expect([mistyped.status, mistyped.stdout, errorOn(mistyped.stderr).kind]).toEqual([2, '', 'NoSuchBatch'])
-    expect(errorOn(mistyped.stderr).message).toContain(`did you mean ${batchId}?`)
-    expect(
-      errorOn((await run(['explain', 'sample-harbour', '--line', 'nobody said this', '--json'])).stderr).kind,
-    ).toBe('NoSuchLine')
-  })
+      const mistyped = await run(['explain', 'sample-harbour', '--batch', `${batchId.slice(0, -1)}z`, '--json'])
+      expect([mistyped.status, mistyped.stdout, errorOn(mistyped.stderr).kind]).toEqual([2, '', 'NoSuchBatch'])
+      expect(errorOn(mistyped.stderr).message).toContain(`did you mean ${batchId}?`)
+      expect(
+        errorOn((await run(['explain', 'sample-harbour', '--line', 'nobody said this', '--json'])).stderr).kind,
+      ).toBe('NoSuchLine')
+    },
+  )
 
-  it('counts what compaction took and saved, by conversation and in total, and names the field of a wrong price', async () => {
-    await writeFile(
-      join(folder, 'prices.json'),
-      JSON.stringify({ 'stub-1': { promptPerMillion: 1, completionPerMillion: 2, currency: 'USD' } }),
-    )
-    const { stdout } = await run(['stats', '--prices', 'prices.json', '--json'])
-    const document = parse(stdout)
-    expect(document.conversations).toHaveLength(2)
-    expect(document['total']).toMatchObject({
-      conversations: 2,
-      messages: 205,
-      failures: { unauthorized: 1 },
-      cost: [],
-      unpriced: [],
-      models: [{ model: 'extractive-2', charge: { kind: 'free' } }],
-    })
-    const one = await run(['stats', 'sample-harbour'])
-    expect(one.stdout).toMatch(/messages +201: .*\n.*compaction +\d+ cycles/u)
-    expect(one.stdout).toContain('unauthorized 1')
+  longTest(
+    'counts what compaction took and saved, by conversation and in total, and names the field of a wrong price',
+    async () => {
+      await writeFile(
+        join(folder, 'prices.json'),
+        JSON.stringify({ 'stub-1': { promptPerMillion: 1, completionPerMillion: 2, currency: 'USD' } }),
+      )
+      const { stdout } = await run(['stats', '--prices', 'prices.json', '--json'])
+      const document = parse(stdout)
+      expect(document.conversations).toHaveLength(2)
+      expect(document['total']).toMatchObject({
+        conversations: 2,
+        messages: 205,
+        failures: { unauthorized: 1 },
+        cost: [],
+        unpriced: [],
+        models: [{ model: 'extractive-2', charge: { kind: 'free' } }],
+      })
+      const one = await run(['stats', 'sample-harbour'])
+      expect(one.stdout).toMatch(/messages +201: .*\n.*compaction +\d+ cycles/u)
+      expect(one.stdout).toContain('unauthorized 1')
 
-    await writeFile(
-      join(folder, 'wrong.json'),
-      JSON.stringify({ 'stub-1': { promptPerMillion: 'much', completionPerMillion: 2, currency: 'USD' } }),
-    )
-    const wrong = await runCli(['stats'], { cwd: folder, env: { CONTEXT_LEDGER_PRICES: 'wrong.json' } })
-    expect([wrong.status, wrong.stdout]).toEqual([2, ''])
-    expect(wrong.stderr).toMatch(/wrong\.json: stub-1\.promptPerMillion must be a number/u)
-    expect((await run(['stats', 'nobody'])).status).toBe(2)
-  })
+      await writeFile(
+        join(folder, 'wrong.json'),
+        JSON.stringify({ 'stub-1': { promptPerMillion: 'much', completionPerMillion: 2, currency: 'USD' } }),
+      )
+      const wrong = await runCli(['stats'], { cwd: folder, env: { CONTEXT_LEDGER_PRICES: 'wrong.json' } })
+      expect([wrong.status, wrong.stdout]).toEqual([2, ''])
+      expect(wrong.stderr).toMatch(/wrong\.json: stub-1\.promptPerMillion must be a number/u)
+      expect((await run(['stats', 'nobody'])).status).toBe(2)
+    },
+  )
 
   longTest('lists, rebuilds and verifies; a fact that was changed ends with 4', async () => {
     const listed = json(await run(['list', '--json']))

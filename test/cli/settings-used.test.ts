@@ -12,6 +12,7 @@ import { loadConfig } from '../../src/cli/config/load-config.js'
 import { givenBy } from '../../src/cli/given.js'
 import { sentenceOfProblem } from '../../src/library/problem.js'
 import { openLedger } from '../../src/index.js'
+import { longTest } from '../support/length.js'
 
 jest.setTimeout(120_000)
 let cwd: string
@@ -34,26 +35,29 @@ describe('settings', () => {
     )
   })
 
-  it('the window of a model that nobody knows is told once a conversation, and not where it is given', async () => {
-    const told: string[] = []
-    const ledger = await openLedger({
-      store: 'memory',
-      policy: { model: 'acme-9' },
-      onProblem: (problem) => {
-        told.push(sentenceOfProblem(problem))
-      },
-    })
-    for (const content of ['one', 'two', 'three']) await ledger.append('a', { role: 'user', content })
-    expect(told).toEqual([
-      'the window of the model "acme-9" is not known: 128,000 tokens are assumed; modelMaxTokens (--model-max-tokens) sets it',
-    ])
-    await ledger.append('b', { role: 'user', content: 'one' }, { policy: { modelMaxTokens: 9_000 } })
-    await ledger.append('c', { role: 'user', content: 'one' }, { policy: { model: 'gpt-4o' } })
-    expect(told).toHaveLength(1)
-    await ledger.close()
-  })
+  longTest(
+    'the window of a model that nobody knows is told once a conversation, and not where it is given',
+    async () => {
+      const told: string[] = []
+      const ledger = await openLedger({
+        store: 'memory',
+        policy: { model: 'acme-9' },
+        onProblem: (problem) => {
+          told.push(sentenceOfProblem(problem))
+        },
+      })
+      for (const content of ['one', 'two', 'three']) await ledger.append('a', { role: 'user', content })
+      expect(told).toEqual([
+        'the window of the model "acme-9" is not known: 128,000 tokens are assumed; modelMaxTokens (--model-max-tokens) sets it',
+      ])
+      await ledger.append('b', { role: 'user', content: 'one' }, { policy: { modelMaxTokens: 9_000 } })
+      await ledger.append('c', { role: 'user', content: 'one' }, { policy: { model: 'gpt-4o' } })
+      expect(told).toHaveLength(1)
+      await ledger.close()
+    },
+  )
 
-  it('a file of queries that is a folder is told, and is no bug', async () => {
+  longTest('a file of queries that is a folder is told, and is no bug', async () => {
     await (await openLedger({ store: join(cwd, 'searched') })).close()
     await expect(search.run(givenBy({ store: join(cwd, 'searched'), queries: cwd }))).rejects.toMatchObject({
       name: 'InputError',
@@ -61,7 +65,7 @@ describe('settings', () => {
     })
   })
 
-  it('an import that makes no context is an error with its name, and what is recorded stays', async () => {
+  longTest('an import that makes no context is an error with its name, and what is recorded stays', async () => {
     const file = join(cwd, 'large.jsonl')
     await writeFile(
       file,

@@ -3,7 +3,7 @@
  * begins with its `prefix` yet; `close` shuts it for good, `done` gives it back after a test (where closing would cost
  * seconds), and `reopen` opens the same events again, in a store that outlives its process.
  */
-import { isLong } from '../support/length.js'
+import { isLong, longTest } from '../support/length.js'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { either as E } from 'fp-ts'
 import { getEventListeners } from 'node:events'
@@ -541,7 +541,7 @@ export function describeEventStore(
         expect(await readAll({ prefix: ['edition-', ''] })).toEqual(all)
       })
 
-      test('events of many pages in one read, both ways and by position', async () => {
+      longTest('events of many pages in one read, both ways and by position', async () => {
         for (let part = 0; part < PARTS; part++)
           await append(A, eventsNamed(`part ${String(part)}`, 1_000), BigInt(part * 1_000 - 1))
         const forwards = await collect(store.readStream(A))
@@ -754,45 +754,51 @@ export function describeEventStore(
         expect(readers.map((reader) => reader.ids().length)).toEqual([40, 20, 20])
       })
 
-      test('while 16 write, a reader sees each event exactly once, in order, and no position is missing', async () => {
-        const reader = subscribed()
-        // Where positions have gaps, an append says that of its last event alone.
-        const acknowledged = new Map<string, bigint | undefined>()
-        await Promise.all(
-          Array.from({ length: 16 }, async (_, writer) => {
-            for (let round = 0; round < 20; round++) {
-              const events = eventsNamed(`writer ${String(writer)} round ${String(round)}`, 1 + ((writer + round) % 3))
-              // Some share a stream, some collide at a revision and lose: a loser must not leave a gap.
-              const lost = await store.append(named(`conversation-${String(writer % 5)}`), 'no_stream', [
-                eventNamed(`lost ${String(writer)} ${String(round)}`),
-              ])()
-              if (E.isRight(lost))
-                acknowledged.set(uuidOf(`lost ${String(writer)} ${String(round)}`), lost.right.position)
-              const { position } = await append(named(`conversation-${String(writer % 5)}`), events)
-              events.forEach((event, place) => {
-                const before = BigInt(events.length - 1 - place)
-                acknowledged.set(event.id, positions === 'dense' || before === 0n ? position - before : undefined)
-              })
-            }
-          }),
-        )
-        await reader.until(caughtUpAt(await store.head()))
-        reader.stop.abort()
-        await reader.ended
-        const seen = reader.items.flatMap((item) => (item.kind === 'event' ? [item.event] : []))
-        expectInOrder(seen.map((event) => event.position))
-        expect(seen).toHaveLength(acknowledged.size)
-        for (const { id, position } of seen)
-          expect(acknowledged.has(id) && (acknowledged.get(id) ?? position) === position).toBe(true)
-        expect(seen).toEqual(await readAll())
-        for (let stream = 0; stream < 5; stream++) {
-          const events = await collect(store.readStream(named(`conversation-${String(stream)}`)))
-          expect(events.map((event) => Number(event.revision))).toEqual(events.map((_, place) => place))
-          expect(events.map((event) => event.position)).toEqual(
-            events.map((event) => event.position).toSorted((a, b) => Number(a - b)),
+      longTest(
+        'while 16 write, a reader sees each event exactly once, in order, and no position is missing',
+        async () => {
+          const reader = subscribed()
+          // Where positions have gaps, an append says that of its last event alone.
+          const acknowledged = new Map<string, bigint | undefined>()
+          await Promise.all(
+            Array.from({ length: 16 }, async (_, writer) => {
+              for (let round = 0; round < 20; round++) {
+                const events = eventsNamed(
+                  `writer ${String(writer)} round ${String(round)}`,
+                  1 + ((writer + round) % 3),
+                )
+                // Some share a stream, some collide at a revision and lose: a loser must not leave a gap.
+                const lost = await store.append(named(`conversation-${String(writer % 5)}`), 'no_stream', [
+                  eventNamed(`lost ${String(writer)} ${String(round)}`),
+                ])()
+                if (E.isRight(lost))
+                  acknowledged.set(uuidOf(`lost ${String(writer)} ${String(round)}`), lost.right.position)
+                const { position } = await append(named(`conversation-${String(writer % 5)}`), events)
+                events.forEach((event, place) => {
+                  const before = BigInt(events.length - 1 - place)
+                  acknowledged.set(event.id, positions === 'dense' || before === 0n ? position - before : undefined)
+                })
+              }
+            }),
           )
-        }
-      })
+          await reader.until(caughtUpAt(await store.head()))
+          reader.stop.abort()
+          await reader.ended
+          const seen = reader.items.flatMap((item) => (item.kind === 'event' ? [item.event] : []))
+          expectInOrder(seen.map((event) => event.position))
+          expect(seen).toHaveLength(acknowledged.size)
+          for (const { id, position } of seen)
+            expect(acknowledged.has(id) && (acknowledged.get(id) ?? position) === position).toBe(true)
+          expect(seen).toEqual(await readAll())
+          for (let stream = 0; stream < 5; stream++) {
+            const events = await collect(store.readStream(named(`conversation-${String(stream)}`)))
+            expect(events.map((event) => Number(event.revision))).toEqual(events.map((_, place) => place))
+            expect(events.map((event) => event.position)).toEqual(
+              events.map((event) => event.position).toSorted((a, b) => Number(a - b)),
+            )
+          }
+        },
+      )
     })
 
     describe('closing', () => {
@@ -889,7 +895,7 @@ export function describeEventStore(
           )
       })
 
-      test('hangs: every call ends with an error, and afterwards everything goes on', async () => {
+      longTest('hangs: every call ends with an error, and afterwards everything goes on', async () => {
         if (opened.hanging === undefined) return
         const { hanging } = opened
         const before = await append(A, eventsNamed('before', 3))

@@ -228,7 +228,7 @@ describe('undo beside editions', () => {
       [{ type: 'AdoptEdition', edition: edition.state() }],
       BY,
     )
-    expect(adopted).toEqual(E.left({ kind: 'PinnedMessageFolded', messageId: 'm0' }))
+    expect(adopted).toEqual(E.left({ kind: 'PinnedMessageCompacted', messageId: 'm0' }))
   })
 
   it('refuses to adopt what has no room for the pinned messages, and names them', async () => {

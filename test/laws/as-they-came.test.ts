@@ -11,7 +11,7 @@ import { openLedger, type MessageInput } from '../../src/index.js'
 import type { ChatMessage } from '../../src/domain/values/message.js'
 import { createHarness } from '../support/harness.js'
 import { jsonAs } from '../support/json.js'
-import { runsOf } from '../support/length.js'
+import { longTest, runsOf } from '../support/length.js'
 
 // What names fields of ours, what JavaScript treats apart, and anything else.
 const keys = fc.oneof(
@@ -139,7 +139,7 @@ describe('what is not ours comes back as it went in', () => {
     )
   })
 
-  it('from a folder that was closed', async () => {
+  longTest('from a folder that was closed', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'context-ledger-as-they-came-'))
     try {
       const history = fc

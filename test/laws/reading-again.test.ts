@@ -5,7 +5,9 @@
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { contextOf, type Context } from '../../src/domain/compaction/context.js'
-import type { Conversation } from '../../src/domain/conversation/conversation.js'
+import { initialState, type Conversation } from '../../src/domain/conversation/conversation.js'
+import { evolveAll } from '../../src/domain/conversation/evolve.js'
+import { findEstimator } from '../../src/recording/estimators.js'
 import { busyPolicies, histories, interleavings, namedHistories } from '../support/arbitraries.js'
 import { answering, calling, say, SMALL, talk } from '../support/conversations.js'
 import { CONVERSATION, createHarness, type Harness } from '../support/harness.js'
@@ -51,6 +53,29 @@ describe('laws of reading again', () => {
           expect(said(await harness.conversations.load(CONVERSATION))).toStrictEqual(folded)
           expect(said(await harness.restart().conversations.load(CONVERSATION))).toStrictEqual(folded)
         }),
+        { numRuns: runsOf(15) },
+      )
+    })
+
+    it('in whatever parts they are folded, and a state that others go on from stays as it was', async () => {
+      await fc.assert(
+        fc.asyncProperty(
+          busyPolicies,
+          namedHistories(50),
+          interleavings(20),
+          fc.nat(),
+          async (policy, history, steps, at) => {
+            const { harness } = await interleave(policy, history, steps)
+            const events = await harness.events()
+            const cut = at % (events.length + 1)
+            const start = initialState(CONVERSATION, findEstimator)
+            const half = evolveAll(start, events.slice(0, cut))
+            const then = said(half)
+            expect(said(evolveAll(half, events.slice(cut)))).toStrictEqual(said(await harness.folded()))
+            expect(said(half)).toStrictEqual(then)
+            expect(start.window).toEqual([])
+          },
+        ),
         { numRuns: runsOf(15) },
       )
     })

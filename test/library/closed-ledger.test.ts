@@ -2,6 +2,7 @@
 import { expect, it } from '@jest/globals'
 import { openLedger, type ProjectionStatus, type RebuildOptions } from '../../src/index.js'
 import { say } from '../support/conversations.js'
+import { longTest } from '../support/length.js'
 
 /** Every function of an object and of the objects in it, by its path. */
 function functionsOf(value: object, path = ''): Map<string, (...args: readonly unknown[]) => unknown> {
@@ -91,7 +92,7 @@ it('every function of a closed ledger says that it is closed, and none is forgot
   await ledger.close()
 })
 
-it('the types of what the read models take and answer can be named', async () => {
+longTest('the types of what the read models take and answer can be named', async () => {
   const ledger = await openLedger({ store: 'memory' })
   try {
     await ledger.append('a', say(0))

@@ -14,6 +14,7 @@ import { createScriptedSummarizer } from '../support/harness.js'
 import { jsonAs, passedOff } from '../support/json.js'
 import { ledgerOn } from '../support/ledger-on-database.js'
 import { openTestDatabase } from '../support/memory-database.js'
+import { longTest } from '../support/length.js'
 
 const TIMEOUT_MS = 60_000
 
@@ -106,7 +107,7 @@ it(
   TIMEOUT_MS,
 )
 
-it(
+longTest(
   'what was compacted is told whoever did it: the worker behind an append may come before compact and the tool',
   async () => {
     const opened = await ledger(createScriptedSummarizer())
@@ -151,23 +152,26 @@ it('a listener that throws or rejects breaks nothing, and where nobody listens t
   }
 })
 
-it.each([
-  ['nothing', undefined],
-  ['null', null],
-  ['a text', 'hello'],
-  ['an object', { length: 1 }],
-  ['a hole', Object.assign([], { 1: { role: 'user', content: 'x' } })],
-])(
-  '%s in the place of a list is a named failure',
-  async (_what, given) => {
+it(
+  'anything else in the place of a list is a named failure',
+  async () => {
     const opened = await ledger(createScriptedSummarizer(), () => undefined)
-    const compacted = await opened.compress(passedOff<MessageInput[]>(given), 'c')
-    expect(compacted).toMatchObject({ history: Array.isArray(given) ? given : [], error: { kind: 'BadMessage' } })
+    for (const given of [
+      undefined,
+      null,
+      'hello',
+      { length: 1 },
+      Object.assign([], { 1: { role: 'user', content: 'x' } }),
+    ])
+      expect(await opened.compress(passedOff<MessageInput[]>(given), 'c')).toMatchObject({
+        history: Array.isArray(given) ? given : [],
+        error: { kind: 'BadMessage' },
+      })
   },
   TIMEOUT_MS,
 )
 
-it(
+longTest(
   'a list that its host changes meanwhile is taken as it was given',
   async () => {
     const opened = await ledger(createScriptedSummarizer())

@@ -103,32 +103,38 @@ longTest(
   },
 )
 
-it('goes as the policy does: given, it holds for what is appended from now on; left out, a conversation keeps its own', async () => {
-  await withLedger({}, async (ledger) => {
-    await ledger.append('a', [...talk(30), calling('c', ['x', 'y'])])
-  })
-  await withLedger({ estimator: 'characters-1' }, async (ledger) => {
-    await ledger.append('a', [answering('rx', 'x'), say(31)])
-    await ledger.append('a', talk(8, 32))
-    await ledger.append('b', say(0))
-    await ledger.settled()
-  })
-  await withLedger({ policy: { ...SMALL, keepRecent: 3 } }, async (ledger) => {
-    await ledger.append('a', [answering('ry', 'y'), ...talk(8, 40)])
-    await ledger.append('c', say(0))
-    await ledger.settled()
-    expect((await counted(ledger, 'a')).estimators).toEqual([defaultEstimator.name, 'characters-1', 'characters-1'])
-    expect(await counted(ledger, 'b')).toEqual({ estimators: ['characters-1'], tokens: [ROLE + textOf(say(0)).length] })
-    expect((await counted(ledger, 'c')).estimators).toEqual([defaultEstimator.name])
-    expect(await ledger.verify()).toMatchObject({ ok: true, problems: [] })
-  })
-  await withLedger({ estimator: 'words-1' }, async (ledger) => {
-    await ledger.compact('b')
-    expect((await counted(ledger, 'b')).estimators).toEqual(['characters-1', 'words-1'])
-    await ledger.editions.replay({ conversations: 'all' })
-    expect(await ledger.verify()).toMatchObject({ ok: true, problems: [] })
-  })
-})
+longTest(
+  'goes as the policy does: given, it holds for what is appended from now on; left out, a conversation keeps its own',
+  async () => {
+    await withLedger({}, async (ledger) => {
+      await ledger.append('a', [...talk(30), calling('c', ['x', 'y'])])
+    })
+    await withLedger({ estimator: 'characters-1' }, async (ledger) => {
+      await ledger.append('a', [answering('rx', 'x'), say(31)])
+      await ledger.append('a', talk(8, 32))
+      await ledger.append('b', say(0))
+      await ledger.settled()
+    })
+    await withLedger({ policy: { ...SMALL, keepRecent: 3 } }, async (ledger) => {
+      await ledger.append('a', [answering('ry', 'y'), ...talk(8, 40)])
+      await ledger.append('c', say(0))
+      await ledger.settled()
+      expect((await counted(ledger, 'a')).estimators).toEqual([defaultEstimator.name, 'characters-1', 'characters-1'])
+      expect(await counted(ledger, 'b')).toEqual({
+        estimators: ['characters-1'],
+        tokens: [ROLE + textOf(say(0)).length],
+      })
+      expect((await counted(ledger, 'c')).estimators).toEqual([defaultEstimator.name])
+      expect(await ledger.verify()).toMatchObject({ ok: true, problems: [] })
+    })
+    await withLedger({ estimator: 'words-1' }, async (ledger) => {
+      await ledger.compact('b')
+      expect((await counted(ledger, 'b')).estimators).toEqual(['characters-1', 'words-1'])
+      await ledger.editions.replay({ conversations: 'all' })
+      expect(await ledger.verify()).toMatchObject({ ok: true, problems: [] })
+    })
+  },
+)
 
 it('has to be registered, and the error names those that are', async () => {
   await expect(openLedger({ store: folder, estimator: 'by-nobody' })).rejects.toMatchObject({

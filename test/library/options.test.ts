@@ -1,6 +1,6 @@
 /** Options that there are not: each call and each setting says which one was meant, and does nothing. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
-import { openLedger, type Ledger } from '../../src/index.js'
+import { openLedger, registerModelWindow, type Ledger } from '../../src/index.js'
 
 // What a caller without types may give.
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion
@@ -161,4 +161,13 @@ it('a listener that rejects ends neither the call nor the process', async () => 
     await own.whatIf(['c'], { policies: [{ name: 'a', settings: {} }], onConversation: untyped(failed) }),
   ).toBeDefined()
   expect(new Set(heard.map(String))).toEqual(new Set(['Error: a listener of somebody’s own']))
+})
+
+it('the window of a model that a program made known is the one its conversations go by', async () => {
+  registerModelWindow('lighthouse-3', 9_000)
+  await ledger.append('known', { role: 'user', content: 'How far?' }, { policy: { model: 'lighthouse-3' } })
+  const windows: number[] = []
+  for await (const event of ledger.log('known'))
+    if (event.type === 'ConversationConfigured') windows.push(event.data.policy.modelMaxTokens)
+  expect(windows).toEqual([9_000])
 })

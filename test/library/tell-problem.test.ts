@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openLedger } from '../../src/index.js'
 import { tellProblems } from '../../src/library/tell-problem.js'
+import { longTest } from '../support/length.js'
 
 test('onProblem may throw or reject, with anything, and is handed anything', async () => {
   const unhandled: unknown[] = []
@@ -30,7 +31,7 @@ test('onProblem may throw or reject, with anything, and is handed anything', asy
   }
 })
 
-test('onOpening may throw: the ledger opens, and onProblem hears of it', async () => {
+longTest('onOpening may throw: the ledger opens, and onProblem hears of it', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'context-ledger-'))
   const problems: unknown[] = []
   try {

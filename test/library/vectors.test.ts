@@ -194,6 +194,29 @@ describe('filling', () => {
     expect(bought()).toHaveLength(200)
   })
 
+  it('sees to a conversation that had stopped once its rows are complete', async () => {
+    const first = await open({ onProblem: () => undefined })
+    await first.append('a', texts(2))
+    await first.projections.catchUp()
+    // The database refuses one text for a while.
+    await db.script(`alter table archive_messages_g1 add constraint refused check (text not like 'text 5 %')`)
+    await first.append('a', texts(5, 3))
+    await first.append('b', texts(2, 10))
+    await first.projections.catchUp()
+    const { model, bought } = axes()
+    expect(await filler(model).make()).toMatchObject({ right: { missing: 0 } })
+    expect(bought()).not.toContain('text 5 a stone')
+    await db.script('alter table archive_messages_g1 drop constraint refused')
+    await first.close()
+    const second = await open()
+    await second.projections.catchUp()
+    await filler(model).make()
+    await filler(model).make()
+    expect(bought().toSorted()).toEqual(
+      [...texts(2), ...texts(5, 3), ...texts(2, 10)].map(({ content }) => content).toSorted(),
+    )
+  })
+
   it('keeps what is bought when it is told to stop, whoever asked for it', async () => {
     const ledger = await open()
     await ledger.append('a', texts(100))

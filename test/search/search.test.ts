@@ -181,7 +181,8 @@ function searchIsRight(open: () => Promise<Opened>): void {
   describe('search over a scope', () => {
     test.each<[string, SearchOptions['within'], readonly string[]]>([
       ['everything', { everywhere: true }, ['m1', 'o1']],
-      ['one scope', { scope: 'tenant-a' }, ['m1']],
+      // A small scope is ranked as a conversation is: with the answer to what has the word.
+      ['one scope', { scope: 'tenant-a' }, ['m1', 'm2']],
       ['conversations without a scope', { scope: null }, ['o1']],
       ['a scope that is not there', { scope: 'tenant-b' }, []],
     ])('%s', async (_name, within, expected) => {

@@ -74,7 +74,7 @@ describe('a summarizer that fails', () => {
     ['refuses the key', { status: 401, body: { error: { message: 'Incorrect API key' } } }, 'unauthorized'],
     ['hangs', { never: 'silence' }, 'timeout'],
   ]
-  it('leaves the context as it was, and the log says which failure it was', async () => {
+  longTest('leaves the context as it was, and the log says which failure it was', async () => {
     const ledger = await withModel()
     try {
       for (const [what, answer, failure] of cases) {

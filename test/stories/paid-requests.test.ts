@@ -14,6 +14,7 @@ import { createHarness } from '../support/harness.js'
 import { startOpenAiStub, stubAnswers, type OpenAiStub, type StubAnswer } from '../support/openai-stub.js'
 import { createEditor } from '../support/replays.js'
 import { chunkJob } from '../support/summary-jobs.js'
+import { longTest } from '../support/length.js'
 
 let stub: OpenAiStub
 
@@ -68,7 +69,7 @@ async function replayed(
 }
 
 describe('a replay', () => {
-  it('counts a request that was refused and the one after it', async () => {
+  longTest('counts a request that was refused and the one after it', async () => {
     const { done, requests } = await replayed(
       await recorded(),
       1_000_000,
@@ -80,7 +81,7 @@ describe('a replay', () => {
     expect(tokensOf(done.spent)).toBe(150 * (requests - 1))
   })
 
-  it('reckons as much as was set aside where an answer breaks off, and the bound holds', async () => {
+  longTest('reckons as much as was set aside where an answer breaks off, and the bound holds', async () => {
     const { done, requests } = await replayed(await recorded(), 1_000, stubAnswers.breakOff())
     expect(done).toMatchObject({ ended: 'bound', paid: { calls: requests } })
     expect(tokensOf(done.spent)).toBeGreaterThan(0)

@@ -12,6 +12,7 @@ import { basename, join } from 'node:path'
 import { openLedger, type Context, type Ledger, type MessageInput } from '../../src/index.js'
 import { runCli } from '../support/cli.js'
 import { jsonAs } from '../support/json.js'
+import { longTest } from '../support/length.js'
 
 jest.setTimeout(3_600_000)
 
@@ -177,7 +178,7 @@ describe('what was returned live', () => {
     expect(cycles).toBeGreaterThan(5)
   })
 
-  it('is what the command line shows', async () => {
+  longTest('is what the command line shows', async () => {
     const random = randomOf(7)
     let compared = 0
     for (let call = 0; call < CLI_CALLS; call += 1) {

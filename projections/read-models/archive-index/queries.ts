@@ -1,10 +1,10 @@
 /**
  * The archive index as search asks it: `ArchiveIndex` on Postgres, on a server and embedded alike.
  *
- * Within one conversation all of it is looked at, from memory. Over a scope the messages with the rarest of the terms
- * are ranked, at most `CANDIDATES` of them: words that are everywhere tell nobody which message was meant, and a search
- * for nothing else takes messages that have all of them. In a small scope its own messages are looked through for them,
- * so that it costs what the scope holds, whatever others have; in a large one the index on the codes gives them.
+ * Within one conversation, and within a small scope, all of it is looked at, from memory: that costs what it holds,
+ * whatever others have. Over a large scope the messages with the rarest of the terms are ranked, at most `CANDIDATES` of
+ * them, which the index on the codes gives: words that are everywhere tell nobody which message was meant, and a search
+ * for nothing else takes messages that have all of them.
  */
 import { CODE_STEP, codeOf } from '../../../src/domain/text-search/codes.js'
 import { storable } from '../../../src/domain/text-search/terms.js'
@@ -20,10 +20,10 @@ import type {
   Within,
 } from '../../../src/ports/archive-index.js'
 import type { Database, Sql } from '../../../src/ports/sql.js'
-import { createConversationCache, type ConversationCache } from './conversation-cache.js'
+import { createMessageCache, type MessageCache } from './kept-messages.js'
 import { archiveIndex } from './projection.js'
 import { nearestMessages } from './vectors.js'
-import { isSmall, rowsWithin, withinCondition } from './within.js'
+import { rowsWithin, withinCondition } from './within.js'
 
 /**
  * Messages that a search over a scope ranks. Over 100,000 messages a search then takes 18 ms on a server and 40 ms
@@ -39,7 +39,7 @@ const ASSUMED_MESSAGES = 100_000
 const ASSUMED_FREQUENT = 10_000
 
 export interface ArchiveIndexOptions {
-  /** For conversations kept in memory. */
+  /** For what is kept in memory. */
   readonly cacheBytes?: number
 }
 
@@ -48,18 +48,18 @@ const VIEWS = archiveIndex.tables.map(({ name }) => name).toSorted()
 
 /** The archive index in a database. */
 export function createArchiveIndex(db: Database, options: ArchiveIndexOptions = {}): ArchiveIndex {
-  const conversation = createConversationCache(options.cacheBytes)
+  const cache = createMessageCache(options.cacheBytes)
   return {
-    read: async (work) => await db.snapshot(VIEWS, async (sql) => await work(readsOf(sql, conversation))),
+    read: async (work) => await db.snapshot(VIEWS, async (sql) => await work(readsOf(sql, cache))),
   }
 }
 
-function readsOf(sql: Sql, conversation: ConversationCache): ArchiveReads {
+function readsOf(sql: Sql, cache: MessageCache): ArchiveReads {
   return {
-    conversation: async (conversationId) => await conversation(sql, conversationId),
+    conversation: async (conversationId) => await cache.conversation(sql, conversationId),
     batches: async (conversationId, editionId) =>
       (await activeBatches(sql, conversationId, editionId)).map(batchCandidate),
-    candidates: async (within, terms) => await candidates(sql, within, terms),
+    candidates: async (within, terms) => await candidates(sql, cache, within, terms),
     phrase: async (within, text, limit) => await phrase(sql, within, text, limit),
     messages: async (refs) => await messageRows(sql, refs),
     batchRows: async (refs) => await batchRows(sql, refs),
@@ -128,85 +128,75 @@ interface CandidateRow {
   terms: string
 }
 
-async function candidates(sql: Sql, within: Within, terms: readonly string[]): ReturnType<ArchiveReads['candidates']> {
+async function candidates(
+  sql: Sql,
+  cache: MessageCache,
+  within: Within,
+  terms: readonly string[],
+): ReturnType<ArchiveReads['candidates']> {
   // A planner without statistics may think that reading everything finds so many rows sooner. The index is right in
   // every case.
   await sql.script('set local enable_seqscan = off')
-  const {
-    value,
-    messages,
-    batches: inBatches,
-    any,
-    all,
-  } = (await isSmall(sql, within)) ? byReading(within) : byIndex(within)
+  const small = 'scope' in within ? await cache.smallScope(sql, within.scope) : undefined
   const codes = [...new Set(terms.map(codeOf))]
-  const counted = await sql.query<{ code: string; messages: number }>(messages.counts, [value, codes])
+  const found =
+    small === undefined
+      ? await byIndex(sql, within, codes)
+      : { messages: small, batches: await batchesByReading(sql, within, codes) }
+  await sql.script('set local enable_seqscan = default')
+  return found
+}
+
+const isActive = `exists (
+  select from archive_batch_states state where state.conversation_id = m.conversation_id and state.batch_id = m.batch_id and state.active
+) is true limit ${String(CANDIDATES)}`
+
+/**
+ * The batches in force with some of the codes, by looking through all of them. A code is found in the text as it is
+ * stored: it has one width, and never lies across a blank.
+ */
+async function batchesByReading(
+  sql: Sql,
+  within: Within,
+  codes: readonly string[],
+): Promise<readonly BatchCandidate[]> {
+  const { source, value } = rowsWithin('archive_batches', within, 1)
+  const batches = await sql.query<BatchTermsRow>(
+    `select ${BATCH_COLUMNS} from ${source} where exists (select from unnest($2::text[]) as code where strpos(m.terms, code) > 0) and ${isActive}`,
+    [value, codes],
+  )
+  return batches.map(batchCandidate)
+}
+
+const HAS_ANY = `string_to_array(m.terms, ' ') && $2::text[]`
+const HAS_ALL = `string_to_array(m.terms, ' ') @> $2::text[]`
+
+/** By the index on the codes, over everybody's messages; those of others are left out. */
+async function byIndex(sql: Sql, within: Within, codes: readonly string[]): ReturnType<ArchiveReads['candidates']> {
+  const { condition, value } = withinCondition(within, 1)
+  const counted = await sql.query<{ code: string; messages: number }>(
+    `select code, (
+       select count(*)::int4 from (select 1 from archive_messages m where ${condition} and string_to_array(terms, ' ') @> array[code] limit ${String(CANDIDATES + 1)}) as found
+     ) as messages
+     from unnest($2::text[]) as code`,
+    [value, codes],
+  )
   const frequency = new Map(counted.map(({ code, messages: count }) => [code, count]))
   const chosen = rarest(counted)
-  const found = async (condition: string, wanted: readonly string[]): Promise<CandidateRow[]> =>
+  const found = async (having: string, wanted: readonly string[]): Promise<CandidateRow[]> =>
     await sql.query<CandidateRow>(
-      `select m.conversation_id as "conversationId", m.revision, m.author, m.created_at as "createdAt", m.length, m.repeated, m.terms from ${messages.rows} ${condition} limit ${String(CANDIDATES)}`,
+      `select m.conversation_id as "conversationId", m.revision, m.author, m.created_at as "createdAt", m.length, m.repeated, m.terms from archive_messages m where ${condition} and ${having} limit ${String(CANDIDATES)}`,
       [value, wanted],
     )
   const common = chosen.length === 0
   const rows = common
-    ? [...(await found(all, codes)), ...(await found(any, leastCommon(counted)))]
-    : await found(any, chosen)
+    ? [...(await found(HAS_ALL, codes)), ...(await found(HAS_ANY, leastCommon(counted)))]
+    : await found(HAS_ANY, chosen)
   const batches = await sql.query<BatchTermsRow>(
-    `select ${BATCH_COLUMNS} from ${inBatches} ${any} and exists (
-       select from archive_batch_states state where state.conversation_id = m.conversation_id and state.batch_id = m.batch_id and state.active
-     ) is true limit ${String(CANDIDATES)}`,
+    `select ${BATCH_COLUMNS} from archive_batches m where ${condition} and ${HAS_ANY} and ${isActive}`,
     [value, common ? codes : chosen],
   )
-  await sql.script('set local enable_seqscan = default')
   return { messages: scopeCandidates(rows, frequency), batches: batches.map(batchCandidate) }
-}
-
-/** How the rows with some of the codes are come by. */
-interface Looking {
-  readonly value: string | null
-  readonly messages: { readonly rows: string; readonly counts: string }
-  readonly batches: string
-  /** Conditions for any and for all of the codes `$2`. */
-  readonly any: string
-  readonly all: string
-}
-
-/** By the index on the codes, over everybody's messages; those of others are left out. */
-function byIndex(within: Within): Looking {
-  const { condition, value } = withinCondition(within, 1)
-  return {
-    value,
-    messages: {
-      rows: `archive_messages m where ${condition} and`,
-      counts: `
-        select code, (
-          select count(*)::int4 from (select 1 from archive_messages m where ${condition} and string_to_array(terms, ' ') @> array[code] limit ${String(CANDIDATES + 1)}) as found
-        ) as messages
-        from unnest($2::text[]) as code`,
-    },
-    batches: `archive_batches m where ${condition} and`,
-    any: `string_to_array(m.terms, ' ') && $2::text[]`,
-    all: `string_to_array(m.terms, ' ') @> $2::text[]`,
-  }
-}
-
-/**
- * By looking through all that is within the bounds. A code is found in the text as it is stored: it has one width, and
- * never lies across a blank.
- */
-function byReading(within: Within): Looking {
-  const messages = rowsWithin('archive_messages', within, 1)
-  return {
-    value: messages.value,
-    messages: {
-      rows: `${messages.source} where`,
-      counts: `select code, count(*)::int4 as messages from ${messages.source} cross join unnest($2::text[]) as code where strpos(m.terms, code) > 0 group by code`,
-    },
-    batches: `${rowsWithin('archive_batches', within, 1).source} where`,
-    any: 'exists (select from unnest($2::text[]) as code where strpos(m.terms, code) > 0)',
-    all: 'not exists (select from unnest($2::text[]) as code where strpos(m.terms, code) = 0)',
-  }
 }
 
 /** The rarest codes, as many as stay together below the number of candidates; none where even the rarest has more. */

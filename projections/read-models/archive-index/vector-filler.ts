@@ -94,6 +94,8 @@ export interface VectorFillerOptions {
 interface Progress {
   readonly position: bigint
   readonly upTo: bigint
+  /** Where conversations without all of their rows stopped: their messages are passed over until they have them. */
+  readonly stops: readonly bigint[]
 }
 
 interface Wanted {
@@ -125,26 +127,30 @@ export function createVectorFiller({
 
   /**
    * How far the vectors are, and how far the rows. Made from another log, or of rows of another version, they are
-   * looked through again.
+   * looked through again; and from where a conversation had stopped whose rows are complete by now.
    */
   async function progress(): Promise<Progress> {
     const live = (await hasCheckpoints(db))
       ? liveOf(await readGenerations(db, [archiveIndex.name]), archiveIndex.name)
       : undefined
-    if (live === undefined) return { position: -1n, upTo: -1n }
+    if (live === undefined) return { position: -1n, upTo: -1n, stops: [] }
     const upTo = leastPosition(live.checkpoints)
-    const [row] = await db.query<{ position: string; eventId: string }>(
-      'select position, event_id as "eventId" from archive_vector_progress where model = $1 and version = $2',
+    const stops = live.stopped.map((stop) => stop.position)
+    const [row] = await db.query<{ position: string; eventId: string; stoppedAt: string | null }>(
+      'select position, event_id as "eventId", stopped_at as "stoppedAt" from archive_vector_progress where model = $1 and version = $2',
       [model, archiveIndex.version],
     )
-    if (row === undefined) return { position: -1n, upTo }
+    if (row === undefined) return { position: -1n, upTo, stops }
     const position = BigInt(row.position)
     const isOurs = position <= upTo && (await store.eventAt(position))?.id === row.eventId
-    return { position: isOurs ? position : -1n, upTo }
+    if (!isOurs) return { position: -1n, upTo, stops }
+    const stoppedAt = row.stoppedAt === null ? undefined : BigInt(row.stoppedAt)
+    const isMended = stoppedAt !== undefined && !stops.includes(stoppedAt)
+    return { position: isMended ? stoppedAt - 1n : position, upTo, stops }
   }
 
   /** The next events of conversations whose rows are there. */
-  async function next({ position, upTo }: Progress, limit: number): Promise<EventPlace[]> {
+  async function next({ position, upTo }: Pick<Progress, 'position' | 'upTo'>, limit: number): Promise<EventPlace[]> {
     const places: EventPlace[] = []
     if (position >= upTo) return places
     for await (const place of store.readPlaces({ after: position, prefix: CONVERSATION_PREFIX, limit })) {
@@ -232,7 +238,7 @@ export function createVectorFiller({
     try {
       while (!isEnough()) {
         const at = await progress()
-        onProgress?.({ embedded, ...at })
+        onProgress?.({ embedded, position: at.position, upTo: at.upTo })
         const places = await next(at, EVENTS_A_PAGE)
         const end = places.at(-1)
         if (end === undefined) break
@@ -244,12 +250,12 @@ export function createVectorFiller({
           if (failed !== undefined) return E.left(failed)
           embedded += some.length
           if (some.length < TEXTS_A_REQUEST && from + some.length < wanted.length) return E.right(embedded)
-          onProgress?.({ embedded, ...at })
+          onProgress?.({ embedded, position: at.position, upTo: at.upTo })
         }
         await db.query(
-          `insert into archive_vector_progress (model, version, position, event_id) values ($1, $2, $3, $4)
-           on conflict (model) do update set version = excluded.version, position = excluded.position, event_id = excluded.event_id`,
-          [model, archiveIndex.version, end.position, end.id],
+          `insert into archive_vector_progress (model, version, position, event_id, stopped_at) values ($1, $2, $3, $4, $5)
+           on conflict (model) do update set version = excluded.version, position = excluded.position, event_id = excluded.event_id, stopped_at = excluded.stopped_at`,
+          [model, archiveIndex.version, end.position, end.id, firstOf(at.stops, end.position)],
         )
       }
       return E.right(embedded)
@@ -324,4 +330,11 @@ export function createVectorFiller({
       await done
     },
   }
+}
+
+/** The first of these places that lies at or before another one; null where none does. */
+function firstOf(places: readonly bigint[], before: bigint): bigint | null {
+  let first: bigint | null = null
+  for (const place of places) if (place <= before && (first === null || place < first)) first = place
+  return first
 }

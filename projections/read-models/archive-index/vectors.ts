@@ -37,6 +37,7 @@ export async function createVectorTable(db: Pick<Database, 'hasVector' | 'transa
       model text not null, text_hash text collate "C" not null, dimensions int4 not null, embedding vector not null, primary key (model, text_hash)
     );
     create table if not exists archive_vector_progress (model text primary key, version int4 not null, position int8 not null, event_id text not null);
+    alter table archive_vector_progress add column if not exists stopped_at int8;
     do $$ begin
       if exists (select from pg_attribute where attrelid = 'archive_vectors'::regclass and attname = 'text_hash' and attcollation <> '"C"'::regcollation) then
         alter table archive_vectors alter column text_hash type text collate "C";

@@ -2,7 +2,7 @@
 import { either as E, type taskEither as TE } from 'fp-ts'
 import type OpenAI from 'openai'
 import { z } from 'zod'
-import { modelWindow } from '../../domain/values/policy.js'
+import { modelWindow } from '../../ports/model-windows.js'
 import type {
   LanguageModel,
   LanguageModelAnswer,

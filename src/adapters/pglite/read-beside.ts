@@ -116,6 +116,7 @@ function databaseAt(
 
   return {
     name: folder,
+    isServer: false,
     hasVector,
     query: (text, values) => exclusively(() => query(text, values)),
     script: (text) => exclusively(() => script(text)),

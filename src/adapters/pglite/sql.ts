@@ -371,6 +371,7 @@ function databaseOn(
 
   return {
     name,
+    isServer: false,
     hasVector: true,
     query: async (text, values) =>
       await open(async () => {

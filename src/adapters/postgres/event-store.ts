@@ -2,7 +2,8 @@
  * The event store on Postgres, a server or the embedded engine: reads by page, appends by the function in `schema.ts`.
  *
  * A reader goes by position and sees every committed event, because positions have no gaps and become visible in their
- * order.
+ * order. On a server they become visible a moment before they are on the disk (`append_and_wait` in `schema.ts`); nobody
+ * is given an event before it is there, so that none is ever seen that a crash takes back.
  */
 import { either as E, taskEither as TE } from 'fp-ts'
 import {
@@ -22,7 +23,7 @@ import { checkAppend } from '../append-checks.js'
 import { sentenceOf } from '../../ports/store-error.js'
 import { createSignal, type Signal } from '../../ports/signal.js'
 import { createAppendQueue, refusesData } from './append-queue.js'
-import { LOG_CHANNEL } from './schema.js'
+import { LOG_CHANNEL, WAIT_FOR_DISK } from './schema.js'
 
 export interface PostgresEventStoreOptions {
   /** How often a subscription looks by itself, for the case that a wake-up call was lost. Default 250 ms. */
@@ -37,8 +38,46 @@ export function createPostgresEventStore(db: Database, { pollMs = 250 }: Postgre
     for (const each of waiting) each.notify()
   }
 
+  /** All events up to here are on the disk, as far as we know. */
+  let onDisk = -1n
+  let waitingForDisk: Promise<void> | undefined
+
+  /** Comes back when an event that was seen at this position is on the disk. Those who wait at once wait together. */
+  async function kept(position: bigint): Promise<void> {
+    if (!db.isServer || position <= onDisk) return
+    // What others wait for already may have begun before this event came.
+    await waitingForDisk
+    if (position <= onDisk) return
+    waitingForDisk ??= waitForDisk().finally(() => {
+      waitingForDisk = undefined
+    })
+    await waitingForDisk
+    isKept(position)
+  }
+
+  async function waitForDisk(): Promise<void> {
+    const [row] = await db.query<{ position: string }>(WAIT_FOR_DISK)
+    isKept(BigInt(row?.position ?? -1))
+  }
+
+  function isKept(position: bigint): void {
+    if (position > onDisk) onDisk = position
+  }
+
+  /** Rows of a statement that reads the log, once all of them are on the disk. */
+  async function read<Row extends { readonly position: string }>(
+    statement: string,
+    values: readonly unknown[] = [],
+  ): Promise<Row[]> {
+    const rows = await db.query<Row>(statement, values)
+    let last = -1n
+    for (const { position } of rows) if (BigInt(position) > last) last = BigInt(position)
+    await kept(last)
+    return rows
+  }
+
   async function head(): Promise<bigint> {
-    const [row] = await db.query<{ position: string }>(HEAD)
+    const [row] = await read(HEAD)
     return BigInt(row?.position ?? -1)
   }
 
@@ -49,6 +88,7 @@ export function createPostgresEventStore(db: Database, { pollMs = 250 }: Postgre
   ): Promise<E.Either<AppendFailure, Appended>> {
     const row = await queue.append(stream, expected, events)
     const result = { revision: BigInt(row.last_revision), position: BigInt(row.last_position ?? -1) }
+    isKept(result.position)
     switch (row.outcome) {
       case 'appended':
         ringAll()
@@ -72,7 +112,7 @@ export function createPostgresEventStore(db: Database, { pollMs = 250 }: Postgre
     const statement = readPlacesWith(prefixes.length)
     for (let seen = after; seen < upTo; seen += PLACES_A_PAGE) {
       const last = seen + PLACES_A_PAGE
-      for (const { revision, position, recordedAt, ...event } of await db.query<PlaceRow>(statement, [
+      for (const { revision, position, recordedAt, ...event } of await read<PlaceRow>(statement, [
         seen,
         last < upTo ? last : upTo,
         ...prefixes,
@@ -98,7 +138,7 @@ export function createPostgresEventStore(db: Database, { pollMs = 250 }: Postgre
       // Without gaps, a page is a range of positions: also where the prefix matches nothing, no statement looks at more
       // of the log than one page.
       const last = seen + BigInt(prefix === undefined ? size.events : Math.max(size.events, 1_000))
-      const rows = await db.query<EventRow>(statement, [seen, last < upTo ? last : upTo, ...prefixes])
+      const rows = await read<EventRow>(statement, [seen, last < upTo ? last : upTo, ...prefixes])
       for (const row of rows) yield eventOf(row)
       size.learnFrom(rows)
       const cutAt = isCut(rows) ? rows.at(-1)?.position : undefined
@@ -167,7 +207,7 @@ export function createPostgresEventStore(db: Database, { pollMs = 250 }: Postgre
       let next = from ?? (forwards ? 0n : LAST)
       let left = limit
       const page = (asked: number): Promise<EventRow[]> =>
-        db.query<EventRow>(forwards ? READ_FORWARDS : READ_BACKWARDS, [stream, next, asked])
+        read<EventRow>(forwards ? READ_FORWARDS : READ_BACKWARDS, [stream, next, asked])
       let asked = Math.min(size.events, left)
       if (asked <= 0) return
       let coming = page(asked)
@@ -198,11 +238,11 @@ export function createPostgresEventStore(db: Database, { pollMs = 250 }: Postgre
     },
 
     readRevisions: async (stream, revisions) =>
-      (await db.query<EventRow>(READ_REVISIONS, [stream, revisions])).map(eventOf),
-    findByIds: async (stream, ids) => (await db.query<EventRow>(FIND_BY_IDS, [stream, ids])).map(eventOf),
+      (await read<EventRow>(READ_REVISIONS, [stream, revisions])).map(eventOf),
+    findByIds: async (stream, ids) => (await read<EventRow>(FIND_BY_IDS, [stream, ids])).map(eventOf),
 
     async eventAt(position) {
-      const [row] = await db.query<EventRow>(EVENT_AT, [position])
+      const [row] = await read<EventRow>(EVENT_AT, [position])
       return row === undefined ? undefined : eventOf(row)
     },
 
@@ -224,7 +264,7 @@ export function createPostgresEventStore(db: Database, { pollMs = 250 }: Postgre
     async *readStreams(prefix) {
       const size = pageSize()
       const page = (stream: string, revision: string, events: number): Promise<EventRow[]> =>
-        db.query<EventRow>(READ_STREAMS, [stream, revision, events])
+        read<EventRow>(READ_STREAMS, [stream, revision, events])
       let asked = size.events
       let coming = page(prefix, '-1', asked)
       for (;;) {
@@ -259,7 +299,7 @@ export function createPostgresEventStore(db: Database, { pollMs = 250 }: Postgre
     head,
 
     async streamRevision(stream) {
-      const [row] = await db.query<{ revision: string }>(STREAM_REVISION, [stream])
+      const [row] = await read<{ revision: string; position: string }>(STREAM_REVISION, [stream])
       return BigInt(row?.revision ?? -1)
     },
   }
@@ -331,7 +371,7 @@ function failureOf(failure: unknown): AppendFailure {
 
 const COLUMNS = 'position, revision, id, stream, type, data, metadata'
 const HEAD = 'select position from log_head'
-const STREAM_REVISION = 'select revision from streams where stream = $1'
+const STREAM_REVISION = 'select revision, position from streams cross join log_head where stream = $1'
 const STREAMS_A_PAGE = 1_000
 // From the events themselves, and by their index alone: one step a stream, however many events it has. The table of
 // streams is no proof of them.

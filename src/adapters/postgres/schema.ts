@@ -248,5 +248,48 @@ alter table edition_spending rename column tokens to completion_tokens;
 alter table edition_spending add column prompt_tokens bigint not null default 0, drop column cost_micros;
 `
 
+// The same appends, for a server with several writers. The log's row, and the lock of NOTIFY, are held until the commit.
+// Held until that is on the disk, they would let one append through at a time. So the append commits without waiting,
+// and then waits, with nothing locked, for a commit that has nothing in it: whatever was committed before is on the
+// disk with it, and all who wait share one flush. Whoever reads what nobody was told of yet waits in the same way
+// (`event-store.ts`).
+const APPENDS_THAT_WAIT_TOGETHER = `
+create or replace procedure append_and_wait(
+  p_stream text, p_expected bigint, p_ids uuid[], p_types text[], p_data text[], p_metadata text[], inout said text
+) language plpgsql as $$
+begin
+  perform set_config('synchronous_commit', 'off', true);
+  said := append_events(p_stream, p_expected, p_ids, p_types, p_data, p_metadata)::text;
+  commit;
+  perform pg_logical_emit_message(true, '${LOG_CHANNEL}', '');
+end $$;
+
+create or replace procedure append_many_and_wait(
+  p_streams text[], p_expected bigint[], p_counts int[], p_ids uuid[], p_types text[], p_data text[], p_metadata text[],
+  inout said text[]
+) language plpgsql as $$
+begin
+  perform set_config('synchronous_commit', 'off', true);
+  said := array(select a::text from append_many(p_streams, p_expected, p_counts, p_ids, p_types, p_data, p_metadata) a);
+  commit;
+  perform pg_logical_emit_message(true, '${LOG_CHANNEL}', '');
+end $$;
+`
+
+/**
+ * Waits until all that is committed is on the disk; gives how far that is. A server that follows another one has only
+ * what is on that one's disk.
+ */
+export const WAIT_FOR_DISK = `
+  select position, case when pg_is_in_recovery() then null else pg_logical_emit_message(true, '${LOG_CHANNEL}', '')::text end
+  from log_head`
+
 /** A migration is never edited once it is released; the next one stands behind it. */
-const MIGRATIONS: readonly string[] = [LOG, CLAIM_FENCES, COMPACTION_WORKERS, EDITION_SPENDING, SPENDING_BY_KIND]
+const MIGRATIONS: readonly string[] = [
+  LOG,
+  CLAIM_FENCES,
+  COMPACTION_WORKERS,
+  EDITION_SPENDING,
+  SPENDING_BY_KIND,
+  APPENDS_THAT_WAIT_TOGETHER,
+]

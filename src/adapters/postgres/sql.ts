@@ -62,6 +62,7 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
 
   return {
     name,
+    isServer: true,
     hasVector: prepared.hasVector,
     query: (text, values) => failing(() => run(pool, text, values)),
     script: (text) => failing(() => script(pool, text)),
@@ -188,10 +189,14 @@ async function inSnapshot<T>(pool: pg.Pool, tables: readonly string[], work: (sq
     // answer takes its time.
     const lock = tables.length === 0 ? '' : `; lock table ${tables.map(quoted).join(', ')} in access share mode`
     await script(client, `begin isolation level repeatable read, read only${lock}`)
-    return await work(inside(client))
-  } finally {
+    const result = await work(inside(client))
     // There is nothing to keep, and so nothing that whoever has the answer would wait for.
     void rolledBack(client)
+    return result
+  } catch (error) {
+    if (isSilence(error)) givenBack(client, true)
+    else void rolledBack(client)
+    throw error
   }
 }
 

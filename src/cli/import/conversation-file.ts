@@ -14,18 +14,19 @@ import { textLines, type TextLine } from '../text-lines.js'
 export type Item =
   | { readonly kind: 'header'; readonly id: string | undefined }
   | { readonly kind: 'message'; readonly value: unknown; readonly where: string; readonly bytes: number }
-  /**
-   * The questions, sessions or summaries beside a conversation; their own first line tells that they are no messages.
-   */
-  | { readonly kind: 'side-file' }
-
-/** What comes beside a conversation in folders like ours. */
-const SIDE_FILE = /(?:\.(?:questions|sessions|compactions)\.jsonl|^manifest\.jsonl)$/u
+  /** Records of another kind, as lie beside conversations: the first line has nothing that a message has. */
+  | { readonly kind: 'no-conversation' }
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 const isHeader = (value: unknown): value is Record<string, unknown> =>
   isObject(value) && value['type'] === 'conversation' && !('role' in value)
+
+/** An object with nothing in it that a message has, neither one of ours nor one of another API. */
+const isAnotherRecord = (value: unknown): boolean =>
+  isObject(value) &&
+  !['role', 'content', 'tool_calls'].some((key) => key in value) &&
+  foreignMessage(value) === undefined
 
 const bad = (where: string, detail: string): InputError => new InputError('MalformedInput', `${where}: ${detail}`)
 
@@ -44,7 +45,7 @@ function headerOf(value: Record<string, unknown>, where: string): Item {
   return { kind: 'header', id }
 }
 
-async function* jsonLines(chunks: AsyncIterable<Buffer>, name: string, fileName: string): AsyncIterable<Item> {
+async function* jsonLines(chunks: AsyncIterable<Buffer>, name: string): AsyncIterable<Item> {
   let first = true
   let skipped = 0
   for await (const line of textLines(chunks, name)) {
@@ -61,8 +62,8 @@ async function* jsonLines(chunks: AsyncIterable<Buffer>, name: string, fileName:
         yield headerOf(value, where)
         continue
       }
-      if (isObject(value) && !('role' in value) && SIDE_FILE.test(fileName)) {
-        yield { kind: 'side-file' }
+      if (isAnotherRecord(value)) {
+        yield { kind: 'no-conversation' }
         return
       }
     } else if (isHeader(value)) throw bad(where, 'a second conversation begins: one file holds one')
@@ -122,10 +123,8 @@ async function* chatArray(path: string): AsyncIterable<Item> {
 
 /** What a file holds, or standard input where the path is `-`. */
 export function readConversationFile(path: string): AsyncIterable<Item> {
-  if (path === '-') return jsonLines(process.stdin, 'standard input', '-')
-  return extname(path).toLowerCase() === '.json'
-    ? chatArray(path)
-    : jsonLines(createReadStream(path), path, basename(path))
+  if (path === '-') return jsonLines(process.stdin, 'standard input')
+  return extname(path).toLowerCase() === '.json' ? chatArray(path) : jsonLines(createReadStream(path), path)
 }
 
 /** The id that a file without a header gives its conversation. */

@@ -60,7 +60,7 @@ function withId(value: unknown, conversationId: string, place: number): MessageI
   return (isWithoutId ? { ...value, id: derivedMessageId(conversationId, place) } : value) as MessageInput
 }
 
-/** Imports one file; undefined where it is a side file. What was recorded before an error stays. */
+/** Imports one file; undefined where it holds records of another kind. What was recorded before an error stays. */
 async function importFile(
   ledger: Ledger,
   file: string,
@@ -80,7 +80,7 @@ async function importFile(
     return new Intake(ledger, nothingImported(file, conversationId, before), options.scope)
   }
   for await (const item of untilAsked(readConversationFile(file), signal)) {
-    if (item.kind === 'side-file') return undefined
+    if (item.kind === 'no-conversation') return undefined
     if (item.kind === 'header') {
       id ??= item.id
       continue

@@ -8,9 +8,14 @@ import { isInstruction } from '../values/message.js'
 import { tokensAddedBy, withView } from './with-view.js'
 
 /** The state after one more event. */
-export function evolve(state: Conversation, event: PlacedEvent): Conversation {
+export const evolve = (state: Conversation, event: PlacedEvent): Conversation => next(state, event)
+
+/** A window that nobody else has, and that may therefore grow in place. */
+type OwnWindow = LiveMessage[]
+
+function next(state: Conversation, event: PlacedEvent, own?: OwnWindow): Conversation {
   const { revision } = event
-  const next: Conversation = {
+  const told: Conversation = {
     ...state,
     revision,
     conversationRevision: state.editionId === undefined ? revision : state.conversationRevision,
@@ -19,72 +24,115 @@ export function evolve(state: Conversation, event: PlacedEvent): Conversation {
   }
   switch (event.type) {
     case 'ConversationConfigured':
-      return withView({ ...next, configuration: event.data, couldNotHelp: undefined })
+      return withView({ ...told, configuration: event.data, couldNotHelp: undefined })
     case 'MessageAppended':
-      return appendMessage(next, liveMessage(event))
+      return appendMessage(told, liveMessage(event), own)
     case 'MessagesWithdrawn':
-      return withdraw(next, event.data)
+      return withdraw(told, event.data)
     case 'MessagePinned':
-      return setPinned(next, event.data.messageId, true)
+      return setPinned(told, event.data.messageId, true)
     case 'MessageUnpinned':
-      return setPinned(next, event.data.messageId, false)
+      return setPinned(told, event.data.messageId, false)
     case 'ChunkSummarized':
-      return { ...addChunk(next, { ...event.data, revision: event.revision }), failures: undefined }
+      return { ...addChunk(told, { ...event.data, revision: event.revision }), failures: undefined }
     case 'BatchArchived':
-      return { ...next, batches: [...next.batches, batchFrom(event.data, event.revision)] }
+      return { ...told, batches: [...told.batches, batchFrom(event.data, event.revision)] }
     case 'BatchesResummarized':
       return {
-        ...resummarize(next, batchFrom(event.data, event.revision), event.data.sourceBatchIds),
+        ...resummarize(told, batchFrom(event.data, event.revision), event.data.sourceBatchIds),
         failures: undefined,
       }
     case 'MessagesPruned':
-      return prune(next, event.data, event.revision)
+      return prune(told, event.data, event.revision)
     case 'CompactionFailed':
       return {
-        ...next,
+        ...told,
         failures: {
           attempts: event.data.attempt,
-          atMessage: next.messagesAppended,
+          atMessage: told.messagesAppended,
           retryAfterMessages: event.data.retryAfterMessages,
           ahead: event.data.trigger === 'ahead',
         },
       }
     case 'CompactionCouldNotHelp':
-      return { ...next, couldNotHelp: event.data }
+      return { ...told, couldNotHelp: event.data }
     case 'EditionStarted':
       // One that was dropped and is begun again goes on where it stood.
       return state.revision >= 0n
-        ? next
-        : withView({ ...next, configuration: event.data.configuration, pinnedAhead: pinnedAheadOf(event.data) })
+        ? told
+        : withView({ ...told, configuration: event.data.configuration, pinnedAhead: pinnedAheadOf(event.data) })
     case 'EditionAdvanced':
-      return next
+      return told
     case 'EditionAdopted':
     case 'EditionReverted':
     case 'CycleUndone':
-      return putIntoForce(next, event.data, revision)
+      return putIntoForce(told, event.data, revision)
     case 'SummarySetAside':
     case 'EditionDropped':
     case 'EditionCompared':
     case 'PromptRegistered':
-      return next
+      return told
     default:
       return assertNever(event)
   }
 }
 
+/**
+ * Folds events into a state one by one, in time that grows with their number: the window grows in place, where `evolve`
+ * copies it for each message. So a state that was read before has the messages in its window that were taken since.
+ */
+export class Fold {
+  private own: OwnWindow | undefined
+
+  /** @param state where it begins; it stays as it is */
+  constructor(private folded: Conversation) {}
+
+  /** The state behind what was taken so far. Its window grows with the next message. */
+  get state(): Conversation {
+    return this.folded
+  }
+
+  take(event: PlacedEvent): Conversation {
+    if (event.type === 'MessageAppended' && this.own !== this.folded.window) {
+      this.own = [...this.folded.window]
+      this.folded = { ...this.folded, window: this.own }
+    }
+    this.folded = next(this.folded, event, this.own)
+    return this.folded
+  }
+}
+
+/** The state after all of these events. */
+export function evolveAll(state: Conversation, events: Iterable<PlacedEvent>): Conversation {
+  const fold = new Fold(state)
+  for (const event of events) fold.take(event)
+  return fold.state
+}
+
 /** Whether messages still lead the conversation: nothing but instructions so far. */
 const onlyInstructionsSoFar = (state: Conversation): boolean => state.messagesAppended === state.leading.length
 
-function appendMessage(state: Conversation, message: LiveMessage): Conversation {
+function appendMessage(state: Conversation, message: LiveMessage, own: OwnWindow | undefined): Conversation {
   const leads = message.leads === true || (isInstruction(message) && onlyInstructionsSoFar(state))
   return {
     ...state,
     messagesAppended: state.messagesAppended + 1,
     originalTask: state.originalTask ?? (message.role === 'user' ? message : undefined),
     leading: leads ? [...state.leading, message] : state.leading,
-    window: leads ? state.window : [...state.window, message],
+    // What it adds is asked of the window without it.
     tokens: state.tokens + (leads ? message.tokens : tokensAddedBy(state, message)),
+    window: leads ? state.window : longerBy(state.window, message, own),
   }
+}
+
+function longerBy(
+  window: readonly LiveMessage[],
+  message: LiveMessage,
+  own: OwnWindow | undefined,
+): readonly LiveMessage[] {
+  if (own === undefined || own !== window) return [...window, message]
+  own.push(message)
+  return own
 }
 
 /**

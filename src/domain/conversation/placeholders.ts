@@ -75,9 +75,12 @@ export function renderedTokens(
 
 /**
  * What one more message adds to the tokens that are shown: its own, and the placeholders that it brings or takes away.
+ *
+ * @param before the lists of the messages before it, one behind the other: none is copied, so that an append costs the
+ * same in a long window
  */
 export function addedTokens(
-  before: readonly MessageBody[],
+  before: readonly (readonly MessageBody[])[],
   message: Counted,
   { configuration, findEstimator, compactedCalls }: Rendering,
 ): number {
@@ -87,9 +90,10 @@ export function addedTokens(
     return calls.reduce((sum, call) => sum + messageTokens(placeholderFor(call.id), estimator), message.tokens)
   const id = message.toolCallId
   if (message.role !== 'tool' || id === undefined) return message.tokens
-  const last = before.findLast(
-    (other) => other.toolCallId === id || other.toolCalls?.some((call) => call.id === id) === true,
-  )
+  const isOfCall = (other: MessageBody): boolean =>
+    other.toolCallId === id || other.toolCalls?.some((call) => call.id === id) === true
+  let last: MessageBody | undefined
+  for (let at = before.length - 1; at >= 0 && last === undefined; at -= 1) last = before[at]?.findLast(isOfCall)
   if (last?.toolCalls === undefined)
     return messageTokens(compactedCallResult(message, compactedCalls, configuration.rendererVersion), estimator)
   return message.tokens - messageTokens(placeholderFor(id), estimator)

@@ -31,8 +31,7 @@ function totalTokens(
 /** The tokens that a message adds to the context. */
 export function tokensAddedBy(state: Conversation, message: LiveMessage): number {
   const { configuration, retained, window } = state
-  // A list of all live messages is made only where it is looked through, so that an append costs the same in a long
-  // window.
-  const before = message.role === 'tool' ? [...retained, ...window] : []
-  return configuration === undefined ? message.tokens : addedTokens(before, message, { ...state, configuration })
+  return configuration === undefined
+    ? message.tokens
+    : addedTokens([retained, window], message, { ...state, configuration })
 }

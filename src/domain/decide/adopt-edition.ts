@@ -2,6 +2,7 @@
 import { either as E } from 'fp-ts'
 import type { PinnedTooLarge } from '../compaction/context.js'
 import type { Conversation } from '../conversation/conversation.js'
+import type { FindWindow } from '../values/model-windows.js'
 import type { BadPolicy, PolicySettings } from '../values/policy.js'
 import { applyPending, configurationOf, type Decision } from './decision.js'
 import { originHashes } from './origin-hashes.js'
@@ -20,11 +21,13 @@ export interface AdoptEdition {
   readonly edition: Conversation
   /** What the conversation was configured with since the edition parted from it. */
   readonly configured?: PolicySettings
+  /** Who knows the window of the agent's model; left out, what everybody knows. */
+  readonly modelWindow?: FindWindow
 }
 
 export function adoptEdition(
   state: Conversation,
-  { edition, configured }: AdoptEdition,
+  { edition, configured, modelWindow }: AdoptEdition,
 ): Decision<NotReplaceable | BadPolicy | PinnedTooLarge> {
   const { editionId } = edition
   if (editionId === undefined) throw new Error('what is adopted is no edition')
@@ -32,7 +35,7 @@ export function adoptEdition(
   const replaceable = checkReplaceable(state, edition)
   if (E.isLeft(replaceable)) return replaceable
   const { scope } = configurationOf(state)
-  const since = configuredSince(edition, configured)
+  const since = configuredSince(edition, configured, modelWindow)
   if (E.isLeft(since)) return since
   const { scope: _scope, ...configuration } = since.right
   const lineage: NewLineage = {

@@ -4,6 +4,7 @@ import { RENDERER_VERSION } from '../conversation/clip-archive.js'
 import type { Conversation } from '../conversation/conversation.js'
 import type { Configuration } from '../events/index.js'
 import { canonicalJson } from '../values/hash.js'
+import type { FindWindow } from '../values/model-windows.js'
 import { resolvePolicy, type BadPolicy, type PolicySettings } from '../values/policy.js'
 import { defaultEstimator } from '../values/tokens.js'
 import type { Decision } from './decision.js'
@@ -13,6 +14,8 @@ export interface Configure {
   readonly settings: PolicySettings | undefined
   readonly scope: string | undefined
   readonly summarizerWindowTokens: number
+  /** Who knows the window of the agent's model; left out, what everybody knows. */
+  readonly modelWindow?: FindWindow
   readonly estimator?: string | undefined
 }
 
@@ -33,7 +36,7 @@ export function configure(state: Conversation, command: Configure): Decision<Sco
   if (configuration !== undefined && command.settings === undefined && command.estimator === undefined && isUpToDate)
     return E.right([])
   const settings = { ...configuration?.settings, ...command.settings }
-  const policy = resolvePolicy(settings, command.summarizerWindowTokens)
+  const policy = resolvePolicy(settings, command.summarizerWindowTokens, command.modelWindow)
   if (E.isLeft(policy)) return policy
   const scope = configuration?.scope ?? command.scope
   const next: Configuration = {

@@ -1,6 +1,6 @@
 /** What a rule answers, and the state that a rule of several events goes on from. */
 import type { either as E } from 'fp-ts'
-import { evolve } from '../conversation/evolve.js'
+import { Fold } from '../conversation/evolve.js'
 import type { Conversation } from '../conversation/conversation.js'
 import type { Configuration, Event, PlacedEvent } from '../events/index.js'
 import type { Estimator } from '../values/tokens.js'
@@ -25,5 +25,7 @@ export function applyPending(state: Conversation, events: readonly Event[]): Con
     revision: after.revision + 1n,
     metadata: { hash: after.hash, recordedAt: after.recordedAt ?? '' },
   })
-  return events.reduce((seen, event) => evolve(seen, placed(event, seen)), state)
+  const fold = new Fold(state)
+  for (const event of events) fold.take(placed(event, fold.state))
+  return fold.state
 }

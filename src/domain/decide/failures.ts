@@ -63,11 +63,11 @@ export const decisionSentences: Sentences<Rejection | BadMessage | NotRecordable
     'world',
     `the conversation went on to revision ${String(failure.revision)} meanwhile, and what was to be put into force knows it up to ${String(failure.known)}: try again`,
   ],
-  PinnedMessageFolded: (failure) => [
+  PinnedMessageCompacted: (failure) => [
     'state',
     `message "${failure.messageId}" is pinned, and what was to be put into force has folded it: unpin it first`,
   ],
-  WithdrawnMessageFolded: (failure) => [
+  WithdrawnMessageCompacted: (failure) => [
     'state',
     `what was to be put into force has folded messages that were withdrawn since (${count(failure.messages)}): replay into a new edition`,
   ],

@@ -8,6 +8,7 @@ import type { Conversation } from '../conversation/conversation.js'
 import type { LiveMessage } from '../conversation/live-message.js'
 import type { Configuration, EventData, ReplacementType } from '../events/index.js'
 import { hashOf } from '../values/hash.js'
+import type { FindWindow } from '../values/model-windows.js'
 import { resolvePolicy, type BadPolicy, type Policy, type PolicySettings } from '../values/policy.js'
 import { messagesCarriedForward } from './carry-forward.js'
 import { configurationOf } from './decision.js'
@@ -16,23 +17,23 @@ import type { ConversationMoved } from './expect-revision.js'
 export type NotReplaceable =
   | ConversationMoved
   /** What is to be put into force compacted a message that was pinned later. */
-  | { readonly kind: 'PinnedMessageFolded'; readonly messageId: string }
+  | { readonly kind: 'PinnedMessageCompacted'; readonly messageId: string }
   /** What is to be put into force compacted a message that was withdrawn. */
-  | { readonly kind: 'WithdrawnMessageFolded'; readonly messages: number }
+  | { readonly kind: 'WithdrawnMessageCompacted'; readonly messages: number }
 
 /** Whether a state may take the place of the one that is: it has seen all that happened, and keeps what is pinned. */
 export function checkReplaceable(state: Conversation, target: Conversation): E.Either<NotReplaceable, undefined> {
   if (target.conversationRevision !== state.revision)
     return E.left({ kind: 'ConversationMoved', revision: state.revision, known: target.conversationRevision })
   if (target.withdrawn.compacted > 0)
-    return E.left({ kind: 'WithdrawnMessageFolded', messages: target.withdrawn.compacted })
+    return E.left({ kind: 'WithdrawnMessageCompacted', messages: target.withdrawn.compacted })
   const live = new Set([...target.retained, ...target.window].map((message) => message.messageId))
   const compacted = [...state.retained, ...state.window].find(
     (message) => message.pinned && !live.has(message.messageId),
   )
   return compacted === undefined
     ? E.right(undefined)
-    : E.left({ kind: 'PinnedMessageFolded', messageId: compacted.messageId })
+    : E.left({ kind: 'PinnedMessageCompacted', messageId: compacted.messageId })
 }
 
 /**
@@ -42,6 +43,7 @@ export function checkReplaceable(state: Conversation, target: Conversation): E.E
 export function configuredSince(
   target: Conversation,
   configured: PolicySettings = {},
+  modelWindow?: FindWindow,
 ): E.Either<BadPolicy, Configuration> {
   const own = configurationOf(target)
   if (Object.keys(configured).length === 0) return E.right(own)
@@ -51,7 +53,7 @@ export function configuredSince(
     ...own,
     settings,
     policy: { ...policy, chunkMaxTokens: settings.chunkMaxTokens ?? own.policy.chunkMaxTokens },
-  }))(resolvePolicy(settings))
+  }))(resolvePolicy(settings, undefined, modelWindow))
 }
 
 /**

@@ -2,6 +2,7 @@
 import { either as E } from 'fp-ts'
 import type { PinnedTooLarge } from '../compaction/context.js'
 import type { Conversation } from '../conversation/conversation.js'
+import type { FindWindow } from '../values/model-windows.js'
 import type { BadPolicy, PolicySettings } from '../values/policy.js'
 import { applyPending, type Decision } from './decision.js'
 import { originHashes } from './origin-hashes.js'
@@ -14,6 +15,8 @@ export interface RevertEdition {
   readonly before: Conversation
   /** What the conversation was configured with since then. */
   readonly configured?: PolicySettings
+  /** Who knows the window of the agent's model; left out, what everybody knows. */
+  readonly modelWindow?: FindWindow
   /** The summaries that were set aside since then. */
   readonly aside?: readonly SetAside[]
 }
@@ -22,13 +25,13 @@ export type NoEditionInForce = { readonly kind: 'NoEditionInForce' }
 
 export function revertEdition(
   state: Conversation,
-  { before, configured, aside = [] }: RevertEdition,
+  { before, configured, modelWindow, aside = [] }: RevertEdition,
 ): Decision<NoEditionInForce | NotReplaceable | BadPolicy | PinnedTooLarge> {
   const edition = state.lineage?.edition
   if (edition === undefined) return E.left({ kind: 'NoEditionInForce' })
   const replaceable = checkReplaceable(state, before)
   if (E.isLeft(replaceable)) return replaceable
-  const configuration = configuredSince(before, configured)
+  const configuration = configuredSince(before, configured, modelWindow)
   if (E.isLeft(configuration)) return configuration
   const restored = before.lineage?.edition
   const data = {

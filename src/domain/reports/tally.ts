@@ -6,8 +6,8 @@
  */
 import { summaryOf } from '../conversation/batch.js'
 import { contextTokens } from '../compaction/context.js'
-import { evolve } from '../conversation/evolve.js'
-import { initialState, type Conversation } from '../conversation/conversation.js'
+import { Fold } from '../conversation/evolve.js'
+import { initialState } from '../conversation/conversation.js'
 import {
   originTypes,
   type EventData,
@@ -191,18 +191,18 @@ const NOTHING_MADE = EMPTY_TALLY.made
 /** Adds up one conversation, fact by fact, from the first. */
 export class TallyFold {
   private sums: Tally = { ...EMPTY_TALLY, conversations: 1 }
-  private state: Conversation
+  private readonly fold: Fold
   /** Tokens of all messages. */
   private allTokens = 0
   /** Tokens of the batches that may still become part of another, by their ids. */
   private readonly batchTokens = new Map<string, number>()
 
   constructor(conversationId: string, findEstimator: FindEstimator) {
-    this.state = initialState(conversationId, findEstimator)
+    this.fold = new Fold(initialState(conversationId, findEstimator))
   }
 
   get tally(): Tally {
-    const { cycles, messagesCompressed, batches } = this.state
+    const { cycles, messagesCompressed, batches } = this.fold.state
     return { ...this.sums, cycles, messagesCompressed, batches: batches.length }
   }
 
@@ -214,7 +214,7 @@ export class TallyFold {
     const answer = (): Partial<Tally> => ({
       tokensOut: tokens,
       answers: 1,
-      tokensSent: contextTokens(this.state),
+      tokensSent: contextTokens(this.fold.state),
       tokensSentUncompacted: this.allTokens,
     })
     this.add({ messages: 1, ...(role === 'assistant' ? answer() : { tokensIn: tokens }) })
@@ -245,7 +245,7 @@ export class TallyFold {
     // The fact counts all that is in force. An agent never gets more than fits, and what its contexts lost is what is
     // saved.
     const closes = originTypes.some((type) => type === event.type)
-    const tokensBefore = closes ? contextTokens(this.state) : 0
+    const tokensBefore = closes ? contextTokens(this.fold.state) : 0
     if (event.type === 'MessageAppended') this.message(event.data)
     else if (event.type === 'EditionAdopted' || event.type === 'EditionReverted' || event.type === 'CycleUndone') {
       this.putIntoForce(event.data)
@@ -257,8 +257,8 @@ export class TallyFold {
             : { reverted: 1 },
       )
     }
-    this.state = evolve(this.state, event)
-    if (closes) this.add({ tokensSaved: tokensBefore - contextTokens(this.state) })
+    this.fold.take(event)
+    if (closes) this.add({ tokensSaved: tokensBefore - contextTokens(this.fold.state) })
     this.takeMade(event, chunkTokens)
   }
 

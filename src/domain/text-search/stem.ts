@@ -44,6 +44,6 @@ const asBefore = new Map([
   ['sses', 'ss'],
 ])
 
-/** The stem of a lower-case word, in about 2 µs. A word with anything but the letters a to z is its own stem. */
+/** The stem of a lower-case word. A word with anything but the letters a to z is its own stem. */
 export const stemOf = (word: string): string =>
   /^[a-z]+$/.test(word) ? (asBefore.get(word) ?? stemmer(baseForms.get(word) ?? word)) : word

@@ -2,6 +2,7 @@
  * The settings of compaction, their defaults, and the two limits that follow from them. The whole policy is recorded in
  * the stream, and readers go by what is recorded.
  */
+import { DEFAULT_WINDOW_TOKENS, knownWindow, type FindWindow } from './model-windows.js'
 import { either as E } from 'fp-ts'
 import { z } from 'zod'
 import { notKnown } from '../text/known-names.js'
@@ -110,8 +111,6 @@ export const policySchema = z.strictObject({
 /** The settings with every default filled in. */
 export type Policy = z.infer<typeof policySchema>
 
-/** Window of a model that we do not know, in tokens. */
-export const DEFAULT_WINDOW_TOKENS = 128_000
 /**
  * Share of a window that a chunk may fill; the rest is for the template, the background, the answer and a rough
  * estimate's error.
@@ -124,71 +123,6 @@ const defaultSummaryTokens = (soft: number): number =>
   Math.max(16, Math.min(64, Math.floor(soft / 16)), Math.min(1024, Math.floor(soft / SUMMARIES_A_SOFT_LIMIT)))
 /** Tokens of a chunk in summaries of the largest size: a summary that replaces less is not worth its call. */
 const CHUNK_IN_SUMMARIES = 16
-
-// Windows by model name, in small letters; a longer name that starts with one of these, followed by a dash, a dot or a
-// colon, has the same window.
-const windows = new Map<string, number>([
-  ['gpt-3.5-turbo', 16_385],
-  ['gpt-4', 8_192],
-  ['gpt-4-32k', 32_768],
-  ['gpt-4-turbo', 128_000],
-  ['gpt-4o', 128_000],
-  ['gpt-4.1', 1_047_576],
-  ['gpt-5', 400_000],
-  ['o1', 200_000],
-  ['o1-mini', 128_000],
-  ['o1-preview', 128_000],
-  ['o3', 200_000],
-  ['o4-mini', 200_000],
-  ['claude-3', 200_000],
-  ['claude-sonnet-4', 200_000],
-  ['claude-opus-4', 200_000],
-  ['claude-haiku-4', 200_000],
-  ['gemini-1.5-pro', 2_097_152],
-  ['gemini-2', 1_048_576],
-  ['mistral-large', 128_000],
-  ['llama-3.1', 128_000],
-  ['deepseek', 128_000],
-  ['qwen2.5', 131_072],
-])
-
-/**
- * Makes a model's window known, or corrects one: for this name, and for those that go on from it (see `modelWindow`).
- * @param model its name, in letters of any case; with a vendor in front (`acme/large`) for the model of that vendor
- * alone
- * @param windowTokens what its window takes, in tokens: a whole number above 0
- */
-export function registerModelWindow(model: string, windowTokens: number): void {
-  if (!Number.isSafeInteger(windowTokens) || windowTokens < 1)
-    throw new RangeError(
-      `the window of model "${model}" must be a whole number of tokens above 0, and is ${String(windowTokens)}`,
-    )
-  windows.set(model.toLowerCase(), windowTokens)
-}
-
-/** The window of the longest known name that this one is, or goes on from behind a dash, a dot or a colon. */
-function knownWindow(name: string): number | undefined {
-  const known = [...windows].filter(
-    ([key]) => name === key || ['-', '.', ':'].some((mark) => name.startsWith(`${key}${mark}`)),
-  )
-  return known.toSorted(([a], [b]) => b.length - a.length)[0]?.[1]
-}
-
-const windowByName = (model: string): number | undefined => {
-  const name = model.toLowerCase()
-  return knownWindow(name) ?? knownWindow(name.slice(name.lastIndexOf('/') + 1))
-}
-
-/** Whether a model's window is known by its name. */
-export const isKnownModel = (model: string): boolean => windowByName(model) !== undefined
-
-/**
- * The window of a model in tokens: by its name, or the longest known name that it starts with, with its vendor
- * (`acme/large`) and else without; else 128,000.
- */
-export function modelWindow(model: string | undefined): number {
-  return (model === undefined ? undefined : windowByName(model)) ?? DEFAULT_WINDOW_TOKENS
-}
 
 type Window = Pick<Policy, 'modelMaxTokens' | 'systemReserve' | 'outputReserve' | 'safetyBuffer'>
 
@@ -232,10 +166,12 @@ export function parsePolicySettings(input: unknown): E.Either<BadPolicy, PolicyS
  * Every setting with its number.
  * @param settings what was set
  * @param summarizerWindowTokens the window of the model that summarizes, for `chunkMaxTokens`
+ * @param modelWindow who knows the window of the agent's model, for `modelMaxTokens`
  */
 export function resolvePolicy(
   settings: PolicySettings,
   summarizerWindowTokens = DEFAULT_WINDOW_TOKENS,
+  modelWindow: FindWindow = knownWindow,
 ): E.Either<BadPolicy, Policy> {
   const window = {
     modelMaxTokens: settings.modelMaxTokens ?? modelWindow(settings.model),

@@ -64,10 +64,10 @@ describe('AdoptEdition', () => {
       .rejected({ kind: 'ConversationMoved', revision: 2n, known: 1n })
     given(small, appended('a'), pinned('a'))
       .when({ type: 'AdoptEdition', edition: edition({ window: [] }) })
-      .rejected({ kind: 'PinnedMessageFolded', messageId: 'a' })
+      .rejected({ kind: 'PinnedMessageCompacted', messageId: 'a' })
     conversation
       .when({ type: 'AdoptEdition', edition: edition({ withdrawn: { messages: 2, compacted: 1 } }) })
-      .rejected({ kind: 'WithdrawnMessageFolded', messages: 1 })
+      .rejected({ kind: 'WithdrawnMessageCompacted', messages: 1 })
   })
 })
 

@@ -14,6 +14,7 @@ import {
 import { contentText, type Role } from '../../../src/domain/values/message.js'
 import { numbersIn } from '../../../src/domain/text/numbers.js'
 import { texts } from '../../support/arbitraries.js'
+import { longTest } from '../../support/length.js'
 
 const message = (messageId: string, content: string, role: Role = 'user'): ReportedMessage => ({
   messageId,
@@ -366,22 +367,26 @@ describe('what counts', () => {
   })
 
   // Counted pair by pair it would take hours, and the test its own time-out.
-  it('is done for 10,000 messages', () => {
-    const words = Array.from({ length: 10_000 }, (_, at) =>
-      message(
-        `m${String(at)}`,
-        `Never change src/module-${String(at % 700)}/part-${String(at)}.ts without ticket HAR-${String(at)}. It costs ${String(at * 17)} €. 必须先测试第${String(at)}号。`,
-      ),
-    )
-    const summaries = Array.from({ length: 20 }, (_, at) =>
-      words
-        .slice(at * 10, at * 10 + 10)
-        .map(({ content }) => contentText(content))
-        .join('\n'),
-    )
-    const { constraints } = reportOn(words, side(summaries), side(summaries.slice(5)))
-    expect(constraints.lost.kept.count).toBeGreaterThan(0)
-  }, 60_000)
+  longTest(
+    'is done for 10,000 messages',
+    () => {
+      const words = Array.from({ length: 10_000 }, (_, at) =>
+        message(
+          `m${String(at)}`,
+          `Never change src/module-${String(at % 700)}/part-${String(at)}.ts without ticket HAR-${String(at)}. It costs ${String(at * 17)} €. 必须先测试第${String(at)}号。`,
+        ),
+      )
+      const summaries = Array.from({ length: 20 }, (_, at) =>
+        words
+          .slice(at * 10, at * 10 + 10)
+          .map(({ content }) => contentText(content))
+          .join('\n'),
+      )
+      const { constraints } = reportOn(words, side(summaries), side(summaries.slice(5)))
+      expect(constraints.lost.kept.count).toBeGreaterThan(0)
+    },
+    60_000,
+  )
 })
 
 describe('laws', () => {

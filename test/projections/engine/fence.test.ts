@@ -22,6 +22,7 @@ import { appended as message, decodeStored } from '../../support/builders.js'
 import { everyEvent } from '../../support/conversation-story.js'
 import { changes } from '../../support/latch.js'
 import { describeOnDatabases, record, rowsOf } from '../../support/projections.js'
+import { longTest } from '../../support/length.js'
 
 describeOnDatabases('fence', (database) => {
   let db: Database
@@ -34,7 +35,7 @@ describeOnDatabases('fence', (database) => {
     createProjectionRunner({ db, store, decode: decodeStored, projections, ...options })
   const rows = async (): Promise<unknown> => await Promise.all(projections.map((projection) => rowsOf(db, projection)))
 
-  test('what was read under an old fence is not written, and its runner learns that it is fenced', async () => {
+  longTest('what was read under an old fence is not written, and its runner learns that it is fenced', async () => {
     await record(store, 'a', everyEvent)
     const [first, second] = [runner({ fence: 1n }), runner({ fence: 2n })]
     await first.catchUp()

@@ -21,6 +21,7 @@ import { appended as message, decodeStored } from '../../support/builders.js'
 import { everyEvent } from '../../support/conversation-story.js'
 import { appended, eventNamed } from '../../support/events.js'
 import { describeOnDatabases, record, rowsOf } from '../../support/projections.js'
+import { longTest } from '../../support/length.js'
 
 test('the partition of a conversation is the same for ever', () => {
   expect(['a', 'b', 'chat-1', '北京', ''].map((id) => partitionOf(id, 4))).toEqual([2, 2, 1, 1, 2])
@@ -62,7 +63,7 @@ describeOnDatabases('partitions', (database) => {
     }
   }
 
-  test('the rows are those of one partition, and those of a rebuild', async () => {
+  longTest('the rows are those of one partition, and those of a rebuild', async () => {
     for (const id of ids) await record(store, id, everyEvent)
     await runner().catchUp()
     const one = await rows()

@@ -100,7 +100,7 @@ describeOnDatabases('rebuild', (database) => {
     await expect(rebuild(source(), ['nothing'])).rejects.toThrow('there is no projection nothing')
   })
 
-  test('while appends, readers and the live runner go on', async () => {
+  longTest('while appends, readers and the live runner go on', async () => {
     await record(store, 'a', longStory(400))
     await record(store, 'still', longStory(20))
     const runner = createProjectionRunner({ ...source(), intervalMs: 10 })

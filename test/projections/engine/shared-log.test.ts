@@ -14,6 +14,7 @@ import { appended as message, configured, decodeStored } from '../../support/bui
 import { noIndex } from '../../support/event-ids.js'
 import { startWireServer, type WireServer } from '../../support/kurrentdb/server.js'
 import { describeOnDatabases, record } from '../../support/projections.js'
+import { longTest } from '../../support/length.js'
 
 describeOnDatabases('read models beside other systems', (database) => {
   let db: Database
@@ -44,7 +45,7 @@ describeOnDatabases('read models beside other systems', (database) => {
     for (const cleanup of cleanups.splice(0).toReversed()) await cleanup()
   })
 
-  test('who waits for the end of the log need not wait for events that are not ours', async () => {
+  longTest('who waits for the end of the log need not wait for events that are not ours', async () => {
     const [keeper, reader] = [await open(server), await open(server)]
     await record(keeper, 'a', [configured(), message('m1')])
     const runner = runnerOf(keeper)

@@ -7,7 +7,7 @@ import { changesOf, type Row, type RowChange, type Table } from '../../../projec
 import { createTables, pointViews, writeChanges } from '../../../projections/engine/store.js'
 import { appended as message, recorded } from '../../support/builders.js'
 import { describeOnDatabases, rowsOf, silent } from '../../support/projections.js'
-import { runsOf } from '../../support/length.js'
+import { longTest, runsOf } from '../../support/length.js'
 
 const things: Table = {
   name: 'things',
@@ -88,7 +88,7 @@ describeOnDatabases('rows', (database) => {
   // writing.
   const found = async (): Promise<Record<string, Row[]>> => await rowsOf(db, projection)
 
-  test('together, one by one and in memory they make the same rows', async () => {
+  longTest('together, one by one and in memory they make the same rows', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(change, { maxLength: 30 }),
