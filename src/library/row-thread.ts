@@ -23,7 +23,11 @@ export function createRowThread(place: RowThreadPlace, main = MAIN): CheckRows {
   return async (conversationId, signal) => {
     signal.throwIfAborted()
     const task: RowThreadTask = { ...place, conversationId }
-    const thread = new Worker(main, { workerData: task, name: 'context-ledger rows' })
+    const thread = new Worker(main, {
+      workerData: task,
+      name: 'context-ledger rows',
+      resourceLimits: { maxYoungGenerationSizeMb: 96 },
+    })
     return await new Promise<readonly RowDifference[]>((resolve, reject) => {
       let answer: readonly RowDifference[] | undefined
       thread.once('message', (found: readonly RowDifference[]) => {
