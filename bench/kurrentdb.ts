@@ -65,8 +65,8 @@ const eventFor = createEventMaker(11)
 type Append = (stream: string, revision: number, event: EventToAppend) => () => Promise<unknown>
 
 /**
- * What each append takes, one after the other in each stream, so many streams at once. What the bytes are made of is
- * there before.
+ * What each append takes, one after the other in each stream, so many streams at once. The event is there before, and
+ * its bytes are made within the time, by the bare client as by the adapter: nobody appends without making them.
  */
 async function appends(round: number, name: string, streams: number, each: number, append: Append): Promise<number[]> {
   const works = Array.from({ length: streams }, (_unused, at) => {
@@ -91,14 +91,12 @@ async function measureAppends(bench: Bench, address: string): Promise<Figure[]> 
   const leader = wantsLeader(parsed) ? { requiresLeader: true } : {}
   const bareBy =
     (client: EventStoreDBClient): Append =>
-    (stream, revision, event) => {
-      const wire = toWire(stream, event, undefined)
-      return async () =>
-        await client.appendToStream(stream, wire, {
-          ...leader,
-          expectedRevision: revision === 0 ? NO_STREAM : BigInt(revision - 1),
-        })
-    }
+    (stream, revision, event) =>
+    async () =>
+      await client.appendToStream(stream, toWire(stream, event, undefined), {
+        ...leader,
+        expectedRevision: revision === 0 ? NO_STREAM : BigInt(revision - 1),
+      })
   const unary = createClient(parsed)
   // The client knows one of the schemes.
   const batch = EventStoreDBClient.connectionString(address.replace(/^(kurrentdb|kdb)\b/u, 'esdb'))
@@ -143,9 +141,9 @@ async function measureAppends(bench: Bench, address: string): Promise<Figure[]> 
         'append by the adapter, 16 at once, p50',
         median(many.adapter),
         bare(many.bare),
-        1.2,
+        1.1,
         milliseconds,
-        '16 streams, in each one after the other',
+        '16 streams, in each one after the other; since 0.6.0 the bare client too makes its bytes within the time',
       ),
       told(
         'the bare client by batch, one after the other, p50',
