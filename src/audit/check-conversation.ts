@@ -27,7 +27,8 @@ import type { SeenIds } from './seen-ids.js'
 
 /** What a load may read by revision. */
 const isHeld = (event: RecordedEvent): boolean =>
-  isOfType(event, 'MessageAppended', 'BatchArchived', 'BatchesResummarized', 'ChunkSummarized') || isReplacement(event)
+  isOfType(event, 'MessageAppended', 'BatchArchived', 'BatchesResummarized', 'ChunkSummarized', 'CompactionObserved') ||
+  isReplacement(event)
 
 export class ConversationCheck {
   private readonly fold: Fold
@@ -72,7 +73,7 @@ export class ConversationCheck {
   }
 
   private archiveOrder(event: RecordedEvent): Finding[] {
-    if (this.archived.length === 0 && isOfType(event, 'MessagesPruned'))
+    if (this.archived.length === 0 && isOfType(event, 'MessagesPruned') && event.data.pruned.length > 0)
       return [{ rule: 'archive-before-prune', detail: 'prunes, and no batch was archived right before it' }]
     const follows = isOfType(event, 'BatchArchived', 'MessagesPruned')
     return this.archived.length === 0 || follows

@@ -35,6 +35,8 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/u
 /** Follows one stream, event by event. */
 export class StreamCheck {
   readonly problems: Problem[] = []
+  /** What another program did otherwise than our laws have it, as its transcript says. */
+  readonly observations: Problem[] = []
   /** False from the first event on that is not what was recorded: what is folded from there proves nothing. */
   sound = true
   private next = 0n
@@ -57,7 +59,11 @@ export class StreamCheck {
   }
 
   found(findings: readonly Finding[], revision: bigint): void {
-    for (const { rule, detail } of findings) this.report(rule, detail, revision)
+    for (const { rule, detail, isObservation } of findings) {
+      if (isObservation !== true) this.report(rule, detail, revision)
+      else if (this.observations.length < MOST_PROBLEMS)
+        this.observations.push({ stream: this.stream, conversationId: this.conversationId, revision, rule, detail })
+    }
   }
 
   private broken(rule: Rule, detail: string, revision: bigint): undefined {

@@ -53,6 +53,7 @@ export function contextLaws(state: Conversation): {
   const made = contextOf(state)
   if (E.isLeft(made) || state.configuration === undefined) return { context: undefined, findings: [] }
   const context = made.right
+  if (state.observed !== undefined) return { context, findings: observedLaws(state, context) }
   const limit = hardLimit(state.configuration.policy)
   const findings: Finding[] = []
   if (context.tokens > limit)
@@ -75,6 +76,24 @@ export function contextLaws(state: Conversation): {
       detail: `leaves a context without the pinned message ${lost.messageId} as it was recorded`,
     })
   return { context, findings }
+}
+
+/** What another program's context breaks of our laws is an observation; that its figures are right is ours to keep. */
+function observedLaws(state: Conversation, context: Context): Finding[] {
+  const window = state.configuration?.policy.modelMaxTokens
+  const invalid = chatProblem(context.messages)
+  const observation = (rule: Finding['rule'], detail: string): Finding => ({ rule, detail, isObservation: true })
+  return [
+    ...(window !== undefined && context.tokens > window
+      ? [
+          observation(
+            'hard-limit',
+            `leaves a context of ${String(context.tokens)} tokens, and the window of the model has ${String(window)}`,
+          ),
+        ]
+      : []),
+    ...(invalid === undefined ? [] : [observation('context', `leaves a context that a chat API refuses: ${invalid}`)]),
+  ]
 }
 
 interface Baseline {
@@ -111,8 +130,12 @@ export class ContextWatch {
     if (data.role === 'tool') {
       const id = data.toolCallId ?? ''
       const caller = this.open.get(id)
-      if (caller === undefined && !before.compactedCalls.some((call) => call.callId === id))
-        return { findings: said(`answers the call ${id}, and no such call waits for a result`), whole }
+      if (caller === undefined && !before.compactedCalls.some((call) => call.callId === id)) {
+        if (before.observed !== undefined) return { findings: [], whole }
+        // An edition of what another program recorded shows such a result in the user's place.
+        if (before.editionId === undefined)
+          return { findings: said(`answers the call ${id}, and no such call waits for a result`), whole }
+      }
       whole = caller === undefined || caller !== this.atEnd
       if (whole) this.atEnd = undefined
       this.open.delete(id)
@@ -127,11 +150,16 @@ export class ContextWatch {
         (asked !== undefined && new Set(asked.map((call) => call.id)).size < asked.length
           ? 'uses the same call id twice'
           : undefined)
-      if (invalid !== undefined)
+      if (invalid !== undefined && before.observed === undefined)
         return { findings: said(`leaves a context that the chat API refuses: ${invalid}`), whole }
     }
     const { configuration, window } = after
-    if (!whole && configuration !== undefined && after.tokens > hardLimit(configuration.policy))
+    if (
+      !whole &&
+      configuration !== undefined &&
+      after.observed === undefined &&
+      after.tokens > hardLimit(configuration.policy)
+    )
       whole = window.length < this.wholeAt || window.length * 8 >= this.wholeAt * 9
     return { findings: [], whole }
   }
@@ -178,7 +206,11 @@ export class ContextWatch {
       // What is said no more is shown no more, and calls without their results wait anew.
       return this.closed(before, after)
     }
-    if (event.type === 'ConversationConfigured') {
+    if (
+      event.type === 'ConversationConfigured' ||
+      event.type === 'ConversationObserved' ||
+      event.type === 'ContributionEdited'
+    ) {
       // Another view, renderer or estimator shows what was compacted in another way: asked for, and so no breach of the
       // prefix.
       const found = [...this.prefix(before), ...contextLaws(after).findings]

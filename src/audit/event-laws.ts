@@ -7,7 +7,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { archivedContent, batchLabel, headerLine, summaryOf, type Batch } from '../domain/conversation/batch.js'
 import type { Conversation } from '../domain/conversation/conversation.js'
 import type { LiveMessage } from '../domain/conversation/live-message.js'
-import { lineageOf } from '../domain/decide/index.js'
+import { lineageOf, textOfSummary } from '../domain/decide/index.js'
 import type { EventData, RecordedEvent } from '../domain/events/index.js'
 import { batchIdOf, chunkIdOf, resummarizedBatchIdOf } from '../domain/values/ids.js'
 import { messageTokens } from '../domain/values/tokens.js'
@@ -37,6 +37,8 @@ export type Rule =
 export interface Finding {
   readonly rule: Rule
   readonly detail: string
+  /** Another program did it so, and its transcript says so: nothing of the log is damaged. */
+  readonly isObservation?: true
 }
 
 const finding = (rule: Rule, detail: string): Finding => ({ rule, detail })
@@ -99,8 +101,49 @@ function chunkLaws(state: Conversation, { data }: RecordedEvent<'ChunkSummarized
 const textTokens = (state: Conversation, text: string): number | undefined =>
   state.configuration === undefined ? undefined : state.findEstimator(state.configuration.estimator).text(text)
 
+/** A compaction of another program that was told right before, as the chunk that its batch archives. */
+function announced(
+  state: Conversation,
+  chunkId: string,
+):
+  | (Omit<EventData<'BatchArchived'>, 'batchId' | 'label' | 'depth' | 'content' | 'tokens'> & { summary: string })
+  | undefined {
+  const told = state.observed?.announced
+  if (told?.covered === undefined || told.chunkId !== chunkId) return undefined
+  return { ...told.covered, chunkId, sections: undefined, summary: textOfSummary(told.summary) }
+}
+
+/** What another program did has to name live messages, all of them: as covered, or as what stays. */
+function observedLaws(state: Conversation, { data }: RecordedEvent<'CompactionObserved'>): Finding[] {
+  if (state.observed === undefined) return []
+  const live = foldable(state)
+  const leading = new Set(state.leading.map((message) => message.messageId))
+  const named = data.context.flatMap((entry) => (entry.kind === 'message' ? [entry.messageId] : []))
+  const stays = new Set(named)
+  const covered = data.covered?.messageIds ?? []
+  const left = [...live.keys()].filter((id) => !stays.has(id))
+  const missing = named.find((id) => !live.has(id) && !leading.has(id))
+  const unknown = data.unknown.find((id) => !covered.includes(id))
+  return [
+    ...(missing === undefined ? [] : [finding('coverage', `keeps message ${missing}, which is not live`)]),
+    ...unequal('coverage', 'list of covered messages', covered, left),
+    ...(unknown === undefined
+      ? []
+      : [finding('coverage', `calls message ${unknown} unknown, which it does not cover`)]),
+    ...(data.summary.kind === 'none' && covered.length > 0
+      ? [
+          {
+            rule: 'coverage' as const,
+            detail: `nothing stands for the ${String(covered.length)} messages that left`,
+            isObservation: true as const,
+          },
+        ]
+      : []),
+  ]
+}
+
 function archiveLaws(state: Conversation, { data }: RecordedEvent<'BatchArchived'>): Finding[] {
-  const chunk = state.chunks.find((each) => each.chunkId === data.chunkId)
+  const chunk = state.chunks.find((each) => each.chunkId === data.chunkId) ?? announced(state, data.chunkId)
   if (chunk === undefined)
     return [finding('coverage', `archives chunk ${data.chunkId}, which has no summary that waits to be archived`)]
   const { startTime, endTime, messageCount, firstRevision, lastRevision, messageIds, summary, sections } = chunk
@@ -181,6 +224,12 @@ function pinLaws(state: Conversation, { messageId, revision }: EventData<'Messag
   return unequal('messages', `revision of message ${messageId}`, revision, message.revision)
 }
 
+function editLaws(state: Conversation, { messageId, revision }: EventData<'ContributionEdited'>): Finding[] {
+  const message = foldable(state).get(messageId) ?? state.leading.find((each) => each.messageId === messageId)
+  if (message === undefined) return [finding('messages', `edits message ${messageId}, which is not live`)]
+  return unequal('messages', `revision of message ${messageId}`, revision, message.revision)
+}
+
 function withdrawalLaws(state: Conversation, { data }: RecordedEvent<'MessagesWithdrawn'>): Finding[] {
   const live = new Map(
     [...state.leading, ...state.retained, ...state.window].map((message) => [message.messageId, message.revision]),
@@ -222,6 +271,12 @@ export function eventLaws(state: Conversation, event: RecordedEvent): Finding[] 
       return resummarizedLaws(state, event)
     case 'MessagesWithdrawn':
       return withdrawalLaws(state, event)
+    case 'ConversationObserved':
+      return state.messagesAppended > 0 ? [finding('order', 'stands behind messages of the conversation')] : []
+    case 'CompactionObserved':
+      return observedLaws(state, event)
+    case 'ContributionEdited':
+      return editLaws(state, event.data)
     case 'MessagePinned':
     case 'MessageUnpinned':
       return pinLaws(state, event.data)
@@ -240,6 +295,7 @@ export function eventLaws(state: Conversation, event: RecordedEvent): Finding[] 
     case 'CompactionFailed':
     case 'CompactionCouldNotHelp':
     case 'SummarySetAside':
+    case 'TranscriptDamaged':
       return []
   }
 }

@@ -17,6 +17,7 @@ import {
   originTypes,
   replacementTypes,
   type CarryForward,
+  type EventData,
   type OriginType,
   type RecordedEvent,
   type ReplacementType,
@@ -71,6 +72,7 @@ function loadLaws(after: Conversation, event: OriginEvent, held: HeldState): Fin
       messages: read.filter((each) => isOfType(each, 'MessageAppended')),
       batches: readMade.filter((each) => isOfType(each, 'BatchArchived', 'BatchesResummarized', ...replacementTypes)),
       chunks: readMade.filter((each) => isOfType(each, 'ChunkSummarized')),
+      observed: readMade.filter((each) => isOfType(each, 'CompactionObserved')),
     },
     window,
   )
@@ -105,6 +107,10 @@ function compactedCallsAfter(before: Conversation, batchOf: ReadonlyMap<string, 
   return [...before.compactedCalls.filter((call) => !answered.has(call.callId)), ...now]
 }
 
+/** Where another program makes the context, what it did is an observation. */
+export const asObservedBy = (state: Conversation, findings: readonly Finding[]): Finding[] =>
+  state.observed === undefined ? [...findings] : findings.map((each) => ({ ...each, isObservation: true }))
+
 function pruneLaws(
   before: Conversation,
   event: RecordedEvent<'MessagesPruned'>,
@@ -124,6 +130,7 @@ function pruneLaws(
   const compacted = compactedCallsAfter(before, batchOf)
   const policy = before.configuration?.policy
   const limit = policy === undefined ? undefined : why.trigger === 'hard' ? hardLimit(policy) : softLimit(policy)
+  const isObserved = before.observed !== undefined
   const waiting = before.chunks
     .filter((chunk) => !chunk.messageIds.some((id) => batchOf.has(id)))
     .map((chunk) => chunk.revision)
@@ -135,10 +142,20 @@ function pruneLaws(
     ),
     ...when(notLive !== undefined, 'coverage', `prunes message ${notLive ?? ''}, which is not live`),
     ...when(batchOf.size !== leaving.length, 'coverage', 'prunes a message twice'),
+    ...asObservedBy(
+      before,
+      when(
+        parted !== undefined,
+        'context',
+        `parts the calls of message ${messages[parted?.call ?? -1]?.messageId ?? ''} from their results`,
+      ),
+    ),
     ...when(
-      parted !== undefined,
-      'context',
-      `parts the calls of message ${messages[parted?.call ?? -1]?.messageId ?? ''} from their results`,
+      (why.trigger === 'observed') !== isObserved,
+      'carried',
+      isObserved
+        ? 'calls the cycle ours, and another program makes the context'
+        : "calls the cycle another program's, and the context is ours",
     ),
     ...when(
       !isDeepStrictEqual(
@@ -179,9 +196,9 @@ function pruneLaws(
       'does not carry the calls that left without their result',
     ),
     ...when(
-      limit !== why.threshold,
+      why.trigger !== 'observed' && limit !== why.threshold,
       'figures',
-      `names the threshold ${String(why.threshold)}, and its terms make ${String(limit)}`,
+      `names the threshold ${why.trigger === 'observed' ? '' : String(why.threshold)}, and its terms make ${String(limit)}`,
     ),
   ]
 }
@@ -278,6 +295,21 @@ const whole = ({
   tokens,
 })
 
+/** The compaction that an observed context goes by again, against the fact that recorded it. */
+async function observedAgain(
+  { revision, ...compaction }: NonNullable<EventData<ReplacementType>['observed']>,
+  read: (editionId: string | undefined, revisions: readonly bigint[]) => Promise<readonly RecordedEvent[]>,
+): Promise<Finding[]> {
+  const [recorded] = await read(undefined, [revision])
+  const same =
+    recorded !== undefined && isOfType(recorded, 'CompactionObserved') && isDeepStrictEqual(recorded.data, compaction)
+  return when(
+    !same,
+    'carried',
+    `puts the compaction ${compaction.chunkId} into force as another than revision ${revision.toString()} records`,
+  )
+}
+
 /**
  * What a fact holds whole that puts other batches into force, against the facts that recorded it.
  * @param read the fact at a revision of the conversation's stream, or of an edition's
@@ -286,8 +318,9 @@ export async function restoredLaws(
   event: RecordedEvent<ReplacementType>,
   read: (editionId: string | undefined, revisions: readonly bigint[]) => Promise<readonly RecordedEvent[]>,
 ): Promise<{ readonly findings: readonly Finding[]; readonly restored: readonly RecordedEvent[] }> {
-  const { batches, restored } = event.data
+  const { batches, restored, observed } = event.data
   const findings: Finding[] = []
+  if (observed !== undefined) findings.push(...(await observedAgain(observed, read)))
   const messages = await read(
     undefined,
     restored.map(({ revision }) => revision),

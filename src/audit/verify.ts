@@ -53,6 +53,11 @@ export interface Verification {
   readonly summaries: Readonly<Requests>
   /** What is wrong, each with its place. */
   readonly problems: readonly Problem[]
+  /**
+   * What other programs did otherwise than our laws have it, in conversations of theirs: a result parted from its call, a
+   * window passed, nothing that stands for what left. Nothing of it is damage.
+   */
+  readonly observations: readonly Problem[]
   /** What of a manifest it was held against, where one was given. */
   readonly against?: HeldAgainst
 }
@@ -105,6 +110,7 @@ export function createVerify({ log, checkRequest, rowCheck, checkRowsApart, catc
     // Whatever a proof remembers is its own: several may run at once.
     const seen = new SeenIds()
     const problems: Problem[] = []
+    const observations: Problem[] = []
     const summaries: Requests = { recomputed: 0, notRecomputed: 0 }
     const prompts = createPromptTexts(log)
     /** Conversations whose facts, or whose editions' facts, have problems: then nothing can be said of their rows. */
@@ -165,6 +171,7 @@ export function createVerify({ log, checkRequest, rowCheck, checkRowsApart, catc
       if (check.position > furthest.position)
         furthest = { stream: check.stream, revision: check.count - 1n, position: check.position }
       tell(check.problems)
+      observations.push(...check.observations.slice(0, Math.max(0, MOST_PROBLEMS - observations.length)))
       const id = conversationOf(check.stream) ?? editionOf(check.stream)?.conversationId
       if (id !== undefined && check.problems.length > 0) distrusted.add(id)
       if (onStream !== undefined && check.count > 0n)
@@ -319,6 +326,7 @@ export function createVerify({ log, checkRequest, rowCheck, checkRowsApart, catc
       events: eventCount,
       summaries,
       problems,
+      observations,
       ...(held === undefined ? {} : { against: held }),
     }
   }

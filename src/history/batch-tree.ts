@@ -4,7 +4,7 @@ import type { RecordedEvent, SummarizerRecord } from '../domain/events/index.js'
 import type { Log } from '../recording/load-conversation.js'
 import { isOfType } from '../recording/read-event.js'
 import type { BatchEvent, CompactionArchive } from './compaction-archive.js'
-import type { BatchOrigin, ChunkOrigin } from './explanation.js'
+import type { BatchOrigin, ChunkOrigin, ObservedOrigin, OriginalMessage } from './explanation.js'
 import { originals } from './original-messages.js'
 import { recordedAt } from './recorded-at.js'
 
@@ -25,6 +25,7 @@ const isComplete = ({ missing, sources }: BatchOrigin): boolean => missing.lengt
 
 /** What has become of a batch by now. */
 function stateOf(state: Conversation, batchId: string): BatchOrigin['state'] {
+  if (state.observed !== undefined && state.batches.at(-1)?.batchId === batchId) return 'shown'
   const isShown =
     state.view?.parts.some((part) => part.kind === 'batch' && part.batchId === batchId) === true ||
     (state.configuration?.policy.view === 'session-summary' &&
@@ -58,6 +59,7 @@ async function originOf(
   const missing: string[] = []
   const sources: BatchOrigin[] = []
   let chunk: ChunkOrigin | undefined
+  let observed: ObservedOrigin | undefined
   if (isOfType(event, 'BatchesResummarized')) {
     for (const id of event.data.sourceBatchIds) {
       const source = archive.batches.get(id)
@@ -67,7 +69,9 @@ async function originOf(
     }
   } else if (isOfType(event, 'BatchArchived')) {
     const summarized = archive.chunks.get(event.data.chunkId)
-    if (summarized === undefined) missing.push(event.data.chunkId)
+    const told = archive.observed.get(event.data.chunkId)
+    if (told !== undefined) observed = await observedOf(log, state.conversationId, told, open, missing)
+    else if (summarized === undefined) missing.push(event.data.chunkId)
     else chunk = await chunkOf(log, state.conversationId, summarized, open, missing)
   }
   const cycle = archive.cycles.get(batchId)
@@ -96,7 +100,51 @@ async function originOf(
     ...(putOut === undefined ? {} : { putOut }),
     sources,
     ...(chunk === undefined ? {} : { chunk }),
+    ...(observed === undefined ? {} : { observed }),
     missing,
+  }
+}
+
+/** The messages of a chunk, where they are asked for; those that are not there are missing. */
+async function opened(
+  log: Log,
+  conversationId: string,
+  messageIds: readonly string[],
+  open: boolean,
+  missing: string[],
+): Promise<readonly OriginalMessage[] | undefined> {
+  if (!open) return undefined
+  const messages = await originals(log, conversationId, messageIds)
+  const there = new Set(messages.map(({ messageId }) => messageId))
+  missing.push(...messageIds.filter((id) => !there.has(id)))
+  return messages
+}
+
+async function observedOf(
+  log: Log,
+  conversationId: string,
+  event: RecordedEvent<'CompactionObserved'>,
+  open: boolean,
+  missing: string[],
+): Promise<ObservedOrigin> {
+  const { program, programVersion, sourceId, trigger, at, unknown, coversMissing, told, where, summary, covered } =
+    event.data
+  const messageIds = covered?.messageIds ?? []
+  const messages = await opened(log, conversationId, messageIds, open, missing)
+  return {
+    program,
+    ...(programVersion === undefined ? {} : { programVersion }),
+    sourceId,
+    trigger,
+    ...(at === undefined ? {} : { at }),
+    summary: summary.kind,
+    messageIds,
+    unknown,
+    ...(coversMissing === undefined ? {} : { coversMissing }),
+    told,
+    where,
+    recorded: recordedAt(event),
+    ...(messages === undefined ? {} : { messages }),
   }
 }
 
@@ -108,11 +156,7 @@ async function chunkOf(
   missing: string[],
 ): Promise<ChunkOrigin> {
   const { chunkId, messageIds, firstRevision, lastRevision, continues, summarizer } = event.data
-  const messages = open ? await originals(log, conversationId, messageIds) : undefined
-  if (messages !== undefined) {
-    const there = new Set(messages.map(({ messageId }) => messageId))
-    missing.push(...messageIds.filter((id) => !there.has(id)))
-  }
+  const messages = await opened(log, conversationId, messageIds, open, missing)
   return {
     chunkId,
     messageIds,

@@ -27,6 +27,8 @@ const COMPACTION: ReadonlySet<string> = new Set<RecordedEvent['type']>([
 export class CompactionArchive {
   readonly batches = new Map<string, BatchEvent>()
   readonly chunks = new Map<string, RecordedEvent<'ChunkSummarized'>>()
+  /** Compactions of other programs, by what their batches name as their chunk. */
+  readonly observed = new Map<string, RecordedEvent<'CompactionObserved'>>()
   /** Batch → the cycle that followed it. */
   readonly cycles = new Map<string, CycleOrigin>()
   /** Batch → the last fact that put it into force. */
@@ -79,6 +81,7 @@ export class CompactionArchive {
 
   private take(event: RecordedEvent): void {
     if (isOfType(event, 'ChunkSummarized')) this.chunks.set(event.data.chunkId, event)
+    else if (isOfType(event, 'CompactionObserved')) this.observed.set(event.data.chunkId, event)
     else if (isOfType(event, 'BatchArchived', 'BatchesResummarized')) {
       this.batches.set(event.data.batchId, event)
       this.waiting.push(event.data.batchId)

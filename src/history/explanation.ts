@@ -19,16 +19,19 @@ export interface RecordedAt {
   readonly correlationId: string
 }
 
+/** The settings whose product a limit is. */
+export type LimitTerms = Extract<EventData<'MessagesPruned'>['why'], { readonly terms: unknown }>['terms']
+
 /** The cycle by which a batch came into the context. */
 export interface CycleOrigin {
   /** Number of the cycle, from 1. */
   readonly cycle: number
-  /** What started it: a limit, or somebody by hand. */
-  readonly trigger: Trigger
-  /** Tokens from which it was due. */
-  readonly threshold: number
+  /** What started it: a limit, or somebody by hand; `observed` where another program did it. */
+  readonly trigger: Trigger | 'observed'
+  /** Tokens from which it was due; absent where another program did it. */
+  readonly threshold?: number
   /** The settings whose product the threshold is. */
-  readonly terms: EventData<'MessagesPruned'>['why']['terms']
+  readonly terms?: LimitTerms
   /** Tokens of the context before it. */
   readonly tokensBefore: number
   /** Tokens of the context after it. */
@@ -66,6 +69,21 @@ export interface OriginalMessage {
   readonly recorded: RecordedAt
   /** Of an assistant's message that says so: revision and hash of the context that it answers. */
   readonly answers?: { readonly revision: string; readonly hash: string }
+}
+
+/** A compaction that another program did, as its transcript tells. */
+export interface ObservedOrigin extends Pick<
+  EventData<'CompactionObserved'>,
+  'program' | 'programVersion' | 'sourceId' | 'trigger' | 'at' | 'unknown' | 'coversMissing' | 'told' | 'where'
+> {
+  /** Whether its summary can be read: `opaque` is one that only its provider reads, `none` no summary at all. */
+  readonly summary: 'text' | 'opaque' | 'none'
+  /** The messages that it covers, in order. */
+  readonly messageIds: readonly string[]
+  /** Where and when it was recorded, and by whom. */
+  readonly recorded: RecordedAt
+  /** The messages, where they were asked for. */
+  readonly messages?: readonly OriginalMessage[]
 }
 
 /** Messages that were summarized together. */
@@ -111,6 +129,8 @@ export interface BatchOrigin extends Omit<Batch, 'revision' | 'origin'> {
   readonly sources: readonly BatchOrigin[]
   /** The chunk of messages that it covers; absent where it is made of batches. */
   readonly chunk?: ChunkOrigin
+  /** Of a batch that another program made: its compaction. */
+  readonly observed?: ObservedOrigin
   /** Ids of batches, chunks and messages that it names and that are not recorded: its origin cannot be shown. */
   readonly missing: readonly string[]
 }

@@ -58,6 +58,7 @@ export type { Difference } from '../history/difference.js'
 export type {
   BatchOrigin,
   ChunkOrigin,
+  ObservedOrigin,
   CycleOrigin,
   ExplainOptions,
   Explanation,

@@ -95,6 +95,7 @@ async function takeUp(
       messages: events.filter((event) => isOfType(event, 'MessageAppended')),
       batches: events.filter((event) => isOfType(event, 'BatchArchived', 'BatchesResummarized', ...replacementTypes)),
       chunks: events.filter((event) => isOfType(event, 'ChunkSummarized')),
+      observed: events.filter((event) => isOfType(event, 'CompactionObserved')),
     },
     window,
   )

@@ -90,7 +90,7 @@ describe('a batch', () => {
         cycle: 1,
         trigger: 'soft',
         threshold: 800,
-        terms: prune.data.why.terms,
+        terms: 'terms' in prune.data.why ? prune.data.why.terms : undefined,
         tokensBefore: prune.data.tokensBefore,
         tokensAfter: prune.data.tokensAfter,
       }),

@@ -250,6 +250,10 @@ export const archiveIndex: Projection = {
     EditionAdopted: (event) => inForce(event),
     EditionReverted: (event) => inForce(event),
     CycleUndone: (event) => inForce(event),
+    ConversationObserved: 'ignore',
+    CompactionObserved: 'ignore',
+    ContributionEdited: 'ignore',
+    TranscriptDamaged: 'ignore',
     PromptRegistered: 'ignore',
   },
 }

@@ -128,6 +128,10 @@ export const clipArchive: Projection = {
     CompactionFailed: 'ignore',
     CompactionCouldNotHelp: 'ignore',
     SummarySetAside: 'ignore',
+    ConversationObserved: 'ignore',
+    CompactionObserved: 'ignore',
+    ContributionEdited: 'ignore',
+    TranscriptDamaged: 'ignore',
     PromptRegistered: 'ignore',
   },
 }

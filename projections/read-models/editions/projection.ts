@@ -230,6 +230,10 @@ export const editionsProjection: Projection = {
     MessagesWithdrawn: 'ignore',
     MessagePinned: 'ignore',
     MessageUnpinned: 'ignore',
+    ConversationObserved: 'ignore',
+    CompactionObserved: 'ignore',
+    ContributionEdited: 'ignore',
+    TranscriptDamaged: 'ignore',
     PromptRegistered: 'ignore',
   },
 }

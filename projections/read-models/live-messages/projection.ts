@@ -40,6 +40,9 @@ const conversations: Table = {
     last_recorded_at: 'text',
     /** The time of the last message that was appended, as its sender gave it. */
     last_message_at: 'text',
+    /** The program that holds it, and the conversation that it comes from; null for one of ours. */
+    program: 'text',
+    parent_id: 'text',
     cycles: 'int8',
     messages_compressed: 'int8',
     window_start: 'int8',
@@ -121,7 +124,7 @@ const tookOver = (event: RecordedEvent<ReplacementType>): readonly RowChange[] =
 
 export const liveMessages: Projection = {
   name: 'live-messages',
-  version: 3,
+  version: 4,
   tables: [messages, conversations],
   handlers: {
     // The scope is said once and never changes, but the first fact that says it need not be the first of the stream.
@@ -164,6 +167,16 @@ export const liveMessages: Projection = {
     CompactionFailed: onlyListed,
     CompactionCouldNotHelp: onlyListed,
     SummarySetAside: onlyListed,
+    ConversationObserved: (event) => [
+      listed(event, {
+        program: event.data.program,
+        ...(event.data.parent === undefined ? {} : { parent_id: event.data.parent.conversationId }),
+      }),
+    ],
+    CompactionObserved: onlyListed,
+    // What the program gives its model instead is no part of the message.
+    ContributionEdited: onlyListed,
+    TranscriptDamaged: onlyListed,
     EditionAdopted: tookOver,
     EditionReverted: tookOver,
     CycleUndone: tookOver,

@@ -43,6 +43,10 @@ export const messageIdsProjection: Projection = {
     EditionAdopted: 'ignore',
     EditionReverted: 'ignore',
     CycleUndone: 'ignore',
+    ConversationObserved: 'ignore',
+    CompactionObserved: 'ignore',
+    ContributionEdited: 'ignore',
+    TranscriptDamaged: 'ignore',
     PromptRegistered: 'ignore',
   },
 }

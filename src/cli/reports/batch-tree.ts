@@ -6,12 +6,14 @@ import type {
   BatchOrigin,
   ChunkOrigin,
   CycleOrigin,
+  ObservedOrigin,
   OriginalMessage,
   RecordedAt,
   TakeoverOrigin,
 } from '../../library/ledger.js'
 import { brief, colours, count, line, many, printable, toJson } from '../output.js'
 import { messageText } from './context.js'
+import { sourceText } from './describe-event.js'
 
 /** Lines with those that stand under them. */
 interface Branch {
@@ -50,6 +52,18 @@ const STATES: Readonly<Record<BatchOrigin['state'], string>> = {
   retired: 'not active',
 }
 
+/** The limit that was reached, and the settings whose product it is. */
+function limitText(
+  trigger: CycleOrigin['trigger'],
+  threshold: CycleOrigin['threshold'],
+  terms: CycleOrigin['terms'],
+): string {
+  if (threshold === undefined || terms === undefined) return ''
+  const { modelMaxTokens, systemReserve, outputReserve, safetyBuffer, contextBudget } = terms
+  const window = `${count(modelMaxTokens)} - ${count(systemReserve)} - ${count(outputReserve)} - ${count(safetyBuffer)}`
+  return `, threshold ${count(threshold)} = (${window})${trigger === 'hard' ? '' : ` x ${String(contextBudget)}`}`
+}
+
 function cycleText({
   cycle,
   trigger,
@@ -60,9 +74,7 @@ function cycleText({
   recorded,
   undone,
 }: CycleOrigin): string {
-  const { modelMaxTokens, systemReserve, outputReserve, safetyBuffer, contextBudget } = terms
-  const window = `${count(modelMaxTokens)} - ${count(systemReserve)} - ${count(outputReserve)} - ${count(safetyBuffer)}`
-  return `${String(cycle)}${ofStream(recorded)}, ${trigger} trigger, threshold ${count(threshold)} = (${window})${trigger === 'hard' ? '' : ` x ${String(contextBudget)}`}: ${count(tokensBefore)} -> ${count(tokensAfter)} tokens; ${recordedText(recorded)}${undone === undefined ? '' : `; ${colours.yellow(`UNDONE at ${recordedText(undone)}`)}`}`
+  return `${String(cycle)}${ofStream(recorded)}, ${trigger === 'observed' ? 'by another program' : `${trigger} trigger`}${limitText(trigger, threshold, terms)}: ${count(tokensBefore)} -> ${count(tokensAfter)} tokens; ${recordedText(recorded)}${undone === undefined ? '' : `; ${colours.yellow(`UNDONE at ${recordedText(undone)}`)}`}`
 }
 
 const REPLACED_BY: Readonly<Record<TakeoverOrigin['type'], string>> = {
@@ -148,6 +160,44 @@ function chunkBranch(
   }
 }
 
+/** A compaction that another program did, as its transcript tells. */
+function observedBranch(
+  {
+    program,
+    programVersion,
+    sourceId,
+    trigger,
+    messageIds,
+    unknown,
+    told,
+    where,
+    summary,
+    recorded,
+    messages,
+  }: ObservedOrigin,
+  inShort: boolean,
+): Branch {
+  const head = `${colours.bold(printable(program))}${programVersion === undefined ? '' : ` ${printable(programVersion)}`} compacted (${trigger}) ${idsText(messageIds)}`
+  const tokens =
+    told.tokensBefore === undefined
+      ? []
+      : [
+          `tokens     ${count(told.tokensBefore)}${told.tokensAfter === undefined ? '' : ` -> ${count(told.tokensAfter)}`} by its own count`,
+        ]
+  const details = [
+    `told       as ${printable(sourceId)} in ${sourceText(where)}`,
+    ...(summary === 'text' ? [] : [`summary    ${summary === 'opaque' ? 'only its provider reads it' : 'none'}`]),
+    ...(unknown.length === 0
+      ? []
+      : [
+          `unknown    whether the model was still given ${many(unknown.length, 'of these messages', 'of these messages')}`,
+        ]),
+    ...tokens,
+    `recorded   ${recordedText(recorded)}`,
+  ]
+  return { lines: inShort ? [head] : [head, ...details], under: (messages ?? []).map(messageBranch) }
+}
+
 export function batchBranch(batch: BatchOrigin, inShort: boolean, isTop = true): Branch {
   const {
     batchId,
@@ -164,6 +214,7 @@ export function batchBranch(batch: BatchOrigin, inShort: boolean, isTop = true):
     recorded,
     sources,
     chunk,
+    observed,
     missing,
   } = batch
   const by = summarizer ?? chunk?.summarizer
@@ -188,6 +239,7 @@ export function batchBranch(batch: BatchOrigin, inShort: boolean, isTop = true):
     under: [
       ...sources.map((source) => batchBranch(source, inShort, false)),
       ...(chunk === undefined ? [] : [chunkBranch(chunk, inShort)]),
+      ...(observed === undefined ? [] : [observedBranch(observed, inShort)]),
     ],
   }
 }

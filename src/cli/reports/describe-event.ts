@@ -1,5 +1,11 @@
 /** An event as one line for people. `log` puts its revision, time and type in front. */
-import type { EventData, RecordedEvent, SummarizerRecord, ReplacementType } from '../../domain/events/index.js'
+import type {
+  EventData,
+  RecordedEvent,
+  SourcePlace,
+  SummarizerRecord,
+  ReplacementType,
+} from '../../domain/events/index.js'
 import { contentText } from '../../domain/values/message.js'
 import { brief, count, many, printable } from '../output.js'
 
@@ -7,6 +13,10 @@ const TEXT_CHARACTERS = 160
 
 const by = ({ strategy, model, usage, standIn, reused }: SummarizerRecord): string =>
   `${reused === true ? 'reused, ' : ''}by ${strategy}${model === strategy ? '' : ` (${printable(model)})`}${standIn === true ? ', as the FALLBACK: the summarizer failed at the hard limit' : ''}${usage === undefined ? '' : `, ${count(usage.promptTokens)} tokens asked, ${count(usage.completionTokens)} answered`}`
+
+/** Where a transcript says something. */
+export const sourceText = ({ file, line, path }: SourcePlace): string =>
+  `${printable(file)}${line === undefined ? '' : `:${String(line)}`}${path === undefined ? '' : ` ${printable(path)}`}`
 
 function spanOf(ids: readonly string[]): string {
   const [first = '', last = first] = [ids[0], ids.at(-1)]
@@ -60,7 +70,7 @@ export function describeEvent(event: RecordedEvent): string {
       return `cycle ${String(cycle)}: ${many(
         pruned.reduce((sum, { messageIds }) => sum + messageIds.length, 0),
         'message',
-      )} left, ${count(tokensBefore)} → ${count(tokensAfter)} tokens (${why.trigger} limit ${count(why.threshold)})`
+      )} left, ${count(tokensBefore)} → ${count(tokensAfter)} tokens (${why.trigger === 'observed' ? 'by another program' : `${why.trigger} limit ${count(why.threshold)}`})`
     }
     case 'EditionStarted':
       return `edition ${event.data.editionId} by ${event.data.summarizer.strategy} (${printable(event.data.summarizer.model)}); ${configurationLine(event.data.configuration)}`
@@ -97,6 +107,33 @@ export function describeEvent(event: RecordedEvent): string {
     }
     case 'CompactionCouldNotHelp':
       return `COULD NOT HELP (${event.data.reason}) at the ${event.data.trigger} limit: ${count(event.data.tokens)} tokens, limit ${count(event.data.limit)}; ${many(event.data.messageIds.length, 'message')} may not be folded`
+    case 'ConversationObserved': {
+      const { program, programVersion, sourceId, parent, title, where } = event.data
+      const from =
+        parent === undefined
+          ? ''
+          : `, ${parent.how === 'fork' ? 'forked from' : 'called by'} ${printable(parent.conversationId)}`
+      return `${printable(program)}${programVersion === undefined ? '' : ` ${printable(programVersion)}`} holds it as ${printable(sourceId)}${from}${title === undefined ? '' : `: ${brief(title, TEXT_CHARACTERS)}`} (${sourceText(where)})`
+    }
+    case 'CompactionObserved': {
+      const { program, trigger, covered, unknown, context, summary, told, where } = event.data
+      const stayed = context.filter(({ kind }) => kind === 'message').length
+      const tokens =
+        told.tokensBefore === undefined
+          ? ''
+          : `, ${count(told.tokensBefore)}${told.tokensAfter === undefined ? '' : ` → ${count(told.tokensAfter)}`} tokens by its own count`
+      const text =
+        summary.kind === 'text'
+          ? brief(summary.text, TEXT_CHARACTERS)
+          : summary.kind === 'opaque'
+            ? 'a summary that only its provider reads'
+            : 'no summary'
+      return `${printable(program)} compacted (${trigger}): ${many(covered?.messageCount ?? 0, 'message')} left${unknown.length === 0 ? '' : ` (of ${count(unknown.length)} it does not say so)`}, ${count(stayed)} stayed${tokens}: ${text} (${sourceText(where)})`
+    }
+    case 'ContributionEdited':
+      return `${printable(event.data.messageId)} ${event.data.why}: the model is given ${event.data.content === null ? 'nothing' : `"${brief(contentText(event.data.content), TEXT_CHARACTERS)}"`} in its place (${sourceText(event.data.where)})`
+    case 'TranscriptDamaged':
+      return `${sourceText(event.data.where)}: ${printable(event.data.detail)}`
     case 'PromptRegistered':
       return `${event.data.kind} ${printable(event.data.name)}, ${event.data.sha256.slice(0, 12)}`
   }

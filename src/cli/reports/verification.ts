@@ -1,5 +1,5 @@
 /** What a verification found, as it is shown. */
-import type { Verification } from '../../audit/verify.js'
+import type { Problem, Verification } from '../../audit/verify.js'
 import type { Manifest } from '../../ports/manifest.js'
 import { colours, count, line, many, note, noteColours, printable, toJson } from '../output.js'
 
@@ -11,11 +11,32 @@ export interface Exported {
   readonly events: number
 }
 
+/** A problem or an observation as JSON has it. */
+const asTold = ({ stream, conversationId, revision, rule, detail }: Problem): object => ({
+  stream,
+  ...(conversationId === undefined ? {} : { conversationId }),
+  revision,
+  rule,
+  detail,
+})
+
+const placeOf = ({ stream, revision }: Problem): string =>
+  `${printable(stream)}${revision < 0n ? '' : ` revision ${revision.toString()}`}`
+
 /**
  * Shows what was found. @param pinned whether the command named who has to have signed the manifest
  */
 export async function showVerification(
-  { ok, streams, conversations, events, summaries, problems, against: held = { streams: 0, events: 0 } }: Verification,
+  {
+    ok,
+    streams,
+    conversations,
+    events,
+    summaries,
+    problems,
+    observations,
+    against: held = { streams: 0, events: 0 },
+  }: Verification,
   against: Manifest | undefined,
   pinned: boolean,
   exported: Exported | undefined,
@@ -41,22 +62,21 @@ export async function showVerification(
         conversations,
         events,
         summaries,
-        problems: problems.map(({ stream, conversationId, revision, rule, detail }) => ({
-          stream,
-          ...(conversationId === undefined ? {} : { conversationId }),
-          revision,
-          rule,
-          detail,
-        })),
+        problems: problems.map(asTold),
+        observations: observations.map(asTold),
         ...signed,
         ...(exported === undefined ? {} : { exported }),
       }),
     )
     return
   }
-  for (const { stream, revision, rule, detail } of problems)
+  for (const problem of problems)
+    await line(`${colours.red(problem.rule)} ${placeOf(problem)}: ${printable(problem.detail)}`)
+  for (const observation of observations)
     await line(
-      `${colours.red(rule)} ${printable(stream)}${revision < 0n ? '' : ` revision ${revision.toString()}`}: ${printable(detail)}`,
+      colours.dim(
+        `observed ${observation.rule} ${placeOf(observation)}: what another program did ${printable(observation.detail)}`,
+      ),
     )
   const what = `${many(streams, 'stream')} (${many(conversations, 'conversation')}), ${many(events, 'event')}`
   await line(

@@ -7,6 +7,7 @@ import { callName } from '../conversation/call-groups.js'
 import { joinParts, type ViewPart } from '../conversation/clip-archive.js'
 import { withView } from '../conversation/with-view.js'
 import type { Conversation } from '../conversation/conversation.js'
+import { observedParts, type Observed } from '../conversation/observed.js'
 import { fitAsBefore } from './fit-1.js'
 import { fit, layoutTokens, type Layout } from './fit.js'
 import { hashOf } from '../values/hash.js'
@@ -59,6 +60,8 @@ export interface Context {
   readonly overBudget?: OverBudget
   /** What it shows less of than the log has; absent where all is whole. */
   readonly shortened?: readonly Shortened[]
+  /** The program that made it; absent where it is ours. No limit of ours holds for it. */
+  readonly observed?: { readonly program: string; readonly programVersion?: string }
   /** Tool calls that have no result yet. */
   readonly openCalls?: readonly { readonly callId: string; readonly name: string; readonly messageId: string }[]
 }
@@ -195,7 +198,8 @@ export function arrange(state: Conversation): E.Either<NoContext, Arrangement> {
  */
 export function contextTokens(state: Conversation): number {
   const { configuration, tokens } = state
-  if (configuration !== undefined && tokens <= hardLimit(configuration.policy)) return tokens
+  if (state.observed !== undefined || (configuration !== undefined && tokens <= hardLimit(configuration.policy)))
+    return tokens
   const arranged = arrange(state)
   return E.isLeft(arranged) ? 0 : arranged.right.tokens
 }
@@ -205,6 +209,7 @@ export function contextTokens(state: Conversation): number {
  * fit by themselves.
  */
 export function contextOf(state: Conversation): E.Either<NoContext, Context> {
+  if (state.observed !== undefined) return E.right(observedContext(state, state.observed))
   const { configuration, conversationId, revision } = state
   const arranged = arrange(state)
   if (E.isLeft(arranged)) return arranged
@@ -241,6 +246,22 @@ export function contextOf(state: Conversation): E.Either<NoContext, Context> {
   })
 }
 
+/** The context that another program made: nothing of it is arranged, shortened or refused. */
+function observedContext(state: Conversation, { program, programVersion }: Observed): Context {
+  const parts = observedParts(state)
+  const messages = parts.map(({ body }) => toChatMessage(body))
+  return {
+    conversationId: state.conversationId,
+    revision: state.revision,
+    hash: hashOf(messages),
+    tokens: state.tokens,
+    messages,
+    messageIds: parts.map(({ source }) => source?.messageId),
+    viewAt: undefined,
+    observed: { program, ...(programVersion === undefined ? {} : { programVersion }) },
+  }
+}
+
 /** A context with a view that was chosen by who asks. */
 export interface ContextAsOf extends Context {
   /**
@@ -254,7 +275,13 @@ export interface ContextAsOf extends Context {
 export function contextIn(state: Conversation, view: ViewName | undefined): E.Either<NoContext, ContextAsOf> {
   const { configuration } = state
   const context = contextOf(state)
-  if (view === undefined || configuration === undefined || view === configuration.policy.view || E.isLeft(context))
+  if (
+    view === undefined ||
+    configuration === undefined ||
+    state.observed !== undefined ||
+    view === configuration.policy.view ||
+    E.isLeft(context)
+  )
     return context
   const other = contextOf(
     withView({ ...state, configuration: { ...configuration, policy: { ...configuration.policy, view } } }),

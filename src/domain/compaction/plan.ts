@@ -187,7 +187,8 @@ export const backsOffAfterUndo = (state: Conversation): boolean =>
 /** The trigger that a state pulls: above the hard limit, at the soft one unless a cycle was undone lately, or none. */
 export function triggerOf(state: Conversation): 'soft' | 'hard' | undefined {
   const policy = state.configuration?.policy
-  if (policy === undefined) return undefined
+  // Whoever makes the context compacts it.
+  if (policy === undefined || state.observed !== undefined) return undefined
   if (state.tokens > hardLimit(policy)) return 'hard'
   return state.tokens >= softLimit(policy) && !backsOffAfterUndo(state) ? 'soft' : undefined
 }
@@ -247,6 +248,7 @@ export function planAhead(state: Conversation): ChunkAhead | undefined {
   const policy = state.configuration?.policy
   if (
     policy === undefined ||
+    state.observed !== undefined ||
     backsOffAfterUndo(state) ||
     triggerOf(state) !== undefined ||
     state.tokens < softLimit(policy) * AHEAD_SHARE

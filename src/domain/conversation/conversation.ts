@@ -6,6 +6,7 @@ import type { Batch } from './batch.js'
 import { GENESIS_HASH } from '../events/codec.js'
 import type { CarryForward, Configuration, EventData } from '../events/index.js'
 import type { LiveMessage } from './live-message.js'
+import type { Observed } from './observed.js'
 import type { View } from './view.js'
 import type { FindEstimator } from '../values/tokens.js'
 
@@ -40,6 +41,8 @@ export interface Conversation {
   /** Time of the last event, which the next one may not be before. */
   readonly recordedAt: string | undefined
   readonly configuration: Configuration | undefined
+  /** The program that makes the context; undefined where it is ours. */
+  readonly observed: Observed | undefined
   readonly messagesAppended: number
   /** Messages that were withdrawn, and how many of them a batch of this state covers. */
   readonly withdrawn: { readonly messages: number; readonly compacted: number }
@@ -103,6 +106,7 @@ export function initialState(conversationId: string, findEstimator: FindEstimato
     hash: GENESIS_HASH,
     recordedAt: undefined,
     configuration: undefined,
+    observed: undefined,
     messagesAppended: 0,
     withdrawn: { messages: 0, compacted: 0 },
     messagesCompressed: 0,

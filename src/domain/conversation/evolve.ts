@@ -44,6 +44,15 @@ function next(state: Conversation, event: PlacedEvent, own?: OwnWindow): Convers
       }
     case 'MessagesPruned':
       return prune(told, event.data, event.revision)
+    case 'ConversationObserved':
+      return withView({ ...told, observed: beginObserved(event.data, event.revision) })
+    case 'CompactionObserved':
+      // Where the context is ours by now, it is only told.
+      return told.observed === undefined
+        ? told
+        : { ...told, observed: { ...told.observed, announced: { ...event.data, revision } } }
+    case 'ContributionEdited':
+      return edit(told, event.data)
     case 'CompactionFailed':
       return {
         ...told,
@@ -70,6 +79,7 @@ function next(state: Conversation, event: PlacedEvent, own?: OwnWindow): Convers
     case 'SummarySetAside':
     case 'EditionDropped':
     case 'EditionCompared':
+    case 'TranscriptDamaged':
     case 'PromptRegistered':
       return told
     default:
@@ -184,6 +194,36 @@ function resummarize(state: Conversation, batch: Batch, sourceBatchIds: readonly
   return { ...state, batches: [...rest.slice(0, at), batch, ...rest.slice(at)] }
 }
 
+const beginObserved = (
+  { program, programVersion }: EventData<'ConversationObserved'>,
+  since: bigint,
+): NonNullable<Conversation['observed']> => ({
+  program,
+  ...(programVersion === undefined ? {} : { programVersion }),
+  since,
+  edits: new Map(),
+})
+
+/** Only a context that the program makes shows what it gives its model in place of a message. */
+function edit(state: Conversation, { messageId, content }: EventData<'ContributionEdited'>): Conversation {
+  if (state.observed === undefined) return state
+  const edits = new Map(state.observed.edits).set(messageId, content)
+  return withView({ ...state, observed: { ...state.observed, edits } })
+}
+
+/** A compaction of the program that makes the context comes into force with its prune. */
+function observedAfter({ observed }: Conversation): Conversation['observed'] {
+  if (observed === undefined) return undefined
+  const { announced, program, programVersion, since } = observed
+  return {
+    program,
+    ...(programVersion === undefined ? {} : { programVersion }),
+    since,
+    ...(announced === undefined ? {} : { compaction: announced }),
+    edits: new Map(),
+  }
+}
+
 function prune(state: Conversation, data: EventData<'MessagesPruned'>, revision: bigint): Conversation {
   const left = new Set(data.pruned.flatMap((part) => part.messageIds))
   const stays = (message: LiveMessage): boolean => !left.has(message.messageId)
@@ -194,6 +234,7 @@ function prune(state: Conversation, data: EventData<'MessagesPruned'>, revision:
     ...state,
     cycles: data.cycle,
     messagesCompressed: data.carried.messagesCompressed,
+    observed: observedAfter(state),
     lastOrigin: revision,
     softBackoffUntil: undefined,
     retained: [...state.retained, ...state.window.filter((message) => message.revision < data.windowStart)].filter(

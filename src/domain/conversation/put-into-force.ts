@@ -3,6 +3,7 @@ import type { Batch } from './batch.js'
 import type { Conversation } from './conversation.js'
 import type { CarryForward, EventData, ReplacementType } from '../events/index.js'
 import { liveMessageFrom } from './live-message.js'
+import { observedFrom } from './observed.js'
 import { withView } from './with-view.js'
 
 /**
@@ -35,6 +36,7 @@ export function putIntoForce(state: Conversation, data: EventData<ReplacementTyp
   return withView({
     ...state,
     configuration: data.carried.configuration,
+    observed: observedFrom(data.carried.observed, data.observed),
     cycles: data.cycle,
     messagesCompressed: data.carried.messagesCompressed,
     lastOrigin: revision,

@@ -6,6 +6,7 @@ import { batchFrom, type Batch } from './batch.js'
 import { initialState, type Conversation } from './conversation.js'
 import type { OriginType, RecordedEvent, ReplacementType } from '../events/index.js'
 import { liveMessage, type LiveMessage } from './live-message.js'
+import { observedFrom, type ObservedCompaction } from './observed.js'
 import { batchesInForce, pinsOf, softBackoffOf } from './put-into-force.js'
 import { withView } from './with-view.js'
 
@@ -15,24 +16,31 @@ export interface PointReads {
   /** The events that hold the active batches. */
   readonly batches: readonly RecordedEvent<'BatchArchived' | 'BatchesResummarized' | ReplacementType>[]
   readonly chunks: readonly RecordedEvent<'ChunkSummarized'>[]
+  /** The last compaction of the program that makes the context. */
+  readonly observed: readonly RecordedEvent<'CompactionObserved'>[]
 }
 
 /**
  * The revisions that have to be read to resume at this event, besides the window up to itself: of messages, and of what
  * compaction made of them.
  */
-export function revisionsCarried({ revision, data: { carried } }: RecordedEvent<OriginType>): {
+export function revisionsCarried({ type, revision, data: { carried } }: RecordedEvent<OriginType>): {
   readonly messages: readonly bigint[]
   readonly made: readonly bigint[]
 } {
-  const { originalTask, leading, kept, batches, chunks } = carried
+  const { originalTask, leading, kept, batches, chunks, observed } = carried
   return {
     messages: [
       ...(originalTask === undefined ? [] : [originalTask]),
       ...leading,
       ...kept.map((message) => message.revision),
     ],
-    made: [...batches.map((batch) => batch.revision).filter((held) => held !== revision), ...chunks],
+    made: [
+      ...batches.map((batch) => batch.revision).filter((held) => held !== revision),
+      ...chunks,
+      // What puts an observed context back holds it whole.
+      ...(type !== 'MessagesPruned' || observed?.compaction === undefined ? [] : [observed.compaction]),
+    ],
   }
 }
 
@@ -40,6 +48,16 @@ const heldBatches = (event: PointReads['batches'][number]): Batch[] =>
   event.type === 'BatchArchived' || event.type === 'BatchesResummarized'
     ? [batchFrom(event.data, event.revision)]
     : batchesInForce(event.data, event.revision)
+
+/** The compaction that an observed context goes by: what puts it back holds it whole, a prune names its revision. */
+function observedCompaction(
+  { type, data }: RecordedEvent<OriginType>,
+  reads: PointReads['observed'],
+): ObservedCompaction | undefined {
+  if (type !== 'MessagesPruned') return data.observed
+  const read = reads.find((event) => event.revision === data.carried.observed?.compaction)
+  return read === undefined ? undefined : { ...read.data, revision: read.revision }
+}
 
 /**
  * The state right after an origin event, from nothing before it but what it names.
@@ -72,6 +90,7 @@ export function resumeAt(
     messagesAppended: carried.messagesAppended,
     withdrawn: { messages: carried.withdrawn?.messages ?? 0, compacted: carried.withdrawn?.folded ?? 0 },
     messagesCompressed: carried.messagesCompressed,
+    observed: observedFrom(carried.observed, observedCompaction(event, reads.observed)),
     cycles: cycle,
     lastOrigin: event.revision,
     lineage: carried.line,

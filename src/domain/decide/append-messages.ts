@@ -78,7 +78,13 @@ function appendOne(
         : E.left({ kind: 'MessageIdTaken', messageId: message.messageId })
   }
   const messageId = message.messageId ?? nextDerivedId(state, isTaken)
-  if (message.role === 'tool' && message.toolCallId !== undefined && !awaitsResult(state, message.toolCallId)) {
+  // What another program recorded has happened, whatever a chat API would say of it.
+  if (
+    state.observed === undefined &&
+    message.role === 'tool' &&
+    message.toolCallId !== undefined &&
+    !awaitsResult(state, message.toolCallId)
+  ) {
     return E.left({ kind: 'ToolResultWithoutCall', messageId, toolCallId: message.toolCallId })
   }
   const data: EventData<'MessageAppended'> = {

@@ -65,7 +65,7 @@ const MAX_COMPACTED_CALLS = 256
  * Calls that are compacted without their result, and those that were compacted before and whose result is live or still
  * to come.
  */
-function compactedCalls(
+export function compactedCalls(
   state: Conversation,
   archived: readonly EventData<'BatchArchived'>[],
 ): CarryForward['foldedCalls'] {

@@ -46,6 +46,10 @@ export const decisionSentences: Sentences<Rejection | BadMessage | NotRecordable
     `message "${failure.messageId}" is not in the live conversation${didYouMean(failure.nearest)}`,
   ],
   NotArchivedYet: (failure) => ['state', `chunk "${failure.chunkId}" has no summary that could be archived`],
+  NotObserved: (failure) => [
+    'state',
+    `conversation "${failure.conversationId}" has messages of its own already, and no transcript of another program goes into it: give the transcript another id`,
+  ],
   NotAtHead: (failure) => [
     'state',
     `message "${failure.messageId}" is older than what would be pruned, and not covered`,

@@ -11,6 +11,7 @@ import { configure } from './configure.js'
 import type { Decision } from './decision.js'
 import { dropEdition, recordComparison, startEdition } from './editions.js'
 import { expectRevision } from './expect-revision.js'
+import { editContribution, noteDamage, observeCompaction, observeConversation } from './observe.js'
 import { pinMessage, unpinMessage } from './pin-message.js'
 import { recordCouldNotHelp, recordFailure } from './record-failure.js'
 import { recordChunk, setSummaryAside } from './record-summary.js'
@@ -21,6 +22,7 @@ import { withdrawMessages } from './withdraw-messages.js'
 
 export type { MessageToAppend } from './append-messages.js'
 export { lineageOf } from './lineage-of.js'
+export { textOfSummary } from './observe.js'
 export type { SummaryResult } from './record-summary.js'
 export type { SetAside } from './waiting-summaries.js'
 
@@ -44,6 +46,10 @@ const rules = {
   AdoptEdition: adoptEdition,
   RevertEdition: revertEdition,
   UndoCycles: undoCycles,
+  ObserveConversation: observeConversation,
+  ObserveCompaction: observeCompaction,
+  EditContribution: editContribution,
+  NoteDamage: noteDamage,
 }
 
 type Rules = typeof rules

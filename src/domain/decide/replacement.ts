@@ -6,6 +6,7 @@ import { either as E } from 'fp-ts'
 import { contextOf, type PinnedTooLarge } from '../compaction/context.js'
 import type { Conversation } from '../conversation/conversation.js'
 import type { LiveMessage } from '../conversation/live-message.js'
+import { carriedObserved } from '../conversation/observed.js'
 import type { Configuration, EventData, ReplacementType } from '../events/index.js'
 import { hashOf } from '../values/hash.js'
 import type { FindWindow } from '../values/model-windows.js'
@@ -102,13 +103,15 @@ const asRestored = ({
 export interface NewLineage {
   readonly edition: NonNullable<Conversation['lineage']>['edition']
   readonly configuration: Configuration
+  /** The program that makes the context again; left out where it is ours from here on. */
+  readonly observed?: Conversation['observed']
 }
 
 /** What the event says that puts a state into force in the place of another, whichever event it is. */
 export function replacement(
   state: Conversation,
   target: Conversation,
-  { edition, configuration }: NewLineage,
+  { edition, configuration, observed }: NewLineage,
 ): Omit<EventData<'EditionReverted'>, 'editionId' | 'restores' | 'adoptedAt'> {
   const revision = state.revision + 1n
   const [before, after] = [state, target].map(({ retained, window }) => [...retained, ...window])
@@ -142,7 +145,9 @@ export function replacement(
       chunks: [],
       foldedCalls: target.compactedCalls,
       line: { since: revision, ...(edition === undefined ? {} : { edition }) },
+      ...(observed === undefined ? {} : { observed: carriedObserved(observed) }),
     },
+    ...(observed?.compaction === undefined ? {} : { observed: observed.compaction }),
     contextHash: hashOf([]),
     viewHash: hashOf(''),
     ...(state.lastOrigin === undefined ? {} : { previous: state.lastOrigin }),

@@ -38,7 +38,11 @@ export function revertEdition(
     editionId: edition.editionId,
     ...(restored === undefined ? {} : { restores: restored.editionId }),
     adoptedAt: edition.adoptedAt,
-    ...replacement(state, before, { edition: restored, configuration: configuration.right }),
+    ...replacement(state, before, {
+      edition: restored,
+      configuration: configuration.right,
+      observed: before.observed,
+    }),
   }
   const seen = applyPending(state, [{ type: 'EditionReverted', data }])
   const fit = checkPinnedFit(seen)

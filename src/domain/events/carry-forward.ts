@@ -1,5 +1,6 @@
 /** What the next load needs from before the live window. An origin event carries it forward. */
 import { z } from 'zod'
+import { contentSchema } from '../values/message.js'
 import { configurationSchema } from './configuration.js'
 import { count, id, revision } from './fields.js'
 
@@ -30,6 +31,20 @@ export const carryForwardSchema = z.object({
       since: revision,
       /** The edition in force, and the fact that adopted it; absent where the conversation's own batches are. */
       edition: z.object({ editionId: id, adoptedAt: revision }).optional(),
+    })
+    .optional(),
+  /**
+   * Present while the context is the one that another program makes: the event that says so, and the last compaction of
+   * that program.
+   */
+  observed: z
+    .object({
+      since: revision,
+      program: id,
+      programVersion: z.string().optional(),
+      compaction: revision.optional(),
+      /** What the model is given in place of messages since then. */
+      edits: z.array(z.object({ messageId: id, content: contentSchema })).optional(),
     })
     .optional(),
 })

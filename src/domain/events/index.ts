@@ -11,7 +11,10 @@ import { batchesResummarized } from './batches-resummarized.js'
 import { chunkSummarized } from './chunk-summarized.js'
 import { compactionCouldNotHelp } from './compaction-could-not-help.js'
 import { compactionFailed } from './compaction-failed.js'
+import { compactionObserved } from './compaction-observed.js'
+import { contributionEdited } from './contribution-edited.js'
 import { conversationConfigured } from './conversation-configured.js'
+import { conversationObserved } from './conversation-observed.js'
 import { cycleUndone } from './cycle-undone.js'
 import { editionAdopted } from './edition-adopted.js'
 import { editionAdvanced } from './edition-advanced.js'
@@ -27,13 +30,16 @@ import { messagesWithdrawn } from './messages-withdrawn.js'
 import type { Metadata } from './metadata.js'
 import { promptRegistered } from './prompt-registered.js'
 import { summarySetAside } from './summary-set-aside.js'
+import { transcriptDamaged } from './transcript-damaged.js'
 
 export type { CarryForward } from './carry-forward.js'
+export type { ObservedEntry } from './compaction-observed.js'
 export { configurationSchema, type Configuration } from './configuration.js'
 export { lossKinds } from './edition-compared.js'
 export { metadataSchema, type Metadata } from './metadata.js'
 export { sectionsSchema, type Sections } from './sections.js'
 export { summarizerRecordSchema, type SummarizerRecord } from './summarizer-record.js'
+export type { SourcePlace } from './source.js'
 export type { Trigger } from './trigger.js'
 
 /** Every type of event, with what its file says. */
@@ -57,6 +63,10 @@ export const eventTypes = {
   EditionAdopted: editionAdopted,
   EditionReverted: editionReverted,
   CycleUndone: cycleUndone,
+  ConversationObserved: conversationObserved,
+  CompactionObserved: compactionObserved,
+  ContributionEdited: contributionEdited,
+  TranscriptDamaged: transcriptDamaged,
   PromptRegistered: promptRegistered,
 }
 

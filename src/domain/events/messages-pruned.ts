@@ -2,9 +2,11 @@ import { z } from 'zod'
 import { defineEvent } from './event-definition.js'
 import { count, id } from './fields.js'
 import { origin, originUpcasters } from './origin.js'
+import { saysNoMore } from './upcast.js'
 import { triggerSchema } from './trigger.js'
 
-const whySchema = z.object({
+/** A limit that was reached, or somebody who asked by hand. */
+const limitSchema = z.object({
   trigger: triggerSchema,
   threshold: count,
   /** The settings whose product the threshold is. */
@@ -17,14 +19,19 @@ const whySchema = z.object({
   }),
 })
 
+/** Another program did it: the `CompactionObserved` before it says why. */
+const observedSchema = z.object({ trigger: z.literal('observed') })
+
+// Version 3 knows contexts that other programs made. An older program would render one by its own rules.
 export const messagesPruned = defineEvent({
   says: 'messages left the live context, archived batches cover them; closes the books: what the next load needs is carried forward',
-  version: 2,
+  version: 3,
   schema: z.object({
     cycle: count.min(1),
     ...origin,
-    pruned: z.array(z.object({ batchId: id, messageIds: z.array(id).min(1) })).min(1),
-    why: whySchema,
+    /** By the batches that cover them. None where another program compacted what its transcript does not hold. */
+    pruned: z.array(z.object({ batchId: id, messageIds: z.array(id).min(1) })),
+    why: z.union([limitSchema, observedSchema]),
   }),
-  upcasters: originUpcasters,
+  upcasters: { ...originUpcasters, 2: saysNoMore },
 })

@@ -3,6 +3,7 @@
  * it is understood alone.
  */
 import { z } from 'zod'
+import { compactionObserved } from './compaction-observed.js'
 import { count, id, revision, span } from './fields.js'
 import { messageAppended } from './message-appended.js'
 import { origin } from './origin.js'
@@ -35,4 +36,6 @@ export const replacement = {
   restored: z.array(messageAppended.schema.extend({ revision })),
   /** Messages that were live and are covered by the batches now, in order. */
   left: z.array(id),
+  /** Where the context is another program's again: the compaction that it goes by, whole. */
+  observed: compactionObserved.schema.extend({ revision }).optional(),
 }
