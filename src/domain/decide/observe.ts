@@ -10,6 +10,7 @@ import type { LiveMessage } from '../conversation/live-message.js'
 import { carriedObserved, type Observed } from '../conversation/observed.js'
 import type { Event, EventData, ObservedEntry } from '../events/index.js'
 import { hashOf } from '../values/hash.js'
+import type { MessageBody } from '../values/message.js'
 import { batchIdOf } from '../values/ids.js'
 import { compactedCalls } from './archive-and-prune.js'
 import { messagesCarriedForward } from './carry-forward.js'
@@ -68,12 +69,14 @@ function coverageOf(leaving: readonly LiveMessage[]): EventData<'CompactionObser
   }
 }
 
-/** A message of the context, with what the model was given in its place so far. */
-const asGiven = (entry: ObservedEntry, { edits }: Observed): ObservedEntry => {
-  if (entry.kind !== 'message' || entry.content !== undefined) return entry
-  const content = edits.get(entry.messageId)
-  return content === undefined ? entry : { ...entry, content }
-}
+/** What the model is given in place of messages by now, by their ids. */
+const givenNow = ({ compaction, edits }: Observed): ReadonlyMap<string, MessageBody['content']> =>
+  new Map([
+    ...(compaction?.context ?? []).flatMap((entry) =>
+      entry.kind === 'message' && entry.content !== undefined ? [[entry.messageId, entry.content] as const] : [],
+    ),
+    ...edits,
+  ])
 
 function batchOf(
   state: Conversation,
@@ -107,6 +110,7 @@ export function observeCompaction(state: Conversation, { compaction }: ObserveCo
   const named = compaction.context.flatMap((entry) => (entry.kind === 'message' ? [entry.messageId] : []))
   const missing = named.find((id) => liveMessageWith(state, id) === undefined)
   if (missing !== undefined) return E.left({ kind: 'MessageNotLive', messageId: missing })
+  const given = givenNow(observed)
   const stays = new Set(named)
   const leaving = [...state.retained, ...state.window].filter((message) => !stays.has(message.messageId))
   const left = new Set(leaving.map((message) => message.messageId))
@@ -115,7 +119,11 @@ export function observeCompaction(state: Conversation, { compaction }: ObserveCo
     chunkId,
     ...compaction,
     unknown: compaction.unknown.filter((id) => left.has(id)),
-    context: compaction.context.map((entry) => asGiven(entry, observed)),
+    context: compaction.context.map((entry): ObservedEntry => {
+      if (entry.kind !== 'message' || entry.content !== undefined) return entry
+      const content = given.get(entry.messageId)
+      return content === undefined ? entry : { ...entry, content }
+    }),
     ...(covered === undefined ? {} : { covered }),
   }
   const archived = covered === undefined ? [] : [batchOf(state, data, covered)]

@@ -1,0 +1,549 @@
+/**
+ * Records what a transcript says, conversation by conversation, in the order of its records. What is recorded already is
+ * known by the program's own ids and passed over, so that the same transcript again, or one that has grown, adds what is
+ * new and nothing else.
+ */
+import { either as E } from 'fp-ts'
+import type { Conversation } from '../domain/conversation/conversation.js'
+import { ANSWER, observedParts } from '../domain/conversation/observed.js'
+import type { Command, MessageToAppend } from '../domain/decide/index.js'
+import type { Provenance } from '../domain/events/codec.js'
+import type { ObservedEntry, RecordedEvent, SourcePlace } from '../domain/events/index.js'
+import { hashOf } from '../domain/values/hash.js'
+import { checkId, conversationStream, messageEventId, type BadId } from '../domain/values/ids.js'
+import { messageHash, type MessageBody } from '../domain/values/message.js'
+import type { PolicySettings } from '../domain/values/policy.js'
+import { modelWindow } from '../ports/model-windows.js'
+import type { Clock } from '../ports/clock.js'
+import type { CommandFailure, Conversations } from '../recording/handle-command.js'
+import { decodeEvent, isOfType } from '../recording/read-event.js'
+import type { Log } from '../recording/load-conversation.js'
+import type {
+  CompactionItem,
+  ContextEntry,
+  ConversationItem,
+  DamageItem,
+  EditItem,
+  MessageItem,
+  TranscriptItem,
+  UndoItem,
+  Where,
+  WithdrawalItem,
+} from './transcript.js'
+
+export interface RecordTranscriptDependencies {
+  readonly log: Log
+  readonly conversations: Conversations
+  readonly clock: Clock
+  readonly summarizerWindowTokens: number
+  readonly estimator?: string | undefined
+}
+
+/** How a transcript is recorded. */
+export interface RecordOptions {
+  readonly program: string
+  readonly scope?: string | undefined
+  readonly settings?: PolicySettings | undefined
+  readonly provenance: Provenance
+  readonly signal?: AbortSignal | undefined
+  /** Hears of each item once it is recorded, or waits to be recorded with the next ones. */
+  readonly onItem?: (item: TranscriptItem) => void
+}
+
+/** What became of one conversation of a transcript. */
+export interface RecordedConversation {
+  readonly conversationId: string
+  readonly sourceId: string
+  readonly file: string
+  /** Of this time. */
+  messages: number
+  compactions: number
+  withdrawn: number
+  edits: number
+  damaged: number
+  /** Items that were recorded before. */
+  known: number
+  /** Revision of its last event. */
+  revision: bigint
+}
+
+/** What became of a transcript. */
+export interface RecordedTranscript {
+  readonly conversations: readonly RecordedConversation[]
+  /** Records that say nothing of a conversation, by their kind. */
+  readonly leftOut: ReadonlyMap<string, number>
+  /** Records that could not be read. */
+  readonly damage: readonly DamageItem[]
+}
+
+/** Two transcripts claim the same message with other content. */
+export interface TranscriptsContradict {
+  readonly kind: 'TranscriptsContradict'
+  readonly conversationId: string
+  readonly messageId: string
+  readonly where: SourcePlace
+  /** The transcript that was recorded first. */
+  readonly recorded: SourcePlace | undefined
+}
+
+export type TranscriptFailure = CommandFailure | TranscriptsContradict
+
+/** Messages that are recorded in one append, and their characters. */
+const MESSAGES_TOGETHER = 256
+const CHARACTERS_TOGETHER = 2_000_000
+
+/** The id by which a ledger knows a conversation of a program. */
+export const observedConversationId = (program: string, sourceId: string): string => {
+  const id = `${program}/${sourceId}`
+  return E.isRight(checkId('conversationId', id)) ? id : `${program}/${hashOf(sourceId).slice(0, 32)}`
+}
+
+const asPlace = ({ file, line, path }: Where): SourcePlace => ({
+  file,
+  ...(line === undefined ? {} : { line }),
+  ...(path === undefined ? {} : { path }),
+})
+
+/** A time as events have it; undefined where it is none. */
+function timeOf(at: string | undefined): string | undefined {
+  if (at === undefined) return undefined
+  const time = new Date(at)
+  const year = Number.isNaN(time.getTime()) ? -1 : time.getUTCFullYear()
+  return year >= 0 && year <= 9999 ? time.toISOString() : undefined
+}
+
+const without = <T extends object>(value: T): T =>
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the same object without its undefined fields
+  Object.fromEntries(Object.entries(value).filter(([, each]) => each !== undefined)) as T
+
+const count = (value: number | undefined): number | undefined =>
+  value === undefined || !Number.isFinite(value) || value < 0 ? undefined : Math.round(value)
+
+/** What a program tells of a call's cost, as events take it. */
+const usageOf = (usage: MessageItem['usage']): object | undefined =>
+  usage === undefined
+    ? undefined
+    : without({
+        inputTokens: count(usage.inputTokens),
+        outputTokens: count(usage.outputTokens),
+        cacheReadTokens: count(usage.cacheReadTokens),
+        cacheWriteTokens: count(usage.cacheWriteTokens),
+        reasoningTokens: count(usage.reasoningTokens),
+        cost: usage.cost === undefined || !(usage.cost >= 0) ? undefined : usage.cost,
+      })
+
+const isAlready = (body: MessageBody, hash: string | undefined): boolean => hash === messageHash(body)
+
+/** One conversation on its way into the ledger. */
+class Recording {
+  readonly done: RecordedConversation
+  private state: Conversation | undefined
+  /** Hash of each message that is recorded, by its id. */
+  private readonly hashes = new Map<string, string>()
+  /** What else is recorded, by what it is known by. */
+  private readonly known = new Set<string>()
+  private readonly compactions = new Map<string, bigint>()
+  private recordedFrom: SourcePlace | undefined
+  /** Ids of the messages of a record, as it was said last. */
+  private readonly ids = new Map<string, string[]>()
+  /** How often a message was said: one that comes back behind a branch that was left has an id of its own. */
+  private readonly said = new Map<string, number>()
+  private liveIn: { readonly state: Conversation; readonly ids: ReadonlySet<string> } | undefined
+  private waiting: MessageToAppend[] = []
+  private characters = 0
+  private time: string | undefined
+  private begun = false
+
+  constructor(
+    private readonly deps: RecordTranscriptDependencies,
+    private readonly options: RecordOptions,
+    private readonly item: ConversationItem,
+  ) {
+    this.done = {
+      conversationId: observedConversationId(options.program, item.sourceId),
+      sourceId: item.sourceId,
+      file: item.where.file,
+      messages: 0,
+      compactions: 0,
+      withdrawn: 0,
+      edits: 0,
+      damaged: 0,
+      known: 0,
+      revision: -1n,
+    }
+    this.time = timeOf(item.startedAt)
+  }
+
+  /** Reads what is recorded already. */
+  async open(): Promise<void> {
+    const { conversationId } = this.done
+    this.state = await this.deps.conversations.load(conversationId)
+    this.done.revision = this.state.revision
+    if (this.state.revision < 0n) return
+    this.begun = this.state.observed !== undefined
+    const { store, bodies } = this.deps.log
+    for await (const stored of store.readStream(conversationStream(conversationId)))
+      this.learn(await decodeEvent(stored, bodies))
+  }
+
+  private learn(event: RecordedEvent): void {
+    if (isOfType(event, 'MessageAppended')) this.hashes.set(event.data.messageId, messageHash(event.data))
+    else if (isOfType(event, 'ConversationObserved')) {
+      this.begun = true
+      this.recordedFrom = event.data.where
+    } else if (isOfType(event, 'CompactionObserved')) this.compactions.set(event.data.sourceId, event.revision)
+    else if (isOfType(event, 'MessagesWithdrawn'))
+      for (const { messageId } of event.data.messages) this.known.add(`withdrawn ${messageId}`)
+    else if (isOfType(event, 'ContributionEdited')) this.known.add(editKey(event.data.messageId, event.data.content))
+    else if (isOfType(event, 'TranscriptDamaged')) this.known.add(damageKey(event.data.where, event.data.detail))
+  }
+
+  /** Records these at once; the conversation's first events go before the first of them. */
+  private async handle(commands: readonly Command[]): Promise<E.Either<TranscriptFailure, undefined>> {
+    const { settings, scope, provenance, program } = this.options
+    const { programVersion, sourceId, parent, title, cwd, startedAt, where } = this.item
+    const first: Command[] = this.begun
+      ? []
+      : [
+          {
+            type: 'Configure',
+            settings,
+            scope,
+            summarizerWindowTokens: this.deps.summarizerWindowTokens,
+            modelWindow,
+            estimator: this.deps.estimator,
+          },
+          {
+            type: 'ObserveConversation',
+            conversation: without({
+              program,
+              programVersion,
+              sourceId,
+              parent:
+                parent === undefined
+                  ? undefined
+                  : without({ ...parent, conversationId: observedConversationId(program, parent.sourceId) }),
+              title,
+              cwd,
+              startedAt: timeOf(startedAt),
+              where: asPlace(where),
+            }),
+          },
+        ]
+    const handled = await this.deps.conversations.handle(this.done.conversationId, [...first, ...commands], provenance)
+    if (E.isLeft(handled)) return handled
+    this.begun = true
+    this.state = handled.right.state
+    this.done.revision = handled.right.state.revision
+    for (const event of handled.right.events) this.learn(event)
+    return E.right(undefined)
+  }
+
+  /** Records the messages that wait. */
+  async flush(): Promise<E.Either<TranscriptFailure, undefined>> {
+    if (this.waiting.length === 0) return E.right(undefined)
+    const messages = this.waiting
+    this.waiting = []
+    this.characters = 0
+    const now = this.deps.clock.now().toISOString()
+    const handled = await this.handle([{ type: 'AppendMessages', messages, now }])
+    if (E.isRight(handled)) this.done.messages += messages.length
+    return handled
+  }
+
+  private idOf({ sourceId, part }: Pick<MessageItem, 'sourceId' | 'part'>): string {
+    const record = part === 0 ? sourceId : `${sourceId}#${String(part)}`
+    const name = E.isRight(checkId('id', record)) && Buffer.byteLength(record) <= 480 ? record : hashOf(record)
+    const times = (this.said.get(name) ?? 0) + 1
+    this.said.set(name, times)
+    return times === 1 ? name : `${name}~${String(times)}`
+  }
+
+  private async message(item: MessageItem): Promise<E.Either<TranscriptFailure, undefined>> {
+    const { sourceId, part, body, byProgram, answerId, model, isError } = item
+    const messageId = this.idOf(item)
+    this.ids.set(sourceId, part === 0 ? [messageId] : [...(this.ids.get(sourceId) ?? []), messageId])
+    this.time = timeOf(item.at) ?? this.time
+    const recorded = this.hashes.get(messageId)
+    if (recorded !== undefined) {
+      if (!isAlready(body, recorded))
+        return E.left({
+          kind: 'TranscriptsContradict',
+          conversationId: this.done.conversationId,
+          messageId,
+          where: asPlace(item.where),
+          recorded: this.recordedFrom,
+        })
+      this.done.known += 1
+      return E.right(undefined)
+    }
+    const attributes = without({
+      byProgram,
+      [ANSWER]: answerId,
+      model,
+      usage: usageOf(item.usage),
+      isError,
+    })
+    this.waiting.push({
+      ...body,
+      messageId,
+      ...(this.time === undefined ? {} : { createdAt: this.time }),
+      ...(Object.keys(attributes).length === 0 ? {} : { attributes }),
+    })
+    this.hashes.set(messageId, messageHash(body))
+    this.characters += charactersOf(body)
+    if (this.waiting.length < MESSAGES_TOGETHER && this.characters < CHARACTERS_TOGETHER) return E.right(undefined)
+    return await this.flush()
+  }
+
+  /** The body of a message that is not live any more, as it was recorded. */
+  private async recordedBody(messageId: string): Promise<MessageBody | undefined> {
+    const stream = conversationStream(this.done.conversationId)
+    const { store, bodies } = this.deps.log
+    for (const stored of await store.findByIds(stream, [messageEventId(stream, messageId)])) {
+      const event = await decodeEvent(stored, bodies)
+      if (isOfType(event, 'MessageAppended')) return bodyOf(event.data)
+    }
+    return undefined
+  }
+
+  private async entriesOf(context: readonly ContextEntry[]): Promise<ObservedEntry[]> {
+    const entries: ObservedEntry[] = []
+    const named = new Set<string>()
+    for (const entry of context) {
+      if (entry.kind === 'inserted')
+        entries.push({
+          kind: 'inserted',
+          body: bodyOf(entry.body),
+          ...(entry.isSummary === undefined ? {} : { isSummary: entry.isSummary }),
+        })
+      else if (entry.kind === 'missing') entries.push({ kind: 'missing', sourceId: entry.sourceId })
+      else {
+        const ids = this.ids.get(entry.sourceId) ?? []
+        if (ids.length === 0) entries.push({ kind: 'missing', sourceId: entry.sourceId })
+        for (const messageId of ids) {
+          // What left before and stands in the context again is a text that the program put there.
+          const body = this.isLive(messageId) && !named.has(messageId) ? undefined : await this.recordedBody(messageId)
+          named.add(messageId)
+          entries.push(body === undefined ? { kind: 'message', messageId } : { kind: 'inserted', body })
+        }
+      }
+    }
+    return entries
+  }
+
+  /** Where the context is ours by now, no message is held back by what we know of it. */
+  private isLive(messageId: string): boolean {
+    const { state } = this
+    if (state?.observed === undefined) return true
+    if (this.liveIn?.state !== state) this.liveIn = { state, ids: liveIds(state) }
+    return this.liveIn.ids.has(messageId)
+  }
+
+  private async compaction(item: CompactionItem): Promise<E.Either<TranscriptFailure, undefined>> {
+    if (this.compactions.has(item.sourceId)) {
+      this.done.known += 1
+      return E.right(undefined)
+    }
+    const context = await this.entriesOf(item.context)
+    const unknown = (item.unknown ?? []).flatMap((sourceId) => this.ids.get(sourceId) ?? [])
+    const recorded = await this.observe(item, context, unknown)
+    if (E.isRight(recorded)) this.done.compactions += 1
+    return recorded
+  }
+
+  private async observe(
+    item: Omit<CompactionItem, 'kind' | 'context' | 'unknown'>,
+    context: readonly ObservedEntry[],
+    unknown: readonly string[],
+  ): Promise<E.Either<TranscriptFailure, undefined>> {
+    const { sourceId, trigger, summary, coversMissing, where } = item
+    return await this.handle([
+      {
+        type: 'ObserveCompaction',
+        compaction: without({
+          program: this.options.program,
+          programVersion: this.item.programVersion,
+          sourceId,
+          trigger,
+          at: timeOf(item.at),
+          summary,
+          unknown: [...unknown],
+          coversMissing,
+          context: [...context],
+          told: without({
+            tokensBefore: count(item.tokensBefore),
+            tokensAfter: count(item.tokensAfter),
+            durationMs: count(item.durationMs),
+            model: item.model,
+            usage: usageOf(item.usage),
+          }),
+          where: asPlace(where),
+        }),
+      },
+    ])
+  }
+
+  private async withdrawal(item: WithdrawalItem): Promise<E.Either<TranscriptFailure, undefined>> {
+    const ids = [...new Set(item.sourceIds.flatMap((sourceId) => this.ids.get(sourceId) ?? []))]
+    const live = ids.filter((id) => !this.known.has(`withdrawn ${id}`) && this.isLive(id))
+    if (live.length === 0) {
+      this.done.known += 1
+      return E.right(undefined)
+    }
+    const recorded = await this.handle([{ type: 'WithdrawMessages', messageIds: live, why: 'rewound' }])
+    if (E.isRight(recorded)) this.done.withdrawn += live.length
+    return recorded
+  }
+
+  private async edit(item: EditItem): Promise<E.Either<TranscriptFailure, undefined>> {
+    const messageId = this.ids.get(item.sourceId)?.[item.part]
+    if (messageId === undefined || this.known.has(editKey(messageId, item.content)) || !this.isLive(messageId)) {
+      this.done.known += 1
+      return E.right(undefined)
+    }
+    const recorded = await this.handle([
+      {
+        type: 'EditContribution',
+        edit: without({
+          messageId,
+          content: item.content,
+          why: item.why,
+          at: timeOf(item.at),
+          where: asPlace(item.where),
+        }),
+      },
+    ])
+    if (E.isRight(recorded)) this.done.edits += 1
+    return recorded
+  }
+
+  /** The context that was before the oldest of these compactions, and what was said since. */
+  private async undo(item: UndoItem): Promise<E.Either<TranscriptFailure, undefined>> {
+    const oldest = item.sourceIds.at(-1) ?? ''
+    const sourceId = `undo of ${item.sourceIds.join(', ')} at ${String(item.where.line ?? item.where.path ?? '')}`
+    const revision = this.compactions.get(oldest)
+    if (revision === undefined || this.compactions.has(sourceId)) {
+      this.done.known += 1
+      return E.right(undefined)
+    }
+    const before = await this.deps.conversations.loadAt(this.done.conversationId, revision - 1n)
+    const since = this.state === undefined ? [] : [...this.state.window]
+    const parts = [...observedParts(before), ...since.map((source) => ({ body: bodyOf(source), source }))]
+    const context = parts.map(({ body, source }): ObservedEntry =>
+      source !== undefined && this.isLive(source.messageId)
+        ? { kind: 'message', messageId: source.messageId }
+        : { kind: 'inserted', body: bodyOf(body) },
+    )
+    return await this.observe(
+      { sourceId, trigger: 'unknown', summary: { kind: 'none' }, at: item.at, where: item.where },
+      context,
+      [],
+    )
+  }
+
+  private async damage(item: DamageItem): Promise<E.Either<TranscriptFailure, undefined>> {
+    // A line that is cut off may still be written to its end.
+    if (item.isCut) return E.right(undefined)
+    const where = asPlace(item.where)
+    if (this.known.has(damageKey(where, item.detail))) {
+      this.done.known += 1
+      return E.right(undefined)
+    }
+    const recorded = await this.handle([{ type: 'NoteDamage', damage: { detail: item.detail, where } }])
+    if (E.isRight(recorded)) this.done.damaged += 1
+    return recorded
+  }
+
+  /** Takes what the transcript says next of this conversation. */
+  async take(item: TranscriptItem): Promise<E.Either<TranscriptFailure, undefined>> {
+    if (item.kind === 'message') return await this.message(item)
+    if (item.kind === 'left-out' || item.kind === 'conversation') return E.right(undefined)
+    const flushed = await this.flush()
+    if (E.isLeft(flushed)) return flushed
+    switch (item.kind) {
+      case 'compaction':
+        return await this.compaction(item)
+      case 'withdrawal':
+        return await this.withdrawal(item)
+      case 'edit':
+        return await this.edit(item)
+      case 'undo':
+        return await this.undo(item)
+      case 'damage':
+        return await this.damage(item)
+    }
+  }
+}
+
+/** A body as events have it: without fields that say nothing. */
+const bodyOf = ({ role, content, name, toolCalls, toolCallId, extra }: MessageBody): MessageBody =>
+  without({ role, content, name, toolCalls, toolCallId, extra })
+
+const liveIds = ({ leading, retained, window }: Conversation): ReadonlySet<string> =>
+  new Set([...leading, ...retained, ...window].map((message) => message.messageId))
+
+function charactersOf({ content, toolCalls = [] }: MessageBody): number {
+  const calls = toolCalls.reduce((sum, call) => sum + (call.function?.arguments.length ?? 0), 0)
+  return calls + (typeof content === 'string' ? content.length : JSON.stringify(content).length)
+}
+
+const editKey = (messageId: string, content: MessageBody['content']): string => `edit ${messageId} ${hashOf(content)}`
+
+/** Files move; a place is known by the file's own name. */
+const damageKey = ({ file, line, path }: SourcePlace, detail: string): string =>
+  `damage ${file.slice(file.lastIndexOf('/') + 1)} ${String(line)} ${path ?? ''} ${detail}`
+
+/** Builds the use case: records a transcript, item by item. */
+export function createRecordTranscript(deps: RecordTranscriptDependencies) {
+  return async (
+    items: AsyncIterable<TranscriptItem>,
+    options: RecordOptions,
+  ): Promise<E.Either<TranscriptFailure | BadId, RecordedTranscript>> => {
+    const recordings = new Map<string, Recording>()
+    const leftOut = new Map<string, number>()
+    const damage: DamageItem[] = []
+    let current: Recording | undefined
+    /** What cannot be read before the first conversation is known belongs to it. */
+    let early: DamageItem[] = []
+    const told = (): RecordedTranscript => ({
+      conversations: [...recordings.values()].map(({ done }) => done),
+      leftOut,
+      damage,
+    })
+    for await (const item of items) {
+      options.signal?.throwIfAborted()
+      options.onItem?.(item)
+      if (item.kind === 'left-out') {
+        leftOut.set(item.what, (leftOut.get(item.what) ?? 0) + 1)
+        continue
+      }
+      if (item.kind === 'damage') damage.push(item)
+      if (item.kind === 'conversation') {
+        const flushed = await current?.flush()
+        if (flushed !== undefined && E.isLeft(flushed)) return flushed
+        current = recordings.get(item.sourceId)
+        if (current === undefined) {
+          current = new Recording(deps, options, item)
+          await current.open()
+          recordings.set(item.sourceId, current)
+        }
+        for (const each of early) {
+          const recorded = await current.take(each)
+          if (E.isLeft(recorded)) return recorded
+        }
+        early = []
+        continue
+      }
+      if (current === undefined) {
+        if (item.kind === 'damage') early.push(item)
+        continue
+      }
+      const recorded = await current.take(item)
+      if (E.isLeft(recorded)) return recorded
+    }
+    const flushed = await current?.flush()
+    if (flushed !== undefined && E.isLeft(flushed)) return flushed
+    return E.right(told())
+  }
+}

@@ -1,0 +1,152 @@
+/**
+ * What another program did, recorded: its context at every step is the one that it made, the proof finds nothing wrong,
+ * and the same transcript again, or more of it, records what is new and nothing else.
+ */
+import { describe, expect, it } from '@jest/globals'
+import { either as E } from 'fp-ts'
+import fc from 'fast-check'
+import { createVerify } from '../../src/audit/verify.js'
+import { contextOf } from '../../src/domain/compaction/context.js'
+import { conversationStream } from '../../src/domain/values/ids.js'
+import {
+  createRecordTranscript,
+  observedConversationId,
+  type RecordedTranscript,
+} from '../../src/importers/record-transcript.js'
+import type { TranscriptItem } from '../../src/importers/transcript.js'
+import { decodeEvent, isOfType } from '../../src/recording/read-event.js'
+import { loadConversation } from '../../src/recording/load-conversation.js'
+import { checkRequest } from '../../src/summarizers/check-request.js'
+import type { RecordedEvent } from '../../src/domain/events/index.js'
+import { createHarness, createTestClock, type Harness } from '../support/harness.js'
+import { runsOf } from '../support/length.js'
+import { noRows } from '../support/row-differences.js'
+import { steps, tell, type Step } from '../support/transcripts.js'
+
+const ID = observedConversationId('made-up', 's1')
+const PROVENANCE = { actor: 'test', correlationId: 'r', causationId: 'r' }
+
+async function* all(items: readonly TranscriptItem[]): AsyncGenerator<TranscriptItem> {
+  yield* items
+}
+
+async function record(harness: Harness, items: readonly TranscriptItem[]): Promise<RecordedTranscript> {
+  const recordTranscript = createRecordTranscript({
+    log: harness.log,
+    conversations: harness.conversations,
+    clock: createTestClock(),
+    summarizerWindowTokens: 128_000,
+  })
+  const done = await recordTranscript(all(items), { program: 'made-up', provenance: PROVENANCE })
+  if (E.isLeft(done)) throw new Error(JSON.stringify(done.left))
+  return done.right
+}
+
+async function eventsOf(harness: Harness): Promise<RecordedEvent[]> {
+  const events: RecordedEvent[] = []
+  for await (const stored of harness.store.readStream(conversationStream(ID)))
+    events.push(await decodeEvent(stored, harness.log.bodies))
+  return events
+}
+
+const dataOf = async (harness: Harness): Promise<unknown[]> =>
+  (await eventsOf(harness)).map(({ type, data }) => ({ type, data }))
+
+async function contentsAt(harness: Harness, at?: bigint): Promise<unknown[]> {
+  const context = contextOf(await loadConversation(harness.log, ID, at))
+  if (E.isLeft(context)) throw new Error(context.left.kind)
+  return context.right.messages.map(({ content }) => content)
+}
+
+async function verified(harness: Harness): Promise<readonly unknown[]> {
+  const { problems } = await createVerify({ log: harness.log, checkRequest, rowCheck: () => noRows })()
+  return problems
+}
+
+describe('a recorded transcript', () => {
+  it('gives at every step the context that the program made, and the proof finds nothing wrong', async () => {
+    await fc.assert(
+      fc.asyncProperty(steps, async (given) => {
+        const { items, contexts } = tell(given)
+        const harness = createHarness()
+        for (let end = 1; end <= items.length; end += 1) {
+          await record(harness, items.slice(0, end))
+          expect(await contentsAt(harness)).toEqual(contexts[end - 1])
+        }
+        expect(await verified(harness)).toEqual([])
+      }),
+      { numRuns: runsOf(200) },
+    )
+  })
+
+  it('records nothing when it is read again, and the same in halves as in one', async () => {
+    await fc.assert(
+      fc.asyncProperty(steps, fc.nat(), async (given, cut) => {
+        const { items } = tell(given)
+        const whole = createHarness()
+        await record(whole, items)
+        const once = await dataOf(whole)
+        await record(whole, items)
+        expect(await dataOf(whole)).toEqual(once)
+        const halves = createHarness()
+        await record(halves, items.slice(0, 1 + (cut % items.length)))
+        await record(halves, items)
+        const stable = (all: unknown[]): unknown =>
+          JSON.parse(JSON.stringify(all, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value)))
+        expect((stable(await dataOf(halves)) as { type: string }[]).map(({ type }) => type)).toEqual(
+          (stable(once) as { type: string }[]).map(({ type }) => type),
+        )
+        expect(await dataOf(halves)).toEqual(once)
+      }),
+      { numRuns: runsOf(200) },
+    )
+  })
+
+  it('accounts for every message: covered, kept or unknown are together all that was live', async () => {
+    await fc.assert(
+      fc.asyncProperty(steps, async (given) => {
+        const harness = createHarness()
+        await record(harness, tell(given).items)
+        const leading = new Set((await loadConversation(harness.log, ID)).leading.map(({ messageId }) => messageId))
+        let live = new Set<string>()
+        for (const event of await eventsOf(harness)) {
+          if (isOfType(event, 'MessageAppended')) live.add(event.data.messageId)
+          if (isOfType(event, 'MessagesWithdrawn'))
+            for (const { messageId } of event.data.messages) live.delete(messageId)
+          if (!isOfType(event, 'CompactionObserved')) continue
+          const stays = event.data.context.flatMap((entry) => (entry.kind === 'message' ? [entry.messageId] : []))
+          const covered = event.data.covered?.messageIds ?? []
+          expect(new Set([...stays, ...covered, ...leading])).toEqual(new Set([...live, ...leading]))
+          live = new Set([...live].filter((id) => !covered.includes(id)))
+        }
+      }),
+      { numRuns: runsOf(100) },
+    )
+  })
+
+  it('is refused where it claims a message that is recorded with another text, and both files are named', async () => {
+    const harness = createHarness()
+    const say = (text: string): Step => ({ kind: 'say', role: 'user', text, answer: 0 })
+    await record(harness, tell([say('one')]).items)
+    const recordTranscript = createRecordTranscript({
+      log: harness.log,
+      conversations: harness.conversations,
+      clock: createTestClock(),
+      summarizerWindowTokens: 128_000,
+    })
+    const other = tell([say('another')]).items.map((item) => ({
+      ...item,
+      where: { ...item.where, file: 'copy.jsonl' },
+    }))
+    const done = await recordTranscript(all(other), { program: 'made-up', provenance: PROVENANCE })
+    expect(done).toEqual(
+      E.left({
+        kind: 'TranscriptsContradict',
+        conversationId: ID,
+        messageId: 'r2',
+        where: { file: 'copy.jsonl', line: 2 },
+        recorded: { file: 'made-up.jsonl', line: 1 },
+      }),
+    )
+  })
+})
