@@ -35,6 +35,46 @@ const configuration: Configuration = {
   scope: 'harbour',
 }
 
+const compactionObserved: EventData<'CompactionObserved'> = {
+  chunkId: 'observed-1',
+  program: 'claude-code',
+  programVersion: '2.1.219',
+  sourceId: '9f2d',
+  trigger: 'auto',
+  at: START,
+  summary: { kind: 'text', text: 'The crane is to be mended by Friday.' },
+  covered: {
+    messageIds: ['u1', 'u2'],
+    startTime: START,
+    endTime: END,
+    messageCount: 2,
+    firstRevision: 2n,
+    lastRevision: 3n,
+  },
+  unknown: ['u2'],
+  coversMissing: true,
+  context: [
+    { kind: 'inserted', body: { role: 'user', content: 'The crane is to be mended by Friday.' }, isSummary: true },
+    { kind: 'missing', sourceId: '77aa' },
+    { kind: 'message', messageId: 'u3', content: '[old result left out]' },
+  ],
+  told: {
+    tokensBefore: 155_000,
+    tokensAfter: 12_000,
+    durationMs: 41_250.5,
+    model: 'claude-opus-4-5',
+    usage: {
+      inputTokens: 155_000,
+      outputTokens: 2_100,
+      cacheReadTokens: 150_000,
+      cacheWriteTokens: 0,
+      reasoningTokens: 40,
+      cost: 0.42,
+    },
+  },
+  where: { file: '/srv/sessions/0b6c.jsonl', line: 88 },
+}
+
 const summarizer: SummarizerRecord = {
   strategy: 'fold-in',
   provider: 'openai',
@@ -293,6 +333,77 @@ export const storedEvents: Readonly<Record<`${Event['type']}-v${number}`, Event>
       contextHash: hash('e'),
       viewHash: hash('f'),
       previous: 26n,
+    },
+  },
+  'MessagesPruned-v3': {
+    type: 'MessagesPruned',
+    data: {
+      cycle: 1,
+      windowStart: 7n,
+      pruned: [{ batchId: 'batch-1', messageIds: ['u1', 'u2'] }],
+      tokensBefore: 900,
+      tokensAfter: 120,
+      why: { trigger: 'observed' },
+      carried: {
+        configuration,
+        messagesCompressed: 2,
+        messagesAppended: 3,
+        leading: [],
+        kept: [{ revision: 4n, pinned: false }],
+        batches: [{ batchId: 'batch-1', revision: 6n }],
+        chunks: [],
+        foldedCalls: [],
+        observed: { since: 1n, program: 'claude-code', programVersion: '2.1.219', compaction: 5n },
+      },
+      contextHash: hash('e'),
+      viewHash: hash('f'),
+    },
+  },
+  'ConversationObserved-v1': {
+    type: 'ConversationObserved',
+    data: {
+      program: 'claude-code',
+      programVersion: '2.1.219',
+      sourceId: '0b6c/agent-7',
+      parent: { sourceId: '0b6c', conversationId: 'claude-code/0b6c', how: 'sub-agent', callId: 'toolu_1' },
+      title: 'Mend the crane',
+      cwd: '/srv/harbour',
+      startedAt: START,
+      where: { file: '/srv/sessions/0b6c.jsonl', line: 1 },
+    },
+  },
+  'CompactionObserved-v1': { type: 'CompactionObserved', data: compactionObserved },
+  'ContributionEdited-v1': {
+    type: 'ContributionEdited',
+    data: {
+      messageId: 'u3',
+      revision: 4n,
+      content: [{ type: 'text', text: '[old result left out]' }],
+      why: 'pruned',
+      at: END,
+      where: { file: 'session.json', path: 'messages[3].parts[0]' },
+    },
+  },
+  'TranscriptDamaged-v1': {
+    type: 'TranscriptDamaged',
+    data: { detail: 'is no JSON', where: { file: '/srv/sessions/0b6c.jsonl', line: 12 } },
+  },
+  'EditionReverted-v3': {
+    type: 'EditionReverted',
+    data: {
+      editionId: '5d41402abc4b',
+      adoptedAt: 32n,
+      ...takeover,
+      carried: {
+        ...takeover.carried,
+        observed: {
+          since: 1n,
+          program: 'claude-code',
+          compaction: 5n,
+          edits: [{ messageId: 'u3', content: '[old result left out]' }],
+        },
+      },
+      observed: { ...compactionObserved, revision: 5n },
     },
   },
   'SummarySetAside-v1': {

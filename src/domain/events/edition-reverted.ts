@@ -3,10 +3,11 @@ import { defineEvent } from './event-definition.js'
 import { id, revision } from './fields.js'
 import { originUpcasters } from './origin.js'
 import { replacement } from './replacement.js'
+import { saysNoMore } from './upcast.js'
 
 export const editionReverted = defineEvent({
   says: 'what an edition had replaced is in force again, with all messages that came since; closes the books',
-  version: 2,
+  version: 3,
   schema: z.object({
     /** The edition that is in force no more. */
     editionId: id,
@@ -16,5 +17,6 @@ export const editionReverted = defineEvent({
     adoptedAt: revision,
     ...replacement,
   }),
-  upcasters: originUpcasters,
+  // Version 3 knows that the context may be another program's again.
+  upcasters: { ...originUpcasters, 2: saysNoMore },
 })
