@@ -15,6 +15,7 @@ const CAPABILITIES = [
   'src/editions',
   'src/audit',
   'src/backup',
+  'src/importers',
 ] as const
 
 const LEFT_OF: Readonly<Record<string, readonly string[]>> = {
@@ -27,6 +28,7 @@ const LEFT_OF: Readonly<Record<string, readonly string[]>> = {
   'src/editions': [...CORE, 'src/recording', 'src/compaction', 'src/history', 'src/search'],
   'src/audit': [...CORE, 'src/recording'],
   'src/backup': CORE,
+  'src/importers': [...CORE, 'src/recording'],
   'src/summarizers': CORE,
   'src/adapters': CORE,
   'projections/engine': CORE,

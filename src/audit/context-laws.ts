@@ -22,7 +22,7 @@ import { contextOf, type Context } from '../domain/compaction/context.js'
 import type { Conversation } from '../domain/conversation/conversation.js'
 import type { LiveMessage } from '../domain/conversation/live-message.js'
 import type { RecordedEvent } from '../domain/events/index.js'
-import { contentText, toChatMessage } from '../domain/values/message.js'
+import { contentText, toChatMessage, type ChatMessage } from '../domain/values/message.js'
 import { hardLimit } from '../domain/values/policy.js'
 import type { Finding } from './event-laws.js'
 
@@ -78,10 +78,22 @@ export function contextLaws(state: Conversation): {
   return { context, findings }
 }
 
+/** The messages, with a result for each call at the end that has none yet: it is still to come. */
+function answered(messages: readonly ChatMessage[]): ChatMessage[] {
+  const at = messages.findLastIndex(({ role }) => role !== 'tool')
+  const caller = messages[at]
+  const given = new Set(messages.slice(at + 1).map((message) => message.tool_call_id))
+  const open = caller?.role === 'assistant' ? (caller.tool_calls ?? []).filter(({ id }) => !given.has(id)) : []
+  return [...messages, ...open.map(({ id }): ChatMessage => ({ role: 'tool', tool_call_id: id, content: '' }))]
+}
+
 /** What another program's context breaks of our laws is an observation; that its figures are right is ours to keep. */
 function observedLaws(state: Conversation, context: Context): Finding[] {
-  const window = state.configuration?.policy.modelMaxTokens
-  const invalid = chatProblem(context.messages)
+  const { policy, settings } = state.configuration ?? {}
+  // A window that nobody named is assumed, and nobody passed it.
+  const isNamed = settings?.modelMaxTokens !== undefined || settings?.model !== undefined
+  const window = isNamed ? policy?.modelMaxTokens : undefined
+  const invalid = chatProblem(answered(context.messages))
   const observation = (rule: Finding['rule'], detail: string): Finding => ({ rule, detail, isObservation: true })
   return [
     ...(window !== undefined && context.tokens > window
@@ -136,7 +148,8 @@ export class ContextWatch {
         if (before.editionId === undefined)
           return { findings: said(`answers the call ${id}, and no such call waits for a result`), whole }
       }
-      whole = caller === undefined || caller !== this.atEnd
+      // What another program makes is looked at as a whole where it compacts, and at the end.
+      whole = before.observed === undefined && (caller === undefined || caller !== this.atEnd)
       if (whole) this.atEnd = undefined
       this.open.delete(id)
     } else {
@@ -206,11 +219,12 @@ export class ContextWatch {
       // What is said no more is shown no more, and calls without their results wait anew.
       return this.closed(before, after)
     }
-    if (
-      event.type === 'ConversationConfigured' ||
-      event.type === 'ConversationObserved' ||
-      event.type === 'ContributionEdited'
-    ) {
+    if (event.type === 'ContributionEdited' || event.type === 'ConversationObserved') {
+      const found = this.prefix(before)
+      this.rebase(after)
+      return found
+    }
+    if (event.type === 'ConversationConfigured') {
       // Another view, renderer or estimator shows what was compacted in another way: asked for, and so no breach of the
       // prefix.
       const found = [...this.prefix(before), ...contextLaws(after).findings]

@@ -65,6 +65,8 @@ export interface RecordedConversation {
   known: number
   /** Revision of its last event. */
   revision: bigint
+  /** Position of the last event that was recorded this time. */
+  position: bigint | undefined
 }
 
 /** What became of a transcript. */
@@ -170,6 +172,7 @@ class Recording {
       damaged: 0,
       known: 0,
       revision: -1n,
+      position: undefined,
     }
     this.time = timeOf(item.startedAt)
   }
@@ -235,6 +238,7 @@ class Recording {
     this.begun = true
     this.state = handled.right.state
     this.done.revision = handled.right.state.revision
+    this.done.position = handled.right.position ?? this.done.position
     for (const event of handled.right.events) this.learn(event)
     return E.right(undefined)
   }

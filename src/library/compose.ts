@@ -16,6 +16,7 @@ import { createPostgresClaims } from '../adapters/postgres/claims.js'
 import { createPostgresEventStore } from '../adapters/postgres/event-store.js'
 import { checkLogVersion, migrateLog } from '../adapters/postgres/schema.js'
 import { lookAtPostgres, openPostgres } from '../adapters/postgres/sql.js'
+import { createPostgresImportedFiles } from '../adapters/postgres/imported-files.js'
 import { createPostgresSpending } from '../adapters/postgres/spending.js'
 import { createPostgresTokenBudget } from '../adapters/postgres/token-budget.js'
 import { createPostgresWorkQueue } from '../adapters/postgres/work-queue.js'
@@ -353,6 +354,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     claims: claimsOf(stores, clock),
     checkRowsApart: stores.isDatabaseShared ? createRowThread({ store, database }) : undefined,
     spending: createPostgresSpending(stores.db),
+    importedFiles: createPostgresImportedFiles(stores.db),
     queue: createMemoryWorkQueue(clock),
     fallback: createExtractiveSummarizer(),
     close: () => stores.close(),

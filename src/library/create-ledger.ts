@@ -24,6 +24,7 @@ import { createPrompts } from './prompts.js'
 import { createProvenance } from './provenance.js'
 import { createSearching } from './searching.js'
 import { createTools } from './tools.js'
+import { createTranscripts } from './transcripts.js'
 import { createWhatIfCalls } from './what-if.js'
 
 /** Builds the ledger. Nothing runs until it is used. */
@@ -79,6 +80,7 @@ export function createLedger(parts: LedgerParts): Ledger {
       summarizerWindowTokens: summarizer.windowTokens,
       wakeWhereDue: compacting.wakeWhereDue,
     }),
+    ...createTranscripts({ ...common, summarizerWindowTokens: summarizer.windowTokens }),
     ...createContexts(common),
     ...compacting.calls,
     ...searching.calls,

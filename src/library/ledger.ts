@@ -3,6 +3,7 @@
  * The ledger as a library: what an agent's developer, an auditor and an operator call. Every function parses, calls one
  * use case, and throws a `LedgerError` (a failure as data, one sentence, whose fault it is) where the use case says no.
  */
+import type { ImportedTranscript, ImportTranscriptOptions } from './transcripts.js'
 import type { RebuildOptions } from '../../projections/engine/rebuild.js'
 import type { Filled, FillOptions, MissingVectors } from '../../projections/read-models/archive-index/vector-filler.js'
 import type { Behind, ProjectionStatus } from '../../projections/engine/watch.js'
@@ -72,6 +73,8 @@ export type {
   ConversationSummary,
   UnlistedConversation,
 } from '../../projections/read-models/live-messages/queries.js'
+export type { ImportedTranscript, ImportTranscriptOptions } from './transcripts.js'
+export type { RecordedConversation } from '../importers/record-transcript.js'
 export type { SearchHit } from '../search/search.js'
 export type { ConversationStats, Stats, TotalStats, UncountedConversation } from '../history/stats.js'
 export type { LineSource, Withdrawn } from '../history/trace-line.js'
@@ -392,6 +395,12 @@ export interface Ledger {
     messages: MessageInput | readonly MessageInput[],
     options?: AppendOptions,
   ): Promise<AppendResult>
+  /**
+   * Records what another program did, from a transcript that it wrote: its messages, its compactions, what it took back,
+   * what it gave its model in place of a message. The context of such a conversation is the one that the program made,
+   * until an edition is adopted or a cycle undone. The same file again records what is new in it.
+   */
+  importTranscript(path: string, options?: ImportTranscriptOptions): Promise<ImportedTranscript>
   /**
    * The context to send to the model: always includes the last message, is valid for the chat API, and fits the window.
    * With `at`, the one that it was then, byte for byte: `{ at: message.answers.revision }` is what that message

@@ -4,6 +4,7 @@ import type { PriceTable } from '../domain/reports/prices.js'
 import type { PolicySettings } from '../domain/values/policy.js'
 import type { Claims } from '../ports/claims.js'
 import type { Clock } from '../ports/clock.js'
+import type { ImportedFiles } from '../ports/imported-files.js'
 import type { EmbeddingModel } from '../ports/embedding-model.js'
 import type { CheckRows } from '../ports/row-check.js'
 import type { Spending } from '../ports/spending.js'
@@ -30,6 +31,8 @@ export interface LedgerParts {
   readonly checkRowsApart: CheckRows | undefined
   /** What editions have cost. */
   readonly spending: Spending
+  /** Which transcripts were imported, and how they were then. */
+  readonly importedFiles: ImportedFiles
   /** What this process has still to compact. */
   readonly queue: WorkQueue
   readonly summarizer: Summarizer

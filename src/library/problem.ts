@@ -12,6 +12,7 @@ import type { EmbeddingFailure } from '../ports/embedding-model.js'
 import { compactionSentences } from '../compaction/failures.js'
 import { editionSentences, type NoSuchEdition } from '../editions/failures.js'
 import { historySentences } from '../history/failures.js'
+import { importSentences, type ImportFailure } from '../importers/failures.js'
 import { recordingSentences, type NotRecorded } from '../recording/failures.js'
 import type { EditionFailure } from '../editions/adopt.js'
 import type { DifferenceFailure } from '../history/difference.js'
@@ -43,6 +44,7 @@ export type Failure =
   | ReplayFailure
   | NoSuchEdition
   | NotRecorded
+  | ImportFailure
   | BadMessage
   | HistoryDiverged
   | NoContext
@@ -79,6 +81,7 @@ const SENTENCES: Sentences<Failure> = {
   ...portSentences,
   ...compactionSentences,
   ...recordingSentences,
+  ...importSentences,
   ...historySentences,
   ...editionSentences,
   BadInput: (failure) => ['input', `${failure.field} ${failure.detail}`],

@@ -91,11 +91,6 @@ describe('a recorded transcript', () => {
         const halves = createHarness()
         await record(halves, items.slice(0, 1 + (cut % items.length)))
         await record(halves, items)
-        const stable = (all: unknown[]): unknown =>
-          JSON.parse(JSON.stringify(all, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value)))
-        expect((stable(await dataOf(halves)) as { type: string }[]).map(({ type }) => type)).toEqual(
-          (stable(once) as { type: string }[]).map(({ type }) => type),
-        )
         expect(await dataOf(halves)).toEqual(once)
       }),
       { numRuns: runsOf(200) },

@@ -4,6 +4,7 @@ import { createMemoryWorkQueue } from '../../src/adapters/memory/work-queue.js'
 import { createPostgresBodyStore } from '../../src/adapters/postgres/body-store.js'
 import { createPostgresEventStore } from '../../src/adapters/postgres/event-store.js'
 import { migrateLog } from '../../src/adapters/postgres/schema.js'
+import { createPostgresImportedFiles } from '../../src/adapters/postgres/imported-files.js'
 import { createPostgresSpending } from '../../src/adapters/postgres/spending.js'
 import { decodeMetadata, eventHash, GENESIS_HASH, metadataText } from '../../src/domain/events/codec.js'
 import type { PolicySettings } from '../../src/domain/values/policy.js'
@@ -40,6 +41,7 @@ export async function ledgerOn(
     claims: createMemoryClaims(systemClock),
     checkRowsApart: undefined,
     spending: createPostgresSpending(db),
+    importedFiles: createPostgresImportedFiles(db),
     queue: createMemoryWorkQueue(systemClock),
     summarizer: options.summarizer ?? createExtractiveSummarizer(),
     editionSummarizer: options.summarizer ?? createExtractiveSummarizer(),

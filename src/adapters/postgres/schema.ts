@@ -284,6 +284,16 @@ export const WAIT_FOR_DISK = `
   select position, case when pg_is_in_recovery() then null else pg_logical_emit_message(true, '${LOG_CHANNEL}', '')::text end
   from log_head`
 
+// Files of other programs that were imported, as they were then. No fact: whoever loses it reads them once more.
+const IMPORTED_FILES = `
+create table imported_files (
+  file text collate "C" primary key,
+  bytes bigint not null,
+  changed_ms double precision not null,
+  sha256 text not null
+);
+`
+
 /** A migration is never edited once it is released; the next one stands behind it. */
 const MIGRATIONS: readonly string[] = [
   LOG,
@@ -292,4 +302,5 @@ const MIGRATIONS: readonly string[] = [
   EDITION_SPENDING,
   SPENDING_BY_KIND,
   APPENDS_THAT_WAIT_TOGETHER,
+  IMPORTED_FILES,
 ]

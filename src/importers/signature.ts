@@ -1,0 +1,37 @@
+/** What a transcript's files look like, so that one that has not changed is known without reading what it says. */
+import { createHash, type Hash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import { hostname } from 'node:os'
+import { resolve } from 'node:path'
+import type { FileSignature } from '../ports/imported-files.js'
+
+/** The name by which a file is remembered: several machines may import into one ledger. */
+export const fileKey = (path: string): string => `${hostname()}:${resolve(path)}`
+
+async function addTo(hash: Hash, chunks: AsyncIterable<Buffer>): Promise<void> {
+  for await (const chunk of chunks) hash.update(chunk)
+}
+
+async function sizes(files: readonly string[]): Promise<Pick<FileSignature, 'bytes' | 'changedMs'>> {
+  let bytes = 0
+  let changedMs = 0
+  for (const file of files) {
+    const { size, mtimeMs } = await stat(file)
+    bytes += size
+    changedMs = Math.max(changedMs, mtimeMs)
+  }
+  return { bytes, changedMs }
+}
+
+/**
+ * The signature of the files of a transcript. Where size and time are those of the one before, their contents are not
+ * read.
+ */
+export async function signatureOf(files: readonly string[], before: FileSignature | undefined): Promise<FileSignature> {
+  const { bytes, changedMs } = await sizes(files)
+  if (before?.bytes === bytes && before.changedMs === changedMs) return before
+  const hash = createHash('sha256')
+  for (const file of files) await addTo(hash, createReadStream(file))
+  return { bytes, changedMs, sha256: hash.digest('hex') }
+}
