@@ -17,13 +17,22 @@ export interface CompactNowDependencies {
   readonly onRecorded: (handled: Handled) => void
 }
 
-/** Compacts a conversation by the configuration of now. */
+/** Another program makes the context of the conversation, and compacts it. */
+export interface ContextObserved {
+  readonly kind: 'ContextObserved'
+  readonly conversationId: string
+  readonly program: string
+}
+
+/** Compacts a conversation by the configuration of now; refused where another program makes its context. */
 export async function compactNow(
   { log, conversations, compact, configure, onRecorded }: CompactNowDependencies,
   conversationId: string,
   mode: 'now' | 'force',
   provenance: Provenance,
-): Promise<E.Either<CommandFailure, Compaction>> {
+): Promise<E.Either<CommandFailure | ContextObserved, Compaction>> {
+  const { observed } = await conversations.load(conversationId)
+  if (observed !== undefined) return E.left({ kind: 'ContextObserved', conversationId, program: observed.program })
   if (configure !== undefined) {
     const configured = await conversations.handle(conversationId, [configure], provenance)
     if (E.isLeft(configured)) return configured

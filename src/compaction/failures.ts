@@ -3,13 +3,18 @@ import { decisionSentences } from '../domain/decide/failures.js'
 import type { Sentences } from '../domain/values/failure-sentences.js'
 import { portSentences } from '../ports/failures.js'
 import type { CompactFailure } from './compact.js'
+import type { ContextObserved } from './compact-now.js'
 import type { HistoryDiverged } from './record-list.js'
 
 /** The sentences of what ends a run. */
 export const runSentences: Sentences<CompactFailure> = { ...decisionSentences, ...portSentences }
 
-/** The sentence of what `compress` alone can meet. */
-export const compactionSentences: Sentences<HistoryDiverged> = {
+/** The sentences of what `compress` and `compact` alone can meet. */
+export const compactionSentences: Sentences<HistoryDiverged | ContextObserved> = {
+  ContextObserved: (failure) => [
+    'state',
+    `the context of "${failure.conversationId}" is the one that ${failure.program} makes, which compacts it by itself: \`replay\` makes an edition of it, and \`editions adopt\` puts that into force`,
+  ],
   HistoryDiverged: (failure) => [
     'state',
     `message "${failure.messageId}" of conversation "${failure.conversationId}" is compacted, and the list has it no more: ${failure.detail}`,

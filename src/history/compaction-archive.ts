@@ -19,6 +19,7 @@ export type BatchEvent = RecordedEvent<'BatchArchived' | 'BatchesResummarized'>
 
 const COMPACTION: ReadonlySet<string> = new Set<RecordedEvent['type']>([
   'ChunkSummarized',
+  'CompactionObserved',
   'BatchArchived',
   'BatchesResummarized',
   ...originTypes,

@@ -17,6 +17,7 @@ import { recordingSentences, type NotRecorded } from '../recording/failures.js'
 import type { EditionFailure } from '../editions/adopt.js'
 import type { DifferenceFailure } from '../history/difference.js'
 import { UnreadableEventError } from '../recording/read-event.js'
+import type { ContextObserved } from '../compaction/compact-now.js'
 import type { HistoryDiverged } from '../compaction/record-list.js'
 import type { ExplainFailure } from '../history/explanation.js'
 import type { CompareFailure } from '../editions/compare.js'
@@ -47,6 +48,7 @@ export type Failure =
   | ImportFailure
   | BadMessage
   | HistoryDiverged
+  | ContextObserved
   | NoContext
   | SummarizerFailure
   | ExplainFailure

@@ -50,6 +50,10 @@ export interface ConversationSummary {
   readonly conversationId: string
   /** Its tenant or owner, where it has one. */
   readonly scope: string | undefined
+  /** The program whose transcript it was read from; left out where it is one of ours. */
+  readonly program?: string
+  /** The conversation that it was called from or forked from, by its program. */
+  readonly parentId?: string
   /** Revision of its last fact. */
   readonly revision: bigint
   /** When the first fact and the last one were recorded. */
@@ -75,6 +79,8 @@ export interface ConversationSummary {
 interface ConversationRow {
   conversationId: string
   scope: string | null
+  program: string | null
+  parentId: string | null
   revision: string
   startedAt: string
   lastRecordedAt: string
@@ -89,7 +95,7 @@ interface ConversationRow {
 // Counted at the time of asking: a handler reads nothing, so it cannot count, and the live messages of one conversation
 // are few.
 const SUMMARY = `
-  select c.conversation_id as "conversationId", c.scope, c.revision, c.started_at as "startedAt", c.last_recorded_at as "lastRecordedAt",
+  select c.conversation_id as "conversationId", c.scope, c.program, c.parent_id as "parentId", c.revision, c.started_at as "startedAt", c.last_recorded_at as "lastRecordedAt",
     c.last_message_at as "lastMessageAt", c.cycles, c.messages_compressed as "messagesCompressed",
     coalesce(l.messages, 0) as "liveMessages", coalesce(l.tokens, 0) as "liveTokens",
     (select s.stop::json ->> 'reason' from projection_stops s
@@ -100,9 +106,11 @@ const SUMMARY = `
     select count(*)::int4 as messages, sum(tokens) as tokens from live_messages m where m.conversation_id = c.conversation_id
   ) l on true`
 
-const summaryOf = ({ stopped, ...row }: ConversationRow): ConversationSummary => ({
+const summaryOf = ({ stopped, program, parentId, ...row }: ConversationRow): ConversationSummary => ({
   ...row,
   scope: row.scope ?? undefined,
+  ...(program === null ? {} : { program }),
+  ...(parentId === null ? {} : { parentId }),
   revision: BigInt(row.revision),
   lastMessageAt: row.lastMessageAt ?? undefined,
   cycles: Number(row.cycles),

@@ -1,0 +1,98 @@
+/** All that a ledger does with a conversation of its own, done with one that another program held. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Ledger } from '../../src/index.js'
+import { claudeCodeLines } from '../support/claude-code-transcript.js'
+import { ledgerOn } from '../support/ledger-on-database.js'
+import { openTestDatabase } from '../support/memory-database.js'
+
+const ID = 'claude-code/session-1'
+const TURNS = 12
+
+describe('a conversation that another program held', () => {
+  let folder: string
+  let file: string
+  let ledger: Ledger
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'observed-'))
+    file = join(folder, 'session-1.jsonl')
+    await writeFile(file, `${claudeCodeLines(TURNS, [3, 8]).join('\n')}\n`)
+    ledger = await ledgerOn(await openTestDatabase(), { policy: { modelMaxTokens: 1_500 } })
+    await ledger.importTranscript(file)
+  })
+
+  afterAll(async () => {
+    await ledger.close()
+    await rm(folder, { recursive: true })
+  })
+
+  it('has the context that the program made, now and at every moment', async () => {
+    const now = await ledger.context(ID)
+    expect(now.observed).toEqual({ program: 'claude-code', programVersion: '2.1.50' })
+    expect(now.messages[0]?.content).toContain('Cranes up to 8 were looked at')
+    expect(now.messages).toHaveLength(1 + 4 * (TURNS - 9))
+    const { from } = await ledger.diff(ID, { cycle: 1 })
+    expect((await ledger.context(ID, { at: from.revision })).messages).toHaveLength(4 * 4)
+  })
+
+  it('is imported again for nothing, and when it has grown for what is new', async () => {
+    expect(await ledger.importTranscript(file)).toMatchObject({ unchanged: true, conversations: [] })
+    await writeFile(file, `${claudeCodeLines(TURNS + 1, [3, 8]).join('\n')}\n`)
+    const grown = await ledger.importTranscript(file)
+    expect(grown.conversations[0]).toMatchObject({ messages: 4, compactions: 0, known: 4 * TURNS + 2 })
+  })
+
+  it('is searched over all that was ever said, and explained down to the place in the transcript', async () => {
+    const { hits } = await ledger.search('bolt M1 loose', { conversationId: ID })
+    expect(hits.some((hit) => hit.kind === 'message' && hit.text.includes('crane 1'))).toBe(true)
+    const explained = await ledger.explain(ID, { line: 'Cranes up to 8 were looked at; bolt M8 is loose.' })
+    expect(
+      JSON.stringify(explained, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value)),
+    ).toContain('"program":"claude-code"')
+  })
+
+  it('shows what a cycle took away', async () => {
+    const difference = await ledger.diff(ID, { cycle: 2 })
+    expect(difference.messages.left.map(({ messageId }) => messageId)).toContain('u4')
+  })
+
+  it('is compacted by nobody but its program, until an edition of ours is adopted', async () => {
+    await expect(ledger.compact(ID, { force: true })).rejects.toThrow('claude-code makes')
+  })
+
+  it('verifies', async () => {
+    const { ok, problems } = await ledger.verify()
+    expect(problems).toEqual([])
+    expect(ok).toBe(true)
+  })
+
+  it('is compacted again by a strategy of ours, compared, adopted and put back', async () => {
+    const replayed = await ledger.editions.replay({ conversations: [ID] })
+    const { editionId } = replayed
+    const compared = await ledger.editions.compare([ID], editionId)
+    expect(compared.conversations).toHaveLength(1)
+    await ledger.editions.adopt(ID, editionId)
+    const ours = await ledger.context(ID)
+    expect(ours.observed).toBeUndefined()
+    expect(ours.tokens).toBeLessThanOrEqual(1_500)
+    expect((await ledger.verify(ID)).problems).toEqual([])
+    await ledger.editions.revert(ID)
+    const back = await ledger.context(ID)
+    expect(back.observed).toEqual({ program: 'claude-code', programVersion: '2.1.50' })
+    expect(back.messages[0]?.content).toContain('Cranes up to 8 were looked at')
+    expect((await ledger.verify(ID)).problems).toEqual([])
+  })
+
+  it('has a cycle of the program undone, and is ours from then on', async () => {
+    const policy = { modelMaxTokens: 100_000 }
+    await ledger.append(ID, { id: 'more', role: 'user', content: 'and more' }, { policy })
+    await ledger.undo(ID, { cycle: 2 })
+    const context = await ledger.context(ID)
+    expect(context.observed).toBeUndefined()
+    expect(context.messageIds).toContain('u4')
+    expect((await ledger.verify(ID)).problems).toEqual([])
+  })
+})
