@@ -100,7 +100,16 @@ async function play(): Promise<void> {
   await heading(
     `1. Import ${SAMPLE}: a day of a coding agent, one message at a time, for a model of ${count(Number(POLICY['model-max-tokens']))} tokens`,
   )
-  await runImport(flags, { files: [SAMPLE], conversation: undefined, scope: undefined, json: false })
+  await runImport(flags, {
+    files: [SAMPLE],
+    conversation: undefined,
+    scope: undefined,
+    from: undefined,
+    dryRun: false,
+    discovers: false,
+    all: false,
+    json: false,
+  })
   await withLedger({ store: DEFAULT_STORE }, {}, async ({ ledger }) => {
     const context = await ledger.context(CONVERSATION)
     await heading('2. What the model would get now (shortened for the screen)')

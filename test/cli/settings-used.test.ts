@@ -75,7 +75,16 @@ describe('settings', () => {
     try {
       const importing = runImport(
         { store: join(cwd, 'ledger'), 'model-max-tokens': '2000' },
-        { files: [file], conversation: undefined, scope: undefined, json: false },
+        {
+          files: [file],
+          conversation: undefined,
+          scope: undefined,
+          from: undefined,
+          dryRun: false,
+          discovers: false,
+          all: false,
+          json: false,
+        },
       )
       await expect(importing).rejects.toMatchObject({
         name: 'InputError',
