@@ -2,6 +2,7 @@
 import { lstat, readdir, realpath, stat } from 'node:fs/promises'
 import { join, relative, resolve, sep } from 'node:path'
 import { importers, recognizeTranscript } from '../../importers/index.js'
+import { codeOf, sentenceOf } from '../../ports/store-error.js'
 import { neighbour } from '../config/named-files.js'
 import { InputError } from '../errors.js'
 
@@ -35,9 +36,9 @@ async function existing(path: string): Promise<{ readonly bytes: number; readonl
     if (error instanceof InputError) throw error
     throw new InputError(
       'Usage',
-      error instanceof Error && 'code' in error && error.code === 'ENOENT'
+      codeOf(error) === 'ENOENT'
         ? `there is no file ${path}${await neighbour(path)}`
-        : `${path} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+        : `${path} cannot be read: ${sentenceOf(error)}`,
     )
   }
 }
@@ -82,7 +83,8 @@ export async function planImport(paths: readonly string[], from: string | undefi
     taken.add(resolve(path))
     const { size: bytes } = await stat(path)
     const recognized = await recognizeTranscript(path)
-    const importer = recognized?.importer ?? importers.find(({ program }) => !isFound && program === from)
+    const named = isFound ? undefined : importers.find(({ program }) => program === from)
+    const importer = named ?? recognized?.importer
     if (importer === undefined || (isFound && from !== undefined && importer.program !== from)) {
       if (isFound && (!OUR_ENDINGS.test(path) || from !== undefined)) skipped.push(path)
       else files.push({ path, bytes, program: undefined, isFound })

@@ -8,13 +8,15 @@ export type ContextFormat = 'text' | 'json' | 'openai'
 
 /** The document of `context --json`. */
 function contextDocument(context: ContextAsOf): unknown {
-  const { conversationId, revision, hash, tokens, messages, overBudget, shortened, openCalls, inForce } = context
+  const { conversationId, revision, hash, tokens, messages, observed, overBudget, shortened, openCalls, inForce } =
+    context
   return {
     conversationId,
     revision,
     hash,
     tokens,
     messages,
+    ...(observed === undefined ? {} : { observed }),
     ...(overBudget === undefined ? {} : { overBudget }),
     ...(shortened === undefined ? {} : { shortened }),
     ...(openCalls === undefined ? {} : { openCalls }),
@@ -58,8 +60,13 @@ export const whyOverBudget: Readonly<Record<OverBudget['reason'], string>> = {
 
 /** What a reader has to know of a context beside its messages. */
 export function contextNotes(context: Context): string[] {
-  const { overBudget, shortened = [], openCalls = [] } = context
+  const { observed, overBudget, shortened = [], openCalls = [] } = context
   return [
+    ...(observed === undefined
+      ? []
+      : [
+          `as ${observed.program}${observed.programVersion === undefined ? '' : ` ${observed.programVersion}`} made it, as far as its transcript tells`,
+        ]),
     ...(overBudget === undefined
       ? []
       : [

@@ -1,0 +1,126 @@
+/** `import` of what other programs wrote: whose it is, what lies in folders, what this machine has, and what is no good. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { claudeCodeLines } from '../support/claude-code-transcript.js'
+import { runCli, type CliResult } from '../support/cli.js'
+import { jsonAs } from '../support/json.js'
+
+interface Told {
+  readonly transcripts?: readonly {
+    readonly file: string
+    readonly program: string
+    readonly unchanged: boolean
+    readonly conversations: readonly {
+      readonly conversationId: string
+      readonly messages: number
+      readonly compactions: number
+      readonly known: number
+    }[]
+  }[]
+  readonly totals?: {
+    readonly files: number
+    readonly unchanged: number
+    readonly messages: number
+    readonly known: number
+    readonly cut: number
+  }
+  readonly skipped: readonly string[]
+}
+
+describe('import of transcripts', () => {
+  let folder: string
+  let home: string
+  const run = async (words: readonly string[]): Promise<CliResult> =>
+    await runCli(words, { cwd: folder, env: { HOME: home, CLAUDE_CONFIG_DIR: join(home, '.claude') } })
+  const told = (result: CliResult): Told => {
+    if (result.status !== 0) throw new Error(result.stderr)
+    return jsonAs<Told>(result.stdout)
+  }
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'import-transcripts-'))
+    home = join(folder, 'home')
+    const project = join(home, '.claude', 'projects', '-srv-harbour')
+    await mkdir(project, { recursive: true })
+    await writeFile(join(project, 'session-1.jsonl'), `${claudeCodeLines(5, [2]).join('\n')}\n`)
+    const cut = claudeCodeLines(3, [], 'session-2').join('\n')
+    await writeFile(join(project, 'session-2.jsonl'), cut.slice(0, -30))
+    await writeFile(join(project, 'notes.json'), '{"nothing": "of a conversation"}')
+    await writeFile(join(folder, 'outside.jsonl'), `${claudeCodeLines(2, [], 'session-3').join('\n')}\n`)
+    await symlink(join(folder, 'outside.jsonl'), join(project, 'link.jsonl'))
+    await symlink(project, join(project, 'round'))
+    await writeFile(join(folder, 'strange.jsonl'), '{"kind":"strange","value":1}\n')
+  })
+
+  afterAll(async () => {
+    await rm(folder, { recursive: true })
+  })
+
+  it('lists what this machine has, and records nothing', async () => {
+    const { status, stdout } = await run(['import', '--discover'])
+    expect(status).toBe(0)
+    expect(stdout).toMatch(/claude-code +2 /u)
+    expect(stdout).toContain('--discover --yes')
+  })
+
+  it('counts without a ledger', async () => {
+    const dry = told(await run(['import', '--dry-run', '--json', join(home, '.claude')]))
+    expect(
+      dry.transcripts?.map(({ conversations }) =>
+        conversations.map(({ messages, compactions }) => [messages, compactions]),
+      ),
+    ).toEqual([[[20, 1]], [[11, 0]]])
+  })
+
+  it('takes a folder: every transcript in it, nothing that a link leads out to, and says what it left', async () => {
+    const taken = told(await run(['import', '--discover', '--yes', '--json']))
+    expect(taken.transcripts?.map(({ program, conversations }) => [program, conversations[0]?.conversationId])).toEqual(
+      [
+        ['claude-code', 'claude-code/session-1'],
+        ['claude-code', 'claude-code/session-2'],
+      ],
+    )
+    expect(taken.totals).toMatchObject({ messages: 31, cut: 1 })
+    const again = told(await run(['import', join(home, '.claude'), '--json']))
+    expect(again.totals).toMatchObject({ files: 2, unchanged: 2, messages: 0 })
+    expect(again.skipped.map((path) => path.slice(path.lastIndexOf('/') + 1)).toSorted()).toEqual([
+      'link.jsonl',
+      'notes.json',
+      'round',
+    ])
+  })
+
+  it('takes what was cut off when it is whole', async () => {
+    const file = join(home, '.claude', 'projects', '-srv-harbour', 'session-2.jsonl')
+    await writeFile(file, `${claudeCodeLines(3, [], 'session-2').join('\n')}\n`)
+    const whole = told(await run(['import', file, '--json']))
+    expect(whole.transcripts?.[0]?.conversations[0]).toMatchObject({ messages: 1, known: 11 })
+    const verified = await run(['verify'])
+    expect(verified.stdout).toContain('ok')
+  })
+
+  it('shows the context that the program made, and what it did', async () => {
+    expect((await run(['context', 'claude-code/session-1', '--json'])).stdout).toContain('"program":"claude-code"')
+    expect((await run(['log', 'claude-code/session-1'])).stdout).toContain(
+      'claude-code compacted (auto): 12 messages left',
+    )
+    expect((await run(['compact', 'claude-code/session-1'])).stderr).toContain('claude-code makes')
+  })
+
+  it.each([
+    [['import', 'strange.jsonl'], 'begins with "{\\"kind\\":\\"strange\\"'],
+    [['import', 'strange.jsonl'], 'claude-code, codex'],
+    [['import', 'outside.jsonl', '--from', 'codex'], 'no transcript of codex'],
+    [['import', 'outside.jsonl', '--from', 'claude'], '--from names no program that we know'],
+    [['import', '--yes', 'outside.jsonl'], '--yes goes with --discover'],
+    [['import', '--discover', 'outside.jsonl'], '--discover goes without files'],
+    [['import', 'outside.jsonl', '--conversation', 'mine'], '--conversation names one conversation'],
+    [['import', 'nowhere'], 'there is no file nowhere'],
+  ])('%j says %s', async (words, said) => {
+    const { status, stderr } = await run(words)
+    expect(status).not.toBe(0)
+    expect(stderr.replaceAll(/\s+/gu, ' ')).toContain(said)
+  })
+})
