@@ -1,0 +1,49 @@
+/** Small things that importers say messages with: a time, a content, and whether the ledger can take a body at all. */
+import { either as E } from 'fp-ts'
+import { parseMessage, type ContentPart, type MessageBody } from '../domain/values/message.js'
+
+export type Fields = Readonly<Record<string, unknown>>
+
+export const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** A text that says something; undefined for whatever else stands there. */
+export const textIn = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : undefined
+
+/** A count that can be one: a number, not below zero. */
+export const countIn = (value: unknown): number | undefined =>
+  typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined
+
+/**
+ * A time as ISO 8601 with a zone; undefined where the value is none. A local time without a zone is taken as UTC, and a
+ * number counts milliseconds.
+ */
+export function timeIn(value: unknown): string | undefined {
+  if (typeof value !== 'number' && (typeof value !== 'string' || !/^\d{4}-\d\d-\d\d[T ]\d\d:\d\d/u.test(value)))
+    return undefined
+  const hasZone = typeof value === 'number' || /(?:Z|[+-]\d\d:?\d\d)$/iu.test(value)
+  const time = new Date(hasZone ? value : `${value}Z`)
+  if (Number.isNaN(time.getTime())) return undefined
+  const text = time.toISOString()
+  return /^\d{4}-/u.test(text) ? text : undefined
+}
+
+const isBareText = (part: ContentPart): boolean => part.type === 'text' && Object.keys(part).length === 2
+
+/** Parts as the simplest content that says the same: one bare text, and no part at all, are a string. */
+export function contentOf(parts: readonly ContentPart[]): string | readonly ContentPart[] {
+  const [first] = parts
+  if (first === undefined) return ''
+  return parts.length === 1 && isBareText(first) && typeof first['text'] === 'string' ? first['text'] : parts
+}
+
+/** A value as JSON text; a text stays as it is. */
+export const jsonText = (value: unknown): string =>
+  typeof value === 'string' ? value : (JSON.stringify(value) ?? 'null')
+
+/** Why the ledger would refuse a body; undefined where it takes it. */
+export function refusalOf({ role, content, name, toolCalls, toolCallId, extra }: MessageBody): string | undefined {
+  const parsed = parseMessage({ ...extra, role, content, name, tool_calls: toolCalls, tool_call_id: toolCallId })
+  return E.isLeft(parsed) ? `${parsed.left.field} ${parsed.left.detail}` : undefined
+}

@@ -1,0 +1,89 @@
+/**
+ * Codex compresses rollouts that are a week old with zstd. Node reads them from 22.15 on; an older one says what to do
+ * instead. What could not be read goes on as a record that says so, since a record is all that a file is read as.
+ */
+import { open } from 'node:fs/promises'
+import { createReadStream } from 'node:fs'
+import { pipeline, type Duplex } from 'node:stream'
+import * as zlib from 'node:zlib'
+import { byteLines } from '../ports/byte-lines.js'
+import { isFields } from './bodies.js'
+import { recordOfLine, recordsOf, type RecordOrDamage } from './records-of.js'
+import type { DamageItem, TranscriptRecord } from './transcript.js'
+
+const MAGIC = Buffer.from([0x28, 0xb5, 0x2f, 0xfd])
+/** The magic bytes as a text that was read as UTF-8 begins with them. */
+const MAGIC_TEXT = MAGIC.toString('utf8')
+
+/** Whether a text was compressed with zstd. */
+export const beginsCompressed = (text: string): boolean => text.startsWith(MAGIC_TEXT)
+
+const DAMAGE = Symbol('damage')
+
+/** The damage that a record stands for; undefined where it is a record. */
+export function damageIn(value: unknown): Pick<DamageItem, 'detail' | 'isCut'> | undefined {
+  const damage: unknown = isFields(value) ? Reflect.get(value, DAMAGE) : undefined
+  return isFields(damage) && typeof damage['detail'] === 'string'
+    ? { detail: damage['detail'], isCut: damage['isCut'] === true }
+    : undefined
+}
+
+const damaged = (where: DamageItem['where'], detail: string, isCut: boolean): TranscriptRecord => ({
+  value: { [DAMAGE]: { detail, isCut } },
+  where,
+})
+
+const asRecord = (read: RecordOrDamage): TranscriptRecord =>
+  'kind' in read ? damaged(read.where, read.detail, read.isCut) : read
+
+/** What decompresses, where this Node has it. Its types are those of Node 20, which has it not. */
+function zstd(): Duplex | undefined {
+  const create: unknown = Reflect.get(zlib, 'createZstdDecompress')
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the function of Node 22.15 takes nothing and makes a stream
+  return typeof create === 'function' ? (create() as Duplex) : undefined
+}
+
+async function isCompressed(path: string): Promise<boolean> {
+  const file = await open(path)
+  try {
+    const { bytesRead, buffer } = await file.read(Buffer.alloc(MAGIC.length), 0, MAGIC.length, 0)
+    return bytesRead === MAGIC.length && buffer.equals(MAGIC)
+  } finally {
+    await file.close()
+  }
+}
+
+async function* ofCompressed(path: string, decompressor: Duplex): AsyncGenerator<TranscriptRecord> {
+  let line = 0
+  // The loop below hears of every failure, so nothing is left to do when the stream ends.
+  const lines = byteLines(pipeline(createReadStream(path), decompressor, () => undefined))
+  try {
+    for await (const { bytes, isEnded } of lines) {
+      line += 1
+      const record = recordOfLine(bytes, 'lines', { file: path, line }, isEnded)
+      if (record !== undefined) yield asRecord(record)
+    }
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    yield damaged({ file: path, line: line + 1 }, `cannot be decompressed: ${reason}`, false)
+  }
+}
+
+/** The records of a rollout, compressed or not. @param decompress makes what decompresses, where there is one */
+export async function* rolloutRecords(
+  path: string,
+  decompress: () => Duplex | undefined = zstd,
+): AsyncGenerator<TranscriptRecord> {
+  if (!(await isCompressed(path))) {
+    for await (const read of recordsOf(path, 'lines')) yield asRecord(read)
+    return
+  }
+  const decompressor = decompress()
+  if (decompressor !== undefined) yield* ofCompressed(path, decompressor)
+  else
+    yield damaged(
+      { file: path },
+      'is compressed with zstd, which Node reads from version 22.15 on: import it with such a Node, or decompress it first (zstd -d)',
+      false,
+    )
+}

@@ -1,0 +1,237 @@
+/**
+ * Items of a Codex rollout as messages. Codex keeps what it sends and gets in the shapes of the Responses API: messages,
+ * calls, their outputs and reasoning are items of their own, of which most have no id.
+ */
+import { z } from 'zod'
+import { hashOf } from '../domain/values/hash.js'
+import { contentText, messageHash, type ContentPart, type MessageBody, type Role } from '../domain/values/message.js'
+import { contentOf, isFields, jsonText, textIn, type Fields } from './bodies.js'
+import { keptPart, textPart } from './kept-part.js'
+
+/** What an item says. */
+export interface CodexMessage {
+  readonly body: MessageBody
+  /** The model made it, so that it is part of an answer. */
+  readonly isAnswer: boolean
+  readonly byProgram?: true
+  readonly isError?: true
+  /** Somebody asks for something: a rollback counts these. */
+  readonly opensTurn: boolean
+  /** By what an item is the same one in another place: without its id, its state and the metadata of the program. */
+  readonly key: string
+  readonly turnId?: string | undefined
+}
+
+const itemSchema = z.looseObject({ type: z.string() })
+
+// What Codex puts in the place of the user. A text that goes on behind the closing tag holds a prompt as well.
+const TAGS =
+  /^<(?<tag>user_instructions|environment_context|turn_aborted|user_shell_command|subagent_notification|skill|hook_prompt|goal_context|user_action|recommended_plugins|external_[\w-]+)\b[^]*<\/\k<tag>>$/iu
+const AGENTS = /^# AGENTS\.md instructions/iu
+const WARNINGS =
+  /^Warning: (?:The maximum number of unified exec processes|apply_patch was requested via|Your account was flagged)/u
+/** How the summaries begin that Codex has its own model write. */
+const HANDED_ON = /^Another language model started to solve this problem and produced a summary/u
+
+const isOfProgram = (text: string): boolean => {
+  const trimmed = text.trim()
+  if (AGENTS.test(trimmed)) return !/<\/INSTRUCTIONS>/iu.test(trimmed) || /<\/\w+>$/u.test(trimmed)
+  return TAGS.test(trimmed) || WARNINGS.test(trimmed) || HANDED_ON.test(trimmed)
+}
+
+/** Whether a message in the user's place is a summary that another model left. */
+export const isHandedOn = (body: MessageBody): boolean =>
+  body.role === 'user' && HANDED_ON.test(contentText(body.content))
+
+const TEXTS = new Set(['input_text', 'output_text', 'text', 'summary_text'])
+
+/** An item that no chat message may have as a part, whole inside one that it may. */
+const wrapped = (type: string, item: Fields): ContentPart => ({ type, item })
+
+function partOf(part: unknown): ContentPart {
+  if (typeof part === 'string') return textPart(part)
+  if (!isFields(part)) return keptPart(part)
+  const { type, text, image_url: url, detail, file_id: id, filename, file_data: data } = part
+  if (typeof type === 'string' && TEXTS.has(type) && typeof text === 'string') return textPart(text)
+  if (type === 'input_image' && typeof url === 'string')
+    return { type: 'image_url', image_url: { url, ...(textIn(detail) === undefined ? {} : { detail }) } }
+  if (type === 'input_file' && (typeof id === 'string' || typeof data === 'string'))
+    return { type: 'file', file: typeof id === 'string' ? { file_id: id } : { filename, file_data: data } }
+  return keptPart(part)
+}
+
+const partsOf = (content: unknown): readonly ContentPart[] =>
+  Array.isArray(content) ? content.map(partOf) : content === undefined || content === null ? [] : [partOf(content)]
+
+const turnIdOf = (item: Fields): string | undefined => {
+  for (const metadata of [item['internal_chat_message_metadata_passthrough'], item['metadata']])
+    if (isFields(metadata) && typeof metadata['turn_id'] === 'string') return metadata['turn_id']
+  return undefined
+}
+
+// Fields that differ between an item where it was said and the same item in a context that was put together later.
+const PASSING = new Set(['id', 'status', 'metadata', 'internal_chat_message_metadata_passthrough', 'internal_metadata'])
+function lasting(part: unknown): unknown {
+  if (!isFields(part)) return part
+  const fields = Object.entries(part).filter(([field]) => !PASSING.has(field))
+  // An item that is no part stands whole inside one.
+  return Object.fromEntries(
+    fields.map(([field, value]) => [field, field === 'item' || field === 'value' ? lasting(value) : value]),
+  )
+}
+
+const keyOf = (body: MessageBody): string =>
+  Array.isArray(body.content) && body.role === 'assistant'
+    ? hashOf([body.content.map(lasting), body.toolCalls])
+    : messageHash(body)
+
+const saying = (
+  item: Fields,
+  body: MessageBody,
+  rest: Partial<Pick<CodexMessage, 'isAnswer' | 'byProgram' | 'isError' | 'opensTurn'>> = {},
+): CodexMessage => ({
+  isAnswer: body.role === 'assistant',
+  opensTurn: false,
+  ...rest,
+  body,
+  key: keyOf(body),
+  turnId: turnIdOf(item),
+})
+
+const ROLES: ReadonlySet<unknown> = new Set<Role>(['system', 'developer', 'user', 'assistant'])
+const isRole = (role: unknown): role is Role => ROLES.has(role)
+
+function fromMessage(item: Fields): CodexMessage | undefined {
+  const { role, content } = item
+  if (!isRole(role)) return undefined
+  const sealed = textIn(item['encrypted_content'])
+  const parts = [
+    ...partsOf(content),
+    ...(sealed === undefined ? [] : [{ type: 'encrypted_content', encrypted_content: sealed }]),
+  ]
+  const body: MessageBody = { role, content: contentOf(parts) }
+  if (role !== 'user') return saying(item, body)
+  const byProgram = parts.length > 0 && parts.every((part) => part.type === 'text' && isOfProgram(String(part['text'])))
+  return saying(item, body, byProgram ? { byProgram } : { opensTurn: true })
+}
+
+/** A message from another agent of the same run: nobody typed it. */
+function fromAgent(item: Fields): CodexMessage {
+  const author = textIn(item['author'])
+  const content = contentOf(partsOf(item['content']))
+  return saying(
+    item,
+    { role: 'user', content, ...(author === undefined ? {} : { name: author }) },
+    { byProgram: true, opensTurn: true },
+  )
+}
+
+const calling = (item: Fields, call: NonNullable<MessageBody['toolCalls']>[number]): CodexMessage =>
+  saying(item, { role: 'assistant', content: null, toolCalls: [call] })
+
+const holding = (item: Fields, part: ContentPart): CodexMessage => saying(item, { role: 'assistant', content: [part] })
+
+function fromFunctionCall(item: Fields, id: unknown, name: unknown, args: unknown): CodexMessage {
+  const callId = textIn(id)
+  const called = textIn(name)
+  if (callId === undefined || called === undefined) return holding(item, keptPart(item))
+  const namespace = textIn(item['namespace'])
+  return calling(item, {
+    id: callId,
+    type: 'function',
+    function: { name: called, arguments: jsonText(args), ...(namespace === undefined ? {} : { namespace }) },
+  })
+}
+
+function fromCustomCall(item: Fields): CodexMessage {
+  const id = textIn(item['call_id'])
+  const name = textIn(item['name'])
+  if (id === undefined || name === undefined) return holding(item, keptPart(item))
+  return calling(item, { id, type: 'custom', custom: { name, input: jsonText(item['input']) } })
+}
+
+// How the tools of Codex tell that a command went wrong: at the head of their output, or behind it.
+const EXIT = /^(?:Exit code: |(?:Chunk ID: .*\n)?(?:Wall time: .*\n)?Process exited with code )(-?\d+)(?:\n|$)/u
+const EXIT_BEHIND = /^\{"output":[^]*"metadata":\{"exit_code":(-?\d+)[^{}]*\}\}$/u
+const STOPPED = /^(?:exec command|patch) rejected by user|^aborted(?: by user|$)/u
+
+/** Whether an output says that the call failed, was refused or was stopped. */
+function hasFailed(output: unknown, text: string): boolean {
+  if (isFields(output) && output['success'] === false) return true
+  const code = EXIT.exec(text)?.[1] ?? EXIT_BEHIND.exec(text)?.[1]
+  return (code !== undefined && Number(code) !== 0) || STOPPED.test(text)
+}
+
+function fromOutput(item: Fields, output: unknown): CodexMessage | undefined {
+  const id = textIn(item['call_id'])
+  if (id === undefined) return undefined
+  const inner = isFields(output) && typeof output['type'] !== 'string' ? output['content'] : output
+  const content =
+    typeof inner === 'string' || Array.isArray(inner) || (isFields(inner) && typeof inner['type'] === 'string')
+      ? contentOf(partsOf(inner))
+      : jsonText(output ?? '')
+  return saying(
+    item,
+    { role: 'tool', content, toolCallId: id },
+    hasFailed(output, contentText(content)) ? { isError: true } : {},
+  )
+}
+
+/** Kinds of items that say nothing to the model, or that only tell what tools there are. */
+const SILENT = new Set(['ghost_snapshot', 'compaction_trigger', 'additional_tools', 'other'])
+
+/** What an item says; undefined where it says nothing, or is of a kind that we do not know. */
+export function messageOfItem(value: unknown): CodexMessage | undefined {
+  const parsed = itemSchema.safeParse(value)
+  if (!parsed.success || !isFields(value)) return undefined
+  const item = value
+  const { type } = parsed.data
+  if (SILENT.has(type)) return undefined
+  switch (type) {
+    case 'message':
+      return fromMessage(item)
+    case 'agent_message':
+      return fromAgent(item)
+    case 'reasoning':
+    case 'compaction':
+    case 'compaction_summary':
+    case 'context_compaction':
+      return holding(item, keptPart(item))
+    case 'function_call':
+      return fromFunctionCall(item, item['call_id'] ?? item['id'], item['name'], item['arguments'])
+    case 'local_shell_call':
+      return fromFunctionCall(item, item['call_id'] ?? item['id'], 'local_shell', item['action'])
+    case 'tool_search_call':
+      // A search that the provider ran has no call id, and no output follows it.
+      return textIn(item['call_id']) === undefined
+        ? holding(item, wrapped('tool_search', item))
+        : fromFunctionCall(item, item['call_id'], 'tool_search', item['arguments'])
+    case 'custom_tool_call':
+      return fromCustomCall(item)
+    case 'web_search_call':
+    case 'image_generation_call':
+      return holding(item, wrapped(type.slice(0, -'_call'.length), item))
+    case 'function_call_output':
+    case 'custom_tool_call_output':
+      return fromOutput(item, item['output'])
+    case 'tool_search_output':
+      return fromOutput(item, jsonText(item['tools']))
+    default:
+      return undefined
+  }
+}
+
+/** Whether an item of a compacted context holds what only its provider reads. */
+export const isSealed = (value: unknown): boolean =>
+  isFields(value) &&
+  (value['type'] === 'message'
+    ? textIn(value['encrypted_content']) !== undefined
+    : value['type'] === 'compaction' ||
+      value['type'] === 'compaction_summary' ||
+      value['type'] === 'context_compaction')
+
+/** An item of a kind that we do not know, as it came, for a context that has to be whole. */
+export const unknownItem = (item: Fields): CodexMessage => holding(item, keptPart(item))
+
+/** Whether an item stands for nothing in a context. */
+export const isSilentItem = (value: unknown): boolean => isFields(value) && SILENT.has(String(value['type']))
