@@ -1,0 +1,39 @@
+/**
+ * What was said of late, to be said again where somebody returns to a branch that was left. Only so much is held: who
+ * reads a file of gigabytes must not keep it in memory, and what a model's context can hold fits in.
+ */
+import type { CompactionItem, MessageItem } from './transcript.js'
+
+export type HeldItem = MessageItem | CompactionItem
+
+export interface Held {
+  keep(id: string, items: readonly HeldItem[]): void
+  /** Undefined for what was not kept, or lies too far back. */
+  of(id: string): readonly HeldItem[] | undefined
+}
+
+/** 32 million characters of JSON: eight times a window of a million tokens. */
+const MOST_CHARACTERS = 32 * 1024 * 1024
+
+/** Holds nothing yet. Where it becomes too much, what was kept first goes first. */
+export function createHeld(): Held {
+  const held = new Map<string, { readonly items: readonly HeldItem[]; readonly length: number }>()
+  let total = 0
+  const drop = (id: string): void => {
+    total -= held.get(id)?.length ?? 0
+    held.delete(id)
+  }
+  return {
+    keep: (id, items) => {
+      drop(id)
+      const length = JSON.stringify(items).length
+      held.set(id, { items, length })
+      total += length
+      for (const oldest of held.keys()) {
+        if (total <= MOST_CHARACTERS) break
+        drop(oldest)
+      }
+    },
+    of: (id) => held.get(id)?.items,
+  }
+}
