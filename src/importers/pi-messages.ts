@@ -1,0 +1,170 @@
+/** Messages of pi as chat messages: its own roles, its parts, and the texts in which it hands on what it made itself. */
+import { z } from 'zod'
+import type { ContentPart, MessageBody, ToolCall } from '../domain/values/message.js'
+import { contentOf, countIn, isFields, jsonText, textIn, timeIn, type Fields } from './bodies.js'
+import { argumentsOf, keptPart, textPart } from './kept-part.js'
+import type { Usage } from './transcript.js'
+
+/** What a message of pi says. */
+export interface PiMessage {
+  readonly body: MessageBody
+  readonly at: string | undefined
+  readonly byProgram?: true
+  readonly isError?: true
+  readonly model?: string
+  readonly usage?: Usage
+}
+
+const messageSchema = z.looseObject({ role: z.string() })
+const callSchema = z.looseObject({ type: z.literal('toolCall'), id: z.string().min(1), name: z.string().min(1) })
+
+const partOf = (part: unknown): ContentPart => (typeof part === 'string' ? textPart(part) : keptPart(part))
+
+const partsOf = (content: unknown): readonly ContentPart[] =>
+  Array.isArray(content) ? content.map(partOf) : content === undefined || content === null ? [] : [partOf(content)]
+
+/** A content of pi, in an entry or in an edit of one. */
+export const contentIn = (content: unknown): string | readonly ContentPart[] => contentOf(partsOf(content))
+
+function callOf(part: unknown): ToolCall | undefined {
+  const parsed = callSchema.safeParse(part)
+  if (!parsed.success || !isFields(part)) return undefined
+  const { type: _type, id: _id, name: _name, arguments: args, ...rest } = part
+  return {
+    ...rest,
+    id: parsed.data.id,
+    type: 'function',
+    function: { name: parsed.data.name, arguments: argumentsOf(args) },
+  }
+}
+
+/**
+ * What an answer took. pi counts what was in the cache, and what went into it, beside the input; here they are part of
+ * it.
+ */
+export function usageOf(value: unknown): Usage | undefined {
+  if (!isFields(value)) return undefined
+  const [input, read, written] = [value['input'], value['cacheRead'], value['cacheWrite']].map(countIn)
+  const cost = isFields(value['cost']) ? countIn(value['cost']['total']) : undefined
+  const usage = {
+    inputTokens: input === undefined ? undefined : input + (read ?? 0) + (written ?? 0),
+    outputTokens: countIn(value['output']),
+    cacheReadTokens: read,
+    cacheWriteTokens: written,
+    reasoningTokens: countIn(value['reasoning']),
+    cost,
+  }
+  const told = Object.entries(usage).filter(([, count]) => count !== undefined)
+  return told.length === 0 ? undefined : Object.fromEntries(told)
+}
+
+function fromAssistant(message: Fields): Omit<PiMessage, 'at'> {
+  const content = message['content']
+  const parts: readonly unknown[] = Array.isArray(content) ? content : partsOf(content)
+  const calls = parts.map(callOf)
+  const spoken = parts.filter((_part, at) => calls[at] === undefined).map(partOf)
+  const toolCalls = calls.filter((call) => call !== undefined)
+  const model = textIn(message['model'])
+  const usage = usageOf(message['usage'])
+  return {
+    body: {
+      role: 'assistant',
+      content: spoken.length === 0 && toolCalls.length > 0 ? null : contentOf(spoken),
+      ...(toolCalls.length === 0 ? {} : { toolCalls }),
+    },
+    ...(model === undefined ? {} : { model }),
+    ...(usage === undefined ? {} : { usage }),
+  }
+}
+
+/** A prompt of the system, or a change to one: sections by name, of which null takes one away, and tools. */
+function fromSystem(message: Fields): MessageBody {
+  const sections = isFields(message['sections']) ? Object.entries(message['sections']) : []
+  const tools = (field: string, type: string): ContentPart[] =>
+    Array.isArray(message[field]) && message[field].length > 0 ? [{ type, tools: message[field] }] : []
+  return {
+    role: 'system',
+    content: contentOf([
+      ...partsOf(message['content'] === '' ? undefined : message['content']),
+      ...sections.map(([section, text]): ContentPart =>
+        typeof text === 'string' ? { type: 'text', text, section } : { type: 'section_removed', section },
+      ),
+      ...tools('toolsAdded', 'tools_added'),
+      ...tools('toolsRemoved', 'tools_removed'),
+    ]),
+  }
+}
+
+/** A command that the user ran beside the conversation, in the words in which pi tells its model. */
+function commandText(message: Fields): string {
+  const output = textIn(message['output'])
+  const code = message['exitCode']
+  const file = textIn(message['fullOutputPath'])
+  return [
+    `Ran \`${jsonText(message['command'] ?? '')}\`\n${output === undefined ? '(no output)' : `\`\`\`\n${output}\n\`\`\``}`,
+    ...(message['cancelled'] === true
+      ? ['(command cancelled)']
+      : typeof code === 'number' && code !== 0
+        ? [`Command exited with code ${String(code)}`]
+        : []),
+    ...(message['truncated'] === true && file !== undefined ? [`[Output truncated. Full output: ${file}]`] : []),
+  ].join('\n\n')
+}
+
+const ofProgram = (content: MessageBody['content']): Omit<PiMessage, 'at'> => ({
+  body: { role: 'user', content },
+  byProgram: true,
+})
+
+/** A summary of what was compacted, as pi gives it to its model. */
+export const compactionText = (summary: string): string =>
+  `The conversation history before this point was compacted into the following summary:\n\n<summary>\n${summary}\n</summary>`
+
+/** A summary of a branch that was left, as pi gives it to its model. */
+export const branchText = (summary: string): string =>
+  `The following is a summary of a branch that this conversation came back from:\n\n<summary>\n${summary}</summary>`
+
+/** A text that an extension put into the conversation. */
+export const customMessage = (content: unknown, at: string | undefined): PiMessage => ({
+  ...ofProgram(contentIn(content)),
+  at,
+})
+
+function said(message: Fields, role: string): Omit<PiMessage, 'at'> | undefined {
+  switch (role) {
+    case 'user':
+      return { body: { role, content: contentIn(message['content']) } }
+    case 'assistant':
+      return fromAssistant(message)
+    case 'toolResult': {
+      const toolCallId = textIn(message['toolCallId'])
+      if (toolCallId === undefined) return undefined
+      return {
+        body: { role: 'tool', content: contentIn(message['content']), toolCallId },
+        ...(message['isError'] === true ? { isError: true } : {}),
+      }
+    }
+    case 'system':
+      return { body: fromSystem(message) }
+    case 'bashExecution':
+      // The user may run a command for their own eyes.
+      return message['excludeFromContext'] === true ? undefined : ofProgram(commandText(message))
+    case 'custom':
+    case 'hookMessage':
+      return ofProgram(contentIn(message['content']))
+    case 'branchSummary':
+      return ofProgram(branchText(jsonText(message['summary'] ?? '')))
+    case 'compactionSummary':
+      return ofProgram(compactionText(jsonText(message['summary'] ?? '')))
+    default:
+      return undefined
+  }
+}
+
+/** What a message says; undefined where the model is not given it, or where it is of a kind that we do not know. */
+export function messageIn(value: unknown): PiMessage | undefined {
+  const parsed = messageSchema.safeParse(value)
+  if (!parsed.success || !isFields(value)) return undefined
+  const message = said(value, parsed.data.role)
+  return message === undefined ? undefined : { ...message, at: timeIn(value['timestamp']) }
+}

@@ -1,0 +1,37 @@
+/** pi: a file of JSON lines a session, under `sessions/<folder that it ran in>/` of its folder. */
+import { isFields, timeIn } from './bodies.js'
+import { readSession } from './pi-reader.js'
+import type { Head, Importer, Layout } from './transcript.js'
+
+const ROLES = new Set<unknown>(['user', 'assistant', 'toolResult', 'system', 'bashExecution', 'custom', 'hookMessage'])
+
+const isHeader = (record: unknown): boolean =>
+  isFields(record) &&
+  record['type'] === 'session' &&
+  typeof record['id'] === 'string' &&
+  timeIn(record['timestamp']) !== undefined
+
+/** An entry that holds a message: in pi both have a time, one as a text and one as a number. */
+const isMessage = (record: unknown): boolean =>
+  isFields(record) &&
+  record['type'] === 'message' &&
+  typeof record['timestamp'] === 'string' &&
+  isFields(record['message']) &&
+  ROLES.has(record['message']['role']) &&
+  typeof record['message']['timestamp'] === 'number'
+
+function recognize({ records }: Head): Layout | undefined {
+  return records.some((record) => isHeader(record) || isMessage(record)) ? 'lines' : undefined
+}
+
+export const pi: Importer = {
+  program: 'pi',
+  title: 'pi',
+  homes(environment, home) {
+    const sessions = environment['PI_CODING_AGENT_SESSION_DIR']
+    const agent = environment['PI_CODING_AGENT_DIR'] ?? `${home}/.pi/agent`
+    return [...(sessions === undefined ? [] : [sessions]), `${agent}/sessions`]
+  },
+  recognize,
+  read: readSession,
+}
