@@ -1,0 +1,76 @@
+/**
+ * opencode (anomalyco/opencode): the JSON that `opencode export` prints, the `storage/` tree of older versions, its
+ * database where this Node reads SQLite, and the newer events where a file holds them.
+ */
+import { join } from 'node:path'
+import { isFields, textIn } from './bodies.js'
+import { filesOfSession, isDatabase, recordsOfDatabase, SQLITE } from './opencode-files.js'
+import { opencodeReader } from './opencode-reader.js'
+import { eventIn, isV2Message } from './opencode-v2.js'
+import { headOf, recordsOf } from './records-of.js'
+import type { Head, Importer, Layout, TranscriptRecord } from './transcript.js'
+
+/** How an export begins, where it is too large to be looked at whole. */
+const EXPORT = /^\s*\{\s*"info"\s*:\s*\{\s*"id"\s*:\s*"ses_/u
+const DATABASE_NAME = /\/opencode[\w.-]*\.db$/iu
+const TABLES = /CREATE TABLE [`"]?(?:session|part)[`"]?\s*\(/u
+const PART_PATH = /\/part\/[^/]+\/[^/]+\.json$/u
+
+const isMessage = (value: unknown): boolean =>
+  isFields(value) && ((isFields(value['info']) && Array.isArray(value['parts'])) || isV2Message(value))
+
+function isExport(value: unknown): boolean {
+  if (!isFields(value) || !isFields(value['info']) || !Array.isArray(value['messages'])) return false
+  const { info, messages } = value
+  return textIn(info['id']) !== undefined && (messages.length === 0 || isMessage(messages[0]))
+}
+
+const isId = (value: unknown, prefix: RegExp): boolean => prefix.test(textIn(value) ?? '')
+
+/** Whether a value is a file of the `storage/` tree. */
+function isOfTree(value: unknown, path: string): boolean {
+  if (!isFields(value) || textIn(value['id']) === undefined) return false
+  const { type, role, sessionID, projectID, directory, messageID, time } = value
+  if (typeof type === 'string') return typeof messageID === 'string' || PART_PATH.test(path)
+  if (role === 'user' || role === 'assistant') return typeof sessionID === 'string' && isFields(time)
+  return typeof projectID === 'string' && typeof directory === 'string' && isFields(time)
+}
+
+/** Whether records are durable events, of which at least one names a session. */
+const isEvents = (records: readonly unknown[]): boolean =>
+  records.some((record) => {
+    const event = isFields(record) ? eventIn(record) : undefined
+    return event !== undefined && (event.type.startsWith('session.next.') || isId(event.data['sessionID'], /^ses_/u))
+  })
+
+function recognize(head: Head): Layout | undefined {
+  const { path, records, text } = head
+  // No layout is that of a database: `records` reads it.
+  if (text.startsWith(SQLITE)) return DATABASE_NAME.test(path) || TABLES.test(text) ? 'json' : undefined
+  const [first] = records
+  if (isExport(first) || isOfTree(first, path) || EXPORT.test(text)) return 'json'
+  return isEvents(records) ? 'lines' : undefined
+}
+
+async function* recordsIn(path: string): AsyncGenerator<TranscriptRecord> {
+  if (await isDatabase(path)) {
+    yield* recordsOfDatabase(path)
+    return
+  }
+  const layout = recognize(await headOf(path)) ?? 'json'
+  for await (const record of recordsOf(path, layout))
+    yield 'kind' in record ? { value: { unreadable: record.detail, isCut: record.isCut }, where: record.where } : record
+}
+
+/** The importer of opencode. */
+export const opencode: Importer = {
+  program: 'opencode',
+  title: 'opencode',
+  homes: (environment, home) => [
+    join(textIn(environment['XDG_DATA_HOME']) ?? join(home, '.local', 'share'), 'opencode'),
+  ],
+  recognize,
+  siblings: async (path) => (await filesOfSession(path)) ?? [path],
+  records: recordsIn,
+  read: opencodeReader,
+}
