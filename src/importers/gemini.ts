@@ -1,0 +1,32 @@
+/** Gemini CLI: sessions under `~/.gemini/tmp/<project>/chats/`, as one JSON object or, since 2026, as lines. */
+import { join } from 'node:path'
+import { isFields, textIn } from './bodies.js'
+import { createGeminiReader } from './gemini-reader.js'
+import type { Head, Importer, Layout } from './transcript.js'
+
+const isHeader = (record: unknown): boolean =>
+  isFields(record) && typeof record['sessionId'] === 'string' && typeof record['projectHash'] === 'string'
+
+// Lines that no other program writes; a file that begins in the middle has no header.
+const isLine = (record: unknown): boolean =>
+  isFields(record) &&
+  (isFields(record['$set']) ||
+    typeof record['$rewindTo'] === 'string' ||
+    (record['type'] === 'gemini' && typeof record['id'] === 'string' && typeof record['timestamp'] === 'string'))
+
+function recognize({ records, text }: Head): Layout | undefined {
+  const [first] = records
+  // An object that is too large to be looked at whole shows its first 4,096 characters.
+  if (first === undefined)
+    return /^\s*\{\s*"sessionId"\s*:\s*"[^"]+"\s*,\s*"projectHash"\s*:/u.test(text) ? 'json' : undefined
+  if (isHeader(first)) return isFields(first) && Array.isArray(first['messages']) ? 'json' : 'lines'
+  return records.some(isLine) ? 'lines' : undefined
+}
+
+export const gemini: Importer = {
+  program: 'gemini',
+  title: 'Gemini CLI',
+  homes: (environment, home) => [join(textIn(environment['GEMINI_CLI_HOME']) ?? home, '.gemini', 'tmp')],
+  recognize,
+  read: createGeminiReader,
+}
