@@ -33,7 +33,7 @@ export type Step =
   | { readonly kind: 'again'; readonly id: string }
 
 /** What the parent of a record is: a place, the beginning, or nothing that this file tells of. */
-export type Parent = Place | 'beginning' | 'unknown'
+type Parent = Place | 'beginning' | 'unknown'
 
 export interface Branches {
   /** The last place of the branch; undefined where nothing was said. */

@@ -20,7 +20,7 @@ import type {
  * What the model is given in the place of a result that a microcompaction cleared. The transcript does not tell it;
  * users have seen their agents quote it.
  */
-export const CLEARED_RESULT = '[Old tool result content cleared]'
+const CLEARED_RESULT = '[Old tool result content cleared]'
 
 /** A record, with the id that it has or is given, and where it stands. */
 export interface Taken {
