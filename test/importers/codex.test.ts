@@ -603,6 +603,26 @@ describe('where a conversation comes from', () => {
     expect(messages(items).map(({ body }) => body.content)).toEqual(['one'])
     expect(leftOut(items)).toEqual(['session_meta', 'event_msg/thread_name_updated'])
   })
+
+  it('leaves to the parent what a sub-agent’s file tells to be the parent’s', () => {
+    const source = { subagent: { thread_spawn: { parent_thread_id: 'p', depth: 1 } } }
+    const items = read([
+      { ...meta({ source, subagent_history_start_ordinal: 3 }), ordinal: 0 },
+      { ...meta({ id: 'p' }), ordinal: 1 },
+      { ...user('one'), ordinal: 2 },
+      { ...user('two'), ordinal: 3 },
+      { ...compacted({ replacement_history: [userItem('one'), userItem('two')] }), ordinal: 4 },
+    ])
+    expect(messages(items).map(({ body }) => body.content)).toEqual(['two'])
+    expect(leftOut(items)).toEqual(['inherited/session_meta', 'inherited/response_item'])
+    expect(ofKind(items, 'compaction')[0]).toMatchObject({
+      coversMissing: true,
+      context: [
+        { kind: 'inserted', body: { role: 'user', content: 'one' } },
+        { kind: 'message', sourceId: 'line-4' },
+      ],
+    })
+  })
 })
 
 describe('the oldest files', () => {
