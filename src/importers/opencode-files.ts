@@ -46,6 +46,9 @@ function placeIn(path: string): InTree | undefined {
   return kind === 'session' || kind === 'message' || kind === 'part' ? { root, kind, folder } : undefined
 }
 
+/** Whether a file lies where one of a `storage/` tree does. */
+export const isInTree = (path: string): boolean => placeIn(path) !== undefined
+
 /** The session that a file of the tree belongs to. */
 async function sessionIdOf(path: string, { root, kind, folder }: InTree): Promise<string | undefined> {
   if (kind === 'message') return folder

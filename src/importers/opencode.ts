@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path'
 import { isFields, textIn } from './bodies.js'
-import { filesOfSession, isDatabase, recordsOfDatabase, SQLITE } from './opencode-files.js'
+import { filesOfSession, isDatabase, isInTree, recordsOfDatabase, SQLITE } from './opencode-files.js'
 import { opencodeReader } from './opencode-reader.js'
 import { eventIn, isV2Message } from './opencode-v2.js'
 import { headOf, recordsOf } from './records-of.js'
@@ -53,11 +53,13 @@ function recognize(head: Head): Layout | undefined {
 }
 
 async function* recordsIn(path: string): AsyncGenerator<TranscriptRecord> {
-  if (await isDatabase(path)) {
+  // Of the many small files of a tree, each is opened once.
+  const isSmall = isInTree(path)
+  if (!isSmall && (await isDatabase(path))) {
     yield* recordsOfDatabase(path)
     return
   }
-  const layout = recognize(await headOf(path)) ?? 'json'
+  const layout = isSmall ? 'json' : (recognize(await headOf(path)) ?? 'json')
   for await (const record of recordsOf(path, layout))
     yield 'kind' in record ? { value: { unreadable: record.detail, isCut: record.isCut }, where: record.where } : record
 }

@@ -46,7 +46,7 @@ export const refusedIn = (items: readonly TranscriptItem[]): readonly string[] =
     return refusal === undefined ? [] : [`${sourceId}: ${refusal}`]
   })
 
-/** Messages of contexts that were not said before, or in another conversation. */
+/** Messages of contexts that were not said before, or in another conversation, or that were withdrawn. */
 function unsaidIn(items: readonly TranscriptItem[]): readonly string[] {
   const unsaid: string[] = []
   const said = new Map<string, Set<string>>()
@@ -56,6 +56,7 @@ function unsaidIn(items: readonly TranscriptItem[]): readonly string[] {
     const ids = said.get(conversation) ?? new Set<string>()
     said.set(conversation, ids)
     if (item.kind === 'message') ids.add(item.sourceId)
+    if (item.kind === 'withdrawal') for (const id of item.sourceIds) ids.delete(id)
     if (item.kind !== 'compaction') continue
     for (const entry of item.context)
       if (entry.kind === 'message' && !ids.has(entry.sourceId)) unsaid.push(`${item.sourceId} shows ${entry.sourceId}`)
