@@ -55,7 +55,7 @@ export function lineOf(value: unknown): Line | undefined {
 }
 
 /** The id in the name of a rollout, `rollout-<time>-<id>.jsonl`; the whole name where it is called otherwise. */
-export function idInName(path: string): string {
+function idInName(path: string): string {
   const name = path.replaceAll('\\', '/').split('/').at(-1) ?? ''
   const bare = name.replace(/\.jsonl(?:\.zst)?$/u, '')
   return /^rollout-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-(.+)$/u.exec(bare)?.[1] ?? (bare === '' ? 'rollout' : bare)
