@@ -29,7 +29,7 @@ export const ofKind = <Kind extends TranscriptItem['kind']>(
   items.filter((item): item is Extract<TranscriptItem, { kind: Kind }> => item.kind === kind)
 
 /** A message as a line that a person reads: who says what, which calls, which result. */
-export const lineOf = ({ sourceId, part, body, byProgram, isError }: MessageItem): string => {
+const lineOf = ({ sourceId, part, body, byProgram, isError }: MessageItem): string => {
   const marks = [byProgram === true ? ' (program)' : '', isError === true ? ' (error)' : ''].join('')
   const calls = (body.toolCalls ?? []).map((call) => ` +${call.id}`).join('')
   const result = body.toolCallId === undefined ? '' : ` =${body.toolCallId}`
