@@ -3,8 +3,8 @@
  *
  * - A line of the model is one message, although one answer has several lines; a line of the user is a message of his
  *   where it holds anything beside results, and each result in it is one.
- * - Attachments are no messages: the file does not say in which words the model gets them. Only a prompt that waited
- *   for the model (`queued_command`) is the user's.
+ * - An attachment (a file that was read again, a reminder, a prompt that waited for the model) is given to the model in
+ *   the place of the user, so that it counts as the user's. One whose content is empty gives nothing.
  * - A boundary of a compaction is one compaction; the summary behind it is no message of the user.
  * - Messages that do not lead to the last one were withdrawn. Parallel calls fork the tree as well: the lines of an
  *   answer belong together by the id of the answer, and results to their calls.
@@ -46,8 +46,11 @@ function linesIn(records: readonly Json[]): ReadonlyMap<string, Line> {
 }
 
 function heldIn({ type, message, isCompactSummary, attachment }: Json): Held | undefined {
-  if (objectOf(attachment)['type'] === 'queued_command')
-    return { answerId: undefined, calls: [], results: [], isSaid: true }
+  if (type === 'attachment') {
+    const given = objectOf(attachment)['content']
+    const isEmpty = given === '' || (Array.isArray(given) && given.length === 0)
+    return isEmpty ? undefined : { answerId: undefined, calls: [], results: [], isSaid: true }
+  }
   if ((type !== 'user' && type !== 'assistant') || isCompactSummary === true) return undefined
   const { id, content } = objectOf(message)
   const blocks = Array.isArray(content) ? listOf(content) : [content]

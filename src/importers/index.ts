@@ -1,0 +1,65 @@
+/** The programs whose transcripts can be read, how the program of a file is found, and how a file is read. */
+import { aider } from './aider.js'
+import { chatgpt } from './chatgpt.js'
+import { claudeCode } from './claude-code.js'
+import { cline } from './cline.js'
+import { codex } from './codex.js'
+import { gemini } from './gemini.js'
+import { opencode } from './opencode.js'
+import { openhands } from './openhands.js'
+import { pi } from './pi.js'
+import { headOf, recordsOf } from './records-of.js'
+import { roo } from './roo.js'
+import { sweAgent } from './swe-agent.js'
+import type { Importer, Layout, TranscriptItem } from './transcript.js'
+
+/** All of them. A file is the first one's that recognizes it. */
+export const importers: readonly Importer[] = [
+  claudeCode,
+  codex,
+  pi,
+  opencode,
+  gemini,
+  openhands,
+  roo,
+  cline,
+  chatgpt,
+  aider,
+  sweAgent,
+]
+
+/** A file, and how it is read. */
+export interface RecognizedTranscript {
+  readonly importer: Importer
+  readonly layout: Layout
+}
+
+/** Whose a file is, by what it holds; undefined where it is no program's that we know. */
+export async function recognizeTranscript(path: string): Promise<RecognizedTranscript | undefined> {
+  const head = await headOf(path)
+  for (const importer of importers) {
+    const layout = importer.recognize(head)
+    if (layout !== undefined) return { importer, layout }
+  }
+  return undefined
+}
+
+/**
+ * What a transcript says, in its order. Where a conversation is several files, they are read one after another, and
+ * what can only be said at the end is said behind the last one.
+ */
+export async function* readTranscript(
+  path: string,
+  importer: Importer,
+  layout: Layout,
+): AsyncGenerator<TranscriptItem> {
+  const reader = importer.read(path)
+  const files = (await importer.siblings?.(path)) ?? [path]
+  for (const file of files) {
+    for await (const record of importer.records?.(file) ?? recordsOf(file, layout)) {
+      if ('kind' in record) yield record
+      else yield* reader.take(record)
+    }
+  }
+  yield* reader.end()
+}

@@ -1,0 +1,18 @@
+/**
+ * Roo Code: a task is one file of messages, in which each message says which summary or truncation hides it. Older
+ * versions keep a list of blocks of Anthropic's API, newer ones (`version: 2`) messages of the AI SDK.
+ */
+import { join } from 'node:path'
+import { createTaskReader } from './task.js'
+import { extensionHomes, isOfRoo, taskFileAt, taskSiblings } from './task-files.js'
+import type { Importer } from './transcript.js'
+
+export const roo: Importer = {
+  program: 'roo',
+  title: 'Roo Code',
+  homes: (environment, home) =>
+    extensionHomes('rooveterinaryinc.roo-cline', environment, home).map((folder) => join(folder, 'tasks')),
+  recognize: (head) => (taskFileAt(head) !== undefined && isOfRoo(head) ? 'json' : undefined),
+  siblings: taskSiblings,
+  read: createTaskReader,
+}

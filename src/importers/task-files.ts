@@ -1,0 +1,157 @@
+/**
+ * The files of a task, as Cline's extension and Roo Code keep it: the messages that are sent, and what stands beside
+ * them. Roo began as a copy of Cline, so both use the same names, and many of their files could be either's.
+ */
+import { access } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { isFields, textIn, type Fields } from './bodies.js'
+import type { Head } from './transcript.js'
+
+/** Files beside the messages, by the names that the programs give them. They hold no conversation. */
+const COMPANIONS = [
+  'taskHistory.json',
+  '_index.json',
+  'history_item.json',
+  'task_metadata.json',
+  'ui_messages.json',
+  'context_history.json',
+] as const
+type Companion = (typeof COMPANIONS)[number]
+
+const MESSAGES = 'api_conversation_history.json'
+
+/** What a file is: the messages, or one of those beside them. */
+export type TaskFile = 'messages' | Companion
+
+// The tags in which both programs put what the user asks, and what they add to it.
+const TAGS = /<(?:task|environment_details)>/u
+
+const nameOf = (path: string): string => basename(path.replaceAll('\\', '/'))
+
+function hasTags(messages: readonly unknown[]): boolean {
+  for (const message of messages.slice(0, 3)) {
+    const content = isFields(message) ? message['content'] : undefined
+    const blocks = Array.isArray(content) ? content : [content]
+    if (blocks.some((block) => TAGS.test(textIn(isFields(block) ? block['text'] : block) ?? ''))) return true
+  }
+  return false
+}
+
+const isMessage = (value: unknown): boolean =>
+  isFields(value) &&
+  (value['role'] === 'user' || value['role'] === 'assistant') &&
+  (typeof value['content'] === 'string' || Array.isArray(value['content']))
+
+const isHistoryItem = (value: unknown): value is Fields =>
+  isFields(value) &&
+  typeof value['id'] === 'string' &&
+  typeof value['ts'] === 'number' &&
+  typeof value['task'] === 'string'
+
+function companionNamed(path: string): Companion | undefined {
+  const name = nameOf(path)
+  return COMPANIONS.find((companion) => companion === name)
+}
+
+function ofList(list: readonly unknown[], path: string): TaskFile | undefined {
+  const [first] = list
+  // An empty list tells nothing, so its name does.
+  if (first === undefined) return nameOf(path) === MESSAGES ? 'messages' : companionNamed(path)
+  if (isMessage(first)) return nameOf(path) === MESSAGES || hasTags(list) ? 'messages' : undefined
+  if (isHistoryItem(first)) return 'taskHistory.json'
+  if (isFields(first) && typeof first['ts'] === 'number' && (first['type'] === 'ask' || first['type'] === 'say'))
+    return 'ui_messages.json'
+  if (Array.isArray(first) && typeof first[0] === 'number' && Array.isArray(first[1])) return 'context_history.json'
+  return undefined
+}
+
+/** Which file of a task a value is, by what it holds; undefined where it is none. */
+export function taskFileOf(value: unknown, path: string): TaskFile | undefined {
+  if (Array.isArray(value)) return ofList(value, path)
+  if (!isFields(value)) return undefined
+  const { version, messages, entries } = value
+  if (version === 2 && Array.isArray(messages) && !('sessionId' in value))
+    return messages.length === 0 || messages.slice(0, 3).some(isMessage) ? 'messages' : undefined
+  if (Array.isArray(value['files_in_context'])) return 'task_metadata.json'
+  if (Array.isArray(entries) && entries.length > 0 && entries.every(isHistoryItem)) return '_index.json'
+  return isHistoryItem(value) ? 'history_item.json' : undefined
+}
+
+// A file that is too large to be looked at whole shows its first 4,096 characters.
+const MESSAGES_BEGIN =
+  /^\s*(?:\{\s*"version"\s*:\s*2\s*,\s*"messages"\s*:\s*)?\[\s*\{\s*"role"\s*:\s*"(?:user|assistant)"/u
+const UI_BEGIN = /^\s*\[\s*\{\s*"ts"\s*:\s*\d+\s*,\s*"type"\s*:\s*"(?:ask|say)"/u
+
+/** Which file of a task a head is the beginning of. */
+export function taskFileAt({ path, records, text }: Head): TaskFile | undefined {
+  const [value] = records
+  if (value !== undefined) return taskFileOf(value, path)
+  if (UI_BEGIN.test(text)) return 'ui_messages.json'
+  return MESSAGES_BEGIN.test(text) && (nameOf(path) === MESSAGES || TAGS.test(text)) ? 'messages' : undefined
+}
+
+const ROO_TEXT =
+  /"(?:condenseParent|condenseId|isSummary|truncationParent|truncationId|isTruncationMarker|contextCondense|contextTruncation)"\s*:|^\s*\{\s*"version"\s*:\s*2\b/u
+const CLINE_TEXT = /"(?:ulid|cwdOnTaskInitialization|conversationHistoryDeletedRange|shadowGitConfigWorkTree)"\s*:/u
+const ROO_PATH = /rooveterinaryinc|roo-cline|roo-code|\/\.?roo\//iu
+const CLINE_PATH = /saoudrizwan\.claude-dev|\/\.?cline\//iu
+
+const isRooMessage = (value: unknown): boolean =>
+  isFields(value) &&
+  ['condenseParent', 'condenseId', 'isSummary', 'truncationParent', 'truncationId', 'type'].some(
+    (field) => field in value,
+  )
+
+/** Roo's own fields tell that a file is Roo's, else the folder that it lies in; what nothing tells is Cline's. */
+export function isOfRoo({ path, records, text }: Head): boolean {
+  const [value] = records
+  if (ROO_TEXT.test(text) || (isFields(value) && typeof value['number'] === 'number' && 'workspace' in value))
+    return true
+  if (CLINE_TEXT.test(text) || CLINE_PATH.test(path)) return false
+  if (taskFileAt({ path, records, text }) === 'messages' && Array.isArray(value) && value.some(isRooMessage))
+    return true
+  return ROO_PATH.test(path)
+}
+
+/** Those of the paths at which there is something. */
+export async function existing(paths: readonly string[]): Promise<readonly string[]> {
+  const found: string[] = []
+  for (const path of paths) {
+    try {
+      await access(path)
+      found.push(path)
+    } catch {
+      // Most conversations lack one or another of the files that may stand beside them.
+    }
+  }
+  return found
+}
+
+/** The files that tell more of these messages, and then the messages themselves; any other file stands alone. */
+export async function taskSiblings(path: string): Promise<readonly string[]> {
+  if (nameOf(path) !== MESSAGES) return [path]
+  const folder = dirname(path)
+  const beside = await existing([
+    join(folder, '..', '..', 'state', 'taskHistory.json'),
+    ...COMPANIONS.slice(2).map((name) => join(folder, name)),
+  ])
+  return [...beside, path]
+}
+
+/** Where editors keep the files of an extension, on the systems that they run on. */
+export function extensionHomes(
+  extension: string,
+  environment: Readonly<Record<string, string | undefined>>,
+  home: string,
+): readonly string[] {
+  const roots = [
+    join(environment['XDG_CONFIG_HOME'] ?? join(home, '.config')),
+    join(home, 'Library', 'Application Support'),
+    ...(environment['APPDATA'] === undefined ? [] : [environment['APPDATA']]),
+  ]
+  const editors = ['Code', 'Code - Insiders', 'VSCodium', 'Cursor', 'Windsurf']
+  return [
+    ...roots.flatMap((root) => editors.map((editor) => join(root, editor, 'User', 'globalStorage', extension))),
+    join(home, '.vscode-server', 'data', 'User', 'globalStorage', extension),
+  ]
+}
