@@ -166,8 +166,13 @@ function createReader(path: string): TranscriptReader {
   return { take, end }
 }
 
-const recognize = ({ text }: Head): Layout | undefined =>
-  text.split('\n').some((line) => HEADER.test(line.replace(/\r$/u, ''))) ? 'text' : undefined
+function recognize({ path, text }: Head): Layout | undefined {
+  const lines = text.split('\n').map((line) => line.replace(/\r$/u, ''))
+  if (lines.some((line) => HEADER.test(line))) return 'text'
+  // Of a file that was cut, the first run may begin further down.
+  const isNamed = path.endsWith('aider.chat.history.md')
+  return isNamed && lines.some((line) => speakerOf(line, false) !== 'model') ? 'text' : undefined
+}
 
 export const aider: Importer = {
   program: 'aider',

@@ -286,7 +286,7 @@ function createReader(path: string): TranscriptReader {
         yield { kind: 'left-out', what: 'conversation', where: at }
         continue
       }
-      const sourceId = textIn(conversation.conversation_id) ?? textIn(conversation.id) ?? `${stem}${prefix}`
+      const sourceId = textIn(conversation.id) ?? textIn(conversation.conversation_id) ?? `${stem}${prefix}`
       yield* conversationItems(conversation, sourceId, at, prefix === '' ? '' : `${prefix}.`)
     }
   }

@@ -3,8 +3,9 @@
  * them say the same again for people, and of those only what nothing else tells is taken. The oldest files have neither
  * wrapper nor events: each line is an item.
  *
- * A fork and a sub-agent that began with its parent's context have the parent's lines copied into their file. They are
- * this conversation's context, and are given as its messages.
+ * A fork, and a sub-agent that began with its parent's context, have the parent's lines copied into their file. Where the
+ * file tells how far they go, as that of a sub-agent does, they are left to the parent. Elsewhere they are given as
+ * messages of this conversation too: nothing tells them from its own, and they are its context.
  */
 import { z } from 'zod'
 import { isTooDeep, MOST_LEVELS } from '../domain/values/nesting.js'
@@ -54,7 +55,7 @@ export function lineOf(value: unknown): Line | undefined {
 }
 
 /** The id in the name of a rollout, `rollout-<time>-<id>.jsonl`; the whole name where it is called otherwise. */
-export function idInName(path: string): string {
+function idInName(path: string): string {
   const name = path.replaceAll('\\', '/').split('/').at(-1) ?? ''
   const bare = name.replace(/\.jsonl(?:\.zst)?$/u, '')
   return /^rollout-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-(.+)$/u.exec(bare)?.[1] ?? (bare === '' ? 'rollout' : bare)
@@ -93,6 +94,8 @@ interface State {
   base: string | undefined
   /** The file begins behind the conversation's start, and no compaction has covered what is missing. */
   isSliced: boolean
+  /** Lines with a lower ordinal are the parent's. */
+  ownFrom: number
   readonly ids: Set<string>
   records: number
   model: string | undefined
@@ -128,6 +131,7 @@ function ownId(state: State, given: unknown, where: Where): string {
 function begin(state: State, meta: Fields | undefined, at: string | undefined, where: Where): TranscriptItem[] {
   const id = textIn(meta?.['id']) ?? textIn(meta?.['session_id']) ?? idInName(state.path)
   state.id = id
+  state.ownFrom = countIn(meta?.['subagent_history_start_ordinal']) ?? 0
   state.isSliced = meta === undefined || isFields(meta['history_base'])
   const conversation: ConversationItem = {
     kind: 'conversation',
@@ -298,6 +302,12 @@ function read(state: State, { value, where }: TranscriptRecord): TranscriptItem[
     return [leftOut(textIn(fields['type']) ?? textIn(fields['record_type']) ?? 'unknown', where)]
   }
   const { type, at, payload } = line
+  const ordinal = isFields(value) ? countIn(value['ordinal']) : undefined
+  if (ordinal !== undefined && ordinal < state.ownFrom) {
+    // A compaction covers what is not taken here as well.
+    state.isSliced = true
+    return [leftOut(`inherited/${type}`, where)]
+  }
   switch (type) {
     case 'session_meta':
       return [leftOut('session_meta', where)]
@@ -344,6 +354,7 @@ export function readRollout(path: string): TranscriptReader {
     id: undefined,
     base: undefined,
     isSliced: false,
+    ownFrom: 0,
     ids: new Set(),
     records: 0,
     model: undefined,

@@ -17,7 +17,7 @@ const contentPart = (value: unknown): ContentPart => {
 }
 
 /** A prompt with what hangs on it. */
-export function promptBody(prompt: unknown): MessageBody {
+function promptBody(prompt: unknown): MessageBody {
   const text = textIn(inside(prompt, 'text'))
   const hanging = ['files', 'agents', 'references'].flatMap((field) =>
     listIn(inside(prompt, field)).map((value) =>
@@ -28,13 +28,13 @@ export function promptBody(prompt: unknown): MessageBody {
 }
 
 /** A command that the user ran beside the model. */
-export const shellBody = (command: unknown, output: unknown): MessageBody => ({
+const shellBody = (command: unknown, output: unknown): MessageBody => ({
   role: 'user',
   content: `Shell command: ${textIn(command) ?? ''}\n\n${textIn(output) ?? textIn(inside(output, 'output')) ?? ''}`,
 })
 
 /** What a tool answered. */
-export function resultBody(toolCallId: string, state: unknown): MessageBody {
+function resultBody(toolCallId: string, state: unknown): MessageBody {
   const parts = listIn(inside(state, 'content')).map(contentPart)
   const error = inside(state, 'error')
   if (error !== undefined && error !== null)

@@ -7,7 +7,7 @@
 import { hashOf } from '../domain/values/hash.js'
 import type { MessageBody } from '../domain/values/message.js'
 import { isFields, refusalOf, textIn, timeIn, type Fields } from './bodies.js'
-import { createHeld, type HeldItem } from './claude-code-held.js'
+import { createHeld } from './claude-code-held.js'
 import { createBranch, type Node, type Step } from './openhands-branch.js'
 import { condensationOf, eventSchema, spokenByV1, type Condensation, type OpenHandsEvent } from './openhands-events.js'
 import {
@@ -22,6 +22,7 @@ import {
 import type {
   CompactionItem,
   ContextEntry,
+  MessageItem,
   TranscriptItem,
   TranscriptReader,
   TranscriptRecord,
@@ -201,7 +202,7 @@ export function openhandsReader(): TranscriptReader {
       held.keep(id, [item])
       seen = condensed(seen, id, node.condensation, isFirstVersion)
     } else if (isMessage) {
-      const item: HeldItem = { kind: 'message', sourceId: id, part: 0, ...spoken, where }
+      const item: MessageItem = { kind: 'message', sourceId: id, part: 0, ...spoken, where }
       yield item
       held.keep(id, [item])
     } else if (refusal === undefined) yield leftOut(what, where)

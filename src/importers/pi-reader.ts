@@ -69,7 +69,7 @@ const tooDeep = (where: Where): TranscriptItem => ({
 })
 
 /** The id in the name of a session, `<time>_<id>.jsonl`; the whole name where it is called otherwise. */
-export function idInName(path: string): string {
+function idInName(path: string): string {
   const name = path.replaceAll('\\', '/').split('/').at(-1) ?? ''
   const bare = name.replace(/\.jsonl$/u, '')
   return /^\d{4}-\d\d-\d\dT[\d-]+Z?_(.+)$/u.exec(bare)?.[1] ?? (bare === '' ? 'session' : bare)

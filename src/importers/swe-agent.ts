@@ -118,6 +118,9 @@ function idOf(history: readonly (Told | undefined)[], steps: readonly AgentStep[
   return hashOf([begun.map((told) => told?.body), response]).slice(0, 16)
 }
 
+/** What the program puts in the place of an old result. */
+const HIDDEN = /^Old environment output: \(/u
+
 /** The latest content of a message that the model was given, as a text. */
 type Given = Map<string, string>
 
@@ -137,7 +140,7 @@ function* editsBefore(
     const original = contentText(contentOf(partsOf(told.entry.content)))
     if (now === (given.get(told.place) ?? original)) continue
     given.set(told.place, now)
-    const why = now.length < original.length ? 'masked' : 'replaced'
+    const why = HIDDEN.test(now) || now.length < original.length ? 'masked' : 'replaced'
     yield { kind: 'edit', sourceId: told.place, part: 0, content, why, where }
   }
 }

@@ -1,0 +1,197 @@
+/** Histories of Aider, written by hand after those of versions 0.47 to 0.86. */
+import { describe, expect, it } from '@jest/globals'
+import fc from 'fast-check'
+import { contentText } from '../../src/domain/values/message.js'
+import { refusalOf } from '../../src/importers/bodies.js'
+import { aider } from '../../src/importers/aider.js'
+import type { TranscriptItem } from '../../src/importers/transcript.js'
+import { ofKind } from '../support/transcript-laws.js'
+
+const FILE = '/srv/harbour/.aider.chat.history.md'
+
+function read(lines: readonly string[], isWhole = true): TranscriptItem[] {
+  const reader = aider.read(FILE)
+  const items = lines.flatMap((value, at) => [...reader.take({ value, where: { file: FILE, line: at + 1 } })])
+  return isWhole ? [...items, ...reader.end()] : items
+}
+/** Who says what. */
+const said = (items: readonly TranscriptItem[]): string[] =>
+  ofKind(items, 'message').map(
+    ({ body, byProgram }) => `${byProgram === true ? 'program' : body.role}: ${contentText(body.content)}`,
+  )
+
+const HEADER = '# aider chat started at 2026-03-10 08:00:00'
+const banner = [
+  HEADER,
+  '',
+  '> /usr/bin/aider --model sonnet  ',
+  '> Aider v0.86.1  ',
+  '> Main model: anthropic/claude-x with diff edit format, infinite output  ',
+  '> Weak model: claude-small  ',
+  '',
+]
+const asked = ['#### count the berths  ', '####   ', '#### and the cranes  ', '']
+const answered = [
+  'There are **three** berths.',
+  '',
+  '#### Details',
+  '> as the harbour says',
+  '',
+  '```',
+  '  code',
+  '```',
+  '',
+]
+const took = [
+  '> Tokens: 7.4k sent, 1,024 cache write, 2.1k cache hit, 245 received. Cost: $0.02 message, $0.05 session.  ',
+  '',
+]
+
+describe('a run', () => {
+  const items = read([...banner, ...asked, ...answered, ...took])
+
+  it('is a conversation of its own, with the version and the folder of its beginning', () => {
+    expect(ofKind(items, 'conversation')).toEqual([
+      {
+        kind: 'conversation',
+        sourceId: '.aider.chat.history/2026-03-10T08:00:00Z',
+        programVersion: '0.86.1',
+        cwd: '/srv/harbour',
+        startedAt: '2026-03-10T08:00:00.000Z',
+        where: { file: FILE, line: 1 },
+      },
+    ])
+  })
+
+  it('has the lines of the user as one message, what Aider says, and the words of the model with its headings', () => {
+    expect(said(items)).toEqual([
+      'program: /usr/bin/aider --model sonnet\nAider v0.86.1\nMain model: anthropic/claude-x with diff edit format, infinite output\nWeak model: claude-small',
+      'user: count the berths\n\nand the cranes',
+      'assistant: There are **three** berths.\n\n#### Details\n> as the harbour says\n\n```\n  code\n```',
+      'program: Tokens: 7.4k sent, 1,024 cache write, 2.1k cache hit, 245 received. Cost: $0.02 message, $0.05 session.',
+    ])
+  })
+
+  it('tells the model of an answer, and what it took', () => {
+    expect(ofKind(items, 'message')[2]).toMatchObject({
+      model: 'anthropic/claude-x',
+      usage: { inputTokens: 7400, outputTokens: 245, cacheWriteTokens: 1024, cacheReadTokens: 2100, cost: 0.02 },
+    })
+  })
+
+  it('has ids by the places of its lines, which stay when an earlier run is deleted', () => {
+    const ids = (given: readonly TranscriptItem[]): string[] => ofKind(given, 'message').map(({ sourceId }) => sourceId)
+    const earlier = ['# aider chat started at 2026-03-09 08:00:00', '', '> hello  ', '']
+    expect(ids(items)).toEqual(['line-2', 'line-7', 'line-11', 'line-20'])
+    expect(ids(read([...earlier, ...banner, ...asked, ...answered, ...took])).slice(1)).toEqual(ids(items))
+  })
+})
+
+it('each run is a conversation, and two that began in one second are told apart', () => {
+  const items = read([HEADER, '', HEADER, '', '#### hello  ', '', '# aider chat started at 2026-03-10 09:00:00'])
+  expect(ofKind(items, 'conversation').map(({ sourceId }) => sourceId)).toEqual([
+    '.aider.chat.history/2026-03-10T08:00:00Z',
+    '.aider.chat.history/2026-03-10T08:00:00Z-2',
+    '.aider.chat.history/2026-03-10T09:00:00Z',
+  ])
+})
+
+it('what stands before the first run is a conversation as well', () => {
+  const items = read(['> Applied edit to quay.py  ', '', '#### thanks  ', '', HEADER])
+  expect(ofKind(items, 'conversation').map(({ sourceId }) => sourceId)).toEqual([
+    '.aider.chat.history/start',
+    '.aider.chat.history/2026-03-10T08:00:00Z',
+  ])
+  expect(said(items)).toEqual(['program: Applied edit to quay.py', 'user: thanks'])
+})
+
+it('two inputs one after another are two messages', () => {
+  expect(said(read([HEADER, '', '#### /add a.py  ', '', '#### /add b.py  ', '']))).toEqual([
+    'user: /add a.py',
+    'user: /add b.py',
+  ])
+})
+
+it('what Aider says in several lines at once begins behind its mark and ends with two spaces', () => {
+  const items = read([
+    HEADER,
+    '',
+    '#### /test pytest  ',
+    '> ===== test session starts =====',
+    'platform linux',
+    '',
+    '>>>>>>> quay',
+    '===== 1 failed =====  ',
+    '> Fix it? (Y)es/(N)o [Yes]: y  ',
+    '',
+    'I fix it.',
+  ])
+  expect(said(items)).toEqual([
+    'user: /test pytest',
+    'program: ===== test session starts =====\nplatform linux\n\n>>>>>>> quay\n===== 1 failed =====\nFix it? (Y)es/(N)o [Yes]: y',
+    'assistant: I fix it.',
+  ])
+})
+
+it('a file whose lines an editor trimmed is read by its marks alone', () => {
+  const trimmed = [...banner, ...asked, 'Three.', ''].map((line) => line.trimEnd())
+  expect(said(read(trimmed)).slice(1)).toEqual(['user: count the berths\n\nand the cranes', 'assistant: Three.'])
+})
+
+it('a history is recognized by the line that begins a run', () => {
+  expect(aider.recognize({ path: FILE, records: [], text: `\n${HEADER}\r\n\n> hello  ` })).toBe('text')
+  expect(aider.recognize({ path: FILE, records: [], text: '# aider chat started at last' })).toBeUndefined()
+  // A file that was cut begins with what was said.
+  expect(aider.recognize({ path: FILE, records: [], text: 'words\n> Applied edit to quay.py  \n' })).toBe('text')
+  expect(aider.recognize({ path: '/srv/notes.md', records: [], text: '> Applied edit to quay.py  \n' })).toBeUndefined()
+})
+
+describe('any history', () => {
+  const line = fc.oneof(
+    fc.constantFrom(
+      HEADER,
+      '',
+      '####   ',
+      '>  ',
+      '> said  ',
+      '#### asked  ',
+      '> begins',
+      '#### heading',
+      'words',
+      'broken  ',
+      '   ',
+    ),
+    fc.string(),
+  )
+  const lines = fc.array(line, { maxLength: 30 })
+
+  it('gives the beginning of what it gives when it has grown, and nothing that the ledger refuses', () => {
+    fc.assert(
+      fc.property(lines, fc.nat(30), (all, cut) => {
+        const items = read(all)
+        const half = read(all.slice(0, cut), false)
+        expect(items.slice(0, half.length)).toEqual(half)
+        expect(read(all)).toEqual(items)
+        const ids = new Set<string>()
+        let conversation = ''
+        for (const item of items) {
+          if (item.kind === 'conversation') conversation = item.sourceId
+          if (item.kind !== 'message') continue
+          expect(refusalOf(item.body)).toBeUndefined()
+          expect(ids).not.toContain(`${conversation} ${item.sourceId}`)
+          ids.add(`${conversation} ${item.sourceId}`)
+        }
+      }),
+      { numRuns: 200 },
+    )
+  })
+
+  it('keeps every word', () => {
+    fc.assert(
+      fc.property(fc.array(fc.stringMatching(/^(?:> |#### )?[a-z]{4} {0,2}$/u), { maxLength: 20 }), (all) => {
+        const words = said(read([HEADER, ...all])).join(' ')
+        for (const one of all) expect(words).toContain(one.replace(/^(?:> |#### )/u, '').trim())
+      }),
+    )
+  })
+})

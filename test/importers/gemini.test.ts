@@ -1,0 +1,424 @@
+/** Sessions of Gemini CLI, written by hand after the shapes of versions 0.2x (one object) and 0.40 and later (lines). */
+import { describe, expect, it } from '@jest/globals'
+import fc from 'fast-check'
+import { gemini } from '../../src/importers/gemini.js'
+import type { TranscriptItem } from '../../src/importers/transcript.js'
+import { itemsOf, lawfulItems, linesOf, ofKind } from '../support/transcript-laws.js'
+
+const FILE = '/home/ada/.gemini/tmp/harbour/chats/session-2026-03-10T08-00-aa11bb22.jsonl'
+const header = {
+  sessionId: 'aa11bb22-session',
+  projectHash: 'f00d',
+  startTime: '2026-03-10T08:00:00.000Z',
+  lastUpdated: '2026-03-10T08:00:00.000Z',
+  kind: 'main',
+}
+const user = (id: string, text: string): object => ({
+  id,
+  timestamp: '2026-03-10T08:01:00.000Z',
+  type: 'user',
+  content: [{ text }],
+})
+const answer = (id: string, content: unknown, more: object = {}): object => ({
+  id,
+  timestamp: '2026-03-10T08:01:05.000Z',
+  type: 'gemini',
+  content,
+  thoughts: [],
+  tokens: { input: 900, output: 40, cached: 700, thoughts: 12, tool: 0, total: 952 },
+  model: 'gemini-3-pro',
+  ...more,
+})
+const response = (id: string, given: object): object => ({
+  functionResponse: { id, name: 'list_berths', response: given },
+})
+const call = (id: string, result: unknown, status = 'success'): object => ({
+  id,
+  name: 'list_berths',
+  args: { quay: 'north' },
+  result,
+  status,
+  timestamp: '2026-03-10T08:01:06.000Z',
+  resultDisplay: 'three berths',
+})
+const set = (messages: readonly object[]): object => ({
+  $set: { messages, lastUpdated: '2026-03-10T08:09:00.000Z' },
+})
+
+const read = (values: readonly unknown[], file = FILE): TranscriptItem[] => itemsOf(gemini, file, linesOf(file, values))
+const readWhole = (value: unknown): TranscriptItem[] =>
+  itemsOf(gemini, '/tmp/session.json', [{ value, where: { file: '/tmp/session.json' } }])
+const leftOut = (items: readonly TranscriptItem[]): string[] => ofKind(items, 'left-out').map(({ what }) => what)
+const roles = (items: readonly TranscriptItem[]): string[] => ofKind(items, 'message').map(({ body }) => body.role)
+/** A context in short: ids of messages, and texts in quotation marks. */
+const contexts = (items: readonly TranscriptItem[]): string[][] =>
+  ofKind(items, 'compaction').map(({ context }) =>
+    context.map((entry) => (entry.kind === 'inserted' ? JSON.stringify(entry.body.content) : entry.sourceId)),
+  )
+
+describe('a session that is one object', () => {
+  const items = readWhole({
+    ...header,
+    summary: 'Berths of the north quay.',
+    messages: [
+      { id: 'i1', timestamp: '2026-03-10T08:00:30.000Z', type: 'info', content: 'Two extensions are loaded.' },
+      user('u1', 'Which berths are free?'),
+      answer('g1', 'I will look.', {
+        thoughts: [{ subject: 'Looking', description: 'The list has them.', timestamp: '2026-03-10T08:01:04.000Z' }],
+        toolCalls: [
+          call('c1', [response('c1', { output: 'B2, B3' })]),
+          call('c2', [response('c2', { error: 'No such quay.' })], 'error'),
+          call('c3', [response('c3', { error: '[Operation Cancelled]' })], 'cancelled'),
+          call('c4', null, 'executing'),
+        ],
+      }),
+      { ...user('u2', ''), content: 'And tomorrow?' },
+      { id: 'e1', timestamp: '2026-03-10T08:02:00.000Z', type: 'error', content: 'Quota exceeded.' },
+    ],
+  })
+
+  it('names itself, with its title and its beginning', () => {
+    expect(ofKind(items, 'conversation')).toMatchObject([
+      { sourceId: 'aa11bb22-session', title: 'Berths of the north quay.', startedAt: '2026-03-10T08:00:00.000Z' },
+    ])
+  })
+
+  it('says an answer with its thoughts, its calls and each result as a message of its own', () => {
+    const said = ofKind(items, 'message')
+    expect(said.map(({ sourceId, part }) => `${sourceId}.${String(part)}`)).toEqual([
+      'u1.0',
+      'g1.0',
+      'g1.1',
+      'g1.2',
+      'g1.3',
+      'u2.0',
+    ])
+    expect(said[1]).toMatchObject({
+      answerId: 'g1',
+      model: 'gemini-3-pro',
+      usage: { inputTokens: 900, outputTokens: 40, cacheReadTokens: 700, reasoningTokens: 12 },
+      body: {
+        content: [
+          { type: 'thought', subject: 'Looking' },
+          { type: 'text', text: 'I will look.' },
+        ],
+        toolCalls: [
+          { id: 'c1', type: 'function', function: { name: 'list_berths', arguments: '{"quay":"north"}' } },
+          { id: 'c2' },
+          { id: 'c3' },
+          { id: 'c4' },
+        ],
+      },
+    })
+    expect(said.slice(2, 5).map(({ body, isError }) => [body.toolCallId, body.content, isError])).toEqual([
+      ['c1', 'B2, B3', undefined],
+      ['c2', 'No such quay.', true],
+      ['c3', '[Operation Cancelled]', true],
+    ])
+    expect(said[5]?.body).toEqual({ role: 'user', content: 'And tomorrow?' })
+  })
+
+  it('counts what only the user saw', () => {
+    expect(leftOut(items)).toEqual(['info', 'error'])
+  })
+
+  it('keeps images and responses that have no output as they came', () => {
+    const [, picture, looked, , result] = ofKind(
+      readWhole({
+        ...header,
+        messages: [
+          user('u0', 'Look.'),
+          { ...user('u1', ''), content: [{ text: 'This:' }, { inlineData: { mimeType: 'image/png', data: 'iVBO' } }] },
+          answer('g1', [
+            { text: 'I see.', thoughtSignature: 's1' },
+            { functionCall: { id: 'c9', name: 'zoom', args: { by: 2 } } },
+          ]),
+          answer('g2', '', { toolCalls: [call('c5', [response('c5', { berths: 3 })])] }),
+        ],
+      }),
+      'message',
+    )
+    expect(picture?.body.content).toEqual([
+      { type: 'text', text: 'This:' },
+      { type: 'inlineData', inlineData: { mimeType: 'image/png', data: 'iVBO' } },
+    ])
+    expect(looked?.body).toMatchObject({
+      content: [{ type: 'text', text: 'I see.', thoughtSignature: 's1' }],
+      toolCalls: [{ id: 'c9', function: { name: 'zoom', arguments: '{"by":2}' } }],
+    })
+    expect(result?.body.content).toBe('{"berths":3}')
+  })
+})
+
+describe('a session in lines', () => {
+  it('says what a record adds when it is there again, as further messages of the same record', () => {
+    const items = read([
+      header,
+      user('u1', 'Which berths are free?'),
+      { $set: { lastUpdated: '2026-03-10T08:01:01.000Z' } },
+      answer('g1', 'I will look.', { tokens: null }),
+      answer('g1', 'I will look.'),
+      answer('g1', 'I will look.', { toolCalls: [call('c1', null, 'executing')] }),
+      answer('g1', 'I will look.', { toolCalls: [call('c1', [response('c1', { output: 'B2' })])] }),
+    ])
+    expect(ofKind(items, 'message').map(({ part, body }) => [part, body.role, body.content])).toEqual([
+      [0, 'user', 'Which berths are free?'],
+      [0, 'assistant', 'I will look.'],
+      [1, 'assistant', null],
+      [2, 'tool', 'B2'],
+    ])
+    expect(leftOut(items)).toEqual(['$set', 'gemini'])
+    expect(ofKind(items, 'edit')).toEqual([])
+  })
+
+  it('says what a record changes as an edit', () => {
+    const items = read([
+      header,
+      answer('g1', 'Berth B2 is free.', { toolCalls: [call('c1', [response('c1', { output: 'B2, B3, B4' })])] }),
+      answer('g1', 'Berth B3 is free.', { toolCalls: [call('c1', [response('c1', { output: 'B3' })])] }),
+    ])
+    expect(ofKind(items, 'edit')).toMatchObject([
+      { sourceId: 'g1', part: 0, content: 'Berth B3 is free.', why: 'replaced' },
+      { sourceId: 'g1', part: 1, content: 'B3', why: 'replaced' },
+    ])
+  })
+
+  it('withdraws a message and everything behind it, and says what comes back once more', () => {
+    const items = read([
+      header,
+      user('u1', 'Berths?'),
+      answer('g1', 'Three.'),
+      user('u2', 'Cranes?'),
+      answer('g2', 'None.'),
+      { $rewindTo: 'u2' },
+      user('u2', 'Cranes?'),
+      { $rewindTo: 'nobody' },
+    ])
+    expect(ofKind(items, 'withdrawal').map(({ sourceIds }) => sourceIds)).toEqual([
+      ['u2', 'g2'],
+      ['u1', 'g1', 'u2'],
+    ])
+    expect(ofKind(items, 'message').map(({ sourceId }) => sourceId)).toEqual(['u1', 'g1', 'u2', 'g2', 'u2'])
+  })
+
+  it('names the session that called a sub-agent', () => {
+    const file = '/home/ada/.gemini/tmp/harbour/chats/aa11bb22-session/helper-7.jsonl'
+    const items = read([{ ...header, sessionId: 'helper-7', kind: 'subagent' }], file)
+    expect(items).toMatchObject([{ sourceId: 'helper-7', parent: { sourceId: 'aa11bb22-session', how: 'sub-agent' } }])
+  })
+
+  it('gives a title when one is told', () => {
+    const items = read([header, { $set: { summary: 'Berths' } }, { $set: { summary: 'Berths' } }])
+    expect(ofKind(items, 'conversation').map(({ title }) => title)).toEqual([undefined, 'Berths'])
+    expect(leftOut(items)).toEqual(['metadata'])
+  })
+
+  it('takes the context that Gemini CLI sets up for its own words', () => {
+    const items = read([
+      header,
+      user('u0', '<session_context>\nToday is Tuesday.\n</session_context>'),
+      user('u1', 'Hello'),
+    ])
+    expect(ofKind(items, 'message').map(({ byProgram }) => byProgram)).toEqual([true, undefined])
+  })
+
+  it('has the name of its file where it begins in the middle', () => {
+    expect(read([answer('g9', 'So it is.')])).toMatchObject([
+      { kind: 'conversation', sourceId: 'session-2026-03-10T08-00-aa11bb22' },
+      { kind: 'message' },
+    ])
+  })
+})
+
+describe('a list in the place of the one before', () => {
+  const told = [
+    header,
+    user('u1', 'Which berths are free?'),
+    answer('g1', 'I will look.', { toolCalls: [call('c1', [response('c1', { output: 'B2, B3' })])] }),
+    answer('g2', 'B2 and B3.'),
+    user('u2', 'And cranes?'),
+  ]
+  const summary = user('s1', '<state_snapshot>The user asked for berths.</state_snapshot>')
+  const agreed = answer('s2', 'Got it. Thanks for the additional context!', { thoughts: undefined, tokens: undefined })
+
+  it('is the beginning where nothing was said before', () => {
+    const items = read([header, set([user('u1', 'Berths?'), answer('g1', [{ text: 'Three.' }])])])
+    expect(roles(items)).toEqual(['user', 'assistant'])
+    expect(ofKind(items, 'compaction')).toEqual([])
+  })
+
+  it('is a compaction where messages are gone, and what is new stands for them', () => {
+    const items = read([...told, set([summary, agreed, user('u2', 'And cranes?')]), answer('g3', 'None.')])
+    expect(ofKind(items, 'compaction')).toMatchObject([
+      {
+        sourceId: '$set-1',
+        at: '2026-03-10T08:09:00.000Z',
+        trigger: 'unknown',
+        summary: { kind: 'text', text: '<state_snapshot>The user asked for berths.</state_snapshot>' },
+        context: [
+          { kind: 'inserted', isSummary: true, body: { role: 'user' } },
+          { kind: 'inserted', body: { role: 'assistant' } },
+          { kind: 'message', sourceId: 'u2' },
+        ],
+      },
+    ])
+    expect(ofKind(items, 'compaction')[0]?.context[1]).not.toHaveProperty('isSummary')
+    expect(ofKind(items, 'message').at(-1)?.sourceId).toBe('g3')
+  })
+
+  it('is compacted again, and an earlier summary may stay', () => {
+    const again = user('s3', 'Cranes, in short.')
+    const items = read([
+      ...told,
+      set([summary, agreed, user('u2', 'And cranes?')]),
+      answer('g3', 'None.'),
+      user('u3', 'Why?'),
+      set([summary, again, user('u3', 'Why?')]),
+    ])
+    expect(contexts(items)[1]).toEqual([
+      '"<state_snapshot>The user asked for berths.</state_snapshot>"',
+      '"Cranes, in short."',
+      'u3',
+    ])
+  })
+
+  it('masks outputs where only contents are others, whatever else the history has them in', () => {
+    const items = read([
+      ...told,
+      set([
+        user('u1', 'Which berths are free?'),
+        answer(
+          'g1',
+          [{ text: 'I will look.', thoughtSignature: 's' }, { functionCall: { id: 'c1', name: 'list_berths' } }],
+          {
+            toolCalls: [call('c1', [response('c1', { output: '<tool_output_masked>' })])],
+          },
+        ),
+        // The turn of the user that held the responses is no record of its own.
+        { ...user('r1', ''), content: [response('c1', { output: '<tool_output_masked>' })] },
+        answer('g2', [{ text: 'B2 ' }, { text: 'and B3.' }]),
+        user('u2', 'And cranes?'),
+      ]),
+    ])
+    expect(ofKind(items, 'compaction')).toEqual([])
+    expect(ofKind(items, 'edit')).toMatchObject([
+      { sourceId: 'g1', part: 1, content: '<tool_output_masked>', why: 'masked' },
+    ])
+    expect(roles(items)).toEqual(['user', 'assistant', 'tool', 'assistant', 'user'])
+  })
+
+  it('withdraws the last messages where nothing stands for them', () => {
+    const items = read([...told, set([user('u1', 'Which berths are free?')])])
+    expect(ofKind(items, 'compaction')).toEqual([])
+    expect(ofKind(items, 'withdrawal').map(({ sourceIds }) => sourceIds)).toEqual([['g1', 'g2', 'u2']])
+  })
+
+  it('says the context that remains where a summary is taken back with what stands behind it', () => {
+    const items = read([...told, set([summary, agreed, user('u2', 'And cranes?')]), { $rewindTo: 's2' }])
+    expect(ofKind(items, 'withdrawal').map(({ sourceIds }) => sourceIds)).toEqual([['u2']])
+    expect(contexts(items)[1]).toEqual(['"<state_snapshot>The user asked for berths.</state_snapshot>"'])
+  })
+
+  it('keeps the calls of messages that were put there, and their results', () => {
+    const items = read([
+      ...told,
+      set([
+        summary,
+        answer('k1', [{ functionCall: { id: 'k', name: 'zoom', args: {} } }]),
+        { ...user('k2', ''), content: [response('k', { output: 'closer' })] },
+        user('u2', 'And cranes?'),
+      ]),
+    ])
+    // A record without words is not new by itself: its calls stand with those of the model that it is known by.
+    expect(contexts(items)[0]).toContain('"closer"')
+  })
+})
+
+describe('recognizing a session', () => {
+  const head = (...records: unknown[]) => ({ path: FILE, records, text: '' })
+
+  it('tells one object from lines, and neither from what others write', () => {
+    expect(gemini.recognize(head({ ...header, messages: [] }))).toBe('json')
+    expect(gemini.recognize(head(header, user('u1', 'Hello')))).toBe('lines')
+    expect(gemini.recognize(head(header))).toBe('lines')
+    expect(gemini.recognize(head(answer('g1', 'So.')))).toBe('lines')
+    expect(gemini.recognize(head({ type: 'user', id: 'x' }))).toBeUndefined()
+    expect(gemini.recognize(head({ sessionId: 's', messages: [] }))).toBeUndefined()
+    expect(
+      gemini.recognize({
+        path: FILE,
+        records: [],
+        text: '{\n  "sessionId": "a",\n  "projectHash": "b",\n  "messages": [',
+      }),
+    ).toBe('json')
+  })
+})
+
+/** What somebody may do in a session; numbers choose among what is there. */
+const steps = fc.array(
+  fc.oneof(
+    {
+      weight: 6,
+      arbitrary: fc.record({
+        does: fc.constantFrom('ask', 'answer', 'again', 'rewind', 'mask', 'compress'),
+        at: fc.nat(20),
+      }),
+    },
+    { weight: 1, arbitrary: fc.record({ does: fc.constant('odd'), at: fc.jsonValue() }) },
+  ),
+  { maxLength: 25 },
+)
+
+interface Written {
+  readonly id: string
+  readonly content: unknown
+}
+
+/** The lines that Gemini CLI would write, with the list that it keeps beside them. */
+function linesFor(story: readonly { readonly does: string; readonly at: unknown }[]): unknown[] {
+  let list: (Written & object)[] = []
+  const lines: unknown[] = [header]
+  for (const [number, { does, at: given }] of story.entries()) {
+    if (typeof given !== 'number' || does === 'odd') {
+      lines.push(given)
+      continue
+    }
+    const name = String(number)
+    const chosen = list[given % Math.max(list.length, 1)]
+    const calls = (result: unknown): object => ({ toolCalls: [call(`c-${name}`, result)] })
+    if (does === 'ask') list.push({ ...user(`u${name}`, ''), id: `u${name}`, content: `Question ${name}` })
+    if (does === 'answer')
+      list.push({
+        ...answer(`g${name}`, '', calls(given % 2 === 0 ? null : [response(`c-${name}`, { output: name })])),
+        id: `g${name}`,
+        content: `Answer ${name}`,
+      })
+    if (does === 'ask' || does === 'answer') lines.push(list.at(-1))
+    if (does === 'again' && chosen !== undefined)
+      lines.push({ ...chosen, ...calls([response(`c-${name}`, { output: name })]) })
+    if (does === 'rewind') {
+      lines.push({ $rewindTo: chosen?.id ?? 'nobody' })
+      list = list.slice(0, chosen === undefined ? 0 : list.indexOf(chosen))
+    }
+    if (does === 'compress') {
+      const summary = { ...user(`s${name}`, ''), id: `s${name}`, content: `Summary ${name}` }
+      list = [summary, ...list.slice(given % (list.length + 1))]
+    }
+    const isMasked = does === 'mask'
+    if (isMasked || does === 'compress')
+      lines.push(set(list.map((one) => ({ ...one, content: [{ text: isMasked ? `masked ${name}` : one.content }] }))))
+  }
+  return lines
+}
+
+describe('any session', () => {
+  it('is read by the laws that hold of every transcript', () => {
+    fc.assert(
+      fc.property(steps, fc.double({ min: 0, max: 1, noNaN: true }), (story, cut) => {
+        const records = linesOf(FILE, linesFor(story))
+        expect(lawfulItems(gemini, FILE, records, cut)).not.toHaveLength(0)
+      }),
+      { numRuns: 120 },
+    )
+  })
+})
