@@ -108,7 +108,7 @@ function compactedCallsAfter(before: Conversation, batchOf: ReadonlyMap<string, 
 }
 
 /** Where another program makes the context, what it did is an observation. */
-export const asObservedBy = (state: Conversation, findings: readonly Finding[]): Finding[] =>
+const asObservedBy = (state: Conversation, findings: readonly Finding[]): Finding[] =>
   state.observed === undefined ? [...findings] : findings.map((each) => ({ ...each, isObservation: true }))
 
 function pruneLaws(

@@ -20,7 +20,7 @@ export interface RecordedAt {
 }
 
 /** The settings whose product a limit is. */
-export type LimitTerms = Extract<EventData<'MessagesPruned'>['why'], { readonly terms: unknown }>['terms']
+type LimitTerms = Extract<EventData<'MessagesPruned'>['why'], { readonly terms: unknown }>['terms']
 
 /** The cycle by which a batch came into the context. */
 export interface CycleOrigin {

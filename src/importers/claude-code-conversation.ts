@@ -4,7 +4,7 @@ import { sha256 } from '../domain/values/hash.js'
 import { contentText, type MessageBody, type ToolCall } from '../domain/values/message.js'
 import { createBranches, type Branches, type Kept, type Place, type Step } from './claude-code-branches.js'
 import { answerSaid, attachmentSaid, userSaid, type ResultSaid, type UserSaid } from './claude-code-content.js'
-import { createHeld, type Held } from './claude-code-held.js'
+import { createHeld, type Held } from './held-messages.js'
 import { nameOf, timeOf, type ClaudeRecord, type ClaudeUsage } from './claude-code-records.js'
 import type {
   CompactionItem,
@@ -17,10 +17,10 @@ import type {
 } from './transcript.js'
 
 /**
- * What the model is given in the place of a result that a microcompaction cleared. The transcript does not tell it;
- * users have seen their agents quote it.
+ * What stands in a context in the place of a result that a microcompaction cleared: the transcript does not tell what
+ * the model was given there.
  */
-const CLEARED_RESULT = '[Old tool result content cleared]'
+const CLEARED_RESULT = '[cleared by the program; its transcript does not say what stands in its place]'
 
 /** A record, with the id that it has or is given, and where it stands. */
 export interface Taken {

@@ -4,7 +4,7 @@ import type { SourcePlace } from '../domain/events/index.js'
 import type { TranscriptsContradict } from './record-transcript.js'
 
 /** The file is of no program that we know. */
-export interface UnknownTranscript {
+interface UnknownTranscript {
   readonly kind: 'UnknownTranscript'
   readonly file: string
   /** How it begins. */
@@ -13,14 +13,14 @@ export interface UnknownTranscript {
 }
 
 /** The program was named, and the file is not one that it writes. */
-export interface NotOfProgram {
+interface NotOfProgram {
   readonly kind: 'NotOfProgram'
   readonly file: string
   readonly program: string
 }
 
 /** No program has this name. */
-export interface NoSuchProgram {
+interface NoSuchProgram {
   readonly kind: 'NoSuchProgram'
   readonly program: string
   readonly programs: readonly string[]

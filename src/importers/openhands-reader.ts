@@ -7,7 +7,7 @@
 import { hashOf } from '../domain/values/hash.js'
 import type { MessageBody } from '../domain/values/message.js'
 import { isFields, refusalOf, textIn, timeIn, type Fields } from './bodies.js'
-import { createHeld } from './claude-code-held.js'
+import { createHeld } from './held-messages.js'
 import { createBranch, type Node, type Step } from './openhands-branch.js'
 import { condensationOf, eventSchema, spokenByV1, type Condensation, type OpenHandsEvent } from './openhands-events.js'
 import {

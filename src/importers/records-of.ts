@@ -5,7 +5,7 @@ import { byteLines } from '../ports/byte-lines.js'
 import type { DamageItem, Head, Layout, TranscriptRecord, Where } from './transcript.js'
 
 /** A file that is one JSON value is read whole; a larger one is refused rather than read half. */
-export const LARGEST_JSON_BYTES = 400 * 1024 * 1024
+const LARGEST_JSON_BYTES = 400 * 1024 * 1024
 /** A line is one record; a longer one is damage. */
 const LONGEST_LINE_BYTES = 256 * 1024 * 1024
 const HEAD_BYTES = 4 * 1024 * 1024

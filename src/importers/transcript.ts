@@ -15,7 +15,7 @@ export interface Where {
 export interface Usage {
   readonly inputTokens?: number | undefined
   readonly outputTokens?: number | undefined
-  /** Of the input, what the provider had in its cache. */
+  /** Of the input, what the provider had in its cache: the input is all of it, cached or not. */
   readonly cacheReadTokens?: number | undefined
   readonly cacheWriteTokens?: number | undefined
   readonly reasoningTokens?: number | undefined
@@ -155,7 +155,7 @@ export interface DamageItem {
 }
 
 /** A record that says nothing of the conversation, or is of a kind that we do not know. It is counted by its name. */
-export interface LeftOutItem {
+interface LeftOutItem {
   readonly kind: 'left-out'
   readonly what: string
   readonly where: Where
@@ -219,8 +219,11 @@ export interface Importer {
    * several files (a folder of events). Undefined where it is this file alone.
    */
   siblings?(path: string): Promise<readonly string[]>
-  /** How the records of a file are read, where no layout fits it (a database). */
-  records?(path: string): AsyncIterable<TranscriptRecord>
+  /**
+   * How the records of a file are read where its layout does not say it (a database, a compressed file): in place of
+   * the layout, for every file of this program. What cannot be read is given as damage.
+   */
+  records?(path: string): AsyncIterable<TranscriptRecord | DamageItem>
   /** @param path of the file that the conversation is known by: names give ids where records have none */
   read(path: string): TranscriptReader
 }

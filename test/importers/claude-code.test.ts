@@ -671,7 +671,12 @@ describe('compaction', () => {
     ]
     const edits = (items: readonly TranscriptItem[]): unknown[] =>
       items.flatMap((item) => (item.kind === 'edit' ? [[item.sourceId, item.part, item.content, item.why]] : []))
-    const cleared = ['r2', 0, '[Old tool result content cleared]', 'pruned']
+    const cleared = [
+      'r2',
+      0,
+      '[cleared by the program; its transcript does not say what stands in its place]',
+      'pruned',
+    ]
     const items = read([...head, micro, user('u3', 'y1', 'on')])
     expect(edits(items)).toEqual([cleared, ['t1', 0, null, 'pruned']])
     expect(contextAfter(items)).toEqual(['u1', 'a1', 't1', 'u2', 'a2', 'r2', 'u3'])

@@ -5,7 +5,7 @@ import { count, id, revision, span, time } from './fields.js'
 import { toldUsageSchema, whereSchema } from './source.js'
 
 /** One entry of the context that the program made. */
-export const contextEntrySchema = z.discriminatedUnion('kind', [
+const contextEntrySchema = z.discriminatedUnion('kind', [
   /** A message that stays; with a content, where the model is given that one in its place. */
   z.object({ kind: z.literal('message'), messageId: id, content: contentSchema.optional() }),
   /** A text that the program put there: the summary, or something beside it. */

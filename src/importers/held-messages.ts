@@ -4,7 +4,7 @@
  */
 import type { CompactionItem, MessageItem } from './transcript.js'
 
-export type HeldItem = MessageItem | CompactionItem
+type HeldItem = MessageItem | CompactionItem
 
 export interface Held {
   keep(id: string, items: readonly HeldItem[]): void
