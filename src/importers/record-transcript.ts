@@ -265,7 +265,10 @@ class Recording {
 
   private async message(item: MessageItem): Promise<E.Either<TranscriptFailure, undefined>> {
     const { sourceId, part, body, byProgram, answerId, model, isError } = item
-    const messageId = this.idOf(item)
+    const asSaid = this.idOf(item)
+    const grown = await this.grownFrom(asSaid, body)
+    if (grown !== undefined && E.isLeft(grown)) return grown
+    const messageId = grown?.right ?? asSaid
     this.ids.set(sourceId, part === 0 ? [messageId] : [...(this.ids.get(sourceId) ?? []), messageId])
     this.time = timeOf(item.at) ?? this.time
     const recorded = this.hashes.get(messageId)
@@ -298,6 +301,39 @@ class Recording {
     this.characters += charactersOf(body)
     if (this.waiting.length < MESSAGES_TOGETHER && this.characters < CHARACTERS_TOGETHER) return E.right(undefined)
     return await this.flush()
+  }
+
+  /**
+   * The id of a message that was recorded while it was still being written, and is longer now: the shorter one is
+   * withdrawn. Undefined where it is as it was recorded, or another one.
+   */
+  private async grownFrom(
+    messageId: string,
+    body: MessageBody,
+  ): Promise<E.Either<TranscriptFailure, string> | undefined> {
+    const first = this.hashes.get(messageId)
+    if (first === undefined) return undefined
+    const hash = messageHash(body)
+    if (first === hash) return undefined
+    let last = messageId
+    for (let version = 2; ; version += 1) {
+      const next = `${messageId}+${String(version)}`
+      const recorded = this.hashes.get(next)
+      if (recorded === hash) return E.right(next)
+      if (recorded !== undefined) {
+        last = next
+        continue
+      }
+      const before = await this.recordedBody(last)
+      if (before === undefined || !isLonger(before, body)) return undefined
+      const flushed = await this.flush()
+      if (E.isLeft(flushed)) return flushed
+      if (this.isLive(last)) {
+        const withdrawn = await this.handle([{ type: 'WithdrawMessages', messageIds: [last], why: 'edited' }])
+        if (E.isLeft(withdrawn)) return withdrawn
+      }
+      return E.right(next)
+    }
   }
 
   /** The body of a message that is not live any more, as it was recorded. */
@@ -483,6 +519,13 @@ class Recording {
 /** A body as events have it: without fields that say nothing. */
 const bodyOf = ({ role, content, name, toolCalls, toolCallId, extra }: MessageBody): MessageBody =>
   without({ role, content, name, toolCalls, toolCallId, extra })
+
+/** Whether a text says what another one says, and goes on. */
+const isLonger = (before: MessageBody, now: MessageBody): boolean =>
+  before.role === now.role &&
+  typeof before.content === 'string' &&
+  typeof now.content === 'string' &&
+  now.content.startsWith(before.content.trimEnd())
 
 const liveIds = ({ leading, retained, window }: Conversation): ReadonlySet<string> =>
   new Set([...leading, ...retained, ...window].map((message) => message.messageId))

@@ -119,6 +119,21 @@ describe('a recorded transcript', () => {
     )
   })
 
+  it('takes a message that was still being written once more when it is longer, and only then', async () => {
+    const harness = createHarness()
+    const say = (text: string): TranscriptItem[] => [
+      ...tell([{ kind: 'say', role: 'assistant', text, answer: 0 }]).items,
+    ]
+    await record(harness, say('half a'))
+    await record(harness, say('half a turn'))
+    await record(harness, say('half a turn, and the rest'))
+    const once = await dataOf(harness)
+    await record(harness, say('half a turn, and the rest'))
+    expect(await dataOf(harness)).toEqual(once)
+    expect(await contentsAt(harness)).toEqual(['half a turn, and the rest'])
+    expect(await verified(harness)).toEqual([])
+  })
+
   it('is refused where it claims a message that is recorded with another text, and both files are named', async () => {
     const harness = createHarness()
     const say = (text: string): Step => ({ kind: 'say', role: 'user', text, answer: 0 })
