@@ -13,7 +13,7 @@ import type { Usage } from './transcript.js'
 type Content = MessageBody['content']
 
 /** The result of a call, as far as it is there. */
-export interface Result {
+interface Result {
   readonly content: Exclude<Content, null>
   readonly isError: boolean
 }

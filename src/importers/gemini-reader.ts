@@ -59,7 +59,10 @@ function parentOf(path: string, kind: string | undefined, sessionId: string): Pa
   return { sourceId: folder, how: 'sub-agent' }
 }
 
-/** @param path of the session, whose name is its id where no record tells one */
+/**
+ * Reads one session.
+ * @param givenPath of the session, whose name is its id where no record tells one
+ */
 export function createGeminiReader(givenPath: string): TranscriptReader {
   const path = givenPath.replaceAll('\\', '/')
   const known = new Map<string, Known>()
