@@ -174,6 +174,7 @@ function recognize({ path, text }: Head): Layout | undefined {
   return isNamed && lines.some((line) => speakerOf(line, false) !== 'model') ? 'text' : undefined
 }
 
+/** The importer of Aider. */
 export const aider: Importer = {
   program: 'aider',
   title: 'Aider',

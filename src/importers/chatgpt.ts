@@ -304,6 +304,7 @@ function recognize({ records, text: begin }: Head): Layout | undefined {
   return isConversation(first) ? 'json' : undefined
 }
 
+/** The importer of ChatGPT. */
 export const chatgpt: Importer = {
   program: 'chatgpt',
   title: 'ChatGPT',

@@ -131,6 +131,7 @@ function sessionsHome(environment: Readonly<Record<string, string | undefined>>,
   return environment['CLINE_SESSION_DATA_DIR'] ?? join(data, 'sessions')
 }
 
+/** The importer of Cline. */
 export const cline: Importer = {
   program: 'cline',
   title: 'Cline',

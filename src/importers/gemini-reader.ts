@@ -59,14 +59,17 @@ function parentOf(path: string, kind: string | undefined, sessionId: string): Pa
   return { sourceId: folder, how: 'sub-agent' }
 }
 
-/** @param path of the session, whose name is its id where no record tells one */
+/**
+ * Reads one session.
+ * @param givenPath of the session, whose name is its id where no record tells one
+ */
 export function createGeminiReader(givenPath: string): TranscriptReader {
   const path = givenPath.replaceAll('\\', '/')
   const known = new Map<string, Known>()
   /** Calls that have a result, in whatever record. */
   const answered = new Set<string>()
   /** The ids of the records that the model is given, in their order. */
-  let live: readonly string[] = []
+  let live: string[] = []
   /** Of those, what a compression put there. */
   let put = new Map<string, readonly MessageBody[]>()
   let conversation: ConversationItem | undefined
@@ -142,7 +145,7 @@ export function createGeminiReader(givenPath: string): TranscriptReader {
     const state = nothingSaid()
     known.set(message.id, state)
     yield* extend(message, state, where)
-    if (state.parts > 0) live = [...live, message.id]
+    if (state.parts > 0) live.push(message.id)
     else yield { kind: 'left-out', what: message.role === 'user' ? 'user' : 'gemini', where }
   }
 
@@ -197,7 +200,7 @@ export function createGeminiReader(givenPath: string): TranscriptReader {
     }
     const parts = state.parts
     yield* extend(message, state, where)
-    if (parts === 0 && state.parts > 0) live = [...live, id]
+    if (parts === 0 && state.parts > 0) live.push(id)
   }
 
   /** Forgets records, so that they are said once more if they come back. */

@@ -23,6 +23,7 @@ function recognize({ records, text }: Head): Layout | undefined {
   return records.some(isLine) ? 'lines' : undefined
 }
 
+/** The importer of Gemini CLI. */
 export const gemini: Importer = {
   program: 'gemini',
   title: 'Gemini CLI',

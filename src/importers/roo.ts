@@ -7,6 +7,7 @@ import { createTaskReader } from './task.js'
 import { extensionHomes, isOfRoo, taskFileAt, taskSiblings } from './task-files.js'
 import type { Importer } from './transcript.js'
 
+/** The importer of Roo Code. */
 export const roo: Importer = {
   program: 'roo',
   title: 'Roo Code',

@@ -43,6 +43,7 @@ export interface BlockEdit {
   readonly isRepeatedRead: boolean
 }
 
+/** What is known of a task from the files beside its messages. */
 export interface Notes {
   title: string | undefined
   cwd: string | undefined
@@ -54,6 +55,7 @@ export interface Notes {
   edits: readonly BlockEdit[]
 }
 
+/** Nothing is known yet. */
 export const emptyNotes = (): Notes => ({
   title: undefined,
   cwd: undefined,

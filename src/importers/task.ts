@@ -1,28 +1,15 @@
 /**
- * Reads a task, as Cline and Roo Code keep it: one list of messages that is written anew each time, in which nothing is
- * deleted by a compaction. Roo writes at each message which summary or truncation hides it. Cline keeps beside the list
- * which messages it leaves out. What neither tells is when it happened, so that
- * - a compaction stands where the files tell (the time at which it was shown, the place of a summary that begins anew),
- * - and otherwise as late as it can: whoever reads a longer list later finds the same messages before it.
+ * Reads a task, as Cline and Roo Code keep it: one list of messages that is written anew each time, and in which a
+ * compaction deletes nothing. What stands beside the list tells of times, of costs and of what was replaced in it.
  */
 import { basename, dirname } from 'node:path'
-import { z } from 'zod'
-import { contentText } from '../domain/values/message.js'
-import { countIn, isFields, refusalOf, textIn, timeIn, type Fields } from './bodies.js'
-import { createContentIds, saidIn, type Said } from './task-blocks.js'
+import { countIn, isFields, refusalOf, textIn, timeIn } from './bodies.js'
+import type { Said } from './task-blocks.js'
+import { entriesOf, saidOf, summaryTextOf, type Entry, type Given } from './task-entries.js'
 import { taskFileOf } from './task-files.js'
-import {
-  emptyNotes,
-  note,
-  timesOf,
-  usageFrom,
-  type BlockEdit,
-  type Notes,
-  type Range,
-  type Told,
-} from './task-notes.js'
+import { marksOf, type Mark } from './task-marks.js'
+import { emptyNotes, note, timesOf, usageFrom, type BlockEdit, type Notes } from './task-notes.js'
 import type {
-  CompactionItem,
   ContextEntry,
   Parent,
   TranscriptItem,
@@ -31,49 +18,6 @@ import type {
   Usage,
   Where,
 } from './transcript.js'
-
-/** How many messages Roo kept behind a summary while it still wrote it as an answer of the model. */
-const KEPT_BEHIND_ANSWER = 3
-
-const text = z.string().optional().catch(undefined)
-const messageSchema = z.looseObject({
-  role: text,
-  type: text,
-  id: text,
-  ts: z.number().optional().catch(undefined),
-  isSummary: z.boolean().optional().catch(undefined),
-  condenseId: text,
-  condenseParent: text,
-  isTruncationMarker: z.boolean().optional().catch(undefined),
-  truncationId: text,
-  truncationParent: text,
-  metadata: z.record(z.string(), z.unknown()).optional().catch(undefined),
-  modelInfo: z.record(z.string(), z.unknown()).optional().catch(undefined),
-  metrics: z.record(z.string(), z.unknown()).optional().catch(undefined),
-})
-type Given = z.infer<typeof messageSchema>
-
-/** One record of the list. */
-interface Entry {
-  readonly given: Given
-  readonly sourceId: string
-  readonly said: readonly Said[]
-  /** The program put it there for what it hid. */
-  readonly isSummary: boolean
-  readonly isMarker: boolean
-}
-
-/** A compaction, and behind which message it stands. */
-interface Mark {
-  readonly place: number
-  readonly sourceId: string
-  /** The record that stands for what left; Cline has none. */
-  readonly entry: number | undefined
-  readonly hides: (index: number) => boolean
-  /** Cline tells all that is left out, Roo what each compaction adds. */
-  readonly isWhole: boolean
-  readonly item: Omit<CompactionItem, 'kind' | 'sourceId' | 'context' | 'where'>
-}
 
 /** Of a compaction that is kept beside the list, the whole context behind it. */
 export interface KeptContext {
@@ -92,145 +36,6 @@ export interface Task {
   readonly where: Where
   readonly notes: Notes
   readonly kept?: KeptContext | undefined
-}
-
-const GENERATED = 'compaction_summary'
-const isGenerated = ({ metadata }: Given): boolean => metadata?.['kind'] === GENERATED
-
-/** What a record says beside its content. Providers of reasoning want it back. */
-function extraOf(given: Given): Fields | undefined {
-  const { reasoning_details: details, reasoning_content: content } = given
-  const extra = {
-    ...(details === undefined ? {} : { reasoning_details: details }),
-    ...(content === undefined ? {} : { reasoning_content: content }),
-  }
-  return Object.keys(extra).length === 0 ? undefined : extra
-}
-
-const saidOf = (given: Given, sourceId: string): readonly Said[] =>
-  given.role === undefined ? [] : saidIn(given.role, given['content'], extraOf(given), sourceId)
-
-/** A provider's reasoning that only it reads stands in a record of its own, before the answer. */
-function reasoningIn(message: Fields, sourceId: string): readonly Said[] {
-  if (message['type'] !== 'reasoning') return []
-  const { ts: _ts, condenseParent: _condensed, truncationParent: _truncated, ...reasoning } = message
-  return saidIn('assistant', [reasoning], undefined, sourceId)
-}
-
-function entriesOf(messages: readonly unknown[]): readonly (Entry | undefined)[] {
-  const contentId = createContentIds()
-  const taken = new Set<string>()
-  return messages.map((message) => {
-    if (!isFields(message)) return undefined
-    const parsed = messageSchema.safeParse(message)
-    if (!parsed.success) return undefined
-    const given = parsed.data
-    const own = given.role === undefined ? undefined : textIn(given.id)
-    const derived = contentId([given.role ?? given.type, given['content'] ?? given['encrypted_content'], given.ts])
-    const sourceId = own === undefined || taken.has(own) ? derived : own
-    taken.add(sourceId)
-    const isSummary = given.isSummary === true || isGenerated(given)
-    return {
-      given,
-      sourceId,
-      said: given.role === undefined ? reasoningIn(message, sourceId) : saidOf(given, sourceId),
-      isSummary,
-      isMarker: !isSummary && given.isTruncationMarker === true,
-    }
-  })
-}
-
-const withoutResults = ({ body }: Said): boolean => body.role !== 'tool'
-
-function summaryTextOf(entry: Entry): string {
-  const own = textIn(entry.given.metadata?.['summary'])
-  const body = entry.said.find(withoutResults)?.body
-  const parts = typeof body?.content === 'string' || body === undefined ? [] : (body.content ?? [])
-  const first = parts.find((part) => part.type === 'text')
-  return own ?? textIn(first?.['text']) ?? contentText(body?.content ?? '')
-}
-
-/** Behind which message the compaction of a summary or a marker stands. */
-function placeOf(entries: readonly (Entry | undefined)[], at: number, entry: Entry, told: number | undefined): number {
-  const next = entries.findIndex(
-    (other, index) => index > at && (other?.isSummary === true || other?.isMarker === true),
-  )
-  const last = (next === -1 ? entries.length : next) - 1
-  if (told !== undefined) {
-    let place = at
-    while (place < last && (entries[place + 1]?.given.ts ?? 0) <= told) place += 1
-    return place
-  }
-  if (entry.isMarker) return last
-  return entry.given.role === 'assistant' ? Math.min(at + KEPT_BEHIND_ANSWER, last) : at
-}
-
-function markOf(entries: readonly (Entry | undefined)[], at: number, entry: Entry, told: Told | undefined): Mark {
-  const { condenseId, truncationId, metadata } = entry.given
-  const hides = (index: number): boolean => {
-    const given = entries[index]?.given
-    return entry.isMarker
-      ? truncationId !== undefined && given?.truncationParent === truncationId
-      : condenseId !== undefined && given?.condenseParent === condenseId
-  }
-  const hidden = entries.flatMap((_entry, index) => (hides(index) ? [index] : []))
-  const generatedAt = countIn(metadata?.['generatedAt'])
-  return {
-    place: Math.max(placeOf(entries, at, entry, told?.ts ?? generatedAt), hidden.at(-1) ?? 0),
-    sourceId: (entry.isMarker ? truncationId : condenseId) ?? entry.sourceId,
-    entry: at,
-    hides,
-    isWhole: false,
-    item: {
-      at: timeIn(told?.ts ?? generatedAt),
-      // Roo truncates by itself, and condenses by itself or when it is asked to.
-      trigger: entry.isMarker ? 'auto' : 'unknown',
-      summary: entry.isMarker ? { kind: 'none' } : { kind: 'text', text: told?.summary ?? summaryTextOf(entry) },
-      // A summary that hides nothing in the list stands for messages that were deleted.
-      coversMissing: hidden.length === 0 ? true : undefined,
-      tokensBefore: told?.tokensBefore ?? countIn(metadata?.['tokensBefore']),
-      tokensAfter: told?.tokensAfter,
-      usage: told?.cost === undefined ? undefined : { cost: told.cost },
-    },
-  }
-}
-
-const isSameRange = (a: Range | undefined, b: Range | undefined): boolean => a?.[0] === b?.[0] && a?.[1] === b?.[1]
-
-function rangeMark([from, to]: Range, place: number, item: Pick<CompactionItem, 'at' | 'trigger' | 'summary'>): Mark {
-  return {
-    place: Math.max(place, to),
-    sourceId: `deleted-${String(from)}-${String(to)}`,
-    entry: undefined,
-    hides: (index) => index >= from && index <= to,
-    isWhole: true,
-    item,
-  }
-}
-
-/** The compactions of Cline: each time that more is left out, from where it was shown first. */
-function rangeMarks({ shown, range }: Notes, count: number): readonly Mark[] {
-  const marks: Mark[] = []
-  let known: Range | undefined
-  let summary: Notes['shown'][number]['summary']
-  for (const message of shown) {
-    summary = message.summary ?? summary
-    if (message.range === undefined || isSameRange(message.range, known)) continue
-    known = message.range
-    const trigger = summary === undefined || !summary.isManual ? 'auto' : 'manual'
-    marks.push(
-      rangeMark(known, message.index ?? known[1], {
-        at: timeIn(message.ts),
-        trigger,
-        summary: summary === undefined ? { kind: 'none' } : { kind: 'text', text: summary.text },
-      }),
-    )
-    summary = undefined
-  }
-  if (range !== undefined && !isSameRange(range, known))
-    marks.push(rangeMark(range, count - 1, { trigger: 'unknown', summary: { kind: 'none' } }))
-  // A list that ends before the place at which it was compacted was written before the rest.
-  return marks.filter(({ place }) => place < count)
 }
 
 /** What each answer took, by its place: a request is shown before what the user says in it is kept. */
@@ -397,22 +202,6 @@ function editPlace({ ts, message }: BlockEdit, { shown }: Notes, count: number):
   return Math.min(Math.max(then ?? count - 1, message), count - 1)
 }
 
-function marksOf(entries: readonly (Entry | undefined)[], notes: Notes): readonly Mark[] {
-  const told = new Map<string | undefined, Told>()
-  for (const { compaction } of notes.shown) if (compaction !== undefined) told.set(compaction.id, compaction)
-  const own = entries.flatMap((entry, at) => {
-    if (entry === undefined || (!entry.isSummary && !entry.isMarker)) return []
-    const id = entry.isMarker ? entry.given.truncationId : entry.given.condenseId
-    return [markOf(entries, at, entry, told.get(id))]
-  })
-  const seen = new Map<string, number>()
-  return [...own, ...rangeMarks(notes, entries.length)].map((mark) => {
-    const count = (seen.get(mark.sourceId) ?? 0) + 1
-    seen.set(mark.sourceId, count)
-    return count === 1 ? mark : { ...mark, sourceId: `${mark.sourceId}-${String(count)}` }
-  })
-}
-
 const groupedBy = <Item>(
   items: readonly Item[],
   place: (item: Item) => number,
@@ -458,7 +247,10 @@ function listIn(value: unknown): { readonly messages: readonly unknown[]; readon
   return { messages: Array.isArray(messages) ? messages : [], path: 'messages' }
 }
 
-/** @param path of the messages, whose folder has the id of the task, or of a file beside them */
+/**
+ * Reads the files of a task, the messages last.
+ * @param path of the messages, whose folder has the id of the task, or of a file beside them
+ */
 export function createTaskReader(path: string): TranscriptReader {
   const conversationId = basename(dirname(path.replaceAll('\\', '/')))
   const notes = emptyNotes()
