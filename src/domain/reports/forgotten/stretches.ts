@@ -1,0 +1,132 @@
+/**
+ * Whether one stretch of what is still in the context (a passage and the next) speaks of the same thing as a sentence
+ * that left it: how many of the sentence's telling words it has, the rare ones counting more.
+ */
+import { isSingleLetter, isVague, termCounts } from '../../text-search/terms.js'
+import type { Passage } from './passages.js'
+
+export interface Found {
+  /** The share of the words, by their weight, that one stretch has. */
+  readonly share: number
+  /** How many of them it has. */
+  readonly words: number
+  /** Its passages; none where no stretch has any of the words. */
+  readonly passages: readonly Passage[]
+  /** That of them which has most of the words. */
+  readonly best: Passage | undefined
+  /** The share that all that is in the context has, wherever it stands. */
+  readonly anywhere: number
+  /** There were more stretches with its words than were looked at. */
+  readonly isCut: boolean
+}
+
+export interface Stretches {
+  find(terms: readonly string[]): Found
+}
+
+// Pairs of hiragana are endings and particles.
+const HIRAGANA = /^\p{Script=Hiragana}+$/u
+const ADDRESS = /https?:\/\/\S+/gu
+// The folders of a path say where, and every line about a neighbour has them.
+const FOLDERS = /(?:[A-Za-z]:)?(?:[\w.@~-]*[/\\])+(?=[\w.@-]+\.[A-Za-z])/gu
+// `pi-skill-creator` and `find-line.ts` are one name, and no three words.
+const IN_NAMES =
+  /(?<=[A-Za-z0-9][\w-]*[-_]\w*)[-_](?=[A-Za-z0-9])|(?<=[A-Za-z0-9])[-_](?=[A-Za-z0-9]+[-_][A-Za-z0-9])|(?<=\w)\.(?=(?:[cm]?[jt]sx?|json|mdx?|py|go|rs|java|ya?ml|toml|sh|css|html)(?!\w))/gu
+
+/** Words that tell what a sentence is about; all of them where it has no others. */
+export function tellingTerms(text: string): readonly string[] {
+  const read = text.replaceAll(ADDRESS, ' ').replaceAll(FOLDERS, '').replaceAll(IN_NAMES, '')
+  const terms = [...termCounts(read).counts.keys()].filter((term) => !isSingleLetter(term))
+  const telling = terms.filter((term) => !isVague(term) && !HIRAGANA.test(term))
+  return telling.length === 0 ? terms : telling
+}
+
+// A stretch that has enough of the words has one of the rarest: the common ones are only counted where it is.
+const RAREST = 8
+// Words that stand in more stretches than these tell next to nothing, and would make the search as long as the context.
+const MOST_CANDIDATES = 3_000
+
+/** How much a term tells, by how many of all passages have it. */
+type Weigh = (term: string) => number
+
+export interface Weights {
+  readonly weigh: Weigh
+  /** Whether few passages have it: a sentence without such a word may be about anything. */
+  readonly isRare: (term: string) => boolean
+}
+
+const RARE_SHARE = 0.03
+
+/** @param said sentences of what left: what is common there tells little too */
+export function weightsOf(passages: readonly Passage[], said: readonly (readonly string[])[]): Weights {
+  const counts = new Map<string, number>()
+  const count = (terms: readonly string[]): void => {
+    for (const term of terms) counts.set(term, (counts.get(term) ?? 0) + 1)
+  }
+  for (const { text } of passages) count(tellingTerms(text))
+  for (const terms of said) count(terms)
+  const all = passages.length + said.length
+  return {
+    weigh: (term) => Math.max(0.5, Math.log((all + 1) / ((counts.get(term) ?? 0) + 1))),
+    isRare: (term) => (counts.get(term) ?? 0) <= Math.max(3, all * RARE_SHARE),
+  }
+}
+
+export function createStretches(passages: readonly Passage[], weigh: Weigh): Stretches {
+  /** For each term the stretches that have it; a stretch has the number of its first passage. */
+  const having = new Map<string, Set<number>>()
+  for (const [at, passage] of passages.entries()) {
+    // No stretch reaches over the end of a message into the next.
+    const before = passages[at - 1]
+    const joins =
+      before !== undefined &&
+      (before.place.kind === 'line'
+        ? passage.place.kind === 'line'
+        : passage.place.kind === 'message' && before.place.said === passage.place.said)
+    for (const term of tellingTerms(passage.text)) {
+      const known = having.get(term) ?? new Set()
+      if (joins) known.add(at - 1)
+      having.set(term, known.add(at))
+    }
+  }
+  return {
+    find(given) {
+      const terms = given
+        .map((term) => ({ stretches: having.get(term), weight: weigh(term) }))
+        .toSorted((a, b) => (a.stretches?.size ?? 0) - (b.stretches?.size ?? 0))
+      const total = terms.reduce((sum, { weight }) => sum + weight, 0)
+      const there = terms.flatMap(({ stretches, weight }) => (stretches === undefined ? [] : [{ stretches, weight }]))
+      const candidates = new Set<number>()
+      let isCut = false
+      for (const { stretches } of there.slice(0, RAREST)) {
+        isCut = candidates.size + stretches.size > MOST_CANDIDATES
+        if (isCut) break
+        for (const at of stretches) candidates.add(at)
+      }
+      let best = { at: -1, weight: 0, words: 0 }
+      for (const at of candidates) {
+        let weight = 0
+        let words = 0
+        for (const term of there)
+          if (term.stretches.has(at)) {
+            weight += term.weight
+            words += 1
+          }
+        if (weight > best.weight || (weight === best.weight && at < best.at)) best = { at, weight, words }
+      }
+      const found = best.at < 0 ? [] : passages.slice(best.at, best.at + 2)
+      const wordsIn = ({ text }: Passage): number => {
+        const known = new Set(tellingTerms(text))
+        return given.filter((term) => known.has(term)).length
+      }
+      return {
+        best: found.toSorted((a, b) => wordsIn(b) - wordsIn(a))[0],
+        share: total === 0 ? 0 : best.weight / total,
+        words: best.words,
+        passages: found,
+        isCut,
+        anywhere: total === 0 ? 0 : there.reduce((sum, { weight }) => sum + weight, 0) / total,
+      }
+    },
+  }
+}
