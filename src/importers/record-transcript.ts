@@ -52,14 +52,21 @@ export interface RecordOptions {
 
 /** What became of one conversation of a transcript. */
 export interface RecordedConversation {
+  /** Its id in the ledger. */
   readonly conversationId: string
+  /** The program's own id. */
   readonly sourceId: string
+  /** The transcript. */
   readonly file: string
-  /** Of this time. */
+  /** Messages that were recorded this time. */
   messages: number
+  /** Compactions that were recorded this time. */
   compactions: number
+  /** Messages that were withdrawn this time. */
   withdrawn: number
+  /** Messages that count less from this time on. */
   edits: number
+  /** Records that cannot be read, recorded this time. */
   damaged: number
   /** Items that were recorded before. */
   known: number

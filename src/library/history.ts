@@ -6,12 +6,23 @@ import { parseMoment } from '../domain/values/moment.js'
 import { differenceAcross, differenceBetween } from '../history/difference.js'
 import { explain } from '../history/explain.js'
 import type { ExplainDependencies } from '../history/explain-batch.js'
+import { forgottenIn } from '../history/forgotten.js'
 import { stats } from '../history/stats.js'
+import { totalForgotten, type Counted } from '../domain/reports/forgotten/totals.js'
 import { revisionOf } from '../history/time-travel.js'
 import { decodeEvent } from '../recording/read-event.js'
 import { WAIT, type Freshness } from './freshness.js'
 import type { Gate } from './gate.js'
-import type { At, DiffOptions, ExplainOptions, Ledger, LogOptions, StatsOptions, WaitOptions } from './ledger.js'
+import type {
+  At,
+  DiffOptions,
+  ExplainOptions,
+  ForgottenOptions,
+  Ledger,
+  LogOptions,
+  StatsOptions,
+  WaitOptions,
+} from './ledger.js'
 import type { Lookup } from './lookup.js'
 import { bad, nameGiven, optionsGiven, pricesOf, textGiven, wholeNumberGiven, type Names } from './options.js'
 import type { LedgerParts } from './parts.js'
@@ -20,6 +31,7 @@ import { problem, valueOf } from './problem.js'
 const DIFF: Names<DiffOptions> = { ...WAIT, from: true, to: true, cycle: true }
 const LOG: Names<LogOptions> = { from: true, limit: true }
 const EXPLAIN: Names<ExplainOptions> = { batchId: true, line: true, open: true }
+const FORGOTTEN: Names<ForgottenOptions> = { cycle: true, onCycle: true }
 const STATS: Names<StatsOptions> = { prices: true, onConversation: true }
 
 export interface HistoryParts extends Pick<LedgerParts, 'log' | 'db' | 'clock' | 'prices'> {
@@ -28,7 +40,7 @@ export interface HistoryParts extends Pick<LedgerParts, 'log' | 'db' | 'clock' |
   readonly lookup: Lookup
 }
 
-export function createHistory(parts: HistoryParts): Pick<Ledger, 'diff' | 'log' | 'explain' | 'stats'> {
+export function createHistory(parts: HistoryParts): Pick<Ledger, 'diff' | 'log' | 'explain' | 'stats' | 'forgotten'> {
   const { log, db, clock, gate, freshness, lookup } = parts
   const explainDependencies: ExplainDependencies = {
     log,
@@ -52,6 +64,30 @@ export function createHistory(parts: HistoryParts): Pick<Ledger, 'diff' | 'log' 
   }
 
   return {
+    async forgotten(conversationId, options) {
+      gate.open()
+      const { cycle, onCycle } = optionsGiven('forgotten', options, FORGOTTEN)
+      if (cycle !== undefined) {
+        if (!Number.isSafeInteger(cycle) || cycle < 1) throw bad('cycle', 'must be the number of a cycle, from 1')
+        if (conversationId === undefined) throw bad('cycle', 'goes with a conversation')
+        const state = await lookup.existing(conversationId)
+        if (state.cycles === 0) throw problem({ kind: 'CycleNotRecorded', conversationId, cycle, last: undefined })
+      }
+      if (onCycle !== undefined && typeof onCycle !== 'function') throw bad('onCycle', 'must be a function')
+      const counted: Counted[] = []
+      let conversations = 0
+      for await (const id of conversationId === undefined ? conversationsOfLog(log) : only(conversationId)) {
+        let isCounted = false
+        for await (const found of forgottenIn(log, id, cycle)) {
+          await onCycle?.(found)
+          isCounted = true
+          // Totals need the counts alone, and of all conversations there may be many.
+          counted.push({ keys: found.keys, report: { ...found.report, items: [] } })
+        }
+        if (isCounted) conversations += 1
+      }
+      return { conversations, totals: totalForgotten(counted) }
+    },
     async diff(conversationId, given) {
       gate.open()
       const asked = optionsGiven<{ readonly from?: At; readonly to?: At; readonly cycle?: number } & WaitOptions>(

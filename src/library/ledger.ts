@@ -3,6 +3,8 @@
  * The ledger as a library: what an agent's developer, an auditor and an operator call. Every function parses, calls one
  * use case, and throws a `LedgerError` (a failure as data, one sentence, whose fault it is) where the use case says no.
  */
+import type { ForgottenTotals } from '../domain/reports/forgotten/totals.js'
+import type { ForgottenCycle } from '../history/forgotten.js'
 import type { ImportedTranscript, ImportTranscriptOptions } from './transcripts.js'
 import type { RebuildOptions } from '../../projections/engine/rebuild.js'
 import type { Filled, FillOptions, MissingVectors } from '../../projections/read-models/archive-index/vector-filler.js'
@@ -75,6 +77,9 @@ export type {
 } from '../../projections/read-models/live-messages/queries.js'
 export type { ImportedTranscript, ImportTranscriptOptions } from './transcripts.js'
 export type { RecordedConversation } from '../importers/record-transcript.js'
+export type { ForgottenCycle } from '../history/forgotten.js'
+export type { ForgottenReport, JudgedItem } from '../domain/reports/forgotten/forgotten.js'
+export type { ForgottenTotal, ForgottenTotals } from '../domain/reports/forgotten/totals.js'
 export type { SearchHit } from '../search/search.js'
 export type { ConversationStats, Stats, TotalStats, UncountedConversation } from '../history/stats.js'
 export type { LineSource, Withdrawn } from '../history/trace-line.js'
@@ -343,6 +348,22 @@ export interface StatsOptions {
   readonly onConversation?: (stats: ConversationStats) => void | Promise<void>
 }
 
+/** Which cycles to look at, and who hears of each. */
+export interface ForgottenOptions {
+  /** Only those with this number; goes with a conversation. */
+  readonly cycle?: number
+  /** Hears of each cycle, oldest first in its conversation; what it returns is waited for. */
+  readonly onCycle?: (cycle: ForgottenCycle) => void | Promise<void>
+}
+
+/** What compactions forgot, in all. */
+export interface Forgotten {
+  /** Conversations that were compacted. */
+  readonly conversations: number
+  /** All cycles together, and by program, version, trigger and strategy. */
+  readonly totals: ForgottenTotals
+}
+
 /** Beside what to set an edition, and by which questions. */
 export interface CompareEditionsOptions extends WaitOptions {
   /** Another edition; default: what was in force at the last fact of the conversation that the edition has seen. */
@@ -439,6 +460,12 @@ export interface Ledger {
    * to the messages, each summary with its prompt, model, parameters, usage and cycle. Read from the log.
    */
   explain(conversationId: string, options?: ExplainOptions): Promise<Explanation>
+  /**
+   * What compactions forgot, ours and other programs', of one conversation or of all: what left the context, what the
+   * summary has of it (kept, blurred, gone, or unknown, each with its proof), and what was done again behind it that the
+   * messages before it had the answer to. Counted by code; no model is asked. `onCycle` hears of each cycle.
+   */
+  forgotten(conversationId?: string, options?: ForgottenOptions): Promise<Forgotten>
   /**
    * What a conversation, or all of them together, came to: tokens bought and saved, cost by model, failures, time.
    * Folded from the log. Of all of them, those that cannot be read are named in `uncounted` and are in no sum; one that

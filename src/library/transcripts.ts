@@ -26,6 +26,7 @@ export interface ImportTranscriptOptions {
   readonly policy?: PolicySettings
   /** Who asks; default: the ledger's. */
   readonly actor?: string
+  /** The request that it belongs to; default: one of its own. */
   readonly correlationId?: string
   /** Ends the import behind the record that it is at. What is recorded stays. */
   readonly signal?: AbortSignal
@@ -35,11 +36,13 @@ export interface ImportTranscriptOptions {
 
 /** What became of a transcript. */
 export interface ImportedTranscript {
+  /** Its path, as it was given. */
   readonly file: string
   /** The program that wrote it, as `from` takes it. */
   readonly program: string
   /** True where it was imported before and has not changed since: it was not read. */
   readonly unchanged: boolean
+  /** What became of each conversation in it. */
   readonly conversations: readonly RecordedConversation[]
   /** Records that say nothing of a conversation, by their kind. */
   readonly leftOut: Readonly<Record<string, number>>

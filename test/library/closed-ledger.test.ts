@@ -29,6 +29,8 @@ const ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
   log: ['a'],
   explain: ['a'],
   stats: [],
+  forgotten: [],
+  importTranscript: ['session.jsonl'],
   list: [],
   verify: [],
   identity: [],

@@ -12,6 +12,7 @@ import { editionsList } from './editions-list.js'
 import { editionsRevert } from './editions-revert.js'
 import { editionsShow } from './editions-show.js'
 import { explain } from './explain.js'
+import { forgotten } from './forgotten.js'
 import { importFiles } from './import.js'
 import { list } from './list.js'
 import { log } from './log.js'
@@ -39,6 +40,7 @@ export const commands: readonly Command[] = [
   log,
   search,
   explain,
+  forgotten,
   stats,
   list,
   verify,

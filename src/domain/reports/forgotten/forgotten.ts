@@ -18,10 +18,13 @@ export interface Amount {
 
 /** An item with what the summary has of it. */
 export interface JudgedItem extends Judgement {
+  /** What it is. */
   readonly kind: ItemKind
+  /** As it was said, shortened. */
   readonly text: string
   /** The first message that says it. */
   readonly said: MessageProof
+  /** How many of the messages that left say it. */
   readonly mentions: number
   /** Of an error: the call that resolved it. */
   readonly resolvedBy?: MessageProof
@@ -36,16 +39,22 @@ export interface Repeated extends Cost {
   readonly unknown: number
 }
 
+/** What one compaction made the context forget. */
 export interface ForgottenReport {
+  /** What left the context: in all, by role, and results by the tool that was called. */
   readonly left: Amount & {
     readonly byRole: Readonly<Record<string, Amount>>
     readonly byTool: Readonly<Record<string, Amount>>
   }
+  /** What stands for it. */
   readonly summary: { readonly kind: Forgetting['summary']['kind']; readonly lines: number }
+  /** How many items of each kind are kept, blurred, gone or unknown. */
   readonly counts: Readonly<Record<ItemKind, VerdictCounts>>
+  /** Each item with its proof. */
   readonly items: readonly JudgedItem[]
   /** Behind the compaction: each call that asked again what the messages that left had the answer to. */
   readonly doneAgain: readonly AgainPair[]
+  /** What all of that took. */
   readonly behind: Repeated
   /**
    * The same measure over two stretches of equal length: the first messages behind the compaction, and the last ones of

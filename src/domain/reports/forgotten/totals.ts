@@ -17,17 +17,25 @@ export interface Counted {
 
 /** What some compactions add up to. */
 export interface ForgottenTotal {
+  /** How many compactions. */
   readonly compactions: number
+  /** What left the contexts. */
   readonly left: { readonly messages: number; readonly tokens: number }
+  /** Items that are kept, blurred, gone or unknown. */
   readonly verdicts: VerdictCounts
+  /** The same by the kind of item. */
   readonly counts: Readonly<Record<ItemKind, VerdictCounts>>
+  /** What was done again behind them. */
   readonly behind: Repeated
+  /** The same measure over stretches of equal length behind and before them. */
   readonly compared: { readonly messages: number; readonly behind: Repeated; readonly before: Repeated }
   /** Of what was done again behind the compactions, how often each use of a tool. */
   readonly uses: Readonly<Partial<Record<AgainPair['use'], number>>>
 }
 
+/** What many compactions add up to. */
 export interface ForgottenTotals {
+  /** All of them. */
   readonly all: ForgottenTotal
   /** For each key the totals of its values, by name; `unknown` where a compaction has none. */
   readonly by: Readonly<Record<TotalKey, Readonly<Record<string, ForgottenTotal>>>>
