@@ -41,7 +41,9 @@ export function claudeCodeLines(turns: number, compactedAfter: readonly number[]
           id: `msg${n}`,
           role: 'assistant',
           model: 'claude-opus-4-5',
-          content: [{ type: 'tool_use', id: `call${n}`, name: 'Read', input: { file_path: `/srv/crane-${n}.txt` } }],
+          content: [
+            { type: 'tool_use', id: `call${n}`, name: 'Read', input: { file_path: `/srv/yard/slipwayPlan_${n}.toml` } },
+          ],
           usage: { input_tokens: 100, output_tokens: 10 },
         },
       },
