@@ -52,6 +52,8 @@ const ROWS_MS = 120
 const HITS = 50
 /** How long a proof is waited for before the page says how far it is. */
 const PROOF_MS = 1_500
+/** How long behind a first view the conversation is read whole. */
+const BEHIND_MS = 40
 
 /** The page as something that answers requests. */
 export function createApp({ ledger, name, words, now, token, port }: AppOptions): Hono {
@@ -311,6 +313,14 @@ export function createApp({ ledger, name, words, now, token, port }: AppOptions)
       context,
       { title: 'Where it comes from', c },
       <section class="explained">
+        <form class="filters" action="/explain">
+          <input type="hidden" name="c" value={c} />
+          <label>
+            A line that the model saw, or part of one
+            <input type="search" name="line" value={line} size={60} />
+          </label>
+          <button type="submit">Explain</button>
+        </form>
         {await explained(c, { ...options, open })}
         {batchId === undefined || open ? null : (
           <p>
@@ -497,7 +507,7 @@ class NotAsked extends Error {
 /** Reads a conversation without being waited for; what cannot be read is said where it is asked for. */
 function readBehind(histories: Histories, c: string): void {
   // The first view is on its way before that begins.
-  setImmediate(() => {
+  setTimeout(() => {
     histories.read(c).catch(() => undefined)
-  })
+  }, BEHIND_MS).unref()
 }

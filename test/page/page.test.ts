@@ -140,6 +140,13 @@ describe('each view, by its address', () => {
     expect(history.stateAt(history.head + 1n)).toBeUndefined()
   })
 
+  it('shows what was recorded since it was read', async () => {
+    await body(of('/cycles', { c: 'short' }))
+    await ledger.append('short', { id: 'later', role: 'user', content: 'said later' })
+    expect(await body(of('/conversation', { c: 'short' }))).toContain('said later')
+    expect(await body(of('/cycles', { c: 'short' }))).toContain('over 6 facts')
+  })
+
   it('the course: a point for each fact, and its cycles', async () => {
     const { text } = await page.get(of('/course', { c: 'talk' }))
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what the route gives
@@ -291,6 +298,14 @@ describe('texts that would be more than texts', () => {
     expect(text).toContain('more characters')
     const whole = await body(of('/message', { c: 'long line', at: '1', i: '0', from: '960000' }))
     expect(whole).toContain('x'.repeat(40_000))
+    expect(whole).toContain('960,001 to 1,000,000')
+    expect(await body(of('/message', { c: 'long line', at: '1', i: '7' }))).toContain('no such message')
+  })
+
+  it('of a message whole: each line leads to where it comes from', async () => {
+    const whole = await body(of('/message', { c: 'talk', at: '5', i: '1' }))
+    const [, place = ''] = /<a class="ln" href="([^"]+)"/u.exec(whole) ?? []
+    expect(await body(place.replaceAll('&amp;', '&'))).toContain('Said in a message that left the context')
   })
 })
 

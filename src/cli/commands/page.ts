@@ -1,4 +1,5 @@
 /** `page` serves a page to look at the ledger with, or writes the report of one conversation as a single file. */
+import { codeOf, sentenceOf } from '../../ports/store-error.js'
 import { text, type Command } from '../command.js'
 import { InputError } from '../errors.js'
 import { line, note, toJson } from '../output.js'
@@ -38,7 +39,14 @@ export const page: Command = {
     await withLedger(given.flags, { reads: true, searches: true, ahead: false }, async ({ ledger, config }) => {
       if (file !== undefined && conversation !== undefined) {
         const { writeReport } = await import('../../page/report-file.js')
-        const { bytes } = await writeReport(file, { ledger, conversationId: conversation, words, now: new Date() })
+        const { bytes } = await writeReport(file, {
+          ledger,
+          conversationId: conversation,
+          words,
+          now: new Date(),
+        }).catch((error: unknown) => {
+          throw unwritable(error, file)
+        })
         if (given.json) await line(toJson({ file, conversationId: conversation, bytes }))
         else await line(`${file} holds the report of ${conversation}`)
         return
@@ -80,9 +88,19 @@ function nameOf(store: string): string {
   return /^[a-z][a-z0-9+.-]+:\/\//iu.test(store) ? store.replace(/\/\/[^@/]*@/u, '//') : store
 }
 
+/** Why the report cannot be written there. */
+function unwritable(error: unknown, file: string): unknown {
+  const code = codeOf(error)
+  if (code === 'EEXIST')
+    return new InputError('FileExists', `${file} is there already, and is not written over: name another file`)
+  if (code === 'ENOENT' || code === 'EACCES' || code === 'EISDIR' || code === 'ENOTDIR')
+    return new InputError('FileUnusable', `${file} cannot be written: ${sentenceOf(error)}`)
+  return error
+}
+
 /** Why it cannot listen there. */
 function unusable(error: unknown, port: number | undefined): unknown {
-  const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined
+  const code = codeOf(error)
   const reason =
     code === 'EADDRINUSE'
       ? 'another program listens there'

@@ -53,6 +53,8 @@ async function fill(part: HTMLElement): Promise<void> {
     part.replaceChildren(content)
     part.style.height = ''
     delete part.dataset['lines']
+  } catch {
+    // Its link is still there.
   } finally {
     delete part.dataset['busy']
   }
@@ -107,6 +109,8 @@ const stepQuery = (at: number, since: number): string => {
   return query.toString()
 }
 
+const NO_ANSWER = 'no answer: is the page still running?'
+
 /** Shows a revision; of those that are asked for while one is on its way, the last is shown. */
 async function goTo(revision: number): Promise<void> {
   if (slider === null) return
@@ -114,25 +118,31 @@ async function goTo(revision: number): Promise<void> {
   slider.value = String(wanted)
   tell()
   if (underway !== undefined) return
-  while (wanted !== shown) {
+  let answered = true
+  while (answered && wanted !== shown) {
     const [to, since] = [wanted, shown]
     underway = new AbortController()
     try {
       const content = await fetched(`/conversation/step?${stepQuery(to, since)}`, underway.signal)
       const next = content === undefined ? null : one<HTMLElement>('#step', content)
-      if (next === null) break
+      answered = next !== null
+      if (next === null) continue
+      watched.disconnect()
       step()?.replaceWith(next)
       shown = to
       remember({ at: String(to), since: undefined, m: undefined, why: undefined, part: undefined })
       watchParts(next)
     } catch {
-      break
+      answered = false
     } finally {
       underway = undefined
     }
   }
   wanted = shown
+  slider.value = String(shown)
   tell()
+  const output = one<HTMLOutputElement>('#at')
+  if (!answered && output !== null) output.value = NO_ANSWER
 }
 
 /** What says which revision is shown, beside the context itself. */
@@ -187,6 +197,7 @@ play?.addEventListener('click', () => {
 // --- The drawer ------------------------------------------------------------------------------------------------------
 
 const drawer = one<HTMLElement>('#drawer')
+const NARROW = 760
 let cameFrom: Element | null = null
 
 async function explain(line: HTMLAnchorElement): Promise<void> {
@@ -204,6 +215,9 @@ async function explain(line: HTMLAnchorElement): Promise<void> {
   content.replaceChildren(found)
   remember({ why: asked.searchParams.get('why') ?? undefined, at: asked.searchParams.get('at') ?? undefined })
   drawer.scrollTop = 0
+  // On a narrow screen it lies over the lower part: the line that it is about stays in sight.
+  if (line.getBoundingClientRect().bottom > drawer.getBoundingClientRect().top && innerWidth <= NARROW)
+    line.scrollIntoView({ block: 'start' })
   drawer.focus({ preventScroll: true })
 }
 

@@ -65,7 +65,7 @@ export async function drawPlot(box: HTMLElement, goTo: (revision: number) => voi
       ctx.lineTo(place(shown), bbox.top + bbox.height)
       ctx.stroke()
     }
-    ctx.fillStyle = colour('mark')
+    ctx.fillStyle = colour('hit')
     for (const revision of hits)
       ctx.fillRect(place(revision) - scale, bbox.top + bbox.height - 9 * scale, 3 * scale, 9 * scale)
     ctx.font = `${String(11 * scale)}px system-ui, sans-serif`

@@ -79,6 +79,16 @@ function changeBetween(
   }
 }
 
+/**
+ * What a message changed that was appended last, and fits as it is: itself came, and nothing else happened. So the first
+ * view of a conversation need not load it twice.
+ */
+function appendedSince({ event, context, revision }: Omit<Step, 'change' | 'head'>, since: bigint): Change | undefined {
+  if (event?.type !== 'MessageAppended' || since !== revision - 1n || context === undefined) return undefined
+  if (context.shortened !== undefined || event.data.role === 'tool') return undefined
+  return { since, came: new Set([event.data.messageId]), left: [], view: [] }
+}
+
 /** A text of digits as a revision; undefined for any other one. */
 const asRevision = (at: string | undefined): bigint | undefined =>
   at !== undefined && /^\d{1,18}$/u.test(at) ? BigInt(at) : undefined
@@ -112,13 +122,15 @@ export function createSteps(ledger: Reads, histories: Pick<Histories, 'ready'>):
   }
 
   async function fromLedger(conversationId: string, at: string | undefined): Promise<Omit<Step, 'change' | 'head'>> {
-    const moment = at === undefined ? {} : { at }
     // It says where there is no such moment.
-    const live = await ledger.messages(conversationId, moment)
+    const live = await ledger.messages(conversationId, at === undefined ? {} : { at })
     let context: ContextAsOf | undefined
     let refusal: string | undefined
     try {
-      context = await ledger.context(conversationId, { at: live.revision })
+      // The state as of now is at hand; that of a moment is loaded.
+      const newest = at === undefined ? await ledger.context(conversationId) : undefined
+      context =
+        newest?.revision === live.revision ? newest : await ledger.context(conversationId, { at: live.revision })
     } catch (error) {
       refusal = faultOf(error).message
     }
@@ -139,7 +151,8 @@ export function createSteps(ledger: Reads, histories: Pick<Histories, 'ready'>):
   return {
     async at(conversationId, at, since) {
       const history = histories.ready(conversationId)
-      const revision = asRevision(at) ?? (at === undefined ? history?.head : undefined)
+      // What was recorded since the history was read is known to the ledger alone.
+      const revision = asRevision(at)
       const state = revision === undefined ? undefined : history?.stateAt(revision)
       const step: Omit<Step, 'change' | 'head'> =
         history === undefined || state === undefined || revision === undefined
@@ -153,17 +166,19 @@ export function createSteps(ledger: Reads, histories: Pick<Histories, 'ready'>):
             }
       const whole =
         step.context === undefined && step.refusal === undefined ? await fromLedger(conversationId, at) : step
-      const head = history?.head ?? (at === undefined ? whole.revision : await now(conversationId))
+      const known = history?.head ?? (at === undefined ? whole.revision : await now(conversationId))
+      const head = known > whole.revision ? known : whole.revision
       const from = asRevision(since) ?? whole.revision - 1n
       const change =
         whole.context === undefined || from < 0n || from === whole.revision || from > head
           ? undefined
-          : changeBetween(
+          : (appendedSince(whole, from) ??
+            changeBetween(
               await contextAt(conversationId, from),
               whole.context,
               from,
               from < whole.revision ? (history?.eventsBetween(from, whole.revision) ?? []) : [],
-            )
+            ))
       return { ...whole, head, change }
     },
   }

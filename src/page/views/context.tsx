@@ -279,36 +279,63 @@ export function StepView({ step, shown, words }: { step: Step; shown: Shown; wor
 /** Characters of a message that one page shows. */
 const SLICE = 40_000
 
-/** One message whole, in slices where it is long. */
+/** The lines that a slice of a text has a part of, each with its place. */
+function linesWithin(
+  lines: readonly string[],
+  from: number,
+  to: number,
+): { readonly at: number; readonly text: string }[] {
+  const found: { readonly at: number; readonly text: string }[] = []
+  let offset = 0
+  for (const [at, line] of lines.entries()) {
+    if (offset < to && offset + line.length >= from)
+      found.push({ at, text: line.slice(Math.max(0, from - offset), to - offset) })
+    offset += line.length + 1
+  }
+  return found
+}
+
+/** One message whole, in slices where it is long; each line leads to where it comes from. */
 export function WholeMessage({ step, at, from }: { step: Step; at: number; from: number }): Child {
   const message = step.context?.messages[at]
   if (message === undefined) return <p class="empty">There is no such message in the context of this revision.</p>
-  const text = linesOf(message).join('\n')
-  const slice = text.slice(from, from + SLICE)
-  const whereOf = (offset: number): string =>
-    link('/message', { c: step.conversationId, at: step.revision, i: at, from: offset })
-  const name = at === step.context?.viewAt ? 'What was compacted' : (step.context?.messageIds[at] ?? 'shown only')
+  const { conversationId: c, revision } = step
+  const lines = linesOf(message)
+  const characters = lines.reduce((sum, line) => sum + line.length + 1, -1)
+  const whereOf = (offset: number): string => link('/message', { c, at: revision, i: at, from: offset })
+  const id = step.context?.messageIds[at]
   return (
     <>
       <h2>
-        <span class="role">{message.role}</span> <Name text={name} />
+        <span class="role">{message.role}</span>{' '}
+        <Name text={at === step.context?.viewAt ? 'What was compacted' : (id ?? 'shown only')} />
       </h2>
       <p class="figures">
-        <a href={conversationLink({ c: step.conversationId, at: step.revision, m: step.context?.messageIds[at] })}>
-          in the context at revision {count(step.revision)}
-        </a>
-        <span>{many(text.length, 'character')}</span>
-        {text.length <= SLICE ? null : (
+        <a href={conversationLink({ c, at: revision, m: id })}>in the context at revision {count(revision)}</a>
+        <span>{many(Math.max(0, characters), 'character')}</span>
+        {characters <= SLICE ? null : (
           <span>
-            {count(from + 1)} to {count(Math.min(text.length, from + SLICE))}
+            {count(from + 1)} to {count(Math.min(characters, from + SLICE))}
           </span>
         )}
         {from > 0 ? <a href={whereOf(Math.max(0, from - SLICE))}>previous</a> : null}
-        {from + SLICE < text.length ? <a href={whereOf(from + SLICE)}>next</a> : null}
+        {from + SLICE < characters ? <a href={whereOf(from + SLICE)}>next</a> : null}
       </p>
-      <pre class="whole" tabindex={0}>
-        {seen(slice)}
-      </pre>
+      <div class="text whole">
+        {linesWithin(lines, from, from + SLICE).map(({ at: line, text }) =>
+          text.trim() === '' ? (
+            <span class="ln">{'\u00a0'}</span>
+          ) : (
+            <a
+              class="ln"
+              href={conversationLink({ c, at: revision, why: `${String(at)}.${String(line)}` })}
+              tabindex={-1}
+            >
+              {seen(text)}
+            </a>
+          ),
+        )}
+      </div>
     </>
   )
 }

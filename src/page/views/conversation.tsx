@@ -94,45 +94,40 @@ export function Conversation({
             </span>
           ))}
         </p>
-        <form class="slider" action="/conversation">
-          <input type="hidden" name="c" value={c} />
-          {shown.q === undefined ? null : <input type="hidden" name="q" value={shown.q} />}
-          <button type="button" id="play" class="needs-script" aria-pressed="false">
-            Play
-          </button>
-          <a
-            class="step"
-            id="back"
-            href={revision > 0n ? stepTo(revision - 1n) : undefined}
-            aria-label="One revision back"
-          >
-            ←
-          </a>
-          <input
-            type="range"
-            id="revision"
-            name="at"
-            min="0"
-            max={String(head)}
-            value={String(revision)}
-            aria-label="Revision"
-          />
-          <a
-            class="step"
-            id="on"
-            href={revision < head ? stepTo(revision + 1n) : undefined}
-            aria-label="One revision on"
-          >
-            →
-          </a>
-          <output id="at" for="revision">
-            revision {count(revision)} of {count(head)}
-          </output>
-          <button type="submit" class="without-script">
-            Go
-          </button>
-        </form>
       </section>
+      <form class="slider" action="/conversation">
+        <input type="hidden" name="c" value={c} />
+        {shown.q === undefined ? null : <input type="hidden" name="q" value={shown.q} />}
+        <button type="button" id="play" class="needs-script" aria-pressed="false">
+          Play
+        </button>
+        <a
+          class="step"
+          id="back"
+          href={revision > 0n ? stepTo(revision - 1n) : undefined}
+          aria-label="One revision back"
+        >
+          ←
+        </a>
+        <input
+          type="range"
+          id="revision"
+          name="at"
+          min="0"
+          max={String(head)}
+          value={String(revision)}
+          aria-label="Revision"
+        />
+        <a class="step" id="on" href={revision < head ? stepTo(revision + 1n) : undefined} aria-label="One revision on">
+          →
+        </a>
+        <output id="at" for="revision">
+          revision {count(revision)} of {count(head)}
+        </output>
+        <button type="submit" class="without-script">
+          Go
+        </button>
+      </form>
       <div class={`split${hits === undefined ? '' : ' with-hits'}`}>
         {hits === undefined ? null : (
           <section class="found" aria-label="Hits">

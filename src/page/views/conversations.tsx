@@ -35,14 +35,16 @@ function VerdictWord({ verdict, head }: { verdict: Verdict | undefined; head: bi
 export function RowCells({ details }: { details: RowDetails | undefined }): Child {
   return (
     <>
-      <td class="time">
+      <td class="time" data-label="last cycle">
         {details?.lastCycle === undefined ? (
           <span class="muted">{details === undefined ? '…' : 'none'}</span>
         ) : (
           <Time at={details.lastCycle.recordedAt} />
         )}
       </td>
-      <td>{details === undefined ? <span class="muted">…</span> : <Name text={details.recordedBy} most={28} />}</td>
+      <td data-label="by">
+        {details === undefined ? <span class="muted">…</span> : <Name text={details.recordedBy} most={28} />}
+      </td>
     </>
   )
 }
@@ -65,16 +67,26 @@ function Row({
         </a>
         {row.stopped === undefined ? null : <span class="bad"> stopped: {seen(row.stopped)}</span>}
       </th>
-      <td class="n">{count(row.messages)}</td>
-      <td class="n">{count(row.liveMessages)}</td>
-      <td class="n">{count(row.liveTokens)}</td>
-      <td class="n">{count(row.cycles)}</td>
-      <td class="time">
+      <td class="n" data-label="messages">
+        {count(row.messages)}
+      </td>
+      <td class="n" data-label="live">
+        {count(row.liveMessages)}
+      </td>
+      <td class="n" data-label="live tokens">
+        {count(row.liveTokens)}
+      </td>
+      <td class="n" data-label="cycles">
+        {count(row.cycles)}
+      </td>
+      <td class="time" data-label="recorded">
         <Time at={row.lastRecordedAt} />
       </td>
       <RowCells details={details} />
-      <td>{row.scope === undefined ? null : <Name text={row.scope} most={24} />}</td>
-      <td>
+      <td data-label={row.scope === undefined ? undefined : 'scope'}>
+        {row.scope === undefined ? null : <Name text={row.scope} most={24} />}
+      </td>
+      <td data-label="verified">
         <a class="plain" href={link('/verify', { c })}>
           <VerdictWord verdict={verdict} head={row.revision} />
         </a>
@@ -168,7 +180,7 @@ export function Conversations({
         <p class="empty">{filtered ? 'No conversation is like that.' : 'No conversations so far.'}</p>
       ) : (
         <div class="wide" role="region" aria-label="Conversations" tabindex={0}>
-          <table class="rows">
+          <table class="rows cards">
             <thead>
               <tr>
                 <Head asked={asked} order="id">

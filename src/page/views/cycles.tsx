@@ -29,7 +29,9 @@ export function MarkTable({
       <table class="rows">
         <thead>
           <tr>
-            <th scope="col">Revision</th>
+            <th scope="col" class="n">
+              Revision
+            </th>
             <th scope="col">What</th>
             <th scope="col">Recorded (UTC)</th>
             {withLinks ? <th scope="col">Context</th> : null}
@@ -92,9 +94,15 @@ export function FateTable({ counts }: { counts: Fates['counts'] }): Child {
         <thead>
           <tr>
             <th scope="col">Of what left</th>
-            <th scope="col">kept</th>
-            <th scope="col">blurred</th>
-            <th scope="col">gone</th>
+            <th scope="col" class="n">
+              kept
+            </th>
+            <th scope="col" class="n">
+              blurred
+            </th>
+            <th scope="col" class="n">
+              gone
+            </th>
           </tr>
         </thead>
         <tbody>

@@ -27,9 +27,15 @@ export function Editions({ c, editions }: { c: string; editions: readonly OwnEdi
             <th scope="col">Edition</th>
             <th scope="col">Made by</th>
             <th scope="col">State</th>
-            <th scope="col">Cycles</th>
-            <th scope="col">Summaries</th>
-            <th scope="col">Tokens</th>
+            <th scope="col" class="n">
+              Cycles
+            </th>
+            <th scope="col" class="n">
+              Summaries
+            </th>
+            <th scope="col" class="n">
+              Tokens
+            </th>
             <th scope="col">Begun (UTC)</th>
           </tr>
         </thead>
@@ -89,13 +95,27 @@ function LossReport({ c, report }: { c: string; report: EditionReport }): Child 
           <thead>
             <tr>
               <th scope="col">Kind</th>
-              <th scope="col">in all</th>
-              <th scope="col">kept, other side</th>
-              <th scope="col">kept, edition</th>
-              <th scope="col">lost</th>
-              <th scope="col">gained</th>
-              <th scope="col">shown, other side</th>
-              <th scope="col">shown, edition</th>
+              <th scope="col" class="n">
+                in all
+              </th>
+              <th scope="col" class="n">
+                kept, other side
+              </th>
+              <th scope="col" class="n">
+                kept, edition
+              </th>
+              <th scope="col" class="n">
+                lost
+              </th>
+              <th scope="col" class="n">
+                gained
+              </th>
+              <th scope="col" class="n">
+                shown, other side
+              </th>
+              <th scope="col" class="n">
+                shown, edition
+              </th>
             </tr>
           </thead>
           <tbody>
@@ -179,9 +199,15 @@ export function EditionView({
           <thead>
             <tr>
               <th scope="col">Figure</th>
-              <th scope="col">{otherName}</th>
-              <th scope="col">edition</th>
-              <th scope="col">difference</th>
+              <th scope="col" class="n">
+                {otherName}
+              </th>
+              <th scope="col" class="n">
+                edition
+              </th>
+              <th scope="col" class="n">
+                difference
+              </th>
             </tr>
           </thead>
           <tbody>

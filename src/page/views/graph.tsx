@@ -113,6 +113,9 @@ export function Graph({
   ]
   return (
     <>
+      <p class="muted">
+        Filled: in the view now. Dashed: a deeper batch took its place. Each box leads to what it is made of.
+      </p>
       <div class="wide graph" role="region" aria-label="Graph of batches, sources and messages" tabindex={0}>
         <svg
           width={width}
