@@ -344,11 +344,13 @@ export function createApp({ ledger, name, words, now, token, port }: AppOptions)
         <h2>
           {batchId === undefined ? 'What is compacted, and what it was made of' : `Batch ${batchId.slice(0, 12)}`}
         </h2>
-        {batchId === undefined ? null : (
-          <p>
+        <p>
+          {batchId === undefined ? (
+            <a href={link('/explain', { c })}>Where a line comes from</a>
+          ) : (
             <a href={link('/graph', { c })}>all of it</a>
-          </p>
-        )}
+          )}
+        </p>
         <Graph c={c} batches={batches} />
       </>,
     )

@@ -184,7 +184,9 @@ export async function reportOf({ ledger, conversationId, words, now }: ReportOpt
               Written <Time at={now.toISOString()} /> UTC, as of revision {count(history.head)}.
             </p>
             <h2>Course of the context</h2>
-            <Plot course={course} />
+            <div class="wide" role="region" aria-label="Course of the context" tabindex={0}>
+              <Plot course={course} />
+            </div>
             <h2>Verified</h2>
             <Verdict verification={verification} />
             <h2>{many(course.marks.length, 'cycle or other mark', 'cycles and other marks')}</h2>

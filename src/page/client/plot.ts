@@ -34,8 +34,8 @@ const SIGNS: Readonly<Record<string, string>> = {
   revert: '◇',
 }
 
-const HEIGHT = 210
-const SIGN_ROOM = 16
+const HEIGHT = 216
+const SIGN_ROOM = 26
 
 /** Draws the course into a box; a click on it leads to a revision. */
 export async function drawPlot(box: HTMLElement, goTo: (revision: number) => void): Promise<Plotted> {
@@ -77,7 +77,8 @@ export async function drawPlot(box: HTMLElement, goTo: (revision: number) => voi
       if (kind === 'cycle' && x - lastAt < 7 * scale) continue
       if (kind === 'cycle') lastAt = x
       ctx.fillStyle = colour(kind === 'failure' ? 'bad' : kind === 'cycle' ? 'good' : 'warn')
-      ctx.fillText(SIGNS[kind] ?? '•', x, bbox.top - 5 * scale)
+      // What is rarer stands above, where no cycle hides it.
+      ctx.fillText(SIGNS[kind] ?? '•', x, bbox.top - (kind === 'cycle' ? 5 : 16) * scale)
     }
     ctx.restore()
   }

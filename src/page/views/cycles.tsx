@@ -70,7 +70,9 @@ export function Cycles({ c, course }: { c: string; course: Course }): Child {
   return (
     <>
       <h2>Course of the context</h2>
-      <Plot course={course} />
+      <div class="wide" role="region" aria-label="Course of the context" tabindex={0}>
+        <Plot course={course} />
+      </div>
       <h2>{many(course.marks.filter(({ kind }) => kind === 'cycle').length, 'cycle')} and what else stands out</h2>
       <MarkTable c={c} marks={course.marks} />
     </>

@@ -91,7 +91,7 @@ function LossReport({ c, report }: { c: string; report: EditionReport }): Child 
     <section aria-label="Loss report">
       <h3>Loss report</h3>
       <div class="wide" role="region" aria-label="What is kept, shown, lost and gained" tabindex={0}>
-        <table class="rows">
+        <table class="rows tight">
           <thead>
             <tr>
               <th scope="col">Kind</th>
@@ -175,10 +175,11 @@ export function EditionView({
   const { conversationId: c, report, view } = comparison
   const { figures, viewLines } = report
   const otherName = against === 'in-force' ? 'in force' : against
+  const otherSide = against === 'in-force' ? 'what is in force' : `edition ${against}`
   return (
     <>
       <h2>
-        Edition <Name text={editionId} most={40} /> beside {otherName}
+        Edition <Name text={editionId} most={40} /> beside {otherSide}
         <span class="facts"> as of revision {count(report.conversationRevision)}</span>
       </h2>
       {editions.length < 2 ? null : (
@@ -194,39 +195,44 @@ export function EditionView({
           ))}
         </p>
       )}
-      <div class="wide" role="region" aria-label="Figures" tabindex={0}>
-        <table class="rows">
-          <thead>
-            <tr>
-              <th scope="col">Figure</th>
-              <th scope="col" class="n">
-                {otherName}
-              </th>
-              <th scope="col" class="n">
-                edition
-              </th>
-              <th scope="col" class="n">
-                difference
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {FIGURES.map(([key, name]) => (
-              <tr>
-                <th scope="row">{name}</th>
-                <td class="n">{count(figures.against[key])}</td>
-                <td class="n">{count(figures.edition[key])}</td>
-                <td class="n">{signed(figures.edition[key] - figures.against[key])}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+      <div class="columns">
+        <section aria-label="Both sides">
+          <h3>Figures</h3>
+          <div class="wide" role="region" aria-label="Figures" tabindex={0}>
+            <table class="rows">
+              <thead>
+                <tr>
+                  <th scope="col">Figure</th>
+                  <th scope="col" class="n">
+                    {otherName}
+                  </th>
+                  <th scope="col" class="n">
+                    edition
+                  </th>
+                  <th scope="col" class="n">
+                    difference
+                  </th>
+                </tr>
+              </thead>
+              <tbody>
+                {FIGURES.map(([key, name]) => (
+                  <tr>
+                    <th scope="row">{name}</th>
+                    <td class="n">{count(figures.against[key])}</td>
+                    <td class="n">{count(figures.edition[key])}</td>
+                    <td class="n">{signed(figures.edition[key] - figures.against[key])}</td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        </section>
+        <LossReport c={c} report={report} />
       </div>
-      <LossReport c={c} report={report} />
       <section aria-label="The views">
         <h3>
-          The views: {many(viewLines.same, 'line')} the same, {count(viewLines.removed)} of {otherName} alone,{' '}
-          {count(viewLines.added)} of the edition alone
+          The views: {many(viewLines.same, 'line')} the same, {count(viewLines.removed)} only of {otherSide},{' '}
+          {count(viewLines.added)} only of the edition
         </h3>
         {view.length === 0 ? <p class="muted">They are the same.</p> : <SideBySide view={view} otherName={otherName} />}
       </section>

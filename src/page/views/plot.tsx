@@ -16,7 +16,7 @@ export const MARKS: Readonly<Record<MarkKind, { readonly name: string; readonly 
 const WIDTH = 1_000
 const HEIGHT = 220
 const LEFT = 56
-const TOP = 18
+const TOP = 30
 const BOTTOM = 22
 
 interface Point {
@@ -106,7 +106,7 @@ export function Plot({ course }: { course: Course }): Child {
       <path class="hard" d={line(hard, steps(hard))} />
       <path class="tokens" d={path(course1)} />
       {drawn.map(({ kind, revision, text }) => (
-        <text class={`mark ${kind}`} x={xOf(revision)} y={TOP - 6} text-anchor="middle">
+        <text class={`mark ${kind}`} x={xOf(revision)} y={kind === 'cycle' ? TOP - 6 : TOP - 18} text-anchor="middle">
           <title>{`revision ${String(revision)}: ${text}`}</title>
           {MARKS[kind].sign}
         </text>
