@@ -16,19 +16,28 @@ const rest = (): string[] =>
     })
     .map((file) => `<rootDir>/test/${file}`)
 
+/** How a file is read: one with markup in it is of another grammar. */
+const transformed = (tsx: boolean): [string, Record<string, unknown>] => [
+  '@swc/jest',
+  {
+    jsc: {
+      parser: { syntax: 'typescript', tsx },
+      transform: { react: { runtime: 'automatic', importSource: 'hono/jsx' } },
+      target: 'es2022',
+    },
+    module: { type: 'es6' },
+    sourceMaps: 'inline',
+  },
+]
+
 const config: Config = {
   testEnvironment: 'node',
   roots: ['<rootDir>/test'],
   testMatch: length === 'rest' ? rest() : ['**/*.test.ts'],
   testPathIgnorePatterns: ['/node_modules/', ...(length !== '' ? [] : ['\\.long\\.test\\.ts$'])],
-  extensionsToTreatAsEsm: ['.ts'],
+  extensionsToTreatAsEsm: ['.ts', '.tsx'],
   moduleNameMapper: { '^context-ledger$': '<rootDir>/src/index.ts', '^(\\.{1,2}/.*)\\.js$': '$1' },
-  transform: {
-    '^.+\\.ts$': [
-      '@swc/jest',
-      { jsc: { parser: { syntax: 'typescript' }, target: 'es2022' }, module: { type: 'es6' }, sourceMaps: 'inline' },
-    ],
-  },
+  transform: { '^.+\\.ts$': transformed(false), '^.+\\.tsx$': transformed(true) },
   globalSetup: '<rootDir>/test/support/compile.ts',
   setupFilesAfterEnv: ['<rootDir>/test/support/properties.ts'],
   // Each worker that opens PGlite takes 300 to 500 MB, so two workers are what a small machine carries.

@@ -45,6 +45,7 @@ const ORDER = [
   'search',
   'recall',
   'cli',
+  'page',
   'kurrentdb',
   'workers',
   'migrate',

@@ -26,6 +26,7 @@ const groups: Readonly<Record<string, () => Promise<{ group: Group }>>> = {
   search: async () => await import('./search.js'),
   recall: async () => await import('./recall.js'),
   cli: async () => await import('./cli.js'),
+  page: async () => await import('./page.js'),
   kurrentdb: async () => await import('./kurrentdb.js'),
   workers: async () => await import('./workers.js'),
   migrate: async () => await import('./migrate.js'),

@@ -76,7 +76,11 @@ async function writeJavaScript() {
   // The image is built without the examples.
   for (const folder of ['src', 'projections', 'examples'].filter((each) => existsSync(join(root, each))))
     for (const file of await readdir(join(root, folder), { recursive: true }))
-      if (file.endsWith('.ts')) sources.push(join(root, folder, file))
+      if (/\.tsx?$/u.test(file) && !file.startsWith(join('page', 'client'))) sources.push(join(root, folder, file))
+  await Promise.all([forNode(sources), forBrowsers()])
+}
+
+async function forNode(sources) {
   await build({
     entryPoints: sources,
     outdir: dist,
@@ -87,6 +91,26 @@ async function writeJavaScript() {
     sourcemap: true,
     logLevel: 'warning',
   })
+}
+
+/** What the page sends to a browser: each file whole, with what it uses of other packages in it. */
+async function forBrowsers() {
+  const client = join(root, 'src/page/client')
+  const options = {
+    outdir: join(dist, 'src/page/assets'),
+    bundle: true,
+    format: 'esm',
+    platform: 'browser',
+    target: 'es2022',
+    minify: true,
+    logLevel: 'warning',
+  }
+  const licence = await readFile(join(root, 'node_modules/uplot/LICENSE'), 'utf8')
+  await Promise.all([
+    build({ ...options, entryPoints: [join(client, 'page.ts'), join(client, 'page.css')], external: ['./plot.js'] }),
+    // The plot has uPlot in it, and with it goes its licence.
+    build({ ...options, entryPoints: [join(client, 'plot.ts')], banner: { js: `/*! uPlot\n${licence}*/` } }),
+  ])
 }
 
 const checked = withTypes ? checkTypes() : Promise.resolve(0)

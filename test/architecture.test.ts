@@ -43,7 +43,8 @@ const LEFT_OF: Readonly<Record<string, readonly string[]>> = {
     'projections/engine',
     'projections/read-models',
   ],
-  'src/cli': [...CORE, ...CAPABILITIES, 'src/summarizers', 'projections/engine', 'src/library'],
+  'src/page': [...CORE, 'src/recording', 'src/history', 'projections/read-models', 'src/library'],
+  'src/cli': [...CORE, ...CAPABILITIES, 'src/summarizers', 'projections/engine', 'src/library', 'src/page'],
   src: ['src/library', 'src/recording', 'src/domain', 'src/ports', 'src/summarizers', 'src/adapters'],
 }
 
@@ -57,7 +58,7 @@ interface Import {
 
 const files = (folder: string): string[] =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.ts'))
+    .filter((file) => /\.tsx?$/u.test(file))
     .map((file) => join(folder, file))
 
 const importsOf = (file: string): Import[] =>

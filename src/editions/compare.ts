@@ -133,6 +133,8 @@ export interface CompareRequest {
   readonly against?: string | undefined
   /** Those whose evidence lies in none of the conversations count for nothing. */
   readonly questions?: readonly LabelledQuestion[] | undefined
+  /** False only tells what it comes to. Default true. */
+  readonly record?: boolean | undefined
   readonly onConversation?: ((done: number, of: number) => void) | undefined
 }
 
@@ -347,6 +349,7 @@ export function createCompareEditions({
       const compared = await compareOne(conversationId, request)
       if (E.isLeft(compared)) return compared
       const { seen, ...comparison } = compared.right
+      if (request.record === false) return E.right(comparison)
       const known = (report: EditionReport): string =>
         canonicalJson(JSON.parse(encodeData({ type: 'EditionCompared', data: report })))
       if (seen.compared.some((before) => known(before) === known(comparison.report))) return E.right(comparison)

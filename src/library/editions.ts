@@ -56,7 +56,13 @@ const REQUEST: Names<EditionRequest & Pick<ReplayOptions, 'signal'>> = {
 const ESTIMATE: Names<EstimateOptions> = { ...REQUEST, editionId: true }
 const REPLAY: Names<ReplayOptions> = { ...REQUEST, ...BOUND, concurrency: true, onProgress: true }
 const ADOPT: Names<AdoptOptions> = { ...BOUND, policy: true, price: true, signal: true }
-const COMPARE: Names<CompareEditionsOptions> = { ...WAIT, against: true, questions: true, onConversation: true }
+const COMPARE: Names<CompareEditionsOptions> = {
+  ...WAIT,
+  against: true,
+  questions: true,
+  record: true,
+  onConversation: true,
+}
 
 const priceGiven = (price: Price | undefined): Price | undefined =>
   price === undefined
@@ -222,8 +228,9 @@ export function createEditions(parts: EditionsParts): Editions & EditionsCompare
       return { conversationId, editionId, changed: events.length > 0 }
     },
     async compare(conversationIds, editionId, options) {
-      gate.writes('editions.compare')
+      gate.open()
       const { waitFor, timeout, onConversation, ...given } = optionsGiven('editions.compare', options, COMPARE)
+      if (given.record !== false) gate.writes('editions.compare')
       const heard = listenerGiven('onConversation', onConversation, onProblem)
       const asked = conversationsGiven('conversationIds', conversationIds)
       // Messages are searched for evidence alone.

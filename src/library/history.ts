@@ -29,7 +29,8 @@ import type { LedgerParts } from './parts.js'
 import { problem, valueOf } from './problem.js'
 
 const DIFF: Names<DiffOptions> = { ...WAIT, from: true, to: true, cycle: true }
-const LOG: Names<LogOptions> = { from: true, limit: true }
+const LOG: Names<LogOptions> = { from: true, limit: true, direction: true }
+const DIRECTIONS = ['forwards', 'backwards'] as const
 const EXPLAIN: Names<ExplainOptions> = { batchId: true, line: true, open: true }
 const FORGOTTEN: Names<ForgottenOptions> = { cycle: true, onCycle: true }
 const STATS: Names<StatsOptions> = { prices: true, onConversation: true }
@@ -112,6 +113,8 @@ export function createHistory(parts: HistoryParts): Pick<Ledger, 'diff' | 'log' 
       if (given.from !== undefined && !(typeof given.from === 'bigint' && given.from >= 0n && given.from < 2n ** 63n))
         throw bad('from', 'must be a revision (a bigint, 0 or more)')
       wholeNumberGiven('limit', given.limit, 0)
+      if (given.direction !== undefined && !DIRECTIONS.includes(given.direction))
+        throw bad('direction', `must be one of ${DIRECTIONS.join(', ')}`)
       await lookup.isThere(conversationId)
       for await (const stored of log.store.readStream(conversationStream(conversationId), given))
         yield await decodeEvent(stored, log.bodies)

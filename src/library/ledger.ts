@@ -319,6 +319,8 @@ export interface LogOptions {
   readonly from?: bigint
   /** So many facts at most. */
   readonly limit?: number
+  /** `backwards` gives the newest first, from `from` (default: the last fact) on. Default `forwards`. */
+  readonly direction?: 'forwards' | 'backwards'
 }
 
 /** Which conversations to list, and in which order. */
@@ -370,6 +372,8 @@ export interface CompareEditionsOptions extends WaitOptions {
   readonly against?: string
   /** Questions with the messages that their answers stand in; those of other conversations count for nothing. */
   readonly questions?: readonly LabelledQuestion[]
+  /** Default true. False only tells what the comparison comes to, in a ledger that was opened to read too. */
+  readonly record?: boolean
   /** Hears of each conversation that is done. */
   readonly onConversation?: (done: number, of: number) => void
 }

@@ -171,3 +171,17 @@ it('the window of a model that a program made known is the one its conversations
     if (event.type === 'ConversationConfigured') windows.push(event.data.policy.modelMaxTokens)
   expect(windows).toEqual([9_000])
 })
+
+it('the newest facts first, where that is asked for', async () => {
+  await ledger.append('backwards', [
+    { id: 'm1', role: 'user', content: 'one' },
+    { id: 'm2', role: 'user', content: 'two' },
+  ])
+  const revisions: bigint[] = []
+  for await (const { revision } of ledger.log('backwards', { direction: 'backwards', limit: 2 }))
+    revisions.push(revision)
+  expect(revisions).toEqual([2n, 1n])
+  await expect(first(ledger.log('backwards', untyped({ direction: 'sideways' })))).rejects.toThrow(
+    'direction must be one of forwards, backwards',
+  )
+})

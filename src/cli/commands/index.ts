@@ -17,6 +17,7 @@ import { importFiles } from './import.js'
 import { list } from './list.js'
 import { log } from './log.js'
 import { migrateLog } from './migrate-log.js'
+import { page } from './page.js'
 import { pin } from './pin.js'
 import { projectionsRebuild } from './projections-rebuild.js'
 import { projectionsRun } from './projections-run.js'
@@ -44,6 +45,7 @@ export const commands: readonly Command[] = [
   stats,
   list,
   verify,
+  page,
   replay,
   prompts,
   migrateLog,

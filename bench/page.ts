@@ -1,0 +1,181 @@
+/**
+ * The page on a conversation of 10,000 messages: the first view of a server that has just started, at the server and
+ * painted by a Chromium, and the steps of the slider. A bare route of the same server is the baseline: what the way over
+ * HTTP takes by itself.
+ */
+import { existsSync } from 'node:fs'
+import { chromium, type Browser } from 'playwright-core'
+import { contextNotes } from '../src/cli/reports/context.js'
+import { describeEvent } from '../src/cli/reports/describe-event.js'
+import { openLedger } from '../src/index.js'
+import { startPage, type Page } from '../src/page/server.js'
+import { createBulkLog } from './support/bulk-log.js'
+import { against, milliseconds, told, type Bench, type Figure, type Group } from './support/figures.js'
+import { median, percentile } from './support/measure.js'
+import { openDatabase } from './support/places.js'
+import { randomOf } from './support/text.js'
+
+const MESSAGES = 10_000
+const WINDOW_TOKENS = 32_000
+const STEPS = 300
+const FIRST_VIEWS = 5
+const words = { describeEvent, contextNotes }
+
+const program = [process.env['CONTEXT_LEDGER_TEST_CHROMIUM'] ?? '', '/usr/bin/chromium'].find(
+  (path) => path !== '' && existsSync(path),
+)
+
+interface Asked {
+  /** Milliseconds until all of the answer is there. */
+  readonly ms: number
+  readonly text: string
+}
+
+/** Asks a page as a browser does that was let in. */
+async function visitor(page: Page): Promise<(path: string) => Promise<Asked>> {
+  const { origin } = new URL(page.url)
+  const entered = await fetch(page.url, { redirect: 'manual' })
+  const cookie = entered.headers.get('set-cookie')?.split(';')[0] ?? ''
+  return async (path) => {
+    const start = performance.now()
+    const answer = await fetch(`${origin}${path}`, { headers: { cookie } })
+    const text = await answer.text()
+    if (answer.status >= 400) throw new Error(`${path} was answered by ${String(answer.status)}: ${text.slice(0, 400)}`)
+    return { ms: performance.now() - start, text }
+  }
+}
+
+/** From asking for the page to its first paint with a message on it, by the browser's own clock. */
+async function painted(browser: Browser, page: Page, path: string): Promise<number> {
+  const context = await browser.newContext({ viewport: { width: 1_440, height: 900 } })
+  try {
+    const window = await context.newPage()
+    await window.goto(page.url)
+    await window.goto(`${new URL(page.url).origin}${path}`)
+    await window.waitForSelector('.msg')
+    return await window.evaluate<number>(
+      `new Promise((resolve) => { const asked = () => { const [paint] = performance.getEntriesByName('first-contentful-paint'); if (paint === undefined) setTimeout(asked, 10); else resolve(paint.startTime) }; asked() })`,
+    )
+  } finally {
+    await context.close()
+  }
+}
+
+async function run(bench: Bench): Promise<readonly Figure[]> {
+  const { say } = bench
+  const home = await bench.place('page')
+  let browser: Browser | undefined
+  try {
+    const db = await openDatabase(home.store)
+    say(`writing two conversations of ${String(MESSAGES)} messages`)
+    const log = await createBulkLog(db)
+    await log.write('compacted', MESSAGES, { modelMaxTokens: WINDOW_TOKENS })
+    await log.write('whole', MESSAGES, { modelMaxTokens: 100_000_000 }, { seed: 2 })
+    await log.finish()
+    await db.close()
+    const ready = await openLedger({ store: home.store, ahead: false })
+    await ready.projections.catchUp()
+    await ready.close()
+
+    const views = { compacted: [] as number[], whole: [] as number[] }
+    const paints: number[] = []
+    const steps = { compacted: [] as number[], whole: [] as number[], bare: [] as number[] }
+    if (program !== undefined) browser = await chromium.launch({ executablePath: program, args: ['--no-sandbox'] })
+    for (let round = 0; round < FIRST_VIEWS; round += 1) {
+      say(`first views, ${String(round + 1)} of ${String(FIRST_VIEWS)}`)
+      for (const conversation of ['compacted', 'whole'] as const) {
+        // A ledger of its own each time: nothing of the conversation is in its memory.
+        const ledger = await openLedger({ store: home.store, readOnly: true, ahead: false })
+        const page = await startPage({ ledger, name: 'bench', words, port: 0 })
+        try {
+          const ask = await visitor(page)
+          await ask('/')
+          views[conversation].push((await ask(`/conversation?c=${conversation}`)).ms)
+        } finally {
+          await page.close()
+          await ledger.close()
+        }
+      }
+      if (browser === undefined) continue
+      const ledger = await openLedger({ store: home.store, readOnly: true, ahead: false })
+      const page = await startPage({ ledger, name: 'bench', words, port: 0 })
+      try {
+        paints.push(await painted(browser, page, '/conversation?c=compacted'))
+      } finally {
+        await page.close()
+        await ledger.close()
+      }
+    }
+
+    const ledger = await openLedger({ store: home.store, readOnly: true, ahead: false })
+    const page = await startPage({ ledger, name: 'bench', words, port: 0 })
+    try {
+      const ask = await visitor(page)
+      for (const conversation of ['compacted', 'whole'] as const) {
+        say(`steps of the slider, ${conversation}`)
+        await ask(`/course?c=${conversation}`)
+        const random = randomOf(7)
+        let since = MESSAGES - 1
+        for (let step = 0; step < STEPS; step += 1) {
+          const at = Math.floor(random() * MESSAGES)
+          const { ms } = await ask(`/conversation/step?c=${conversation}&at=${String(at)}&since=${String(since)}`)
+          steps[conversation].push(ms)
+          since = at
+          steps.bare.push((await ask('/assets/icon.svg')).ms)
+        }
+      }
+    } finally {
+      await page.close()
+      await ledger.close()
+    }
+
+    const bare = { name: 'a route that reads nothing', value: percentile(steps.bare, 0.95) }
+    return [
+      against(
+        `first view of a conversation of ${MESSAGES.toLocaleString('en')} messages, at the server, p50`,
+        median(views.compacted),
+        { most: 300 },
+        milliseconds,
+        { name: 'a route that reads nothing', value: median(steps.bare) },
+        `a ledger that was opened anew each time, window ${WINDOW_TOKENS.toLocaleString('en')} tokens`,
+      ),
+      told(
+        'the same where nothing was ever compacted: 10,000 messages in the context',
+        median(views.whole),
+        milliseconds,
+      ),
+      ...(paints.length === 0
+        ? []
+        : [
+            against(
+              'the same painted by a Chromium, p50',
+              median(paints),
+              { most: 1_000 },
+              milliseconds,
+              undefined,
+              'first contentful paint, from the start of the navigation, on a ledger that was opened anew',
+            ),
+          ]),
+      against(
+        'a step of the slider to anywhere, p95',
+        percentile(steps.compacted, 0.95),
+        { most: 50 },
+        milliseconds,
+        bare,
+      ),
+      told('a step of the slider to anywhere, p50', median(steps.compacted), milliseconds),
+      told(
+        'the same where nothing was ever compacted, p95',
+        percentile(steps.whole, 0.95),
+        milliseconds,
+        undefined,
+        'contexts of up to 10,000 messages, each made and hashed anew',
+      ),
+    ]
+  } finally {
+    await browser?.close()
+    await home.remove()
+  }
+}
+
+export const group: Group = { title: 'The page', run }

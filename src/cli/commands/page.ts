@@ -1,0 +1,113 @@
+/** `page` serves a page to look at the ledger with, or writes the report of one conversation as a single file. */
+import { codeOf, sentenceOf } from '../../ports/store-error.js'
+import { text, type Command } from '../command.js'
+import { InputError } from '../errors.js'
+import { line, note, toJson } from '../output.js'
+import { withLedger } from '../session.js'
+
+const LAST_PORT = 65_535
+
+export const page: Command = {
+  words: 'page [conversation]',
+  describe: 'Look at the ledger in a browser, on this machine alone; or write a conversation’s report as a file',
+  positionals: {
+    conversation: { type: 'string', describe: 'Id of the conversation to begin with, or to report on' },
+  },
+  options: {
+    port: text('Port to serve it on [default: any that is free]'),
+    html: text('Write the report of the conversation to this new file instead: one file, without a script'),
+  },
+  examples: [
+    ['$0 page', 'prints the address to open; Ctrl+C ends it'],
+    ['$0 page run-7 --html run-7.html', 'a report that can be sent to somebody'],
+  ],
+  async run(given) {
+    const conversation = given.text('conversation')
+    const file = given.text('html')
+    const port = given.whole('port')
+    if (file !== undefined && conversation === undefined)
+      throw new InputError('Usage', '--html goes with a conversation: it is the report of one')
+    if (file?.trim() === '') throw new InputError('Usage', '--html names no file')
+    if (file !== undefined && port !== undefined) throw new InputError('Usage', '--html goes without --port')
+    if (port !== undefined && port > LAST_PORT)
+      throw new InputError('Usage', `--port must be a port, and is ${String(port)}`)
+    const [{ describeEvent }, { contextNotes }] = await Promise.all([
+      import('../reports/describe-event.js'),
+      import('../reports/context.js'),
+    ])
+    const words = { describeEvent, contextNotes }
+    await withLedger(given.flags, { reads: true, searches: true, ahead: false }, async ({ ledger, config }) => {
+      if (file !== undefined && conversation !== undefined) {
+        const { writeReport } = await import('../../page/report-file.js')
+        const { bytes } = await writeReport(file, {
+          ledger,
+          conversationId: conversation,
+          words,
+          now: new Date(),
+        }).catch((error: unknown) => {
+          throw unwritable(error, file)
+        })
+        if (given.json) await line(toJson({ file, conversationId: conversation, bytes }))
+        else await line(`${file} holds the report of ${conversation}`)
+        return
+      }
+      // A conversation that is not there is told now, and not in the browser.
+      if (conversation !== undefined) await ledger.messages(conversation)
+      const [{ startPage }, { endSignals }] = await Promise.all([
+        import('../../page/server.js'),
+        import('../end-signals.js'),
+      ])
+      const ended = endSignals()
+      try {
+        const served = await startPage({ ledger, name: nameOf(config.store), words, port: port ?? 0 }).catch(
+          (error: unknown) => {
+            throw unusable(error, port)
+          },
+        )
+        try {
+          const address = new URL(served.url)
+          if (conversation !== undefined) {
+            address.pathname = '/conversation'
+            address.searchParams.set('c', conversation)
+          }
+          await line(given.json ? toJson({ url: address.href }) : address.href)
+          note('only this machine reaches it, and only with this address; Ctrl+C ends it')
+          await ended.signalled
+        } finally {
+          await served.close()
+        }
+      } finally {
+        ended.forget()
+      }
+    })
+  },
+}
+
+/** The store as it may stand on a page: an address without its password. */
+function nameOf(store: string): string {
+  return /^[a-z][a-z0-9+.-]+:\/\//iu.test(store) ? store.replace(/\/\/[^@/]*@/u, '//') : store
+}
+
+/** Why the report cannot be written there. */
+function unwritable(error: unknown, file: string): unknown {
+  const code = codeOf(error)
+  if (code === 'EEXIST')
+    return new InputError('FileExists', `${file} is there already, and is not written over: name another file`)
+  if (code === 'ENOENT' || code === 'EACCES' || code === 'EISDIR' || code === 'ENOTDIR')
+    return new InputError('FileUnusable', `${file} cannot be written: ${sentenceOf(error)}`)
+  return error
+}
+
+/** Why it cannot listen there. */
+function unusable(error: unknown, port: number | undefined): unknown {
+  const code = codeOf(error)
+  const reason =
+    code === 'EADDRINUSE'
+      ? 'another program listens there'
+      : code === 'EACCES'
+        ? 'this user may not listen there'
+        : undefined
+  return reason === undefined || port === undefined
+    ? error
+    : new InputError('PortUnusable', `cannot serve the page on port ${String(port)}: ${reason}; --port names another`)
+}

@@ -1,0 +1,155 @@
+/** One conversation as a timeline: its course, a slider over its revisions, and the context at the one that is shown. */
+import type { Child } from 'hono/jsx'
+import type { SearchHit } from '../../library/ledger.js'
+import { conversationLink, link } from '../links.js'
+import type { Step } from '../reading/step.js'
+import type { Words } from '../words.js'
+import { StepView, type Shown } from './context.js'
+import { MARKS } from './plot.js'
+import { count, many, Marked, markedWords, Name, oneLine } from './text.js'
+
+/** What a search found in this conversation. */
+export interface Hits {
+  readonly query: string
+  readonly hits: readonly SearchHit[]
+}
+
+/** Where a hit is in its place: the context right behind its message, or its batch. */
+const hitLink = (hit: SearchHit, query: string): string =>
+  hit.kind === 'batch' && hit.batchId !== null
+    ? link('/explain', { c: hit.conversationId, batch: hit.batchId, q: query })
+    : conversationLink({ c: hit.conversationId, at: hit.firstRevision, m: hit.messageIds[0], q: query })
+
+/** Search's hits, each a way to its place. */
+export function HitList({ query, hits, withName }: Hits & { withName: boolean }): Child {
+  const words = markedWords(query)
+  if (hits.length === 0) return <p class="empty">Nothing found.</p>
+  return (
+    <ol class="hits">
+      {hits.map((hit) => (
+        <li>
+          <a href={hitLink(hit, query)} data-hit data-revision={String(hit.firstRevision)}>
+            {withName ? (
+              <b>
+                <Name text={hit.conversationId} most={50} />{' '}
+              </b>
+            ) : null}
+            {hit.kind === 'batch' ? (
+              <>summary of {many(hit.messageIds.length, 'message')}</>
+            ) : (
+              <Name text={hit.messageIds[0] ?? ''} most={40} />
+            )}
+            <span class="facts">
+              {' '}
+              revision {count(hit.firstRevision)}
+              {hit.lastRevision === hit.firstRevision ? null : <> to {count(hit.lastRevision)}</>}
+              {hit.kind === 'message' && hit.batchId !== null ? ', compacted' : null}
+            </span>
+          </a>
+          <p>
+            <Marked text={oneLine(hit.text, 320)} words={words} />
+          </p>
+        </li>
+      ))}
+    </ol>
+  )
+}
+
+/** The timeline. */
+export function Conversation({
+  step,
+  shown,
+  words,
+  hits,
+  drawer,
+}: {
+  step: Step
+  shown: Shown
+  words: Words
+  hits: Hits | undefined
+  /** What explains a line, where one is asked for. */
+  drawer: Child
+}): Child {
+  const { conversationId: c, revision, head } = step
+  const stepTo = (to: bigint): string => conversationLink({ c, at: to, since: revision, q: shown.q })
+  return (
+    <>
+      <section class="course" aria-label="Course of the context">
+        <div
+          id="plot"
+          data-url={link('/course', { c })}
+          data-hits={hits?.hits.map(({ firstRevision }) => String(firstRevision)).join(' ')}
+        >
+          <noscript>
+            <a href={link('/cycles', { c })}>The course as a drawing, and its cycles</a>
+          </noscript>
+        </div>
+        <p class="legend">
+          <span class="key tokens">context</span>
+          <span class="key soft">soft limit</span>
+          <span class="key hard">hard limit</span>
+          {Object.entries(MARKS).map(([kind, { name, sign }]) => (
+            <span class={`key ${kind}`} data-kind={kind}>
+              <i aria-hidden="true">{sign}</i> {name}
+            </span>
+          ))}
+        </p>
+      </section>
+      <form class="slider" action="/conversation">
+        <input type="hidden" name="c" value={c} />
+        {shown.q === undefined ? null : <input type="hidden" name="q" value={shown.q} />}
+        <button type="button" id="play" class="needs-script" aria-pressed="false">
+          Play
+        </button>
+        <a
+          class="step"
+          id="back"
+          href={revision > 0n ? stepTo(revision - 1n) : undefined}
+          aria-label="One revision back"
+        >
+          ←
+        </a>
+        <input
+          type="range"
+          id="revision"
+          name="at"
+          min="0"
+          max={String(head)}
+          value={String(revision)}
+          aria-label="Revision"
+        />
+        <a class="step" id="on" href={revision < head ? stepTo(revision + 1n) : undefined} aria-label="One revision on">
+          →
+        </a>
+        <output id="at" for="revision">
+          revision {count(revision)} of {count(head)}
+        </output>
+        <button type="submit" class="without-script">
+          Go
+        </button>
+      </form>
+      <div class={`split${hits === undefined ? '' : ' with-hits'}`}>
+        {hits === undefined ? null : (
+          <section class="found" aria-label="Hits">
+            <h2>
+              {many(hits.hits.length, 'hit')} for <q>{oneLine(hits.query, 60)}</q>
+            </h2>
+            <HitList query={hits.query} hits={hits.hits} withName={false} />
+            <p>
+              <a href={conversationLink({ c, at: revision })}>without the search</a>
+            </p>
+          </section>
+        )}
+        <section class="context" aria-label="Context">
+          <StepView step={step} shown={shown} words={words} />
+        </section>
+        <aside id="drawer" aria-label="Where it comes from" tabindex={-1} hidden={drawer === null}>
+          <a class="close" href={conversationLink({ c, at: revision, q: shown.q })}>
+            Close
+          </a>
+          <div id="drawer-content">{drawer}</div>
+        </aside>
+      </div>
+    </>
+  )
+}

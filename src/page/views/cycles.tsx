@@ -1,0 +1,350 @@
+/** The cycles of a conversation and what else stands out, and the difference that one of them made. */
+import type { Child } from 'hono/jsx'
+import { contentText, toChatMessage } from '../../domain/values/message.js'
+import type { Difference } from '../../library/ledger.js'
+import { conversationLink, link } from '../links.js'
+import type { Course, Mark } from '../reading/history.js'
+import type { FateName, Fates } from '../reading/losses.js'
+import { MARKS, Plot } from './plot.js'
+import { cut, count, Lines, linesOf, many, Name, plain, seen, Time } from './text.js'
+
+const whereOf = (c: string, { kind, cycle, revision }: Mark): string =>
+  kind === 'cycle' && cycle !== undefined
+    ? link('/difference', { c, cycle, at: revision })
+    : link('/difference', { c, from: Math.max(0, revision - 1), to: revision })
+
+/** All that stands out on the course, oldest first. */
+export function MarkTable({
+  c,
+  marks,
+  withLinks = true,
+}: {
+  c: string
+  marks: readonly Mark[]
+  withLinks?: boolean
+}): Child {
+  if (marks.length === 0) return <p class="empty">No cycle so far, and no failure.</p>
+  return (
+    <div class="wide" role="region" aria-label="Cycles, failures, undo, adoption" tabindex={0}>
+      <table class="rows">
+        <thead>
+          <tr>
+            <th scope="col" class="n">
+              Revision
+            </th>
+            <th scope="col">What</th>
+            <th scope="col">Recorded (UTC)</th>
+            {withLinks ? <th scope="col">Context</th> : null}
+          </tr>
+        </thead>
+        <tbody>
+          {marks.map((mark) => (
+            <tr>
+              <td class="n">{count(mark.revision)}</td>
+              <th scope="row">
+                <i class={`sign ${mark.kind}`} aria-hidden="true">
+                  {MARKS[mark.kind].sign}
+                </i>{' '}
+                {withLinks ? <a href={whereOf(c, mark)}>{seen(mark.text)}</a> : seen(mark.text)}
+              </th>
+              <td class="time">
+                <Time at={mark.recordedAt} />
+              </td>
+              {withLinks ? (
+                <td>
+                  <a href={conversationLink({ c, at: mark.revision, since: String(Math.max(0, mark.revision - 1)) })}>
+                    behind it
+                  </a>
+                </td>
+              ) : null}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+/** The cycles, and the course that they are on. */
+export function Cycles({ c, course }: { c: string; course: Course }): Child {
+  return (
+    <>
+      <h2>Course of the context</h2>
+      <div class="wide" role="region" aria-label="Course of the context" tabindex={0}>
+        <Plot course={course} />
+      </div>
+      <h2>{many(course.marks.filter(({ kind }) => kind === 'cycle').length, 'cycle')} and what else stands out</h2>
+      <MarkTable c={c} marks={course.marks} />
+    </>
+  )
+}
+
+const FATES: Readonly<Record<FateName, string>> = {
+  kept: 'the context still says it',
+  blurred: 'a summary has it, the context does not show it',
+  gone: 'only the log has it',
+}
+
+/** How many of each kind are kept, blurred and gone. */
+export function FateTable({ counts }: { counts: Fates['counts'] }): Child {
+  const some = counts.filter(({ kept, blurred, gone }) => kept + blurred + gone > 0)
+  if (some.length === 0)
+    return <p class="empty">Nothing that left names a constraint, a file, an identifier or a number.</p>
+  return (
+    <div class="wide" role="region" aria-label="Figures of what is kept" tabindex={0}>
+      <table class="rows">
+        <thead>
+          <tr>
+            <th scope="col">Of what left</th>
+            <th scope="col" class="n">
+              kept
+            </th>
+            <th scope="col" class="n">
+              blurred
+            </th>
+            <th scope="col" class="n">
+              gone
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {some.map(({ kind, kept, blurred, gone }) => (
+            <tr>
+              <th scope="row">{kind}</th>
+              <td class="n">{count(kept)}</td>
+              <td class="n">{count(blurred)}</td>
+              <td class="n">{count(gone)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+/** What became of what a cycle took out: a list as data, whoever made it. */
+function FateList({ c, fates, before }: { c: string; fates: Fates; before: bigint }): Child {
+  const { counts, items } = fates
+  return (
+    <section class="fates" aria-label="Kept, blurred or gone">
+      <h3>Kept, blurred or gone</h3>
+      <FateTable counts={counts} />
+      {(['gone', 'blurred', 'kept'] as const).map((fate) => {
+        const these = items.filter((item) => item.fate === fate)
+        return these.length === 0 ? null : (
+          <details open={fate === 'gone'} class={`fate ${fate}`}>
+            <summary>
+              <b>{fate}</b> <span class="muted">{FATES[fate]}</span>
+            </summary>
+            <ul>
+              {these.map(({ kind, text, messageId }) => (
+                <li>
+                  <span class="kind">{kind}</span> {seen(cut(text, 240))}{' '}
+                  <a class="facts" href={conversationLink({ c, at: before, m: messageId })}>
+                    <Name text={messageId} most={30} />
+                  </a>
+                </li>
+              ))}
+            </ul>
+          </details>
+        )
+      })}
+    </section>
+  )
+}
+
+type LeftMessage = Difference['messages']['left'][number]
+
+function LeftOne({ c, before, message }: { c: string; before: bigint; message: LeftMessage }): Child {
+  const { messageId, role, batchId, tokens } = message
+  return (
+    <article class={`msg ${role}`} aria-label={plain(`${role} ${messageId.slice(0, 60)}`)}>
+      <header>
+        <b class="role">{role}</b>
+        <a class="id" href={conversationLink({ c, at: before, m: messageId })}>
+          <Name text={messageId} most={40} />
+        </a>
+        <span class="facts">
+          {many(tokens, 'token')}
+          {batchId === undefined ? null : (
+            <>
+              {' · in '}
+              <a href={link('/explain', { c, batch: batchId })}>{batchId.slice(0, 12)}</a>
+            </>
+          )}
+        </span>
+      </header>
+      <Lines
+        lines={linesOf(toChatMessage(message))}
+        most={6}
+        more={conversationLink({ c, at: before, m: messageId })}
+      />
+    </article>
+  )
+}
+
+const MOST_LEFT = 120
+
+/** What changed between two revisions, in two columns: what left, and what came in its place. */
+export function DifferenceView({ difference, fates }: { difference: Difference; fates: Fates | undefined }): Child {
+  const { conversationId: c, from, to, cycle, messages, batches, view, events } = difference
+  return (
+    <>
+      <h2>
+        {cycle === undefined ? 'Difference' : `Cycle ${String(cycle.cycle)}`}
+        <span class="facts">
+          {' '}
+          revision {count(from.revision)} to {count(to.revision)}
+        </span>
+      </h2>
+      {cycle?.outOfForce === undefined ? null : (
+        <p class="note warn">
+          Not in force any more since revision {count(cycle.outOfForce.revision)} ({cycle.outOfForce.type}).
+        </p>
+      )}
+      <p class="figures">
+        <span>
+          <b>{count(from.tokens)}</b> → <b>{count(to.tokens)}</b> tokens
+        </span>
+        <span>
+          <b>{count(from.liveMessages)}</b> → <b>{count(to.liveMessages)}</b> live messages
+        </span>
+        <span>
+          <b>{count(from.batches)}</b> → <b>{count(to.batches)}</b> batches in the view
+        </span>
+        <a href={conversationLink({ c, at: from.revision })}>before</a>
+        <a href={conversationLink({ c, at: to.revision, since: from.revision })}>after</a>
+      </p>
+      <div class="columns">
+        <section aria-label="What left">
+          <h3>
+            {many(messages.left.length, 'message')} left
+            {messages.passed.length === 0 ? null : `, ${count(messages.passed.length)} came and left`}
+          </h3>
+          {messages.left.slice(0, MOST_LEFT).map((message) => (
+            <LeftOne c={c} before={from.revision} message={message} />
+          ))}
+          {messages.left.length <= MOST_LEFT ? null : (
+            <p class="muted">and {many(messages.left.length - MOST_LEFT, 'more', 'more')}</p>
+          )}
+          {batches.left.length === 0 ? null : (
+            <>
+              <h3>{many(batches.left.length, 'batch', 'batches')} not shown any more</h3>
+              <ul class="ids">
+                {batches.left.map(({ batchId, depth, messageCount }) => (
+                  <li>
+                    <a href={link('/explain', { c, batch: batchId })}>{batchId.slice(0, 12)}</a> depth {depth},{' '}
+                    {many(messageCount, 'message')}
+                  </li>
+                ))}
+              </ul>
+            </>
+          )}
+        </section>
+        <section aria-label="What came" class="stays">
+          <h3>
+            {many(batches.came.length, 'batch', 'batches')} came
+            {messages.came.length === 0 ? null : `, ${many(messages.came.length, 'message')} too`}
+          </h3>
+          {batches.came.map(({ batchId, depth, messageCount, tokens, content }) => (
+            <article class="msg view" aria-label={`batch ${batchId}`}>
+              <header>
+                <b class="role">batch</b>
+                <a class="id" href={link('/explain', { c, batch: batchId })}>
+                  {batchId.slice(0, 12)}
+                </a>
+                <span class="facts">
+                  depth {depth} · {many(messageCount, 'message')} · {many(tokens, 'token')}
+                </span>
+              </header>
+              <Lines lines={content.split('\n')} more={link('/explain', { c, batch: batchId })} />
+            </article>
+          ))}
+          {messages.came.length === 0 ? null : (
+            <ul class="ids">
+              {messages.came.slice(0, 200).map(({ messageId, role, content }) => (
+                <li>
+                  <b>{role}</b>{' '}
+                  <a href={conversationLink({ c, at: to.revision, m: messageId })}>
+                    <Name text={messageId} most={40} />
+                  </a>{' '}
+                  <span class="muted">
+                    {seen(cut(contentText(content).slice(0, 400).replaceAll(/\s+/gu, ' '), 100))}
+                  </span>
+                </li>
+              ))}
+            </ul>
+          )}
+          {fates === undefined ? (
+            cycle === undefined ? null : (
+              <p class="note muted">
+                This conversation is too large to be held, so what is kept of a cycle is not counted here.
+              </p>
+            )
+          ) : (
+            <FateList c={c} fates={fates} before={from.revision} />
+          )}
+        </section>
+      </div>
+      {view.length === 0 ? (
+        <p class="muted">The view’s text is the same.</p>
+      ) : (
+        <section aria-label="The view’s text">
+          <h3>The view’s text</h3>
+          <TextDifference changes={view} />
+        </section>
+      )}
+      <details>
+        <summary>{many(events.length, 'fact')} in between</summary>
+        <ul class="ids">
+          {events.slice(0, 400).map(({ revision, type, recordedAt }) => (
+            <li>
+              <a href={conversationLink({ c, at: revision })}>{count(revision)}</a> {type} <Time at={recordedAt} />
+            </li>
+          ))}
+        </ul>
+      </details>
+    </>
+  )
+}
+
+const SAME_LINES = 3
+const MOST_LINES = 600
+
+/** A text's changes, line by line; of what stays the same a few lines beside what changed. */
+export function TextDifference({
+  changes,
+  name = 'Changed lines',
+}: {
+  changes: Difference['view']
+  /** What it is called where it is read out. */
+  name?: string
+}): Child {
+  let room = MOST_LINES
+  return (
+    <div class="text diff" tabindex={0} role="region" aria-label={name}>
+      {changes.map(({ kind, text }, place) => {
+        const lines = text.replace(/\n$/u, '').split('\n')
+        const shown =
+          kind === 'same' && lines.length > 2 * SAME_LINES
+            ? [
+                ...(place === 0 ? [] : lines.slice(0, SAME_LINES)),
+                undefined,
+                ...(place === changes.length - 1 ? [] : lines.slice(-SAME_LINES)),
+              ]
+            : lines
+        return shown.map((line) => {
+          room -= 1
+          if (room < 0) return null
+          if (line === undefined)
+            return <span class="ln skipped">… {count(lines.length - SAME_LINES)} lines the same</span>
+          const words = seen(line === '' ? '\u00a0' : cut(line, 1_500))
+          if (kind === 'added') return <ins class="ln">{words}</ins>
+          if (kind === 'removed') return <del class="ln">{words}</del>
+          return <span class="ln">{words}</span>
+        })
+      })}
+      {room < 0 ? <span class="ln skipped">… {count(-room)} lines more</span> : null}
+    </div>
+  )
+}

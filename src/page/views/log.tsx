@@ -1,0 +1,126 @@
+/** The facts of a conversation, as they were recorded, in parts that come as they are looked at. */
+import type { Child } from 'hono/jsx'
+import type { RecordedEvent } from '../../domain/events/index.js'
+import { conversationLink, link } from '../links.js'
+import type { Words } from '../words.js'
+import { count, many, Name, seen, Time } from './text.js'
+
+/** Facts of a part. */
+export const LOG_PART = 100
+
+const STANDS_OUT: Readonly<Partial<Record<RecordedEvent['type'], string>>> = {
+  CompactionFailed: 'bad',
+  CompactionCouldNotHelp: 'warn',
+  MessagesPruned: 'good',
+  EditionAdopted: 'good',
+  EditionReverted: 'warn',
+  CycleUndone: 'warn',
+}
+
+/** Facts, a line each. */
+export function Facts({ c, events, words }: { c: string; events: readonly RecordedEvent[]; words: Words }): Child {
+  return (
+    <>
+      {events.map((event) => (
+        <article class="event" aria-label={`revision ${String(event.revision)}: ${event.type}`} tabindex={-1}>
+          <a class="n" href={conversationLink({ c, at: event.revision })}>
+            {count(event.revision)}
+          </a>
+          <Time at={event.metadata.recordedAt} />
+          <b class={STANDS_OUT[event.type]}>{event.type}</b>
+          <p>
+            {seen(words.describeEvent(event))}{' '}
+            <a class="facts" href={link('/fact', { c, r: event.revision })}>
+              whole
+            </a>
+          </p>
+        </article>
+      ))}
+    </>
+  )
+}
+
+/** The log: places for all of its parts, and the facts of the first that is looked at. */
+export function Log({
+  c,
+  head,
+  from,
+  events,
+  words,
+}: {
+  c: string
+  head: bigint
+  /** The part that is shown. */
+  from: number
+  events: readonly RecordedEvent[]
+  words: Words
+}): Child {
+  const all = Number(head) + 1
+  const parts = Math.ceil(all / LOG_PART)
+  return (
+    <>
+      <form class="filters" action="/log">
+        <input type="hidden" name="c" value={c} />
+        <label>
+          From revision
+          <input type="number" name="from" min="0" max={String(head)} value={String(from * LOG_PART)} />
+        </label>
+        <button type="submit">Show</button>
+        <span class="muted">{many(all, 'fact')}, oldest first; times are UTC</span>
+      </form>
+      <div class="events" data-parts>
+        {Array.from({ length: parts }, (_none, part) => (
+          <section
+            class="part"
+            data-part={link('/log/part', { c, part })}
+            data-lines={part === from ? undefined : Math.min(LOG_PART, all - part * LOG_PART) * 2}
+            data-sought={part === from && from > 0 ? '' : undefined}
+          >
+            {part === from ? (
+              <Facts c={c} events={events} words={words} />
+            ) : (
+              <a class="more" href={link('/log', { c, from: part * LOG_PART })}>
+                facts {count(part * LOG_PART)} to {count(Math.min(all, (part + 1) * LOG_PART) - 1)}
+              </a>
+            )}
+          </section>
+        ))}
+      </div>
+    </>
+  )
+}
+
+const MOST_OF_A_FACT = 100_000
+
+/** One fact whole: its data and what stands beside it. */
+export function Fact({ c, event }: { c: string; event: RecordedEvent }): Child {
+  const { revision, id, type, data, metadata } = event
+  const text = JSON.stringify(
+    { revision, id, type, data, metadata },
+    (_key, part: unknown) => (typeof part === 'bigint' ? part.toString() : part),
+    2,
+  )
+  return (
+    <>
+      <h2>
+        {type} <span class="facts">revision {count(revision)}</span>
+      </h2>
+      <p class="figures">
+        {revision > 0n ? <a href={link('/fact', { c, r: revision - 1n })}>previous</a> : null}
+        <a href={link('/fact', { c, r: revision + 1n })}>next</a>
+        <a href={conversationLink({ c, at: revision })}>the context behind it</a>
+        <span>
+          recorded <Time at={metadata.recordedAt} /> by <Name text={metadata.actor} most={60} />
+        </span>
+      </p>
+      <pre class="whole" tabindex={0}>
+        {seen(text.slice(0, MOST_OF_A_FACT))}
+      </pre>
+      {text.length > MOST_OF_A_FACT ? (
+        <p class="muted">
+          {many(text.length - MOST_OF_A_FACT, 'further character')}: `context-ledger log --json` has them.
+        </p>
+      ) : null}
+    </>
+  )
+}

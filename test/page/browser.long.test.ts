@@ -1,0 +1,294 @@
+/**
+ * The page in a real Chromium: every view in light and dark, for keyboards, narrow, without a script and as a file, on
+ * all conversations that there are; and conversations that somebody made to break it.
+ */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Browser, Page } from 'playwright-core'
+import { openLedger, type Ledger } from '../../src/index.js'
+import { writeReport } from '../../src/page/report-file.js'
+import { startPage, type Page as Served } from '../../src/page/server.js'
+import { axeViolations, chromiumPath, openWindow, startChromium, type WatchedPage } from '../support/chromium.js'
+import { SMALL, talk } from '../support/conversations.js'
+import { hostileMessages, words } from '../support/page.js'
+import { realConversations } from '../support/real-conversations.js'
+
+/** Waits until an expression holds. It is asked from outside, because the page's own policy evaluates no text. */
+async function until(page: Page, expression: string): Promise<void> {
+  for (let tries = 0; tries < 400; tries += 1) {
+    if (await page.evaluate<boolean>(expression)) return
+    await page.waitForTimeout(25)
+  }
+  throw new Error(`this does not come to be: ${expression}`)
+}
+
+const LONG = 10_000
+const HOSTILE = '"><img src=x onerror=alert(1)>\u202e'
+const inBrowser = chromiumPath === undefined ? describe.skip : describe
+
+inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is none here)' : ''}`, () => {
+  let ledger: Ledger
+  let served: Served
+  let browser: Browser
+  let origin = ''
+  let first = ''
+  let editionId = ''
+  const names: string[] = []
+  const folder = mkdtempSync(join(tmpdir(), 'context-ledger-page-'))
+
+  beforeAll(async () => {
+    ledger = await openLedger({ store: 'memory', policy: { modelMaxTokens: 2_400, buffer: 4 }, ahead: false })
+    for (const { id, messages } of realConversations()) {
+      await ledger.append(id, messages)
+      names.push(id)
+    }
+    await ledger.append(HOSTILE, hostileMessages(), { policy: SMALL })
+    await ledger.append(
+      'one line of a million',
+      { id: 'm', role: 'user', content: '<b>'.repeat(350_000) },
+      {
+        policy: { modelMaxTokens: 2_000_000 },
+      },
+    )
+    for (let from = 0; from < LONG; from += 1_000)
+      await ledger.append('ten thousand', talk(1_000, from), { policy: { modelMaxTokens: 100_000_000 } })
+    await ledger.settled()
+    // A conversation with all that may stand out: cycles, one of them undone, and an edition.
+    let undone = false
+    for (const message of talk(60)) {
+      await ledger.append('talk', message, { policy: SMALL })
+      await ledger.settled()
+      if (undone || (await ledger.context('talk')).viewAt === undefined) continue
+      await ledger.undo('talk', { cycle: 1 })
+      undone = true
+    }
+    ;({ editionId } = await ledger.editions.replay({ conversations: ['talk'], policy: { chunkSize: 6 } }))
+    first = names[0] ?? ''
+    served = await startPage({ ledger, name: 'a ledger', words, port: 0 })
+    origin = new URL(served.url).origin
+    browser = await startChromium()
+  }, 900_000)
+  afterAll(async () => {
+    await browser?.close()
+    await served?.close()
+    await ledger?.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  const at = (path: string, query: Readonly<Record<string, string>> = {}): string =>
+    `${origin}${path}?${new URLSearchParams(query).toString()}`
+
+  async function entered(options: Parameters<typeof openWindow>[2] = {}): Promise<WatchedPage> {
+    const window = await openWindow(browser, origin, options)
+    await window.page.goto(served.url)
+    return window
+  }
+
+  const views = (): readonly (readonly [string, string])[] => [
+    ['list', at('/')],
+    ['conversation', at('/conversation', { c: 'talk' })],
+    ['conversation at a revision', at('/conversation', { c: 'talk', at: '40', since: '30' })],
+    ['a line explained', at('/conversation', { c: 'talk', why: '0.4' })],
+    ['hits', at('/conversation', { c: 'talk', q: 'berth' })],
+    ['cycles', at('/cycles', { c: 'talk' })],
+    ['difference', at('/difference', { c: 'talk', cycle: '2' })],
+    ['graph', at('/graph', { c: 'talk' })],
+    ['explain', at('/explain', { c: 'talk' })],
+    ['editions', at('/editions', { c: 'talk' })],
+    ['edition', at('/edition', { c: 'talk', e: editionId })],
+    ['search', at('/search', { q: 'berth' })],
+    ['log', at('/log', { c: 'talk' })],
+    ['fact', at('/fact', { c: 'talk', r: '3' })],
+    ['message', at('/message', { c: 'talk', at: '5', i: '1' })],
+    ['verify', at('/verify', { c: 'talk', run: '1' })],
+    ['a conversation that is not there', at('/conversation', { c: 'nobody' })],
+  ]
+
+  for (const colorScheme of ['light', 'dark'] as const) {
+    for (const width of [1_440, 390]) {
+      it(`every view, ${colorScheme}, ${String(width)} pixels wide: axe finds nothing, no script fails, nothing is asked elsewhere`, async () => {
+        const { page, wrong, context } = await entered({ colorScheme, viewport: { width, height: 900 } })
+        for (const [name, url] of views()) {
+          await page.goto(url, { waitUntil: 'networkidle' })
+          expect({ name, violations: await axeViolations(page) }).toEqual({ name, violations: [] })
+          expect({
+            name,
+            wide: await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth'),
+          }).toEqual({
+            name,
+            wide: 0,
+          })
+          const missing = name === 'a conversation that is not there'
+          expect({ name, wrong: wrong().filter((said) => !(missing && said.includes('404'))) }).toEqual({
+            name,
+            wrong: [],
+          })
+        }
+        await context.close()
+      })
+    }
+  }
+
+  it('every conversation: its timeline, cycles, graph and log', async () => {
+    const { page, wrong, context } = await entered()
+    for (const c of [...names, HOSTILE, 'one line of a million', 'ten thousand'])
+      for (const path of ['/conversation', '/cycles', '/graph', '/log']) {
+        const answer = await page.goto(at(path, { c }), { waitUntil: 'networkidle' })
+        expect({ c, path, status: answer?.status(), wrong: wrong() }).toEqual({ c, path, status: 200, wrong: [] })
+      }
+    await context.close()
+  }, 900_000)
+
+  it('texts that would be more than texts stay texts', async () => {
+    const { page, wrong, context } = await entered()
+    for (const path of ['/', '/conversation', '/cycles', '/graph', '/log', '/explain', '/editions', '/verify']) {
+      await page.goto(
+        at(path, path === '/' ? {} : { c: HOSTILE, at: '9', since: '1', q: '<script>alert(1)</script>' }),
+        {
+          waitUntil: 'networkidle',
+        },
+      )
+      expect(await page.title()).not.toBe('run')
+      expect(await page.locator('main img, main script, main iframe, main b b, h1:has-text("not ours")').count()).toBe(
+        0,
+      )
+      expect({ path, violations: await axeViolations(page) }).toEqual({ path, violations: [] })
+      expect({ path, wrong: wrong() }).toEqual({ path, wrong: [] })
+    }
+    await context.close()
+  })
+
+  it('all of it by keys', async () => {
+    const { page, wrong, context } = await entered()
+    await page.goto(at('/', { match: 'talk' }))
+    await page.keyboard.press('j')
+    await page.keyboard.press('Enter')
+    await page.waitForSelector('#plot canvas')
+    const shown = async (): Promise<number> => Number(await page.locator('#step').getAttribute('data-revision'))
+    const head = await shown()
+    await page.keyboard.press('ArrowLeft')
+    await page.waitForSelector(`#step[data-revision="${String(head - 1)}"]`)
+    expect(new URL(page.url()).searchParams.get('at')).toBe(String(head - 1))
+    await page.keyboard.press('Shift+ArrowLeft')
+    await page.waitForSelector(`#step[data-revision="${String(head - 11)}"]`)
+    await page.keyboard.press('[')
+    await until(page, `document.querySelector('#step').dataset.revision < ${String(head - 11)}`)
+    expect(await page.locator('#step .fact b').first().textContent()).toBe('MessagesPruned')
+    // The address is that of what is shown: opened anew it shows the same.
+    const before = await shown()
+    await page.reload()
+    expect(await shown()).toBe(before)
+    await page.keyboard.press('j')
+    await page.keyboard.press('J')
+    await page.keyboard.press('J')
+    await page.keyboard.press('e')
+    await page.waitForSelector('#drawer:not([hidden]) h2')
+    expect(await page.evaluate<string>('document.activeElement.id')).toBe('drawer')
+    expect(new URL(page.url()).searchParams.get('why')).toMatch(/^\d+\.\d+$/u)
+    await page.keyboard.press('Escape')
+    expect(await page.locator('#drawer').isHidden()).toBe(true)
+    expect(await page.evaluate<boolean>('document.activeElement.matches("a.ln")')).toBe(true)
+    await page.keyboard.press('?')
+    expect(await page.locator('#keys').isVisible()).toBe(true)
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('/')
+    await page.keyboard.type('berth')
+    await page.keyboard.press('Enter')
+    await page.waitForSelector('a[data-hit]')
+    await page.locator('main').focus()
+    await page.keyboard.press('n')
+    await page.keyboard.press('Enter')
+    await page.waitForSelector('.msg.sought mark')
+    for (const [key, path] of [
+      ['2', '/cycles'],
+      ['3', '/graph'],
+      ['4', '/editions'],
+      ['5', '/log'],
+      ['6', '/verify'],
+      ['1', '/conversation'],
+    ] as const) {
+      await page.keyboard.press(key)
+      await page.waitForURL((url) => url.pathname === path)
+    }
+    expect(wrong()).toEqual([])
+    await context.close()
+  })
+
+  it('the slider and the play button go through revisions', async () => {
+    const { page, wrong, context } = await entered()
+    await page.goto(at('/conversation', { c: first || 'talk', at: '2' }), { waitUntil: 'networkidle' })
+    await page.locator('#play').click()
+    await until(page, `Number(document.querySelector('#step').dataset.revision) >= 5`)
+    await page.locator('#play').click()
+    expect(await page.locator('#play').getAttribute('aria-pressed')).toBe('false')
+    await page.locator('#revision').fill('3')
+    await page.waitForSelector('#step[data-revision="3"]')
+    const box = await page.locator('#plot .u-over').boundingBox()
+    await page.mouse.click((box?.x ?? 0) + (box?.width ?? 0) / 2, (box?.y ?? 0) + 40)
+    await until(page, `Number(document.querySelector('#step').dataset.revision) > 5`)
+    expect(wrong()).toEqual([])
+    await context.close()
+  })
+
+  it('10,000 messages in one context come in parts, and no more of them are there than are looked at', async () => {
+    const { page, wrong, context } = await entered()
+    await page.goto(at('/conversation', { c: 'ten thousand' }), { waitUntil: 'networkidle' })
+    expect(await page.locator('#step').getAttribute('data-messages')).toBe(String(LONG))
+    for (const share of [0.5, 0.1, 0.9, 0]) {
+      await page.evaluate(`scrollTo(0, document.documentElement.scrollHeight * ${String(share)})`)
+      await until(
+        page,
+        `[...document.querySelectorAll('.msg')].some((each) => { const { top, bottom } = each.getBoundingClientRect(); return bottom > 0 && top < innerHeight })`,
+      )
+      expect(await page.locator('.msg').count()).toBeLessThan(700)
+    }
+    expect(wrong()).toEqual([])
+    await context.close()
+  })
+
+  it('without a script the same is reached by links', async () => {
+    const { page, context } = await entered({ javaScriptEnabled: false })
+    await page.goto(at('/', { match: 'talk' }))
+    await page.locator('.rows tbody a').first().click()
+    const head = Number(await page.locator('#step').getAttribute('data-revision'))
+    await page.locator('#back').click()
+    expect(await page.locator('#step').getAttribute('data-revision')).toBe(String(head - 1))
+    await page.locator('#step a.ln').first().click()
+    expect(await page.locator('#drawer h2').textContent()).toBe('Where it comes from')
+    await page.goto(at('/conversation', { c: 'ten thousand' }))
+    await page.locator('.part > a.more').first().click()
+    expect(await page.locator('.msg').count()).toBeGreaterThan(10)
+    await context.close()
+  })
+
+  it('the report is one file that runs nothing and asks for nothing', async () => {
+    for (const c of ['talk', HOSTILE]) {
+      const file = join(folder, `${String(c.length)}.html`)
+      await writeReport(file, { ledger, conversationId: c, words, now: new Date() })
+      const { page, wrong, context } = await openWindow(browser, origin)
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme })
+        await page.goto(`file://${file}`)
+        expect(await page.locator('h1').textContent()).toContain(c.slice(0, 4))
+        expect(
+          await page.evaluate<string>('getComputedStyle(document.querySelector(".msg")).borderInlineStartStyle'),
+        ).toBe('solid')
+        expect({ c, violations: await axeViolations(page) }).toEqual({ c, violations: [] })
+        expect(wrong()).toEqual([])
+      }
+      await context.close()
+      await expect(writeReport(file, { ledger, conversationId: c, words, now: new Date() })).rejects.toThrow('EEXIST')
+    }
+  })
+
+  it('printed, it is the text alone', async () => {
+    const { page, context } = await entered()
+    await page.goto(at('/conversation', { c: 'talk' }))
+    await page.emulateMedia({ media: 'print' })
+    expect(await page.locator('.top').isVisible()).toBe(false)
+    expect(await page.locator('#step .msg').first().isVisible()).toBe(true)
+    await context.close()
+  })
+})

@@ -1,0 +1,328 @@
+/** The page as its server answers: who is let in, each view and its address, and texts that would be more than texts. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { openLedger, type Ledger } from '../../src/index.js'
+import { createHistories } from '../../src/page/reading/history.js'
+import { isOwnHost } from '../../src/page/security.js'
+import { layOut } from '../../src/page/views/graph.js'
+import { thinned } from '../../src/page/views/plot.js'
+import { SMALL, talk } from '../support/conversations.js'
+import { askedPage, COOKIE, HOST, HOSTILE, hostileMessages, TOKEN, type AskedPage } from '../support/page.js'
+
+const UNSEEN = /(?!\n)[\p{Cc}\p{Bidi_Control}]/u
+const HOSTILE_ID = '"><script>alert(1)</script>\u202e/../..?&#'
+let ledger: Ledger
+let page: AskedPage
+let editionId = ''
+
+beforeAll(async () => {
+  ledger = await openLedger({ store: 'memory', policy: SMALL, ahead: false })
+  for (const message of talk(60)) {
+    await ledger.append('talk', message)
+    await ledger.settled()
+  }
+  await ledger.append('short', talk(4), { scope: 'tenant' })
+  for (const message of hostileMessages()) {
+    await ledger.append(HOSTILE_ID, message)
+    await ledger.settled()
+  }
+  await ledger.append(
+    'long line',
+    [
+      { id: 'one', role: 'user', content: 'x'.repeat(1_000_000) },
+      { id: 'two', role: 'assistant', content: 'word '.repeat(20_000) },
+    ],
+    { policy: { modelMaxTokens: 2_000_000 } },
+  )
+  ;({ editionId } = await ledger.editions.replay({ conversations: ['talk'], policy: { chunkSize: 6 } }))
+  page = askedPage(ledger)
+})
+afterAll(async () => {
+  await ledger.close()
+})
+
+const body = async (path: string): Promise<string> => {
+  const { status, text } = await page.get(path)
+  expect({ path, status }).toEqual({ path, status: 200 })
+  return text
+}
+const of = (path: string, query: Readonly<Record<string, string>>): string =>
+  `${path}?${new URLSearchParams(query).toString()}`
+
+describe('who is let in', () => {
+  it.each([
+    ['127.0.0.1:80', 80, true],
+    ['localhost:4800', 4_800, true],
+    ['[::1]:4800', 4_800, true],
+    ['LOCALHOST:4800', 4_800, true],
+    ['127.0.0.1', 80, true],
+    ['127.0.0.1:4801', 4_800, false],
+    ['evil.example:4800', 4_800, false],
+    ['127.0.0.1.evil.example:4800', 4_800, false],
+    ['127.0.0.1:4800@evil.example', 4_800, false],
+    ['', 4_800, false],
+    [undefined, 4_800, false],
+  ])('a request for %s to port %i: %s', (host, port, own) => {
+    expect(isOwnHost(host, port)).toBe(own)
+  })
+
+  it('nobody without the token, and nobody by another name', async () => {
+    expect((await page.get('/', { host: HOST })).status).toBe(403)
+    expect((await page.get('/', { host: HOST, cookie: `${COOKIE}x` })).status).toBe(403)
+    expect((await page.get('/?token=wrong', { host: HOST })).status).toBe(403)
+    expect((await page.get('/', { host: 'evil.example:4800', cookie: COOKIE })).status).toBe(421)
+    expect((await page.get('/assets/page.js', { host: HOST })).status).toBe(403)
+  })
+
+  it('who has the token, once: it becomes a cookie that no script reads and no other site sends', async () => {
+    const { status, headers } = await page.get(`/conversation?c=talk&at=3&token=${TOKEN}`, { host: HOST })
+    expect(status).toBe(303)
+    expect(headers.get('location')).toBe('/conversation?c=talk&at=3')
+    const cookie = headers.get('set-cookie') ?? ''
+    expect(cookie).toMatch(/; HttpOnly/u)
+    expect(cookie).toMatch(/; SameSite=Strict/u)
+    expect((await page.get('/conversation?c=talk&at=3', { host: HOST, cookie })).status).toBe(200)
+  })
+
+  it('only to read', async () => {
+    for (const method of ['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'])
+      expect((await page.get('/', { host: HOST, cookie: COOKIE }, method)).status).toBe(405)
+  })
+
+  it('under headers that let nothing run, and nothing leave', async () => {
+    const paths = ['/', of('/conversation', { c: 'talk' }), '/nowhere', '/assets/page.js', of('/course', { c: 'talk' })]
+    for (const path of [...paths, of('/conversation', { c: 'no such one' })]) {
+      const { headers } = await page.get(path)
+      const policy = headers.get('content-security-policy') ?? ''
+      expect(policy).toContain("default-src 'none'")
+      expect(policy).toContain("script-src 'self'")
+      expect(policy).toContain("frame-ancestors 'none'")
+      expect(policy).not.toContain('unsafe')
+      expect(headers.get('referrer-policy')).toBe('no-referrer')
+      expect(headers.get('x-content-type-options')).toBe('nosniff')
+    }
+  })
+
+  it('with links that have no token in them', async () => {
+    expect(await body(of('/conversation', { c: 'talk' }))).not.toContain(TOKEN)
+  })
+})
+
+describe('each view, by its address', () => {
+  it('the list: sizes, cycles, who recorded it; filtered and sorted', async () => {
+    const text = await body('/')
+    expect(text).toContain('>talk<')
+    expect(text).toContain('a ledger &lt;of tests&gt;')
+    expect(text).toContain('library')
+    const one = await body('/?match=SHO')
+    expect([one.includes('>short<'), one.includes('>talk<')]).toEqual([true, false])
+    expect(await body('/?scope=tenant')).toContain('>short<')
+    expect(await body('/?match=nothing-has-this')).toContain('No conversation is like that')
+    expect(await body('/?sort=id')).toMatch(/aria-sort="ascending"/u)
+    expect((await page.get('/?since=yesterday')).status).toBe(400)
+  })
+
+  it('a conversation now, and at a revision with what changed', async () => {
+    const now = await body(of('/conversation', { c: 'talk' }))
+    expect(now).toContain('What was compacted')
+    expect(now).toContain('id="plot"')
+    const { revision } = await ledger.context('talk')
+    expect(now).toContain(`data-revision="${String(revision)}"`)
+    const at = await body(of('/conversation', { c: 'talk', at: '5', since: '2' }))
+    expect(at).toContain('data-revision="5"')
+    expect(at.match(/class="msg \w+ came"/gu)).toHaveLength(3)
+  })
+
+  it('the context exactly as the ledger gives it, at every revision, read before or not', async () => {
+    const histories = createHistories(ledger)
+    const history = await histories.read('talk')
+    for (let at = 0n; at <= history.head; at += 1n)
+      expect(history.contextAt(at)).toEqual(await ledger.context('talk', { at }))
+    expect(history.stateAt(history.head + 1n)).toBeUndefined()
+  })
+
+  it('shows what was recorded since it was read', async () => {
+    await body(of('/cycles', { c: 'short' }))
+    await ledger.append('short', { id: 'later', role: 'user', content: 'said later' })
+    expect(await body(of('/conversation', { c: 'short' }))).toContain('said later')
+    expect(await body(of('/cycles', { c: 'short' }))).toContain('over 6 facts')
+  })
+
+  it('the course: a point for each fact, and its cycles', async () => {
+    const { text } = await page.get(of('/course', { c: 'talk' }))
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what the route gives
+    const course = JSON.parse(text) as {
+      revisions: number[]
+      tokens: number[]
+      hard: number[]
+      marks: { kind: string }[]
+    }
+    expect(course.revisions).toHaveLength(course.tokens.length)
+    expect(Math.max(...course.tokens)).toBeLessThanOrEqual(course.hard.at(-1) ?? 0)
+    expect(course.marks.filter(({ kind }) => kind === 'cycle').length).toBeGreaterThan(2)
+  })
+
+  it('a step of the slider, and a part of a context, as parts of the page', async () => {
+    const step = await body(of('/conversation/step', { c: 'talk', at: '6', since: '5' }))
+    expect(step.startsWith('<div id="step"')).toBe(true)
+    expect(step).not.toContain('<html')
+    expect(await body(of('/conversation/part', { c: 'talk', at: '6', part: '0' }))).toContain('class="msg')
+  })
+
+  it('a line, and where it comes from, in the drawer', async () => {
+    const text = await body(of('/conversation', { c: 'talk' }))
+    const why = /why=(\d+\.\d+)[^"]*"[^>]*>Message \d+/u.exec(text)?.[1] ?? ''
+    expect(why).not.toBe('')
+    const open = await body(of('/conversation', { c: 'talk', why }))
+    expect(open).toContain('Where it comes from')
+    expect(open).not.toMatch(/<aside id="drawer"[^>]*hidden/u)
+    expect(await body(of('/conversation/why', { c: 'talk', why }))).toContain('Said in a live message')
+    expect(await body(of('/conversation/why', { c: 'talk', why: '99.99' }))).toContain('no such line')
+  })
+
+  it('the cycles, and what one of them took out and put in', async () => {
+    expect(await body(of('/cycles', { c: 'talk' }))).toContain('cycle 1 (')
+    const text = await body(of('/difference', { c: 'talk', cycle: '2' }))
+    expect(text).toContain('What left')
+    expect(text).toContain('Kept, blurred or gone')
+    expect(await body(of('/difference', { c: 'talk', from: '2', to: '5' }))).toContain('Difference')
+    expect((await page.get(of('/difference', { c: 'talk', cycle: '999' }))).status).toBe(404)
+  })
+
+  it('the graph, and one batch of it down to its messages', async () => {
+    const text = await body(of('/graph', { c: 'talk' }))
+    expect(text).toContain('<svg')
+    const batch = /explain\?c=talk&amp;batch=([\w-]+)/u.exec(text)?.[1] ?? ''
+    expect(await body(of('/graph', { c: 'talk', batch }))).toContain(batch.slice(0, 12))
+    expect(await body(of('/explain', { c: 'talk', batch, open: '1' }))).toContain('the berth of the harbour')
+    expect(await body(of('/graph', { c: 'short' }))).toContain('Nothing is compacted')
+  })
+
+  it('editions, and one beside what is in force; nothing is recorded of it', async () => {
+    expect(await body(of('/editions', { c: 'talk' }))).toContain(editionId)
+    const { comparedAt } = (await ledger.editions.list())[0] ?? {}
+    const text = await body(of('/edition', { c: 'talk', e: editionId }))
+    expect(text).toContain('Loss report')
+    expect(text).toContain('tokens of the context')
+    expect((await ledger.editions.list())[0]?.comparedAt).toBe(comparedAt)
+    expect(await body(of('/editions', { c: 'short' }))).toContain('No edition')
+  })
+
+  it('a search, and its hits in their places', async () => {
+    const text = await body('/search?q=berth')
+    expect(text).toContain('<mark>berth</mark>')
+    const inside = await body(of('/conversation', { c: 'talk', q: 'berth' }))
+    expect(inside).toMatch(/data-hits="\d/u)
+    const [, place = ''] = /href="(\/conversation\?[^"]+)" data-hit/u.exec(inside) ?? []
+    expect(await body(place.replaceAll('&amp;', '&'))).toMatch(/class="msg \w+[^"]* sought"/u)
+    expect((await page.get(of('/search', { c: 'talk', q: 'berth' }))).headers.get('location')).toBe(
+      '/conversation?c=talk&q=berth',
+    )
+  })
+
+  it('the log, a part of it, and one fact whole', async () => {
+    const text = await body(of('/log', { c: 'talk' }))
+    expect(text).toContain('ConversationConfigured')
+    expect(await body(of('/log/part', { c: 'talk', part: '0' }))).toContain('MessageAppended')
+    expect(await body(of('/fact', { c: 'talk', r: '1' }))).toContain('&quot;messageId&quot;')
+    expect((await page.get(of('/fact', { c: 'talk', r: '100000' }))).status).toBe(400)
+  })
+
+  it('what verify finds, and the list knows of it', async () => {
+    expect(await body(of('/verify', { c: 'talk' }))).toContain('Not proved yet')
+    expect(await body(of('/verify', { c: 'talk', run: '1' }))).toContain('Verified: nothing lost')
+    expect(await body('/')).toContain('class="good">verified')
+  })
+
+  it('says in a sentence what cannot be shown', async () => {
+    const { status, text } = await page.get(of('/conversation', { c: 'no such one' }))
+    expect(status).toBe(404)
+    expect(text).toContain('no such one')
+    expect((await page.get('/conversation')).status).toBe(400)
+    expect((await page.get('/nowhere')).status).toBe(404)
+    expect((await page.get('/assets/..%2Fserver.js')).status).toBe(404)
+    expect((await page.get(of('/conversation', { c: 'talk', at: '99999' }))).status).toBe(404)
+  })
+})
+
+describe('texts that would be more than texts', () => {
+  const views = (c: string): readonly string[] => [
+    '/',
+    of('/', { match: c.slice(0, 20) }),
+    of('/conversation', { c, q: HOSTILE[0] ?? '' }),
+    of('/conversation', { c, at: '4', since: '1', why: '1.0' }),
+    of('/conversation', { c, m: 'h1<i>"\'' }),
+    of('/conversation/step', { c, at: '9', since: '3' }),
+    of('/cycles', { c }),
+    of('/graph', { c }),
+    of('/log', { c }),
+    of('/fact', { c, r: '1' }),
+    of('/verify', { c, run: '1' }),
+    of('/explain', { c, line: '<img src=x onerror=document.title="run">' }),
+    of('/explain', { c, batch: '<b>no</b>' }),
+    of('/editions', { c }),
+    of('/message', { c, at: '4', i: '1' }),
+    of('/search', { q: '<img src=x onerror=alert(1)>' }),
+    of('/conversation', { c: '<svg onload=alert(1)>' }),
+  ]
+
+  it('are data in every view', async () => {
+    for (const path of views(HOSTILE_ID)) {
+      const { text } = await page.get(path)
+      // Our own script is one element with an address, and there is no other, no handler, no style of a text.
+      expect({ path, scripts: text.match(/<script[^>]*>/gu) ?? [] }).toEqual({
+        path,
+        scripts: text.includes('<html') ? ['<script type="module" src="/assets/page.js">'] : [],
+      })
+      expect({ path, tags: text.match(/<(?:img|h1>not|svg\/|style|iframe|object|base|b>bold)[^>]*>/giu) }).toEqual({
+        path,
+        tags: null,
+      })
+      expect({ path, handlers: text.match(/<[^>"]*(?:"[^"]*"[^>"]*)*\son\w+=/giu) }).toEqual({ path, handlers: null })
+      expect({ path, links: text.match(/href="(?!\/|#)[^"]*"/gu) }).toEqual({ path, links: null })
+      expect({ path, unseen: UNSEEN.test(text.replaceAll(/ value="[^"]*"/gu, '')) }).toEqual({
+        path,
+        unseen: false,
+      })
+    }
+  })
+
+  it('show characters that turn others around by their number', async () => {
+    expect(await body(of('/conversation', { c: HOSTILE_ID, at: '11' }))).toContain(
+      'abc<span class="unseen">U+202E</span>gnp.exe',
+    )
+  })
+
+  it('are cut where they are long, and are whole in slices', async () => {
+    const text = await body(of('/conversation', { c: 'long line' }))
+    expect(text.length).toBeLessThan(60_000)
+    expect(text).toContain('more characters')
+    const whole = await body(of('/message', { c: 'long line', at: '1', i: '0', from: '960000' }))
+    expect(whole).toContain('x'.repeat(40_000))
+    expect(whole).toContain('960,001 to 1,000,000')
+    expect(await body(of('/message', { c: 'long line', at: '1', i: '7' }))).toContain('no such message')
+  })
+
+  it('of a message whole: each line leads to where it comes from', async () => {
+    const whole = await body(of('/message', { c: 'talk', at: '5', i: '1' }))
+    const [, place = ''] = /<a class="ln" href="([^"]+)"/u.exec(whole) ?? []
+    expect(await body(place.replaceAll('&amp;', '&'))).toContain('Said in a message that left the context')
+  })
+})
+
+describe('drawings', () => {
+  it('a long line keeps its teeth when it is thinned', () => {
+    const points = Array.from({ length: 10_000 }, (_none, x) => ({ x, y: x === 7_777 ? 100 : x % 50 }))
+    const thin = thinned(points, 1_000)
+    expect(thin.length).toBeLessThanOrEqual(1_000)
+    expect(Math.max(...thin.map(({ y }) => y))).toBe(100)
+    expect(thin.map(({ x }) => x)).toEqual(thin.map(({ x }) => x).toSorted((a, b) => a - b))
+  })
+
+  it('a graph has a box for each batch and each of their chunks', async () => {
+    const explanation = await ledger.explain('talk')
+    if (explanation.kind !== 'view') throw new Error('not the view')
+    const { nodes, left } = layOut('talk', explanation.batches)
+    expect(left).toBe(0)
+    expect(new Set(nodes.map(({ x, y }) => `${String(x)} ${String(y)}`)).size).toBe(nodes.length)
+  })
+})
