@@ -2,33 +2,44 @@
  * The order in which the messages of a conversation answer a query: BM25 over terms, with what is particular about
  * conversations.
  *
- * - **An answer follows its question.** A message is read together with its neighbours, as long as the author changes
- * from one to the
- *   next: their terms count for it, less with each step. Notes in a row by one author are on their own.
+ * - **An answer follows its question, and talk stays with its subject for some turns.** A message is read together with
+ *   its neighbours, as long as the author changes from one to the next: their terms count for it, less with each step.
+ *   Notes in a row by one author are on their own.
+ * - **A short message leans on those around it, a long one says itself what it is about:** the longer of two neighbours
+ *   is, the less of their terms they share.
+ * - **One thing has several names.** A term of the query also finds what is alike or of its kind (`alike.ts`), for less.
  * - **A name in the query means what its bearer said,** not the messages that greet them.
- * - **What a user says is what is asked about later;** an assistant's answers repeat it at length.
- * - **A month or year in the query means messages of that time.**
+ * - **What a user says is what is asked about later;** an assistant's answers repeat it at length. Where the other side
+ *   has a name too, people talk with each other, and neither counts more.
+ * - **A day, month or year in the query means messages of that time.**
  *
- * Every figure below lies on a plateau: half or twice of it moves recall@10 by less than 0.03 in each of four groups of
- * conversations (two-person dialogues, user and assistant, notes, fact questions; 1,133 questions), and none was chosen
- * by one group alone.
+ * docs/decisions/0004 says what each rule was worth, by which conversations it was chosen, and what half or twice of each
+ * figure below does.
  */
+import { alikeTerms, type AlikeTerm } from './alike.js'
 import { isSingleLetter, isVague, termCounts } from './terms.js'
 
 /** How soon a term's further occurrences stop counting, and how far a long text is held against it. */
 const SATURATION = 1.2
 const LENGTH_WEIGHT = 0.7
 /** A neighbour's terms count this much, and less by the second factor with every step. */
-const NEIGHBOUR_WEIGHT = 0.3
-const NEIGHBOUR_DECAY = 0.5
-const NEIGHBOUR_REACH = 3
+const NEIGHBOUR_WEIGHT = 0.4
+const NEIGHBOUR_DECAY = 0.6
+const NEIGHBOUR_REACH = 6
+/** How far from a message with a term one may stand that is found by it alone. */
+const FOUND_REACH = 2
+const CLOSE_BY = 1
+const HAS_IT = 2
+/** Terms of a message that is still short: one of twice as many shares half as much with its neighbours. */
+const SHORT_LENGTH = 40
 /** Single letters of scripts without spaces say less than pairs. */
 const LETTER_WEIGHT = 0.3
-const VAGUE_WEIGHT = 0.5
+const VAGUE_WEIGHT = 0.4
 const NAME_IN_TEXT_WEIGHT = 0.3
 const SPEAKER_BOOST = 1
-const USER_BOOST = 0.25
+const USER_BOOST = 1
 const TIME_BOOST = 0.6
+const DAY_BOOST = 1
 
 /**
  * What ranking knows of messages beside their terms, in the order of the conversation; column `i` of each is one
@@ -55,6 +66,9 @@ export interface Corpus {
   readonly total?: number
 }
 
+/** The author of what a model said that has no name. */
+const ASSISTANT = 'assistant'
+
 /** An author as one string, which `nameTerms` and `isUser` read again. */
 export const authorOf = (role: string, name: string | undefined): string =>
   name === undefined ? role : [role, ...termCounts(name).counts.keys()].join(' ')
@@ -64,26 +78,52 @@ const isUser = (author: string): boolean => author === 'user' || author.startsWi
 
 const MONTHS = 'january february march april may june july august september october november december'
 const monthTerms = MONTHS.split(' ').map((month) => [...termCounts(month).counts.keys()][0] ?? month)
+const monthNamed = (name: string): number => MONTHS.split(' ').indexOf(name.toLowerCase())
+
+const aMonth = MONTHS.replaceAll(' ', '|')
+const dayBeforeMonth = new RegExp(String.raw`(?<!\d)(\d{1,2})(?:st|nd|rd|th)?(?: of)? (${aMonth})\b`, 'giu')
+const dayBehindMonth = new RegExp(String.raw`\b(${aMonth}) (\d{1,2})(?:st|nd|rd|th)?(?![\d])`, 'giu')
+const numberedDay = /(?<!\d)(\d{1,2})月(\d{1,2})日|(?<=(?:19|20)\d\d-)(\d\d)-(\d\d)(?!\d)/gu
+
+/** A day of the year as one number. */
+const dayOf = (month: number, day: number): number => month * 100 + day
 
 interface AskedTime {
   readonly months: ReadonlySet<number>
   readonly years: ReadonlySet<number>
+  /** Each by `100 * month + day`. */
+  readonly days: ReadonlySet<number>
 }
 
-/** Months and years that a query names: English names, `2023`, `5月`, `2023年`, `2023-05`. */
+/**
+ * Months, years and days that a query names: English names, `2023`, `5月`, `2023年`, `2023-05`, `7 May`, `May 7th`,
+ * `5月7日`, `2023-05-07`. Months count from 0.
+ */
 export function askedTime(query: string, terms: readonly string[]): AskedTime {
   const named = monthTerms.flatMap((term, month) => (terms.includes(term) ? [month] : []))
   const numbered = [...query.matchAll(/(?<!\d)(\d{1,2})月|(?<=(?:19|20)\d\d-)(\d\d)(?!\d)/gu)].map(
     ([, month, iso]) => Number(month ?? iso) - 1,
   )
   const years = [...query.matchAll(/(?<!\d)(?:19|20)\d\d(?!\d)/gu)].map(([year]) => Number(year))
-  return { months: new Set([...named, ...numbered]), years: new Set(years) }
+  const days = [
+    ...[...query.matchAll(dayBeforeMonth)].map(([, day, month = '']) => dayOf(monthNamed(month), Number(day))),
+    ...[...query.matchAll(dayBehindMonth)].map(([, month = '', day]) => dayOf(monthNamed(month), Number(day))),
+    ...[...query.matchAll(numberedDay)].map(([, month, day, isoMonth, isoDay]) =>
+      dayOf(Number(month ?? isoMonth) - 1, Number(day ?? isoDay)),
+    ),
+  ]
+  return { months: new Set([...named, ...numbered]), years: new Set(years), days: new Set(days) }
 }
 
-const timeFactor = ({ months, years }: AskedTime, time: number): number => {
+const timeFactor = ({ months, years, days }: AskedTime, time: number): number => {
   if (months.size === 0 && years.size === 0) return 1
   const date = new Date(time)
-  return (months.has(date.getUTCMonth()) ? 1 + TIME_BOOST : 1) * (years.has(date.getUTCFullYear()) ? 1 + TIME_BOOST : 1)
+  const month = date.getUTCMonth()
+  return (
+    (months.has(month) ? 1 + TIME_BOOST : 1) *
+    (years.has(date.getUTCFullYear()) ? 1 + TIME_BOOST : 1) *
+    (days.has(dayOf(month, date.getUTCDate())) ? 1 + DAY_BOOST : 1)
+  )
 }
 
 /** Weight of a term by how few messages have it. */
@@ -142,25 +182,28 @@ export function rank(
   const speakers = new Set(terms.filter(isName))
   const scores = new Float64Array(size)
   const spread = new Float64Array(size)
-  // What has a term neither itself nor next to it is context of context: it would only follow at the end of a list, and
-  // puzzle its reader.
+  // 0, CLOSE_BY or HAS_IT. What has a term neither itself nor close by is context of context: it would only follow at
+  // the end of a list, and puzzle its reader.
   const near = new Uint8Array(size)
+  const others = alikeOf(terms, corpus, isName)
   for (const { term, weight } of weightedTerms(terms, isName)) {
-    const postings = corpus.postings(term)
+    const { postings, messages } = withAlike(term, others(term), corpus, spread)
     if (postings.length === 0) continue
-    const idf = weight * rarity(corpus.total ?? size, corpus.frequency?.(term) ?? postings.length / 2)
+    const idf = weight * rarity(corpus.total ?? size, messages)
     for (const at of spreadTerm(postings, corpus, spread, near)) {
       scores[at] = (scores[at] ?? 0) + idf * saturated(spread[at] ?? 0)
       spread[at] = 0
     }
   }
   const asked = askedTime(query, terms)
-  const factorOf = new Map(corpus.distinctAuthors.map((author) => [author, authorFactor(author, speakers)]))
+  const hasModel = corpus.distinctAuthors.includes(ASSISTANT)
+  const factorsOf = new Map(corpus.distinctAuthors.map((author) => [author, authorFactors(author, speakers, hasModel)]))
   const matching: number[] = []
   for (let at = 0; at < size; at += 1) {
     const score = scores[at] ?? 0
-    if (score <= 0 || near[at] !== 1) continue
-    scores[at] = score * (factorOf.get(authors[at] ?? '') ?? 1) * timeFactor(asked, corpus.times[at] ?? 0)
+    if (score <= 0 || near[at] === 0) continue
+    const { spoken = 1, saidIt = 1 } = factorsOf.get(authors[at] ?? '') ?? {}
+    scores[at] = score * spoken * (near[at] === HAS_IT ? saidIt : 1) * timeFactor(asked, corpus.times[at] ?? 0)
     matching.push(at)
   }
   return { scores, order: best(matching, scores, most) }
@@ -184,41 +227,106 @@ function best(matching: readonly number[], scores: Float64Array, most: number): 
   return kept.toSorted(byScore).slice(0, most)
 }
 
-const authorFactor = (author: string, speakers: ReadonlySet<string>): number =>
-  (nameTerms(author).some((term) => speakers.has(term)) ? 1 + SPEAKER_BOOST : 1) * (isUser(author) ? 1 + USER_BOOST : 1)
+interface AuthorFactors {
+  /** For what the author said. */
+  readonly spoken: number
+  /** For what has a term of the query itself: beside one that has it, a user's message has no such claim. */
+  readonly saidIt: number
+}
+
+const authorFactors = (author: string, speakers: ReadonlySet<string>, hasModel: boolean): AuthorFactors => ({
+  spoken: nameTerms(author).some((term) => speakers.has(term)) ? 1 + SPEAKER_BOOST : 1,
+  saidIt: hasModel && isUser(author) ? 1 + USER_BOOST : 1,
+})
+
+/**
+ * What each term is looked for by beside itself. Where the postings hold not all messages they hold those of the query's
+ * own terms, and how rare another one is nobody knows: there a term stands for itself alone.
+ */
+function alikeOf(
+  terms: readonly string[],
+  { frequency }: Corpus,
+  isName: (term: string) => boolean,
+): (term: string) => readonly AlikeTerm[] {
+  if (frequency !== undefined) return () => []
+  const own = new Set(terms)
+  return (term) => (isName(term) ? [] : alikeTerms(term).filter((other) => !own.has(other.term) && !isName(other.term)))
+}
+
+interface Found {
+  /** As in `Corpus`; not by place. */
+  readonly postings: ArrayLike<number>
+  /** How many messages its rarity is reckoned by. */
+  readonly messages: number
+}
+
+/**
+ * The postings of a term and of what it is looked for by, as those of one term: in a message the one that counts most.
+ * It is as rare as lies between the term alone and all of them. `counts` is 0 for every message, and is left so.
+ */
+function withAlike(term: string, others: readonly AlikeTerm[], corpus: Corpus, counts: Float64Array): Found {
+  const own = corpus.postings(term)
+  const messages = corpus.frequency?.(term) ?? own.length / 2
+  const places: number[] = []
+  const add = (postings: ArrayLike<number>, weight: number): void => {
+    for (let i = 0; i < postings.length; i += 2) {
+      const at = postings[i] ?? 0
+      const known = counts[at] ?? 0
+      if (known === 0) places.push(at)
+      counts[at] = Math.max(known, weight * (postings[i + 1] ?? 0))
+    }
+  }
+  for (const other of others) add(corpus.postings(other.term), other.weight)
+  if (places.length === 0) return { postings: own, messages }
+  add(own, 1)
+  const postings = new Float64Array(places.length * 2)
+  for (const [i, at] of places.entries()) {
+    postings[i * 2] = at
+    postings[i * 2 + 1] = counts[at] ?? 0
+    counts[at] = 0
+  }
+  return { postings, messages: (messages + places.length) / 2 }
+}
+
+/** The share of their terms that two neighbours count for each other. */
+function leaning(length: number, other: number): number {
+  const longer = length > other ? length : other
+  return longer <= SHORT_LENGTH ? 1 : SHORT_LENGTH / longer
+}
 
 /**
  * Adds a term's counts to `spread`, for the messages that have it and their neighbours, and returns the places that it
- * touched. `near` marks the messages that have it and their direct neighbours.
+ * touched. `near` marks the messages that have it and those close by.
  */
 function spreadTerm(
   postings: ArrayLike<number>,
-  corpus: Corpus,
+  { replies, lengths, meanLength, size }: Corpus,
   spread: Float64Array,
   near: Uint8Array,
 ): readonly number[] {
   const touched: number[] = []
   const add = (at: number, count: number): void => {
-    if (spread[at] === 0) touched.push(at)
-    spread[at] = (spread[at] ?? 0) + count
+    const known = spread[at] ?? 0
+    if (known === 0) touched.push(at)
+    spread[at] = known + count
   }
-  const { replies, lengths, meanLength, size } = corpus
   for (let i = 0; i < postings.length; i += 2) {
     const at = postings[i] ?? 0
-    const count = (postings[i + 1] ?? 0) / lengthNorm(lengths[at] ?? 0, meanLength)
+    const length = lengths[at] ?? 0
+    const count = (postings[i + 1] ?? 0) / lengthNorm(length, meanLength)
     add(at, count)
-    near[at] = 1
-    if (replies[at] === 1) near[at - 1] = 1
-    if (replies[at + 1] === 1) near[at + 1] = 1
-    let weight = NEIGHBOUR_WEIGHT
-    for (let next = at + 1; next <= at + NEIGHBOUR_REACH && next < size && replies[next] === 1; next += 1) {
-      add(next, weight * count)
-      weight *= NEIGHBOUR_DECAY
+    near[at] = HAS_IT
+    let lent = NEIGHBOUR_WEIGHT * count
+    for (let to = at + 1; to <= at + NEIGHBOUR_REACH && to < size && replies[to] === 1; to += 1) {
+      add(to, lent * leaning(length, lengths[to] ?? 0))
+      if (to <= at + FOUND_REACH && near[to] === 0) near[to] = CLOSE_BY
+      lent *= NEIGHBOUR_DECAY
     }
-    weight = NEIGHBOUR_WEIGHT
-    for (let step = at; step > at - NEIGHBOUR_REACH && step > 0 && replies[step] === 1; step -= 1) {
-      add(step - 1, weight * count)
-      weight *= NEIGHBOUR_DECAY
+    lent = NEIGHBOUR_WEIGHT * count
+    for (let to = at - 1; to >= at - NEIGHBOUR_REACH && to >= 0 && replies[to + 1] === 1; to -= 1) {
+      add(to, lent * leaning(length, lengths[to] ?? 0))
+      if (to >= at - FOUND_REACH && near[to] === 0) near[to] = CLOSE_BY
+      lent *= NEIGHBOUR_DECAY
     }
   }
   return touched

@@ -67,13 +67,15 @@ upon within without since yet though although however therefore either neither w
 const FUNCTION_LETTERS =
   '的了我你您他她它们是在有和与就不也都这那吗呢吧啊呀哦嗯很太还又着过得个么什怎谁哪把被让给对从到为因所以但而或要会能可想说'
 
-// Words that any talk is full of. They are terms, because now and then one of them is what is asked about, and count
-// for half.
+// Words that any talk is full of, and those that only approve or stress. They are terms, because now and then one of them
+// is what is asked about, and count for less than half.
 const VAGUE_WORDS = `
 able according actual ask become believe big bit call come certain clear day different end enough exact example far feel find give go good great
 happen hope idea important keep kind know last later left least little long look love make mean mention mind need new next old part place
 possible put question recent remember right say see seem set show sort start stuff take talk tell think time try use usual want way whole
-wish work wonder year`
+wish work wonder year
+nice cool awesome amazing fantastic wonderful incredible lovely beautiful definitely totally absolutely super pretty guess fun enjoy glad
+sound excited exciting special happy hear share proud`
 const VAGUE_PAIRS = `
 觉得 知道 真的 可以 没有 时候 现在 这个 那个 一个 我们 你们 他们 自己 还是 就是 但是 因为 所以 如果 非常 特别 一下 一些 这样 那样 应该 可能 需要
 已经 告诉 记得 感觉 一起 今天 怎样 为了 然后 其实`

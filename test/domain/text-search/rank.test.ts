@@ -66,7 +66,70 @@ describe('rank', () => {
     const chat = ['Any news?', 'The telescope broke.', 'Oh no!', 'We mend it.', 'Good luck.'].map(
       (text, place): Said => ({ role: place % 2 === 0 ? 'user' : 'assistant', text }),
     )
-    expect(new Set(orderOf('telescope', chat))).toEqual(new Set([0, 1, 2]))
+    expect(new Set(orderOf('telescope', chat))).toEqual(new Set([0, 1, 2, 3]))
+  })
+
+  test('talk stays with its subject for some turns', () => {
+    const chat = [
+      ...Array.from({ length: 9 }, () => 'Rain again.'),
+      'The telescope broke.',
+      ...Array(9).fill('A lens.'),
+    ].map((text, place): Said => ({ role: place % 2 === 0 ? 'user' : 'assistant', text: String(text) }))
+    const { scores } = rank('telescope', queryTerms('telescope'), corpusOf(chat))
+    const behind = Array.from(scores).slice(9, 16)
+    expect(behind.every((score, at) => at === 0 || score < (behind[at - 1] ?? 0) || score === 0)).toBe(true)
+    const { order } = rank('telescope lens', queryTerms('telescope lens'), corpusOf(chat))
+    expect(order.indexOf(15)).toBeLessThan(order.indexOf(17))
+  })
+
+  test('a long message says itself what it is about', () => {
+    const answered = (answer: string): readonly Said[] => [
+      ...filler,
+      { role: 'user', text: 'Where is the telescope?' },
+      { role: 'assistant', text: answer },
+    ]
+    const scoreOf = (answer: string): number =>
+      rank('telescope', queryTerms('telescope'), corpusOf(answered(answer))).scores[21] ?? 0
+    expect(scoreOf('attic '.repeat(400))).toBeLessThan(scoreOf('attic '.repeat(40)) / 2)
+  })
+
+  test('one thing is found by its other names, for less than by its own', () => {
+    const said: readonly Said[] = [...filler, { text: 'We watched television' }, { text: 'We watched the tv' }]
+    expect(orderOf('tv', said)).toEqual([21, 20])
+    expect(orderOf('television', said)).toEqual([20, 21])
+    expect(orderOf('pet', [...filler, { text: 'My parrot sings' }])).toEqual([20])
+    expect(orderOf('parrot', [...filler, { text: 'No pet is allowed' }])).toEqual([])
+  })
+
+  test('where the postings hold not all messages, a word stands for itself alone', () => {
+    const said = corpusOf([...filler, { text: 'We watched television' }])
+    expect(rank('tv', ['tv'], said).order).toEqual([20])
+    expect(rank('tv', ['tv'], { ...said, frequency: () => 1, total: 1_000 }).order).toEqual([])
+  })
+
+  test('a name of a speaker is no word with others like it', () => {
+    expect(orderOf('Tv', [...filler, { role: 'user', name: 'Tv', text: 'Hi.' }, { text: 'Television!' }])).toEqual([])
+  })
+
+  test('a message with a word of the query stands before a neighbour without one, whoever said them', () => {
+    const talk: readonly Said[] = [
+      ...filler,
+      { role: 'user', text: 'Somebody planted tulips.' },
+      { role: 'assistant', text: 'The zebra escaped.' },
+      { role: 'user', text: 'Good.' },
+    ]
+    expect(orderOf('zebra', talk)[0]).toBe(21)
+  })
+
+  test('what a user says counts more than what a model says, and people among each other count alike', () => {
+    const talk = (name?: string): readonly Said[] => [
+      { role: 'assistant', text: 'The zebra escaped.', ...(name === undefined ? {} : { name }) },
+      { role: 'assistant', text: 'Filler.', ...(name === undefined ? {} : { name }) },
+      { role: 'user', text: 'Nothing.', ...(name === undefined ? {} : { name: 'Ada' }) },
+      { role: 'user', text: 'The zebra escaped.', ...(name === undefined ? {} : { name: 'Ada' }) },
+    ]
+    expect(orderOf('zebra', talk())[0]).toBe(3)
+    expect(orderOf('zebra', talk('Bo'))[0]).toBe(0)
   })
 
   test('a name means what its bearer said', () => {
@@ -87,8 +150,29 @@ describe('rank', () => {
     expect(orderOf('hike in July', trips)[0]).toBe(1)
     expect(orderOf('hike in 2026', trips)[0]).toBe(0)
     expect(orderOf('hike', trips)).toEqual([0, 1])
-    expect(askedTime('2025年7月', [])).toEqual({ months: new Set([6]), years: new Set([2025]) })
-    expect(askedTime('since 2024-11', [])).toEqual({ months: new Set([10]), years: new Set([2024]) })
+    expect(askedTime('2025年7月', [])).toEqual({
+      months: new Set([6]),
+      years: new Set([2025]),
+      days: new Set(),
+    })
+    expect(askedTime('since 2024-11', [])).toEqual({
+      months: new Set([10]),
+      years: new Set([2024]),
+      days: new Set(),
+    })
+  })
+
+  test('a day means messages of that day, however it is written', () => {
+    for (const query of ['7 May', 'May 7', 'the 7th of May, 2026', 'on May 7th', '2026-05-07', '5月7日'])
+      expect([query, [...askedTime(query, queryTerms(query)).days]]).toEqual([query, [407]])
+    for (const query of ['May', '2026-05', '7 days', 'May 2026', '5月'])
+      expect([query, [...askedTime(query, queryTerms(query)).days]]).toEqual([query, []])
+    const trips: readonly Said[] = [
+      { text: 'We hiked up the hill', time: '2026-05-06T10:00:00.000Z' },
+      { text: 'We hiked up the hill', time: '2026-05-07T10:00:00.000Z' },
+    ]
+    expect(orderOf('hike on 7 May', trips)[0]).toBe(1)
+    expect(orderOf('hike in May', trips)[0]).toBe(0)
   })
 
   test('`most` orders the same places as the whole order begins with', () => {
