@@ -1,10 +1,13 @@
 /** The page as its server answers: who is let in, each view and its address, and texts that would be more than texts. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { openLedger, type Ledger } from '../../src/index.js'
-import { createHistories } from '../../src/page/reading/history.js'
+import { createHistories, History } from '../../src/page/reading/history.js'
+import { createSteps } from '../../src/page/reading/step.js'
 import { isOwnHost } from '../../src/page/security.js'
 import { layOut } from '../../src/page/views/graph.js'
 import { thinned } from '../../src/page/views/plot.js'
+import { recorded } from '../support/builders.js'
+import { everyLine } from '../support/conversation-story.js'
 import { SMALL, talk } from '../support/conversations.js'
 import { askedPage, COOKIE, HOST, HOSTILE, hostileMessages, TOKEN, type AskedPage } from '../support/page.js'
 
@@ -138,6 +141,24 @@ describe('each view, by its address', () => {
     for (let at = 0n; at <= history.head; at += 1n)
       expect(history.contextAt(at)).toEqual(await ledger.context('talk', { at }))
     expect(history.stateAt(history.head + 1n)).toBeUndefined()
+  })
+
+  it('of a conversation that is too large to be held, by the ledger: the same', async () => {
+    const held = createHistories(ledger)
+    const notHeld = createHistories(ledger, { ofOne: 100, ofAll: 100 })
+    await held.read('talk')
+    const { course, ...history } = await notHeld.read('talk')
+    expect(course).toEqual((await held.read('talk')).course)
+    expect((await notHeld.read('talk')).stateAt(5n)).toBeUndefined()
+    expect(history.size).toBeGreaterThan(100)
+    for (const [at, since] of [
+      ['5', '2'],
+      ['70', '30'],
+      [undefined, undefined],
+    ])
+      expect(await createSteps(ledger, notHeld).at('talk', at, since)).toEqual(
+        await createSteps(ledger, held).at('talk', at, since),
+      )
   })
 
   it('shows what was recorded since it was read', async () => {
@@ -306,6 +327,23 @@ describe('texts that would be more than texts', () => {
     const whole = await body(of('/message', { c: 'talk', at: '5', i: '1' }))
     const [, place = ''] = /<a class="ln" href="([^"]+)"/u.exec(whole) ?? []
     expect(await body(place.replaceAll('&amp;', '&'))).toContain('Said in a message that left the context')
+  })
+})
+
+describe('the course', () => {
+  it('has a mark for all that stands out', async () => {
+    const own = everyLine.filter((part) => !('editionId' in part)).flatMap(({ events }) => events)
+    const history = new History('a')
+    for (const event of await recorded('a', own)) history.take(event)
+    expect(history.course.marks.map(({ kind, revision }) => [kind, revision])).toEqual([
+      ['cycle', 10],
+      ['failure', 13],
+      ['cycle', 16],
+      ['could-not-help', 20],
+      ['adoption', 21],
+      ['revert', 22],
+      ['undo', 23],
+    ])
   })
 })
 

@@ -36,7 +36,8 @@ export const page: Command = {
       import('../reports/context.js'),
     ])
     const words = { describeEvent, contextNotes }
-    await withLedger(given.flags, { reads: true, searches: true, ahead: false }, async ({ ledger, config }) => {
+    // It searches by words alone: no model on another machine is asked.
+    await withLedger(given.flags, { reads: true, ahead: false }, async ({ ledger, config }) => {
       if (file !== undefined && conversation !== undefined) {
         const { writeReport } = await import('../../page/report-file.js')
         const { bytes } = await writeReport(file, {

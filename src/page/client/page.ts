@@ -385,7 +385,12 @@ void fillRows()
 
 async function showPlot(box: HTMLElement, range: HTMLInputElement): Promise<void> {
   const { drawPlot } = await import('./plot.js')
-  plotted = await drawPlot(box, (revision) => void goTo(revision))
+  try {
+    plotted = await drawPlot(box, (revision) => void goTo(revision))
+  } catch {
+    box.textContent = 'The course cannot be drawn: a fact of this conversation cannot be read. Verify names it.'
+    return
+  }
   head = Math.max(head, plotted.last)
   range.max = String(head)
   tell()

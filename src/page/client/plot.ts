@@ -57,14 +57,6 @@ export async function drawPlot(box: HTMLElement, goTo: (revision: number) => voi
     const place = (revision: number): number => drawn.valToPos(revision, 'x', true)
     ctx.save()
     ctx.setLineDash([])
-    if (shown >= 0) {
-      ctx.strokeStyle = colour('accent')
-      ctx.lineWidth = 2 * scale
-      ctx.beginPath()
-      ctx.moveTo(place(shown), bbox.top - SIGN_ROOM * scale)
-      ctx.lineTo(place(shown), bbox.top + bbox.height)
-      ctx.stroke()
-    }
     ctx.fillStyle = colour('hit')
     for (const revision of hits)
       ctx.fillRect(place(revision) - scale, bbox.top + bbox.height - 9 * scale, 3 * scale, 9 * scale)
@@ -112,7 +104,7 @@ export async function drawPlot(box: HTMLElement, goTo: (revision: number) => voi
       { stroke: colour('warn'), width: 1, dash: [6, 4], points: { show: false } },
       { stroke: colour('bad'), width: 1, dash: [2, 3], points: { show: false } },
     ],
-    hooks: { draw: [drawMarks] },
+    hooks: { draw: [drawMarks], setScale: [mark], setSize: [mark] },
   })
 
   const data: UPlot.AlignedData = [course.revisions, course.tokens, course.soft, course.hard]
@@ -129,6 +121,15 @@ export async function drawPlot(box: HTMLElement, goTo: (revision: number) => voi
   box.append(tip)
 
   let plot = new UPlot(options(), data, target)
+  // What is shown is marked by an element of its own: the course is not drawn anew for each step.
+  const place = document.createElement('i')
+  place.className = 'place'
+
+  function mark(): void {
+    if (shown < 0) return
+    plot.over.append(place)
+    place.style.insetInlineStart = `${String(Math.round(plot.valToPos(shown, 'x')))}px`
+  }
 
   function listen(): void {
     plot.over.addEventListener('click', () => {
@@ -140,8 +141,8 @@ export async function drawPlot(box: HTMLElement, goTo: (revision: number) => voi
       const { idx, left = 0 } = plot.cursor
       const revision = idx === null || idx === undefined ? undefined : course.revisions[idx]
       if (idx === null || idx === undefined || revision === undefined) return
-      const mark = course.marks.find((each) => Math.abs(plot.valToPos(each.revision, 'x') - left) < 4)
-      tip.textContent = `revision ${revision.toLocaleString('en-US')}: ${(course.tokens[idx] ?? 0).toLocaleString('en-US')} tokens${mark === undefined ? '' : ` · ${mark.text}`}`
+      const there = course.marks.find((each) => Math.abs(plot.valToPos(each.revision, 'x') - left) < 4)
+      tip.textContent = `revision ${revision.toLocaleString('en-US')}: ${(course.tokens[idx] ?? 0).toLocaleString('en-US')} tokens${there === undefined ? '' : ` · ${there.text}`}`
       tip.hidden = false
     })
     plot.over.addEventListener('mouseleave', () => {
@@ -155,6 +156,7 @@ export async function drawPlot(box: HTMLElement, goTo: (revision: number) => voi
     plot.destroy()
     plot = new UPlot(options(), data, target)
     listen()
+    mark()
   }
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', again)
   let width = box.clientWidth
@@ -171,7 +173,7 @@ export async function drawPlot(box: HTMLElement, goTo: (revision: number) => voi
     show(revision) {
       if (revision === shown) return
       shown = revision
-      plot.redraw(false, false)
+      mark()
     },
   }
 }

@@ -42,8 +42,7 @@ export interface Course {
 /** A state is kept every so many facts at least. */
 const KEPT_EVERY = 512
 /** Characters of facts that are held of one conversation, and of all of them together. */
-const MOST_OF_ONE = 64_000_000
-const MOST_OF_ALL = 160_000_000
+const MOST = { ofOne: 64_000_000, ofAll: 160_000_000 } as const
 
 // What a message took is recorded with it, so an estimator that nobody registered here is asked for nothing but views.
 const findCountable: FindEstimator = (name) => (isRegisteredEstimator(name) ? findEstimator(name) : defaultEstimator)
@@ -98,7 +97,10 @@ export class History {
   private readonly fold: Fold
   private readonly contexts = new Map<bigint, ContextAsOf>()
 
-  constructor(readonly conversationId: string) {
+  constructor(
+    readonly conversationId: string,
+    private readonly most: number = MOST.ofOne,
+  ) {
     this.fold = new Fold(initialState(conversationId, findCountable))
   }
 
@@ -110,7 +112,7 @@ export class History {
   take(event: RecordedEvent): void {
     const state = this.fold.take(event)
     this.size += sizeOf(event)
-    if (this.size > MOST_OF_ONE) this.events = undefined
+    if (this.size > this.most) this.events = undefined
     this.events?.push(event)
     const { configuration } = state
     const hard = configuration === undefined ? 0 : hardLimit(configuration.policy)
@@ -132,9 +134,9 @@ export class History {
     return this.events?.[Number(revision)]
   }
 
-  /** The facts behind `from`, up to `to`, where they are held. */
-  eventsBetween(from: bigint, to: bigint): readonly RecordedEvent[] {
-    return this.events?.slice(Number(from + 1n), Number(to + 1n)) ?? []
+  /** The facts behind `from`, up to `to`; undefined where they are not held. */
+  eventsBetween(from: bigint, to: bigint): readonly RecordedEvent[] | undefined {
+    return to > this.head ? undefined : this.events?.slice(Number(from + 1n), Number(to + 1n))
   }
 
   /** The state behind a fact; undefined where it is not there, or where the facts are not held. */
@@ -191,20 +193,23 @@ export interface Histories {
   ready(conversationId: string): History | undefined
 }
 
-/** Builds the conversations that are held. */
-export function createHistories(ledger: Pick<Ledger, 'log'>): Histories {
+/** Builds the conversations that are held; `most` says how many characters may be. */
+export function createHistories(
+  ledger: Pick<Ledger, 'log'>,
+  most: { readonly ofOne: number; readonly ofAll: number } = MOST,
+): Histories {
   const held = new Map<string, History>()
   const reading = new Map<string, Promise<History>>()
 
   async function readOn(conversationId: string): Promise<History> {
-    const history = held.get(conversationId) ?? new History(conversationId)
+    const history = held.get(conversationId) ?? new History(conversationId, most.ofOne)
     const from = history.head + 1n
     for await (const event of ledger.log(conversationId, { from })) history.take(event)
     held.delete(conversationId)
     held.set(conversationId, history)
     let size = [...held.values()].reduce((sum, each) => sum + each.size, 0)
     for (const [id, each] of held) {
-      if (size <= MOST_OF_ALL || id === conversationId) break
+      if (size <= most.ofAll || id === conversationId) break
       held.delete(id)
       size -= each.size
     }

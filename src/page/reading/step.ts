@@ -144,6 +144,17 @@ export function createSteps(ledger: Reads, histories: Pick<Histories, 'ready'>):
     }
   }
 
+  /** The facts behind `from`, up to `to`; none where that is back in time. */
+  async function eventsBetween(conversationId: string, from: bigint, to: bigint): Promise<readonly RecordedEvent[]> {
+    if (from >= to) return []
+    const held = histories.ready(conversationId)?.eventsBetween(from, to)
+    if (held !== undefined) return held
+    const events: RecordedEvent[] = []
+    for await (const event of ledger.log(conversationId, { from: from + 1n, limit: Number(to - from) }))
+      if (event.type === 'MessagesPruned') events.push(event)
+    return events
+  }
+
   async function now(conversationId: string): Promise<bigint> {
     return (await ledger.messages(conversationId)).revision
   }
@@ -177,7 +188,7 @@ export function createSteps(ledger: Reads, histories: Pick<Histories, 'ready'>):
               await contextAt(conversationId, from),
               whole.context,
               from,
-              from < whole.revision ? (history?.eventsBetween(from, whole.revision) ?? []) : [],
+              await eventsBetween(conversationId, from, whole.revision),
             ))
       return { ...whole, head, change }
     },

@@ -11,6 +11,8 @@ import { count, Lines, linesOf, many, markedWords, Name, oneLine, plain, seen, T
 
 /** Messages of a part. */
 const PART = 40
+/** A last part that has fewer is shown with the one before it. */
+const FEW = 16
 
 /** What of a context is shown, and what is looked for in it. */
 export interface Shown {
@@ -203,7 +205,9 @@ export function StepView({ step, shown, words }: { step: Step; shown: Shown; wor
   const part = context === undefined ? 0 : partOf(context, shown)
   const parts = context === undefined ? 0 : Math.ceil(context.messages.length / PART)
   const newQuery = { c, at: revision, since: change?.since, q: shown.q }
-  const near = (each: number): boolean => each === part || (parts > 1 && part === parts - 1 && each === part - 1)
+  // The last part may have a few messages alone.
+  const isShort = context !== undefined && context.messages.length - part * PART < FEW
+  const near = (each: number): boolean => each === part || (isShort && each === part - 1)
   return (
     <div
       id="step"
