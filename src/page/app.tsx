@@ -11,6 +11,7 @@ import { faultOf, kindOf } from '../library/problem.js'
 import type { RecordedEvent } from '../domain/events/index.js'
 import { asset } from './assets.js'
 import { link } from './links.js'
+import { fatesOf, forgottenAt } from './reading/forgotten.js'
 import { createHistories, type Histories } from './reading/history.js'
 import { fatesBetween } from './reading/losses.js'
 import { createRows } from './reading/rows.js'
@@ -31,7 +32,10 @@ import { VerifyView } from './views/verification.js'
 import type { Words } from './words.js'
 
 /** What the page reads by. */
-type PageLedger = Pick<Ledger, 'context' | 'messages' | 'log' | 'diff' | 'explain' | 'search' | 'list' | 'verify'> & {
+type PageLedger = Pick<
+  Ledger,
+  'context' | 'messages' | 'log' | 'diff' | 'explain' | 'search' | 'list' | 'verify' | 'forgotten'
+> & {
   readonly editions: Pick<Ledger['editions'], 'list' | 'show' | 'compare'>
 }
 
@@ -286,11 +290,20 @@ export function createApp({ ledger, name, words, now, token, port }: AppOptions)
     const history = await histories.read(c)
     const before = history.stateAt(difference.from.revision)
     const after = history.stateAt(difference.to.revision)
-    const fates = before === undefined || after === undefined ? undefined : fatesBetween(before, after)
+    const forgotten =
+      difference.cycle === undefined
+        ? undefined
+        : await forgottenAt(ledger, c, difference.cycle.cycle, difference.to.revision)
+    const fates =
+      forgotten !== undefined
+        ? fatesOf(forgotten)
+        : before === undefined || after === undefined
+          ? undefined
+          : fatesBetween(before, after)
     return await answer(
       context,
       { title: 'Difference', c, room: 'cycles' },
-      <DifferenceView difference={difference} fates={fates} />,
+      <DifferenceView difference={difference} fates={fates} forgotten={forgotten} />,
     )
   })
 

@@ -54,7 +54,7 @@ function markOf(event: RecordedEvent): Pick<Mark, 'kind' | 'text' | 'cycle'> | u
     return {
       kind: 'cycle',
       cycle,
-      text: `cycle ${String(cycle)} (${why.trigger} limit): ${count(tokensBefore)} → ${count(tokensAfter)} tokens`,
+      text: `cycle ${String(cycle)} (${why.trigger === 'observed' ? 'by another program' : `${why.trigger} limit`}): ${count(tokensBefore)} → ${count(tokensAfter)} tokens`,
     }
   }
   if (isOfType(event, 'CompactionFailed'))
@@ -114,11 +114,13 @@ export class History {
     this.size += sizeOf(event)
     if (this.size > this.most) this.events = undefined
     this.events?.push(event)
-    const { configuration } = state
-    const hard = configuration === undefined ? 0 : hardLimit(configuration.policy)
+    const { configuration, observed } = state
+    // Of a context that another program makes, the limits are nobody's that we know.
+    const policy = observed === undefined ? configuration?.policy : undefined
+    const hard = policy === undefined ? 0 : hardLimit(policy)
     this.course.revisions.push(Number(event.revision))
-    this.course.tokens.push(configuration === undefined ? 0 : Math.min(state.tokens, hard))
-    this.course.soft.push(configuration === undefined ? 0 : softLimit(configuration.policy))
+    this.course.tokens.push(policy === undefined ? state.tokens : Math.min(state.tokens, hard))
+    this.course.soft.push(policy === undefined ? 0 : softLimit(policy))
     this.course.hard.push(hard)
     const mark = markOf(event)
     if (mark !== undefined)

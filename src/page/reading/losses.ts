@@ -10,16 +10,18 @@ import { liveIn } from '../../history/time-travel.js'
  * Kept: the context still says it. Blurred: a summary in force has it, and the context does not show it. Gone: neither,
  * so that only the log has it.
  */
-export type FateName = 'kept' | 'blurred' | 'gone'
+export type FateName = 'kept' | 'blurred' | 'gone' | 'unknown'
 
 /** One thing that messages said, and what became of it. */
-interface Fate {
+export interface Fate {
   /** What it is: a constraint, a file, a number. */
   readonly kind: string
   readonly text: string
   /** The first message that said it. */
   readonly messageId: string
   readonly fate: FateName
+  /** The line of the summary, or of a message that stayed, which has it. */
+  readonly proof?: string | undefined
 }
 
 /** How many of a kind are kept, blurred and gone. */
@@ -28,6 +30,8 @@ interface FateCounts {
   readonly kept: number
   readonly blurred: number
   readonly gone: number
+  /** Of which code cannot tell. */
+  readonly unknown?: number
 }
 
 /** What became of all that a cycle took out. `items` names the foremost; `counts` has all of them. */

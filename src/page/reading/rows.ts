@@ -6,7 +6,7 @@ import type { ConversationSummary, Ledger } from '../../library/ledger.js'
 
 /** What is read of a conversation beside its row. */
 export interface RowDetails {
-  /** The program or person that recorded its first fact. */
+  /** The program whose transcript it was read from, or whoever recorded its first fact. */
   readonly recordedBy: string
   readonly lastCycle: { readonly revision: bigint; readonly recordedAt: string } | undefined
 }
@@ -40,8 +40,9 @@ export function createRows(ledger: Pick<Ledger, 'log'>): Rows {
     async read(row) {
       const found = known(row)
       if (found !== undefined) return found
-      let recordedBy = ''
-      for await (const { metadata } of ledger.log(row.conversationId, { limit: 1 })) recordedBy = metadata.actor
+      let recordedBy = row.program ?? ''
+      if (row.program === undefined)
+        for await (const { metadata } of ledger.log(row.conversationId, { limit: 1 })) recordedBy = metadata.actor
       const details = { recordedBy, lastCycle: await lastCycle(row), revision: row.revision }
       if (kept.size >= KEPT) kept.clear()
       kept.set(row.conversationId, details)

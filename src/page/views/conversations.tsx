@@ -202,7 +202,7 @@ export function Conversations({
                   Last recorded (UTC)
                 </Head>
                 <th scope="col">Last cycle</th>
-                <th scope="col">Recorded by</th>
+                <th scope="col">Program or person</th>
                 <th scope="col">Scope</th>
                 <th scope="col">Verified</th>
               </tr>

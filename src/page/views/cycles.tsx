@@ -1,7 +1,7 @@
 /** The cycles of a conversation and what else stands out, and the difference that one of them made. */
 import type { Child } from 'hono/jsx'
 import { contentText, toChatMessage } from '../../domain/values/message.js'
-import type { Difference } from '../../library/ledger.js'
+import type { Difference, ForgottenCycle } from '../../library/ledger.js'
 import { conversationLink, link } from '../links.js'
 import type { Course, Mark } from '../reading/history.js'
 import type { FateName, Fates } from '../reading/losses.js'
@@ -83,11 +83,13 @@ const FATES: Readonly<Record<FateName, string>> = {
   kept: 'the context still says it',
   blurred: 'a summary has it, the context does not show it',
   gone: 'only the log has it',
+  unknown: 'code cannot tell',
 }
 
 /** How many of each kind are kept, blurred and gone. */
 export function FateTable({ counts }: { counts: Fates['counts'] }): Child {
-  const some = counts.filter(({ kept, blurred, gone }) => kept + blurred + gone > 0)
+  const some = counts.filter(({ kept, blurred, gone, unknown = 0 }) => kept + blurred + gone + unknown > 0)
+  const tellsUnknown = some.some(({ unknown }) => unknown !== undefined)
   if (some.length === 0)
     return <p class="empty">Nothing that left names a constraint, a file, an identifier or a number.</p>
   return (
@@ -105,15 +107,21 @@ export function FateTable({ counts }: { counts: Fates['counts'] }): Child {
             <th scope="col" class="n">
               gone
             </th>
+            {tellsUnknown ? (
+              <th scope="col" class="n">
+                unknown
+              </th>
+            ) : null}
           </tr>
         </thead>
         <tbody>
-          {some.map(({ kind, kept, blurred, gone }) => (
+          {some.map(({ kind, kept, blurred, gone, unknown }) => (
             <tr>
               <th scope="row">{kind}</th>
               <td class="n">{count(kept)}</td>
               <td class="n">{count(blurred)}</td>
               <td class="n">{count(gone)}</td>
+              {unknown === undefined ? null : <td class="n">{count(unknown)}</td>}
             </tr>
           ))}
         </tbody>
@@ -129,7 +137,7 @@ function FateList({ c, fates, before }: { c: string; fates: Fates; before: bigin
     <section class="fates" aria-label="Kept, blurred or gone">
       <h3>Kept, blurred or gone</h3>
       <FateTable counts={counts} />
-      {(['gone', 'blurred', 'kept'] as const).map((fate) => {
+      {(['gone', 'blurred', 'kept', 'unknown'] as const).map((fate) => {
         const these = items.filter((item) => item.fate === fate)
         return these.length === 0 ? null : (
           <details open={fate === 'gone'} class={`fate ${fate}`}>
@@ -137,12 +145,13 @@ function FateList({ c, fates, before }: { c: string; fates: Fates; before: bigin
               <b>{fate}</b> <span class="muted">{FATES[fate]}</span>
             </summary>
             <ul>
-              {these.map(({ kind, text, messageId }) => (
+              {these.map(({ kind, text, messageId, proof }) => (
                 <li>
                   <span class="kind">{kind}</span> {seen(cut(text, 240))}{' '}
                   <a class="facts" href={conversationLink({ c, at: before, m: messageId })}>
                     <Name text={messageId} most={30} />
                   </a>
+                  {proof === undefined ? null : <div class="facts">{seen(cut(proof, 240))}</div>}
                 </li>
               ))}
             </ul>
@@ -152,6 +161,48 @@ function FateList({ c, fates, before }: { c: string; fates: Fates; before: bigin
     </section>
   )
 }
+
+/** What was done again behind a cycle, beside the same measure before it. */
+function DoneAgain({ c, forgotten }: { c: string; forgotten: ForgottenCycle }): Child {
+  const { doneAgain, behind, compared } = forgotten.report
+  const pairs = doneAgain.filter(({ verdict }) => verdict === 'doneAgain')
+  const cost = ({ calls, tokens }: ForgottenCycle['report']['behind']): string =>
+    `${many(calls, 'call')}, ${many(tokens, 'token')}`
+  return (
+    <section class="fates" aria-label="Done again">
+      <h3>Done again behind it</h3>
+      <p class="figures">
+        <span>
+          <b>{cost(behind)}</b> of which the messages that left had the answer
+          {behind.unknown === 0 ? '' : `; of ${many(behind.unknown, 'more call')} it is not known`}
+        </span>
+      </p>
+      <p class="figures">
+        <span>
+          over {many(compared.messages, 'message')} each: {cost(compared.behind)} behind it, {cost(compared.before)}{' '}
+          before it
+        </span>
+      </p>
+      <ul>
+        {pairs.slice(0, MOST_PAIRS).map(({ tool, subject, first, again }) => (
+          <li>
+            <span class="kind">{seen(tool)}</span> {seen(cut(subject, 240))}{' '}
+            <a class="facts" href={conversationLink({ c, at: first.revision, m: first.messageId })}>
+              revision {first.revision}
+            </a>
+            {', again at '}
+            <a class="facts" href={conversationLink({ c, at: again.revision, m: again.messageId })}>
+              revision {again.revision}
+            </a>
+          </li>
+        ))}
+      </ul>
+      {pairs.length > MOST_PAIRS ? <p class="empty">{count(pairs.length - MOST_PAIRS)} more.</p> : null}
+    </section>
+  )
+}
+
+const MOST_PAIRS = 30
 
 type LeftMessage = Difference['messages']['left'][number]
 
@@ -186,7 +237,16 @@ function LeftOne({ c, before, message }: { c: string; before: bigint; message: L
 const MOST_LEFT = 120
 
 /** What changed between two revisions, in two columns: what left, and what came in its place. */
-export function DifferenceView({ difference, fates }: { difference: Difference; fates: Fates | undefined }): Child {
+export function DifferenceView({
+  difference,
+  fates,
+  forgotten,
+}: {
+  difference: Difference
+  fates: Fates | undefined
+  /** Of a cycle: what it forgot. */
+  forgotten?: ForgottenCycle | undefined
+}): Child {
   const { conversationId: c, from, to, cycle, messages, batches, view, events } = difference
   return (
     <>
