@@ -102,6 +102,17 @@ interface Changes {
   any(from: number, to: number): boolean
 }
 
+/** Where the first of some rising numbers stands that is no smaller than another one. */
+function firstFrom(rising: readonly number[], least: number): number {
+  let [low, high] = [0, rising.length]
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2)
+    if ((rising[middle] ?? 0) < least) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
 /** All that calls changed. A call that failed changed nothing. */
 function changesOf(works: readonly Work[]): Changes {
   const acted: number[] = []
@@ -126,7 +137,7 @@ function changesOf(works: readonly Work[]): Changes {
       (written.get(nameOf(path)) ?? []).some(
         (write) => write.place >= from && write.place <= to && isSamePath(write.path, path),
       ),
-    any: (from, to) => acted.some((place) => place >= from && place <= to),
+    any: (from, to) => (acted[firstFrom(acted, from)] ?? Infinity) <= to,
   }
 }
 

@@ -11,13 +11,13 @@ import type { Forgetting, Said } from './said.js'
 import { worksOf, type Cost, type Work } from './works.js'
 
 /** Messages and their tokens. */
-export interface Amount {
+interface Amount {
   readonly messages: number
   readonly tokens: number
 }
 
 /** An item with what the summary has of it. */
-export interface JudgedItem extends Judgement {
+interface JudgedItem extends Judgement {
   readonly kind: ItemKind
   readonly text: string
   /** The first message that says it. */

@@ -190,6 +190,20 @@ describe('errors', () => {
     expect(itemOf(forgottenOf(forgetting({ left, text: 'The lighthouse was painted.' })), 'error').verdict).toBe('gone')
   })
 
+  it('are what was wrong, and not what a program writes around it', () => {
+    const result = [
+      'Command: ls quay',
+      'Directory: (root)',
+      "Output: ls: cannot access 'quay': No such file or directory",
+      'Error: (none)',
+      'Exit Code: 2',
+      'Signal: 0',
+    ].join('\n')
+    const failing = createTalk().work('run_shell_command', { command: 'ls quay' }, result)
+    const report = forgottenOf(forgetting({ left: failing }))
+    expect(Object.keys(verdicts(report, 'error'))).toEqual(["ls: cannot access 'quay': No such file or directory"])
+  })
+
   it('are none where the user stopped the call', () => {
     const stopped = createTalk().work('Bash', { command: 'rm x' }, "The user doesn't want to proceed.", true)
     expect(forgottenOf(forgetting({ left: stopped })).items).toEqual([])
