@@ -9,8 +9,6 @@ export interface ComparedAnswer {
   /** Its lines that tell something: a brace alone does not. */
   readonly lines: readonly string[]
   readonly known: ReadonlySet<string>
-  /** Nothing was answered, or a program put a note in its place. */
-  readonly isEmpty: boolean
 }
 
 // What a program puts beside or in place of a result.
@@ -32,10 +30,18 @@ const CLOCK =
 /** A result of a command without the lines that its program put around it. */
 export const withoutHead = (text: string): string => text.replaceAll(HEAD, '').replaceAll(OUTPUT, '')
 
+/** Notes that programs put in place of a result are shorter. */
+const MOST_NOTE_CHARACTERS = 2_000
+
+/** Whether nothing was answered, or a program put a note in its place. */
+export const isNoAnswer = (text: string): boolean =>
+  !/\S/u.test(text) ||
+  (text.length < MOST_NOTE_CHARACTERS &&
+    (PLACEHOLDER.test(text.slice(0, 200)) || !/\S/u.test(withoutHead(text.replaceAll(REMINDER, '')))))
+
 /** A result as it is compared. */
 export function comparedAnswer(text: string): ComparedAnswer {
   const read = cleanText(text).replaceAll(REMINDER, '')
-  const isEmpty = PLACEHOLDER.test(read.slice(0, 200)) && read.length < 2_000
   const lines = withoutHead(read)
     .replaceAll(MORE, '')
     .split('\n')
@@ -46,7 +52,6 @@ export function comparedAnswer(text: string): ComparedAnswer {
     hash: sha256(lines.join('\n')),
     lines: telling,
     known: new Set(telling),
-    isEmpty: isEmpty || lines.length === 0,
   }
 }
 
