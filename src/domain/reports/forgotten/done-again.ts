@@ -10,7 +10,7 @@
 import { termCounts } from '../../text-search/terms.js'
 import { sentencesOf } from '../../text/sentences.js'
 import { cuesOf } from '../../text/cues.js'
-import { comparedAnswer, sharedBy, type ComparedAnswer, type Shared } from './answers.js'
+import { comparedAnswer, isNoAnswer, sharedBy, type ComparedAnswer, type Shared } from './answers.js'
 import { messageProof, quote, type MessageProof } from './quote.js'
 import type { Said } from './said.js'
 import { addCosts, costOf, isSamePath, millisecondsBetween, nameOf, NO_COST, type Cost, type Work } from './works.js'
@@ -102,6 +102,17 @@ interface Changes {
   any(from: number, to: number): boolean
 }
 
+/** Where the first of some rising numbers stands that is no smaller than another one. */
+function firstFrom(rising: readonly number[], least: number): number {
+  let [low, high] = [0, rising.length]
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2)
+    if ((rising[middle] ?? 0) < least) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
 /** All that calls changed. A call that failed changed nothing. */
 function changesOf(works: readonly Work[]): Changes {
   const acted: number[] = []
@@ -126,7 +137,7 @@ function changesOf(works: readonly Work[]): Changes {
       (written.get(nameOf(path)) ?? []).some(
         (write) => write.place >= from && write.place <= to && isSamePath(write.path, path),
       ),
-    any: (from, to) => acted.some((place) => place >= from && place <= to),
+    any: (from, to) => (acted[firstFrom(acted, from)] ?? Infinity) <= to,
   }
 }
 
@@ -166,8 +177,12 @@ interface Best extends Shared {
 
 /** The earlier call that had most of the answer; the newest of those that had as much. */
 function bestOf(again: Work, earlier: readonly Work[], ground: Ground): Best | undefined {
-  if (again.result === undefined) return undefined
-  const answer = ground.answer(again.result)
+  const { result } = again
+  if (result === undefined) return undefined
+  // Most of what is the same is so letter for letter, and need not be made ready.
+  const same = earlier.find((first) => first.result?.text === result.text)
+  if (same !== undefined) return { first: same, share: 1, isWhole: true }
+  const answer = ground.answer(result)
   let best: Best | undefined
   for (const first of earlier) {
     if (first.result === undefined) continue
@@ -185,8 +200,7 @@ function verdictOf(
   ground: Ground,
 ): { verdict: AgainPair['verdict']; why?: WhyUnknown } {
   if (first.result === undefined || again.result === undefined) return { verdict: 'unknown', why: 'noAnswer' }
-  if (ground.answer(first.result).isEmpty || ground.answer(again.result).isEmpty)
-    return { verdict: 'unknown', why: 'noAnswer' }
+  if (isNoAnswer(first.result.text) || isNoAnswer(again.result.text)) return { verdict: 'unknown', why: 'noAnswer' }
   if (share < enoughFor(again) || !isWhole) return { verdict: 'unknown', why: 'otherAnswer' }
   if (first.result.isError === true || again.result.isError === true) return { verdict: 'unknown', why: 'failed' }
   return isUnchanged(first, again, ground) ? { verdict: 'doneAgain' } : { verdict: 'unknown', why: 'changedBetween' }

@@ -18,9 +18,9 @@ export interface WantedName {
  * How near a text comes to a name: the name itself, a part of it (a file's name without its folder or its ending, a name in a longer one), the same file with another ending, or a run of
  * letters that it has too.
  */
-export type Nearness = 'whole' | 'part' | 'stem' | 'run'
+type Nearness = 'whole' | 'part' | 'stem' | 'run'
 
-export interface Standing {
+interface Standing {
   readonly nearness: Nearness
   readonly place: Place
   /** As it stands there. */

@@ -11,7 +11,7 @@ import type { Forgetting, Said } from './said.js'
 import { worksOf, type Cost, type Work } from './works.js'
 
 /** Messages and their tokens. */
-export interface Amount {
+interface Amount {
   readonly messages: number
   readonly tokens: number
 }

@@ -4,19 +4,20 @@
  * another language.
  */
 import { stemOf } from '../../text-search/stem.js'
+import { finderOf, partsOfName, squash, stemsIn } from './find-text.js'
+import { isRough, NUMBER_WORDS, numbersOf, roundedIn } from './numbers-left.js'
 import { clausesOf, cuesOf, isDenied, isNegated } from '../../text/cues.js'
-import { numbersIn } from '../../text/numbers.js'
 import { findNames, isTellingStem, stemOfFile, type NameFinder, type WantedName } from './find-names.js'
 import type { Item } from './items.js'
-import { linesOf, proofOf, stayedPassages, summaryPassages, type Passage, type Place } from './passages.js'
+import { linesOf, proofOf, stayedPassages, summaryPassages, unescaped, type Place } from './passages.js'
 import type { Proof } from './quote.js'
 import type { Forgetting } from './said.js'
-import { createStretches, tellingTerms, weightsOf, type Found } from './stretches.js'
+import { createStretches, isEnding, tellingTerms, weightsOf, type Found } from './stretches.js'
 import { nameOf } from './works.js'
 
 export type Verdict = 'kept' | 'blurred' | 'gone' | 'unknown'
 /** Why it is not known. */
-export type WhyUnjudged =
+type WhyUnjudged =
   /** Nobody but its provider reads the summary. */
   | 'opaque'
   /** Too few words to find again. */
@@ -44,23 +45,19 @@ const MOST_WORDS_OF_NOTHING = 2
 /** Words that are scattered all over a long summary may tell the same in other words. */
 const NOTHING_ANYWHERE = 0.34
 const LEAST_TERMS = 3
+/** Summaries cut what a call was about. */
+const MOST_SUBJECT_LETTERS = 36
 /** Fewer letters stand in many a line by chance. */
 const LEAST_LETTERS = 6
+const LEAST_TERMS_OF_ANSWER = 6
 /** What resolved an error stands in the passages behind it, or is not told. */
 const PASSAGES_OF_A_FIX = 4
+const MOST_PASSAGES_OF_A_LINE = 200
 
 const withoutPaths = (text: string): string => text.replaceAll(/(?:[A-Za-z]:)?(?:[\w.@~-]*[/\\])+[\w.@-]*/gu, ' ')
+/** A path, and its last part. */
+const PATH = /(?:[\w.@~-]*[/\\])+([\w-]+)/gu
 const FILE_NAME = /[\w-][\w.-]*\.[a-z][a-z0-9]{0,5}(?![\w.])/gu
-const squash = (text: string): string => text.toLowerCase().replaceAll(/[^\p{L}\p{N}]+/gu, '')
-
-/** The words that a name is made of: `parseConfigFile`, `parse_config_file`. */
-const partsOfName = (name: string): string[] =>
-  name
-    .replaceAll(/(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/gu, ' ')
-    .toLowerCase()
-    .split(/[^\p{L}\p{N}]+/u)
-    .filter((part) => part.length > 1)
-
 /** Whether a line has the words of a name one behind the other, and not as part of a longer name. */
 const isSpelt = (parts: readonly string[], line: string): boolean =>
   new RegExp(`(?<![\\w-])${parts.join('[\\s_-]?')}(?![\\w-])`, 'iu').test(line)
@@ -72,28 +69,6 @@ const SCRIPTS = [
   /\p{sc=Cyrillic}/gu,
 ] as const
 const lettersOf = (text: string): number[] => SCRIPTS.map((script) => text.match(script)?.length ?? 0)
-
-// What says that a number is rounded.
-const ROUGHLY =
-  /[~≈]|(?<!\p{L})(?:about|around|approx\w*|roughly|nearly|almost|over|more than|etwa|rund|ungefähr|environ)(?!\p{L})|[约約]|大[约約]|左右|ほど|くらい|程度|정도|약 ?\d/iu
-
-const NUMBER_WORDS: Readonly<Partial<Record<string, RegExp>>> = {
-  '10': /\bten\b|十/iu,
-  '11': /\beleven\b|十一/iu,
-  '12': /\btwelve\b|\bdozen\b|十二/iu,
-  '15': /\bfifteen\b|十五/iu,
-  '20': /\btwenty\b|二十/iu,
-  '24': /\btwenty-four\b|二十四/iu,
-  '25': /\btwenty-five\b|二十五/iu,
-  '30': /\bthirty\b|三十|half an hour/iu,
-  '40': /\bforty\b|四十/iu,
-  '50': /\bfifty\b|五十|\bhalf\b/iu,
-  '50%': /\bhalf\b|半/iu,
-  '60': /\bsixty\b|六十/iu,
-  '100': /\bhundred\b|百/iu,
-  '100%': /\ball\b|\bfully?\b|全/iu,
-  '1000': /\bthousand\b|千/iu,
-}
 
 /** @returns what judges one of these items */
 export function createJudge(forgetting: Forgetting, items: readonly Item[]): (item: Item) => Judgement {
@@ -113,14 +88,18 @@ export function createJudge(forgetting: Forgetting, items: readonly Item[]): (it
   const stretches = createStretches(passages, weigh)
   const paths = items.flatMap(({ kind, key }) => (kind === 'file' ? [key] : []))
   const names = namesOf(forgetting, lines, items, isEnoughOf(paths))
-  const findLine = lineFinderOf(lines.map((text, at) => ({ text, place: { kind: 'line', line: at + 1, text } })))
-  const findStayed = lineFinderOf(inStayed)
+  const findLine = finderOf(lines.map((text, at) => ({ text, place: { kind: 'line', line: at + 1, text } })))
+  const findStayed = finderOf(inStayed)
   const findAnywhere = (letters: string): Place | undefined => findLine(letters) ?? findStayed(letters)
-  const words = wordsOf(inSummary)
+  const words = stemsIn(inSummary)
   const script = lettersOf(lines.join('\n'))
   const numbers = numbersOf(passages)
+  /** For each line of the summary its first passage. */
+  const firstPassages = new Map(
+    inSummary.map(({ place }, at) => [place.kind === 'line' ? place.line : 0, at] as const).toReversed(),
+  )
 
-  /** Where code cannot tell: nothing stands for what left, or nobody can read what does, or nobody can be sure. */
+  /** Where no text proves anything: nothing stands for what left, or nobody can read what does, or nobody can be sure. */
   const otherwise = (verdict: Verdict, why: WhyUnjudged = 'unsure'): Judgement => {
     if (summary.kind === 'none') return { verdict: 'gone' }
     if (summary.kind === 'opaque') return { verdict: 'unknown', why: 'opaque' }
@@ -147,16 +126,18 @@ export function createJudge(forgetting: Forgetting, items: readonly Item[]): (it
   function stretchOf(item: Item, isAbout: (found: Found) => boolean): Judgement {
     const found = stretches.find(termsOf(item))
     const isFound = found.share >= SOME && found.words >= LEAST_TERMS
-    const isShort = termsOf(item).length < LEAST_TERMS || !termsOf(item).some(isRare)
+    const isShort = termsOf(item).length < LEAST_TERMS || !termsOf(item).some((term) => isRare(term) && !isEnding(term))
     if (isShort) return isFound ? { verdict: 'unknown', why: 'short' } : otherwise('unknown', 'short')
-    if (isFound && isAbout(found) && found.best !== undefined) {
+    const there = new Set(found.passages.flatMap(({ text }) => tellingTerms(text)))
+    const hasRare = termsOf(item).some((term) => isRare(term) && there.has(term))
+    if (isFound && hasRare && isAbout(found) && found.best !== undefined) {
       const proof = proofOf(found.best.place, found.best.text)
       return { verdict: isAll(found) && saysSame(item.text, found) ? 'kept' : 'blurred', proof }
     }
     if (isOtherScript(item.text)) return otherwise('unknown', 'script')
     const isNothing =
       found.share <= NOTHING && found.words <= MOST_WORDS_OF_NOTHING && found.anywhere <= NOTHING_ANYWHERE
-    return otherwise(isNothing && !found.isCut ? 'gone' : 'unknown')
+    return otherwise(isNothing && !found.isCut && !isCurt(item) ? 'gone' : 'unknown')
   }
 
   const judgeSentence = (item: Item): Judgement => verbatimOf(item) ?? stretchOf(item, () => true)
@@ -165,13 +146,14 @@ export function createJudge(forgetting: Forgetting, items: readonly Item[]): (it
   function saidFrom(proof: Proof, from: string): string {
     if (proof.kind !== 'summary') return ''
     const wanted = squash(from)
-    const at = inSummary.findIndex(
+    const first = firstPassages.get(proof.line) ?? 0
+    const behind = inSummary.slice(first, first + MOST_PASSAGES_OF_A_LINE)
+    const at = behind.findIndex(
       ({ text, place }) =>
         place.kind === 'line' && place.line === proof.line && wanted.startsWith(squash(text).slice(0, 12)),
     )
-    const first = at < 0 ? inSummary.findIndex(({ place }) => place.kind === 'line' && place.line === proof.line) : at
     return inSummary
-      .slice(first, first + PASSAGES_OF_A_FIX)
+      .slice(first + Math.max(0, at), first + Math.max(0, at) + PASSAGES_OF_A_FIX)
       .map(({ text }) => text)
       .join('\n')
   }
@@ -183,13 +165,26 @@ export function createJudge(forgetting: Forgetting, items: readonly Item[]): (it
     return cuesOf(around).outcome || resolvedBy.asked.files.some((file) => around.includes(nameOf(file)))
   }
 
+  /** Whether the summary says that the call failed, though not how. */
+  function tellsFailure({ work }: Item): boolean {
+    const subject = squash(work?.asked.subject ?? '').slice(0, MOST_SUBJECT_LETTERS)
+    return lines.some((line, at) => {
+      const about = squash(line).includes(subject)
+      return about && subject !== '' && cuesOf(`${line} ${lines[at + 1] ?? ''}`).error
+    })
+  }
+
   function judgeError(item: Item): Judgement {
-    const files = item.text.match(FILE_NAME) ?? []
+    const files = [
+      ...(item.text.match(FILE_NAME) ?? []),
+      ...Array.from(item.text.matchAll(PATH), ([, name = '']) => name),
+    ]
     const hasFiles = ({ passages: there }: Found): boolean =>
       files.every((file) => there.some(({ text }) => text.includes(file)))
     const judged = [verbatimOf(item), stretchOf(item, hasFiles)].filter((judgement) => judgement !== undefined)
     const kept = judged.filter(({ verdict }) => verdict === 'kept')
     const [first] = kept.length > 0 ? kept : judged
+    if (first?.verdict === 'gone' && tellsFailure(item)) return otherwise('unknown')
     if (first === undefined || kept.length === 0) return first ?? otherwise('unknown')
     return kept.find((judgement) => tellsFix(item, judgement)) ?? { ...first, verdict: 'blurred' }
   }
@@ -264,40 +259,9 @@ export function createJudge(forgetting: Forgetting, items: readonly Item[]): (it
   }
 }
 
-/** Finds the first of some texts that has some letters, whatever marks and spaces stand between them. */
-function lineFinderOf(texts: readonly Passage[]): (letters: string) => Place | undefined {
-  const squashed = texts.map(({ text }) => squash(text))
-  const whole = squashed.join('\n')
-  /** For each text where it begins. */
-  const starts: number[] = []
-  let start = 0
-  for (const text of squashed) {
-    starts.push(start)
-    start += text.length + 1
-  }
-  return (letters) => {
-    const at = letters === '' ? -1 : whole.indexOf(letters)
-    if (at < 0) return undefined
-    let [low, high] = [0, starts.length - 1]
-    while (low < high) {
-      const middle = Math.ceil((low + high) / 2)
-      if ((starts[middle] ?? 0) <= at) low = middle
-      else high = middle - 1
-    }
-    return texts[low]?.place
-  }
-}
-
-/** The stems of the words in some passages, those of names too, with the passages that have them. */
-function wordsOf(passages: readonly Passage[]): ReadonlyMap<string, ReadonlySet<number>> {
-  const words = new Map<string, Set<number>>()
-  for (const [at, { text }] of passages.entries())
-    for (const part of partsOfName(text)) {
-      const stem = stemOf(part)
-      words.set(stem, (words.get(stem) ?? new Set()).add(at))
-    }
-  return words
-}
+/** A short answer to a question is nearly always told in other words. */
+const isCurt = ({ answer }: Item): boolean =>
+  answer !== undefined && tellingTerms(answer).length < LEAST_TERMS_OF_ANSWER
 
 /** Whether a stretch has all that matters of a sentence. Of a short one nearly every word does. */
 const isAll = ({ share, words }: Found): boolean => share >= (words < MANY_WORDS ? NEARLY_ALL : ALL)
@@ -333,9 +297,6 @@ function isEnoughOf(files: readonly string[]): (end: string) => boolean {
   return (end) => (bearers.get(end.replace(/^\//u, '')) ?? 0) < 2
 }
 
-/** Arguments are JSON: `\\n` before a name is no letter of it. */
-const unescaped = (json: string): string => json.replaceAll(/\\[nrt]/gu, ' ')
-
 function namesOf(
   forgetting: Forgetting,
   lines: readonly string[],
@@ -357,17 +318,6 @@ function namesOf(
   return findNames(wanted, texts, isEnough)
 }
 
-function numbersOf(passages: readonly Passage[]): ReadonlyMap<string, readonly Passage[]> {
-  const found = new Map<string, Passage[]>()
-  for (const passage of passages)
-    for (const { value } of numbersIn(passage.text)) {
-      const known = found.get(value)
-      if (known === undefined) found.set(value, [passage])
-      else if (known.length < 20) known.push(passage)
-    }
-  return found
-}
-
 /**
  * Whether a text has words of the sentence that a number was said in: two beside a number of one or two digits, which
  * stands in many lines.
@@ -376,28 +326,4 @@ function sharesWords({ key, around = '' }: Item, text: string, least = 1): boole
   const words = new Set(tellingTerms(around))
   const shared = tellingTerms(text).filter((term) => !/^\p{N}+$/u.test(term) && words.has(term)).length
   return shared >= (key.replaceAll(/\D/gu, '').length < 3 ? 2 : least)
-}
-
-interface Rounded {
-  readonly written: string
-  readonly passage: Passage
-}
-
-/** Where a number stands rounded: with fewer digits that count, and with two of them at least. */
-function roundedIn(key: string, numbers: ReadonlyMap<string, readonly Passage[]>): readonly Rounded[] {
-  const value = Number(key.replace('%', ''))
-  const digits = key.replaceAll(/\D/gu, '').replace(/^0+|0+$/gu, '').length
-  if (!Number.isFinite(value)) return []
-  return Array.from({ length: Math.max(0, digits - 2) }, (_none, at) => {
-    const plain = String(Number(value.toPrecision(at + 2)))
-    const written = key.endsWith('%') ? `${plain}%` : plain
-    return (numbers.get(written) ?? []).map((passage) => ({ written: plain, passage }))
-  }).flat()
-}
-
-/** Whether a text says that a number in it is rounded. */
-function isRough(written: string, text: string): boolean {
-  const at = text.replaceAll(/(?<=\d)[,’'](?=\d)/gu, '').indexOf(written)
-  const near = text.slice(Math.max(0, at - 16), at + written.length + 12)
-  return at >= 0 && ROUGHLY.test(near)
 }

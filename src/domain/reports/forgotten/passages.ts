@@ -20,7 +20,7 @@ export interface Passage {
 const INNER_END = /(?<=[.!?…][")'\]*]{0,3})\s+(?=\S)|(?<=[。！？｡])(?=\S)/u
 /** A passage is no longer than this, so that one of them is about one thing. */
 const MOST_PASSAGE_CHARACTERS = 600
-// What a tool answered is mostly code. Its beginning is read as speech, in case it is a page that says what was said.
+// What a tool was told and answered is mostly code. Its beginning is read as speech: it may be a page, or a plan.
 const MOST_RESULT_CHARACTERS = 4_000
 const MOST_RESULTS_CHARACTERS = 400_000
 
@@ -43,14 +43,21 @@ export const summaryPassages = (lines: readonly string[]): Passage[] =>
     Array.from(cut(text), (piece) => ({ text: piece, place: { kind: 'line', line: at + 1, text } })),
   )
 
-/** The passages of what stayed: all that somebody said, and the beginnings of what tools answered. */
+/** Arguments are JSON: `\\n` in them is the end of a line. */
+export const unescaped = (json: string): string => json.replaceAll(/\\[nr]/gu, '\n').replaceAll('\\t', ' ')
+
+/** The passages of what stayed: all that somebody said, and the beginnings of what tools were told and answered. */
 export function stayedPassages(stayed: readonly Said[]): Passage[] {
   let left = MOST_RESULTS_CHARACTERS
+  const beginning = (text: string): string => {
+    const begun = headOf(text, Math.min(MOST_RESULT_CHARACTERS, Math.max(0, left)))
+    left -= begun.length
+    return begun
+  }
   return stayed.flatMap((said) => {
-    const text =
-      said.role === 'tool' ? headOf(said.text, Math.min(MOST_RESULT_CHARACTERS, Math.max(0, left))) : said.text
-    if (said.role === 'tool') left -= text.length
-    return cleanText(text)
+    const told = (said.toolCalls ?? []).map((call) => unescaped(beginning(call.arguments)))
+    const text = said.role === 'tool' ? beginning(said.text) : said.text
+    return cleanText([text, ...told].join('\n'))
       .split(LINE_BREAK)
       .flatMap((line) => Array.from(cut(line), (piece): Passage => ({ text: piece, place: { kind: 'message', said } })))
   })

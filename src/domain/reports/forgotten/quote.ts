@@ -23,7 +23,7 @@ export interface MessageProof {
 }
 
 /** A line of the summary that proves something. Lines count from 1. */
-export interface LineProof {
+interface LineProof {
   readonly kind: 'summary'
   readonly line: number
   readonly text: string

@@ -24,8 +24,8 @@ export interface Stretches {
   find(terms: readonly string[]): Found
 }
 
-// Pairs of hiragana are endings and particles.
-const HIRAGANA = /^\p{Script=Hiragana}+$/u
+/** Pairs of hiragana are endings and particles. */
+export const isEnding = (term: string): boolean => /^\p{Script=Hiragana}+$/u.test(term)
 const ADDRESS = /https?:\/\/\S+/gu
 // The folders of a path say where, and every line about a neighbour has them.
 const FOLDERS = /(?:[A-Za-z]:)?(?:[\w.@~-]*[/\\])+(?=[\w.@-]+\.[A-Za-z])/gu
@@ -37,7 +37,7 @@ const IN_NAMES =
 export function tellingTerms(text: string): readonly string[] {
   const read = text.replaceAll(ADDRESS, ' ').replaceAll(FOLDERS, '').replaceAll(IN_NAMES, '')
   const terms = [...termCounts(read).counts.keys()].filter((term) => !isSingleLetter(term))
-  const telling = terms.filter((term) => !isVague(term) && !HIRAGANA.test(term))
+  const telling = terms.filter((term) => !isVague(term) && !isEnding(term))
   return telling.length === 0 ? terms : telling
 }
 

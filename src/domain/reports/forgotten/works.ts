@@ -9,7 +9,7 @@ import { seemsToRead, shapeOf, type ToolUse } from './tool-shapes.js'
 import { quote } from './quote.js'
 
 /** What a call asks. */
-export interface Asked {
+interface Asked {
   readonly use: ToolUse | 'other'
   /** The same for the same question. */
   readonly key: string

@@ -190,6 +190,20 @@ describe('errors', () => {
     expect(itemOf(forgottenOf(forgetting({ left, text: 'The lighthouse was painted.' })), 'error').verdict).toBe('gone')
   })
 
+  it('are what was wrong, and not what a program writes around it', () => {
+    const result = [
+      'Command: ls quay',
+      'Directory: (root)',
+      "Output: ls: cannot access 'quay': No such file or directory",
+      'Error: (none)',
+      'Exit Code: 2',
+      'Signal: 0',
+    ].join('\n')
+    const failing = createTalk().work('run_shell_command', { command: 'ls quay' }, result)
+    const report = forgottenOf(forgetting({ left: failing }))
+    expect(Object.keys(verdicts(report, 'error'))).toEqual(["ls: cannot access 'quay': No such file or directory"])
+  })
+
   it('are none where the user stopped the call', () => {
     const stopped = createTalk().work('Bash', { command: 'rm x' }, "The user doesn't want to proceed.", true)
     expect(forgottenOf(forgetting({ left: stopped })).items).toEqual([])
@@ -200,7 +214,7 @@ describe('files, identifiers and numbers', () => {
   const talk = createTalk()
   const left = [
     talk.user('The limit in MAX_BERTHS is 1,250 and parseTariff is wrong; see v2.14.3 and #412.'),
-    ...talk.work('Read', { file_path: '/work/harbour/src/tariff-table.ts' }, 'export const x = 1'),
+    ...talk.work('Read', { file_path: '/dock/harbour/src/tariff-table.ts' }, 'export const x = 1'),
     ...talk.work('Read', { file_path: 'C:\\quay\\crane\\index.ts' }, 'export const y = 1'),
     ...talk.work('Read', { file_path: '/quay/ship/index.ts' }, 'export const z = 1'),
   ]
@@ -216,7 +230,7 @@ describe('files, identifiers and numbers', () => {
     })
     expect(verdicts(report, 'number')).toEqual({ '1,250': 'kept' })
     expect(verdicts(report, 'file')).toMatchObject({
-      '/work/harbour/src/tariff-table.ts': 'kept',
+      '/dock/harbour/src/tariff-table.ts': 'kept',
       'C:/quay/crane/index.ts': 'kept',
       // An index.ts of another folder is named, and nobody can be sure that it is not meant.
       '/quay/ship/index.ts': 'unknown',
@@ -227,7 +241,7 @@ describe('files, identifiers and numbers', () => {
     const text = 'The tariff-table and an index.ts were read; the parse tariff step has a limit of about 1,300 or so.'
     const report = forgottenOf(forgetting({ left, text }))
     expect(verdicts(report, 'file')).toEqual({
-      '/work/harbour/src/tariff-table.ts': 'blurred',
+      '/dock/harbour/src/tariff-table.ts': 'blurred',
       'C:/quay/crane/index.ts': 'blurred',
       '/quay/ship/index.ts': 'blurred',
     })
