@@ -31,7 +31,7 @@ export interface Said {
 }
 
 /** What stands for the messages that left. */
-type SummaryLeft =
+export type SummaryLeft =
   | { readonly kind: 'text'; readonly text: string }
   /** Recorded in a form that only its provider reads. */
   | { readonly kind: 'opaque' }

@@ -7,7 +7,7 @@ import { addCosts } from './works.js'
 
 /** What compactions are told apart by. */
 export const TOTAL_KEYS = ['program', 'version', 'trigger', 'strategy'] as const
-type TotalKey = (typeof TOTAL_KEYS)[number]
+export type TotalKey = (typeof TOTAL_KEYS)[number]
 
 /** A compaction that is counted, and what it is of; a key that is not known is left out. */
 export interface Counted {
