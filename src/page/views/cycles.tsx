@@ -81,7 +81,7 @@ export function Cycles({ c, course }: { c: string; course: Course }): Child {
 
 const FATES: Readonly<Record<FateName, string>> = {
   kept: 'the context still says it',
-  blurred: 'a summary has it, the context does not show it',
+  blurred: 'some of it is left, or the context does not show it',
   gone: 'only the log has it',
   unknown: 'code cannot tell',
 }
@@ -344,6 +344,7 @@ export function DifferenceView({
           ) : (
             <FateList c={c} fates={fates} before={from.revision} />
           )}
+          {forgotten === undefined ? null : <DoneAgain c={c} forgotten={forgotten} />}
         </section>
       </div>
       {view.length === 0 ? (
