@@ -343,8 +343,9 @@ describeWithTranscripts('every raw file (needs ../shared/transcripts, or CONTEXT
   async function beginningsOf({ path, name }: RealTranscript, shares: readonly number[]): Promise<readonly string[]> {
     const found = await recognizeTranscript(path)
     if (found === undefined || found.layout === 'json') return []
-    const lines = (await readFile(path, 'utf8')).split('\n')
-    const ends = shares.map((share) => 1 + Math.floor(share * (lines.length - 1)))
+    const lines = (await readFile(path, 'utf8')).replace(/\n$/u, '').split('\n')
+    // The last line stays out: it may be cut off, and would end here.
+    const ends = shares.map((share) => Math.max(1, Math.floor(share * (lines.length - 1))))
     const copies: string[] = []
     for (const end of ends.toSorted((a, b) => a - b)) {
       const copy = join(folder, `cut-${String(end)}`, name)
