@@ -4,6 +4,9 @@
  * the user and of itself with two spaces, by which a heading or a quotation of the model is told from them. What it
  * says in several lines at once has the one at the beginning of the first and the other at the end of the last. There
  * are no ids, no times but that of each run, and nothing of how Aider shortens its history.
+ *
+ * A message ends where something else begins. The last one of a file, which the next line may go on with, is left out
+ * until it has ended: once it is recorded, it cannot grow.
  */
 import { basename, dirname } from 'node:path'
 import { textIn, timeIn } from './bodies.js'
@@ -159,7 +162,7 @@ function createReader(path: string): TranscriptReader {
   }
 
   function* end(): Generator<TranscriptItem> {
-    yield* flush('')
+    if (turn !== undefined) yield { kind: 'left-out', what: 'last message, which may go on', where: turn.where }
     yield* tell(undefined)
   }
 

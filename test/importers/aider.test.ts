@@ -125,6 +125,7 @@ it('what Aider says in several lines at once begins behind its mark and ends wit
     '> Fix it? (Y)es/(N)o [Yes]: y  ',
     '',
     'I fix it.',
+    HEADER,
   ])
   expect(said(items)).toEqual([
     'user: /test pytest',
@@ -134,8 +135,20 @@ it('what Aider says in several lines at once begins behind its mark and ends wit
 })
 
 it('a file whose lines an editor trimmed is read by its marks alone', () => {
-  const trimmed = [...banner, ...asked, 'Three.', ''].map((line) => line.trimEnd())
+  const trimmed = [...banner, ...asked, 'Three.', '', HEADER].map((line) => line.trimEnd())
   expect(said(read(trimmed)).slice(1)).toEqual(['user: count the berths\n\nand the cranes', 'assistant: Three.'])
+})
+
+it('the last message is left out where the next line may belong to it, and given once it has ended', () => {
+  const begun = [HEADER, '', ...asked, 'There are three berths.', '']
+  const items = read(begun)
+  expect(said(items)).toEqual(['user: count the berths\n\nand the cranes'])
+  expect(items.at(-1)).toMatchObject({ kind: 'left-out', what: 'last message, which may go on' })
+  expect(said(read([...begun, 'And a crane.', '', '> Tokens: 7.4k sent, 245 received.  ', '']))).toEqual([
+    'user: count the berths\n\nand the cranes',
+    'assistant: There are three berths.\n\nAnd a crane.',
+    'program: Tokens: 7.4k sent, 245 received.',
+  ])
 })
 
 it('a history is recognized by the line that begins a run', () => {
@@ -171,6 +184,9 @@ describe('any history', () => {
         const items = read(all)
         const half = read(all.slice(0, cut), false)
         expect(items.slice(0, half.length)).toEqual(half)
+        const messages = ofKind(items, 'message')
+        const halfMessages = ofKind(read(all.slice(0, cut)), 'message')
+        expect(messages.slice(0, halfMessages.length)).toEqual(halfMessages)
         expect(read(all)).toEqual(items)
         const ids = new Set<string>()
         let conversation = ''
@@ -189,7 +205,7 @@ describe('any history', () => {
   it('keeps every word', () => {
     fc.assert(
       fc.property(fc.array(fc.stringMatching(/^(?:> |#### )?[a-z]{4} {0,2}$/u), { maxLength: 20 }), (all) => {
-        const words = said(read([HEADER, ...all])).join(' ')
+        const words = said(read([HEADER, ...all, HEADER])).join(' ')
         for (const one of all) expect(words).toContain(one.replace(/^(?:> |#### )/u, '').trim())
       }),
     )

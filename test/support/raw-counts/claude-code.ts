@@ -4,7 +4,7 @@
  * - A line of the model is one message, although one answer has several lines; a line of the user is a message of his
  *   where it holds anything beside results, and each result in it is one.
  * - An attachment (a file that was read again, a reminder, a prompt that waited for the model) is given to the model in
- *   the place of the user, so that it counts as the user's. One whose content is empty gives nothing.
+ *   the place of the user, so that it counts as the user's. One whose text is empty, or not in the file, gives nothing.
  * - A boundary of a compaction is one compaction; the summary behind it is no message of the user.
  * - Messages that do not lead to the last one were withdrawn. Parallel calls fork the tree as well: the lines of an
  *   answer belong together by the id of the answer, and results to their calls.
@@ -32,6 +32,18 @@ interface Held {
 }
 
 const UNNAMED = 'without an id'
+/** Where attachments hold their texts. Of a file that is only named, the program makes a text that it does not keep. */
+const TEXT_FIELDS = [
+  'content',
+  'addedBlocks',
+  'addedLines',
+  'prompt',
+  'snippet',
+  'files',
+  'memories',
+  'skills',
+  'planContent',
+]
 
 function linesIn(records: readonly Json[]): ReadonlyMap<string, Line> {
   const lines = new Map<string, Line>()
@@ -47,8 +59,10 @@ function linesIn(records: readonly Json[]): ReadonlyMap<string, Line> {
 
 function heldIn({ type, message, isCompactSummary, attachment }: Json): Held | undefined {
   if (type === 'attachment') {
-    const given = objectOf(attachment)['content']
-    const isEmpty = given === '' || (Array.isArray(given) && given.length === 0)
+    const given = TEXT_FIELDS.map((field) => objectOf(attachment)[field])
+    const isEmpty = given.every(
+      (value) => value === undefined || value === '' || (listOf(value).length === 0 && Array.isArray(value)),
+    )
     return isEmpty ? undefined : { answerId: undefined, calls: [], results: [], isSaid: true }
   }
   if ((type !== 'user' && type !== 'assistant') || isCompactSummary === true) return undefined
@@ -121,9 +135,9 @@ function agentOf(line: Line, lines: ReadonlyMap<string, Line>): string | undefin
   return `agent-${first.uuid}`
 }
 
-function parentOf(path: string, sourceId: string, sessionId: string): string | undefined {
-  if (!sourceId.startsWith('agent-')) return undefined
-  if (sessionId !== sourceId) return sessionId
+function parentOf(path: string, name: string, sessionId: string): string | undefined {
+  if (!name.startsWith('agent-')) return undefined
+  if (sessionId !== name) return sessionId
   // `<session that called>/subagents/agent-<id>.jsonl`
   const folder = dirname(path.replaceAll('\\', '/'))
   return basename(folder) === 'subagents' ? basename(dirname(folder)) : undefined
@@ -150,17 +164,19 @@ export const countClaudeCode: CountRaw = async (path) => {
     conversation.lines.push(line)
     conversations.set(sourceId, conversation)
   }
-  return [...conversations].map(([sourceId, { sessionId, lines: own }]): RawCounts => {
+  return [...conversations].map(([name, { sessionId, lines: own }]): RawCounts => {
     const held = own.flatMap(({ uuid, record }) => {
       const message = heldIn(record)
       return message === undefined ? [] : [{ ...message, uuid, isAnswer: record['type'] === 'assistant' }]
     })
-    const isAgent = sourceId.startsWith('agent-')
+    const isAgent = name.startsWith('agent-')
+    const parent = parentOf(path, name, sessionId)
     const countOf = ({ results, isSaid }: Held): number => results.length + (isSaid ? 1 : 0)
     const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0)
     const results = held.flatMap((message) => message.results)
     return {
-      sourceId,
+      // Two conversations may call agents of one name.
+      sourceId: isAgent && parent !== undefined ? `${parent}/${name}` : name,
       messages: {
         instruction: 0,
         user: held.filter(({ isAnswer, isSaid }) => !isAnswer && isSaid).length,
@@ -176,7 +192,7 @@ export const countClaudeCode: CountRaw = async (path) => {
         own.map(({ record }) => record),
         new Set(results),
       ),
-      parent: parentOf(path, sourceId, sessionId),
+      parent,
     }
   })
 }

@@ -32,10 +32,11 @@ const entries = (value: unknown): readonly unknown[] => (Array.isArray(value) ? 
 const editedBlocks = (history: unknown): number =>
   entries(history).reduce<number>((sum, message) => sum + entries(entries(entries(message)[1])[1]).length, 0)
 
-/** Counts the task that a file of messages belongs to. */
+/** Counts the task that a file of messages belongs to. The list of all tasks, which lies beside them, holds no message. */
 export const countCline: CountRaw = async (path) => {
   const folder = dirname(path)
   const file = await rawFile(path)
+  if (basename(path) === 'taskHistory.json') return []
   const about = rawOf(file)
   const sourceId = wordOf(about['sessionId']) ?? basename(folder)
   const tasks = listOf(await fileOr(join(folder, '..', '..', 'state', 'taskHistory.json')))

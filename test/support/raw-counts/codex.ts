@@ -3,8 +3,8 @@
  * copies from the conversation that it comes from.
  *
  * Each `response_item` counts as one message: messages by their role; reasoning and calls as the model's; outputs as
- * results of tools; what another agent wrote as said in the user's place. A picture that the provider made is a call
- * and its result at once. The instructions in `session_meta` are one message. What `event_msg` says again is not
+ * results of tools; what another agent wrote as said in the user's place. A search or a picture of the provider is a call
+ * that holds its result, so that no message of a tool follows it. The instructions in `session_meta` are one message. What `event_msg` says again is not
  * counted.
  */
 import { basename } from 'node:path'
@@ -53,9 +53,7 @@ function saidBy(item: Json): readonly Said[] {
   if (type === 'reasoning') return [said('assistant')]
   if (type === 'agent_message') return [said('user')]
   if (OUTPUTS.has(type)) return [said('tool')]
-  if (!CALLS.has(type)) return []
-  const call = said('assistant', { calls: 1 })
-  return type === 'image_generation_call' && textOf(item['result']) !== undefined ? [call, said('tool')] : [call]
+  return CALLS.has(type) ? [said('assistant', { calls: 1 })] : []
 }
 
 /** How many messages a rollback of so many turns takes away: those from the last turns' first words on. */

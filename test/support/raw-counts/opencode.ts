@@ -79,7 +79,14 @@ async function stored(storage: string, session: Raw): Promise<readonly Message[]
   return messages.toSorted((one, other) => created(one) - created(other))
 }
 
-/** @param path of an export, of a `storage` folder, or of one session file in it */
+/** The session in `storage/` whose message a file is. */
+async function sessionOf(storage: string, id: string): Promise<Raw> {
+  for (const project of await readdir(join(storage, 'session')))
+    for (const session of await rawFiles(join(storage, 'session', project))) if (session['id'] === id) return session
+  return {}
+}
+
+/** @param path of an export, of a `storage` folder, or of the file of one session or of one message in it */
 export const countOpencode: CountRaw = async (path) => {
   if (await isFolder(path)) {
     const counts: RawCounts[] = []
@@ -91,6 +98,11 @@ export const countOpencode: CountRaw = async (path) => {
   const value = rawOf(await rawFile(path))
   if (basename(dirname(dirname(path))) === 'session')
     return [countsOf(value, await stored(dirname(dirname(dirname(path))), value))]
+  if (basename(dirname(dirname(path))) === 'message') {
+    const storage = dirname(dirname(dirname(path)))
+    const session = await sessionOf(storage, basename(dirname(path)))
+    return [countsOf(session, await stored(storage, session))]
+  }
   const messages = listOf(value['messages']).map(({ info, parts }) => ({ info: rawOf(info), parts: listOf(parts) }))
   return [countsOf(rawOf(value['info']), messages)]
 }

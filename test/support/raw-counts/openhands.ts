@@ -1,6 +1,7 @@
 /**
  * Counts conversations of OpenHands: the events of the SDK, in a folder or one a line, and the trajectories of the
- * versions before, which are one list. Each event is one message, or none.
+ * versions before, which are one list. Each event is one message, or none. A state without an event is no conversation,
+ * and a file that lies alone does not name its own.
  */
 import { basename, dirname, join } from 'node:path'
 import type { CountRaw, RawCounts } from './raw-counts.js'
@@ -61,7 +62,7 @@ function branchOf(events: readonly Raw[]): ReadonlySet<Raw> {
   return branch
 }
 
-function countsOf(sourceId: string, events: readonly Raw[], read: (event: Raw) => Event): RawCounts {
+function countsOf(sourceId: string | undefined, events: readonly Raw[], read: (event: Raw) => Event): RawCounts {
   const messages: Record<Role, number> = { instruction: 0, user: 0, assistant: 0, tool: 0 }
   const all = events.map((event) => ({ event, ...read(event) }))
   for (const { role } of all) if (role !== undefined) messages[role] += 1
@@ -78,20 +79,18 @@ function countsOf(sourceId: string, events: readonly Raw[], read: (event: Raw) =
   }
 }
 
-const stem = (path: string): string => basename(path).replace(/\.jsonl?$/u, '')
-
-async function ofFolder(folder: string, base: unknown): Promise<RawCounts> {
+async function ofFolder(folder: string, base: unknown): Promise<readonly RawCounts[]> {
   const events = await rawFiles(join(folder, 'events'))
-  return countsOf(wordOf(rawOf(base)['id']) ?? basename(folder), events, eventOf)
+  return events.length === 0 ? [] : [countsOf(wordOf(rawOf(base)['id']) ?? basename(folder), events, eventOf)]
 }
 
 /** @param path of a conversation's folder or base state, of a file of events one a line, or of a trajectory */
 export const countOpenhands: CountRaw = async (path) => {
   if (await isFolder(path)) {
     const folder = basename(path) === 'events' ? dirname(path) : path
-    return [await ofFolder(folder, await rawFile(join(folder, 'base_state.json')).catch(() => undefined))]
+    return await ofFolder(folder, await rawFile(join(folder, 'base_state.json')).catch(() => undefined))
   }
-  if (path.endsWith('.jsonl')) return [countsOf(stem(path), await rawLines(path), eventOf)]
+  if (path.endsWith('.jsonl')) return [countsOf(undefined, await rawLines(path), eventOf)]
   const value = await rawFile(path)
-  return [Array.isArray(value) ? countsOf(stem(path), listOf(value), stepOf) : await ofFolder(dirname(path), value)]
+  return Array.isArray(value) ? [countsOf(undefined, listOf(value), stepOf)] : await ofFolder(dirname(path), value)
 }

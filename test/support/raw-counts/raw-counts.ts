@@ -5,8 +5,8 @@
 
 /** Counts of one conversation. */
 export interface RawCounts {
-  /** The program's own id of the conversation. */
-  readonly sourceId: string
+  /** The program's own id of the conversation; undefined where its files name none. */
+  readonly sourceId: string | undefined
   /** Messages by role; those that the program said in the place of the user are counted as users' too. */
   readonly messages: {
     readonly instruction: number
@@ -14,7 +14,10 @@ export interface RawCounts {
     readonly assistant: number
     readonly tool: number
   }
-  /** Calls of tools, and results of them. */
+  /**
+   * Calls of tools, and results of them. What the provider called for itself (a search, a picture) is a call; what came
+   * of it stands in the same record, and is no result of a tool.
+   */
   readonly calls: number
   readonly results: number
   readonly compactions: number

@@ -1,0 +1,32 @@
+/**
+ * Raw files of other programs, as these wrote them. They are no part of the repository: `CONTEXT_LEDGER_TRANSCRIPTS`
+ * names their folder, and by default it lies beside the checkout. Where it is not there, what needs it is skipped by name.
+ */
+import { describe } from '@jest/globals'
+import { existsSync } from 'node:fs'
+import { join, relative, resolve, sep } from 'node:path'
+import { planImport } from '../../src/cli/import/import-plan.js'
+
+const folder = resolve(process.env['CONTEXT_LEDGER_TRANSCRIPTS'] ?? join('..', 'shared', 'transcripts'))
+const isThere = existsSync(folder)
+
+export const describeWithTranscripts: typeof describe.skip = isThere ? describe : describe.skip
+
+/** The folder of them all. */
+export const transcriptsFolder = folder
+
+/** A conversation's file, or the one that its files are known by. */
+export interface RealTranscript {
+  readonly path: string
+  /** Its path in the folder. */
+  readonly name: string
+  readonly program: string
+}
+
+/** The files that `import` takes of the folder; none where it is not there. */
+export async function realTranscripts(): Promise<readonly RealTranscript[]> {
+  const { files } = isThere ? await planImport([folder], undefined) : { files: [] }
+  return files.flatMap(({ path, program }) =>
+    program === undefined ? [] : [{ path, program, name: relative(folder, path).split(sep).join('/') }],
+  )
+}
