@@ -2,7 +2,7 @@
  * Codex CLI: rollouts under `sessions/<year>/<month>/<day>/` and `archived_sessions/` of its folder, one file a
  * conversation; those of a week ago are compressed.
  */
-import { isFields, timeIn } from './bodies.js'
+import { isFields, textIn, timeIn } from './bodies.js'
 import { beginsCompressed, rolloutRecords } from './codex-compressed.js'
 import { lineOf, readRollout } from './codex-reader.js'
 import type { Head, Importer, Layout } from './transcript.js'
@@ -33,7 +33,7 @@ export const codex: Importer = {
   program: 'codex',
   title: 'Codex CLI',
   homes(environment, home) {
-    const root = environment['CODEX_HOME'] ?? `${home}/.codex`
+    const root = textIn(environment['CODEX_HOME']) ?? `${home}/.codex`
     return [`${root}/sessions`, `${root}/archived_sessions`]
   },
   recognize,

@@ -1,5 +1,5 @@
 /** pi: a file of JSON lines a session, under `sessions/<folder that it ran in>/` of its folder. */
-import { isFields, timeIn } from './bodies.js'
+import { isFields, textIn, timeIn } from './bodies.js'
 import { readSession } from './pi-reader.js'
 import type { Head, Importer, Layout } from './transcript.js'
 
@@ -28,8 +28,8 @@ export const pi: Importer = {
   program: 'pi',
   title: 'pi',
   homes(environment, home) {
-    const sessions = environment['PI_CODING_AGENT_SESSION_DIR']
-    const agent = environment['PI_CODING_AGENT_DIR'] ?? `${home}/.pi/agent`
+    const sessions = textIn(environment['PI_CODING_AGENT_SESSION_DIR'])
+    const agent = textIn(environment['PI_CODING_AGENT_DIR']) ?? `${home}/.pi/agent`
     return [...(sessions === undefined ? [] : [sessions]), `${agent}/sessions`]
   },
   recognize,
