@@ -41,6 +41,7 @@ const ORDER = [
   'growth',
   'rebuild',
   'import',
+  'transcripts',
   'calls',
   'search',
   'recall',

@@ -22,6 +22,7 @@ const groups: Readonly<Record<string, () => Promise<{ group: Group }>>> = {
   growth: async () => await import('./growth.js'),
   rebuild: async () => await import('./rebuild.js'),
   import: async () => await import('./import.js'),
+  transcripts: async () => await import('./transcripts.js'),
   calls: async () => await import('./calls.js'),
   search: async () => await import('./search.js'),
   recall: async () => await import('./recall.js'),

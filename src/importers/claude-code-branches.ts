@@ -14,10 +14,17 @@ export interface Place {
   readonly id: string
   readonly kind: 'message' | 'inserted' | 'missing' | 'compaction'
   readonly before: Place | undefined
+  /** The place that the same message had before it had this one. */
+  readonly earlier: Place | undefined
   readonly group: string
   /** A line of the model's answer, or a result of its calls. */
   readonly isAnswer: boolean
+  /** The parent that the message named when it was said. */
+  readonly named: string
 }
+
+/** A message, as it is said. */
+type Spoken = Pick<Place, 'id' | 'group' | 'isAnswer' | 'named'>
 
 /** What a compaction left in the context. */
 export interface Kept {
@@ -53,9 +60,9 @@ export interface Branches {
   endOf(place: Place, answerOnly: boolean): Place
   /** Whether a compaction is in force. */
   isCompacted(): boolean
-  say(message: { readonly id: string; readonly group: string; readonly isAnswer: boolean }): void
+  say(message: Spoken): void
   /** A message that belongs to another branch, which is not gone to. */
-  sayAside(message: { readonly id: string; readonly group: string; readonly isAnswer: boolean }, at: Place): void
+  sayAside(message: Spoken, at: Place): void
   /** A record that says nothing, and that later ones may name as their parent. */
   pass(id: string, parentId: string | null | undefined): void
   /** The same, of one behind the beginning of a compaction that is not said yet. */
@@ -118,7 +125,8 @@ function stepsBetween(
 
 /** A conversation in which nothing was said. */
 export function createBranches(): Branches {
-  const places = new Map<string, Place[]>()
+  /** The latest place of each message. */
+  const places = new Map<string, Place>()
   /** Of records that say nothing, the message or compaction that they hang on; undefined for the beginning. */
   const passed = new Map<string, string | undefined>()
   /** Of a compaction and of its summary, the last place of what it left: whoever names them as parent comes behind. */
@@ -130,11 +138,19 @@ export function createBranches(): Branches {
   let at = new Map<Place, number>()
 
   const add = (place: Place): void => {
-    const known = places.get(place.id)
-    if (known === undefined) places.set(place.id, [place])
-    else known.push(place)
+    places.set(place.id, place)
     lastOf.set(place.group, place)
   }
+  /** Texts that are held already are not held twice: in a long file these are most of what is remembered. */
+  const placeOf = ({ id, group, isAnswer, named }: Spoken, before: Place | undefined): Place => ({
+    id,
+    kind: 'message',
+    before,
+    earlier: places.get(id),
+    group: group === id ? id : (lastOf.get(group)?.group ?? group),
+    isAnswer,
+    named: named === tip?.id ? tip.id : named,
+  })
   const settle = (place: Place | undefined): void => {
     tip = place
     live = []
@@ -142,9 +158,15 @@ export function createBranches(): Branches {
     live.reverse()
     at = new Map(live.map((each, index) => [each, index]))
   }
+  /** The latest of a message's places that is on the branch. */
+  const liveOf = (latest: Place | undefined): Place | undefined => {
+    let place = latest
+    while (place !== undefined && !at.has(place)) place = place.earlier
+    return place
+  }
   const find = (id: string): Place | undefined => {
-    const known = places.get(id)
-    return known?.findLast((place) => at.has(place)) ?? known?.at(-1)
+    const latest = places.get(id)
+    return liveOf(latest) ?? latest
   }
   const parent: Branches['parent'] = (id) => {
     if (id === null || id === undefined || id === '') return 'beginning'
@@ -158,7 +180,7 @@ export function createBranches(): Branches {
   return {
     tip: () => tip,
     live: () => live,
-    isLive: (id) => places.get(id)?.some((place) => at.has(place)) ?? false,
+    isLive: (id) => liveOf(places.get(id)) !== undefined,
     isGroupLive: (group) => {
       const last = lastOf.get(group)
       return last !== undefined && at.has(last)
@@ -182,15 +204,15 @@ export function createBranches(): Branches {
       return (answerOnly ? run.findLast(({ isAnswer }) => isAnswer) : run.at(-1)) ?? place
     },
     isCompacted: () => chainTo(tip).some(isCompaction),
-    say: ({ id, group, isAnswer }) => {
-      const place: Place = { id, kind: 'message', before: tip, group, isAnswer }
+    say: (message) => {
+      const place = placeOf(message, tip)
       add(place)
       at.set(place, live.length)
       live.push(place)
       tip = place
     },
-    sayAside: ({ id, group, isAnswer }, before) => {
-      add({ id, kind: 'message', before, group, isAnswer })
+    sayAside: (message, before) => {
+      add(placeOf(message, before))
     },
     pass: (id, parentId) => {
       // The program begins some of its own records anew (a hook at the start of a resumed session); no rewind is that.
@@ -208,12 +230,20 @@ export function createBranches(): Branches {
       return steps
     },
     compact: (id, summaryId, kept) => {
-      const compaction: Place = { id, kind: 'compaction', before: tip, group: id, isAnswer: false }
+      const compaction: Place = {
+        id,
+        kind: 'compaction',
+        before: tip,
+        earlier: undefined,
+        group: id,
+        isAnswer: false,
+        named: '',
+      }
       let before = compaction
       const context = kept.map((each): Place => {
         const known = find(each.id)
-        const { group, isAnswer } = known ?? { group: each.id, isAnswer: false }
-        before = { ...each, before, group, isAnswer }
+        const { group, isAnswer, named } = known ?? { group: each.id, isAnswer: false, named: '' }
+        before = { ...each, before, earlier: places.get(each.id), group, isAnswer, named }
         return before
       })
       for (const place of context) if (place.kind !== 'missing') add(place)

@@ -36,8 +36,6 @@ export interface Conversation {
   readonly beginsLate: boolean
   readonly branches: Branches
   readonly held: Held
-  /** The parent that each message named when it was said: who says it again under the same one copies it. */
-  readonly parents: Map<string, string>
   /** The record that made a call. */
   readonly callers: Map<string, string>
   /** The message that says the result of a call. */
@@ -61,7 +59,6 @@ export const createConversation = (opening: Conversation['opening'], beginsLate:
   beginsLate,
   branches: createBranches(),
   held: createHeld(),
-  parents: new Map(),
   callers: new Map(),
   results: new Map(),
   unnamed: new Map(),
@@ -175,12 +172,12 @@ function* say(
   const { branches, held } = conversation
   const { id, where } = taken
   yield* compactWithoutSummary(conversation)
-  const parent = taken.record.parentUuid ?? ''
-  if (branches.isLive(id) || conversation.parents.get(id) === parent) {
+  const named = taken.record.parentUuid ?? ''
+  // Who says a message again under the same parent copies it.
+  if (branches.isLive(id) || branches.find(id)?.named === named) {
     yield* repeat(taken)
     return
   }
-  conversation.parents.set(id, parent)
   const items = itemsOf(messages, taken)
   held.keep(id, items)
   for (const { body, part } of items)
@@ -189,7 +186,7 @@ function* say(
   const caller = speech.kind === 'result' ? branches.find(speech.caller) : undefined
   if (caller !== undefined && !branches.isLive(caller.id)) {
     // The call was left behind while its tool ran.
-    branches.sayAside({ id, group: caller.group, isAnswer }, branches.endOf(caller, false))
+    branches.sayAside({ id, group: caller.group, isAnswer, named }, branches.endOf(caller, false))
     yield* items
     yield { kind: 'withdrawal', sourceIds: [id], ...timed(taken), where }
     return
@@ -199,7 +196,7 @@ function* say(
     speech.kind === 'answer'
       ? speech.group
       : (caller?.group ?? (speech.kind === 'prompt' ? id : (branches.tip()?.group ?? id)))
-  branches.say({ id, group, isAnswer })
+  branches.say({ id, group, isAnswer, named })
   yield* items
 }
 

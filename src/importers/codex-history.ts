@@ -10,7 +10,7 @@ import type { ContextEntry, Summary } from './transcript.js'
 /** A message that was said. */
 export interface Said {
   readonly id: string
-  readonly key: string
+  readonly key: number
   readonly turnId: string | undefined
   /** The program or its developer said it, and no turn begins with it. */
   readonly isBeside: boolean
@@ -18,7 +18,7 @@ export interface Said {
 }
 
 /** A place in what happened: a message, or a compaction with what was live before it. */
-type Mark = { readonly said: Said } | { readonly compaction: string; readonly before: readonly Said[] }
+type Mark = Said | { readonly compaction: string; readonly before: readonly Said[] }
 
 export interface History {
   /** In the order of the context. */
@@ -42,7 +42,7 @@ function abovePrompt({ marks }: History): number {
   let start = marks.length
   for (; start > 0; start -= 1) {
     const mark = marks[start - 1]
-    if (mark === undefined || !('said' in mark) || !mark.said.isBeside) break
+    if (mark === undefined || !('isBeside' in mark) || !mark.isBeside) break
   }
   return start
 }
@@ -53,7 +53,7 @@ export function say(history: History, said: Said): void {
     history.turns.push({ start: history.begun ?? abovePrompt(history), prompt: history.marks.length })
     history.begun = undefined
   }
-  history.marks.push({ said })
+  history.marks.push(said)
   history.live.push(said)
 }
 
@@ -75,7 +75,7 @@ export function rollBack(history: History, turns: number): TakenBack {
   const gone = history.marks.splice(first === 0 ? turn.prompt : turn.start)
   history.turns.length = first
   history.begun = undefined
-  const ids = new Set(gone.flatMap((mark) => ('said' in mark ? [mark.said.id] : [])))
+  const ids = new Set(gone.flatMap((mark) => ('id' in mark ? [mark.id] : [])))
   const compactions = gone.filter((mark) => 'before' in mark)
   history.live = (compactions[0]?.before ?? history.live).filter(({ id }) => !ids.has(id))
   return { compactions: compactions.map(({ compaction }) => compaction).toReversed(), messages: [...ids] }
@@ -99,7 +99,7 @@ const replaceLive = (history: History, compaction: string, live: Said[]): void =
  * ones the message of the same turn is meant, and else the latest.
  */
 function matched(live: readonly Said[], items: readonly CodexMessage[]): readonly (Said | undefined)[] {
-  const byKey = new Map<string, Said[]>()
+  const byKey = new Map<number, Said[]>()
   for (const said of live) byKey.set(said.key, [...(byKey.get(said.key) ?? []), said])
   const found: (Said | undefined)[] = items.map(() => undefined)
   const claim = (isMeant: (said: Said, item: CodexMessage) => boolean): void => {

@@ -18,7 +18,7 @@ export interface CodexMessage {
   /** Somebody asks for something: a rollback counts these. */
   readonly opensTurn: boolean
   /** By what an item is the same one in another place: without its id, its state and the metadata of the program. */
-  readonly key: string
+  readonly key: number
   readonly turnId?: string | undefined
 }
 
@@ -80,10 +80,12 @@ function lasting(part: unknown): unknown {
   )
 }
 
-const keyOf = (body: MessageBody): string =>
-  Array.isArray(body.content) && body.role === 'assistant'
-    ? hashOf([body.content.map(lasting), body.toolCalls])
-    : messageHash(body)
+/** 52 bits of a hash: each message of a long file is remembered by them. */
+const keyOf = (body: MessageBody): number => {
+  const isAnswer = Array.isArray(body.content) && body.role === 'assistant'
+  const hash = isAnswer ? hashOf([body.content.map(lasting), body.toolCalls]) : messageHash(body)
+  return Number.parseInt(hash.slice(0, 13), 16)
+}
 
 const saying = (
   item: Fields,

@@ -119,13 +119,15 @@ interface State {
 
 const leftOut = (what: string, where: Where): TranscriptItem => ({ kind: 'left-out', what, where })
 
+const PLACE = /^line-\d+$/u
+
 /** An id of its own for a record: the program's where it has one that is not taken, else its line. */
 function ownId(state: State, given: unknown, where: Where): string {
   const wanted = textIn(given)
-  const place = `line-${String(where.line ?? state.records)}`
-  const id = wanted === undefined || state.ids.has(wanted) ? place : wanted
-  state.ids.add(id)
-  return id
+  if (wanted === undefined || PLACE.test(wanted) || state.ids.has(wanted))
+    return `line-${String(where.line ?? state.records)}`
+  state.ids.add(wanted)
+  return wanted
 }
 
 function begin(state: State, meta: Fields | undefined, at: string | undefined, where: Where): TranscriptItem[] {

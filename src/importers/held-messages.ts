@@ -12,8 +12,8 @@ export interface Held {
   of(id: string): readonly HeldItem[] | undefined
 }
 
-/** 32 million characters of JSON: eight times a window of a million tokens. */
-const MOST_CHARACTERS = 32 * 1024 * 1024
+/** Four million characters of JSON: a window of a million tokens. */
+const MOST_CHARACTERS = 4 * 1024 * 1024
 
 /** Holds nothing yet. Where it becomes too much, what was kept first goes first. */
 export function createHeld(): Held {

@@ -147,14 +147,14 @@ const isAlready = (body: MessageBody, hash: string | undefined): boolean => hash
 class Recording {
   readonly done: RecordedConversation
   private state: Conversation | undefined
-  /** Hash of each message that is recorded, by its id. */
+  /** Hash of each message that was recorded before this time, by its id. */
   private readonly hashes = new Map<string, string>()
   /** What else is recorded, by what it is known by. */
   private readonly known = new Set<string>()
   private readonly compactions = new Map<string, bigint>()
   private recordedFrom: SourcePlace | undefined
-  /** Ids of the messages of a record, as it was said last. */
-  private readonly ids = new Map<string, string[]>()
+  /** Ids of the messages of a record, as it was said last; of most records it is one, and the record's own. */
+  private readonly ids = new Map<string, readonly string[]>()
   /** How often a message was said: one that comes back behind a branch that was left has an id of its own. */
   private readonly said = new Map<string, number>()
   private liveIn: { readonly state: Conversation; readonly ids: ReadonlySet<string> } | undefined
@@ -246,7 +246,8 @@ class Recording {
     this.state = handled.right.state
     this.done.revision = handled.right.state.revision
     this.done.position = handled.right.position ?? this.done.position
-    for (const event of handled.right.events) this.learn(event)
+    // No message that is said this time has the id of another one.
+    for (const event of handled.right.events) if (event.type !== 'MessageAppended') this.learn(event)
     return E.right(undefined)
   }
 
@@ -270,13 +271,23 @@ class Recording {
     return times === 1 ? name : `${name}~${String(times)}`
   }
 
+  private remember(sourceId: string, messageIds: readonly string[]): void {
+    if (messageIds.length === 1 && messageIds[0] === sourceId) this.ids.delete(sourceId)
+    else this.ids.set(sourceId, messageIds)
+  }
+
+  /** Ids of the messages of a record; none where it was not said. */
+  private idsOf(sourceId: string): readonly string[] {
+    return this.ids.get(sourceId) ?? (this.said.has(sourceId) ? [sourceId] : [])
+  }
+
   private async message(item: MessageItem): Promise<E.Either<TranscriptFailure, undefined>> {
     const { sourceId, part, body, byProgram, answerId, model, isError } = item
     const asSaid = this.idOf(item)
     const grown = await this.grownFrom(asSaid, body)
     if (grown !== undefined && E.isLeft(grown)) return grown
     const messageId = grown?.right ?? asSaid
-    this.ids.set(sourceId, part === 0 ? [messageId] : [...(this.ids.get(sourceId) ?? []), messageId])
+    this.remember(sourceId, part === 0 ? [messageId] : [...this.idsOf(sourceId), messageId])
     this.time = timeOf(item.at) ?? this.time
     const recorded = this.hashes.get(messageId)
     if (recorded !== undefined) {
@@ -304,7 +315,6 @@ class Recording {
       ...(this.time === undefined ? {} : { createdAt: this.time }),
       ...(Object.keys(attributes).length === 0 ? {} : { attributes }),
     })
-    this.hashes.set(messageId, messageHash(body))
     this.characters += charactersOf(body)
     if (this.waiting.length < MESSAGES_TOGETHER && this.characters < CHARACTERS_TOGETHER) return E.right(undefined)
     return await this.flush()
@@ -366,7 +376,7 @@ class Recording {
         })
       else if (entry.kind === 'missing') entries.push({ kind: 'missing', sourceId: entry.sourceId })
       else {
-        const ids = this.ids.get(entry.sourceId) ?? []
+        const ids = this.idsOf(entry.sourceId)
         if (ids.length === 0) entries.push({ kind: 'missing', sourceId: entry.sourceId })
         for (const messageId of ids) {
           // What left before and stands in the context again is a text that the program put there.
@@ -393,7 +403,7 @@ class Recording {
       return E.right(undefined)
     }
     const context = await this.entriesOf(item.context)
-    const unknown = (item.unknown ?? []).flatMap((sourceId) => this.ids.get(sourceId) ?? [])
+    const unknown = (item.unknown ?? []).flatMap((sourceId) => this.idsOf(sourceId))
     const recorded = await this.observe(item, context, unknown)
     if (E.isRight(recorded)) this.done.compactions += 1
     return recorded
@@ -432,7 +442,7 @@ class Recording {
   }
 
   private async withdrawal(item: WithdrawalItem): Promise<E.Either<TranscriptFailure, undefined>> {
-    const ids = [...new Set(item.sourceIds.flatMap((sourceId) => this.ids.get(sourceId) ?? []))]
+    const ids = [...new Set(item.sourceIds.flatMap((sourceId) => this.idsOf(sourceId)))]
     const live = ids.filter((id) => !this.known.has(`withdrawn ${id}`) && this.isLive(id))
     if (live.length === 0) {
       this.done.known += 1
@@ -444,7 +454,7 @@ class Recording {
   }
 
   private async edit(item: EditItem): Promise<E.Either<TranscriptFailure, undefined>> {
-    const messageId = this.ids.get(item.sourceId)?.[item.part]
+    const messageId = this.idsOf(item.sourceId)[item.part]
     if (messageId === undefined || this.known.has(editKey(messageId, item.content)) || !this.isLive(messageId)) {
       this.done.known += 1
       return E.right(undefined)
