@@ -143,6 +143,21 @@ const usageOf = (usage: MessageItem['usage']): object | undefined =>
 
 const isAlready = (body: MessageBody, hash: string | undefined): boolean => hash === messageHash(body)
 
+/** A conversation of which nothing is recorded so far. */
+export const nothingRecorded = (program: string, { sourceId, where }: ConversationItem): RecordedConversation => ({
+  conversationId: observedConversationId(program, sourceId),
+  sourceId,
+  file: where.file,
+  messages: 0,
+  compactions: 0,
+  withdrawn: 0,
+  edits: 0,
+  damaged: 0,
+  known: 0,
+  revision: -1n,
+  position: undefined,
+})
+
 /** One conversation on its way into the ledger. */
 class Recording {
   readonly done: RecordedConversation
@@ -168,19 +183,7 @@ class Recording {
     private readonly options: RecordOptions,
     private readonly item: ConversationItem,
   ) {
-    this.done = {
-      conversationId: observedConversationId(options.program, item.sourceId),
-      sourceId: item.sourceId,
-      file: item.where.file,
-      messages: 0,
-      compactions: 0,
-      withdrawn: 0,
-      edits: 0,
-      damaged: 0,
-      known: 0,
-      revision: -1n,
-      position: undefined,
-    }
+    this.done = nothingRecorded(options.program, item)
     this.time = timeOf(item.startedAt)
   }
 

@@ -1,11 +1,9 @@
 /** What an import would read, without a ledger: every transcript is read to its end, and nothing is recorded. */
-import { observedConversationId, type RecordedConversation } from '../../importers/record-transcript.js'
+import { nothingRecorded, type RecordedConversation } from '../../importers/record-transcript.js'
 import { importers, readTranscript, recognizeTranscript } from '../../importers/index.js'
 import type { DamageItem } from '../../importers/transcript.js'
 import type { ImportedTranscript } from '../../library/ledger.js'
 import { InputError } from '../errors.js'
-
-type Counted = { -readonly [Key in keyof RecordedConversation]: RecordedConversation[Key] }
 
 /** Counts what a transcript says. */
 export async function countTranscript(
@@ -18,30 +16,17 @@ export async function countTranscript(
   const importer = importers.find((each) => each.program === program)
   if (recognized === undefined || importer === undefined || recognized.importer !== importer)
     throw new InputError('NotOfProgram', `${file} is no transcript of ${program}`)
-  const conversations = new Map<string, Counted>()
+  const conversations = new Map<string, RecordedConversation>()
   const leftOut: Record<string, number> = {}
   const damage: DamageItem[] = []
-  let current: Counted | undefined
+  let current: RecordedConversation | undefined
   for await (const item of readTranscript(file, importer, recognized.layout)) {
     signal.throwIfAborted()
     onBytes()
     if (item.kind === 'left-out') leftOut[item.what] = (leftOut[item.what] ?? 0) + 1
     else if (item.kind === 'damage') damage.push(item)
     else if (item.kind === 'conversation') {
-      const conversationId = observedConversationId(program, item.sourceId)
-      current = conversations.get(item.sourceId) ?? {
-        conversationId,
-        sourceId: item.sourceId,
-        file,
-        messages: 0,
-        compactions: 0,
-        withdrawn: 0,
-        edits: 0,
-        damaged: 0,
-        known: 0,
-        revision: -1n,
-        position: undefined,
-      }
+      current = conversations.get(item.sourceId) ?? nothingRecorded(program, item)
       conversations.set(item.sourceId, current)
     } else if (current !== undefined) {
       if (item.kind === 'message') current.messages += 1
