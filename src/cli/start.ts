@@ -107,6 +107,7 @@ async function play(): Promise<void> {
     from: undefined,
     dryRun: false,
     discovers: false,
+    follow: undefined,
     all: false,
     json: false,
   })

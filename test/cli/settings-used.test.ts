@@ -82,6 +82,7 @@ describe('settings', () => {
           from: undefined,
           dryRun: false,
           discovers: false,
+          follow: undefined,
           all: false,
           json: false,
         },

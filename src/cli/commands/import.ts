@@ -1,4 +1,5 @@
 import { text, toggle, type Command } from '../command.js'
+import { InputError } from '../errors.js'
 
 export const importFiles: Command = {
   words: 'import [files..]',
@@ -18,6 +19,8 @@ export const importFiles: Command = {
     from: text('The program that wrote them: claude-code, codex, pi … [default: recognized by what they hold]'),
     discover: toggle('List what this machine has where these programs keep it'),
     yes: toggle('With --discover: take all of it'),
+    follow: toggle('Keep up with transcripts that grow or appear, until Ctrl-C'),
+    poll: text('With --follow: seconds between two looks at all of them [default: 5]'),
     'dry-run': toggle('Read and count, and record nothing'),
   },
   examples: [
@@ -27,6 +30,8 @@ export const importFiles: Command = {
     ['my-agent --log | $0 import --conversation run-7', 'one message per line'],
   ],
   async run(given) {
+    if (given.text('poll') !== undefined && !given.is('follow'))
+      throw new InputError('Usage', '--poll goes with --follow')
     const { runImport } = await import('../import/import-files.js')
     await runImport(given.flags, {
       files: given.words('files'),
@@ -36,6 +41,7 @@ export const importFiles: Command = {
       dryRun: given.is('dry-run'),
       discovers: given.is('discover'),
       all: given.is('yes'),
+      follow: given.is('follow') ? (given.positive('poll') ?? 5) : undefined,
       json: given.json,
     })
   },

@@ -28,6 +28,12 @@ async function timesOf(files: readonly PlannedFile[]): Promise<readonly number[]
   return times
 }
 
+/** Where these programs keep their conversations, whether it is there or not. */
+export const homesOf = (from: string | undefined): readonly string[] =>
+  importers
+    .filter(({ program }) => from === undefined || program === from)
+    .flatMap((importer) => importer.homes(process.env, homedir()))
+
 /** Looks where each program keeps its conversations; what several of them name is the first one's. */
 export async function discover(from: string | undefined): Promise<readonly Discovered[]> {
   const found: Discovered[] = []

@@ -16,7 +16,7 @@ import { withLedger } from '../session.js'
 import { idFromName, readConversationFile, type Item } from './conversation-file.js'
 import { countRecorded, importedLine, nothingImported, revisionBefore, type ImportedFile } from './imported-file.js'
 import { countTranscript } from './dry-run.js'
-import { checkProgram, discover, showDiscovered } from './discover.js'
+import { checkProgram, discover, homesOf, showDiscovered } from './discover.js'
 import { planImport, type ImportPlan, type PlannedFile } from './import-plan.js'
 import { addTranscript, conversationLine, noTranscripts, totalsLine } from './imported-transcript.js'
 import { Intake } from './intake.js'
@@ -32,6 +32,8 @@ export interface ImportOptions {
   /** Looks where these programs keep their conversations, in place of files; with `all` takes what is there. */
   readonly discovers: boolean
   readonly all: boolean
+  /** Keeps up with what grows or appears, and looks at all of it after so many seconds. */
+  readonly follow: number | undefined
   readonly json: boolean
 }
 
@@ -182,6 +184,10 @@ export async function runImport(flags: Flags, options: ImportOptions): Promise<v
   if (options.all && !options.discovers) throw new InputError('Usage', '--yes goes with --discover')
   if (options.discovers && options.files.length > 0)
     throw new InputError('Usage', '--discover goes without files: it looks where these programs keep them')
+  if (options.follow !== undefined) {
+    await runFollow(flags, options, options.follow)
+    return
+  }
   if (options.discovers) {
     const found = await discover(options.from)
     if (!options.all || found.length === 0) {
@@ -195,6 +201,38 @@ export async function runImport(flags: Flags, options: ImportOptions): Promise<v
   if (paths.includes('-') && process.stdin.isTTY)
     throw new InputError('Usage', 'name a file or a folder, or pipe messages to standard input')
   await importPlanned(flags, await planImport(paths, options.from), options)
+}
+
+/** Follows what was named, or what these programs keep here. */
+async function runFollow(flags: Flags, options: ImportOptions, pollSeconds: number): Promise<void> {
+  const no = (sentence: string): never => {
+    throw new InputError('Usage', sentence)
+  }
+  if (options.dryRun) no('--follow records: it goes without --dry-run')
+  if (options.conversation !== undefined) no('--follow goes without --conversation: transcripts name their own')
+  if (options.files.includes('-')) no('--follow goes by files and folders, not by standard input')
+  if (options.discovers !== options.all) no('--follow with --discover takes all of it: give --yes')
+  if (!options.discovers && options.files.length === 0)
+    no('name a file or a folder to follow, or give --discover --yes')
+  const paths = options.discovers ? homesOf(options.from) : options.files
+  const { endSignals } = await import('../end-signals.js')
+  const { followTranscripts } = await import('./follow.js')
+  await withLedger(flags, { creates: true, writes: true, searches: true }, async ({ ledger }) => {
+    const ended = endSignals()
+    const over = new AbortController()
+    const ends = ended.signalled.finally(() => {
+      over.abort()
+    })
+    note(noteColours.dim(`following ${paths.join(', ')}; Ctrl-C ends it`))
+    await followTranscripts(ledger, paths, {
+      from: options.from,
+      scope: options.scope,
+      json: options.json,
+      pollMs: pollSeconds * 1_000,
+      signal: over.signal,
+    })
+    await ends
+  })
 }
 
 async function importPlanned(

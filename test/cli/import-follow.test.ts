@@ -1,0 +1,91 @@
+/** `import --follow`: transcripts that grow, appear, are cut off, truncated or replaced, while somebody keeps up with them. */
+import { afterEach, beforeEach, expect, it } from '@jest/globals'
+import { appendFile, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { followTranscripts } from '../../src/cli/import/follow.js'
+import type { Ledger } from '../../src/index.js'
+import { claudeCodeLines } from '../support/claude-code-transcript.js'
+import { runCli } from '../support/cli.js'
+import { ledgerOn } from '../support/ledger-on-database.js'
+import { openTestDatabase } from '../support/memory-database.js'
+
+let folder: string
+let ledger: Ledger
+let end: () => Promise<void>
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'follow-'))
+  ledger = await ledgerOn(await openTestDatabase())
+  const over = new AbortController()
+  const following = followTranscripts(ledger, [join(folder, 'sessions')], {
+    from: undefined,
+    scope: undefined,
+    json: true,
+    pollMs: 50,
+    signal: over.signal,
+  })
+  end = async () => {
+    over.abort()
+    await following
+  }
+})
+
+afterEach(async () => {
+  await end()
+  await ledger.close()
+  await rm(folder, { recursive: true })
+})
+
+async function messagesOf(id: string): Promise<number> {
+  const list = await ledger.list()
+  return list.conversations.find(({ conversationId }) => conversationId === id)?.messages ?? 0
+}
+
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  for (;;) {
+    if (await holds()) return
+    await new Promise((resolve) => {
+      setTimeout(resolve, 20)
+    })
+  }
+}
+
+it('takes a folder that appears, files that grow, half a line when it is whole, and what is rotated or truncated', async () => {
+  const sessions = join(folder, 'sessions')
+  await mkdir(sessions)
+  const lines = claudeCodeLines(6, [2])
+  const file = join(sessions, 'session-1.jsonl')
+  await writeFile(file, `${lines.slice(0, 4).join('\n')}\n`)
+  await until(async () => (await messagesOf('claude-code/session-1')) === 4)
+  // Half a line, and then the rest of it.
+  const [next = ''] = lines.slice(4)
+  await appendFile(file, next.slice(0, 40))
+  await appendFile(file, `${next.slice(40)}\n`)
+  await until(async () => (await messagesOf('claude-code/session-1')) === 5)
+  // Rotated: the old file goes on under another name, and a new one has what comes then.
+  await rename(file, join(sessions, 'session-1.old.jsonl'))
+  await writeFile(file, `${claudeCodeLines(2, [], 'session-2').join('\n')}\n`)
+  await until(async () => (await messagesOf('claude-code/session-2')) === 8)
+  // Truncated, and written anew to its end.
+  await writeFile(file, '')
+  await writeFile(file, `${lines.join('\n')}\n`)
+  await until(async () => (await messagesOf('claude-code/session-1')) === 24)
+  await rm(join(sessions, 'session-1.old.jsonl'))
+  await writeFile(join(sessions, 'session-3.jsonl'), `${claudeCodeLines(1, [], 'session-3').join('\n')}\n`)
+  await until(async () => (await messagesOf('claude-code/session-3')) === 4)
+  expect(await messagesOf('claude-code/session-1')).toBe(24)
+  expect(await messagesOf('claude-code/session-2')).toBe(8)
+  expect((await ledger.verify()).problems).toEqual([])
+})
+
+it.each([
+  [['import', '--follow'], 'name a file or a folder to follow'],
+  [['import', '--follow', '--dry-run', '.'], 'without --dry-run'],
+  [['import', '--follow', '--discover'], 'give --yes'],
+  [['import', '--poll', '3', '.'], '--poll goes with --follow'],
+])('%j says %s', async (words, said) => {
+  const { status, stderr } = await runCli(words, { cwd: folder })
+  expect(status).not.toBe(0)
+  expect(stderr.replaceAll(/\s+/gu, ' ')).toContain(said)
+})
