@@ -30,6 +30,7 @@ const ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
   explain: ['a'],
   stats: [],
   list: [],
+  importTranscript: ['transcript.jsonl'],
   verify: [],
   identity: [],
   pin: ['a', 'm0'],
