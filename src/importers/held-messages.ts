@@ -1,6 +1,6 @@
 /**
  * What was said of late, to be said again where somebody returns to a branch that was left. Only so much is held: who
- * reads a file of gigabytes must not keep it in memory, and what a model's context can hold fits in.
+ * reads a file of gigabytes must not keep it in memory. What was left lies at most a window or two back, mostly.
  */
 import type { CompactionItem, MessageItem } from './transcript.js'
 
@@ -12,8 +12,8 @@ export interface Held {
   of(id: string): readonly HeldItem[] | undefined
 }
 
-/** Four million characters of JSON: a window of a million tokens. */
-const MOST_CHARACTERS = 4 * 1024 * 1024
+/** Two million characters of JSON: what a window of half a million tokens holds. */
+const MOST_CHARACTERS = 2 * 1024 * 1024
 
 /** Holds nothing yet. Where it becomes too much, what was kept first goes first. */
 export function createHeld(): Held {
