@@ -32,7 +32,6 @@ const ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
   forgotten: [],
   importTranscript: ['session.jsonl'],
   list: [],
-  importTranscript: ['transcript.jsonl'],
   verify: [],
   identity: [],
   pin: ['a', 'm0'],
