@@ -240,7 +240,7 @@ async function figures(bench: Bench): Promise<Figure[]> {
     against(
       `verify one conversation of ${MANY.toLocaleString('en')} messages`,
       many.verified,
-      { least: 20_000 },
+      { least: 25_000 },
       events,
       { name: 'reading the same events', value: many.read },
       note(many),
@@ -248,7 +248,7 @@ async function figures(bench: Bench): Promise<Figure[]> {
     against(
       `verify ${CONVERSATIONS.toLocaleString('en')} conversations`,
       all.verified,
-      { least: 20_000 },
+      { least: 25_000 },
       events,
       { name: 'reading the same events', value: all.read },
       note(all),
