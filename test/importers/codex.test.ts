@@ -323,13 +323,13 @@ describe('an item of a rollout', () => {
   })
 
   it('comes from another agent, whom it names', () => {
-    const message = { author: '/root/crane', recipient: '/root', content: [{ type: 'input_text', text: 'Lifted.' }] }
+    const message = { author: '/crew/crane', recipient: '/crew', content: [{ type: 'input_text', text: 'Lifted.' }] }
     const items = messages(
       read([meta(), item({ type: 'agent_message', ...message }), line('inter_agent_communication', message)]),
     )
     expect(items).toHaveLength(2)
     for (const { body: told, byProgram } of items)
-      expect([told, byProgram]).toEqual([{ role: 'user', content: 'Lifted.', name: '/root/crane' }, true])
+      expect([told, byProgram]).toEqual([{ role: 'user', content: 'Lifted.', name: '/crew/crane' }, true])
   })
 
   it('is left out and counted where it says nothing, or is not known', () => {
