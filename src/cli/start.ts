@@ -102,13 +102,6 @@ async function play(): Promise<void> {
   )
   await runImport(flags, {
     files: [SAMPLE],
-    conversation: undefined,
-    scope: undefined,
-    from: undefined,
-    dryRun: false,
-    discovers: false,
-    follow: undefined,
-    all: false,
     json: false,
   })
   await withLedger({ store: DEFAULT_STORE }, {}, async ({ ledger }) => {

@@ -66,7 +66,7 @@ async function cyclesOf(ledger: ReportOptions['ledger'], history: History): Prom
         cycle,
         revision: event.revision,
         recordedAt: event.metadata.recordedAt,
-        says: `${why.trigger} limit, ${count(tokensBefore)} → ${count(tokensAfter)} tokens`,
+        says: `${why.trigger === 'observed' ? 'by another program' : `${why.trigger} limit`}, ${count(tokensBefore)} → ${count(tokensAfter)} tokens`,
         summaries,
         fates: undefined,
       })

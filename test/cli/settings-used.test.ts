@@ -77,13 +77,6 @@ describe('settings', () => {
         { store: join(cwd, 'ledger'), 'model-max-tokens': '2000' },
         {
           files: [file],
-          conversation: undefined,
-          scope: undefined,
-          from: undefined,
-          dryRun: false,
-          discovers: false,
-          follow: undefined,
-          all: false,
           json: false,
         },
       )

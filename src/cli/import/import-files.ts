@@ -23,17 +23,17 @@ import { Intake } from './intake.js'
 
 export interface ImportOptions {
   readonly files: readonly string[]
-  readonly conversation: string | undefined
-  readonly scope: string | undefined
+  readonly conversation?: string | undefined
+  readonly scope?: string | undefined
   /** The program that wrote them; undefined recognizes it by what they hold. */
-  readonly from: string | undefined
+  readonly from?: string | undefined
   /** Reads and counts, and records nothing. */
-  readonly dryRun: boolean
+  readonly dryRun?: boolean
   /** Looks where these programs keep their conversations, in place of files; with `all` takes what is there. */
-  readonly discovers: boolean
-  readonly all: boolean
+  readonly discovers?: boolean
+  readonly all?: boolean
   /** Keeps up with what grows or appears, and looks at all of it after so many seconds. */
-  readonly follow: number | undefined
+  readonly follow?: number | undefined
   readonly json: boolean
 }
 
@@ -122,7 +122,6 @@ interface Course {
   /** Undefined in a dry run. */
   readonly ledger: Ledger | undefined
   readonly signal: AbortSignal
-  readonly counter: Counter
   readonly tick: (bytes: number) => void
 }
 
@@ -181,16 +180,16 @@ const ITEMS_RECKONED = 1_000
 /** Runs the command. */
 export async function runImport(flags: Flags, options: ImportOptions): Promise<void> {
   checkProgram(options.from)
-  if (options.all && !options.discovers) throw new InputError('Usage', '--yes goes with --discover')
-  if (options.discovers && options.files.length > 0)
+  if (options.all === true && options.discovers !== true) throw new InputError('Usage', '--yes goes with --discover')
+  if (options.discovers === true && options.files.length > 0)
     throw new InputError('Usage', '--discover goes without files: it looks where these programs keep them')
   if (options.follow !== undefined) {
     await runFollow(flags, options, options.follow)
     return
   }
-  if (options.discovers) {
+  if (options.discovers === true) {
     const found = await discover(options.from)
-    if (!options.all || found.length === 0) {
+    if (options.all !== true || found.length === 0) {
       await showDiscovered(found, options.json)
       return
     }
@@ -208,13 +207,13 @@ async function runFollow(flags: Flags, options: ImportOptions, pollSeconds: numb
   const no = (sentence: string): never => {
     throw new InputError('Usage', sentence)
   }
-  if (options.dryRun) no('--follow records: it goes without --dry-run')
+  if (options.dryRun === true) no('--follow records: it goes without --dry-run')
   if (options.conversation !== undefined) no('--follow goes without --conversation: transcripts name their own')
   if (options.files.includes('-')) no('--follow goes by files and folders, not by standard input')
   if (options.discovers !== options.all) no('--follow with --discover takes all of it: give --yes')
   if (!options.discovers && options.files.length === 0)
     no('name a file or a folder to follow, or give --discover --yes')
-  const paths = options.discovers ? homesOf(options.from) : options.files
+  const paths = options.discovers === true ? homesOf(options.from) : options.files
   const { endSignals } = await import('../end-signals.js')
   const { followTranscripts } = await import('./follow.js')
   await withLedger(flags, { creates: true, writes: true, searches: true }, async ({ ledger }) => {
@@ -243,7 +242,7 @@ async function importPlanned(
   if (options.conversation !== undefined && (files.length > 1 || files.some(({ program }) => program !== undefined)))
     throw new InputError('Usage', '--conversation names one conversation: give one file of messages with it')
   const total = files.some(({ path }) => path === '-') ? 0 : files.reduce((sum, { bytes }) => sum + bytes, 0)
-  if (options.dryRun) {
+  if (options.dryRun === true) {
     await importAll(undefined, files, total, passedOver, options)
     return
   }
@@ -273,7 +272,6 @@ async function importAll(
     options,
     ledger,
     signal: interrupt.signal,
-    counter,
     tick(bytes) {
       counter.messages += 1
       counter.bytes += bytes
