@@ -193,6 +193,8 @@ export type Layout =
   | 'json'
   /** A file of text lines: each record is a text. */
   | 'text'
+  /** A form that only its importer reads (`records`), as a compressed file. */
+  | 'own'
 
 /** The beginning of a file, for who wants to know whose it is. */
 export interface Head {
@@ -220,10 +222,10 @@ export interface Importer {
    */
   siblings?(path: string): Promise<readonly string[]>
   /**
-   * How the records of a file are read where its layout does not say it (a database, a compressed file): in place of
-   * the layout, for every file of this program. What cannot be read is given as damage.
+   * How the records of a file are read where its layout does not say it (a database, a compressed file); undefined for a
+   * file that is read by its layout. What cannot be read is given as damage.
    */
-  records?(path: string): AsyncIterable<TranscriptRecord | DamageItem>
+  records?(path: string, layout: Layout): AsyncIterable<TranscriptRecord | DamageItem> | undefined
   /** @param path of the file that the conversation is known by: names give ids where records have none */
   read(path: string): TranscriptReader
 }

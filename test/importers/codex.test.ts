@@ -696,7 +696,7 @@ describe('the files of Codex', () => {
       await layout(await file('d.jsonl', text([{ type: 'user', uuid: 'u', message: { role: 'user' } }]))),
     ).toBeUndefined()
     expect(await layout(await file('e.json', '{"messages":[]}'))).toBeUndefined()
-    expect(await layout(await file(`rollout-2026-03-10T08-00-00-${ID}.jsonl.zst`, compressed('')))).toBe('lines')
+    expect(await layout(await file(`rollout-2026-03-10T08-00-00-${ID}.jsonl.zst`, compressed('')))).toBe('own')
     expect(await layout(await file('f.zst', compressed('')))).toBeUndefined()
   })
 
