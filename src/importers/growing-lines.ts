@@ -11,6 +11,7 @@ import { recordOfLine, type RecordOrDamage } from './records-of.js'
 
 /** Bytes at the beginning, and before the place, that have to be those that were read. */
 const COMPARED_BYTES = 64 * 1024
+const CHUNK_BYTES = 1024 * 1024
 const LINE_FEED = Buffer.from('\n')
 
 async function bytesAt(file: FileHandle, position: number, length: number): Promise<Buffer> {
@@ -68,6 +69,16 @@ export class GrowingLines {
     ).subarray(-COMPARED_BYTES)
   }
 
+  /** The bytes behind the place. Where the file is written anew meanwhile, they end: what stands there is another's. */
+  private async *chunks(file: FileHandle, end: number): AsyncGenerator<Buffer> {
+    for (let position = this.read; position < end;) {
+      const chunk = await bytesAt(file, position, Math.min(CHUNK_BYTES, end - position))
+      if (chunk.length === 0 || !(await this.goesOn(file))) return
+      position += chunk.length
+      yield chunk
+    }
+  }
+
   /**
    * The records behind the place, up to the end that the file has now. A last line that is cut off is told, and read
    * again when there is more of it.
@@ -78,8 +89,7 @@ export class GrowingLines {
     this.inode = `${String(dev)}:${String(ino)}`
     let cut: Buffer = Buffer.alloc(0)
     if (size > this.read) {
-      const chunks = file.createReadStream({ start: this.read, end: size - 1, autoClose: false })
-      for await (const { bytes, isEnded } of byteLines(chunks)) {
+      for await (const { bytes, isEnded } of byteLines(this.chunks(file, size))) {
         const isRest = this.isWithin
         const line = isRest ? this.lines : this.lines + 1
         const record = recordOfLine(bytes, 'lines', { file: this.path, line }, isEnded)
