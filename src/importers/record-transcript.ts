@@ -349,6 +349,10 @@ class Recording {
       [ANSWER]: answerId,
       model,
       usage: usageOf(item.usage),
+      earlierUsage:
+        item.earlierUsage === undefined
+          ? undefined
+          : { answerId: item.earlierUsage.answerId, usage: usageOf(item.earlierUsage.usage) },
       isError,
     })
     this.waiting.push({

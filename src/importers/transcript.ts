@@ -23,6 +23,12 @@ export interface Usage {
   readonly cost?: number | undefined
 }
 
+/** What an answer took that was said before, where its program tells it behind the answer. */
+export interface EarlierUsage {
+  readonly answerId: string
+  readonly usage: Usage
+}
+
 /** Another conversation that this one comes from. */
 export interface Parent {
   /** The program's own id of that conversation. */
@@ -66,6 +72,8 @@ export interface MessageItem {
   readonly model?: string | undefined
   /** Of the whole answer; where several messages of it tell, the last one holds. */
   readonly usage?: Usage | undefined
+  /** Told since the message before: too late for the messages of that answer, which were said by then. */
+  readonly earlierUsage?: EarlierUsage | undefined
   /** The call failed, or was refused or stopped. */
   readonly isError?: true | undefined
   readonly where: Where
