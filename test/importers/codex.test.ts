@@ -887,12 +887,12 @@ describeWithTranscripts('what real rollouts took (needs ../shared/transcripts, o
         [],
     )
     const last = infos.at(-1)?.payload.info
-    const said = messages(itemsOf(codex, path, records))
-    const told = said.flatMap(({ usage, earlierUsage }) =>
+    const all = messages(itemsOf(codex, path, records))
+    const told = all.flatMap(({ usage, earlierUsage }) =>
       [usage, earlierUsage?.usage].filter((one) => one !== undefined),
     )
     const sum = (field: 'inputTokens' | 'outputTokens'): number =>
-      told.reduce((all, usage) => all + (usage[field] ?? 0), 0)
+      told.reduce((total, usage) => total + (usage[field] ?? 0), 0)
     expect(told.length).toBeGreaterThan(50)
     expect(sum('inputTokens') + untold * (last?.last_token_usage.input_tokens ?? 0)).toBe(
       last?.total_token_usage.input_tokens,
@@ -900,8 +900,8 @@ describeWithTranscripts('what real rollouts took (needs ../shared/transcripts, o
     expect(sum('outputTokens') + untold * (last?.last_token_usage.output_tokens ?? 0)).toBe(
       last?.total_token_usage.output_tokens,
     )
-    const answers = new Set(said.map(({ answerId }) => answerId))
-    const named = said.flatMap(({ earlierUsage }) => earlierUsage?.answerId ?? [])
+    const answers = new Set(all.map(({ answerId }) => answerId))
+    const named = all.flatMap(({ earlierUsage }) => earlierUsage?.answerId ?? [])
     expect(named.filter((id) => !answers.has(id))).toEqual([])
     expect(new Set(named).size).toBe(named.length)
   })
