@@ -44,9 +44,9 @@ const isSame = (one: Look, other: Look | undefined): boolean =>
   one.inode === other?.inode && one.bytes === other.bytes && one.changedMs === other.changedMs
 
 /** Whose files are, read again only where they changed: a folder may hold thousands that do not. */
-function createRecognizer(): (path: string) => Promise<RecognizedTranscript | undefined> {
+function createRecognizer() {
   const known = new Map<string, { readonly look: Look; readonly recognized: RecognizedTranscript | undefined }>()
-  return async (path) => {
+  async function recognize(path: string): Promise<RecognizedTranscript | undefined> {
     const look = await lookAt(path)
     const before = known.get(path)
     if (before !== undefined && isSame(look, before.look)) return before.recognized
@@ -57,10 +57,15 @@ function createRecognizer(): (path: string) => Promise<RecognizedTranscript | un
     known.set(path, { look, recognized })
     return recognized
   }
+  /** Looks into the file again the next time. */
+  const forget = (path: string): void => void known.delete(path)
+  return { recognize, forget }
 }
 
 /** A file that is written to all the time is read so often that reading it takes at most a tenth of the time. */
 const REST_FACTOR = 9
+/** When something may be done again that was begun then and is done now. */
+const restedAt = (begun: number): number => performance.now() + (performance.now() - begun) * REST_FACTOR
 /** Changes that come together are one. */
 const GATHER_MS = 100
 
@@ -131,7 +136,7 @@ export async function followTranscripts(
   /** What was told of a file, so that it is told once. */
   const told = new Map<string, string>()
   const changes = new Changes()
-  const recognize = createRecognizer()
+  const { recognize, forget } = createRecognizer()
 
   function tell(file: string, sentence: string): void {
     if (told.get(file) === sentence) return
@@ -182,11 +187,13 @@ export async function followTranscripts(
       if (signal.aborted) return
       // What one file says wrong holds no other one up; a ledger that cannot be written to does.
       if (error instanceof LedgerError && error.fault !== 'input' && error.fault !== 'state') throw error
-      tell(path, sentenceOf(error))
+      if ((await stat(path).catch(() => undefined)) !== undefined) tell(path, sentenceOf(error))
+      // It may be another program's by now, or what stood in its way may be gone: it is tried again behind a rest.
+      forget(path)
+      seen.set(path, { ...look, bytes: -1, notBefore: restedAt(begun) })
+      return
     }
-    const now = performance.now()
-    // What cannot be taken is tried again when it has changed.
-    seen.set(path, { ...look, notBefore: now + (now - begun) * REST_FACTOR })
+    seen.set(path, { ...look, notBefore: restedAt(begun) })
   }
 
   try {
