@@ -16,6 +16,7 @@ import { messageOfItem, type CodexMessage } from './codex-items.js'
 import type {
   CompactionItem,
   ConversationItem,
+  EarlierUsage,
   MessageItem,
   Parent,
   TranscriptItem,
@@ -108,10 +109,12 @@ interface State {
     /** Counts that were told before the answer that they are of. */
     told: Usage | undefined
     lastTotal: string | undefined
-    /** An answer was said and its counts were not told yet. */
-    isOwed: boolean
-    /** Newer versions tell the counts behind the answer: too late for the messages that it is made of. */
+    /** The answer that was said and whose counts were not told yet. */
+    owedBy: string | undefined
+    /** Newer versions tell the counts behind the answer: the message that follows takes them along. */
     comesLate: boolean
+    /** Counts that were told behind their answer, for the next message. */
+    earlier: EarlierUsage | undefined
     /** What the last answer took in all. */
     lastTokens: number | undefined
   }
@@ -173,7 +176,9 @@ function told(
   const { usage } = state
   const counts = isAnswer ? usage.told : undefined
   usage.told = undefined
-  if (state.answerId === id && counts === undefined) usage.isOwed = true
+  const { earlier } = usage
+  usage.earlier = undefined
+  if (state.answerId === id && counts === undefined) usage.owedBy = `answer-${id}`
   if (state.turn === 'begun' && (opensTurn || isAnswer)) state.turn = 'running'
   say(state.history, {
     id,
@@ -191,6 +196,7 @@ function told(
     ...(byProgram === true ? { byProgram } : {}),
     ...(isAnswer ? { answerId: `answer-${state.answerId ?? id}`, model: state.model } : {}),
     ...(counts === undefined ? {} : { usage: counts }),
+    ...(earlier === undefined ? {} : { earlierUsage: earlier }),
     ...(isError === true ? { isError } : {}),
     where,
   }
@@ -238,8 +244,8 @@ function compacted(state: State, payload: Fields, at: string | undefined, where:
 }
 
 /**
- * The counts of an answer. Old versions told them before its messages were written, newer ones tell them behind: then it
- * is too late, since the messages are given already. The first counts of a file show which it is.
+ * The counts of an answer. Old versions told them before its messages were written, newer ones tell them behind: then
+ * the messages are given already, and the next one takes the counts along. The first counts of a file show which it is.
  */
 function countTokens(state: State, payload: Fields): void {
   const { usage } = state
@@ -250,10 +256,12 @@ function countTokens(state: State, payload: Fields): void {
   usage.lastTotal = total
   const counts = usageOf(last)
   usage.lastTokens = countIn(last['total_tokens']) ?? usage.lastTokens
-  if (usage.isOwed) usage.comesLate = true
-  usage.isOwed = false
+  const { owedBy } = usage
+  if (owedBy !== undefined) usage.comesLate = true
+  usage.owedBy = undefined
   state.answerId = undefined
-  usage.told = usage.comesLate ? undefined : counts
+  if (!usage.comesLate) usage.told = counts
+  else if (owedBy !== undefined) usage.earlier = { answerId: owedBy, usage: counts }
 }
 
 function event(state: State, payload: Fields, at: string | undefined, where: Where): TranscriptItem[] {
@@ -364,7 +372,14 @@ export function readRollout(path: string): TranscriptReader {
     history: emptyHistory(),
     compactions: 0,
     turn: 'none',
-    usage: { told: undefined, lastTotal: undefined, isOwed: false, comesLate: false, lastTokens: undefined },
+    usage: {
+      told: undefined,
+      lastTotal: undefined,
+      owedBy: undefined,
+      comesLate: false,
+      earlier: undefined,
+      lastTokens: undefined,
+    },
   }
   return { take: (record) => take(state, record), end: () => [] }
 }

@@ -19,7 +19,7 @@ const isOldHeader = (record: unknown): boolean =>
 
 function recognize({ path, records, text }: Head): Layout | undefined {
   // What is compressed can be told by its name alone.
-  if (beginsCompressed(text)) return /\/rollout-[^/]+\.jsonl\.zst$/u.test(path) ? 'lines' : undefined
+  if (beginsCompressed(text)) return /\/rollout-[^/]+\.jsonl\.zst$/u.test(path) ? 'own' : undefined
   if (isOldHeader(records[0])) return 'lines'
   return records.some((record) => {
     const line = isFields(record) && 'payload' in record ? lineOf(record) : undefined
@@ -37,6 +37,6 @@ export const codex: Importer = {
     return [`${root}/sessions`, `${root}/archived_sessions`]
   },
   recognize,
-  records: rolloutRecords,
+  records: (path, layout) => (layout === 'own' ? rolloutRecords(path) : undefined),
   read: readRollout,
 }

@@ -15,6 +15,7 @@ import { messageIn, printOf, type Call, type GeminiMessage } from './gemini-mess
 import type {
   ConversationItem,
   ContextEntry,
+  EarlierUsage,
   EditItem,
   Parent,
   TranscriptItem,
@@ -35,9 +36,11 @@ interface Known {
   parts: number
   /** The calls whose results it holds. */
   readonly answers: string[]
+  /** What it took was told. */
+  hasUsage: boolean
 }
 
-const nothingSaid = (): Known => ({ content: undefined, calls: new Map(), parts: 0, answers: [] })
+const nothingSaid = (): Known => ({ content: undefined, calls: new Map(), parts: 0, answers: [], hasUsage: false })
 
 type Why = EditItem['why']
 
@@ -74,6 +77,8 @@ export function createGeminiReader(givenPath: string): TranscriptReader {
   let put = new Map<string, readonly MessageBody[]>()
   let conversation: ConversationItem | undefined
   let snapshots = 0
+  /** What an answer took that was told when it was said already, for the next message. */
+  let earlierUsage: EarlierUsage | undefined
 
   function* begin(header: Fields, where: Where): Generator<TranscriptItem> {
     const { sessionId, startTime, kind, summary } = headerSchema.parse(header)
@@ -110,6 +115,9 @@ export function createGeminiReader(givenPath: string): TranscriptReader {
       }
       const { id, at, model, usage } = message
       const answer = body.role === 'assistant' ? { answerId: id, model, usage } : {}
+      if (body.role === 'assistant' && usage !== undefined) state.hasUsage = true
+      const earlier = earlierUsage
+      earlierUsage = undefined
       yield {
         kind: 'message',
         sourceId: id,
@@ -119,6 +127,7 @@ export function createGeminiReader(givenPath: string): TranscriptReader {
         ...(message.isByProgram && body.role === 'user' ? { byProgram: true } : {}),
         ...(isError === true ? { isError } : {}),
         ...answer,
+        ...(earlier === undefined ? {} : { earlierUsage: earlier }),
         where,
       }
     }
@@ -199,7 +208,13 @@ export function createGeminiReader(givenPath: string): TranscriptReader {
       }
     }
     const parts = state.parts
+    const before = state.hasUsage
     yield* extend(message, state, where)
+    // The second record of a message may be the one that tells what it took.
+    if (message.usage !== undefined && !before && !state.hasUsage && parts > 0) {
+      state.hasUsage = true
+      earlierUsage = { answerId: id, usage: message.usage }
+    }
     if (parts === 0 && state.parts > 0) live.push(id)
   }
 

@@ -8,10 +8,10 @@ import { gemini } from './gemini.js'
 import { opencode } from './opencode.js'
 import { openhands } from './openhands.js'
 import { pi } from './pi.js'
-import { headOf, recordsOf } from './records-of.js'
+import { headOf, recordsOf, type RecordOrDamage } from './records-of.js'
 import { roo } from './roo.js'
 import { sweAgent } from './swe-agent.js'
-import type { Importer, Layout, TranscriptItem } from './transcript.js'
+import type { Importer, Layout, TranscriptItem, TranscriptReader } from './transcript.js'
 
 /** All of them. A file is the first one's that recognizes it. */
 export const importers: readonly Importer[] = [
@@ -55,11 +55,26 @@ export async function* readTranscript(
 ): AsyncGenerator<TranscriptItem> {
   const reader = importer.read(path)
   const files = (await importer.siblings?.(path)) ?? [path]
-  for (const file of files) {
-    for await (const record of importer.records?.(file) ?? recordsOf(file, layout)) {
-      if ('kind' in record) yield record
-      else yield* reader.take(record)
-    }
-  }
+  for (const file of files) yield* said(reader, importer.records?.(file, layout) ?? recordsOf(file, layout))
   yield* reader.end()
+}
+
+/** Whether what a file says is read on, where it grew, by the reader that read it so far. */
+export const growsByLines = (path: string, importer: Importer, layout: Layout): boolean =>
+  layout === 'lines' && importer.siblings === undefined && importer.records?.(path, layout) === undefined
+
+/** What the records of a file say that grew, behind those that its reader took before. */
+export async function* readOn(
+  reader: TranscriptReader,
+  records: AsyncIterable<RecordOrDamage>,
+): AsyncGenerator<TranscriptItem> {
+  yield* said(reader, records)
+  yield* reader.end()
+}
+
+async function* said(reader: TranscriptReader, records: AsyncIterable<RecordOrDamage>): AsyncGenerator<TranscriptItem> {
+  for await (const record of records) {
+    if ('kind' in record) yield record
+    else yield* reader.take(record)
+  }
 }

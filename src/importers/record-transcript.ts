@@ -158,9 +158,14 @@ export const nothingRecorded = (program: string, { sourceId, where }: Conversati
   position: undefined,
 })
 
+/** How often something is decided anew because others recorded in between. */
+const ATTEMPTS = 200
+
 /** One conversation on its way into the ledger. */
 class Recording {
-  readonly done: RecordedConversation
+  done: RecordedConversation
+  /** The last event that is known here. What is recorded was decided on this revision and on no other. */
+  private revision = -1n
   private state: Conversation | undefined
   /** Hash of each message that was recorded before this time, by its id. */
   private readonly hashes = new Map<string, string>()
@@ -180,23 +185,40 @@ class Recording {
 
   constructor(
     private readonly deps: RecordTranscriptDependencies,
-    private readonly options: RecordOptions,
+    private options: RecordOptions,
     private readonly item: ConversationItem,
   ) {
     this.done = nothingRecorded(options.program, item)
     this.time = timeOf(item.startedAt)
   }
 
-  /** Reads what is recorded already. */
-  async open(): Promise<void> {
+  /** Counts anew from here on, in the name of who asks now. */
+  goOn(options: RecordOptions): void {
+    this.options = options
+    this.done = { ...nothingRecorded(options.program, this.item), revision: this.done.revision }
+  }
+
+  /** Reads what is recorded already, and is not known here. */
+  async catchUp(): Promise<void> {
     const { conversationId } = this.done
-    this.state = await this.deps.conversations.load(conversationId)
-    this.done.revision = this.state.revision
-    if (this.state.revision < 0n) return
-    this.begun = this.state.observed !== undefined
     const { store, bodies } = this.deps.log
-    for await (const stored of store.readStream(conversationStream(conversationId)))
+    const from = this.revision + 1n
+    for await (const stored of store.readStream(conversationStream(conversationId), { from })) {
       this.learn(await decodeEvent(stored, bodies))
+      this.revision = stored.revision
+    }
+    // Where it is newer than what was learned, the next append says so, and the rest is learned then.
+    this.state = await this.deps.conversations.load(conversationId)
+    this.done.revision = this.revision
+  }
+
+  /** Takes a step, and takes it again on what is there now where another importer recorded in between. */
+  private async again<T>(step: () => Promise<E.Either<TranscriptFailure, T>>): Promise<E.Either<TranscriptFailure, T>> {
+    for (let tries = 0; ; tries += 1) {
+      const taken = await step()
+      if (E.isRight(taken) || taken.left.kind !== 'ConversationMoved' || tries === ATTEMPTS) return taken
+      await this.catchUp()
+    }
   }
 
   private learn(event: RecordedEvent): void {
@@ -243,9 +265,14 @@ class Recording {
             }),
           },
         ]
-    const handled = await this.deps.conversations.handle(this.done.conversationId, [...first, ...commands], provenance)
+    const handled = await this.deps.conversations.handle(
+      this.done.conversationId,
+      [{ type: 'Expect', revision: this.revision }, ...first, ...commands],
+      provenance,
+    )
     if (E.isLeft(handled)) return handled
     this.begun = true
+    this.revision = handled.right.events.at(-1)?.revision ?? this.revision
     this.state = handled.right.state
     this.done.revision = handled.right.state.revision
     this.done.position = handled.right.position ?? this.done.position
@@ -256,14 +283,26 @@ class Recording {
 
   /** Records the messages that wait. */
   async flush(): Promise<E.Either<TranscriptFailure, undefined>> {
-    if (this.waiting.length === 0) return E.right(undefined)
-    const messages = this.waiting
-    this.waiting = []
-    this.characters = 0
+    return await this.again(() => this.append())
+  }
+
+  private async append(): Promise<E.Either<TranscriptFailure, undefined>> {
+    const messages = this.waiting.filter((message) => !this.isRecorded(message))
+    this.done.known += this.waiting.length - messages.length
+    this.waiting = messages
+    if (messages.length === 0) return E.right(undefined)
     const now = this.deps.clock.now().toISOString()
     const handled = await this.handle([{ type: 'AppendMessages', messages, now }])
-    if (E.isRight(handled)) this.done.messages += messages.length
+    if (E.isLeft(handled)) return handled
+    this.waiting = []
+    this.characters = 0
+    this.done.messages += messages.length
     return handled
+  }
+
+  private isRecorded(message: MessageToAppend): boolean {
+    const recorded = this.hashes.get(message.messageId ?? '')
+    return recorded !== undefined && isAlready(message, recorded)
   }
 
   private idOf({ sourceId, part }: Pick<MessageItem, 'sourceId' | 'part'>): string {
@@ -287,9 +326,9 @@ class Recording {
   private async message(item: MessageItem): Promise<E.Either<TranscriptFailure, undefined>> {
     const { sourceId, part, body, byProgram, answerId, model, isError } = item
     const asSaid = this.idOf(item)
-    const grown = await this.grownFrom(asSaid, body)
-    if (grown !== undefined && E.isLeft(grown)) return grown
-    const messageId = grown?.right ?? asSaid
+    const grown = await this.again(() => this.grownFrom(asSaid, body))
+    if (E.isLeft(grown)) return grown
+    const messageId = grown.right ?? asSaid
     this.remember(sourceId, part === 0 ? [messageId] : [...this.idsOf(sourceId), messageId])
     this.time = timeOf(item.at) ?? this.time
     const recorded = this.hashes.get(messageId)
@@ -310,6 +349,10 @@ class Recording {
       [ANSWER]: answerId,
       model,
       usage: usageOf(item.usage),
+      earlierUsage:
+        item.earlierUsage === undefined
+          ? undefined
+          : { answerId: item.earlierUsage.answerId, usage: usageOf(item.earlierUsage.usage) },
       isError,
     })
     this.waiting.push({
@@ -330,11 +373,11 @@ class Recording {
   private async grownFrom(
     messageId: string,
     body: MessageBody,
-  ): Promise<E.Either<TranscriptFailure, string> | undefined> {
+  ): Promise<E.Either<TranscriptFailure, string | undefined>> {
     const first = this.hashes.get(messageId)
-    if (first === undefined) return undefined
+    if (first === undefined) return E.right(undefined)
     const hash = messageHash(body)
-    if (first === hash) return undefined
+    if (first === hash) return E.right(undefined)
     let last = messageId
     for (let version = 2; ; version += 1) {
       const next = `${messageId}+${String(version)}`
@@ -345,7 +388,7 @@ class Recording {
         continue
       }
       const before = await this.recordedBody(last)
-      if (before === undefined || !isLonger(before, body)) return undefined
+      if (before === undefined || !isLonger(before, body)) return E.right(undefined)
       const flushed = await this.flush()
       if (E.isLeft(flushed)) return flushed
       if (this.isLive(last)) {
@@ -519,6 +562,12 @@ class Recording {
   async take(item: TranscriptItem): Promise<E.Either<TranscriptFailure, undefined>> {
     if (item.kind === 'message') return await this.message(item)
     if (item.kind === 'left-out' || item.kind === 'conversation') return E.right(undefined)
+    return await this.again(() => this.act(item))
+  }
+
+  private async act(
+    item: Exclude<TranscriptItem, { kind: 'message' | 'left-out' | 'conversation' }>,
+  ): Promise<E.Either<TranscriptFailure, undefined>> {
     const flushed = await this.flush()
     if (E.isLeft(flushed)) return flushed
     switch (item.kind) {
@@ -561,56 +610,76 @@ const editKey = (messageId: string, content: MessageBody['content']): string => 
 const damageKey = ({ file, line, path }: SourcePlace, detail: string): string =>
   `damage ${file.slice(file.lastIndexOf('/') + 1)} ${String(line)} ${path ?? ''} ${detail}`
 
-/** Builds the use case: records a transcript, item by item. */
-export function createRecordTranscript(deps: RecordTranscriptDependencies) {
-  return async (
+/** Records a transcript that grows: what it says next is taken behind what was taken before. */
+export interface TranscriptRecorder {
+  /**
+   * Takes what the transcript says next. After a failure, and where somebody ends it, the recorder is of no use any more.
+   * @returns what became of it this time, of the conversations that it is about
+   */
+  take(
     items: AsyncIterable<TranscriptItem>,
     options: RecordOptions,
-  ): Promise<E.Either<TranscriptFailure | BadId, RecordedTranscript>> => {
-    const recordings = new Map<string, Recording>()
-    const leftOut = new Map<string, number>()
-    const damage: DamageItem[] = []
-    let current: Recording | undefined
-    /** What cannot be read before the first conversation is known belongs to it. */
-    let early: DamageItem[] = []
-    const told = (): RecordedTranscript => ({
-      conversations: [...recordings.values()].map(({ done }) => done),
-      leftOut,
-      damage,
-    })
-    for await (const item of items) {
-      options.signal?.throwIfAborted()
-      options.onItem?.(item)
-      if (item.kind === 'left-out') {
-        leftOut.set(item.what, (leftOut.get(item.what) ?? 0) + 1)
-        continue
-      }
-      if (item.kind === 'damage') damage.push(item)
-      if (item.kind === 'conversation') {
-        const flushed = await current?.flush()
-        if (flushed !== undefined && E.isLeft(flushed)) return flushed
-        current = recordings.get(item.sourceId)
+  ): Promise<E.Either<TranscriptFailure | BadId, RecordedTranscript>>
+}
+
+/** A recorder for a transcript, from its beginning. */
+export function createTranscriptRecorder(deps: RecordTranscriptDependencies): TranscriptRecorder {
+  const recordings = new Map<string, Recording>()
+  let current: Recording | undefined
+  /** What cannot be read before the first conversation is known belongs to it. */
+  let early: DamageItem[] = []
+
+  return {
+    async take(items, options) {
+      const leftOut = new Map<string, number>()
+      const damage: DamageItem[] = []
+      for (const recording of recordings.values()) recording.goOn(options)
+      const about = new Set<Recording>()
+      for await (const item of items) {
+        options.signal?.throwIfAborted()
+        options.onItem?.(item)
+        if (item.kind === 'left-out') {
+          leftOut.set(item.what, (leftOut.get(item.what) ?? 0) + 1)
+          continue
+        }
+        if (item.kind === 'damage') damage.push(item)
+        if (item.kind === 'conversation') {
+          const flushed = await current?.flush()
+          if (flushed !== undefined && E.isLeft(flushed)) return flushed
+          current = recordings.get(item.sourceId)
+          if (current === undefined) {
+            current = new Recording(deps, options, item)
+            await current.catchUp()
+            recordings.set(item.sourceId, current)
+          }
+          about.add(current)
+          for (const each of early) {
+            const recorded = await current.take(each)
+            if (E.isLeft(recorded)) return recorded
+          }
+          early = []
+          continue
+        }
         if (current === undefined) {
-          current = new Recording(deps, options, item)
-          await current.open()
-          recordings.set(item.sourceId, current)
+          if (item.kind === 'damage') early.push(item)
+          continue
         }
-        for (const each of early) {
-          const recorded = await current.take(each)
-          if (E.isLeft(recorded)) return recorded
-        }
-        early = []
-        continue
+        about.add(current)
+        const recorded = await current.take(item)
+        if (E.isLeft(recorded)) return recorded
       }
-      if (current === undefined) {
-        if (item.kind === 'damage') early.push(item)
-        continue
-      }
-      const recorded = await current.take(item)
-      if (E.isLeft(recorded)) return recorded
-    }
-    const flushed = await current?.flush()
-    if (flushed !== undefined && E.isLeft(flushed)) return flushed
-    return E.right(told())
+      const flushed = await current?.flush()
+      if (flushed !== undefined && E.isLeft(flushed)) return flushed
+      return E.right({ conversations: [...about].map(({ done }) => done), leftOut, damage })
+    },
   }
 }
+
+/** Builds the use case: records a transcript as far as it goes. */
+export const createRecordTranscript =
+  (deps: RecordTranscriptDependencies) =>
+  async (
+    items: AsyncIterable<TranscriptItem>,
+    options: RecordOptions,
+  ): Promise<E.Either<TranscriptFailure | BadId, RecordedTranscript>> =>
+    await createTranscriptRecorder(deps).take(items, options)

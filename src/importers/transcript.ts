@@ -23,6 +23,12 @@ export interface Usage {
   readonly cost?: number | undefined
 }
 
+/** What an answer took that was said before, where its program tells it behind the answer. */
+export interface EarlierUsage {
+  readonly answerId: string
+  readonly usage: Usage
+}
+
 /** Another conversation that this one comes from. */
 export interface Parent {
   /** The program's own id of that conversation. */
@@ -66,6 +72,8 @@ export interface MessageItem {
   readonly model?: string | undefined
   /** Of the whole answer; where several messages of it tell, the last one holds. */
   readonly usage?: Usage | undefined
+  /** Told since the message before: too late for the messages of that answer, which were said by then. */
+  readonly earlierUsage?: EarlierUsage | undefined
   /** The call failed, or was refused or stopped. */
   readonly isError?: true | undefined
   readonly where: Where
@@ -193,6 +201,8 @@ export type Layout =
   | 'json'
   /** A file of text lines: each record is a text. */
   | 'text'
+  /** A form that only its importer reads (`records`), as a compressed file. */
+  | 'own'
 
 /** The beginning of a file, for who wants to know whose it is. */
 export interface Head {
@@ -220,10 +230,10 @@ export interface Importer {
    */
   siblings?(path: string): Promise<readonly string[]>
   /**
-   * How the records of a file are read where its layout does not say it (a database, a compressed file): in place of
-   * the layout, for every file of this program. What cannot be read is given as damage.
+   * How the records of a file are read where its layout does not say it (a database, a compressed file); undefined for a
+   * file that is read by its layout. What cannot be read is given as damage.
    */
-  records?(path: string): AsyncIterable<TranscriptRecord | DamageItem>
+  records?(path: string, layout: Layout): AsyncIterable<TranscriptRecord | DamageItem> | undefined
   /** @param path of the file that the conversation is known by: names give ids where records have none */
   read(path: string): TranscriptReader
 }

@@ -1,9 +1,26 @@
 /** Transcripts of other programs, recorded as what these programs did. */
-import { createRecordTranscript, type RecordedConversation } from '../importers/record-transcript.js'
-import { importers, readTranscript, recognizeTranscript, type RecognizedTranscript } from '../importers/index.js'
+import { either as E } from 'fp-ts'
+import { LRUCache } from 'lru-cache'
+import { open } from 'node:fs/promises'
+import {
+  createTranscriptRecorder,
+  type RecordedConversation,
+  type RecordedTranscript,
+  type RecordOptions,
+  type TranscriptRecorder,
+} from '../importers/record-transcript.js'
+import {
+  growsByLines,
+  importers,
+  readOn,
+  readTranscript,
+  recognizeTranscript,
+  type RecognizedTranscript,
+} from '../importers/index.js'
+import { GrowingLines } from '../importers/growing-lines.js'
 import { headOf } from '../importers/records-of.js'
 import { fileKey, signatureOf } from '../importers/signature.js'
-import type { DamageItem, TranscriptItem } from '../importers/transcript.js'
+import type { DamageItem, TranscriptItem, TranscriptReader } from '../importers/transcript.js'
 import type { PolicySettings } from '../domain/values/policy.js'
 import type { Clock } from '../ports/clock.js'
 import type { ImportedFiles } from '../ports/imported-files.js'
@@ -11,7 +28,7 @@ import type { Conversations } from '../recording/handle-command.js'
 import type { Freshness } from './freshness.js'
 import type { Gate } from './gate.js'
 import type { Ledger } from './ledger.js'
-import { listenerGiven, nameOf, optionsGiven, settingsOf, signalGiven, textGiven, type Names } from './options.js'
+import { bad, listenerGiven, nameOf, optionsGiven, settingsOf, signalGiven, textGiven, type Names } from './options.js'
 import type { LedgerParts } from './parts.js'
 import { problem, valueOf } from './problem.js'
 import type { ProvenanceOf } from './provenance.js'
@@ -32,6 +49,12 @@ export interface ImportTranscriptOptions {
   readonly signal?: AbortSignal
   /** Hears of every item as it is read. */
   readonly onItem?: (item: TranscriptItem) => void
+  /**
+   * True keeps in memory where the file ended and what it takes to go on there, so that the next import that says so
+   * reads only what was appended. That is for files of lines, which grow; others are read whole, and so is a file that
+   * is not the one any more that was read. Default: false.
+   */
+  readonly resumable?: boolean
 }
 
 /** What became of a transcript. */
@@ -58,6 +81,7 @@ const OPTIONS: Names<ImportTranscriptOptions> = {
   correlationId: true,
   signal: true,
   onItem: true,
+  resumable: true,
 }
 
 /** Characters of a file's beginning that a complaint shows. */
@@ -98,48 +122,139 @@ export interface TranscriptsParts extends Pick<
   readonly provenanceOf: ProvenanceOf
 }
 
+/** A transcript that was read as far as it went, and what it takes to go on there. */
+interface Place {
+  readonly program: string
+  /** What the import was told: with other options, the file is read anew. */
+  readonly told: string
+  readonly lines: GrowingLines
+  readonly reader: TranscriptReader
+  readonly recorder: TranscriptRecorder
+}
+
+/** Files whose places are kept in memory, and bytes that were read of all of them: the least used go first. */
+const PLACES = 256
+const BYTES_OF_PLACES = 1024 ** 3
+
+/** How often a file is read anew because somebody else recorded of the same conversation meanwhile. */
+const READINGS = 3
+
 export function createTranscripts(parts: TranscriptsParts): Pick<Ledger, 'importTranscript'> {
   const { gate, freshness, provenanceOf } = parts
-  const record = createRecordTranscript(parts)
   const files: ImportedFiles = parts.importedFiles
+  const places = new LRUCache<string, Place>({
+    max: PLACES,
+    maxSize: BYTES_OF_PLACES,
+    sizeCalculation: ({ lines }) => Math.max(1, lines.bytes),
+  })
+
+  /** Reads on at a place; undefined where the file is not the one any more that was read. */
+  async function continued(
+    file: string,
+    key: string,
+    place: Place,
+    options: RecordOptions,
+  ): Promise<ImportedTranscript | undefined> {
+    const told = { file, program: place.program }
+    const handle = await open(file)
+    try {
+      if (!(await place.lines.goesOn(handle))) return undefined
+      const { size, mtimeMs } = await handle.stat()
+      const before = place.lines.signature
+      if (before?.bytes === size && before.changedMs === mtimeMs) {
+        places.set(key, place)
+        return { ...told, unchanged: true, conversations: [], leftOut: {}, damage: [] }
+      }
+      const recorded = await place.recorder.take(readOn(place.reader, place.lines.records(handle)), options)
+      return E.isLeft(recorded) ? undefined : await kept(file, key, place, recorded.right)
+    } finally {
+      await handle.close()
+    }
+  }
+
+  /** What became of a file that can be read on from here. */
+  async function kept(
+    file: string,
+    key: string,
+    place: Place,
+    recorded: RecordedTranscript,
+  ): Promise<ImportedTranscript> {
+    // A file that changed under its reader is not the one that was read.
+    const { signature } = place.lines
+    if (signature !== undefined) {
+      await files.remember(key, signature)
+      places.set(key, place)
+    }
+    return shown(file, place.program, recorded)
+  }
+
+  function shown(
+    file: string,
+    program: string,
+    { conversations, leftOut, damage }: RecordedTranscript,
+  ): ImportedTranscript {
+    for (const { position } of conversations) freshness.recordedHere({ position })
+    return { file, program, unchanged: false, conversations, leftOut: Object.fromEntries(leftOut), damage }
+  }
 
   return {
     async importTranscript(path, options) {
       const given = optionsGiven('importTranscript', options, OPTIONS)
       const file = textGiven('path', path)
       signalGiven(given.signal)
-      const { signal } = given
+      const { signal, resumable = false } = given
+      if (typeof resumable !== 'boolean') throw bad('resumable', 'must be true or false')
       const onItem = listenerGiven('onItem', given.onItem, parts.onProblem)
       gate.writes('importTranscript')
       freshness.follow()
-      const { importer, layout } = await ofProgram(file, given.from)
       const key = fileKey(file)
+      const settings = settingsOf(given.policy)
+      const optionsOf = (program: string): RecordOptions => ({
+        program,
+        scope: given.scope === undefined ? undefined : nameOf('scope', given.scope),
+        settings: settings === undefined && parts.policy === undefined ? undefined : { ...parts.policy, ...settings },
+        provenance: provenanceOf(given),
+        signal,
+        ...(onItem === undefined ? {} : { onItem }),
+      })
+      const told = JSON.stringify([file, given.scope, settings])
+      const place = resumable ? places.get(key) : undefined
+      // Whoever reads on has the place for itself, and puts it back when all of it is recorded.
+      places.delete(key)
+      if (place?.told === told && (given.from === undefined || given.from === place.program)) {
+        const imported = await continued(file, key, place, optionsOf(place.program))
+        if (imported !== undefined) return imported
+      }
+      const { importer, layout } = await ofProgram(file, given.from)
+      const { program } = importer
       const before = await files.find(key)
       const signature = await signatureOf((await importer.siblings?.(file)) ?? [file], before)
-      const told = { file, program: importer.program }
       if (before?.sha256 === signature.sha256)
-        return { ...told, unchanged: true, conversations: [], leftOut: {}, damage: [] }
-      const settings = settingsOf(given.policy)
-      const recorded = valueOf(
-        await record(readTranscript(file, importer, layout), {
-          program: importer.program,
-          scope: given.scope === undefined ? undefined : nameOf('scope', given.scope),
-          settings: settings === undefined && parts.policy === undefined ? undefined : { ...parts.policy, ...settings },
-          provenance: provenanceOf(given),
-          signal,
-          ...(onItem === undefined ? {} : { onItem }),
-        }),
-        problem,
-      )
-      for (const { position } of recorded.conversations) freshness.recordedHere({ position })
-      await files.remember(key, signature)
-      return {
-        ...told,
-        unchanged: false,
-        conversations: recorded.conversations,
-        leftOut: Object.fromEntries(recorded.leftOut),
-        damage: recorded.damage,
+        return { file, program, unchanged: true, conversations: [], leftOut: {}, damage: [] }
+      for (let readings = 1; ; readings += 1) {
+        const recorder = createTranscriptRecorder(parts)
+        const lines = resumable && growsByLines(file, importer, layout) ? new GrowingLines(file) : undefined
+        const reader = importer.read(file)
+        const handle = lines === undefined ? undefined : await open(file)
+        try {
+          const items =
+            lines === undefined || handle === undefined
+              ? readTranscript(file, importer, layout)
+              : readOn(reader, lines.records(handle))
+          const recorded = await recorder.take(items, optionsOf(program))
+          // Another importer of the same conversation was faster: what it recorded is known the next time.
+          if (E.isLeft(recorded) && MET.has(recorded.left.kind) && readings < READINGS) continue
+          const taken = valueOf(recorded, problem)
+          if (lines !== undefined) return await kept(file, key, { program, told, lines, reader, recorder }, taken)
+          await files.remember(key, signature)
+          return shown(file, program, taken)
+        } finally {
+          await handle?.close()
+        }
       }
     },
   }
 }
+
+/** What an import fails with where another one recorded of the same conversation at the same time. */
+const MET: ReadonlySet<string> = new Set(['ConversationMoved', 'MessageIdTaken', 'MessageNotLive'])

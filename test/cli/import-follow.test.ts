@@ -7,6 +7,7 @@ import { followTranscripts } from '../../src/cli/import/follow.js'
 import type { Ledger } from '../../src/index.js'
 import { claudeCodeLines } from '../support/claude-code-transcript.js'
 import { runCli } from '../support/cli.js'
+import { sessionOf } from '../support/growing-transcripts.js'
 import { ledgerOn } from '../support/ledger-on-database.js'
 import { openTestDatabase } from '../support/memory-database.js'
 
@@ -71,6 +72,11 @@ it('takes a folder that appears, files that grow, half a line when it is whole, 
   await writeFile(file, '')
   await writeFile(file, `${lines.join('\n')}\n`)
   await until(async () => (await messagesOf('claude-code/session-1')) === 24)
+  // Truncated, and gone on with by another program.
+  const codex = sessionOf(1, 'session-4')
+  const codexLines = Array.from({ length: 60 }, (_none, at) => `${codex.line(at).text}\n`)
+  await writeFile(file, codexLines.join(''))
+  await until(async () => (await messagesOf('codex/session-4')) === 59)
   await rm(join(sessions, 'session-1.old.jsonl'))
   await writeFile(join(sessions, 'session-3.jsonl'), `${claudeCodeLines(1, [], 'session-3').join('\n')}\n`)
   await until(async () => (await messagesOf('claude-code/session-3')) === 4)

@@ -6,14 +6,19 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { Transform } from 'node:stream'
+import { z } from 'zod'
 import { codex } from '../../src/importers/codex.js'
 import { rolloutRecords } from '../../src/importers/codex-compressed.js'
-import { headOf } from '../../src/importers/records-of.js'
+import { headOf, recordsOf } from '../../src/importers/records-of.js'
 import type { TranscriptItem, TranscriptRecord } from '../../src/importers/transcript.js'
+import { describeWithTranscripts, transcriptsFolder } from '../support/real-transcripts.js'
 import { itemsOf, lawfulItems, linesOf, ofKind } from '../support/transcript-laws.js'
 
 const ID = '01990000-0000-7000-8000-00000000000a'
 const FILE = `/home/ada/.codex/sessions/2026/03/10/rollout-2026-03-10T08-00-00-${ID}.jsonl`
+
+const tokensSchema = z.object({ input_tokens: z.number(), output_tokens: z.number() })
+const countsSchema = z.object({ total_token_usage: tokensSchema, last_token_usage: tokensSchema })
 
 let second = 0
 const line = (type: string, payload: object): object => {
@@ -359,10 +364,30 @@ describe('counts of tokens', () => {
     ).toEqual([usage, undefined, usage])
   })
 
-  it('are no answer’s where newer versions tell them behind it', () => {
-    expect(
-      usages([meta(), user('a'), reasoning('r'), call('c'), output('c', 'x'), tokens(100), answer('b'), tokens(200)]),
-    ).toEqual([undefined, undefined, undefined])
+  it('are told with the next message where newer versions tell them behind the answer', () => {
+    const items = [
+      meta(),
+      user('a'),
+      reasoning('r'),
+      call('c'),
+      output('c', 'x'),
+      tokens(100),
+      answer('b'),
+      tokens(200),
+    ]
+    expect(usages(items)).toEqual([undefined, undefined, undefined])
+    const all = messages(read([...items, tokens(200), user('d'), answer('e')]))
+    const answerOf = (at: number): string | undefined => all[at]?.answerId
+    expect(all.map(({ earlierUsage }) => earlierUsage)).toEqual([
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+      { answerId: answerOf(1), usage },
+      { answerId: answerOf(4), usage },
+      undefined,
+    ])
+    expect(answerOf(1)).toBe(answerOf(2))
   })
 
   it('are not told twice', () => {
@@ -696,7 +721,7 @@ describe('the files of Codex', () => {
       await layout(await file('d.jsonl', text([{ type: 'user', uuid: 'u', message: { role: 'user' } }]))),
     ).toBeUndefined()
     expect(await layout(await file('e.json', '{"messages":[]}'))).toBeUndefined()
-    expect(await layout(await file(`rollout-2026-03-10T08-00-00-${ID}.jsonl.zst`, compressed('')))).toBe('lines')
+    expect(await layout(await file(`rollout-2026-03-10T08-00-00-${ID}.jsonl.zst`, compressed('')))).toBe('own')
     expect(await layout(await file('f.zst', compressed('')))).toBeUndefined()
   })
 
@@ -844,5 +869,40 @@ describe('whatever a rollout holds', () => {
     for (let level = 0; level < 5000; level += 1) deep = [deep]
     const kinds = read([meta(), item({ type: 'function_call', name: 'x', call_id: 'c', arguments: deep }), user('one')])
     expect(kinds.map(({ kind }) => kind)).toEqual(['conversation', 'damage', 'message'])
+  })
+})
+
+describeWithTranscripts('what real rollouts took (needs ../shared/transcripts, or CONTEXT_LEDGER_TRANSCRIPTS)', () => {
+  // Where counts are told behind their answers, no message follows the last answer.
+  it.each([
+    ['v0.36.0-chinese-abort.jsonl', 0],
+    ['v0.142.2-two-compacted.jsonl', 1],
+  ])('%s: what is told of all answers is the total that Codex wrote, less the last %i', async (name, untold) => {
+    const path = join(transcriptsFolder, 'codex', name)
+    const records: TranscriptRecord[] = []
+    for await (const record of recordsOf(path, 'lines')) if (!('kind' in record)) records.push(record)
+    const infos = records.flatMap(
+      ({ value }) =>
+        z.object({ payload: z.object({ type: z.literal('token_count'), info: countsSchema }) }).safeParse(value).data ??
+        [],
+    )
+    const last = infos.at(-1)?.payload.info
+    const all = messages(itemsOf(codex, path, records))
+    const told = all.flatMap(({ usage, earlierUsage }) =>
+      [usage, earlierUsage?.usage].filter((one) => one !== undefined),
+    )
+    const sum = (field: 'inputTokens' | 'outputTokens'): number =>
+      told.reduce((total, usage) => total + (usage[field] ?? 0), 0)
+    expect(told.length).toBeGreaterThan(50)
+    expect(sum('inputTokens') + untold * (last?.last_token_usage.input_tokens ?? 0)).toBe(
+      last?.total_token_usage.input_tokens,
+    )
+    expect(sum('outputTokens') + untold * (last?.last_token_usage.output_tokens ?? 0)).toBe(
+      last?.total_token_usage.output_tokens,
+    )
+    const answers = new Set(all.map(({ answerId }) => answerId))
+    const named = all.flatMap(({ earlierUsage }) => earlierUsage?.answerId ?? [])
+    expect(named.filter((id) => !answers.has(id))).toEqual([])
+    expect(new Set(named).size).toBe(named.length)
   })
 })

@@ -422,3 +422,31 @@ describe('any session', () => {
     )
   })
 })
+
+describe('what an answer took', () => {
+  const tokens = { input: 900, output: 40, cached: 700, thoughts: 12, tool: 0, total: 952 }
+  const usage = { inputTokens: 900, outputTokens: 40, cacheReadTokens: 700, reasoningTokens: 12 }
+  const told = (values: readonly unknown[]) =>
+    ofKind(read(values), 'message').map((message) => [message.usage, message.earlierUsage])
+
+  it('is told with the next message where a second line of the same one tells it, once', () => {
+    const first = answer('g1', 'So.', { tokens: undefined })
+    const second = answer('g1', 'So.', { tokens })
+    const earlier = { answerId: 'g1', usage }
+    expect(
+      told([header, user('u1', 'Hello'), first, second, second, user('u2', 'And?'), answer('g2', 'Then.')]),
+    ).toEqual([
+      [undefined, undefined],
+      [undefined, undefined],
+      [undefined, earlier],
+      [usage, undefined],
+    ])
+    const withResult = answer('g1', 'So.', { tokens, toolCalls: [call('c1', [response('c1', { output: 'B2' })])] })
+    const calling = answer('g1', 'So.', { tokens: undefined, toolCalls: [call('c1', undefined)] })
+    expect(told([header, calling, withResult, user('u2', 'And?')])).toEqual([
+      [undefined, undefined],
+      [undefined, undefined],
+      [undefined, earlier],
+    ])
+  })
+})

@@ -488,7 +488,7 @@ describe('the database', () => {
       await writeFile(path, `SQLite format 3\u0000${'x'.repeat(200)}`)
       expect(opencode.recognize(await headOf(path))).toBe('json')
       const records: TranscriptRecord[] = []
-      for await (const record of opencode.records?.(path) ?? []) if (!('kind' in record)) records.push(record)
+      for await (const record of opencode.records?.(path, 'json') ?? []) if (!('kind' in record)) records.push(record)
       expect(ofKind(itemsOf(read(), records), 'damage')).toHaveLength(1)
       const head = { path: '/home/somebody/other.db', records: [], text: 'SQLite format 3\u0000' }
       expect(opencode.recognize(head)).toBeUndefined()
@@ -519,7 +519,7 @@ describe('the database', () => {
         INSERT INTO part VALUES ('p1', 'm1', '{"type":"text","text":"hello"}');
         BEGIN; INSERT INTO part VALUES ('p2', 'm1', '{"type":"text","text":"not yet"}');`)
       const records: TranscriptRecord[] = []
-      for await (const record of opencode.records?.(path) ?? []) if (!('kind' in record)) records.push(record)
+      for await (const record of opencode.records?.(path, 'json') ?? []) if (!('kind' in record)) records.push(record)
       writer.exec('COMMIT')
       expect(linesOf(itemsOf(read(), records))).toEqual(['m1.0 user: hello'])
       expect(() => openDatabase(path)?.all('DELETE FROM part')).toThrow(/readonly/u)

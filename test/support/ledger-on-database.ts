@@ -26,6 +26,8 @@ export async function ledgerOn(
     readonly onProblem?: (problem: unknown) => void
     readonly workers?: 'inside' | 'elsewhere'
     readonly embedding?: EmbeddingModel
+    /** False where another ledger is open on the same database. */
+    readonly alone?: boolean
   } = {},
 ): Promise<Ledger> {
   await migrateLog(db)
@@ -35,7 +37,7 @@ export async function ledgerOn(
     name: db.name,
     db,
     projections: projectionsFor(store),
-    alone: true,
+    alone: options.alone ?? true,
     ahead: true,
     workers: options.workers ?? 'inside',
     claims: createMemoryClaims(systemClock),

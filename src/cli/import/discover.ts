@@ -22,12 +22,6 @@ export interface Discovered {
 
 const isThere = async (path: string): Promise<boolean> => (await stat(path).catch(() => undefined)) !== undefined
 
-async function timesOf(files: readonly PlannedFile[]): Promise<readonly number[]> {
-  const times: number[] = []
-  for (const { path } of files) times.push((await stat(path)).mtimeMs)
-  return times
-}
-
 /** Where these programs keep their conversations, whether it is there or not. */
 export const homesOf = (from: string | undefined): readonly string[] =>
   importers
@@ -47,7 +41,7 @@ export async function discover(from: string | undefined): Promise<readonly Disco
     const own = files.filter((file) => file.program === program && !seen.has(resolve(file.path)))
     for (const { path } of own) seen.add(resolve(path))
     if (own.length === 0) continue
-    const times = await timesOf(own)
+    const times = own.map(({ changedMs }) => changedMs)
     found.push({
       program,
       title,

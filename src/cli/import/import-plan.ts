@@ -1,7 +1,7 @@
 /** Which files `import` takes: those that were named, and what lies in folders, each with whose it is. */
 import { lstat, readdir, realpath, stat } from 'node:fs/promises'
 import { join, relative, resolve, sep } from 'node:path'
-import { importers, recognizeTranscript } from '../../importers/index.js'
+import { importers, recognizeTranscript, type RecognizedTranscript } from '../../importers/index.js'
 import { codeOf, sentenceOf } from '../../ports/store-error.js'
 import { neighbour } from '../config/named-files.js'
 import { InputError } from '../errors.js'
@@ -9,7 +9,10 @@ import { InputError } from '../errors.js'
 /** A file to import: a transcript of a program, or messages in a form of ours. */
 export interface PlannedFile {
   readonly path: string
+  /** Of all files of its conversation. */
   readonly bytes: number
+  /** The newest change of any of them, in milliseconds since 1970. */
+  readonly changedMs: number
   /** The program; undefined where the file is in a form of ours. */
   readonly program: string | undefined
   /** Found in a folder, so that a file that is nobody's is no mistake of who asked. */
@@ -43,6 +46,11 @@ async function existing(path: string): Promise<{ readonly bytes: number; readonl
   }
 }
 
+/** Undefined for a file that vanished since its folder was read; whatever else is wrong stays wrong. */
+export function unlessGone(error: unknown): undefined {
+  if (codeOf(error) !== 'ENOENT' && codeOf(error) !== 'ENOTDIR') throw error
+}
+
 /** Whether a path stays in a folder when its links are followed. */
 async function staysIn(folder: string, path: string): Promise<boolean> {
   const inside = relative(await realpath(folder), await realpath(path))
@@ -58,11 +66,12 @@ async function* filesIn(folder: string, top: string, skip: (path: string) => voi
   }
   for (const name of names.toSorted()) {
     const path = join(folder, name)
-    const found = await lstat(path)
+    const found = await lstat(path).catch(unlessGone)
+    if (found === undefined) continue
     if (found.isSymbolicLink()) {
       const target = await stat(path).catch(() => undefined)
       // A link to a folder may lead round in a circle, and one out of the folder was not asked for.
-      if (target?.isFile() !== true || !(await staysIn(top, path))) skip(path)
+      if (target?.isFile() !== true || (await staysIn(top, path).catch(unlessGone)) !== true) skip(path)
       else if (ENDINGS.test(name)) yield path
     } else if (found.isDirectory()) yield* filesIn(path, top, skip)
     else if (found.isFile() && ENDINGS.test(name)) yield path
@@ -72,8 +81,13 @@ async function* filesIn(folder: string, top: string, skip: (path: string) => voi
 /**
  * What there is to import.
  * @param from the program whose files alone are meant
+ * @param recognize tells whose a file is; who looks again and again may know it by the time of its last change
  */
-export async function planImport(paths: readonly string[], from: string | undefined): Promise<ImportPlan> {
+export async function planImport(
+  paths: readonly string[],
+  from: string | undefined,
+  recognize: (path: string) => Promise<RecognizedTranscript | undefined> = recognizeTranscript,
+): Promise<ImportPlan> {
   const files: PlannedFile[] = []
   const skipped: string[] = []
   /** Files of a conversation that is several, and what was named twice. */
@@ -81,31 +95,39 @@ export async function planImport(paths: readonly string[], from: string | undefi
   async function take(path: string, isFound: boolean): Promise<void> {
     if (taken.has(resolve(path))) return
     taken.add(resolve(path))
-    const { size: bytes } = await stat(path)
-    const recognized = await recognizeTranscript(path)
+    const { size: bytes, mtimeMs } = await stat(path)
+    const recognized = await recognize(path)
     const named = isFound ? undefined : importers.find(({ program }) => program === from)
     const importer = named ?? recognized?.importer
     if (importer === undefined || (isFound && from !== undefined && importer.program !== from)) {
       if (isFound && (!OUR_ENDINGS.test(path) || from !== undefined)) skipped.push(path)
-      else files.push({ path, bytes, program: undefined, isFound })
+      else files.push({ path, bytes, changedMs: mtimeMs, program: undefined, isFound })
       return
     }
     const siblings = (await importer.siblings?.(path)) ?? [path]
     let all = 0
+    let changedMs = mtimeMs
     for (const sibling of siblings) {
       taken.add(resolve(sibling))
-      all += (await stat(sibling)).size
+      const found = await stat(sibling)
+      all += found.size
+      changedMs = Math.max(changedMs, found.mtimeMs)
     }
-    files.push({ path, bytes: Math.max(bytes, all), program: importer.program, isFound })
+    files.push({ path, bytes: Math.max(bytes, all), changedMs, program: importer.program, isFound })
   }
   for (const path of paths) {
     if (path === '-') {
-      files.push({ path, bytes: 0, program: undefined, isFound: false })
+      files.push({ path, bytes: 0, changedMs: 0, program: undefined, isFound: false })
       continue
     }
     const { isFolder } = await existing(path)
     if (!isFolder) await take(path, false)
-    else for await (const file of filesIn(path, path, (left) => skipped.push(left))) await take(file, true)
+    else
+      for await (const file of filesIn(path, path, (left) => skipped.push(left)))
+        await take(file, true).catch((error: unknown) => {
+          if (codeOf(error) === 'EACCES' || codeOf(error) === 'EPERM') skipped.push(file)
+          else unlessGone(error)
+        })
   }
   return { files, skipped }
 }

@@ -1,0 +1,94 @@
+/** Transcripts that are imported again and again while they grow, and by several at once. */
+import { afterEach, beforeEach, expect, it } from '@jest/globals'
+import { appendFile, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Ledger } from '../../src/index.js'
+import type { Database } from '../../src/ports/sql.js'
+import { claudeCodeLines } from '../support/claude-code-transcript.js'
+import { sessionOf } from '../support/growing-transcripts.js'
+import { ledgerOn } from '../support/ledger-on-database.js'
+import { openTestDatabase } from '../support/memory-database.js'
+
+let folder: string
+let db: Database
+let ledgers: readonly Ledger[]
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'transcripts-'))
+  db = await openTestDatabase()
+  ledgers = [await ledgerOn(db, { alone: false }), await ledgerOn(db, { alone: false })]
+})
+afterEach(async () => {
+  for (const ledger of ledgers) await ledger.close()
+  await rm(folder, { recursive: true })
+})
+
+const idsIn = async (ledger: Ledger, conversationId: string): Promise<readonly string[]> => {
+  const ids: string[] = []
+  for await (const event of ledger.log(conversationId))
+    if (event.type === 'MessageAppended') ids.push(event.data.messageId)
+  return ids
+}
+
+it('reads only what was appended, of each program that writes lines, and the whole where it may not go on', async () => {
+  const [ledger] = ledgers
+  if (ledger === undefined) return
+  for (const [number, whose] of ['claude-code', 'codex', 'pi', 'gemini'].entries()) {
+    const session = sessionOf(number, `session-${String(number)}`)
+    const text = (from: number, to: number): string =>
+      Array.from({ length: to - from }, (_none, at) => `${session.line(from + at).text}\n`).join('')
+    const file = join(folder, `${whose}.jsonl`)
+    const read: string[] = []
+    const take = async (resumable = true) => {
+      read.length = 0
+      return await ledger.importTranscript(file, { resumable, onItem: ({ kind }) => read.push(kind) })
+    }
+    await writeFile(file, text(0, 21))
+    expect(await take()).toMatchObject({ program: whose, unchanged: false })
+    await appendFile(file, text(21, 24))
+    const { conversations } = await take()
+    expect(read.filter((kind) => kind === 'message')).toHaveLength(3)
+    expect(conversations).toMatchObject([{ conversationId: session.conversationId, messages: 3, known: 0 }])
+    expect(await take()).toMatchObject({ unchanged: true })
+    // A process that begins knows nothing of it, and one that does not say so keeps nothing.
+    await appendFile(file, text(24, 25))
+    expect((await take(false)).conversations).toMatchObject([{ messages: 1 }])
+    expect(read.length).toBeGreaterThan(20)
+    const expected = Array.from({ length: 25 }, (_none, at) => session.line(at).messageId).filter(
+      (id) => id !== undefined,
+    )
+    expect(await idsIn(ledger, session.conversationId)).toEqual(expected)
+  }
+  expect((await ledger.verify()).problems).toEqual([])
+})
+
+it('takes what two import at once, while it is written, each thing once and in its order', async () => {
+  const lines = claudeCodeLines(60, [9, 19, 29, 39, 49])
+  const file = join(folder, 'session-1.jsonl')
+  const half = lines.length / 2
+  await writeFile(file, `${lines.slice(0, half).join('\n')}\n`)
+  const take = (): Promise<unknown> =>
+    Promise.all(ledgers.map((ledger) => ledger.importTranscript(file, { resumable: true })))
+  await take()
+  for (let at = half; at < lines.length; at += 12) {
+    await appendFile(file, `${lines.slice(at, at + 12).join('\n')}\n`)
+    await take()
+  }
+  const [ledger] = ledgers
+  if (ledger === undefined) return
+  const ids = lines.flatMap((line) => /"uuid":"([uarb]\d+)"/u.exec(line)?.[1] ?? [])
+  expect(await idsIn(ledger, 'claude-code/session-1')).toEqual(ids)
+  const compactions: string[] = []
+  for await (const event of ledger.log('claude-code/session-1'))
+    if (event.type === 'CompactionObserved') compactions.push(event.data.sourceId)
+  expect(compactions).toEqual(['boundary9', 'boundary19', 'boundary29', 'boundary39', 'boundary49'])
+  expect((await ledger.verify()).problems).toEqual([])
+})
+
+it('refuses a resumable that is neither true nor false', async () => {
+  // @ts-expect-error -- a careless caller
+  await expect(ledgers[0]?.importTranscript(join(folder, 'x.jsonl'), { resumable: 'yes' })).rejects.toThrow(
+    'resumable must be true or false',
+  )
+})
