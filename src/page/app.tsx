@@ -11,9 +11,8 @@ import { faultOf, kindOf } from '../library/problem.js'
 import type { RecordedEvent } from '../domain/events/index.js'
 import { asset } from './assets.js'
 import { link } from './links.js'
-import { fatesOf, forgottenAt } from './reading/forgotten.js'
+import { forgottenAt, forgottenFound } from './reading/forgotten.js'
 import { createHistories, type Histories } from './reading/history.js'
-import { fatesBetween } from './reading/losses.js'
 import { createRows } from './reading/rows.js'
 import { createSteps, type Step } from './reading/step.js'
 import { createVerdicts } from './reading/verdicts.js'
@@ -24,6 +23,7 @@ import { Conversations, RowCells, type ListAsked } from './views/conversations.j
 import { Cycles, DifferenceView } from './views/cycles.js'
 import { Editions, EditionView, type OwnEdition } from './views/editions.js'
 import { ExplanationView } from './views/explanation.js'
+import { ForgottenView } from './views/forgotten.js'
 import { Graph } from './views/graph.js'
 import { Layout, type Room } from './views/layout.js'
 import { Fact, Facts, Log, LOG_PART } from './views/log.js'
@@ -287,23 +287,28 @@ export function createApp({ ledger, name, words, now, token, port }: AppOptions)
   app.get('/difference', async (context) => {
     const c = conversation(context)
     const difference = await ledger.diff(c, differenceAsked(context))
-    const history = await histories.read(c)
-    const before = history.stateAt(difference.from.revision)
-    const after = history.stateAt(difference.to.revision)
-    const forgotten =
-      difference.cycle === undefined
-        ? undefined
-        : await forgottenAt(ledger, c, difference.cycle.cycle, difference.to.revision)
-    const fates =
-      forgotten !== undefined
-        ? fatesOf(forgotten)
-        : before === undefined || after === undefined
-          ? undefined
-          : fatesBetween(before, after)
+    const { cycle, from, to } = difference
+    const forgotten = cycle === undefined ? undefined : await forgottenAt(ledger, c, cycle.cycle, to.revision)
+    const { marks } = cycle === undefined ? (await histories.read(c)).course : { marks: [] }
+    const within = marks.filter(
+      ({ kind, revision }) => kind === 'cycle' && revision > from.revision && revision <= to.revision,
+    )
     return await answer(
       context,
       { title: 'Difference', c, room: 'cycles' },
-      <DifferenceView difference={difference} fates={fates} forgotten={forgotten} />,
+      <DifferenceView difference={difference} forgotten={forgotten} within={within} />,
+    )
+  })
+
+  app.get('/forgotten', async (context) => {
+    const c = conversation(context)
+    return await answer(
+      context,
+      { title: 'Forgotten', c, room: 'forgotten' },
+      <>
+        <h2>What compactions forgot</h2>
+        <ForgottenView found={await forgottenFound(ledger, c)} withNames={false} linked />
+      </>,
     )
   })
 

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { openLedger, type Ledger } from '../../src/index.js'
+import { reportOf } from '../../src/page/report.js'
 import { writeReport } from '../../src/page/report-file.js'
 import { startPage, type Page as Served } from '../../src/page/server.js'
 import { axeViolations, chromiumPath, openWindow, startChromium, type WatchedPage } from '../support/chromium.js'
@@ -94,6 +95,7 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
     ['hits', at('/conversation', { c: 'talk', q: 'berth' })],
     ['cycles', at('/cycles', { c: 'talk' })],
     ['difference', at('/difference', { c: 'talk', cycle: '2' })],
+    ['forgotten', at('/forgotten', { c: 'talk' })],
     ['graph', at('/graph', { c: 'talk' })],
     ['explain', at('/explain', { c: 'talk' })],
     ['editions', at('/editions', { c: 'talk' })],
@@ -207,6 +209,7 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
       ['4', '/editions'],
       ['5', '/log'],
       ['6', '/verify'],
+      ['7', '/forgotten'],
       ['1', '/conversation'],
     ] as const) {
       await page.keyboard.press(key)
@@ -266,7 +269,8 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
   it('the report is one file that runs nothing and asks for nothing', async () => {
     for (const c of ['talk', HOSTILE]) {
       const file = join(folder, `${String(c.length)}.html`)
-      await writeReport(file, { ledger, conversationId: c, words, now: new Date() })
+      const report = async (): Promise<string> => await reportOf({ ledger, conversationId: c, words, now: new Date() })
+      await writeReport(file, report)
       const { page, wrong, context } = await openWindow(browser, origin)
       for (const colorScheme of ['light', 'dark'] as const) {
         await page.emulateMedia({ colorScheme })
@@ -279,7 +283,7 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
         expect(wrong()).toEqual([])
       }
       await context.close()
-      await expect(writeReport(file, { ledger, conversationId: c, words, now: new Date() })).rejects.toThrow('EEXIST')
+      await expect(writeReport(file, report)).rejects.toThrow('EEXIST')
     }
   })
 

@@ -205,8 +205,22 @@ describe('each view, by its address', () => {
     const text = await body(of('/difference', { c: 'talk', cycle: '2' }))
     expect(text).toContain('What left')
     expect(text).toContain('Kept, blurred or gone')
+    expect(text).toContain('What it cost')
     expect(await body(of('/difference', { c: 'talk', from: '2', to: '5' }))).toContain('Difference')
+    // Between any two other moments the cycles are named, and each tells what it forgot.
+    const whole = await body(of('/difference', { c: 'talk', from: '2', to: '60' }))
+    expect(whole).toContain('What the cycles in between forgot')
+    expect(whole).toMatch(/href="\/difference\?c=talk&amp;cycle=1&amp;/u)
     expect((await page.get(of('/difference', { c: 'talk', cycle: '999' }))).status).toBe(404)
+  })
+
+  it('what compactions forgot: the figures that the ledger gives, each cycle, and totals', async () => {
+    const { totals } = await ledger.forgotten('talk')
+    const text = await body(of('/forgotten', { c: 'talk' }))
+    expect(text).toContain(`<b>${String(totals.all.compactions)}</b> compactions`)
+    expect(text).toContain(`<b>${String(totals.all.verdicts.gone)}</b> gone of what they said`)
+    expect(text.match(/<section class="compaction"/gu)).toHaveLength(totals.all.compactions)
+    expect(await body(of('/forgotten', { c: 'short' }))).toContain('Nothing was compacted so far')
   })
 
   it('the graph, and one batch of it down to its messages', async () => {
@@ -281,6 +295,8 @@ describe('texts that would be more than texts', () => {
     of('/explain', { c, line: '<img src=x onerror=document.title="run">' }),
     of('/explain', { c, batch: '<b>no</b>' }),
     of('/editions', { c }),
+    of('/forgotten', { c }),
+    of('/difference', { c, cycle: '1' }),
     of('/message', { c, at: '4', i: '1' }),
     of('/search', { q: '<img src=x onerror=alert(1)>' }),
     of('/conversation', { c: '<svg onload=alert(1)>' }),

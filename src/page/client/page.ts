@@ -355,7 +355,7 @@ document.addEventListener('keydown', (event) => {
     // The slider has its own arrows, and a button its own space.
     if (slider === null || target === slider || (key === ' ' && target.matches('button, a, summary'))) return
   }
-  const room = /^[1-6]$/u.test(key) ? one<HTMLAnchorElement>(`[data-key="${key}"]`) : null
+  const room = /^[1-7]$/u.test(key) ? one<HTMLAnchorElement>(`[data-key="${key}"]`) : null
   if (room !== null) {
     location.assign(room.href)
     return
