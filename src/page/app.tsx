@@ -15,7 +15,7 @@ import { forgottenAt, forgottenFound } from './reading/forgotten.js'
 import { createHistories, type Histories } from './reading/history.js'
 import { createRows } from './reading/rows.js'
 import { createSteps, type Step } from './reading/step.js'
-import { createVerdicts } from './reading/verdicts.js'
+import { createVerdicts, standingOf, STANDINGS, type Standing } from './reading/verdicts.js'
 import { guard, type GuardOptions } from './security.js'
 import { lineAt, Part, StepView, WholeMessage, type Shown } from './views/context.js'
 import { Conversation, HitList, type Hits } from './views/conversation.js'
@@ -144,24 +144,32 @@ export function createApp({ ledger, name, words, now, token, port }: AppOptions)
 
   app.get('/', async (context) => {
     const sort = given(context, 'sort')
+    const verified = given(context, 'verified')
     const asked: ListAsked = {
       match: given(context, 'match'),
       scope: given(context, 'scope'),
       since: given(context, 'since'),
       until: given(context, 'until'),
+      verified: STANDINGS.find((standing): standing is Standing => standing === verified),
       sort: CONVERSATION_ORDERS.find((order): order is ConversationOrder => order === sort) ?? 'updated',
       page: wholeNumber(context, 'page') ?? 0,
     }
     const { match, scope, since, until } = asked
+    const end = (asked.page + 1) * ROWS
     const list = await ledger.list({
       sort: asked.sort,
-      limit: (asked.page + 1) * ROWS + 1,
+      // What is proved is known here, and not to the ledger: of a list of those all are looked through.
+      ...(asked.verified === undefined ? { limit: end + 1 } : {}),
       ...(match === undefined ? {} : { match }),
       ...(scope === undefined ? {} : { scope }),
       ...(since === undefined ? {} : { since }),
       ...(until === undefined ? {} : { until }),
     })
-    const conversations = list.conversations.slice(asked.page * ROWS, (asked.page + 1) * ROWS)
+    const those = list.conversations.filter(
+      ({ conversationId, revision }) =>
+        asked.verified === undefined || standingOf(verdicts.told(conversationId), revision) === asked.verified,
+    )
+    const conversations = those.slice(asked.page * ROWS, end)
     const until_ = performance.now() + ROWS_MS
     for (const row of conversations) {
       if (performance.now() > until_) break
@@ -174,9 +182,9 @@ export function createApp({ ledger, name, words, now, token, port }: AppOptions)
       <Conversations
         asked={asked}
         list={{ ...list, conversations }}
-        more={list.conversations.length > (asked.page + 1) * ROWS}
+        more={those.length > end}
         detailsOf={(row) => rows.known(row)}
-        verdictOf={(id) => verdicts.known(id)}
+        toldOf={(id) => verdicts.told(id)}
       />,
     )
   })

@@ -262,10 +262,29 @@ describe('each view, by its address', () => {
     expect((await page.get(of('/fact', { c: 'talk', r: '100000' }))).status).toBe(400)
   })
 
-  it('what verify finds, and the list knows of it', async () => {
+  it('what verify finds, and the list knows of it: those that are verified, are not, and never were', async () => {
+    const listed = async (verified: string): Promise<readonly string[]> => {
+      const rows = (await body(of('/', { verified }))).split('<tbody>')[1] ?? ''
+      return ['talk', 'short', 'long line'].filter((name) => rows.includes(`>${name}<`))
+    }
+    const asked = askedPage(ledger)
+    page = asked
+    expect(await listed('never')).toEqual(['talk', 'short', 'long line'])
+    expect(await listed('verified')).toEqual([])
     expect(await body(of('/verify', { c: 'talk' }))).toContain('Not proved yet')
     expect(await body(of('/verify', { c: 'talk', run: '1' }))).toContain('Verified: nothing lost')
-    expect(await body('/')).toContain('class="good">verified')
+    // It says when, and of those that nobody asked for nothing.
+    expect(await body('/')).toMatch(
+      /class="good">verified<\/span> <span class="facts"><time datetime="2026-03-01T12:00/u,
+    )
+    expect([await listed('verified'), await listed('never')]).toEqual([['talk'], ['short', 'long line']])
+    // A proof of all tells of each; what is recorded behind it is not proved.
+    expect(await body(of('/verify', { run: '1' }))).toMatch(/Under way|Verified: nothing lost/u)
+    for (let tries = 0; (await body('/verify')).includes('Under way') && tries < 40; tries += 1);
+    expect(await listed('verified')).toEqual(['talk', 'short', 'long line'])
+    await ledger.append('short', { id: 'behind the proof', role: 'user', content: 'said behind the proof' })
+    expect([await listed('not-verified'), await listed('never')]).toEqual([['short'], []])
+    expect(await body('/')).toMatch(/up to revision \d/u)
   })
 
   it('says in a sentence what cannot be shown', async () => {
