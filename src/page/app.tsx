@@ -24,7 +24,7 @@ import { Cycles, DifferenceView } from './views/cycles.js'
 import { Editions, EditionView, type OwnEdition } from './views/editions.js'
 import { ExplanationView } from './views/explanation.js'
 import { ForgottenView } from './views/forgotten.js'
-import { Graph } from './views/graph.js'
+import { coveredBy, Graph, type OpenChunk } from './views/graph.js'
 import { Layout, type Room } from './views/layout.js'
 import { Fact, Facts, Log, LOG_PART } from './views/log.js'
 import { many, Name, oneLine, seen } from './views/text.js'
@@ -377,10 +377,18 @@ export function createApp({ ledger, name, words, now, token, port }: AppOptions)
             <a href={link('/graph', { c })}>all of it</a>
           )}
         </p>
-        <Graph c={c} batches={batches} />
+        <Graph c={c} batches={batches} open={await openChunk(c, given(context, 'open'))} within={batchId} />
       </>,
     )
   })
+
+  /** The messages of a chunk, where it is open; nothing where that batch has none, or is none. */
+  async function openChunk(c: string, batchId: string | undefined): Promise<OpenChunk | undefined> {
+    if (batchId === undefined) return undefined
+    const found = await ledger.explain(c, { batchId, open: true })
+    const messages = found.kind === 'batch' ? coveredBy(found.batch)?.messages : undefined
+    return messages === undefined ? undefined : { batchId, messages }
+  }
 
   async function editionsOf(c: string): Promise<OwnEdition[]> {
     const found: OwnEdition[] = []

@@ -232,6 +232,23 @@ describe('each view, by its address', () => {
     expect(await body(of('/graph', { c: 'short' }))).toContain('Nothing is compacted')
   })
 
+  it('a box of messages of the graph opens into each of them, and each leads to the message in its place', async () => {
+    const closed = await body(of('/graph', { c: 'talk' }))
+    const [, address = ''] = /href="(\/graph\?c=talk&amp;open=[\w-]+)#box-/u.exec(closed) ?? []
+    const open = await body(address.replaceAll('&amp;', '&'))
+    const places = [...open.matchAll(/<a href="([^"]+)" aria-label="(user|assistant): Message (\d+)/gu)]
+    const covered = Number(/aria-label="(\d+) messages: revisions [^"]*, open"/u.exec(open)?.[1])
+    expect(places.length).toBe(covered)
+    expect(covered).toBeGreaterThan(1)
+    for (const [, place = '', , number = ''] of places.slice(0, 3)) {
+      const there = await body(place.replaceAll('&amp;', '&'))
+      expect(there).toMatch(new RegExp(`class="msg \\w+[^"]* sought"[^]*?Message ${number}:`, 'u'))
+    }
+    // The open box closes again, and a batch that is not there is said.
+    expect(open).toMatch(/href="\/graph\?c=talk#box-/u)
+    expect((await page.get(of('/graph', { c: 'talk', open: 'nobody' }))).status).toBe(404)
+  })
+
   it('editions, and one beside what is in force; nothing is recorded of it', async () => {
     expect(await body(of('/editions', { c: 'talk' }))).toContain(editionId)
     const { comparedAt } = (await ledger.editions.list())[0] ?? {}

@@ -287,6 +287,9 @@ function goToMark(by: 1 | -1): void {
   if (found !== undefined) void goTo(found)
 }
 
+/** What j and k go through: messages, facts, rows of a list, boxes of the graph. */
+const LISTED = '.context .msg, .events .event, .rows tbody tr a, .graph a'
+
 const hits = all<HTMLAnchorElement>('a[data-hit]')
 
 const KEYS: Readonly<Record<string, (event: KeyboardEvent) => void>> = {
@@ -302,10 +305,10 @@ const KEYS: Readonly<Record<string, (event: KeyboardEvent) => void>> = {
     setPlaying(playing === undefined)
   },
   j: () => {
-    focusOn(nextOf('.context .msg, .events .event, .rows tbody tr a', 1))
+    focusOn(nextOf(LISTED, 1))
   },
   k: () => {
-    focusOn(nextOf('.context .msg, .events .event, .rows tbody tr a', -1))
+    focusOn(nextOf(LISTED, -1))
   },
   J: () => {
     focusOn(nextOf('#step a.ln', 1))
@@ -371,6 +374,11 @@ document.addEventListener('keydown', (event) => {
 watchParts(document)
 one('.msg.sought')?.scrollIntoView({ block: 'center' })
 one('[data-sought]')?.scrollIntoView()
+// The box of the graph that was opened or closed: keys go on from there.
+const box = location.hash.startsWith('#box-')
+  ? document.querySelector<SVGElement>(`[id="${CSS.escape(location.hash.slice(1))}"]`)
+  : null
+box?.focus()
 
 /** Rows whose log was not read yet, one after the other. */
 async function fillRows(): Promise<void> {
