@@ -8,6 +8,7 @@ import { faultOf } from '../library/problem.js'
 import { documentOf } from './document.js'
 import { forgottenFound } from './reading/forgotten.js'
 import { createHistories } from './reading/history.js'
+import { ContextFigures } from './views/context.js'
 import { MarkTable } from './views/cycles.js'
 import { ForgottenCycleView, TotalTable } from './views/forgotten.js'
 import { Graph } from './views/graph.js'
@@ -123,17 +124,7 @@ function ContextPart({ context, words }: { context: ContextAsOf | string; words:
   if (typeof context === 'string') return <p class="note warn">{seen(context)}</p>
   return (
     <>
-      <p class="figures">
-        <span>
-          <b>{count(context.messages.length)}</b> messages
-        </span>
-        <span>
-          <b>{count(context.tokens)}</b> tokens
-        </span>
-        <span>
-          SHA-256 <code>{context.hash}</code>
-        </span>
-      </p>
+      <ContextFigures context={context} whole />
       {words.contextNotes(context).map((sentence) => (
         <p class="note warn">{seen(sentence)}</p>
       ))}

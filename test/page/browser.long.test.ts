@@ -283,16 +283,63 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
         expect(wrong()).toEqual([])
       }
       await context.close()
-      await expect(writeReport(file, report)).rejects.toThrow('EEXIST')
+      await expect(writeReport(file, report)).rejects.toMatchObject({ code: 'EEXIST' })
     }
   })
 
-  it('printed, it is the text alone', async () => {
-    const { page, context } = await entered()
-    await page.goto(at('/conversation', { c: 'talk' }))
+  it('a box of the graph opens by keys, and each of its messages leads to its place', async () => {
+    const { page, wrong, context } = await entered()
+    await page.goto(at('/graph', { c: 'talk' }), { waitUntil: 'networkidle' })
+    const boxes = page.locator('.graph a[id^="box-"]')
+    const id = (await boxes.first().getAttribute('id')) ?? ''
+    await boxes.first().focus()
+    await page.keyboard.press('Enter')
+    await page.waitForURL((url) => url.searchParams.has('open'))
+    await until(page, `document.activeElement.id === ${JSON.stringify(id)}`)
+    await page.keyboard.press('j')
+    expect(await page.evaluate<boolean>('document.activeElement.querySelector("rect.message") !== null')).toBe(true)
+    expect(await axeViolations(page)).toEqual([])
+    await page.keyboard.press('Enter')
+    await page.waitForSelector('.msg.sought')
+    await page.goBack()
+    await page.waitForSelector('.graph rect.message')
+    await page.locator(`[id="${id}"]`).focus()
+    await page.keyboard.press('Enter')
+    await page.waitForURL((url) => !url.searchParams.has('open'))
+    expect(await page.locator('.graph rect.message').count()).toBe(0)
+    expect(wrong()).toEqual([])
+    await context.close()
+  })
+
+  it('printed, it is a whole document of what is loaded, and says where the rest is', async () => {
+    const { page, context } = await entered({ colorScheme: 'dark' })
     await page.emulateMedia({ media: 'print' })
-    expect(await page.locator('.top').isVisible()).toBe(false)
+    const cutOff = `[...document.querySelectorAll('main *')].filter((each) => {
+      const { overflowY, overflowX, display, position } = getComputedStyle(each)
+      return display !== 'none' && !each.closest('#plot') && (position === 'fixed' || position === 'sticky' ||
+        (overflowY !== 'visible' && each.scrollHeight > each.clientHeight + 1) ||
+        (overflowX !== 'visible' && each.scrollWidth > each.clientWidth + 1))
+    }).map((each) => each.outerHTML.slice(0, 80))`
+    for (const [name, url] of views()) {
+      await page.goto(url, { waitUntil: 'networkidle' })
+      expect({ name, cutOff: await page.evaluate<string[]>(cutOff) }).toEqual({ name, cutOff: [] })
+      expect(await page.locator('.top').isVisible()).toBe(false)
+      expect(await page.locator('.in-print').first().isVisible()).toBe(true)
+      expect(await page.evaluate<string>('getComputedStyle(document.body).color')).toBe('rgb(28, 31, 35)')
+    }
+    await page.goto(at('/conversation', { c: 'talk' }))
     expect(await page.locator('#step .msg').first().isVisible()).toBe(true)
+    // What is folded in is on the sheet too.
+    await page.goto(at('/difference', { c: 'talk', cycle: '2' }))
+    expect(await page.locator('details.fate.kept li').first().isVisible()).toBe(true)
+    await page.goto(at('/conversation', { c: 'ten thousand' }), { waitUntil: 'networkidle' })
+    const [height, says] = await page.evaluate<[number, string]>(`(() => {
+      const part = document.querySelector('.part[data-lines]')
+      return [part.getBoundingClientRect().height, getComputedStyle(part.querySelector('.more'), '::after').content]
+    })()`)
+    expect(height).toBeLessThan(60)
+    expect(says).toMatch(/not printed\) at.*\/conversation\?c=ten\+thousand/u)
+    expect((await page.pdf()).length).toBeGreaterThan(1_000)
     await context.close()
   })
 })

@@ -369,6 +369,25 @@ document.addEventListener('keydown', (event) => {
   act(event)
 })
 
+// --- On paper --------------------------------------------------------------------------------------------------------
+
+/** Pixels that a sheet has room for. */
+const SHEET = 680
+let folded: HTMLDetailsElement[] = []
+
+addEventListener('beforeprint', () => {
+  folded = all<HTMLDetailsElement>('details:not([open])')
+  for (const each of folded) each.open = true
+  const drawn = one<HTMLElement>('#plot')
+  if (drawn !== null) drawn.style.zoom = String(Math.min(1, SHEET / Math.max(1, drawn.clientWidth)))
+})
+addEventListener('afterprint', () => {
+  for (const each of folded) each.open = false
+  folded = []
+  const drawn = one<HTMLElement>('#plot')
+  if (drawn !== null) drawn.style.zoom = ''
+})
+
 // --- What is there at first ------------------------------------------------------------------------------------------
 
 watchParts(document)

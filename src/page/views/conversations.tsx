@@ -20,8 +20,8 @@ export interface ListAsked {
 
 const STANDING_NAMES: Readonly<Record<Standing, string>> = {
   verified: 'verified',
-  'not-verified': 'not verified: problems, refused, or older than the last fact',
-  never: 'never, since this page was started',
+  'not-verified': 'not verified',
+  never: 'never verified',
 }
 
 /** What is known of a proof, in a word, and when it was made. */
@@ -198,7 +198,8 @@ export function Conversations({
       </form>
       <p class="muted">
         A proof is known where somebody asked this page for one, since it was started:{' '}
-        <a href={link('/verify', { run: 1 })}>verify all</a>, or one in its row.
+        <a href={link('/verify', { run: 1 })}>verify all</a>, or one in its row. Not verified: it found a problem, was
+        refused, or is older than the last fact.
       </p>
       {behind === undefined ? null : (
         <p class="note warn">The read models are behind by {many(behind.events, 'event')}.</p>

@@ -217,7 +217,7 @@ export function Graph({
             <a
               href={linked ? href : undefined}
               id={opens === undefined ? undefined : `box-${opens}`}
-              aria-label={`${title}: ${whole ?? says}${opens === undefined || !linked ? '' : isOpen === true ? ', open' : ', closed'}`}
+              aria-expanded={opens === undefined || !linked ? undefined : isOpen === true ? 'true' : 'false'}
             >
               <rect class={kind} x={x} y={y} width={BOX.width} height={BOX.height} rx={3} />
               <text x={x + 8} y={y + 16}>

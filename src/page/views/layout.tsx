@@ -126,6 +126,10 @@ export function Layout({ title, ledger, conversationId, room, query, children }:
             )}
           </header>
           <main id="main" tabindex={-1}>
+            <p class="in-print muted">
+              {plain(title)}, of the ledger <Name text={ledger} />. Printed is what the page had loaded. What it had not
+              stands in its place with its address on the page.
+            </p>
             {children}
           </main>
           <dialog id="keys" aria-labelledby="keys-title">

@@ -12,25 +12,29 @@ type Problem = Verification['problems'][number]
 
 /** What was found, each with its place; nothing where there is none. */
 function Problems({
+  c,
   label,
   problems,
   tone,
 }: {
+  c: string | undefined
   label: string
   problems: readonly Problem[]
   tone: 'bad' | 'warn'
 }): Child {
   if (problems.length === 0) return null
+  // Of one conversation all may stand in its own stream, whose name says nothing then.
+  const withStream = problems.some(({ stream }) => c === undefined || stream !== `conversation-${c}`)
   return (
     <>
       <Table
         label={label}
-        columns={['Rule', 'Stream', figure('Revision'), 'What']}
+        columns={['Rule', ...(withStream ? ['Stream'] : []), figure('Revision'), 'What']}
         rows={problems
           .slice(0, MOST_SHOWN)
           .map(({ rule, stream, revision: place, detail, conversationId }) => [
             <span class={tone}>{rule}</span>,
-            <Name text={stream} most={60} />,
+            ...(withStream ? [<Name text={stream} most={60} />] : []),
             place < 0n || conversationId === undefined || stream !== `conversation-${conversationId}` ? (
               count(place)
             ) : (
@@ -113,12 +117,12 @@ export function VerifyView({ c, verdict }: { c: string | undefined; verdict: Ver
         <dt>rows</dt>
         <dd>{ok ? 'every one as the events make it' : 'see below'}</dd>
       </dl>
-      <Problems label="Problems" problems={problems} tone="bad" />
+      <Problems c={c} label="Problems" problems={problems} tone="bad" />
       {observations.length === 0 ? null : (
         <>
           <h3>{many(observations.length, 'observation')}</h3>
           <p class="muted">What other programs did otherwise than our laws have it. Nothing of it is damage.</p>
-          <Problems label="Observations" problems={observations} tone="warn" />
+          <Problems c={c} label="Observations" problems={observations} tone="warn" />
         </>
       )}
       <p>
