@@ -394,10 +394,10 @@ watchParts(document)
 one('.msg.sought')?.scrollIntoView({ block: 'center' })
 one('[data-sought]')?.scrollIntoView()
 // The box of the graph that was opened or closed: keys go on from there.
-const box = location.hash.startsWith('#box-')
+const opened = location.hash.startsWith('#box-')
   ? document.querySelector<SVGElement>(`[id="${CSS.escape(location.hash.slice(1))}"]`)
   : null
-box?.focus()
+opened?.focus()
 
 /** Rows whose log was not read yet, one after the other. */
 async function fillRows(): Promise<void> {

@@ -111,9 +111,9 @@ export function layOut(
         row += 1
       }
       const y = ((ys[0] ?? 0) + (ys.at(-1) ?? 0)) / 2
-      const x = last * COLUMN
+      const leftOf = last * COLUMN
       nodes.splice(place, 0, {
-        x,
+        x: leftOf,
         y,
         kind: 'messages',
         title: many(covered.messageIds.length, 'message'),
@@ -122,8 +122,9 @@ export function layOut(
         opens: batch.batchId,
         isOpen,
       })
-      if (isOpen) for (const to of ys) edges.push({ from: { x: x + BOX.width, y }, to: { x: x + COLUMN, y: to } })
-      under.push({ x, y })
+      if (isOpen)
+        for (const to of ys) edges.push({ from: { x: leftOf + BOX.width, y }, to: { x: leftOf + COLUMN, y: to } })
+      under.push({ x: leftOf, y })
     }
     if (under.length === 0) {
       under.push({ x, y: row * ROW })
