@@ -14,7 +14,8 @@ import { startPage, type Page as Served } from '../../src/page/server.js'
 import { axeViolations, chromiumPath, openWindow, startChromium, type WatchedPage } from '../support/chromium.js'
 import { SMALL, talk } from '../support/conversations.js'
 import { hostileMessages, words } from '../support/page.js'
-import { realConversations } from '../support/real-conversations.js'
+import { hasAll, realConversations } from '../support/real-conversations.js'
+import { realTranscripts } from '../support/real-transcripts.js'
 
 /** Waits until an expression holds. It is asked from outside, because the page's own policy evaluates no text. */
 async function until(page: Page, expression: string): Promise<void> {
@@ -45,6 +46,8 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
       await ledger.append(id, messages)
       names.push(id)
     }
+    for (const { path } of hasAll ? await realTranscripts() : [])
+      for (const { conversationId } of (await ledger.importTranscript(path)).conversations) names.push(conversationId)
     await ledger.append(HOSTILE, hostileMessages(), { policy: SMALL })
     await ledger.append(
       'one line of a million',
@@ -133,10 +136,10 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
     }
   }
 
-  it('every conversation: its timeline, cycles, graph and log', async () => {
+  it('every conversation: its timeline, cycles, graph, log and what was forgotten', async () => {
     const { page, wrong, context } = await entered()
     for (const c of [...names, HOSTILE, 'one line of a million', 'ten thousand'])
-      for (const path of ['/conversation', '/cycles', '/graph', '/log']) {
+      for (const path of ['/conversation', '/cycles', '/graph', '/log', '/forgotten']) {
         const answer = await page.goto(at(path, { c }), { waitUntil: 'networkidle' })
         expect({ c, path, status: answer?.status(), wrong: wrong() }).toEqual({ c, path, status: 200, wrong: [] })
       }

@@ -9,7 +9,7 @@ import type { ForgottenCycle, ForgottenTotal, ForgottenTotals, JudgedItem } from
 import { conversationLink, link } from '../links.js'
 import type { ForgottenFound, ForgottenRow } from '../reading/forgotten.js'
 import { figure, Table } from './table.js'
-import { count, cut, many, Name, seen, Time } from './text.js'
+import { count, cut, many, Name, plain, seen, Time } from './text.js'
 
 type Report = ForgottenCycle['report']
 type Pair = Report['doneAgain'][number]
@@ -61,13 +61,17 @@ function Place({ c, revision, messageId, linked }: Linked & { c: string; revisio
 const costText = ({ calls, tokens, milliseconds }: Pick<Repeated, 'calls' | 'tokens' | 'milliseconds'>): string =>
   `${many(calls, 'call')}, ${many(tokens, 'token')}${milliseconds < 1_000 ? '' : `, ${duration(milliseconds / 1_000)}`}`
 
+/** What a part is called for those who hear it: of many compactions each has its own name. */
+const labelOf = (part: string, { conversationId, cycle, revision }: ForgottenCycle): string =>
+  `${part}: cycle ${count(cycle)} at revision ${count(revision)} of ${plain(cut(conversationId, 80))}`
+
 /** How many of each kind are kept, blurred, gone and unknown. */
-export function VerdictTable({ counts }: { counts: ForgottenTotal['counts'] }): Child {
+function VerdictTable({ label, counts }: { label: string; counts: ForgottenTotal['counts'] }): Child {
   const some = ITEM_KINDS.filter((kind) => VERDICTS.some((verdict) => counts[kind][verdict] > 0))
   if (some.length === 0) return <p class="empty">Nothing that left asks, binds, decides or names anything.</p>
   return (
     <Table
-      label="What is kept of what left"
+      label={label}
       columns={['Of what left', ...VERDICTS.map((verdict) => figure(verdict))]}
       rows={some.map((kind) => [ITEM_NAMES[kind], ...VERDICTS.map((verdict) => count(counts[kind][verdict]))])}
     />
@@ -138,9 +142,9 @@ function KindList({
 function Judged({ found, linked }: Linked & { found: ForgottenCycle }): Child {
   const { conversationId: c, report } = found
   return (
-    <section class="fates" aria-label="Kept, blurred or gone">
+    <section class="fates" aria-label={labelOf('Kept, blurred or gone', found)}>
       <h3>Kept, blurred or gone</h3>
-      <VerdictTable counts={report.counts} />
+      <VerdictTable label={labelOf('Figures of what left', found)} counts={report.counts} />
       {VERDICTS.map((verdict) => {
         const these = report.items.filter((item) => item.verdict === verdict)
         return these.length === 0 ? null : (
@@ -210,7 +214,7 @@ function WhatItCost({ found, linked }: Linked & { found: ForgottenCycle }): Chil
   const again = report.doneAgain.filter(({ verdict }) => verdict === 'doneAgain')
   const unknown = report.doneAgain.filter(({ verdict }) => verdict === 'unknown')
   return (
-    <section class="fates" aria-label="What it cost">
+    <section class="fates" aria-label={labelOf('What it cost', found)}>
       <h3>What it cost</h3>
       <p>
         Done again behind it, though the messages that left had the answer: <b>{costText(report.behind)}</b>.
@@ -250,7 +254,7 @@ const summaryText = ({ kind, lines }: Report['summary']): string =>
       : 'none'
 
 /** What left: by role, and results by the tool that was called. */
-function LeftTable({ left }: { left: Report['left'] }): Child {
+function LeftTable({ label, left }: { label: string; left: Report['left'] }): Child {
   const rowsOf = (all: Report['left']['byRole'], of: string): Child[][] =>
     Object.entries(all)
       .toSorted(([, a], [, b]) => b.tokens - a.tokens)
@@ -263,7 +267,7 @@ function LeftTable({ left }: { left: Report['left'] }): Child {
       ])
   return (
     <Table
-      label="What left, by role and tool"
+      label={label}
       columns={['What left', figure('Messages'), figure('Tokens')]}
       rows={[...rowsOf(left.byRole, 'role'), ...rowsOf(left.byTool, 'results of')]}
     />
@@ -285,7 +289,7 @@ export function ForgottenCycleView({ found, linked }: Linked & { found: Forgotte
         <dt>summary</dt>
         <dd>{summaryText(report.summary)}</dd>
       </dl>
-      <LeftTable left={report.left} />
+      <LeftTable label={labelOf('What left, by role and tool', found)} left={report.left} />
       <ForgottenParts found={found} linked={linked} />
     </>
   )
@@ -378,7 +382,7 @@ export function ForgottenView({
         Counted by code; no model was asked. Kept, blurred and gone each have their proof: a line of the summary, or a
         revision of the log. Where code cannot tell, it says unknown.
       </p>
-      <VerdictTable counts={totals.all.counts} />
+      <VerdictTable label="Figures of all that left" counts={totals.all.counts} />
       <h2>Totals</h2>
       <TotalTable totals={totals} />
       <p>
