@@ -27,6 +27,9 @@ async function until(page: Page, expression: string): Promise<void> {
 }
 
 const LONG = 10_000
+/** A proof that takes longer than a page waits has the page ask again, until this is there. */
+const PROVED = '.verdict dl.made'
+const PROOF = { timeout: 120_000 }
 const HOSTILE = '"><img src=x onerror=alert(1)>\u202e'
 const inBrowser = chromiumPath === undefined ? describe.skip : describe
 
@@ -117,6 +120,7 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
         const { page, wrong, context } = await entered({ colorScheme, viewport: { width, height: 900 } })
         for (const [name, url] of views()) {
           await page.goto(url, { waitUntil: 'networkidle' })
+          if (name === 'verify') await page.waitForSelector(PROVED, PROOF)
           expect({ name, violations: await axeViolations(page) }).toEqual({ name, violations: [] })
           expect({
             name,
@@ -325,6 +329,7 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
     }).map((each) => each.outerHTML.slice(0, 80))`
     for (const [name, url] of views()) {
       await page.goto(url, { waitUntil: 'networkidle' })
+      if (name === 'verify') await page.waitForSelector(PROVED, PROOF)
       expect({ name, cutOff: await page.evaluate<string[]>(cutOff) }).toEqual({ name, cutOff: [] })
       expect(await page.locator('.top').isVisible()).toBe(false)
       expect(await page.locator('.in-print').first().isVisible()).toBe(true)
