@@ -1,5 +1,8 @@
 /** Progress on standard error: a bar with the time left on a terminal, else a plain line now and then. */
+import { duration } from '../domain/text/count.js'
 import { noteColours, note } from './output.js'
+
+export { duration }
 
 export interface Progress {
   /** @param done of `total`, in whatever it is counted; `text` says it in words */
@@ -17,15 +20,6 @@ const BAR = 24
 /** As much of a text as there is room for; half a word is none. */
 const shortened = (text: string, room: number): string =>
   text.length < room ? text : room < 12 ? '' : `${text.slice(0, room - 2).replace(/[ ,]*[^ ,]*$/u, '')} …`
-
-/** 75 → "1 min 15 s". */
-export function duration(seconds: number): string {
-  const whole = Math.max(0, Math.round(seconds))
-  if (whole < 60) return `${String(whole)} s`
-  return whole < 3600
-    ? `${String(Math.floor(whole / 60))} min ${String(whole % 60)} s`
-    : `${String(Math.floor(whole / 3600))} h ${String(Math.floor((whole % 3600) / 60))} min`
-}
 
 /** Starts a progress display; with `total` 0 nobody knows how much it will be. */
 export async function startProgress(label: string, total: number): Promise<Progress> {

@@ -11,12 +11,11 @@ import { faultOf, kindOf } from '../library/problem.js'
 import type { RecordedEvent } from '../domain/events/index.js'
 import { asset } from './assets.js'
 import { link } from './links.js'
-import { fatesOf, forgottenAt } from './reading/forgotten.js'
+import { forgottenAt, forgottenFound } from './reading/forgotten.js'
 import { createHistories, type Histories } from './reading/history.js'
-import { fatesBetween } from './reading/losses.js'
 import { createRows } from './reading/rows.js'
 import { createSteps, type Step } from './reading/step.js'
-import { createVerdicts } from './reading/verdicts.js'
+import { createVerdicts, standingOf, STANDINGS, type Standing } from './reading/verdicts.js'
 import { guard, type GuardOptions } from './security.js'
 import { lineAt, Part, StepView, WholeMessage, type Shown } from './views/context.js'
 import { Conversation, HitList, type Hits } from './views/conversation.js'
@@ -24,7 +23,8 @@ import { Conversations, RowCells, type ListAsked } from './views/conversations.j
 import { Cycles, DifferenceView } from './views/cycles.js'
 import { Editions, EditionView, type OwnEdition } from './views/editions.js'
 import { ExplanationView } from './views/explanation.js'
-import { Graph } from './views/graph.js'
+import { ForgottenView } from './views/forgotten.js'
+import { coveredBy, Graph, type OpenChunk } from './views/graph.js'
 import { Layout, type Room } from './views/layout.js'
 import { Fact, Facts, Log, LOG_PART } from './views/log.js'
 import { many, Name, oneLine, seen } from './views/text.js'
@@ -144,24 +144,32 @@ export function createApp({ ledger, name, words, now, token, port }: AppOptions)
 
   app.get('/', async (context) => {
     const sort = given(context, 'sort')
+    const verified = given(context, 'verified')
     const asked: ListAsked = {
       match: given(context, 'match'),
       scope: given(context, 'scope'),
       since: given(context, 'since'),
       until: given(context, 'until'),
+      verified: STANDINGS.find((standing): standing is Standing => standing === verified),
       sort: CONVERSATION_ORDERS.find((order): order is ConversationOrder => order === sort) ?? 'updated',
       page: wholeNumber(context, 'page') ?? 0,
     }
     const { match, scope, since, until } = asked
+    const end = (asked.page + 1) * ROWS
     const list = await ledger.list({
       sort: asked.sort,
-      limit: (asked.page + 1) * ROWS + 1,
+      // What is proved is known here, and not to the ledger: of a list of those all are looked through.
+      ...(asked.verified === undefined ? { limit: end + 1 } : {}),
       ...(match === undefined ? {} : { match }),
       ...(scope === undefined ? {} : { scope }),
       ...(since === undefined ? {} : { since }),
       ...(until === undefined ? {} : { until }),
     })
-    const conversations = list.conversations.slice(asked.page * ROWS, (asked.page + 1) * ROWS)
+    const those = list.conversations.filter(
+      ({ conversationId, revision }) =>
+        asked.verified === undefined || standingOf(verdicts.told(conversationId), revision) === asked.verified,
+    )
+    const conversations = those.slice(asked.page * ROWS, end)
     const until_ = performance.now() + ROWS_MS
     for (const row of conversations) {
       if (performance.now() > until_) break
@@ -174,9 +182,9 @@ export function createApp({ ledger, name, words, now, token, port }: AppOptions)
       <Conversations
         asked={asked}
         list={{ ...list, conversations }}
-        more={list.conversations.length > (asked.page + 1) * ROWS}
+        more={those.length > end}
         detailsOf={(row) => rows.known(row)}
-        verdictOf={(id) => verdicts.known(id)}
+        toldOf={(id) => verdicts.told(id)}
       />,
     )
   })
@@ -287,23 +295,28 @@ export function createApp({ ledger, name, words, now, token, port }: AppOptions)
   app.get('/difference', async (context) => {
     const c = conversation(context)
     const difference = await ledger.diff(c, differenceAsked(context))
-    const history = await histories.read(c)
-    const before = history.stateAt(difference.from.revision)
-    const after = history.stateAt(difference.to.revision)
-    const forgotten =
-      difference.cycle === undefined
-        ? undefined
-        : await forgottenAt(ledger, c, difference.cycle.cycle, difference.to.revision)
-    const fates =
-      forgotten !== undefined
-        ? fatesOf(forgotten)
-        : before === undefined || after === undefined
-          ? undefined
-          : fatesBetween(before, after)
+    const { cycle, from, to } = difference
+    const forgotten = cycle === undefined ? undefined : await forgottenAt(ledger, c, cycle.cycle, to.revision)
+    const { marks } = cycle === undefined ? (await histories.read(c)).course : { marks: [] }
+    const within = marks.filter(
+      ({ kind, revision }) => kind === 'cycle' && revision > from.revision && revision <= to.revision,
+    )
     return await answer(
       context,
       { title: 'Difference', c, room: 'cycles' },
-      <DifferenceView difference={difference} fates={fates} forgotten={forgotten} />,
+      <DifferenceView difference={difference} forgotten={forgotten} within={within} />,
+    )
+  })
+
+  app.get('/forgotten', async (context) => {
+    const c = conversation(context)
+    return await answer(
+      context,
+      { title: 'Forgotten', c, room: 'forgotten' },
+      <>
+        <h2>What compactions forgot</h2>
+        <ForgottenView found={await forgottenFound(ledger, c)} withNames={false} linked />
+      </>,
     )
   })
 
@@ -364,10 +377,18 @@ export function createApp({ ledger, name, words, now, token, port }: AppOptions)
             <a href={link('/graph', { c })}>all of it</a>
           )}
         </p>
-        <Graph c={c} batches={batches} />
+        <Graph c={c} batches={batches} open={await openChunk(c, given(context, 'open'))} within={batchId} />
       </>,
     )
   })
+
+  /** The messages of a chunk, where it is open; nothing where that batch has none, or is none. */
+  async function openChunk(c: string, batchId: string | undefined): Promise<OpenChunk | undefined> {
+    if (batchId === undefined) return undefined
+    const found = await ledger.explain(c, { batchId, open: true })
+    const messages = found.kind === 'batch' ? coveredBy(found.batch)?.messages : undefined
+    return messages === undefined ? undefined : { batchId, messages }
+  }
 
   async function editionsOf(c: string): Promise<OwnEdition[]> {
     const found: OwnEdition[] = []

@@ -2,23 +2,23 @@
  * The report of one conversation as a single page that can be sent to somebody: it needs no server, no script and no
  * network, and says so to the browser. What it shows is of the moment at which it was written.
  */
-import { createHash } from 'node:crypto'
-import { html, raw } from 'hono/html'
 import type { Child } from 'hono/jsx'
-import type { ContextAsOf, Ledger, Verification } from '../library/ledger.js'
+import type { ContextAsOf, ForgottenCycle, Ledger, Verification } from '../library/ledger.js'
 import { faultOf } from '../library/problem.js'
-import { assetText } from './assets.js'
-import { createHistories, type History } from './reading/history.js'
-import { fatesBetween, type Fates } from './reading/losses.js'
-import { FateTable, MarkTable } from './views/cycles.js'
+import { documentOf } from './document.js'
+import { forgottenFound } from './reading/forgotten.js'
+import { createHistories } from './reading/history.js'
+import { ContextFigures } from './views/context.js'
+import { MarkTable } from './views/cycles.js'
+import { ForgottenCycleView, TotalTable } from './views/forgotten.js'
 import { Graph } from './views/graph.js'
 import { Plot } from './views/plot.js'
-import { count, cut, linesOf, many, Name, plain, seen, Time } from './views/text.js'
+import { count, cut, linesOf, many, Name, seen, Time } from './views/text.js'
 import type { Words } from './words.js'
 
 /** What a report is made of. */
 export interface ReportOptions {
-  readonly ledger: Pick<Ledger, 'log' | 'context' | 'explain' | 'verify'>
+  readonly ledger: Pick<Ledger, 'log' | 'context' | 'explain' | 'verify' | 'forgotten'>
   readonly conversationId: string
   readonly words: Words
   /** When it is written. */
@@ -32,11 +32,8 @@ interface Cycle {
   readonly says: string
   /** What the batches of the cycle say. */
   readonly summaries: readonly { readonly batchId: string; readonly messages: number; readonly content: string }[]
-  readonly fates: Fates | undefined
 }
 
-/** Cycles whose losses are counted, newest first: each takes its time. */
-const COUNTED = 40
 const MOST_OF_A_MESSAGE = 20_000
 const MOST_MESSAGES = 2_000
 
@@ -51,13 +48,12 @@ async function orRefusal<T>(work: Promise<T>): Promise<T | string> {
   }
 }
 
-async function cyclesOf(ledger: ReportOptions['ledger'], history: History): Promise<readonly Cycle[]> {
+/** What cycles made, oldest first. */
+async function cyclesOf(ledger: ReportOptions['ledger'], conversationId: string): Promise<readonly Cycle[]> {
   const cycles: Cycle[] = []
   let summaries: Cycle['summaries'][number][] = []
-  let first: bigint | undefined
-  for await (const event of ledger.log(history.conversationId)) {
+  for await (const event of ledger.log(conversationId)) {
     if (event.type === 'BatchArchived') {
-      first ??= event.revision
       const { batchId, messageCount, content } = event.data
       summaries.push({ batchId, messages: messageCount, content })
     } else if (event.type === 'MessagesPruned') {
@@ -68,17 +64,39 @@ async function cyclesOf(ledger: ReportOptions['ledger'], history: History): Prom
         recordedAt: event.metadata.recordedAt,
         says: `${why.trigger === 'observed' ? 'by another program' : `${why.trigger} limit`}, ${count(tokensBefore)} → ${count(tokensAfter)} tokens`,
         summaries,
-        fates: undefined,
       })
       summaries = []
     }
   }
-  return cycles.map((cycle, at) => {
-    if (at < cycles.length - COUNTED) return cycle
-    const before = history.stateAt(cycle.revision - BigInt(cycle.summaries.length) - 1n)
-    const after = history.stateAt(cycle.revision)
-    return before === undefined || after === undefined ? cycle : { ...cycle, fates: fatesBetween(before, after) }
-  })
+  return cycles
+}
+
+function CyclePart({ cycle, found }: { cycle: Cycle; found: ForgottenCycle | undefined }): Child {
+  return (
+    <details>
+      <summary>
+        Cycle {count(cycle.cycle)} at revision {count(cycle.revision)}: {cycle.says} <Time at={cycle.recordedAt} />
+      </summary>
+      {cycle.summaries.map(({ batchId, messages, content }) => (
+        <article class="msg view">
+          <header>
+            <b class="role">{batchId.slice(0, 12)}</b>
+            <span class="facts">{many(messages, 'message')}</span>
+          </header>
+          <div class="text">
+            <span class="ln">{seen(cut(content, MOST_OF_A_MESSAGE))}</span>
+          </div>
+        </article>
+      ))}
+      {found === undefined ? (
+        <p class="muted">
+          What it forgot is in the totals; <code>context-ledger forgotten</code> names each item.
+        </p>
+      ) : (
+        <ForgottenCycleView found={found} linked={false} />
+      )}
+    </details>
+  )
 }
 
 function Verdict({ verification }: { verification: Verification | string }): Child {
@@ -106,17 +124,7 @@ function ContextPart({ context, words }: { context: ContextAsOf | string; words:
   if (typeof context === 'string') return <p class="note warn">{seen(context)}</p>
   return (
     <>
-      <p class="figures">
-        <span>
-          <b>{count(context.messages.length)}</b> messages
-        </span>
-        <span>
-          <b>{count(context.tokens)}</b> tokens
-        </span>
-        <span>
-          SHA-256 <code>{context.hash}</code>
-        </span>
-      </p>
+      <ContextFigures context={context} whole />
       {words.contextNotes(context).map((sentence) => (
         <p class="note warn">{seen(sentence)}</p>
       ))}
@@ -152,77 +160,47 @@ function ContextPart({ context, words }: { context: ContextAsOf | string; words:
 
 /** The whole report, as the text of a file. */
 export async function reportOf({ ledger, conversationId, words, now }: ReportOptions): Promise<string> {
-  const history = await createHistories(ledger).read(conversationId)
+  const { course, head } = await createHistories(ledger).read(conversationId)
   const context = await orRefusal(ledger.context(conversationId))
   const explanation = await orRefusal(ledger.explain(conversationId))
   const verification = await orRefusal(ledger.verify(conversationId))
-  const cycles = await cyclesOf(ledger, history)
-  const style = `${await assetText('page.css')}\n`
-  const policy = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'; base-uri 'none'; form-action 'none'`
-  const { course } = history
+  const cycles = await cyclesOf(ledger, conversationId)
+  const { whole, totals } = await forgottenFound(ledger, conversationId)
   const batches = typeof explanation !== 'string' && explanation.kind === 'view' ? explanation.batches : []
-  const document = await html`${(
+  return await documentOf(
+    cut(conversationId, 80),
     <>
-      {raw('<!doctype html>')}
-      <html lang="en">
-        <head>
-          <meta charset="utf-8" />
-          <meta http-equiv="content-security-policy" content={policy} />
-          <meta name="referrer" content="no-referrer" />
-          <meta name="viewport" content="width=device-width, initial-scale=1" />
-          <meta name="color-scheme" content="light dark" />
-          <title>{`${plain(cut(conversationId, 80))} · Context Ledger`}</title>
-          {/* Our own style, as it was built; a text of a conversation is never put here. */}
-          <style>{raw(style)}</style>
-        </head>
-        <body>
-          <main>
-            <h1>
-              <Name text={conversationId} most={600} />
-            </h1>
-            <p class="muted">
-              Written <Time at={now.toISOString()} /> UTC, as of revision {count(history.head)}.
-            </p>
-            <h2>Course of the context</h2>
-            <div class="wide" role="region" aria-label="Course of the context" tabindex={0}>
-              <Plot course={course} />
-            </div>
-            <h2>Verified</h2>
-            <Verdict verification={verification} />
-            <h2>{many(course.marks.length, 'cycle or other mark', 'cycles and other marks')}</h2>
-            <MarkTable c={conversationId} marks={course.marks} withLinks={false} />
-            {cycles.length === 0 ? null : <h2>What the cycles made</h2>}
-            {cycles.map(({ cycle, revision, recordedAt, says, summaries, fates }) => (
-              <details>
-                <summary>
-                  Cycle {count(cycle)} at revision {count(revision)}: {says} <Time at={recordedAt} />
-                </summary>
-                {summaries.map(({ batchId, messages, content }) => (
-                  <article class="msg view">
-                    <header>
-                      <b class="role">{batchId.slice(0, 12)}</b>
-                      <span class="facts">{many(messages, 'message')}</span>
-                    </header>
-                    <div class="text">
-                      <span class="ln">{seen(cut(content, MOST_OF_A_MESSAGE))}</span>
-                    </div>
-                  </article>
-                ))}
-                {fates === undefined ? null : <FateTable counts={fates.counts} />}
-              </details>
-            ))}
-            <h2>Batches, sources, messages</h2>
-            {typeof explanation === 'string' ? (
-              <p class="note warn">{seen(explanation)}</p>
-            ) : (
-              <Graph c={conversationId} batches={batches} linked={false} />
-            )}
-            <h2>The context now</h2>
-            <ContextPart context={context} words={words} />
-          </main>
-        </body>
-      </html>
-    </>
-  )}`
-  return document.toString()
+      <h1>
+        <Name text={conversationId} most={600} />
+      </h1>
+      <p class="muted">
+        Written <Time at={now.toISOString()} /> UTC, as of revision {count(head)}.
+      </p>
+      <h2>Course of the context</h2>
+      <div class="wide" role="region" aria-label="Course of the context" tabindex={0}>
+        <Plot course={course} />
+      </div>
+      <h2>Verified</h2>
+      <Verdict verification={verification} />
+      <h2>{many(course.marks.length, 'cycle or other mark', 'cycles and other marks')}</h2>
+      <MarkTable c={conversationId} marks={course.marks} withLinks={false} />
+      {cycles.length === 0 ? null : (
+        <>
+          <h2>What the cycles forgot, and what they made</h2>
+          <TotalTable totals={totals} />
+        </>
+      )}
+      {cycles.map((cycle) => (
+        <CyclePart cycle={cycle} found={whole.find(({ revision }) => revision === cycle.revision)} />
+      ))}
+      <h2>Batches, sources, messages</h2>
+      {typeof explanation === 'string' ? (
+        <p class="note warn">{seen(explanation)}</p>
+      ) : (
+        <Graph c={conversationId} batches={batches} linked={false} />
+      )}
+      <h2>The context now</h2>
+      <ContextPart context={context} words={words} />
+    </>,
+  )
 }

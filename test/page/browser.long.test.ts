@@ -8,12 +8,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { openLedger, type Ledger } from '../../src/index.js'
+import { reportOf } from '../../src/page/report.js'
 import { writeReport } from '../../src/page/report-file.js'
 import { startPage, type Page as Served } from '../../src/page/server.js'
 import { axeViolations, chromiumPath, openWindow, startChromium, type WatchedPage } from '../support/chromium.js'
 import { SMALL, talk } from '../support/conversations.js'
 import { hostileMessages, words } from '../support/page.js'
-import { realConversations } from '../support/real-conversations.js'
+import { hasAll, realConversations } from '../support/real-conversations.js'
+import { realTranscripts } from '../support/real-transcripts.js'
 
 /** Waits until an expression holds. It is asked from outside, because the page's own policy evaluates no text. */
 async function until(page: Page, expression: string): Promise<void> {
@@ -25,6 +27,9 @@ async function until(page: Page, expression: string): Promise<void> {
 }
 
 const LONG = 10_000
+/** A proof that takes longer than a page waits has the page ask again, until this is there. */
+const PROVED = '.verdict dl.made'
+const PROOF = { timeout: 120_000 }
 const HOSTILE = '"><img src=x onerror=alert(1)>\u202e'
 const inBrowser = chromiumPath === undefined ? describe.skip : describe
 
@@ -44,6 +49,8 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
       await ledger.append(id, messages)
       names.push(id)
     }
+    for (const { path } of hasAll ? await realTranscripts() : [])
+      for (const { conversationId } of (await ledger.importTranscript(path)).conversations) names.push(conversationId)
     await ledger.append(HOSTILE, hostileMessages(), { policy: SMALL })
     await ledger.append(
       'one line of a million',
@@ -94,6 +101,7 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
     ['hits', at('/conversation', { c: 'talk', q: 'berth' })],
     ['cycles', at('/cycles', { c: 'talk' })],
     ['difference', at('/difference', { c: 'talk', cycle: '2' })],
+    ['forgotten', at('/forgotten', { c: 'talk' })],
     ['graph', at('/graph', { c: 'talk' })],
     ['explain', at('/explain', { c: 'talk' })],
     ['editions', at('/editions', { c: 'talk' })],
@@ -112,6 +120,7 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
         const { page, wrong, context } = await entered({ colorScheme, viewport: { width, height: 900 } })
         for (const [name, url] of views()) {
           await page.goto(url, { waitUntil: 'networkidle' })
+          if (name === 'verify') await page.waitForSelector(PROVED, PROOF)
           expect({ name, violations: await axeViolations(page) }).toEqual({ name, violations: [] })
           expect({
             name,
@@ -131,10 +140,10 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
     }
   }
 
-  it('every conversation: its timeline, cycles, graph and log', async () => {
+  it('every conversation: its timeline, cycles, graph, log and what was forgotten', async () => {
     const { page, wrong, context } = await entered()
     for (const c of [...names, HOSTILE, 'one line of a million', 'ten thousand'])
-      for (const path of ['/conversation', '/cycles', '/graph', '/log']) {
+      for (const path of ['/conversation', '/cycles', '/graph', '/log', '/forgotten']) {
         const answer = await page.goto(at(path, { c }), { waitUntil: 'networkidle' })
         expect({ c, path, status: answer?.status(), wrong: wrong() }).toEqual({ c, path, status: 200, wrong: [] })
       }
@@ -207,6 +216,7 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
       ['4', '/editions'],
       ['5', '/log'],
       ['6', '/verify'],
+      ['7', '/forgotten'],
       ['1', '/conversation'],
     ] as const) {
       await page.keyboard.press(key)
@@ -266,7 +276,8 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
   it('the report is one file that runs nothing and asks for nothing', async () => {
     for (const c of ['talk', HOSTILE]) {
       const file = join(folder, `${String(c.length)}.html`)
-      await writeReport(file, { ledger, conversationId: c, words, now: new Date() })
+      const report = async (): Promise<string> => await reportOf({ ledger, conversationId: c, words, now: new Date() })
+      await writeReport(file, report)
       const { page, wrong, context } = await openWindow(browser, origin)
       for (const colorScheme of ['light', 'dark'] as const) {
         await page.emulateMedia({ colorScheme })
@@ -279,16 +290,64 @@ inBrowser(`the page in a real Chromium${chromiumPath === undefined ? ' (there is
         expect(wrong()).toEqual([])
       }
       await context.close()
-      await expect(writeReport(file, { ledger, conversationId: c, words, now: new Date() })).rejects.toThrow('EEXIST')
+      await expect(writeReport(file, report)).rejects.toMatchObject({ code: 'EEXIST' })
     }
   })
 
-  it('printed, it is the text alone', async () => {
-    const { page, context } = await entered()
-    await page.goto(at('/conversation', { c: 'talk' }))
+  it('a box of the graph opens by keys, and each of its messages leads to its place', async () => {
+    const { page, wrong, context } = await entered()
+    await page.goto(at('/graph', { c: 'talk' }), { waitUntil: 'networkidle' })
+    const boxes = page.locator('.graph a[id^="box-"]')
+    const id = (await boxes.first().getAttribute('id')) ?? ''
+    await boxes.first().focus()
+    await page.keyboard.press('Enter')
+    await page.waitForURL((url) => url.searchParams.has('open'))
+    await until(page, `document.activeElement.id === ${JSON.stringify(id)}`)
+    await page.keyboard.press('j')
+    expect(await page.evaluate<boolean>('document.activeElement.querySelector("rect.message") !== null')).toBe(true)
+    expect(await axeViolations(page)).toEqual([])
+    await page.keyboard.press('Enter')
+    await page.waitForSelector('.msg.sought')
+    await page.goBack()
+    await page.waitForSelector('.graph rect.message')
+    await page.locator(`[id="${id}"]`).focus()
+    await page.keyboard.press('Enter')
+    await page.waitForURL((url) => !url.searchParams.has('open'))
+    expect(await page.locator('.graph rect.message').count()).toBe(0)
+    expect(wrong()).toEqual([])
+    await context.close()
+  })
+
+  it('printed, it is a whole document of what is loaded, and says where the rest is', async () => {
+    const { page, context } = await entered({ colorScheme: 'dark' })
     await page.emulateMedia({ media: 'print' })
-    expect(await page.locator('.top').isVisible()).toBe(false)
+    const cutOff = `[...document.querySelectorAll('main *')].filter((each) => {
+      const { overflowY, overflowX, display, position } = getComputedStyle(each)
+      return display !== 'none' && !each.closest('#plot') && (position === 'fixed' || position === 'sticky' ||
+        (overflowY !== 'visible' && each.scrollHeight > each.clientHeight + 1) ||
+        (overflowX !== 'visible' && each.scrollWidth > each.clientWidth + 1))
+    }).map((each) => each.outerHTML.slice(0, 80))`
+    for (const [name, url] of views()) {
+      await page.goto(url, { waitUntil: 'networkidle' })
+      if (name === 'verify') await page.waitForSelector(PROVED, PROOF)
+      expect({ name, cutOff: await page.evaluate<string[]>(cutOff) }).toEqual({ name, cutOff: [] })
+      expect(await page.locator('.top').isVisible()).toBe(false)
+      expect(await page.locator('.in-print').first().isVisible()).toBe(true)
+      expect(await page.evaluate<string>('getComputedStyle(document.body).color')).toBe('rgb(28, 31, 35)')
+    }
+    await page.goto(at('/conversation', { c: 'talk' }))
     expect(await page.locator('#step .msg').first().isVisible()).toBe(true)
+    // What is folded in is on the sheet too.
+    await page.goto(at('/difference', { c: 'talk', cycle: '2' }))
+    expect(await page.locator('details.fate.kept li').first().isVisible()).toBe(true)
+    await page.goto(at('/conversation', { c: 'ten thousand' }), { waitUntil: 'networkidle' })
+    const [height, says] = await page.evaluate<[number, string]>(`(() => {
+      const part = document.querySelector('.part[data-lines]')
+      return [part.getBoundingClientRect().height, getComputedStyle(part.querySelector('.more'), '::after').content]
+    })()`)
+    expect(height).toBeLessThan(60)
+    expect(says).toMatch(/not printed\) at.*\/conversation\?c=ten\+thousand/u)
+    expect((await page.pdf()).length).toBeGreaterThan(1_000)
     await context.close()
   })
 })

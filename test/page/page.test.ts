@@ -205,8 +205,22 @@ describe('each view, by its address', () => {
     const text = await body(of('/difference', { c: 'talk', cycle: '2' }))
     expect(text).toContain('What left')
     expect(text).toContain('Kept, blurred or gone')
+    expect(text).toContain('What it cost')
     expect(await body(of('/difference', { c: 'talk', from: '2', to: '5' }))).toContain('Difference')
+    // Between any two other moments the cycles are named, and each tells what it forgot.
+    const whole = await body(of('/difference', { c: 'talk', from: '2', to: '60' }))
+    expect(whole).toContain('What the cycles in between forgot')
+    expect(whole).toMatch(/href="\/difference\?c=talk&amp;cycle=1&amp;/u)
     expect((await page.get(of('/difference', { c: 'talk', cycle: '999' }))).status).toBe(404)
+  })
+
+  it('what compactions forgot: the figures that the ledger gives, each cycle, and totals', async () => {
+    const { totals } = await ledger.forgotten('talk')
+    const text = await body(of('/forgotten', { c: 'talk' }))
+    expect(text).toContain(`<b>${String(totals.all.compactions)}</b> compactions`)
+    expect(text).toContain(`<b>${String(totals.all.verdicts.gone)}</b> gone of what they said`)
+    expect(text.match(/<section class="compaction"/gu)).toHaveLength(totals.all.compactions)
+    expect(await body(of('/forgotten', { c: 'short' }))).toContain('Nothing was compacted so far')
   })
 
   it('the graph, and one batch of it down to its messages', async () => {
@@ -216,6 +230,25 @@ describe('each view, by its address', () => {
     expect(await body(of('/graph', { c: 'talk', batch }))).toContain(batch.slice(0, 12))
     expect(await body(of('/explain', { c: 'talk', batch, open: '1' }))).toContain('the berth of the harbour')
     expect(await body(of('/graph', { c: 'short' }))).toContain('Nothing is compacted')
+  })
+
+  it('a box of messages of the graph opens into each of them, and each leads to the message in its place', async () => {
+    const closed = await body(of('/graph', { c: 'talk' }))
+    const [, address = ''] = /href="(\/graph\?c=talk&amp;open=[\w-]+)#box-/u.exec(closed) ?? []
+    const open = await body(address.replaceAll('&amp;', '&'))
+    const places = [
+      ...open.matchAll(/<a href="([^"]+)"><rect class="message".*?<title>(user|assistant): Message (\d+)/gu),
+    ]
+    const covered = Number(/aria-expanded="true">.*?<title>(\d+) messages: /u.exec(open)?.[1])
+    expect(places.length).toBe(covered)
+    expect(covered).toBeGreaterThan(1)
+    for (const [, place = '', , number = ''] of places.slice(0, 3)) {
+      const there = await body(place.replaceAll('&amp;', '&'))
+      expect(there).toMatch(new RegExp(`class="msg \\w+[^"]* sought"[^]*?Message ${number}:`, 'u'))
+    }
+    // The open box closes again, and a batch that is not there is said.
+    expect(open).toMatch(/href="\/graph\?c=talk#box-/u)
+    expect((await page.get(of('/graph', { c: 'talk', open: 'nobody' }))).status).toBe(404)
   })
 
   it('editions, and one beside what is in force; nothing is recorded of it', async () => {
@@ -248,10 +281,33 @@ describe('each view, by its address', () => {
     expect((await page.get(of('/fact', { c: 'talk', r: '100000' }))).status).toBe(400)
   })
 
-  it('what verify finds, and the list knows of it', async () => {
+  it('what verify finds, and the list knows of it: those that are verified, are not, and never were', async () => {
+    const listed = async (verified: string): Promise<readonly string[]> => {
+      const rows = (await body(of('/', { verified }))).split('<tbody>')[1] ?? ''
+      return ['talk', 'short', 'long line'].filter((name) => rows.includes(`>${name}<`))
+    }
+    /** What a proof found: the page waits a while for it, and then says how far it is. */
+    const proved = async (query: Readonly<Record<string, string>>): Promise<string> => {
+      let text = await body(of('/verify', { ...query, run: '1' }))
+      for (let tries = 0; text.includes('Under way') && tries < 40; tries += 1) text = await body(of('/verify', query))
+      return text
+    }
+    page = askedPage(ledger)
+    expect(await listed('never')).toEqual(['talk', 'short', 'long line'])
+    expect(await listed('verified')).toEqual([])
     expect(await body(of('/verify', { c: 'talk' }))).toContain('Not proved yet')
-    expect(await body(of('/verify', { c: 'talk', run: '1' }))).toContain('Verified: nothing lost')
-    expect(await body('/')).toContain('class="good">verified')
+    expect(await proved({ c: 'talk' })).toContain('Verified: nothing lost')
+    // It says when, and of those that nobody asked for nothing.
+    expect(await body('/')).toMatch(
+      /class="good">verified<\/span> <span class="facts"><time datetime="2026-03-01T12:00/u,
+    )
+    expect([await listed('verified'), await listed('never')]).toEqual([['talk'], ['short', 'long line']])
+    // A proof of all tells of each; what is recorded behind it is not proved.
+    expect(await proved({})).toContain('Verified: nothing lost')
+    expect(await listed('verified')).toEqual(['talk', 'short', 'long line'])
+    await ledger.append('short', { id: 'behind the proof', role: 'user', content: 'said behind the proof' })
+    expect([await listed('not-verified'), await listed('never')]).toEqual([['short'], []])
+    expect(await body('/')).toMatch(/up to revision \d/u)
   })
 
   it('says in a sentence what cannot be shown', async () => {
@@ -281,6 +337,8 @@ describe('texts that would be more than texts', () => {
     of('/explain', { c, line: '<img src=x onerror=document.title="run">' }),
     of('/explain', { c, batch: '<b>no</b>' }),
     of('/editions', { c }),
+    of('/forgotten', { c }),
+    of('/difference', { c, cycle: '1' }),
     of('/message', { c, at: '4', i: '1' }),
     of('/search', { q: '<img src=x onerror=alert(1)>' }),
     of('/conversation', { c: '<svg onload=alert(1)>' }),

@@ -1,6 +1,6 @@
 /** The walk of `docs/forgotten.md`: the example session, and what its compaction forgot. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { runCli } from '../support/cli.js'
@@ -41,4 +41,40 @@ it('has every other command of the page work on it', async () => {
     const { status, stderr } = await runCli(words, { cwd: folder })
     expect({ words, status, stderr: status === 0 ? '' : stderr }).toEqual({ words, status: 0, stderr: '' })
   }
+})
+
+it('writes it as one file that can be sent to somebody: proofs, what it cost pair by pair, and the measure before', async () => {
+  const { status, stdout } = await runCli(['forgotten', ID, '--html', 'one.html', '--json'], { cwd: folder })
+  const report = await readFile(join(folder, 'one.html'), 'utf8')
+  expect([status, JSON.parse(stdout)]).toEqual([
+    0,
+    { file: 'one.html', conversationId: ID, compactions: 1, bytes: Buffer.byteLength(report) },
+  ])
+  expect(report).toContain(
+    'Never touch the production database: work on the copy at db-copy.harbour.example, port 5544.',
+  )
+  expect(report).toMatch(/summary line \d/u)
+  expect(report).toMatch(/again at <span class="facts">revision 33/u)
+  expect(report).toMatch(/The same measure over \d+ messages each: [^.]* behind it, [^.]* before it\./u)
+  expect(report).toContain('claude-code 2.1.50')
+  // It runs nothing, asks for nothing and leads nowhere but to its own places.
+  expect(report).toContain('default-src &#39;none&#39;; style-src &#39;sha256-')
+  expect(report).not.toMatch(/<script|href="(?!#)/u)
+  expect((await runCli(['forgotten', '--all', '--html', 'all.html'], { cwd: folder })).stdout).toBe(
+    'all.html holds what 1 compaction of all conversations forgot\n',
+  )
+})
+
+it('refuses to write a report over a file, where none can be, and of a cycle that is not there; and leaves nothing', async () => {
+  const before = (await readdir(folder)).toSorted()
+  for (const [words, says] of [
+    [['--html', 'one.html'], 'is there already'],
+    [['--html', 'nowhere/one.html'], 'nowhere/one.html cannot be written: '],
+    [['--html', ''], 'names no file'],
+    [['--cycle', '7', '--html', 'seven.html'], 'there is no cycle 7'],
+  ] as const) {
+    const { status, stderr } = await runCli(['forgotten', ID, ...words], { cwd: folder })
+    expect({ words, status, stderr }).toEqual({ words, status: 2, stderr: expect.stringContaining(says) })
+  }
+  expect((await readdir(folder)).toSorted()).toEqual(before)
 })

@@ -1,5 +1,5 @@
 /** `page` serves a page to look at the ledger with, or writes the report of one conversation as a single file. */
-import { codeOf, sentenceOf } from '../../ports/store-error.js'
+import { codeOf } from '../../ports/store-error.js'
 import { text, type Command } from '../command.js'
 import { InputError } from '../errors.js'
 import { line, note, toJson } from '../output.js'
@@ -39,15 +39,14 @@ export const page: Command = {
     // It searches by words alone: no model on another machine is asked.
     await withLedger(given.flags, { reads: true, ahead: false }, async ({ ledger, config }) => {
       if (file !== undefined && conversation !== undefined) {
-        const { writeReport } = await import('../../page/report-file.js')
-        const { bytes } = await writeReport(file, {
-          ledger,
-          conversationId: conversation,
-          words,
-          now: new Date(),
-        }).catch((error: unknown) => {
-          throw unwritable(error, file)
-        })
+        const [{ writeReportFile }, { reportOf }] = await Promise.all([
+          import('../report-file.js'),
+          import('../../page/report.js'),
+        ])
+        const bytes = await writeReportFile(
+          file,
+          async () => await reportOf({ ledger, conversationId: conversation, words, now: new Date() }),
+        )
         if (given.json) await line(toJson({ file, conversationId: conversation, bytes }))
         else await line(`${file} holds the report of ${conversation}`)
         return
@@ -87,16 +86,6 @@ export const page: Command = {
 /** The store as it may stand on a page: an address without its password. */
 function nameOf(store: string): string {
   return /^[a-z][a-z0-9+.-]+:\/\//iu.test(store) ? store.replace(/\/\/[^@/]*@/u, '//') : store
-}
-
-/** Why the report cannot be written there. */
-function unwritable(error: unknown, file: string): unknown {
-  const code = codeOf(error)
-  if (code === 'EEXIST')
-    return new InputError('FileExists', `${file} is there already, and is not written over: name another file`)
-  if (code === 'ENOENT' || code === 'EACCES' || code === 'EISDIR' || code === 'ENOTDIR')
-    return new InputError('FileUnusable', `${file} cannot be written: ${sentenceOf(error)}`)
-  return error
 }
 
 /** Why it cannot listen there. */

@@ -1,5 +1,5 @@
 /** What compactions forgot, for people. */
-import { ITEM_KINDS, type ItemKind } from '../../domain/reports/forgotten/items.js'
+import { ITEM_KINDS, ITEM_NAMES } from '../../domain/reports/forgotten/items.js'
 import type { Proof } from '../../domain/reports/forgotten/quote.js'
 import type { ForgottenCycle, ForgottenTotal, ForgottenTotals, JudgedItem } from '../../library/ledger.js'
 import { brief, colours, count, many, printable } from '../output.js'
@@ -10,18 +10,6 @@ import { table } from '../layout.js'
 const ITEMS_SHOWN = 5
 const TEXT_CHARACTERS = 120
 const VERDICTS = ['kept', 'blurred', 'gone', 'unknown'] as const
-
-const KINDS: Readonly<Record<ItemKind, string>> = {
-  request: 'requests of the user',
-  constraint: 'constraints',
-  decision: 'decisions',
-  error: 'errors',
-  file: 'files',
-  identifier: 'identifiers',
-  number: 'numbers',
-  openCall: 'open calls',
-  subAgent: 'running sub-agents',
-}
 
 const amounts = (all: Readonly<Record<string, { readonly messages: number; readonly tokens: number }>>): string =>
   Object.entries(all)
@@ -45,11 +33,11 @@ function itemLines(items: readonly JudgedItem[], verdict: 'gone' | 'blurred'): s
     const shown = found
       .slice(0, ITEMS_SHOWN)
       .flatMap((item) => [
-        `  ${mark} ${KINDS[kind]}: ${brief(item.text, TEXT_CHARACTERS)}  (revision ${item.said.revision})`,
+        `  ${mark} ${ITEM_NAMES[kind]}: ${brief(item.text, TEXT_CHARACTERS)}  (revision ${item.said.revision})`,
         ...(item.proof === undefined ? [] : [`        ${proofText(item.proof)}`]),
       ])
     return found.length > ITEMS_SHOWN
-      ? [...shown, `  ${mark} ${KINDS[kind]}: ${count(found.length - ITEMS_SHOWN)} more (--json has them)`]
+      ? [...shown, `  ${mark} ${ITEM_NAMES[kind]}: ${count(found.length - ITEMS_SHOWN)} more (--json has them)`]
       : shown
   })
 }
@@ -58,7 +46,7 @@ const verdictTable = (counts: ForgottenTotal['counts']): string[] =>
   table(
     ['what the messages said', ...VERDICTS],
     ITEM_KINDS.filter((kind) => VERDICTS.some((verdict) => counts[kind][verdict] > 0)).map((kind) => [
-      KINDS[kind],
+      ITEM_NAMES[kind],
       ...VERDICTS.map((verdict) => count(counts[kind][verdict])),
     ]),
     new Set([1, 2, 3, 4]),

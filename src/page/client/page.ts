@@ -287,6 +287,9 @@ function goToMark(by: 1 | -1): void {
   if (found !== undefined) void goTo(found)
 }
 
+/** What j and k go through: messages, facts, rows of a list, boxes of the graph. */
+const LISTED = '.context .msg, .events .event, .rows tbody tr a, .graph a'
+
 const hits = all<HTMLAnchorElement>('a[data-hit]')
 
 const KEYS: Readonly<Record<string, (event: KeyboardEvent) => void>> = {
@@ -302,10 +305,10 @@ const KEYS: Readonly<Record<string, (event: KeyboardEvent) => void>> = {
     setPlaying(playing === undefined)
   },
   j: () => {
-    focusOn(nextOf('.context .msg, .events .event, .rows tbody tr a', 1))
+    focusOn(nextOf(LISTED, 1))
   },
   k: () => {
-    focusOn(nextOf('.context .msg, .events .event, .rows tbody tr a', -1))
+    focusOn(nextOf(LISTED, -1))
   },
   J: () => {
     focusOn(nextOf('#step a.ln', 1))
@@ -355,7 +358,7 @@ document.addEventListener('keydown', (event) => {
     // The slider has its own arrows, and a button its own space.
     if (slider === null || target === slider || (key === ' ' && target.matches('button, a, summary'))) return
   }
-  const room = /^[1-6]$/u.test(key) ? one<HTMLAnchorElement>(`[data-key="${key}"]`) : null
+  const room = /^[1-7]$/u.test(key) ? one<HTMLAnchorElement>(`[data-key="${key}"]`) : null
   if (room !== null) {
     location.assign(room.href)
     return
@@ -366,11 +369,35 @@ document.addEventListener('keydown', (event) => {
   act(event)
 })
 
+// --- On paper --------------------------------------------------------------------------------------------------------
+
+/** Pixels that a sheet has room for. */
+const SHEET = 680
+let folded: HTMLDetailsElement[] = []
+
+addEventListener('beforeprint', () => {
+  folded = all<HTMLDetailsElement>('details:not([open])')
+  for (const each of folded) each.open = true
+  const drawn = one<HTMLElement>('#plot')
+  if (drawn !== null) drawn.style.zoom = String(Math.min(1, SHEET / Math.max(1, drawn.clientWidth)))
+})
+addEventListener('afterprint', () => {
+  for (const each of folded) each.open = false
+  folded = []
+  const drawn = one<HTMLElement>('#plot')
+  if (drawn !== null) drawn.style.zoom = ''
+})
+
 // --- What is there at first ------------------------------------------------------------------------------------------
 
 watchParts(document)
 one('.msg.sought')?.scrollIntoView({ block: 'center' })
 one('[data-sought]')?.scrollIntoView()
+// The box of the graph that was opened or closed: keys go on from there.
+const opened = location.hash.startsWith('#box-')
+  ? document.querySelector<SVGElement>(`[id="${CSS.escape(location.hash.slice(1))}"]`)
+  : null
+opened?.focus()
 
 /** Rows whose log was not read yet, one after the other. */
 async function fillRows(): Promise<void> {

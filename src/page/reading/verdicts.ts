@@ -20,10 +20,35 @@ export interface Verdict {
   readonly revision: bigint | undefined
 }
 
+/** What the newest proof that has ended says of one conversation. */
+export interface ToldVerdict {
+  /** Why there is no proof. */
+  readonly refusal: string | undefined
+  readonly problems: number
+  /** When it ended, ISO 8601. */
+  readonly at: string
+  /** Revision of the last fact that was there when it began. */
+  readonly revision: bigint
+}
+
+/** What is known of a conversation: only of one that somebody had proved on this page. */
+export const STANDINGS = ['verified', 'not-verified', 'never'] as const
+export type Standing = (typeof STANDINGS)[number]
+
+/** Where a conversation stands: a proof that found something, was refused or is older than the last fact proves it not. */
+export const standingOf = (told: ToldVerdict | undefined, head: bigint): Standing =>
+  told === undefined
+    ? 'never'
+    : told.refusal === undefined && told.problems === 0 && told.revision >= head
+      ? 'verified'
+      : 'not-verified'
+
 /** The proofs of a ledger. */
 export interface Verdicts {
   /** The last proof of a conversation, or of everything; undefined where none was asked for. */
   known(conversationId: string | undefined): Verdict | undefined
+  /** What is known of a conversation, by a proof of its own or by one of everything: the newer one. */
+  told(conversationId: string): ToldVerdict | undefined
   /** Proves anew, unless that is under way; resolves when it is done, or after so many milliseconds. */
   prove(conversationId: string | undefined, waitMs: number): Promise<Verdict>
 }
@@ -41,30 +66,50 @@ const BEGUN: Verdict = {
 }
 
 /** Builds the proofs; `now` tells the time. */
-export function createVerdicts(ledger: Pick<Ledger, 'verify' | 'messages'>, now: () => Date): Verdicts {
+export function createVerdicts(ledger: Pick<Ledger, 'verify' | 'messages' | 'list'>, now: () => Date): Verdicts {
   const verdicts = new Map<string, Verdict>()
   const running = new Map<string, Promise<void>>()
+  /** By conversation; a proof of everything tells of each. */
+  const told = new Map<string, ToldVerdict>()
 
   async function run(conversationId: string | undefined): Promise<void> {
     const key = conversationId ?? ALL
     verdicts.set(key, BEGUN)
     let begun = BEGUN
+    const heads = new Map<string, bigint>()
+    const tell = (refusal: string | undefined, problems: Verification['problems']): void => {
+      const at = now().toISOString()
+      for (const [id, revision] of heads) {
+        const own = problems.filter((problem) => conversationId !== undefined || problem.conversationId === id)
+        told.set(id, { refusal, problems: own.length, at, revision })
+      }
+    }
     try {
-      if (conversationId !== undefined) begun = { ...BEGUN, revision: (await ledger.messages(conversationId)).revision }
+      if (conversationId === undefined)
+        for (const row of (await ledger.list()).conversations) heads.set(row.conversationId, row.revision)
+      else {
+        const { revision } = await ledger.messages(conversationId)
+        heads.set(conversationId, revision)
+        begun = { ...BEGUN, revision }
+      }
       const verification = await ledger.verify(conversationId, {
         onProgress: ({ events, conversations }) => {
           verdicts.set(key, { ...begun, events, conversations })
         },
       })
-      const { events, conversations } = verification
+      const { events, conversations, problems } = verification
+      tell(undefined, problems)
       verdicts.set(key, { ...begun, state: 'done', events, conversations, verification, at: now().toISOString() })
     } catch (error) {
-      verdicts.set(key, { ...begun, state: 'refused', refusal: faultOf(error).message, at: now().toISOString() })
+      const refusal = faultOf(error).message
+      tell(refusal, [])
+      verdicts.set(key, { ...begun, state: 'refused', refusal, at: now().toISOString() })
     }
   }
 
   return {
     known: (conversationId) => verdicts.get(conversationId ?? ALL),
+    told: (conversationId) => told.get(conversationId),
     async prove(conversationId, waitMs) {
       const key = conversationId ?? ALL
       const work =

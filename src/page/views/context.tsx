@@ -199,6 +199,33 @@ function Notes({ context, words }: { context: ContextAsOf; words: Words }): Chil
   )
 }
 
+/** How large a context is, and what tells it from any other. */
+export function ContextFigures({
+  context,
+  whole = false,
+  children,
+}: {
+  context: ContextAsOf
+  /** The whole hash, and not its beginning. */
+  whole?: boolean
+  children?: Child
+}): Child {
+  return (
+    <p class="figures">
+      <span>
+        <b>{count(context.messages.length)}</b> messages
+      </span>
+      <span>
+        <b>{count(context.tokens)}</b> tokens
+      </span>
+      {children}
+      <span class="hash" title="SHA-256 of the messages as they are sent">
+        SHA-256 <code>{whole ? context.hash : `${context.hash.slice(0, 16)}…`}</code>
+      </span>
+    </p>
+  )
+}
+
 /** A conversation at a revision: what the fact there says, figures, and the context. */
 export function StepView({ step, shown, words }: { step: Step; shown: Shown; words: Words }): Child {
   const { conversationId: c, context, refusal, revision, event, change } = step
@@ -226,13 +253,7 @@ export function StepView({ step, shown, words }: { step: Step; shown: Shown; wor
         <p class="note bad">{seen(refusal ?? 'there is no context')}</p>
       ) : (
         <>
-          <p class="figures">
-            <span>
-              <b>{count(context.messages.length)}</b> messages
-            </span>
-            <span>
-              <b>{count(context.tokens)}</b> tokens
-            </span>
+          <ContextFigures context={context}>
             {change === undefined ? null : (
               <span>
                 since revision {count(change.since)}:{' '}
@@ -246,9 +267,13 @@ export function StepView({ step, shown, words }: { step: Step; shown: Shown; wor
                 <b class="minus">−{count(change.left.length)}</b>
               </span>
             )}
-            <span class="hash" title="SHA-256 of the messages as they are sent">
-              SHA-256 <code>{context.hash.slice(0, 16)}…</code>
-            </span>
+          </ContextFigures>
+          <p class="in-print muted">
+            Revision {count(revision)} of {count(step.head)}. All of its {many(context.messages.length, 'message')},
+            whole:{' '}
+            <code>
+              context-ledger context {plain(c)} --at {String(revision)}
+            </code>
           </p>
           <Notes context={context} words={words} />
           <Left step={step} />

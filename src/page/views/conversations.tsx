@@ -2,7 +2,7 @@
 import type { Child } from 'hono/jsx'
 import type { ConversationList, ConversationOrder, ConversationSummary } from '../../library/ledger.js'
 import type { RowDetails } from '../reading/rows.js'
-import type { Verdict } from '../reading/verdicts.js'
+import { standingOf, STANDINGS, type Standing, type ToldVerdict } from '../reading/verdicts.js'
 import { conversationLink, link } from '../links.js'
 import { count, many, Name, Time, seen } from './text.js'
 
@@ -12,22 +12,37 @@ export interface ListAsked {
   readonly scope: string | undefined
   readonly since: string | undefined
   readonly until: string | undefined
+  /** What is known of a proof. */
+  readonly verified: Standing | undefined
   readonly sort: ConversationOrder
   readonly page: number
 }
 
-/** What is known of a proof, in a word. */
-function VerdictWord({ verdict, head }: { verdict: Verdict | undefined; head: bigint }): Child {
-  if (verdict === undefined) return <span class="muted">not yet</span>
-  if (verdict.state === 'running') return <span class="muted">under way</span>
-  if (verdict.state === 'refused') return <span class="warn">refused</span>
-  const since = verdict.revision === undefined ? 0n : head - verdict.revision
-  if (verdict.verification?.ok !== true)
-    return <strong class="bad">{many(verdict.verification?.problems.length ?? 0, 'problem')}</strong>
-  return since > 0n ? (
-    <span class="muted">up to {count(verdict.revision ?? 0n)}</span>
-  ) : (
-    <span class="good">verified</span>
+const STANDING_NAMES: Readonly<Record<Standing, string>> = {
+  verified: 'verified',
+  'not-verified': 'not verified',
+  never: 'never verified',
+}
+
+/** What is known of a proof, in a word, and when it was made. */
+function VerdictWord({ told, head }: { told: ToldVerdict | undefined; head: bigint }): Child {
+  if (told === undefined) return <span class="muted">never</span>
+  const { refusal, problems, revision, at } = told
+  return (
+    <>
+      {refusal !== undefined ? (
+        <span class="warn">refused</span>
+      ) : problems > 0 ? (
+        <strong class="bad">{many(problems, 'problem')}</strong>
+      ) : standingOf(told, head) === 'verified' ? (
+        <span class="good">verified</span>
+      ) : (
+        <span class="warn">up to revision {count(revision)}</span>
+      )}{' '}
+      <span class="facts">
+        <Time at={at} />
+      </span>
+    </>
   )
 }
 
@@ -52,11 +67,11 @@ export function RowCells({ details }: { details: RowDetails | undefined }): Chil
 function Row({
   row,
   details,
-  verdict,
+  told,
 }: {
   row: ConversationSummary
   details: RowDetails | undefined
-  verdict: Verdict | undefined
+  told: ToldVerdict | undefined
 }): Child {
   const { conversationId: c } = row
   return (
@@ -88,7 +103,7 @@ function Row({
       </td>
       <td data-label="verified">
         <a class="plain" href={link('/verify', { c })}>
-          <VerdictWord verdict={verdict} head={row.revision} />
+          <VerdictWord told={told} head={row.revision} />
         </a>
       </td>
     </tr>
@@ -120,17 +135,19 @@ export function Conversations({
   list,
   more,
   detailsOf,
-  verdictOf,
+  toldOf,
 }: {
   asked: ListAsked
   list: ConversationList
   /** Whether there are further ones behind these. */
   more: boolean
   detailsOf: (row: ConversationSummary) => RowDetails | undefined
-  verdictOf: (conversationId: string) => Verdict | undefined
+  toldOf: (conversationId: string) => ToldVerdict | undefined
 }): Child {
   const { conversations, unlisted = [], behind } = list
-  const filtered = [asked.match, asked.scope, asked.since, asked.until].some((each) => each !== undefined)
+  const filtered = [asked.match, asked.scope, asked.since, asked.until, asked.verified].some(
+    (each) => each !== undefined,
+  )
   return (
     <>
       <h1 class="title">Conversations</h1>
@@ -152,6 +169,17 @@ export function Conversations({
           <input name="until" value={asked.until} placeholder="2026-04-01T00:00:00Z" />
         </label>
         <label>
+          Verified
+          <select name="verified">
+            <option value="">any</option>
+            {STANDINGS.map((standing) => (
+              <option value={standing} selected={standing === asked.verified}>
+                {STANDING_NAMES[standing]}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label>
           Sorted by
           <select name="sort">
             {ORDERS.map(([order, name]) => (
@@ -168,6 +196,11 @@ export function Conversations({
           </a>
         ) : null}
       </form>
+      <p class="muted">
+        A proof is known where somebody asked this page for one, since it was started:{' '}
+        <a href={link('/verify', { run: 1 })}>verify all</a>, or one in its row. Not verified: it found a problem, was
+        refused, or is older than the last fact.
+      </p>
       {behind === undefined ? null : (
         <p class="note warn">The read models are behind by {many(behind.events, 'event')}.</p>
       )}
@@ -204,12 +237,12 @@ export function Conversations({
                 <th scope="col">Last cycle</th>
                 <th scope="col">Program or person</th>
                 <th scope="col">Scope</th>
-                <th scope="col">Verified</th>
+                <th scope="col">Verified (UTC)</th>
               </tr>
             </thead>
             <tbody>
               {conversations.map((row) => (
-                <Row row={row} details={detailsOf(row)} verdict={verdictOf(row.conversationId)} />
+                <Row row={row} details={detailsOf(row)} told={toldOf(row.conversationId)} />
               ))}
             </tbody>
           </table>

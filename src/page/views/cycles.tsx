@@ -4,8 +4,9 @@ import { contentText, toChatMessage } from '../../domain/values/message.js'
 import type { Difference, ForgottenCycle } from '../../library/ledger.js'
 import { conversationLink, link } from '../links.js'
 import type { Course, Mark } from '../reading/history.js'
-import type { FateName, Fates } from '../reading/losses.js'
+import { ForgottenParts } from './forgotten.js'
 import { MARKS, Plot } from './plot.js'
+import { figure, Table } from './table.js'
 import { cut, count, Lines, linesOf, many, Name, plain, seen, Time } from './text.js'
 
 const whereOf = (c: string, { kind, cycle, revision }: Mark): string =>
@@ -25,43 +26,32 @@ export function MarkTable({
 }): Child {
   if (marks.length === 0) return <p class="empty">No cycle so far, and no failure.</p>
   return (
-    <div class="wide" role="region" aria-label="Cycles, failures, undo, adoption" tabindex={0}>
-      <table class="rows">
-        <thead>
-          <tr>
-            <th scope="col" class="n">
-              Revision
-            </th>
-            <th scope="col">What</th>
-            <th scope="col">Recorded (UTC)</th>
-            {withLinks ? <th scope="col">Context</th> : null}
-          </tr>
-        </thead>
-        <tbody>
-          {marks.map((mark) => (
-            <tr>
-              <td class="n">{count(mark.revision)}</td>
-              <th scope="row">
-                <i class={`sign ${mark.kind}`} aria-hidden="true">
-                  {MARKS[mark.kind].sign}
-                </i>{' '}
-                {withLinks ? <a href={whereOf(c, mark)}>{seen(mark.text)}</a> : seen(mark.text)}
-              </th>
-              <td class="time">
-                <Time at={mark.recordedAt} />
-              </td>
-              {withLinks ? (
-                <td>
-                  <a href={conversationLink({ c, at: mark.revision, since: String(Math.max(0, mark.revision - 1)) })}>
-                    behind it
-                  </a>
-                </td>
-              ) : null}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      label="Cycles, failures, undo, adoption"
+      columns={[
+        figure('Revision'),
+        { name: 'What', is: 'heading' },
+        { name: 'Recorded (UTC)', is: 'time' },
+        ...(withLinks ? ['Context'] : []),
+      ]}
+      rows={marks.map((mark) => [
+        count(mark.revision),
+        <>
+          <i class={`sign ${mark.kind}`} aria-hidden="true">
+            {MARKS[mark.kind].sign}
+          </i>{' '}
+          {withLinks ? <a href={whereOf(c, mark)}>{seen(mark.text)}</a> : seen(mark.text)}
+        </>,
+        <Time at={mark.recordedAt} />,
+        ...(withLinks
+          ? [
+              <a href={conversationLink({ c, at: mark.revision, since: String(Math.max(0, mark.revision - 1)) })}>
+                behind it
+              </a>,
+            ]
+          : []),
+      ])}
+    />
   )
 }
 
@@ -78,131 +68,6 @@ export function Cycles({ c, course }: { c: string; course: Course }): Child {
     </>
   )
 }
-
-const FATES: Readonly<Record<FateName, string>> = {
-  kept: 'the context still says it',
-  blurred: 'some of it is left, or the context does not show it',
-  gone: 'only the log has it',
-  unknown: 'code cannot tell',
-}
-
-/** How many of each kind are kept, blurred and gone. */
-export function FateTable({ counts }: { counts: Fates['counts'] }): Child {
-  const some = counts.filter(({ kept, blurred, gone, unknown = 0 }) => kept + blurred + gone + unknown > 0)
-  const tellsUnknown = some.some(({ unknown }) => unknown !== undefined)
-  if (some.length === 0)
-    return <p class="empty">Nothing that left names a constraint, a file, an identifier or a number.</p>
-  return (
-    <div class="wide" role="region" aria-label="Figures of what is kept" tabindex={0}>
-      <table class="rows">
-        <thead>
-          <tr>
-            <th scope="col">Of what left</th>
-            <th scope="col" class="n">
-              kept
-            </th>
-            <th scope="col" class="n">
-              blurred
-            </th>
-            <th scope="col" class="n">
-              gone
-            </th>
-            {tellsUnknown ? (
-              <th scope="col" class="n">
-                unknown
-              </th>
-            ) : null}
-          </tr>
-        </thead>
-        <tbody>
-          {some.map(({ kind, kept, blurred, gone, unknown }) => (
-            <tr>
-              <th scope="row">{kind}</th>
-              <td class="n">{count(kept)}</td>
-              <td class="n">{count(blurred)}</td>
-              <td class="n">{count(gone)}</td>
-              {unknown === undefined ? null : <td class="n">{count(unknown)}</td>}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  )
-}
-
-/** What became of what a cycle took out: a list as data, whoever made it. */
-function FateList({ c, fates, before }: { c: string; fates: Fates; before: bigint }): Child {
-  const { counts, items } = fates
-  return (
-    <section class="fates" aria-label="Kept, blurred or gone">
-      <h3>Kept, blurred or gone</h3>
-      <FateTable counts={counts} />
-      {(['gone', 'blurred', 'kept', 'unknown'] as const).map((fate) => {
-        const these = items.filter((item) => item.fate === fate)
-        return these.length === 0 ? null : (
-          <details open={fate === 'gone'} class={`fate ${fate}`}>
-            <summary>
-              <b>{fate}</b> <span class="muted">{FATES[fate]}</span>
-            </summary>
-            <ul>
-              {these.map(({ kind, text, messageId, proof }) => (
-                <li>
-                  <span class="kind">{kind}</span> {seen(cut(text, 240))}{' '}
-                  <a class="facts" href={conversationLink({ c, at: before, m: messageId })}>
-                    <Name text={messageId} most={30} />
-                  </a>
-                  {proof === undefined ? null : <div class="facts">{seen(cut(proof, 240))}</div>}
-                </li>
-              ))}
-            </ul>
-          </details>
-        )
-      })}
-    </section>
-  )
-}
-
-/** What was done again behind a cycle, beside the same measure before it. */
-function DoneAgain({ c, forgotten }: { c: string; forgotten: ForgottenCycle }): Child {
-  const { doneAgain, behind, compared } = forgotten.report
-  const pairs = doneAgain.filter(({ verdict }) => verdict === 'doneAgain')
-  const cost = ({ calls, tokens }: ForgottenCycle['report']['behind']): string =>
-    `${many(calls, 'call')}, ${many(tokens, 'token')}`
-  return (
-    <section class="fates" aria-label="Done again">
-      <h3>Done again behind it</h3>
-      <p class="figures">
-        <span>
-          <b>{cost(behind)}</b> of which the messages that left had the answer
-          {behind.unknown === 0 ? '' : `; of ${many(behind.unknown, 'more call')} it is not known`}
-        </span>
-      </p>
-      <p class="figures">
-        <span>
-          over {many(compared.messages, 'message')} each: {cost(compared.behind)} behind it, {cost(compared.before)}{' '}
-          before it
-        </span>
-      </p>
-      <ul>
-        {pairs.slice(0, MOST_PAIRS).map(({ tool, subject, first, again }) => (
-          <li>
-            <span class="kind">{seen(tool)}</span> {seen(cut(subject, 240))}{' '}
-            <a class="facts" href={conversationLink({ c, at: first.revision, m: first.messageId })}>
-              revision {first.revision}
-            </a>
-            {', again at '}
-            <a class="facts" href={conversationLink({ c, at: again.revision, m: again.messageId })}>
-              revision {again.revision}
-            </a>
-          </li>
-        ))}
-      </ul>
-      {pairs.length > MOST_PAIRS ? <p class="empty">{count(pairs.length - MOST_PAIRS)} more.</p> : null}
-    </section>
-  )
-}
-
-const MOST_PAIRS = 30
 
 type LeftMessage = Difference['messages']['left'][number]
 
@@ -236,16 +101,39 @@ function LeftOne({ c, before, message }: { c: string; before: bigint; message: L
 
 const MOST_LEFT = 120
 
+/** Ways to the cycles between two moments: what is forgotten is told of each. */
+function Within({ c, marks }: { c: string; marks: readonly Mark[] }): Child {
+  if (marks.length === 0) return null
+  return (
+    <>
+      <h3>What the cycles in between forgot</h3>
+      <ul class="ids">
+        {marks.slice(0, MOST_LEFT).map((mark) => (
+          <li>
+            <a href={whereOf(c, mark)}>{seen(mark.text)}</a>
+          </li>
+        ))}
+        {marks.length > MOST_LEFT ? (
+          <li>
+            <a href={link('/cycles', { c })}>{many(marks.length - MOST_LEFT, 'more', 'more')}</a>
+          </li>
+        ) : null}
+      </ul>
+    </>
+  )
+}
+
 /** What changed between two revisions, in two columns: what left, and what came in its place. */
 export function DifferenceView({
   difference,
-  fates,
   forgotten,
+  within,
 }: {
   difference: Difference
-  fates: Fates | undefined
   /** Of a cycle: what it forgot. */
-  forgotten?: ForgottenCycle | undefined
+  forgotten: ForgottenCycle | undefined
+  /** Of any other two moments: the cycles between them. */
+  within: readonly Mark[]
 }): Child {
   const { conversationId: c, from, to, cycle, messages, batches, view, events } = difference
   return (
@@ -335,16 +223,15 @@ export function DifferenceView({
               ))}
             </ul>
           )}
-          {fates === undefined ? (
-            cycle === undefined ? null : (
-              <p class="note muted">
-                This conversation is too large to be held, so what is kept of a cycle is not counted here.
-              </p>
-            )
+          {forgotten !== undefined ? (
+            <ForgottenParts found={forgotten} linked />
+          ) : cycle !== undefined ? (
+            <p class="note muted">
+              This cycle lies in an edition that was adopted. What it forgot is told beside that edition.
+            </p>
           ) : (
-            <FateList c={c} fates={fates} before={from.revision} />
+            <Within c={c} marks={within} />
           )}
-          {forgotten === undefined ? null : <DoneAgain c={c} forgotten={forgotten} />}
         </section>
       </div>
       {view.length === 0 ? (

@@ -3,6 +3,7 @@ import type { Child } from 'hono/jsx'
 import type { Edition, EditionComparison, EditionOfConversation, EditionReport } from '../../library/ledger.js'
 import { conversationLink, link } from '../links.js'
 import { TextDifference } from './cycles.js'
+import { figure, Table } from './table.js'
 import { count, many, Name, seen, Time } from './text.js'
 
 /** An edition, as it is of one conversation. */
@@ -20,48 +21,29 @@ export function Editions({ c, editions }: { c: string; editions: readonly OwnEdi
       </p>
     )
   return (
-    <div class="wide" role="region" aria-label="Editions" tabindex={0}>
-      <table class="rows">
-        <thead>
-          <tr>
-            <th scope="col">Edition</th>
-            <th scope="col">Made by</th>
-            <th scope="col">State</th>
-            <th scope="col" class="n">
-              Cycles
-            </th>
-            <th scope="col" class="n">
-              Summaries
-            </th>
-            <th scope="col" class="n">
-              Tokens
-            </th>
-            <th scope="col">Begun (UTC)</th>
-          </tr>
-        </thead>
-        <tbody>
-          {editions.map(({ edition, own }) => (
-            <tr>
-              <th scope="row">
-                <a href={link('/edition', { c, e: edition.editionId })}>
-                  <Name text={edition.editionId} most={40} />
-                </a>
-              </th>
-              <td>
-                <Name text={`${edition.summarizer?.strategy ?? ''} ${edition.summarizer?.model ?? ''}`} most={50} />
-              </td>
-              <td>{own.state}</td>
-              <td class="n">{count(own.cycles)}</td>
-              <td class="n">{count(own.summariesBought + own.summariesReused)}</td>
-              <td class="n">{count(own.promptTokens + own.completionTokens)}</td>
-              <td class="time">
-                <Time at={edition.startedAt} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      label="Editions"
+      columns={[
+        'Edition',
+        'Made by',
+        'State',
+        figure('Cycles'),
+        figure('Summaries'),
+        figure('Tokens'),
+        { name: 'Begun (UTC)', is: 'time' },
+      ]}
+      rows={editions.map(({ edition, own }) => [
+        <a href={link('/edition', { c, e: edition.editionId })}>
+          <Name text={edition.editionId} most={40} />
+        </a>,
+        <Name text={`${edition.summarizer?.strategy ?? ''} ${edition.summarizer?.model ?? ''}`} most={50} />,
+        own.state,
+        count(own.cycles),
+        count(own.summariesBought + own.summariesReused),
+        count(own.promptTokens + own.completionTokens),
+        <Time at={edition.startedAt} />,
+      ])}
+    />
   )
 }
 
@@ -90,50 +72,28 @@ function LossReport({ c, report }: { c: string; report: EditionReport }): Child 
   return (
     <section aria-label="Loss report">
       <h3>Loss report</h3>
-      <div class="wide" role="region" aria-label="What is kept, shown, lost and gained" tabindex={0}>
-        <table class="rows tight">
-          <thead>
-            <tr>
-              <th scope="col">Kind</th>
-              <th scope="col" class="n">
-                in all
-              </th>
-              <th scope="col" class="n">
-                kept, other side
-              </th>
-              <th scope="col" class="n">
-                kept, edition
-              </th>
-              <th scope="col" class="n">
-                lost
-              </th>
-              <th scope="col" class="n">
-                gained
-              </th>
-              <th scope="col" class="n">
-                shown, other side
-              </th>
-              <th scope="col" class="n">
-                shown, edition
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {report.losses.map(({ kind, total, against, edition, lost, gained }) => (
-              <tr>
-                <th scope="row">{kind}</th>
-                <td class="n">{count(total)}</td>
-                <td class="n">{count(against.kept)}</td>
-                <td class="n">{count(edition.kept)}</td>
-                <td class="n">{count(lost.kept.count)}</td>
-                <td class="n">{count(gained.kept.count)}</td>
-                <td class="n">{count(against.shown)}</td>
-                <td class="n">{count(edition.shown)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table
+        label="What is kept, shown, lost and gained"
+        tight
+        columns={[
+          'Kind',
+          ...[
+            'in all',
+            'kept, other side',
+            'kept, edition',
+            'lost',
+            'gained',
+            'shown, other side',
+            'shown, edition',
+          ].map((name) => figure(name)),
+        ]}
+        rows={report.losses.map(({ kind, total, against, edition, lost, gained }) => [
+          kind,
+          ...[total, against.kept, edition.kept, lost.kept.count, gained.kept.count, against.shown, edition.shown].map(
+            (value) => count(value),
+          ),
+        ])}
+      />
       {named.map(({ title, list, tone }) =>
         list.count === 0 ? null : (
           <details open={tone === 'bad'}>
@@ -198,34 +158,16 @@ export function EditionView({
       <div class="columns">
         <section aria-label="Both sides">
           <h3>Figures</h3>
-          <div class="wide" role="region" aria-label="Figures" tabindex={0}>
-            <table class="rows">
-              <thead>
-                <tr>
-                  <th scope="col">Figure</th>
-                  <th scope="col" class="n">
-                    {otherName}
-                  </th>
-                  <th scope="col" class="n">
-                    edition
-                  </th>
-                  <th scope="col" class="n">
-                    difference
-                  </th>
-                </tr>
-              </thead>
-              <tbody>
-                {FIGURES.map(([key, name]) => (
-                  <tr>
-                    <th scope="row">{name}</th>
-                    <td class="n">{count(figures.against[key])}</td>
-                    <td class="n">{count(figures.edition[key])}</td>
-                    <td class="n">{signed(figures.edition[key] - figures.against[key])}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
+          <Table
+            label="Figures"
+            columns={['Figure', figure(otherName), figure('edition'), figure('difference')]}
+            rows={FIGURES.map(([key, name]) => [
+              name,
+              count(figures.against[key]),
+              count(figures.edition[key]),
+              signed(figures.edition[key] - figures.against[key]),
+            ])}
+          />
         </section>
         <LossReport c={c} report={report} />
       </div>

@@ -1,16 +1,10 @@
 /** Where a line or a batch comes from: what `explain` answers, down to the messages. */
 import type { Child } from 'hono/jsx'
 import { contentText } from '../../domain/values/message.js'
-import type {
-  BatchOrigin,
-  ChunkOrigin,
-  Explanation,
-  LineSource,
-  OriginalMessage,
-  RecordedAt,
-} from '../../library/ledger.js'
+import type { BatchOrigin, Explanation, LineSource, OriginalMessage, RecordedAt } from '../../library/ledger.js'
 import type { SummarizerRecord } from '../../domain/events/index.js'
 import { conversationLink, link } from '../links.js'
+import { coveredBy } from './graph.js'
 import { count, Lines, linesOf, many, Name, oneLine, plain, seen, Time } from './text.js'
 
 const STATES: Readonly<Record<BatchOrigin['state'], string>> = {
@@ -92,15 +86,18 @@ function Original({ c, message: original }: { c: string; message: OriginalMessag
   )
 }
 
-function Chunk({ c, chunk }: { c: string; chunk: ChunkOrigin }): Child {
-  const { messageIds, firstRevision, lastRevision, summarizer, recorded, messages } = chunk
+/** The messages that a batch covers: whole, or by their ids. */
+function Covered({ c, batch, children }: { c: string; batch: BatchOrigin; children?: Child }): Child {
+  const covered = coveredBy(batch)
+  if (covered === undefined) return null
+  const { messageIds, firstRevision, lastRevision, messages } = covered
   const [first = ''] = messageIds
   return (
     <details class="chunk" open>
       <summary>
         {many(messageIds.length, 'message')}, revisions {count(firstRevision)} to {count(lastRevision)}
       </summary>
-      <Summarizer c={c} by={summarizer} recorded={recorded} />
+      {children}
       {messages === undefined ? (
         <ul class="ids">
           {messageIds.slice(0, 200).map((id) => (
@@ -112,7 +109,7 @@ function Chunk({ c, chunk }: { c: string; chunk: ChunkOrigin }): Child {
           ))}
           {messageIds.length > 200 ? (
             <li class="muted">
-              and {count(messageIds.length - 200)} more from {first}
+              and {count(messageIds.length - 200)} more from <Name text={first} most={40} />
             </li>
           ) : null}
         </ul>
@@ -123,18 +120,71 @@ function Chunk({ c, chunk }: { c: string; chunk: ChunkOrigin }): Child {
   )
 }
 
+const SUMMARIES: Readonly<Record<NonNullable<BatchOrigin['observed']>['summary'], string>> = {
+  text: 'as it stands above',
+  opaque: 'only its provider reads it',
+  none: 'none',
+}
+
+/** What is told of a compaction that another program did. */
+function Observed({ c, observed }: { c: string; observed: NonNullable<BatchOrigin['observed']> }): Child {
+  const { program, programVersion, trigger, at, summary, unknown, where, recorded } = observed
+  return (
+    <dl class="made">
+      <dt>by</dt>
+      <dd>
+        <Name text={[program, programVersion ?? ''].join(' ').trim()} />, {seen(trigger)} <Time at={at} />
+      </dd>
+      <dt>summary</dt>
+      <dd>{SUMMARIES[summary]}</dd>
+      {unknown.length === 0 ? null : (
+        <>
+          <dt>unknown</dt>
+          <dd>
+            of {many(unknown.length, 'message')} the transcript does not tell whether the model was still given them
+          </dd>
+        </>
+      )}
+      <dt>told in</dt>
+      <dd>
+        <Name text={where.file} />
+        {where.line === undefined ? null : `, line ${count(where.line)}`}
+        {where.path === undefined ? null : <> {seen(where.path)}</>}
+      </dd>
+      <dt>recorded</dt>
+      <dd>
+        <Recorded c={c} recorded={recorded} />
+      </dd>
+    </dl>
+  )
+}
+
 /** A batch with what it was made of, deeper ones folded in. */
 function Batch({ c, batch, isTop }: { c: string; batch: BatchOrigin; isTop: boolean }): Child {
-  const { batchId, depth, messageCount, tokens, state, cycle, sources, chunk, summarizer, recorded, missing, content } =
-    batch
+  const {
+    batchId,
+    depth,
+    messageCount,
+    tokens,
+    state,
+    cycle,
+    sources,
+    chunk,
+    observed,
+    summarizer,
+    recorded,
+    missing,
+    content,
+  } = batch
   const inside = (
     <>
       <Lines lines={content.split('\n')} />
       {summarizer === undefined ? null : <Summarizer c={c} by={summarizer} recorded={recorded} />}
       {cycle === undefined ? null : (
         <p class="facts">
-          <a href={link('/difference', { c, cycle: cycle.cycle })}>cycle {cycle.cycle}</a>, {cycle.trigger} limit,{' '}
-          {count(cycle.tokensBefore)} → {count(cycle.tokensAfter)} tokens
+          <a href={link('/difference', { c, cycle: cycle.cycle })}>cycle {cycle.cycle}</a>,{' '}
+          {cycle.trigger === 'observed' ? 'by another program' : `${cycle.trigger} limit`}, {count(cycle.tokensBefore)}{' '}
+          → {count(cycle.tokensAfter)} tokens
           {cycle.undone === undefined ? null : <b class="warn"> undone</b>}
         </p>
       )}
@@ -143,7 +193,10 @@ function Batch({ c, batch, isTop }: { c: string; batch: BatchOrigin; isTop: bool
           <Name text={id} /> is not recorded
         </p>
       ))}
-      {chunk === undefined ? null : <Chunk c={c} chunk={chunk} />}
+      <Covered c={c} batch={batch}>
+        {chunk === undefined ? null : <Summarizer c={c} by={chunk.summarizer} recorded={chunk.recorded} />}
+        {observed === undefined ? null : <Observed c={c} observed={observed} />}
+      </Covered>
       {sources.map((source) => (
         <Batch c={c} batch={source} isTop={false} />
       ))}

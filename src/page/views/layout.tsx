@@ -12,6 +12,7 @@ const ROOMS = [
   { key: '4', room: 'editions', name: 'Editions', path: '/editions' },
   { key: '5', room: 'log', name: 'Log', path: '/log' },
   { key: '6', room: 'verify', name: 'Verify', path: '/verify' },
+  { key: '7', room: 'forgotten', name: 'Forgotten', path: '/forgotten' },
 ] as const
 
 /** The name of a room. */
@@ -26,7 +27,7 @@ const KEYS: readonly (readonly [string, string])[] = [
   ['e or Enter', 'where the line comes from'],
   ['n p', 'next, previous hit'],
   ['/', 'search'],
-  ['1 … 6', 'the rooms of a conversation'],
+  ['1 … 7', 'the rooms of a conversation'],
   ['Esc', 'close what lies on top'],
   ['?', 'these keys'],
 ]
@@ -125,6 +126,10 @@ export function Layout({ title, ledger, conversationId, room, query, children }:
             )}
           </header>
           <main id="main" tabindex={-1}>
+            <p class="in-print muted">
+              {plain(title)}, of the ledger <Name text={ledger} />. Printed is what the page had loaded. What it had not
+              stands in its place with its address on the page.
+            </p>
             {children}
           </main>
           <dialog id="keys" aria-labelledby="keys-title">

@@ -1,10 +1,52 @@
 /** What `verify` found, of one conversation or of all. */
 import type { Child } from 'hono/jsx'
+import type { Verification } from '../../library/ledger.js'
 import { conversationLink, link } from '../links.js'
 import type { Verdict } from '../reading/verdicts.js'
+import { figure, Table } from './table.js'
 import { count, many, Name, seen, Time } from './text.js'
 
 const MOST_SHOWN = 500
+
+type Problem = Verification['problems'][number]
+
+/** What was found, each with its place; nothing where there is none. */
+function Problems({
+  c,
+  label,
+  problems,
+  tone,
+}: {
+  c: string | undefined
+  label: string
+  problems: readonly Problem[]
+  tone: 'bad' | 'warn'
+}): Child {
+  if (problems.length === 0) return null
+  // Of one conversation all may stand in its own stream, whose name says nothing then.
+  const withStream = problems.some(({ stream }) => c === undefined || stream !== `conversation-${c}`)
+  return (
+    <>
+      <Table
+        label={label}
+        columns={['Rule', ...(withStream ? ['Stream'] : []), figure('Revision'), 'What']}
+        rows={problems
+          .slice(0, MOST_SHOWN)
+          .map(({ rule, stream, revision: place, detail, conversationId }) => [
+            <span class={tone}>{rule}</span>,
+            ...(withStream ? [<Name text={stream} most={60} />] : []),
+            place < 0n || conversationId === undefined || stream !== `conversation-${conversationId}` ? (
+              count(place)
+            ) : (
+              <a href={conversationLink({ c: conversationId, at: place })}>{count(place)}</a>
+            ),
+            seen(detail),
+          ])}
+      />
+      {problems.length > MOST_SHOWN ? <p>and {many(problems.length - MOST_SHOWN, 'more', 'more')}</p> : null}
+    </>
+  )
+}
 
 /** The result of a proof, how far it is, or the way to ask for one. */
 export function VerifyView({ c, verdict }: { c: string | undefined; verdict: Verdict | undefined }): Child {
@@ -51,7 +93,7 @@ export function VerifyView({ c, verdict }: { c: string | undefined; verdict: Ver
         </p>
       </section>
     )
-  const { ok, streams, conversations, events, summaries, problems } = verification
+  const { ok, streams, conversations, events, summaries, problems, observations } = verification
   return (
     <section class="verdict">
       <h2 class={ok ? 'good' : 'bad'}>
@@ -75,41 +117,14 @@ export function VerifyView({ c, verdict }: { c: string | undefined; verdict: Ver
         <dt>rows</dt>
         <dd>{ok ? 'every one as the events make it' : 'see below'}</dd>
       </dl>
-      {problems.length === 0 ? null : (
-        <div class="wide" role="region" aria-label="Problems" tabindex={0}>
-          <table class="rows">
-            <thead>
-              <tr>
-                <th scope="col">Rule</th>
-                <th scope="col">Stream</th>
-                <th scope="col">Revision</th>
-                <th scope="col">What</th>
-              </tr>
-            </thead>
-            <tbody>
-              {problems.slice(0, MOST_SHOWN).map(({ rule, stream, revision: place, detail, conversationId }) => (
-                <tr>
-                  <th scope="row" class="bad">
-                    {rule}
-                  </th>
-                  <td>
-                    <Name text={stream} most={60} />
-                  </td>
-                  <td class="n">
-                    {place < 0n || conversationId === undefined || stream !== `conversation-${conversationId}` ? (
-                      count(place)
-                    ) : (
-                      <a href={conversationLink({ c: conversationId, at: place })}>{count(place)}</a>
-                    )}
-                  </td>
-                  <td>{seen(detail)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+      <Problems c={c} label="Problems" problems={problems} tone="bad" />
+      {observations.length === 0 ? null : (
+        <>
+          <h3>{many(observations.length, 'observation')}</h3>
+          <p class="muted">What other programs did otherwise than our laws have it. Nothing of it is damage.</p>
+          <Problems c={c} label="Observations" problems={observations} tone="warn" />
+        </>
       )}
-      {problems.length > MOST_SHOWN ? <p>and {many(problems.length - MOST_SHOWN, 'more', 'more')}</p> : null}
       <p>
         <a class="button" href={again}>
           Verify again

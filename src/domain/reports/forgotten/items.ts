@@ -27,6 +27,19 @@ export const ITEM_KINDS = [
 ] as const
 export type ItemKind = (typeof ITEM_KINDS)[number]
 
+/** What people call several of a kind. */
+export const ITEM_NAMES: Readonly<Record<ItemKind, string>> = {
+  request: 'requests of the user',
+  constraint: 'constraints',
+  decision: 'decisions',
+  error: 'errors',
+  file: 'files',
+  identifier: 'identifiers',
+  number: 'numbers',
+  openCall: 'open calls',
+  subAgent: 'running sub-agents',
+}
+
 /** Something that messages which left say. */
 export interface Item {
   readonly kind: ItemKind

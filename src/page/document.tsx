@@ -1,0 +1,36 @@
+/**
+ * A page as a single file that can be sent to somebody: it needs no server, no script and no network, and says so to the
+ * browser.
+ */
+import { createHash } from 'node:crypto'
+import { html, raw } from 'hono/html'
+import type { Child } from 'hono/jsx'
+import { assetText } from './assets.js'
+import { plain } from './views/text.js'
+
+/** A document with our own style in it, and nothing that runs, as the text of a file. */
+export async function documentOf(title: string, content: Child): Promise<string> {
+  const style = `${await assetText('page.css')}\n`
+  const policy = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'; base-uri 'none'; form-action 'none'`
+  const document = await html`${(
+    <>
+      {raw('<!doctype html>')}
+      <html lang="en">
+        <head>
+          <meta charset="utf-8" />
+          <meta http-equiv="content-security-policy" content={policy} />
+          <meta name="referrer" content="no-referrer" />
+          <meta name="viewport" content="width=device-width, initial-scale=1" />
+          <meta name="color-scheme" content="light dark" />
+          <title>{`${plain(title)} · Context Ledger`}</title>
+          {/* Our own style, as it was built; a text of a conversation is never put here. */}
+          <style>{raw(style)}</style>
+        </head>
+        <body>
+          <main>{content}</main>
+        </body>
+      </html>
+    </>
+  )}`
+  return document.toString()
+}
