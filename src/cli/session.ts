@@ -4,6 +4,7 @@
  */
 import type { Config } from './config/load-config.js'
 import type { Ledger } from '../library/ledger.js'
+import type { ServiceStores } from '../library/processes.js'
 import { InputError } from './errors.js'
 import type { Flags } from './flags.js'
 import { note, noteColours } from './output.js'
@@ -28,6 +29,8 @@ export interface SessionNeeds {
 
 export interface Session {
   readonly ledger: Ledger
+  /** What the service keeps beside it. */
+  readonly stores: ServiceStores
   readonly config: Config
   /** What went wrong behind the command so far, each sentence once. */
   readonly warnings: readonly string[]
@@ -67,7 +70,7 @@ export async function withLedger<T>(
     import('./config/summarizer.js'),
   ])
   const config = await loadConfig({ flags, env: process.env, cwd: process.cwd() }, { writes: needs.writes === true })
-  const [{ nameWithoutLedger, openLedger }, { sentenceOfProblem }] = await Promise.all([
+  const [{ nameWithoutLedger, openLedger, openService }, { sentenceOfProblem }] = await Promise.all([
     import('../library/compose.js'),
     import('../library/problem.js'),
   ])
@@ -100,7 +103,7 @@ export async function withLedger<T>(
   const blind = blindPrompt(summarizer)
   if (blind !== undefined) note(`${noteColours.yellow('warning:')} ${blind}`)
   const warnings: string[] = []
-  const ledger = await openLedger({
+  const { ledger, ...stores } = await openService({
     store: config.store,
     workers: config.workers,
     ...(needs.reads === true ? { readOnly: true } : {}),
@@ -127,7 +130,7 @@ export async function withLedger<T>(
     },
   })
   try {
-    return await work({ ledger, config, warnings })
+    return await work({ ledger, stores, config, warnings })
   } catch (error) {
     throw await withSuggestion(ledger, error)
   } finally {

@@ -58,6 +58,13 @@ export type Failure =
   | { readonly kind: 'BadInput'; readonly field: string; readonly detail: string }
   | { readonly kind: 'ProjectionsBehind'; readonly detail: string }
   | { readonly kind: 'LedgerClosed' }
+  /** The conversation stands at another revision than the caller expected; `actual` is -1n where there is none. */
+  | {
+      readonly kind: 'RevisionNotExpected'
+      readonly conversationId: string
+      readonly expected: bigint
+      readonly actual: bigint
+    }
   | { readonly kind: 'LedgerReadOnly'; readonly call: string; readonly name: string; readonly keptBy?: string }
   | { readonly kind: 'LedgerBeingWritten'; readonly name: string; readonly keptBy: string }
   /** Told, and not thrown. */
@@ -91,6 +98,10 @@ const SENTENCES: Sentences<Failure> = {
   UnknownModelWindow: (failure) => [
     'input',
     `the window of the model "${failure.model}" is not known: ${count(failure.assumed)} tokens are assumed; modelMaxTokens (--model-max-tokens) sets it`,
+  ],
+  RevisionNotExpected: (failure) => [
+    'state',
+    `conversation "${failure.conversationId}" ${failure.actual < 0n ? 'is not there' : `stands at revision ${String(failure.actual)}`}, and ${failure.expected < 0n ? 'was expected to be a new one' : `was expected at revision ${String(failure.expected)}`}: nothing was recorded`,
   ],
   LedgerClosed: () => ['input', 'the ledger is closed'],
   LedgerBeingWritten: (failure) => [
