@@ -38,7 +38,7 @@ import type { Summarizer } from '../ports/summarizer.js'
 import { createSummarizerFrom } from '../summarizers/from-function.js'
 import { guarded, LONGEST_MS } from '../summarizers/guarded.js'
 import { createExtractiveSummarizer, createSummarizer, parseSummarizerConfig } from '../summarizers/index.js'
-import { isKurrentDb, isPostgres, schemeOf } from './addresses.js'
+import { isKurrentDb, isPostgres, isService, schemeOf } from './addresses.js'
 import type { OpenCompactionProcess, ProjectionProcess, ServiceStores } from './processes.js'
 import { rowCheckOf } from './auditing.js'
 import { createLedger } from './create-ledger.js'
@@ -143,6 +143,11 @@ async function openDatabase(
     throw bad(
       field,
       `"${address}" is not "memory": did you mean memory? (a folder of that name is ./${address.trim()})`,
+    )
+  if (isService(address))
+    throw bad(
+      field,
+      `"${new URL(address).origin}" is a service: this is done beside its store (openRemoteLedger of context-ledger/client opens a ledger behind a service)`,
     )
   const scheme = schemeOf(address)
   if (scheme !== undefined && !isPostgres(address))

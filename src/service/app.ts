@@ -26,6 +26,7 @@ import { createRate, Room, USUAL, type Limits } from './limits.js'
 import { createServiceMetrics } from './metrics.js'
 import { describeApi } from './openapi.js'
 import { problemOf, Refused } from './problems.js'
+import { agentHandlers } from './routes/agent.js'
 import { conversationHandlers } from './routes/conversations.js'
 import { editionHandlers } from './routes/editions.js'
 import { eventHandlers } from './routes/events.js'
@@ -155,6 +156,7 @@ export function createService(options: ServiceOptions): Service {
   const handlers: Handlers = {
     ...conversationHandlers(parts),
     ...messageHandlers(parts),
+    ...agentHandlers(parts),
     ...historyHandlers(parts),
     ...editionHandlers(parts),
     ...operatingHandlers(parts),
@@ -257,7 +259,8 @@ export function createService(options: ServiceOptions): Service {
     const conversation = route.reach === 'conversation' ? context.req.param('conversation') : undefined
     under.conversationId = conversation
     const query = parsed(route.query, queryOf(context.req.url, route), 'the address')
-    if (conversation !== undefined) await bounds.check(access, conversation, name === 'appendMessages')
+    if (conversation !== undefined)
+      await bounds.check(access, conversation, name === 'appendMessages' || name === 'compress')
     const incoming: IncomingMessage | undefined = context.env.incoming
     const raw =
       route.body === undefined

@@ -178,7 +178,12 @@ export const statsAll = route({
   roles: ['audit', 'operate'],
   reach: 'ledger',
   headers: { prefer: '`wait=SECONDS`: answers when the job has ended, or after so long' },
-  body: z.strictObject({ prices: z.record(z.string(), z.unknown()).optional() }).meta({ id: 'StatsAsked' }),
+  body: z
+    .strictObject({
+      prices: z.record(z.string(), z.unknown()).optional(),
+      conversationId: z.string().min(1).optional().meta({ description: 'One alone, by these prices' }),
+    })
+    .meta({ id: 'StatsAsked' }),
   answer: accepted,
   status: 202,
 })

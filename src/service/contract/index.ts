@@ -1,4 +1,5 @@
 /** All routes of the service, by their names. */
+import * as agent from './agent.js'
 import * as conversations from './conversations.js'
 import * as editions from './editions.js'
 import * as events from './events.js'
@@ -15,6 +16,8 @@ export const routes = {
   settle: conversations.settle,
   appendMessages: messages.appendMessages,
   getMessages: messages.getMessages,
+  compress: agent.compress,
+  useTool: agent.useTool,
   pinMessage: messages.pinMessage,
   unpinMessage: messages.unpinMessage,
   search: messages.search,

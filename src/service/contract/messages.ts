@@ -5,7 +5,7 @@ import { at, cursor, limit, next, ofConversation, policy, revision, time, wait }
 import { route } from './route.js'
 
 /** A message, as the OpenAI chat API has it, with what the ledger takes besides. The ledger says what is wrong with one. */
-const message = z
+export const message = z
   .looseObject({
     id: z.string().min(1).optional().meta({ description: 'The same id again records nothing' }),
     role: roleSchema,

@@ -145,10 +145,10 @@ export function historyHandlers({
       return { body: await ledger.stats(conversation) }
     },
 
-    async statsAll({ body: { prices }, headers, access }) {
+    async statsAll({ body: { prices, conversationId }, headers, access }) {
       return await jobs.start('statsAll', { access, prefer: headers['prefer'] }, async ({ progress, signal }) => {
         const conversations: ConversationStats[] = []
-        const total = await ledger.stats(undefined, {
+        const total = await ledger.stats(conversationId, {
           // The ledger says what is wrong with a table.
           // oxlint-disable-next-line typescript/no-unsafe-type-assertion
           ...(given({ prices }) as object),
