@@ -44,7 +44,19 @@ const LEFT_OF: Readonly<Record<string, readonly string[]>> = {
     'projections/read-models',
   ],
   'src/page': [...CORE, 'src/recording', 'src/history', 'projections/read-models', 'src/library'],
-  'src/cli': [...CORE, ...CAPABILITIES, 'src/summarizers', 'projections/engine', 'src/library', 'src/page'],
+  'src/service/contract': CORE,
+  'src/service': [...CORE, 'src/service/contract', 'src/library', 'src/page'],
+  'src/client': [...CORE, 'src/service/contract', 'src/library'],
+  'src/cli': [
+    ...CORE,
+    ...CAPABILITIES,
+    'src/summarizers',
+    'projections/engine',
+    'src/library',
+    'src/page',
+    'src/service',
+    'src/client',
+  ],
   src: ['src/library', 'src/recording', 'src/domain', 'src/ports', 'src/summarizers', 'src/adapters'],
 }
 

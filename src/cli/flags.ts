@@ -23,7 +23,7 @@ export const settings: readonly Setting[] = [
     flag: 'store',
     env: 'CONTEXT_LEDGER_STORE',
     group: 'Ledger:',
-    describe: 'Folder of the ledger, postgres://… or esdb://… [default: .context-ledger]',
+    describe: 'Folder of the ledger, postgres://…, esdb://…, or https://… of a service [default: .context-ledger]',
   },
   {
     key: 'database',
@@ -31,6 +31,13 @@ export const settings: readonly Setting[] = [
     env: 'CONTEXT_LEDGER_DATABASE',
     group: 'Ledger:',
     describe: 'Where the read models are, for a log in KurrentDB: postgres://…, or a folder',
+  },
+  {
+    key: 'serviceKey',
+    flag: 'service-key',
+    env: 'CONTEXT_LEDGER_SERVICE_KEY',
+    group: 'Ledger:',
+    describe: 'Key of the service that --store names (better in the environment)',
   },
   {
     key: 'workers',

@@ -3,7 +3,9 @@
  * here, and not before.
  */
 import type { Config } from './config/load-config.js'
+import { isService } from '../library/addresses.js'
 import type { Ledger } from '../library/ledger.js'
+import type { ServiceStores } from '../library/processes.js'
 import { InputError } from './errors.js'
 import type { Flags } from './flags.js'
 import { note, noteColours } from './output.js'
@@ -28,6 +30,8 @@ export interface SessionNeeds {
 
 export interface Session {
   readonly ledger: Ledger
+  /** What the service keeps beside it. */
+  readonly stores: ServiceStores
   readonly config: Config
   /** What went wrong behind the command so far, each sentence once. */
   readonly warnings: readonly string[]
@@ -55,6 +59,47 @@ async function withSuggestion(ledger: Ledger, error: unknown): Promise<unknown> 
   return near === undefined ? error : problem({ kind: 'NoSuchConversation', conversationId, nearest: near })
 }
 
+/** What says how this process would summarize or write, where a service does it by its own settings. */
+const OF_THE_SERVICE = ['database', 'workers', 'actor', 'summarizer', 'strategy', 'model', 'prompt', 'persona'] as const
+
+/** The same with a ledger behind a service. */
+async function withService<T>(config: Config, work: (session: Session) => Promise<T>): Promise<T> {
+  // What the environment or a file holds may be meant for ledgers of this machine; a flag is meant for this very call.
+  const idle = OF_THE_SERVICE.find((key) => config.origins[key]?.startsWith('--') === true)
+  if (idle !== undefined)
+    throw new InputError(
+      'Usage',
+      `${config.origins[idle] ?? idle} says nothing to a service, which goes by its own settings`,
+    )
+  const { openRemoteLedger } = await import('../client/remote-ledger.js')
+  let ledger: Ledger
+  try {
+    ledger = openRemoteLedger({
+      url: config.store,
+      ...(config.serviceKey === undefined ? {} : { key: config.serviceKey }),
+      ...(config.policy === undefined ? {} : { policy: config.policy }),
+    })
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error
+    throw new InputError('Usage', `${config.origins['store'] ?? '--store'}: ${error.message}`)
+  }
+  const session: Session = {
+    ledger,
+    get stores(): never {
+      throw new InputError('Usage', `${new URL(config.store).origin} is a service: this is done beside its store`)
+    },
+    config,
+    warnings: [],
+  }
+  try {
+    return await work(session)
+  } catch (error) {
+    throw await withSuggestion(ledger, error)
+  } finally {
+    await ledger.close()
+  }
+}
+
 /** Opens the ledger, does `work` with it, and closes it. */
 export async function withLedger<T>(
   flags: Flags,
@@ -67,7 +112,8 @@ export async function withLedger<T>(
     import('./config/summarizer.js'),
   ])
   const config = await loadConfig({ flags, env: process.env, cwd: process.cwd() }, { writes: needs.writes === true })
-  const [{ nameWithoutLedger, openLedger }, { sentenceOfProblem }] = await Promise.all([
+  if (isService(config.store)) return await withService(config, work)
+  const [{ nameWithoutLedger, openLedger, openService }, { sentenceOfProblem }] = await Promise.all([
     import('../library/compose.js'),
     import('../library/problem.js'),
   ])
@@ -100,7 +146,7 @@ export async function withLedger<T>(
   const blind = blindPrompt(summarizer)
   if (blind !== undefined) note(`${noteColours.yellow('warning:')} ${blind}`)
   const warnings: string[] = []
-  const ledger = await openLedger({
+  const { ledger, ...stores } = await openService({
     store: config.store,
     workers: config.workers,
     ...(needs.reads === true ? { readOnly: true } : {}),
@@ -127,7 +173,7 @@ export async function withLedger<T>(
     },
   })
   try {
-    return await work({ ledger, config, warnings })
+    return await work({ ledger, stores, config, warnings })
   } catch (error) {
     throw await withSuggestion(ledger, error)
   } finally {

@@ -9,12 +9,19 @@ import type { Freshness } from './freshness.js'
 import type { Gate } from './gate.js'
 import type { AppendOptions, Ledger } from './ledger.js'
 import type { Lookup } from './lookup.js'
-import { looked, nameGiven, nameOf, optionsGiven, settingsOf, type Names } from './options.js'
+import { bad, looked, nameGiven, nameOf, optionsGiven, settingsOf, type Names } from './options.js'
 import type { LedgerParts } from './parts.js'
 import { problem, valueOf } from './problem.js'
 import type { ProvenanceOf } from './provenance.js'
 
-const APPEND: Names<AppendOptions> = { policy: true, scope: true, actor: true, correlationId: true }
+const APPEND: Names<AppendOptions> = {
+  policy: true,
+  scope: true,
+  actor: true,
+  correlationId: true,
+  expectedRevision: true,
+  together: true,
+}
 
 const isList = (messages: MessageInput | readonly MessageInput[]): messages is readonly MessageInput[] =>
   Array.isArray(messages)
@@ -28,6 +35,18 @@ function parseMessages(inputs: readonly MessageInput[]): NewMessage[] {
       problem(inputs.length === 1 ? left : { ...left, field: `messages[${String(at)}].${left.field}` }),
     ),
   )
+}
+
+/** The revision that is expected, checked. */
+function expectedOf(given: bigint | undefined): bigint | undefined {
+  if (given !== undefined && !(typeof given === 'bigint' && given >= -1n && given < 2n ** 63n))
+    throw bad('expectedRevision', 'must be a revision (a bigint, 0 or more), or -1n for a new conversation')
+  return given
+}
+
+function togetherOf(given: boolean | undefined): boolean {
+  if (given !== undefined && typeof given !== 'boolean') throw bad('together', 'must be true or false')
+  return given === true
 }
 
 export interface AppendingParts extends Pick<LedgerParts, 'policy' | 'estimator' | 'onProblem'> {
@@ -62,14 +81,22 @@ export function createAppending(parts: AppendingParts): Pick<Ledger, 'append' | 
         settings: settingsOf(given.policy),
         scope: given.scope === undefined ? undefined : nameOf('scope', given.scope),
         provenance: provenanceOf(given),
+        expectedRevision: expectedOf(given.expectedRevision),
+        together: togetherOf(given.together),
       }
+      if (command.together && command.messages.some(({ messageId }) => messageId === undefined))
+        throw bad('together', 'needs an id of every message')
       gate.writes('append')
       freshness.follow()
       const settings =
         command.settings === undefined && parts.policy === undefined
           ? undefined
           : { ...parts.policy, ...command.settings }
-      const appended = valueOf(await appendMessages({ ...command, settings }), problem)
+      const appended = valueOf(await appendMessages({ ...command, settings }), (left) =>
+        left.kind === 'ConversationMoved'
+          ? problem({ kind: 'RevisionNotExpected', conversationId, expected: left.known, actual: left.revision })
+          : problem(left),
+      )
       freshness.recordedHere(appended)
       if (appended.unknownModel !== undefined)
         onProblem(problem({ kind: 'UnknownModelWindow', model: appended.unknownModel, assumed: DEFAULT_WINDOW_TOKENS }))

@@ -16,6 +16,7 @@ import { bad, optionsGiven, type Names } from './options.js'
 import type { LedgerParts } from './parts.js'
 import { problem, valueOf } from './problem.js'
 import type { ProvenanceOf } from './provenance.js'
+import { tracedCompact } from './spans.js'
 
 const COMPACT: Names<{ readonly force?: boolean }> = { force: true }
 const UNDO: Names<{ readonly cycle: number }> = { cycle: true }
@@ -63,7 +64,7 @@ export interface Compacting {
 
 export function createCompacting(parts: CompactingParts): Compacting {
   const { log, workers, ahead, conversations, gate, freshness, lookup, provenanceOf, onProblem } = parts
-  const compact = createCompact(parts)
+  const compact = tracedCompact(createCompact(parts))
   const worker = createCompactionWorker({
     queue: parts.queue,
     load: (conversationId) => conversations.load(conversationId),

@@ -6,6 +6,7 @@ import { projectionsFor } from '../../projections/index.js'
 import { createEventIdIndex } from '../../projections/read-models/message-ids/queries.js'
 import type { Projection } from '../../projections/engine/projection.js'
 import { createMemoryClaims } from '../adapters/memory/claims.js'
+import { createMemoryTokenBudget } from '../adapters/memory/token-budget.js'
 import { createMemoryWorkQueue } from '../adapters/memory/work-queue.js'
 import { createOpenAiEmbeddingModel } from '../adapters/openai/embedding-model.js'
 import { createOpenAiLanguageModel } from '../adapters/openai/language-model.js'
@@ -17,6 +18,8 @@ import { createPostgresEventStore } from '../adapters/postgres/event-store.js'
 import { checkLogVersion, migrateLog } from '../adapters/postgres/schema.js'
 import { lookAtPostgres, openPostgres } from '../adapters/postgres/sql.js'
 import { createPostgresImportedFiles } from '../adapters/postgres/imported-files.js'
+import { createPostgresJobStore } from '../adapters/postgres/service-jobs.js'
+import { createPostgresKeyStore } from '../adapters/postgres/service-keys.js'
 import { createPostgresSpending } from '../adapters/postgres/spending.js'
 import { createPostgresTokenBudget } from '../adapters/postgres/token-budget.js'
 import { createPostgresWorkQueue } from '../adapters/postgres/work-queue.js'
@@ -35,8 +38,8 @@ import type { Summarizer } from '../ports/summarizer.js'
 import { createSummarizerFrom } from '../summarizers/from-function.js'
 import { guarded, LONGEST_MS } from '../summarizers/guarded.js'
 import { createExtractiveSummarizer, createSummarizer, parseSummarizerConfig } from '../summarizers/index.js'
-import { isKurrentDb, isPostgres, schemeOf } from './addresses.js'
-import type { OpenCompactionProcess, ProjectionProcess } from './processes.js'
+import { isKurrentDb, isPostgres, isService, schemeOf } from './addresses.js'
+import type { OpenCompactionProcess, ProjectionProcess, ServiceStores } from './processes.js'
 import { rowCheckOf } from './auditing.js'
 import { createLedger } from './create-ledger.js'
 import type { EmbeddingConfig, Ledger, LedgerOptions } from './ledger.js'
@@ -52,6 +55,7 @@ import {
   type Names,
 } from './options.js'
 import { valueOf } from './problem.js'
+import { tracedSummarizer } from './spans.js'
 import { createRowThread, type RowThreadPlace } from './row-thread.js'
 import { heardBy, tellProblems } from './tell-problem.js'
 
@@ -139,6 +143,11 @@ async function openDatabase(
     throw bad(
       field,
       `"${address}" is not "memory": did you mean memory? (a folder of that name is ./${address.trim()})`,
+    )
+  if (isService(address))
+    throw bad(
+      field,
+      `"${new URL(address).origin}" is a service: this is done beside its store (openRemoteLedger of context-ledger/client opens a ledger behind a service)`,
     )
   const scheme = schemeOf(address)
   if (scheme !== undefined && !isPostgres(address))
@@ -312,14 +321,41 @@ export function checkedOptions(options: LedgerOptions) {
     policy: settingsOf(given.policy),
     estimator: estimatorOf(given.estimator),
     prices: pricesOf(given.prices),
-    summarizer: looked('summarizer', () => summarizerOf(given.summarizer, {}, longestMs)),
-    editionSummarizer: summarizerOf(given.summarizer, { maxRetries: 0 }, longestMs),
+    summarizer: looked('summarizer', () => tracedSummarizer(summarizerOf(given.summarizer, {}, longestMs))),
+    editionSummarizer: tracedSummarizer(summarizerOf(given.summarizer, { maxRetries: 0 }, longestMs)),
     embedding: embedding === undefined ? undefined : embeddingOf(embedding),
   }
 }
 
 /** Opens a ledger. Throws where the store cannot be opened or a setting is wrong, before anything is written. */
-export async function openLedger(options: LedgerOptions): Promise<Ledger> {
+export const openLedger = async (options: LedgerOptions): Promise<Ledger> => (await openWithStores(options)).ledger
+
+/** Opens a ledger with what the service keeps beside it. Closing the ledger closes all of it. */
+export async function openService(options: LedgerOptions): Promise<ServiceStores & { readonly ledger: Ledger }> {
+  const { ledger, stores } = await openWithStores(options)
+  return { ledger, ...serviceStores(stores) }
+}
+
+/** Opens the keys of the service alone. */
+export async function openKeys(where: {
+  readonly store: string
+  readonly database?: string
+}): Promise<Pick<ServiceStores, 'keys'> & { close(): Promise<void> }> {
+  const stores = await openStores(where.store, where.database)
+  return { keys: serviceStores(stores).keys, close: stores.close }
+}
+
+const serviceStores = ({ db, isDatabaseShared, isLogShared }: Stores): ServiceStores => ({
+  keys: createPostgresKeyStore(db),
+  jobs: createPostgresJobStore(db),
+  isShared: isDatabaseShared && isLogShared,
+  budget: (limits) => createMemoryTokenBudget(limits, systemClock),
+  ping: async () => {
+    await db.query('select 1')
+  },
+})
+
+async function openWithStores(options: LedgerOptions): Promise<{ readonly ledger: Ledger; readonly stores: Stores }> {
   const { store, database, ...given } = checkedOptions(options)
   const { clock, workers, embedding, readOnly } = given
   let readerBegun = (): void => undefined
@@ -338,7 +374,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     await stores.close()
     throw error
   }
-  return createLedger({
+  const ledger = createLedger({
     ...given,
     // Rows and vectors are the other process's to keep.
     ...(isReadBeside ? ({ workers: 'elsewhere', ahead: false } as const) : {}),
@@ -359,6 +395,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     fallback: createExtractiveSummarizer(),
     close: () => stores.close(),
   })
+  return { ledger, stores }
 }
 
 /** Opens a log for a copy: its tables made where they are missing, and nothing else. */
@@ -409,7 +446,7 @@ export const openCompaction: OpenCompactionProcess = async (where) => {
     return {
       log,
       name,
-      summarizer: summarizerOf(await where.summarizerFor(log)),
+      summarizer: tracedSummarizer(summarizerOf(await where.summarizerFor(log))),
       fallback: createExtractiveSummarizer(),
       claims: createPostgresClaims(db),
       queue: createPostgresWorkQueue(db),

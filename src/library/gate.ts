@@ -1,4 +1,5 @@
 /** Whether a ledger may be asked at all, and whether it may record: every call goes through here first. */
+import { setMaxListeners } from 'node:events'
 import type { LedgerParts } from './parts.js'
 import { problem } from './problem.js'
 
@@ -8,12 +9,17 @@ export interface Gate {
   /** Throws where the ledger is closed, and where it was opened to read alone. */
   writes(call: string): void
   isClosed(): boolean
+  /** Aborts when the ledger is closed: what waits for facts ends then. */
+  readonly closed: AbortSignal
   /** From now on both throw. */
   close(): void
 }
 
 export function createGate({ name, readOnly }: Pick<LedgerParts, 'name' | 'readOnly'>): Gate {
   let closed = false
+  const closing = new AbortController()
+  // Whoever follows the facts listens, and there may be many.
+  setMaxListeners(0, closing.signal)
 
   function open(): void {
     if (closed) throw problem({ kind: 'LedgerClosed' })
@@ -28,8 +34,10 @@ export function createGate({ name, readOnly }: Pick<LedgerParts, 'name' | 'readO
       throw problem({ kind: 'LedgerReadOnly', call, name, ...(keptBy === undefined ? {} : { keptBy }) })
     },
     isClosed: () => closed,
+    closed: closing.signal,
     close() {
       closed = true
+      closing.abort()
     },
   }
 }

@@ -1,7 +1,7 @@
 /** The past of a conversation: its facts, what changed, why the model saw what it saw, what it came to. */
 import { findBatches } from '../../projections/read-models/clip-archive/queries.js'
 import { conversationsOfLog } from '../recording/conversation-streams.js'
-import { conversationStream } from '../domain/values/ids.js'
+import { CONVERSATION_PREFIX, conversationStream } from '../domain/values/ids.js'
 import { parseMoment } from '../domain/values/moment.js'
 import { differenceAcross, differenceBetween } from '../history/difference.js'
 import { explain } from '../history/explain.js'
@@ -17,6 +17,7 @@ import type {
   At,
   DiffOptions,
   ExplainOptions,
+  FollowOptions,
   ForgottenOptions,
   Ledger,
   LogOptions,
@@ -24,12 +25,22 @@ import type {
   WaitOptions,
 } from './ledger.js'
 import type { Lookup } from './lookup.js'
-import { bad, nameGiven, optionsGiven, pricesOf, textGiven, wholeNumberGiven, type Names } from './options.js'
+import {
+  bad,
+  nameGiven,
+  optionsGiven,
+  pricesOf,
+  signalGiven,
+  textGiven,
+  wholeNumberGiven,
+  type Names,
+} from './options.js'
 import type { LedgerParts } from './parts.js'
 import { problem, valueOf } from './problem.js'
 
 const DIFF: Names<DiffOptions> = { ...WAIT, from: true, to: true, cycle: true }
 const LOG: Names<LogOptions> = { from: true, limit: true, direction: true }
+const FOLLOW: Names<FollowOptions> = { after: true, untilHead: true, signal: true }
 const DIRECTIONS = ['forwards', 'backwards'] as const
 const EXPLAIN: Names<ExplainOptions> = { batchId: true, line: true, open: true }
 const FORGOTTEN: Names<ForgottenOptions> = { cycle: true, onCycle: true }
@@ -41,7 +52,9 @@ export interface HistoryParts extends Pick<LedgerParts, 'log' | 'db' | 'clock' |
   readonly lookup: Lookup
 }
 
-export function createHistory(parts: HistoryParts): Pick<Ledger, 'diff' | 'log' | 'explain' | 'stats' | 'forgotten'> {
+export function createHistory(
+  parts: HistoryParts,
+): Pick<Ledger, 'diff' | 'log' | 'follow' | 'explain' | 'stats' | 'forgotten'> {
   const { log, db, clock, gate, freshness, lookup } = parts
   const explainDependencies: ExplainDependencies = {
     log,
@@ -118,6 +131,30 @@ export function createHistory(parts: HistoryParts): Pick<Ledger, 'diff' | 'log' 
       await lookup.isThere(conversationId)
       for await (const stored of log.store.readStream(conversationStream(conversationId), given))
         yield await decodeEvent(stored, log.bodies)
+    },
+    async *follow(options) {
+      gate.open()
+      const { after = -1n, untilHead = false, signal } = optionsGiven('follow', options, FOLLOW)
+      if (after !== 'head' && !(typeof after === 'bigint' && after >= -1n && after < 2n ** 63n))
+        throw bad('after', "must be a position (a bigint, -1n or more), or 'head'")
+      if (typeof untilHead !== 'boolean') throw bad('untilHead', 'must be true or false')
+      signalGiven(signal)
+      const ended = new AbortController()
+      const signals = [ended.signal, gate.closed, ...(signal === undefined ? [] : [signal])]
+      const asked = {
+        after: after === 'head' ? await log.store.head() : after,
+        prefix: CONVERSATION_PREFIX,
+        signal: AbortSignal.any(signals),
+      }
+      try {
+        for await (const item of log.store.subscribe(asked)) {
+          if (item.kind === 'event') yield { kind: 'event', event: await decodeEvent(item.event, log.bodies) }
+          else yield item
+          if (untilHead && item.kind === 'caught-up') return
+        }
+      } finally {
+        ended.abort()
+      }
     },
     async explain(conversationId, options) {
       gate.open()

@@ -224,6 +224,17 @@ export interface AppendOptions {
   readonly actor?: string
   /** The request that it all belongs to. */
   readonly correlationId?: string
+  /**
+   * The revision of the conversation's last fact, as the caller knows it; -1n where the conversation is to be a new one.
+   * Where others recorded meanwhile, nothing is appended (`RevisionNotExpected`). An append that is recorded already is
+   * no conflict.
+   */
+  readonly expectedRevision?: bigint
+  /**
+   * True where these messages are one request, which is recorded whole or was: where some of its ids are recorded and
+   * others are not, nothing is appended (`PartlyRecorded`). Every message has an id then.
+   */
+  readonly together?: boolean
 }
 
 /** What an append recorded, and where. */
@@ -323,10 +334,29 @@ export interface LogOptions {
   readonly direction?: 'forwards' | 'backwards'
 }
 
+/** From where on to follow the facts, and until when. */
+export interface FollowOptions {
+  /** Gives the facts behind this position. Default -1n: from the first one on. `head`: what is recorded from now on. */
+  readonly after?: bigint | 'head'
+  /** True where it ends at the last fact that is there, and does not wait for others. */
+  readonly untilHead?: boolean
+  /** Ends it, without an error. */
+  readonly signal?: AbortSignal
+}
+
+/** A fact; or that everything up to a position was given. */
+export type Followed =
+  | { readonly kind: 'event'; readonly event: RecordedEvent }
+  | { readonly kind: 'caught-up'; readonly position: bigint }
+
 /** Which conversations to list, and in which order. */
 export interface ListOptions extends WaitOptions {
   /** Only those of this tenant or owner. */
   readonly scope?: string
+  /** Only those whose id begins with this. */
+  readonly prefix?: string
+  /** Only those whose id comes after this one; goes with `sort: 'id'`, so that a list can be read page by page. */
+  readonly after?: string
   /** Only those whose id has this in it, in whatever case. */
   readonly match?: string
   /** Only those in which something was recorded at or after this time. A `Date`, or ISO 8601 with its zone. */
@@ -459,6 +489,11 @@ export interface Ledger {
   search(query: string, options?: LedgerSearchOptions): Promise<SearchResult>
   /** Every fact of a conversation, oldest first; from a revision on, and at most so many, where that is asked for. */
   log(conversationId: string, options?: LogOptions): AsyncIterable<RecordedEvent>
+  /**
+   * The facts of all conversations in the order of their positions, from `after` on, and then those that are recorded,
+   * until the signal aborts. Between them it says up to where everything was given.
+   */
+  follow(options: FollowOptions): AsyncIterable<Followed>
   /**
    * Why the model saw what it saw: the tree of a batch, of the batch that has a line, or of all that is compacted, down
    * to the messages, each summary with its prompt, model, parameters, usage and cycle. Read from the log.

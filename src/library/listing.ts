@@ -17,6 +17,8 @@ const LIST: Names<ListOptions> = {
   ...WAIT,
   scope: true,
   match: true,
+  prefix: true,
+  after: true,
   since: true,
   until: true,
   sort: true,
@@ -32,14 +34,18 @@ function timeOf(field: string, given: Date | string): string {
 }
 
 /** Which conversations to list, checked. */
-function listAsked({ scope, match, since, until, sort, limit }: ListOptions): ConversationsAsked {
-  for (const [field, text] of Object.entries({ scope, match })) if (text !== undefined) nameGiven(field, text)
+function listAsked({ scope, match, prefix, after, since, until, sort, limit }: ListOptions): ConversationsAsked {
+  for (const [field, text] of Object.entries({ scope, match, prefix, after }))
+    if (text !== undefined) nameGiven(field, text)
   if (sort !== undefined && !CONVERSATION_ORDERS.includes(sort))
     throw bad('sort', `must be one of ${CONVERSATION_ORDERS.join(', ')}`)
+  if (after !== undefined && sort !== 'id') throw bad('after', "goes with sort: 'id'")
   wholeNumberGiven('limit', limit, 1)
   return {
     ...(scope === undefined ? {} : { scope }),
     ...(match === undefined ? {} : { match }),
+    ...(prefix === undefined ? {} : { prefix }),
+    ...(after === undefined ? {} : { after }),
     ...(sort === undefined ? {} : { sort }),
     ...(limit === undefined ? {} : { limit }),
     ...(since === undefined ? {} : { since: timeOf('since', since) }),
@@ -59,9 +65,10 @@ export function createListing({ db, gate, freshness }: ListingParts): Pick<Ledge
       const { waitFor, timeout, ...given } = optionsGiven('list', options, LIST)
       const asked = listAsked(given)
       await freshness.rows({ waitFor, timeout })
-      const { scope, since, until } = asked
-      const unlisted =
-        scope === undefined && since === undefined && until === undefined ? await unlistedConversations(db, asked) : []
+      const { scope, since, until, prefix, after } = asked
+      const unlisted = [scope, since, until, prefix, after].every((narrows) => narrows === undefined)
+        ? await unlistedConversations(db, asked)
+        : []
       return {
         conversations: await listConversations(db, asked),
         ...(unlisted.length === 0 ? {} : { unlisted }),

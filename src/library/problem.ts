@@ -58,8 +58,22 @@ export type Failure =
   | { readonly kind: 'BadInput'; readonly field: string; readonly detail: string }
   | { readonly kind: 'ProjectionsBehind'; readonly detail: string }
   | { readonly kind: 'LedgerClosed' }
+  /** The conversation stands at another revision than the caller expected; `actual` is -1n where there is none. */
+  | {
+      readonly kind: 'RevisionNotExpected'
+      readonly conversationId: string
+      readonly expected: bigint
+      readonly actual: bigint
+    }
   | { readonly kind: 'LedgerReadOnly'; readonly call: string; readonly name: string; readonly keptBy?: string }
   | { readonly kind: 'LedgerBeingWritten'; readonly name: string; readonly keptBy: string }
+  /** A service said no for a reason that only a service has: its key, its limits. */
+  | {
+      readonly kind: 'ServiceRefused'
+      readonly refusal: string
+      readonly detail: string
+      readonly status: number | undefined
+    }
   /** Told, and not thrown. */
   | { readonly kind: 'UnknownModelWindow'; readonly model: string; readonly assumed: number }
 
@@ -92,6 +106,11 @@ const SENTENCES: Sentences<Failure> = {
     'input',
     `the window of the model "${failure.model}" is not known: ${count(failure.assumed)} tokens are assumed; modelMaxTokens (--model-max-tokens) sets it`,
   ],
+  RevisionNotExpected: (failure) => [
+    'state',
+    `conversation "${failure.conversationId}" ${failure.actual < 0n ? 'is not there' : `stands at revision ${String(failure.actual)}`}, and ${failure.expected < 0n ? 'was expected to be a new one' : `was expected at revision ${String(failure.expected)}`}: nothing was recorded`,
+  ],
+  ServiceRefused: (failure) => ['input', failure.detail],
   LedgerClosed: () => ['input', 'the ledger is closed'],
   LedgerBeingWritten: (failure) => [
     'world',
@@ -107,6 +126,27 @@ const SENTENCES: Sentences<Failure> = {
 export function problem(failure: Failure): LedgerError {
   const [fault, message] = sentenceOf(SENTENCES, failure)
   return new LedgerError(failure, message, fault)
+}
+
+/**
+ * The error of a failure whose sentence was made elsewhere, by the service that a ledger is behind; undefined where there
+ * is no failure of this kind.
+ */
+export function problemSaid(
+  failure: { readonly kind: string; readonly [about: string]: unknown },
+  message: string,
+): LedgerError | undefined {
+  if (!isFailure(failure)) return undefined
+  return new LedgerError(failure, message, faultSaid(failure))
+}
+
+function faultSaid(failure: Failure): Fault {
+  try {
+    return sentenceOf(SENTENCES, failure)[0]
+  } catch {
+    // What it is about did not come along; its kind and its sentence did.
+    return 'input'
+  }
 }
 
 /** The value of a Right; a Left is thrown by `raise`. */

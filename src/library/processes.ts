@@ -1,6 +1,7 @@
 /** What the processes that work in the background are made of: `compose.ts` opens it, and their commands run on it. */
 import type { ProjectionSource } from '../../projections/engine/apply.js'
 import type { Claims } from '../ports/claims.js'
+import type { JobStore, KeyStore } from '../ports/service-state.js'
 import type { Summarizer } from '../ports/summarizer.js'
 import type { TokenBudget, TokenLimits } from '../ports/token-budget.js'
 import type { WorkQueue } from '../ports/work-queue.js'
@@ -43,3 +44,15 @@ export type OpenProjectionProcess = (where: {
   readonly store: string
   readonly database?: string
 }) => Promise<ProjectionProcess>
+
+/** What `serve` keeps beside the ledger, in the same database. */
+export interface ServiceStores {
+  readonly keys: KeyStore
+  readonly jobs: JobStore
+  /** False where the ledger belongs to this one process. */
+  readonly isShared: boolean
+  /** A budget of this process alone: of requests, in the place of tokens. */
+  readonly budget: (limits: TokenLimits) => TokenBudget
+  /** Throws where the database does not answer. */
+  readonly ping: () => Promise<void>
+}

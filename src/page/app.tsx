@@ -2,7 +2,7 @@
  * The routes of the page: each reads by the ledger, and none records anything. What a browser asks for in the course of
  * a page (a step of the slider, a part of a list, an explanation) is the same markup as on the page itself.
  */
-import { Hono, type Context } from 'hono'
+import { Hono, type Context, type MiddlewareHandler } from 'hono'
 import { html } from 'hono/html'
 import type { Child } from 'hono/jsx'
 import { CONVERSATION_ORDERS } from '../../projections/read-models/live-messages/queries.js'
@@ -16,7 +16,6 @@ import { createHistories, type Histories } from './reading/history.js'
 import { createRows } from './reading/rows.js'
 import { createSteps, type Step } from './reading/step.js'
 import { createVerdicts, standingOf, STANDINGS, type Standing } from './reading/verdicts.js'
-import { guard, type GuardOptions } from './security.js'
 import { lineAt, Part, StepView, WholeMessage, type Shown } from './views/context.js'
 import { Conversation, HitList, type Hits } from './views/conversation.js'
 import { Conversations, RowCells, type ListAsked } from './views/conversations.js'
@@ -40,12 +39,14 @@ type PageLedger = Pick<
 }
 
 /** What the page is made of. */
-export interface AppOptions extends GuardOptions {
+export interface AppOptions {
   readonly ledger: PageLedger
   /** The ledger's name, as its owner gave it. */
   readonly name: string
   readonly words: Words
   readonly now: () => Date
+  /** Who is let in. */
+  readonly guard: MiddlewareHandler
 }
 
 const ROWS = 100
@@ -60,14 +61,14 @@ const PROOF_MS = 1_500
 const BEHIND_MS = 40
 
 /** The page as something that answers requests. */
-export function createApp({ ledger, name, words, now, token, port }: AppOptions): Hono {
+export function createApp({ ledger, name, words, now, guard }: AppOptions): Hono {
   const app = new Hono()
   const histories = createHistories(ledger)
   const steps = createSteps(ledger, histories)
   const rows = createRows(ledger)
   const verdicts = createVerdicts(ledger, now)
 
-  app.use(guard({ token, port }))
+  app.use(guard)
 
   interface PageOf {
     readonly title: string

@@ -47,7 +47,7 @@ const digest = (text: string): Buffer => createHash('sha256').update(text).diges
 const same = (a: string, b: string): boolean => timingSafeEqual(digest(a), digest(b))
 
 /** What the guard goes by. */
-export interface GuardOptions {
+interface GuardOptions {
   readonly token: string
   /** The port that the server has, once it listens. */
   readonly port: () => number
@@ -76,10 +76,15 @@ export function guard({ token, port }: GuardOptions): MiddlewareHandler {
       return context.redirect(`${address.pathname}${address.search}`, 303)
     }
     if (!same(getCookie(context, cookie) ?? '', token)) return refused(context, 403, NOT_KNOWN)
-    await next()
-    for (const [name, value] of Object.entries(HEADERS)) context.header(name, value)
-    return undefined
+    return await withHeaders(context, next)
   }
+}
+
+/** Answers with what every answer of the page says to the browser. Who may see it was decided before. */
+export const withHeaders: MiddlewareHandler = async (context, next) => {
+  await next()
+  for (const [name, value] of Object.entries(HEADERS)) context.header(name, value)
+  return undefined
 }
 
 const NOT_KNOWN = 'open the page by the whole address that `context-ledger page` printed: it has a token in it'

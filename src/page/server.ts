@@ -2,7 +2,7 @@
 import { serve, type ServerType } from '@hono/node-server'
 import type { AddressInfo } from 'node:net'
 import { createApp, type AppOptions } from './app.js'
-import { newToken } from './security.js'
+import { guard, newToken } from './security.js'
 
 /** What to serve, and where. */
 export interface PageOptions extends Pick<AppOptions, 'ledger' | 'name' | 'words'> {
@@ -24,7 +24,7 @@ const HOST = '127.0.0.1'
 export async function startPage({ ledger, name, words, port }: PageOptions): Promise<Page> {
   const token = newToken()
   let listens = port
-  const app = createApp({ ledger, name, words, token, port: () => listens, now: () => new Date() })
+  const app = createApp({ ledger, name, words, guard: guard({ token, port: () => listens }), now: () => new Date() })
   const server = await new Promise<ServerType>((resolve, reject) => {
     const made = serve({ fetch: app.fetch, hostname: HOST, port, overrideGlobalObjects: false }, () => {
       resolve(made)

@@ -29,6 +29,10 @@ export interface AppendCommand {
   readonly settings: PolicySettings | undefined
   readonly scope: string | undefined
   readonly provenance: Provenance
+  /** The revision that the conversation has to stand at; -1n where it is to be a new one. */
+  readonly expectedRevision?: bigint | undefined
+  /** The messages are recorded together, or were. */
+  readonly together?: boolean
 }
 
 export interface AppendedMessages {
@@ -54,14 +58,20 @@ function unknownModelIn(events: readonly RecordedEvent[]): string | undefined {
 /** Builds the use case. */
 export function createAppendMessages({ conversations, clock, summarizerWindowTokens, estimator }: AppendDependencies) {
   return async (command: AppendCommand): Promise<E.Either<CommandFailure, AppendedMessages>> => {
-    const { conversationId, messages, settings, scope, provenance } = command
+    const { conversationId, messages, settings, scope, provenance, expectedRevision, together } = command
     const id = checkId('conversationId', conversationId)
     if (E.isLeft(id)) return id
     const handled = await conversations.handle(
       conversationId,
       [
+        ...(expectedRevision === undefined ? [] : [{ type: 'Expect', revision: expectedRevision } as const]),
         { type: 'Configure', settings, scope, summarizerWindowTokens, modelWindow, estimator },
-        { type: 'AppendMessages', messages, now: clock.now().toISOString() },
+        {
+          type: 'AppendMessages',
+          messages,
+          now: clock.now().toISOString(),
+          ...(together === true ? { together: messages.length } : {}),
+        },
       ],
       provenance,
     )

@@ -138,6 +138,14 @@ export function createConversations({
         : [],
     )
 
+  /** Whether messages are appended, and each has an id. */
+  const isAppendWithIds = (commands: readonly Command[]): boolean =>
+    commands.some((command) => command.type === 'AppendMessages' && command.messages.length > 0) &&
+    commands.every(
+      (command) =>
+        command.type !== 'AppendMessages' || command.messages.every(({ messageId }) => messageId !== undefined),
+    )
+
   const without = (commands: readonly Command[], messageIds: ReadonlySet<string>): Command[] =>
     commands.map((command) =>
       command.type === 'AppendMessages'
@@ -200,7 +208,13 @@ export function createConversations({
           continue
         }
         // What was decided on another state is decided anew by whoever asked.
-        if (E.isLeft(refused) && refused.left.kind === 'ConversationMoved') return refused
+        if (E.isLeft(refused) && refused.left.kind === 'ConversationMoved') {
+          // The same append again, whose answer was lost, is no conflict: it is what moved the conversation.
+          const ids = messageEventIds(stream, asked)
+          const recorded = isAppendWithIds(asked) ? await recordedBefore(stream, asked, ids) : refused
+          if (E.isLeft(recorded)) return recorded
+          return recorded.right.size === ids.length ? E.right({ state, events: [], position: undefined }) : refused
+        }
         // A message that was recorded and compacted long ago is no longer in the state, and a rule for new ones may
         // refuse it (a tool result whose call has left as well): what is recorded already is taken out before the
         // answer is no.

@@ -27,6 +27,7 @@ const ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
   settled: [],
   search: ['berth', { conversationId: 'a' }],
   log: ['a'],
+  follow: [{}],
   explain: ['a'],
   stats: [],
   forgotten: [],

@@ -2,6 +2,7 @@
 import { contextNotes } from '../../src/cli/reports/context.js'
 import { describeEvent } from '../../src/cli/reports/describe-event.js'
 import type { Ledger, MessageInput } from '../../src/index.js'
+import { guard } from '../../src/page/security.js'
 import { createApp } from '../../src/page/app.js'
 
 export const TOKEN = 'token-of-the-test'
@@ -28,8 +29,7 @@ export function askedPage(ledger: Ledger): AskedPage {
     ledger,
     name: 'a ledger <of tests>',
     words,
-    token: TOKEN,
-    port: () => PORT,
+    guard: guard({ token: TOKEN, port: () => PORT }),
     now: () => new Date('2026-03-01T12:00:00.000Z'),
   })
   return {

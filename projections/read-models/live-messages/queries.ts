@@ -162,6 +162,10 @@ export interface ConversationsAsked {
   readonly scope?: string
   /** Only those whose id has this in it, in whatever case. */
   readonly match?: string
+  /** Only those whose id begins with this. */
+  readonly prefix?: string
+  /** Only those whose id comes after this one, by its bytes. */
+  readonly after?: string
   /**
    * Only those in which something was recorded last at or after, and before, these instants (ISO 8601, UTC, with
    * milliseconds, as they are recorded).
@@ -188,7 +192,7 @@ const ORDER: Readonly<Record<ConversationOrder, string>> = {
  */
 export async function listConversations(
   sql: Sql,
-  { scope, match, since, until, sort = 'updated', limit }: ConversationsAsked = {},
+  { scope, match, prefix, after, since, until, sort = 'updated', limit }: ConversationsAsked = {},
 ): Promise<ConversationSummary[]> {
   const values: unknown[] = [limit ?? null]
   const where: string[] = []
@@ -199,6 +203,8 @@ export async function listConversations(
   }
   only(scope, (given) => `c.scope = ${given}`)
   only(match, (given) => `strpos(lower(c.conversation_id), lower(${given})) > 0`)
+  only(prefix, (given) => `starts_with(c.conversation_id, ${given})`)
+  only(after, (given) => `c.conversation_id collate "C" > ${given}::text collate "C"`)
   only(since, (given) => `c.last_recorded_at >= ${given}`)
   only(until, (given) => `c.last_recorded_at < ${given}`)
   const rows = await sql.query<ConversationRow>(

@@ -294,6 +294,51 @@ create table imported_files (
 );
 `
 
+// What `serve` keeps: keys (never their secrets), their last uses, jobs. No facts: a ledger without them has lost nothing
+// that was said.
+const SERVICE = `
+create table service_keys (
+  id text collate "C" primary key,
+  name text not null,
+  hash text not null,
+  previous_hash text,
+  previous_until timestamptz,
+  roles text not null,
+  scope text,
+  prefix text,
+  created_at timestamptz not null default clock_timestamp(),
+  rotated_at timestamptz,
+  revoked_at timestamptz,
+  check (scope is null or prefix is null)
+);
+
+create table service_key_uses (
+  place bigint generated always as identity primary key,
+  at timestamptz not null,
+  key_id text,
+  route text not null,
+  conversation_id text,
+  status int not null,
+  request_id text not null
+);
+
+create table service_jobs (
+  id text collate "C" primary key,
+  kind text not null,
+  key_id text,
+  conversation_id text,
+  state text not null default 'running',
+  progress text,
+  result text,
+  problem text,
+  cancelled boolean not null default false,
+  created_at timestamptz not null default clock_timestamp(),
+  ended_at timestamptz,
+  alive_until timestamptz not null
+) with (fillfactor = 50);
+create index service_jobs_created on service_jobs (created_at);
+`
+
 /** A migration is never edited once it is released; the next one stands behind it. */
 const MIGRATIONS: readonly string[] = [
   LOG,
@@ -303,4 +348,5 @@ const MIGRATIONS: readonly string[] = [
   SPENDING_BY_KIND,
   APPENDS_THAT_WAIT_TOGETHER,
   IMPORTED_FILES,
+  SERVICE,
 ]

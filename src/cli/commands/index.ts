@@ -24,8 +24,13 @@ import { projectionsRun } from './projections-run.js'
 import { projectionsStatus } from './projections-status.js'
 import { projectionsVectors } from './projections-vectors.js'
 import { prompts } from './prompts.js'
+import { keysCreate } from './keys-create.js'
+import { keysList } from './keys-list.js'
+import { keysRevoke } from './keys-revoke.js'
+import { keysRotate } from './keys-rotate.js'
 import { replay } from './replay.js'
 import { search } from './search.js'
+import { serve } from './serve.js'
 import { stats } from './stats.js'
 import { undo } from './undo.js'
 import { unpin } from './unpin.js'
@@ -46,6 +51,7 @@ export const commands: readonly Command[] = [
   list,
   verify,
   page,
+  serve,
   replay,
   prompts,
   migrateLog,
@@ -63,6 +69,11 @@ export const groups: readonly CommandGroup[] = [
     word: 'editions',
     describe: 'The same history compacted again, beside what is in force',
     commands: [editionsCompare, editionsList, editionsShow, editionsAdopt, editionsRevert, editionsDrop],
+  },
+  {
+    word: 'keys',
+    describe: 'Who may ask the service for what',
+    commands: [keysCreate, keysList, keysRotate, keysRevoke],
   },
   { word: 'compaction', describe: 'Compaction by workers', commands: [compactionRun] },
 ]

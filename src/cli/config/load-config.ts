@@ -23,6 +23,10 @@ const numberOf = (value: unknown): unknown => (typeof value === 'string' && valu
 const valuesSchema = z.strictObject({
   store: text.default(DEFAULT_STORE),
   database: text.optional(),
+  serviceKey: z
+    .string()
+    .regex(/^[\x21-\x7e]+$/u, 'must be a key as `keys create` printed it')
+    .optional(),
   workers: z.enum(['inside', 'elsewhere']).default('inside'),
   actor: nameText.optional(),
   summarizer: z.enum(['extractive', 'openai']).default('extractive'),

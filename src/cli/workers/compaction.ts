@@ -18,6 +18,7 @@ import { startMetricsServer, type Health, type MetricsServer } from './metrics-s
 import { sentenceOfProblem } from '../../library/problem.js'
 import type { CompactionProcess, OpenCompactionProcess } from '../../library/processes.js'
 import { sentenceOf, type Happening } from './compaction-happenings.js'
+import { tracedCompact } from '../../library/spans.js'
 import { createCompactionMetrics } from './compaction-metrics.js'
 import { endSignals } from '../end-signals.js'
 import { InputError } from '../errors.js'
@@ -159,17 +160,19 @@ function workerOf(
   return createCompactionWorker({
     queue,
     load: (conversationId) => conversations.load(conversationId),
-    compact: createCompact({
-      conversations,
-      summarizer,
-      fallback,
-      persona,
-      claims,
-      clock,
-      registerPrompt: createRegisterPrompt(log, clock, actor),
-      actor,
-      budget: isLimited ? source.budget(limits) : undefined,
-    }),
+    compact: tracedCompact(
+      createCompact({
+        conversations,
+        summarizer,
+        fallback,
+        persona,
+        claims,
+        clock,
+        registerPrompt: createRegisterPrompt(log, clock, actor),
+        actor,
+        budget: isLimited ? source.budget(limits) : undefined,
+      }),
+    ),
     clock,
     concurrency,
     follow: log.store,

@@ -26,7 +26,12 @@ export interface AppendMessages {
   readonly now: string
   /** Ids of messages that this state does not know any more. */
   readonly takenIds?: ReadonlySet<string>
+  /** So many messages are one request: they are recorded together, or all of them were. */
+  readonly together?: number
 }
+
+/** Some messages of one request are recorded already, and others are not. */
+type PartlyRecorded = { readonly kind: 'PartlyRecorded'; readonly recorded: number; readonly given: number }
 
 /** Another message has this id. */
 type MessageIdTaken = { readonly kind: 'MessageIdTaken'; readonly messageId: string }
@@ -38,7 +43,7 @@ type ToolResultWithoutCall = {
   readonly toolCallId: string
 }
 
-type AppendRejection = BadId | MessageIdTaken | ToolResultWithoutCall | PinTooLarge
+type AppendRejection = BadId | MessageIdTaken | ToolResultWithoutCall | PinTooLarge | PartlyRecorded
 
 /** Whether a call with this id waits for its result: among the live messages, or compacted. */
 function awaitsResult(state: Conversation, toolCallId: string): boolean {
@@ -111,5 +116,8 @@ export function appendMessages(state: Conversation, command: AppendMessages): De
     events.push(...decided.right)
     seen = applyPending(seen, decided.right)
   }
+  const { together = events.length } = command
+  if (events.length > 0 && events.length < together)
+    return E.left({ kind: 'PartlyRecorded', recorded: together - events.length, given: together })
   return E.right(events)
 }

@@ -25,6 +25,10 @@ export const decisionSentences: Sentences<Rejection | BadMessage | NotRecordable
     'input',
     `message "${failure.messageId}" is recorded already with other content: a message id stands for one content`,
   ],
+  PartlyRecorded: (failure) => [
+    'input',
+    `${count(failure.recorded)} of these ${count(failure.given)} messages are recorded already, and the others are not: a request that is sent again has the same messages`,
+  ],
   ToolResultWithoutCall: (failure) => [
     'input',
     `message "${failure.messageId}" is a tool result for "${failure.toolCallId}", and no such call waits for a result`,

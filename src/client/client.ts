@@ -1,0 +1,247 @@
+/**
+ * The service's API as functions, one a route, with the types of the schemas that the service itself goes by. What a
+ * function takes and answers stands in `contract/`.
+ */
+import type { z } from 'zod'
+import type { cloudEvent } from '../service/contract/events.js'
+import { routes, type RouteName } from '../service/contract/index.js'
+import type { accepted } from '../service/contract/jobs.js'
+import type { Route } from '../service/contract/route.js'
+import { readEvents } from './event-stream.js'
+import { createTransport, ServiceError, type ClientOptions, type Transport } from './transport.js'
+
+/** A fact in CloudEvents' shape. */
+export type CloudEvent = z.infer<typeof cloudEvent>
+
+/** A job of the service. */
+export type Job = z.infer<typeof accepted>
+
+type Routes = typeof routes
+type Streams = { [Name in RouteName]: Routes[Name] extends { readonly stream: 'events' } ? Name : never }[RouteName]
+
+// In an address everything is a text; a number and a bigint become one.
+type InAddress<T> = T extends string ? T | (string extends T ? number | bigint : never) : T
+type Fields<Schema extends z.ZodObject> = { [Key in keyof z.input<Schema>]: InAddress<z.input<Schema>[Key]> }
+type Part<Name extends string, Value> = string extends keyof Value
+  ? unknown
+  : Partial<Value> extends Value
+    ? { readonly [Key in Name]?: Value }
+    : { readonly [Key in Name]: Value }
+
+/** What a route takes. */
+export type Given<R extends Route> = Part<'params', Fields<R['params']>> &
+  Part<'query', Fields<R['query']>> &
+  (NonNullable<R['body']> extends z.ZodUndefined ? unknown : { readonly body: z.input<NonNullable<R['body']>> }) & {
+    /** Headers that the route heeds: `if-match`, `if-none-match`, `idempotency-key`, `prefer`. */
+    readonly headers?: Readonly<Record<string, string>>
+    readonly signal?: AbortSignal | undefined
+  }
+
+/** What a route answered. */
+export interface Answered<R extends Route> {
+  readonly status: number
+  /** The revision of what was read or written, for `if-match` and `if-none-match`. */
+  readonly etag: string | undefined
+  /** Undefined where the answer has no body: 204, and 304 where `if-none-match` was given. */
+  readonly value: z.output<NonNullable<R['answer']>>
+}
+
+/** A function a route. */
+export type Calls = {
+  readonly [Name in Exclude<RouteName, Streams>]: (given: Given<Routes[Name]>) => Promise<Answered<Routes[Name]>>
+}
+
+/** Which facts to hear of. */
+export interface EventsOptions {
+  /** One conversation alone. */
+  readonly conversationId?: string
+  /**
+   * The first position to give, or the first revision where a conversation is named. Default: what is recorded from now
+   * on.
+   */
+  readonly from?: bigint | number
+  readonly signal?: AbortSignal | undefined
+}
+
+/** A service, as functions. */
+export interface Client {
+  /** Its address. */
+  readonly name: string
+  /** One function a route. */
+  readonly calls: Calls
+  /**
+   * Facts as they are recorded, each once and in order, until the signal aborts: where the connection ends it goes on
+   * behind the last one that came.
+   */
+  events(options?: EventsOptions): AsyncIterable<CloudEvent>
+  /**
+   * Waits until a job has ended, and gives what came of it. Throws a `ServiceError` with the problem of one that failed.
+   * Where the signal aborts, the job is asked to end.
+   */
+  ended(
+    job: Job,
+    options?: { readonly signal?: AbortSignal | undefined; readonly onProgress?: (progress: unknown) => void },
+  ): Promise<Job>
+}
+
+/**
+ * Functions for a service. Nothing is sent before one is called.
+ * @throws TypeError where an option is wrong
+ */
+export function createClient(options: ClientOptions): Client {
+  const transport = createTransport(options)
+  // Each route's function takes and answers what the route says, which the loop over them cannot follow.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  const calls = Object.fromEntries(
+    Object.entries(routes).map(([name, route]) => [
+      name,
+      async (given: AnyGiven = {}): Promise<unknown> => await call(transport, route, given),
+    ]),
+  ) as unknown as Calls
+  return {
+    name: transport.name,
+    calls,
+    events: ({ conversationId, from, signal } = {}) =>
+      readEvents(transport, { conversationId, from: from === undefined ? undefined : BigInt(from), signal }),
+    ended: async (begun, { signal, onProgress } = {}) => await ended(calls, begun, signal, onProgress),
+  }
+}
+
+interface AnyGiven {
+  readonly params?: Readonly<Record<string, unknown>>
+  readonly query?: Readonly<Record<string, string | number | bigint | undefined>>
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+  readonly signal?: AbortSignal | undefined
+}
+
+/** The path of a route with what its parameters are. */
+export function pathOf({ path }: Pick<Route, 'path'>, params: Readonly<Record<string, unknown>> = {}): string {
+  return path.replaceAll(/\{(\w+)\}/gu, (_match, name: string) => {
+    const value = params[name]
+    const text =
+      typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint' ? String(value) : ''
+    if (text === '') throw new TypeError(`params.${name} must be a text`)
+    // A path of dots alone would be another path.
+    return /^\.{1,2}$/u.test(text) ? text.replaceAll('.', '%2E') : encodeURIComponent(text)
+  })
+}
+
+async function call(
+  transport: Transport,
+  route: Route,
+  given: AnyGiven,
+): Promise<{ readonly status: number; readonly etag: string | undefined; readonly value: unknown }> {
+  const query = new URLSearchParams()
+  for (const [name, value] of Object.entries(given.query ?? {})) if (value !== undefined) query.set(name, String(value))
+  const response = await transport.send(route, {
+    path: pathOf(route, given.params),
+    query,
+    headers: {
+      // The same request, sent again where no answer came, records nothing twice. Where every message has its id the ledger
+      // knows them by that, and says of those that it has that they are not new.
+      ...(route.id === 'appendMessages' && !namesAll(given.body)
+        ? { 'idempotency-key': globalThis.crypto.randomUUID() }
+        : {}),
+      ...given.headers,
+    },
+    ...(given.body === undefined
+      ? {}
+      : {
+          body: JSON.stringify(given.body, (_key, part: unknown) =>
+            typeof part === 'bigint' ? part.toString() : part,
+          ),
+        }),
+    signal: given.signal,
+  })
+  const answered = { status: response.status, etag: response.headers.get('etag') ?? undefined }
+  if (response.status === 204 || response.status === 304) {
+    await response.body?.cancel()
+    return { ...answered, value: undefined }
+  }
+  const value = await jsonOf(response, transport.name)
+  const parsed = route.answer?.safeParse(value)
+  if (parsed?.success === false)
+    throw new ServiceError(
+      'NotAService',
+      `${transport.name} answered ${route.id} in a shape that this version does not know: ${parsed.error.issues[0]?.path.join('.') ?? ''} ${parsed.error.issues[0]?.message ?? ''}`,
+      response.status,
+    )
+  // As it came: what a schema hands back has its fields in another order.
+  return { ...answered, value }
+}
+
+/** Whether each message of an append has an id. */
+function namesAll(body: unknown): boolean {
+  const messages = typeof body === 'object' && body !== null && 'messages' in body ? body.messages : undefined
+  return (
+    Array.isArray(messages) &&
+    messages.every(
+      (each: unknown) => typeof each === 'object' && each !== null && 'id' in each && each.id !== undefined,
+    )
+  )
+}
+
+async function jsonOf(response: Response, name: string): Promise<unknown> {
+  let text: string
+  try {
+    text = await response.text()
+  } catch {
+    throw new ServiceError('ServiceUnreachable', `${name} ended its answer before it was whole`, undefined)
+  }
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new ServiceError('NotAService', `${name} answered with something that is no JSON`, response.status)
+  }
+}
+
+/** Seconds that the service is asked to wait for a job's end before it answers how far it is. */
+const JOB_WAIT = 'wait=20'
+
+async function ended(
+  calls: Calls,
+  begun: Job,
+  signal: AbortSignal | undefined,
+  onProgress: ((progress: unknown) => void) | undefined,
+): Promise<Job> {
+  let job = begun
+  let isCancelled = false
+  let told: string | undefined
+  while (job.state === 'running') {
+    const params = { job: job.id }
+    if (signal?.aborted === true && !isCancelled) {
+      isCancelled = true
+      await calls.cancelJob({ params })
+    }
+    job = (
+      await calls
+        .getJob({
+          params,
+          // How far it is interests who listens sooner than who waits for the end.
+          headers: { prefer: onProgress === undefined ? JOB_WAIT : 'wait=1' },
+          signal: isCancelled ? undefined : signal,
+        })
+        .catch((error: unknown) => {
+          if (signal?.aborted === true && !isCancelled) return { value: job }
+          throw error
+        })
+    ).value
+    const progress = JSON.stringify(job.progress)
+    if (progress !== undefined && progress !== told) onProgress?.(job.progress)
+    told = progress
+  }
+  if (job.state === 'failed') {
+    const { kind = 'Bug', detail = 'the job failed', status } = job.problem ?? {}
+    throw new ServiceError(kind, detail, status, job.problem)
+  }
+  if (job.state === 'lost')
+    throw new ServiceError(
+      'JobLost',
+      'the process of the service that had the job ended; the same again goes on where it was',
+      undefined,
+    )
+  if (job.state === 'cancelled' && signal?.aborted !== true)
+    throw new ServiceError('JobCancelled', 'somebody ended the job', undefined)
+  return job
+}

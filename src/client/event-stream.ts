@@ -1,0 +1,100 @@
+/**
+ * A stream of server-sent events, read for as long as somebody wants it: where the connection ends, the next one begins
+ * behind the last event that came.
+ */
+import { setTimeout as delay } from 'node:timers/promises'
+import { backoffMs } from '../ports/backoff.js'
+import { cloudEvent } from '../service/contract/events.js'
+import { routes } from '../service/contract/index.js'
+import type { CloudEvent } from './client.js'
+import { pathOf } from './client.js'
+import { ServiceError, type Transport } from './transport.js'
+
+interface Wanted {
+  readonly conversationId: string | undefined
+  readonly from: bigint | undefined
+  readonly signal: AbortSignal | undefined
+}
+
+const BACKOFF = { firstMs: 200, mostMs: 5_000 }
+/** A service says something every so often; one that says nothing for so long is gone. */
+const SILENCE_MS = 60_000
+
+/** One event of a stream, as it stands there. */
+interface SentEvent {
+  readonly id: string | undefined
+  readonly data: string
+}
+
+/** Facts, until the signal aborts. */
+export async function* readEvents(transport: Transport, wanted: Wanted): AsyncGenerator<CloudEvent> {
+  const { conversationId, signal } = wanted
+  const route = conversationId === undefined ? routes.streamEvents : routes.streamConversationEvents
+  const path = pathOf(route, conversationId === undefined ? {} : { conversation: conversationId })
+  let last: string | undefined
+  let failures = 0
+  while (!isOver(signal)) {
+    const silence = new AbortController()
+    try {
+      const response = await transport.send(route, {
+        path,
+        ...(last === undefined && wanted.from !== undefined
+          ? { query: new URLSearchParams({ from: wanted.from.toString() }) }
+          : {}),
+        ...(last === undefined ? {} : { headers: { 'last-event-id': last } }),
+        signal: signal === undefined ? silence.signal : AbortSignal.any([silence.signal, signal]),
+      })
+      for await (const { id, data } of sentEvents(response, silence)) {
+        failures = 0
+        last = id ?? last
+        if (data !== '') yield cloudEvent.parse(JSON.parse(data))
+      }
+      // A stream that ends by itself is taken up again at once; one that always does, less and less often.
+      failures += 1
+    } catch (error) {
+      if (isOver(signal)) return
+      const isGone = !(error instanceof ServiceError) || error.status === undefined || error.status >= 500
+      if (!isGone || (error instanceof ServiceError && error.kind === 'NotAService')) throw error
+      failures += 1
+    }
+    if (isOver(signal)) return
+    await delay(backoffMs(failures, BACKOFF), undefined, signal === undefined ? {} : { signal }).catch(() => undefined)
+  }
+}
+
+const isOver = (signal: AbortSignal | undefined): boolean => signal?.aborted === true
+
+/** The events of one connection. Ends where it does; throws where nothing comes for too long. */
+async function* sentEvents(response: Response, silence: AbortController): AsyncGenerator<SentEvent> {
+  if (response.body === null) return
+  const decoder = new TextDecoder()
+  let rest = ''
+  let id: string | undefined
+  let data: string[] = []
+  const quiet = (): void => {
+    silence.abort()
+  }
+  let timer = setTimeout(quiet, SILENCE_MS)
+  try {
+    for await (const chunk of response.body) {
+      clearTimeout(timer)
+      timer = setTimeout(quiet, SILENCE_MS)
+      rest += decoder.decode(chunk, { stream: true })
+      const lines = rest.split(/\r\n|\n|\r(?!$)/u)
+      rest = lines.pop() ?? ''
+      for (const line of lines) {
+        if (line === '') {
+          if (data.length > 0 || id !== undefined) yield { id, data: data.join('\n') }
+          id = undefined
+          data = []
+          continue
+        }
+        const [, field, value = ''] = /^([^:]*):? ?(.*)$/su.exec(line) ?? []
+        if (field === 'data') data.push(value)
+        else if (field === 'id' && !value.includes('\0')) id = value
+      }
+    }
+  } finally {
+    clearTimeout(timer)
+  }
+}

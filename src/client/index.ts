@@ -1,0 +1,13 @@
+/** `context-ledger/client`: a service as typed functions, and a ledger behind one. */
+export {
+  createClient,
+  type Answered,
+  type Calls,
+  type Client,
+  type CloudEvent,
+  type EventsOptions,
+  type Given,
+  type Job,
+} from './client.js'
+export { openRemoteLedger, type RemoteLedgerOptions } from './remote-ledger.js'
+export { ServiceError, type ClientOptions } from './transport.js'

@@ -1,0 +1,196 @@
+/**
+ * Requests to a service: one address, one key, a limit of time, and the same again where that cannot do harm. What the
+ * service says no to is an error with the problem that it answered.
+ */
+import { setTimeout as delay } from 'node:timers/promises'
+import { backoffMs } from '../ports/backoff.js'
+import { sentenceOf } from '../ports/store-error.js'
+import type { Route } from '../service/contract/route.js'
+
+/** How to reach a service. */
+export interface ClientOptions {
+  /** Its address as `context-ledger serve` prints it: `https://ledger.example` or `http://127.0.0.1:8080`. */
+  readonly url: string
+  /** The key, as `context-ledger keys create` printed it. A service on loopback may run without. */
+  readonly key?: string
+  /** Milliseconds that an answer may take, each attempt by itself; a job is waited for longer. Default 60,000. */
+  readonly timeoutMs?: number
+  /** How often a request is sent again that may be: default 4, with growing pauses. 0 for never. */
+  readonly retries?: number
+  /** What sends a request. Default: the runtime's own `fetch`. */
+  readonly fetch?: typeof fetch
+}
+
+/** What the service, or the way to it, said no to. */
+export class ServiceError extends Error {
+  override readonly name = 'ServiceError'
+  constructor(
+    /** The failure's kind, which programs go by; `ServiceUnreachable` and `NotAService` where no problem came. */
+    readonly kind: string,
+    message: string,
+    /** The HTTP status; undefined where no answer came. */
+    readonly status: number | undefined,
+    /** The problem as it came (RFC 9457), with what it is about. */
+    readonly problem: Readonly<Record<string, unknown>> = {},
+  ) {
+    super(message)
+  }
+}
+
+/** A request, ready to be sent. */
+interface Sent {
+  readonly path: string
+  readonly query?: URLSearchParams
+  readonly headers?: Readonly<Record<string, string>>
+  /** JSON. */
+  readonly body?: string
+  readonly signal?: AbortSignal | undefined
+}
+
+/** What sends requests. */
+export interface Transport {
+  readonly name: string
+  /** The answer of a request that succeeded, its body not read yet. */
+  send(route: Pick<Route, 'id' | 'method'>, sent: Sent): Promise<Response>
+}
+
+const TIMEOUT_MS = 60_000
+const RETRIES = 4
+const BACKOFF = { firstMs: 200, mostMs: 5_000 }
+/** The longest that a service is waited for which says when to come back. */
+const MOST_PATIENCE_MS = 30_000
+
+/** POSTs that come to the same when they are sent twice. */
+const HARMLESS: ReadonlySet<string> = new Set(['search', 'explain', 'settle', 'appendMessages', 'catchUpProjections'])
+/** The service did nothing before it said one of these. */
+const NOT_BEGUN: ReadonlySet<string> = new Set([
+  'TooManyRequests',
+  'TooManyStreams',
+  'TooManyJobs',
+  'TooBusy',
+  'ShuttingDown',
+])
+
+/** Builds what sends requests. Throws a `TypeError` where an option is wrong. */
+export function createTransport(options: ClientOptions): Transport {
+  const base = addressOf(options.url)
+  const key = keyOf(options.key)
+  const timeoutMs = wholeOf('timeoutMs', options.timeoutMs, TIMEOUT_MS, 1)
+  const retries = wholeOf('retries', options.retries, RETRIES, 0)
+  const send = options.fetch ?? fetch
+  if (typeof send !== 'function') throw new TypeError('fetch must be a function')
+
+  async function attempt(method: string, { path, query, headers = {}, body, signal }: Sent): Promise<Response> {
+    const url = new URL(`${base.pathname.replace(/\/$/u, '')}${path}`, base)
+    url.search = query?.toString() ?? ''
+    const limit = new AbortController()
+    const timer = setTimeout(() => {
+      limit.abort(
+        new ServiceError(
+          'ServiceUnreachable',
+          `${base.origin} did not answer within ${String(timeoutMs)} ms`,
+          undefined,
+        ),
+      )
+    }, timeoutMs)
+    try {
+      const response = await send(url, {
+        method: method.toUpperCase(),
+        redirect: 'error',
+        headers: {
+          accept: 'application/json, text/event-stream',
+          ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...headers,
+        },
+        ...(body === undefined ? {} : { body }),
+        signal: signal === undefined ? limit.signal : AbortSignal.any([limit.signal, signal]),
+      })
+      if (response.ok || response.status === 304) return response
+      throw await refusalOf(response, base.origin)
+    } catch (error) {
+      if (error instanceof ServiceError) throw error
+      signal?.throwIfAborted()
+      throw unreachable(base.origin, error)
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  return {
+    name: base.origin,
+    async send({ id, method }, sent) {
+      const isHarmless = method !== 'post' || HARMLESS.has(id)
+      for (let failures = 1; ; failures += 1) {
+        try {
+          return await attempt(method, sent)
+        } catch (error) {
+          if (!(error instanceof ServiceError) || failures > retries) throw error
+          const { kind, status, problem } = error
+          const isWorld = status === undefined || status === 429 || status >= 500
+          if (!isWorld || kind === 'NotAService' || !(isHarmless || NOT_BEGUN.has(kind))) throw error
+          const asked = Number(problem['retryAfterSeconds'] ?? 0) * 1_000
+          if (asked > MOST_PATIENCE_MS) throw error
+          const pauseMs = Math.max(asked, backoffMs(failures, BACKOFF))
+          await delay(pauseMs, undefined, sent.signal === undefined ? {} : { signal: sent.signal })
+        }
+      }
+    },
+  }
+}
+
+function unreachable(origin: string, error: unknown): ServiceError {
+  const cause = error instanceof Error && error.cause !== undefined ? error.cause : error
+  return new ServiceError('ServiceUnreachable', `${origin} cannot be reached: ${sentenceOf(cause)}`, undefined)
+}
+
+/** The refusal that an answer is. */
+async function refusalOf(response: Response, origin: string): Promise<ServiceError> {
+  const text = await response.text().catch(() => '')
+  const problem = recordOf(text)
+  const { kind, detail } = problem
+  if (typeof kind !== 'string' || typeof detail !== 'string')
+    return new ServiceError(
+      response.status >= 500 ? 'ServiceUnreachable' : 'NotAService',
+      `${origin} answered ${String(response.status)}, and not as the ledger's service does`,
+      response.status,
+    )
+  const after = Number(response.headers.get('retry-after') ?? Number.NaN)
+  return new ServiceError(kind, detail, response.status, {
+    ...problem,
+    ...(Number.isFinite(after) ? { retryAfterSeconds: after } : {}),
+  })
+}
+
+function recordOf(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {}
+  } catch {
+    return {}
+  }
+}
+
+function addressOf(given: unknown): URL {
+  const url = typeof given === 'string' && URL.canParse(given) ? new URL(given) : undefined
+  if (url === undefined || !/^https?:$/u.test(url.protocol))
+    throw new TypeError('url must be the http or https address of a service')
+  if (url.username !== '' || url.password !== '') throw new TypeError('url must not hold a password: key is for that')
+  if (url.search !== '' || url.hash !== '') throw new TypeError('url must end with its path')
+  return url
+}
+
+function keyOf(given: unknown): string | undefined {
+  if (given === undefined) return undefined
+  // Anything else would be a header that the runtime refuses, by a sentence with the key in it.
+  if (typeof given !== 'string' || !/^[\x21-\x7e]+$/u.test(given))
+    throw new TypeError('key must be a text of visible ASCII characters, as `keys create` printed it')
+  return given
+}
+
+function wholeOf(field: string, given: unknown, usual: number, least: number): number {
+  if (given === undefined) return usual
+  if (typeof given !== 'number' || !Number.isSafeInteger(given) || given < least || given > 2 ** 31 - 1)
+    throw new TypeError(`${field} must be a whole number from ${String(least)} on`)
+  return given
+}

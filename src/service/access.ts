@@ -1,0 +1,106 @@
+/** Who asks, and how far that reaches. What lies beyond a key's bound is not there, as far as it can tell. */
+import { LRUCache } from 'lru-cache'
+import type { Bound, KeyRecord, Role } from '../ports/service-state.js'
+import type { Ledger } from '../library/ledger.js'
+import { kindOf } from '../library/problem.js'
+import type { Route } from './contract/route.js'
+import { Refused } from './problems.js'
+
+/** One who asks. */
+export interface Access {
+  /** Undefined where no key is needed. */
+  readonly keyId: string | undefined
+  readonly roles: readonly Role[]
+  readonly bound: Bound
+  /** Recorded with what is appended. */
+  readonly actor: string | undefined
+}
+
+/** Who asks where no key is needed: this machine, for everything. */
+export const EVERYTHING: Access = {
+  keyId: undefined,
+  roles: ['append', 'read', 'audit', 'operate'],
+  bound: undefined,
+  actor: undefined,
+}
+
+/** Who asks by a key. */
+export const accessOf = ({ id, name, roles, bound }: KeyRecord): Access => ({
+  keyId: id,
+  roles,
+  bound,
+  actor: `key:${name}`,
+})
+
+/** The key in a request, if there is one. */
+export function keyGiven(headers: Headers, header: string): string | undefined {
+  const given = headers.get(header)
+  if (given === null) return undefined
+  const [, bearer] = /^bearer\s+(\S+)$/iu.exec(given) ?? []
+  if (bearer !== undefined) return bearer
+  const [, basic] = /^basic\s+(\S+)$/iu.exec(given) ?? []
+  // A browser asks for a name and a password: the key is the password.
+  if (basic !== undefined)
+    return Buffer.from(basic, 'base64')
+      .toString('utf8')
+      .replace(/^[^:]*:/u, '')
+  return header === 'authorization' ? '' : given
+}
+
+/** Throws where a route is none of the roles of who asks. */
+export function checkRoles(access: Access, { roles, reach }: Pick<Route, 'roles' | 'reach'>): void {
+  if (!roles.some((role) => access.roles.includes(role)))
+    throw new Refused('RoleMissing', `this takes a key with the role ${roles.join(' or ')}`, { roles })
+  if (reach === 'ledger' && access.bound !== undefined)
+    throw new Refused(
+      'KeyBound',
+      'this is about the whole ledger, and the key is bound to a part of it: ask about one conversation',
+    )
+}
+
+const notThere = (conversationId: string): Refused =>
+  // The ledger's own sentence: what is somebody else's looks like what is not there.
+  new Refused('NoSuchConversation', `there is no conversation "${conversationId}" in this ledger`, { conversationId })
+
+/** What a key reaches. */
+export interface Bounds {
+  /** Throws where a conversation is not within the bound; one that is not there yet may be where `mayBeNew`. */
+  check(access: Access, conversationId: string, mayBeNew?: boolean): Promise<void>
+  /** Whether it is. */
+  has(access: Access, conversationId: string): Promise<boolean>
+}
+
+/** Knows the scopes of conversations, which never change. */
+export function createBounds(ledger: Pick<Ledger, 'log'>): Bounds {
+  const scopes = new LRUCache<string, { readonly scope: string | undefined }>({ max: 100_000 })
+
+  /** The scope that a conversation began with; undefined where there is no such conversation. */
+  async function scopeOf(conversationId: string): Promise<{ readonly scope: string | undefined } | undefined> {
+    const known = scopes.get(conversationId)
+    if (known !== undefined) return known
+    try {
+      for await (const { type, data } of ledger.log(conversationId, { limit: 1 })) {
+        const found = { scope: type === 'ConversationConfigured' ? data.scope : undefined }
+        scopes.set(conversationId, found)
+        return found
+      }
+    } catch (error) {
+      if (kindOf(error) !== 'NoSuchConversation') throw error
+    }
+    return undefined
+  }
+
+  async function has({ bound }: Access, conversationId: string, mayBeNew = false): Promise<boolean> {
+    if (bound === undefined) return true
+    if ('prefix' in bound) return conversationId.startsWith(bound.prefix)
+    const found = await scopeOf(conversationId)
+    return found === undefined ? mayBeNew : found.scope === bound.scope
+  }
+
+  return {
+    has,
+    async check(access, conversationId, mayBeNew = false) {
+      if (!(await has(access, conversationId, mayBeNew))) throw notThere(conversationId)
+    },
+  }
+}

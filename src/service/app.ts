@@ -1,0 +1,464 @@
+/**
+ * The service as something that answers requests: who asks, what, within which limits, and what is answered where it is
+ * refused. It holds no rule of the domain: each route calls one function of the ledger.
+ */
+import type { HttpBindings } from '@hono/node-server'
+import { SpanKind } from '@opentelemetry/api'
+import { Hono, type Context } from 'hono'
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import { Registry } from 'prom-client'
+import { unknownName } from '../domain/text/known-names.js'
+import { issueSentence } from '../domain/values/issue-sentence.js'
+import { inSpan } from '../library/spans.js'
+import type { Ledger } from '../library/ledger.js'
+import type { ServiceStores } from '../library/processes.js'
+import { isOwnHost } from '../page/security.js'
+import type { Role } from '../ports/service-state.js'
+import { accessOf, checkRoles, createBounds, EVERYTHING, keyGiven, type Access } from './access.js'
+import { valueOf } from './body.js'
+import { routes, type RouteName } from './contract/index.js'
+import type { Route } from './contract/route.js'
+import { createFeed } from './feed.js'
+import { createJobs } from './jobs.js'
+import { createKeyCheck } from './keys.js'
+import { createRate, Room, USUAL, type Limits } from './limits.js'
+import { createServiceMetrics } from './metrics.js'
+import { describeApi } from './openapi.js'
+import { problemOf, Refused } from './problems.js'
+import { agentHandlers } from './routes/agent.js'
+import { conversationHandlers } from './routes/conversations.js'
+import { editionHandlers } from './routes/editions.js'
+import { eventHandlers } from './routes/events.js'
+import { historyHandlers } from './routes/history.js'
+import { messageHandlers } from './routes/messages.js'
+import { operatingHandlers } from './routes/operating.js'
+import type { Answer, Handlers, Parts } from './service.js'
+import { eventStream } from './sse.js'
+import { createUses } from './uses.js'
+import { toWire } from './wire.js'
+
+/** Another way in that is served under a path of its own: it is called once it is known who asks. */
+export interface Mount {
+  /** For instance `/mcp`; everything below it belongs to the mount. */
+  readonly path: string
+  /** A key with one of these is let in. */
+  readonly roles: readonly Role[]
+  /**
+   * The header that holds the key. A proxy leaves `authorization` to its upstream, and takes the key from
+   * `x-context-ledger-key`.
+   */
+  readonly keyHeader: 'authorization' | 'x-context-ledger-key'
+  /** Answers; the request is as it came, and its body was not read. */
+  readonly fetch: (request: Request, access: Access, env: unknown) => Response | Promise<Response>
+}
+
+/** What a service is made of. */
+export interface ServiceOptions {
+  readonly ledger: Ledger
+  readonly stores: ServiceStores
+  /** What keys are hashed under; undefined where there are none. */
+  readonly pepper?: string | undefined
+  readonly limits?: Partial<Limits>
+  readonly mounts?: readonly Mount[]
+  /** The page, for what is no route of the API; it is called once it is known who asks. */
+  readonly page?: (request: Request) => Response | Promise<Response>
+  /**
+   * Where it may run without keys: the port of this machine that it listens on. A request by another name than this
+   * machine's own is refused then, since any page of the web can lead a browser here.
+   */
+  readonly ownPort?: () => number
+  readonly version?: string
+  /** Hears of what nobody waits for, and of mistakes of ours with the id of their request. */
+  readonly onProblem?: (problem: unknown, requestId?: string) => void
+}
+
+/** A service. */
+export interface Service {
+  readonly app: Hono<{ Bindings: Partial<HttpBindings> }>
+  /** From now on it says that it is not ready, and ends the streams. */
+  drain(): void
+  /** Ends streams and jobs, and writes what is to be written. The ledger stays open. */
+  stop(): Promise<void>
+}
+
+type Ctx = Context<{ Bindings: Partial<HttpBindings> }>
+
+/** What is known of a request while it is answered. */
+interface Under {
+  readonly requestId: string
+  readonly route: string
+  access: Access | undefined
+  conversationId: string | undefined
+}
+
+const REQUEST_ID = /^[\w.:-]{1,128}$/u
+const READY_MS = 2_000
+
+const patternOf = (path: string): RegExp => new RegExp(`^${path.replaceAll(/\{\w+\}/gu, '[^/]+')}$`, 'u')
+const PATHS = Object.values<Route>(routes).map(({ path, method }) => ({ pattern: patternOf(path), method }))
+
+/** Builds a service. */
+export function createService(options: ServiceOptions): Service {
+  const { ledger, stores, pepper, mounts = [], page, ownPort, version = 'unknown' } = options
+  const limits: Limits = { ...USUAL, ...options.limits }
+  const onProblem = options.onProblem ?? (() => undefined)
+  const check = createKeyCheck(stores.keys, pepper)
+  const bounds = createBounds(ledger)
+  const rate = createRate(limits.requestsPerMinute, stores.budget)
+  const uses = createUses(stores.keys, onProblem)
+  const feed = createFeed(ledger, onProblem)
+  const requestRoom = new Room(
+    limits.requestsAtOnce,
+    () => new Refused('TooBusy', `${String(limits.requestsAtOnce)} requests are under way: try again in a second`),
+  )
+  const streamRoom = new Room(
+    limits.streams,
+    () =>
+      new Refused(
+        'TooManyStreams',
+        `${String(limits.streams)} event streams are open: close one, or try again later`,
+        {},
+        { 'retry-after': '10' },
+      ),
+  )
+  const jobRoom = new Room(
+    limits.jobs,
+    () =>
+      new Refused(
+        'TooManyJobs',
+        `${String(limits.jobs)} jobs run here: try again when one has ended`,
+        {},
+        { 'retry-after': '10' },
+      ),
+  )
+  const jobs = createJobs({ store: stores.jobs, room: jobRoom, problemOf: problemTold })
+  const register = new Registry()
+  const metrics = createServiceMetrics(register, () => ({
+    requests: requestRoom.taken,
+    streams: streamRoom.taken,
+    jobs: jobs.running(),
+  }))
+  const draining = new AbortController()
+  const app = new Hono<{ Bindings: Partial<HttpBindings> }>()
+
+  const parts: Parts = {
+    ledger,
+    bounds,
+    jobs,
+    feed,
+    keys: stores.keys,
+    heartbeatMs: limits.heartbeatMs,
+    recorded: (count) => {
+      metrics.recorded(count)
+    },
+  }
+  const handlers: Handlers = {
+    ...conversationHandlers(parts),
+    ...messageHandlers(parts),
+    ...agentHandlers(parts),
+    ...historyHandlers(parts),
+    ...editionHandlers(parts),
+    ...operatingHandlers(parts),
+    ...eventHandlers(parts),
+  }
+
+  function problemTold(error: unknown, requestId: string): ReturnType<typeof problemOf> {
+    const told = problemOf(error, requestId)
+    if (told.status >= 500 && !(error instanceof Refused)) onProblem(error, requestId)
+    return told
+  }
+
+  function problemResponse(error: unknown, requestId: string): Response {
+    const { status, headers, body } = problemTold(error, requestId)
+    return new Response(toWire(body), {
+      status,
+      headers: { 'content-type': 'application/problem+json', 'x-request-id': requestId, ...headers },
+    })
+  }
+
+  /** Who asks; throws where nobody is let in by what was given. */
+  async function whoAsks(headers: Headers, header: string): Promise<Access> {
+    if (!(await check.areNeeded()) && ownPort !== undefined) {
+      if (!isOwnHost(headers.get('host') ?? undefined, ownPort()))
+        throw new Refused('WrongHost', 'this service runs without keys and answers to the names of this machine alone')
+      return EVERYTHING
+    }
+    const challenge = { 'www-authenticate': 'Bearer realm="context-ledger"' }
+    const key = keyGiven(headers, header)
+    if (key === undefined)
+      throw new Refused(
+        'KeyMissing',
+        `give a key: \`${header}: Bearer KEY\`; \`context-ledger keys create\` makes one`,
+        {},
+        challenge,
+      )
+    const record = await check.check(key)
+    if (record === undefined)
+      throw new Refused('KeyRefused', 'this key is not known here, or it was revoked', {}, challenge)
+    const access = accessOf(record)
+    await rate(record.id)
+    return access
+  }
+
+  /** Answers within the limits, and keeps account of it. */
+  async function answered(context: Ctx, route: string, work: (under: Under) => Promise<Response>): Promise<Response> {
+    const began = performance.now()
+    const given = context.req.header('x-request-id') ?? ''
+    const requestId = REQUEST_ID.test(given) ? given : randomUUID()
+    const under: Under = { requestId, route, access: undefined, conversationId: undefined }
+    const { method } = context.req
+    let response: Response
+    try {
+      if (draining.signal.aborted)
+        throw new Refused(
+          'ShuttingDown',
+          'this process is shutting down: ask again, and another answers',
+          {},
+          { connection: 'close' },
+        )
+      const leave = requestRoom.take()
+      const working = inSpan(
+        `${method} ${route}`,
+        { kind: SpanKind.SERVER, attributes: { 'http.request.method': method, 'http.route': route } },
+        async (span) => {
+          const done = await work(under)
+          span.setAttribute('http.response.status_code', done.status)
+          if (under.conversationId !== undefined) span.setAttribute('gen_ai.conversation.id', under.conversationId)
+          return done
+        },
+      ).finally(leave)
+      response = await withinTime(working, limits.requestMs)
+    } catch (error) {
+      response = problemResponse(error, requestId)
+    }
+    const { status } = response
+    metrics.answered({ route, status, seconds: (performance.now() - began) / 1_000 })
+    // Where no key is needed there is nobody to name.
+    if (under.access?.keyId !== undefined || under.access === undefined)
+      uses.note({
+        at: new Date().toISOString(),
+        keyId: under.access?.keyId,
+        route,
+        conversationId: under.conversationId?.slice(0, 1_000),
+        status,
+        requestId,
+      })
+    return response
+  }
+
+  async function answerRoute(context: Ctx, name: RouteName, under: Under): Promise<Response> {
+    const route: Route = routes[name]
+    const { headers } = context.req.raw
+    const access = await whoAsks(headers, 'authorization')
+    under.access = access
+    checkRoles(access, route)
+    if (context.req.raw.method === 'HEAD' && route.stream !== undefined)
+      throw new Refused('MethodNotAllowed', 'a stream is read by GET', {}, { allow: 'GET' })
+    const params = parsed(route.params, context.req.param(), 'the address')
+    const conversation = route.reach === 'conversation' ? context.req.param('conversation') : undefined
+    under.conversationId = conversation
+    const query = parsed(route.query, queryOf(context.req.url, route), 'the address')
+    if (conversation !== undefined)
+      await bounds.check(access, conversation, name === 'appendMessages' || name === 'compress')
+    const incoming: IncomingMessage | undefined = context.env.incoming
+    const raw =
+      route.body === undefined
+        ? undefined
+        : await valueOf(
+            context.req.raw,
+            incoming,
+            { bytes: limits.bodyBytes, ms: limits.requestMs },
+            route.body.safeParse({}).success,
+          )
+    const body = route.body === undefined ? undefined : parsed(route.body, raw ?? {}, 'the body')
+    const heeded = Object.fromEntries(
+      Object.keys(route.headers).map((header) => [header, headers.get(header) ?? undefined]),
+    )
+    refuseConditions(route, headers)
+    // Each handler takes what its own route gives; the compiler sees only that there are many of them.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+    const handle = handlers[name] as (asked: object) => Promise<Answer>
+    const answer = await handle({ params, query, body, raw, headers: heeded, access })
+    return send(context, route, answer, under.requestId)
+  }
+
+  function send(context: Ctx, route: Route, answer: Answer, requestId: string): Response {
+    const headers = { 'x-request-id': requestId, 'cache-control': 'no-store', ...answer.headers }
+    if (answer.stream !== undefined) {
+      const leave = streamRoom.take()
+      return eventStream(answer.stream, {
+        headers,
+        leave,
+        ended: draining.signal,
+        stallMs: limits.stallMs,
+        outgoing: context.env.outgoing,
+        onProblem,
+      })
+    }
+    if (route.headers['if-none-match'] !== undefined && route.method === 'get') {
+      const etag = answer.headers?.['etag']
+      if (etag !== undefined && isAmong(context.req.header('if-none-match'), etag))
+        return new Response(null, { status: 304, headers })
+    }
+    if (answer.body === undefined) return new Response(null, { status: 204, headers })
+    return new Response(toWire(answer.body), {
+      status: answer.status ?? route.status,
+      headers: { 'content-type': 'application/json', ...headers },
+    })
+  }
+
+  for (const [name, { method, path }] of Object.entries<Route>(routes))
+    app.on(method.toUpperCase(), path.replaceAll(/\{(\w+)\}/gu, ':$1'), (context) =>
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a name of that very list
+      answered(context, name, (under) => answerRoute(context, name as RouteName, under)),
+    )
+
+  let description: string | undefined
+  app.get('/openapi.json', (context) =>
+    answered(context, 'openapi', async (under) => {
+      under.access = EVERYTHING
+      description ??= JSON.stringify(describeApi(version))
+      return new Response(description, { headers: { 'content-type': 'application/json' } })
+    }),
+  )
+  // Who restarts containers has no key. It is told nothing that matters.
+  app.get('/healthz', () => Response.json({ status: 'ok' }))
+  app.get('/readyz', async () => {
+    const isReady =
+      !draining.signal.aborted &&
+      (await withinTime(stores.ping(), READY_MS).then(
+        () => true,
+        () => false,
+      ))
+    return Response.json({ status: isReady ? 'ready' : 'not ready' }, { status: isReady ? 200 : 503 })
+  })
+  app.get('/metrics', (context) =>
+    answered(context, 'metrics', async (under) => {
+      under.access = await whoAsks(context.req.raw.headers, 'authorization')
+      checkRoles(under.access, { roles: ['audit', 'operate'], reach: 'ledger' })
+      return new Response(await register.metrics(), { headers: { 'content-type': register.contentType } })
+    }),
+  )
+
+  for (const mount of mounts) {
+    const handle = (context: Ctx): Promise<Response> =>
+      answered(context, `mount ${mount.path}`, async (under) => {
+        under.access = await whoAsks(context.req.raw.headers, mount.keyHeader)
+        checkRoles(under.access, { roles: mount.roles, reach: 'some' })
+        return await mount.fetch(context.req.raw, under.access, context.env)
+      })
+    app.all(mount.path, handle)
+    app.all(`${mount.path}/*`, handle)
+  }
+
+  app.all('*', (context) => {
+    const { path, method } = context.req
+    const others = PATHS.filter(({ pattern }) => pattern.test(path)).map((other) => other.method.toUpperCase())
+    const isApi = path === '/v1' || path.startsWith('/v1/') || others.length > 0
+    return answered(context, isApi || page === undefined ? 'none' : 'page', async (under) => {
+      if (!isApi && page !== undefined) {
+        under.access = await whoSeesThePage(context.req.raw.headers)
+        return await page(context.req.raw)
+      }
+      under.access = await whoAsks(context.req.raw.headers, 'authorization')
+      if (others.length > 0)
+        throw new Refused(
+          'MethodNotAllowed',
+          `${method} does not fit this address, which takes ${others.join(', ')}`,
+          {},
+          { allow: others.join(', ') },
+        )
+      throw new Refused('NoSuchRoute', 'there is no such address; /openapi.json describes those that there are')
+    })
+  })
+  app.onError((error) => problemResponse(error, randomUUID()))
+
+  /** The page shows the whole ledger: it takes a key that may read and audit all of it. */
+  async function whoSeesThePage(headers: Headers): Promise<Access> {
+    try {
+      const access = await whoAsks(headers, 'authorization')
+      checkRoles(access, { roles: ['read'], reach: 'ledger' })
+      checkRoles(access, { roles: ['audit'], reach: 'ledger' })
+      return access
+    } catch (error) {
+      if (!(error instanceof Refused) || error.status !== 401) throw error
+      // A browser asks for a name and a password: the key is the password.
+      throw new Refused(error.kind, error.message, error.about, {
+        'www-authenticate': 'Basic realm="context-ledger", charset="UTF-8"',
+      })
+    }
+  }
+
+  return {
+    app,
+    drain() {
+      draining.abort()
+    },
+    async stop() {
+      draining.abort()
+      await feed.stop()
+      await jobs.stop()
+      await uses.stop()
+    },
+  }
+}
+
+/** Whether an ETag is among those of a header. */
+const isAmong = (header: string | undefined, etag: string): boolean =>
+  header !== undefined &&
+  (header.trim() === '*' || header.split(',').some((one) => one.trim().replace(/^W\//u, '') === etag))
+
+/** A condition that a route does not heed is refused: who sends one counts on it. */
+function refuseConditions({ headers: heeded, method }: Route, headers: Headers): void {
+  for (const name of ['if-match', 'if-none-match', 'idempotency-key'])
+    if (method !== 'get' && headers.has(name) && heeded[name] === undefined)
+      throw new Refused('BadRequest', `${name} goes with appending messages alone`, { field: name })
+}
+
+/** The query of an address, each name once. */
+function queryOf(url: string, { query }: Route): Readonly<Record<string, string>> {
+  const { searchParams } = new URL(url)
+  const found: Record<string, string> = {}
+  for (const [name, value] of searchParams) {
+    if (Object.hasOwn(found, name)) throw new Refused('BadRequest', `${name} is given twice`, { field: name })
+    Object.defineProperty(found, name, { value, enumerable: true })
+  }
+  const wrong = unknownName(found, Object.keys(query.shape), 'parameter of this address')
+  if (wrong !== undefined) throw new Refused('BadRequest', `${wrong.field} ${wrong.detail}`, { field: wrong.field })
+  return found
+}
+
+/** A value by its schema; throws with the field that is wrong. */
+function parsed(schema: Route['query'] | NonNullable<Route['body']>, value: unknown, what: string): unknown {
+  const read = schema.safeParse(value)
+  if (read.success) return read.data
+  const [issue] = read.error.issues
+  const field = issue?.path.join('.') ?? ''
+  throw new Refused(
+    'BadRequest',
+    `${field === '' ? what : field} ${issueSentence(issue)}`,
+    field === '' ? {} : { field },
+  )
+}
+
+/** What comes within the time, or a refusal; what was begun goes on to its end. */
+async function withinTime<T>(work: Promise<T>, ms: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => {
+      reject(
+        new Refused(
+          'TookTooLong',
+          `it took more than ${String(ms / 1_000)} seconds, and may still be done: send the same again (an append with the same idempotency-key records nothing twice)`,
+        ),
+      )
+    }, ms)
+  })
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    clearTimeout(timer)
+    work.catch(() => undefined)
+  }
+}

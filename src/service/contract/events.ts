@@ -1,0 +1,65 @@
+/** Facts as they are recorded, as server-sent events in the shape of CloudEvents. */
+import { z } from 'zod'
+import { ofConversation, revision, time } from './fields.js'
+import { route } from './route.js'
+
+/** What `type` of a fact begins with; its name and the version of its schema follow. */
+export const EVENT_TYPE = 'org.context-ledger.'
+
+/** A fact in CloudEvents' JSON shape, 1.0. */
+export const cloudEvent = z
+  .object({
+    specversion: z.literal('1.0'),
+    id: z.string().meta({ description: 'The fact’s id' }),
+    source: z.string().meta({ description: 'The ledger' }),
+    type: z.string().meta({ example: `${EVENT_TYPE}MessageAppended.v1` }),
+    subject: z.string().meta({ description: 'The conversation' }),
+    time,
+    datacontenttype: z.literal('application/json'),
+    sequence: revision.meta({ description: 'The fact’s position in the log' }),
+    revision: revision.meta({ description: 'Its revision in the conversation' }),
+    actor: z.string(),
+    correlationid: z.string(),
+    causationid: z.string(),
+    hash: z.string(),
+    previoushash: z.string(),
+    data: z.looseObject({}),
+  })
+  .meta({ id: 'CloudEvent' })
+
+const LAST = { 'last-event-id': 'Goes on behind this one, as a browser does that lost its connection' }
+
+/** All facts. */
+export const streamEvents = route({
+  id: 'streamEvents',
+  method: 'get',
+  path: '/v1/events',
+  summary: 'Facts of all conversations within the key’s bound, from a position on, and then those that are recorded',
+  roles: ['audit'],
+  reach: 'some',
+  query: z.object({
+    from: revision
+      .optional()
+      .meta({ description: 'The first position to give; default: what is recorded from now on' }),
+  }),
+  headers: LAST,
+  stream: 'events',
+})
+
+/** The facts of one conversation. */
+export const streamConversationEvents = route({
+  id: 'streamConversationEvents',
+  method: 'get',
+  path: '/v1/conversations/{conversation}/events',
+  summary: 'Facts of one conversation, from a revision on, and then those that are recorded',
+  roles: ['audit', 'read'],
+  reach: 'conversation',
+  params: ofConversation,
+  query: z.object({
+    from: revision
+      .optional()
+      .meta({ description: 'The first revision to give; default: what is recorded from now on' }),
+  }),
+  headers: LAST,
+  stream: 'events',
+})

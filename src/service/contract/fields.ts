@@ -1,0 +1,72 @@
+/** Fields that many routes have. */
+import { z } from 'zod'
+
+/** A revision or a position: a whole number in decimal digits, since it may be larger than JSON's numbers are exact. */
+export const revision = z
+  .string()
+  .regex(/^\d{1,18}$/u, 'must be a whole number in decimal digits')
+  .meta({ id: 'Revision', description: 'A place in a conversation or in the log, counted from 0', example: '12' })
+
+/** The conversation in an address. */
+export const ofConversation = z.object({
+  conversation: z.string().min(1).meta({ description: 'Id of the conversation', example: 'run-7' }),
+})
+
+const whole = (least: number, most: number, what: string, detail: string): z.ZodType<number, string> =>
+  z
+    .string()
+    .regex(/^\d{1,9}$/u, `must be a whole number from ${String(least)} to ${String(most)}`)
+    .transform(Number)
+    .refine((value) => value >= least && value <= most, {
+      message: `must be a whole number from ${String(least)} to ${String(most)}`,
+    })
+    .meta({ type: 'integer', minimum: least, maximum: most, description: `${what}. ${detail}` })
+
+/** How much a page has at most. */
+export const limit = (most: number, usual: number): z.ZodOptional<z.ZodType<number, string>> =>
+  whole(1, most, 'How many at most', `Default ${String(usual)}`).optional()
+
+/** The number of a cycle, in an address. */
+export const cycle = whole(1, 999_999_999, 'The number of a cycle', 'From 1')
+
+/** Where the next page begins: `next` of the page before it. */
+export const cursor = z
+  .string()
+  .min(1)
+  .optional()
+  .meta({ description: '`next` of the page before; left out for the first page' })
+
+/** Where there is more: what `cursor` of the next page is. */
+export const next = z.string().optional().meta({ description: '`cursor` of the next page; absent on the last one' })
+
+/** A moment, as the library takes it. */
+export const at = z.string().min(1).meta({
+  description:
+    'A revision in digits, an instant as ISO 8601 with its zone, or the id of a message; `message:ID` for an id that looks like one of these',
+  example: '12',
+})
+
+/** Read what one wrote: a position that has to be among what is read. */
+export const wait = {
+  waitFor: revision
+    .optional()
+    .meta({ description: 'Position, as an append gives it, that has to be among what is read' }),
+  timeout: whole(0, 60_000, 'Milliseconds to wait for it', 'Default 5000').optional(),
+}
+
+/** A time, ISO 8601 in UTC. */
+export const time = z.string().meta({ description: 'ISO 8601, UTC', example: '2026-03-01T12:30:00.000Z' })
+
+/** A list of ids of conversations, or all of them. */
+export const conversations = z.union([z.literal('all'), z.array(z.string().min(1)).min(1)])
+
+/** Settings of a policy; the ledger says which there are, and what is wrong with one. */
+export const policy = z
+  .record(z.string(), z.unknown())
+  .meta({ id: 'PolicySettings', description: 'Settings of compaction, as docs/cli.md lists them' })
+
+/** A report of the ledger, as the library's type of this name has it; revisions and positions are texts. */
+export const report = <Shape extends z.ZodRawShape>(name: string, shape: Shape): z.ZodObject<Shape, z.core.$loose> =>
+  z
+    .looseObject(shape)
+    .meta({ id: name, description: `\`${name}\` of the library; whole numbers without a limit are texts` })

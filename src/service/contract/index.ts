@@ -1,0 +1,60 @@
+/** All routes of the service, by their names. */
+import * as agent from './agent.js'
+import * as conversations from './conversations.js'
+import * as editions from './editions.js'
+import * as events from './events.js'
+import * as history from './history.js'
+import * as jobs from './jobs.js'
+import * as messages from './messages.js'
+import * as operating from './operating.js'
+
+export const routes = {
+  listConversations: conversations.listConversations,
+  getConversation: conversations.getConversation,
+  getContext: conversations.getContext,
+  getLedger: conversations.getLedger,
+  settle: conversations.settle,
+  appendMessages: messages.appendMessages,
+  getMessages: messages.getMessages,
+  compress: agent.compress,
+  useTool: agent.useTool,
+  pinMessage: messages.pinMessage,
+  unpinMessage: messages.unpinMessage,
+  search: messages.search,
+  getLog: history.getLog,
+  listCompactions: history.listCompactions,
+  compact: history.compact,
+  undo: history.undo,
+  diff: history.diff,
+  explain: history.explain,
+  forgotten: history.forgotten,
+  forgottenAll: history.forgottenAll,
+  stats: history.stats,
+  statsAll: history.statsAll,
+  verify: history.verify,
+  verifyAll: history.verifyAll,
+  listEditions: editions.listEditions,
+  getEdition: editions.getEdition,
+  estimateReplay: editions.estimateReplay,
+  replay: editions.replay,
+  compareEdition: editions.compareEdition,
+  adoptEdition: editions.adoptEdition,
+  revertEdition: editions.revertEdition,
+  dropEdition: editions.dropEdition,
+  whatIf: editions.whatIf,
+  listPrompts: editions.listPrompts,
+  getPrompt: editions.getPrompt,
+  getProjections: operating.getProjections,
+  rebuildProjections: operating.rebuildProjections,
+  catchUpProjections: operating.catchUpProjections,
+  fillVectors: operating.fillVectors,
+  listKeyUses: operating.listKeyUses,
+  listJobs: jobs.listJobs,
+  getJob: jobs.getJob,
+  cancelJob: jobs.cancelJob,
+  streamEvents: events.streamEvents,
+  streamConversationEvents: events.streamConversationEvents,
+}
+
+/** The name of a route. */
+export type RouteName = keyof typeof routes

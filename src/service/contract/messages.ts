@@ -1,0 +1,150 @@
+/** Messages: appended, read, pinned. */
+import { z } from 'zod'
+import { roleSchema } from '../../domain/values/message.js'
+import { at, cursor, limit, next, ofConversation, policy, revision, time, wait } from './fields.js'
+import { route } from './route.js'
+
+/** A message, as the OpenAI chat API has it, with what the ledger takes besides. The ledger says what is wrong with one. */
+export const message = z
+  .looseObject({
+    id: z.string().min(1).optional().meta({ description: 'The same id again records nothing' }),
+    role: roleSchema,
+    content: z.unknown().optional().meta({ description: 'A text, a list of parts, or null' }),
+    name: z.string().min(1).optional(),
+    tool_calls: z.unknown().optional(),
+    tool_call_id: z.string().min(1).optional(),
+    created_at: z.unknown().optional().meta({ description: 'ISO 8601 with its zone, or milliseconds since 1970' }),
+    pinned: z.boolean().optional(),
+    attributes: z.unknown().optional(),
+    answers: z.unknown().optional().meta({ description: 'Revision and hash of the context that it answers' }),
+  })
+  .meta({ id: 'Message' })
+
+/** What an append takes. */
+const appendBody = z
+  .strictObject({
+    messages: z.array(message).min(1).max(10_000),
+    policy: policy.optional(),
+    scope: z.string().min(1).optional().meta({ description: 'Tenant or owner; given with the first message' }),
+    correlationId: z.string().min(1).optional(),
+  })
+  .meta({ id: 'Append' })
+
+/** What an append answers. */
+const appended = z
+  .object({
+    conversationId: z.string(),
+    revision,
+    recorded: z.array(z.string()).meta({ description: 'Ids of the messages that this request recorded' }),
+    position: revision.optional(),
+  })
+  .meta({ id: 'Appended' })
+
+/** Records messages. */
+export const appendMessages = route({
+  id: 'appendMessages',
+  method: 'post',
+  path: '/v1/conversations/{conversation}/messages',
+  summary: 'Records messages, all or none; answers when they are on the disk',
+  roles: ['append'],
+  reach: 'conversation',
+  params: ofConversation,
+  headers: {
+    'if-match': 'The revision that the conversation is expected at, as an ETag: 412 where it stands elsewhere',
+    'if-none-match': '`*`: the conversation is to be a new one',
+    'idempotency-key':
+      'Ids of messages that have none derive from it, so that the same request again records nothing and answers the same',
+  },
+  body: appendBody,
+  answer: appended,
+})
+
+/** A message that is live. */
+const liveMessage = z.looseObject({ messageId: z.string(), revision, tokens: z.int() }).meta({ id: 'LiveMessage' })
+
+/** The live messages. */
+export const getMessages = route({
+  id: 'getMessages',
+  method: 'get',
+  path: '/v1/conversations/{conversation}/messages',
+  summary: 'The live messages, whole as they were recorded: all that no batch covers, now or at a moment',
+  roles: ['read', 'audit'],
+  reach: 'conversation',
+  params: ofConversation,
+  query: z.object({ at: at.optional(), cursor, limit: limit(10_000, 1_000), ...wait }),
+  headers: { 'if-none-match': 'An ETag: 304 where it is still the one' },
+  answer: z
+    .looseObject({ conversationId: z.string(), revision, messages: z.array(liveMessage), next })
+    .meta({ id: 'LiveMessages' }),
+})
+
+const ofPin = z.object({
+  ...ofConversation.shape,
+  message: z.string().min(1).meta({ description: 'Id of the message' }),
+})
+
+/** Keeps a message. */
+export const pinMessage = route({
+  id: 'pinMessage',
+  method: 'put',
+  path: '/v1/conversations/{conversation}/pins/{message}',
+  summary: 'Keeps a message out of compaction, and shows it word for word',
+  roles: ['append', 'operate'],
+  reach: 'conversation',
+  params: ofPin,
+})
+
+/** Gives it back. */
+export const unpinMessage = route({
+  id: 'unpinMessage',
+  method: 'delete',
+  path: '/v1/conversations/{conversation}/pins/{message}',
+  summary: 'Gives a pinned message back to compaction',
+  roles: ['append', 'operate'],
+  reach: 'conversation',
+  params: ofPin,
+})
+
+/** Where a search stays, and what it looks for. */
+const searchBody = z
+  .strictObject({
+    query: z.string().min(1),
+    conversationId: z.string().min(1).optional(),
+    scope: z.string().min(1).optional(),
+    limit: z.int().min(1).max(10_000).optional(),
+    include: z.enum(['messages', 'batches', 'all']).optional(),
+    waitFor: revision.optional(),
+    timeout: z.int().min(0).max(60_000).optional(),
+  })
+  .meta({ id: 'Search' })
+
+/** Searches. */
+export const search = route({
+  id: 'search',
+  method: 'post',
+  path: '/v1/search',
+  summary: 'Searches batches and messages, best first, within one conversation or one scope',
+  roles: ['read', 'audit'],
+  reach: 'some',
+  body: searchBody,
+  answer: z
+    .looseObject({
+      hits: z.array(
+        z
+          .looseObject({
+            conversationId: z.string(),
+            batchId: z.string().nullable(),
+            kind: z.enum(['message', 'batch']),
+            messageIds: z.array(z.string()),
+            firstRevision: revision,
+            lastRevision: revision,
+            startTime: time,
+            endTime: time,
+            score: z.number(),
+            text: z.string(),
+          })
+          .meta({ id: 'SearchHit' }),
+      ),
+    })
+    .meta({ id: 'SearchResult' }),
+})

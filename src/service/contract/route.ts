@@ -1,0 +1,77 @@
+/**
+ * What a route is, as data: its address, who may use it, what it takes and what it answers. The service binds a handler
+ * to each; a client reads the same.
+ */
+import { z } from 'zod'
+import type { Role } from '../../ports/service-state.js'
+
+/**
+ * How far a key reaches. `conversation`: the one in the address, which has to be within the key's bound. `some`: what is
+ * within the bound. `ledger`: all of it, so that only a key without a bound is let in.
+ */
+type Reach = 'conversation' | 'some' | 'ledger'
+
+/** One route. */
+export interface Route<
+  Params extends z.ZodObject = z.ZodObject,
+  Query extends z.ZodObject = z.ZodObject,
+  Body extends z.ZodType = z.ZodType,
+  Answer extends z.ZodType = z.ZodType,
+> {
+  /** Its name: the operation's id in the description. */
+  readonly id: string
+  readonly method: 'get' | 'post' | 'put' | 'delete'
+  /** With `{name}` for what `params` describes. */
+  readonly path: string
+  readonly summary: string
+  /** A key with one of these is let in. */
+  readonly roles: readonly Role[]
+  readonly reach: Reach
+  readonly params: Params
+  readonly query: Query
+  /** Headers that it heeds, in lower case. */
+  readonly headers: Readonly<Record<string, string>>
+  /** What the body is, as JSON; undefined where it takes none. */
+  readonly body: Body | undefined
+  /** What it answers, as JSON; undefined where it answers 204 or a stream. */
+  readonly answer: Answer | undefined
+  /** 200, 202 for a job, 204 without a content. */
+  readonly status: 200 | 202 | 204
+  /** What a stream is made of. */
+  readonly stream?: 'events'
+}
+
+/** The parts that most routes leave out. */
+type Left = 'params' | 'query' | 'headers' | 'body' | 'answer' | 'status'
+
+const none = z.object({})
+
+/** Writes a route down. */
+export function route<
+  Params extends z.ZodObject = typeof none,
+  Query extends z.ZodObject = typeof none,
+  Body extends z.ZodType = z.ZodUndefined,
+  Answer extends z.ZodType = z.ZodUndefined,
+>(
+  given: Omit<Route, Left> &
+    Partial<Pick<Route, 'headers' | 'status'>> & {
+      readonly params?: Params
+      readonly query?: Query
+      readonly body?: Body
+      readonly answer?: Answer
+    },
+): Route<Params, Query, Body, Answer> {
+  const { params, query, body, answer, status, headers = {}, ...rest } = given
+  return {
+    ...rest,
+    headers,
+    // The defaults of the type parameters are these very schemas.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+    params: params ?? (none as unknown as Params),
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+    query: query ?? (none as unknown as Query),
+    body,
+    answer,
+    status: status ?? (answer === undefined && given.stream === undefined ? 204 : 200),
+  }
+}

@@ -1,0 +1,236 @@
+/**
+ * Facts as they are recorded, for many readers at once. One subscription of the process follows the log, and the newest
+ * facts lie in a ring; a reader that is behind the ring reads the log by itself, at its own pace. Nothing is queued for
+ * anybody, so that one who never reads costs nothing but its connection.
+ */
+import type { RecordedEvent } from '../domain/events/index.js'
+import { conversationOf } from '../domain/values/ids.js'
+import type { Ledger } from '../library/ledger.js'
+import { sleep } from '../ports/clock.js'
+import { EVENT_TYPE } from './contract/events.js'
+import { toWire } from './wire.js'
+
+/** A fact, ready to be sent. */
+interface FeedItem {
+  readonly position: bigint
+  readonly revision: bigint
+  readonly conversationId: string
+  /** The CloudEvent as JSON. */
+  readonly text: string
+}
+
+/** What a reader hears: facts, and at times how far it is where there was nothing for it. */
+export type Heard =
+  | { readonly kind: 'fact'; readonly item: FeedItem }
+  | { readonly kind: 'quiet'; readonly position: bigint | undefined }
+
+/** Where a reader begins, and what it hears of. */
+interface ReadFeed {
+  /** Behind this position; `now`: what is recorded from here on. */
+  readonly after: bigint | 'now'
+  /** One conversation alone, behind this revision; `after` counts for nothing then. */
+  readonly conversation?: { readonly id: string; readonly afterRevision: bigint } | undefined
+  /** Whether a fact is for this reader. */
+  readonly wants: (item: FeedItem) => Promise<boolean>
+  readonly signal: AbortSignal
+  readonly heartbeatMs: number
+}
+
+/** The facts of a ledger for many readers. */
+export interface Feed {
+  read(options: ReadFeed): AsyncIterable<Heard>
+  stop(): Promise<void>
+}
+
+/** What the ring holds at most. */
+const RING_ITEMS = 4_096
+const RING_CHARACTERS = 16_000_000
+/** How long after a failure the log is not followed. */
+const RESTS_MS = 1_000
+
+/** A fact in CloudEvents' shape. */
+function cloudEvent(source: string, event: RecordedEvent, conversationId: string): string {
+  const { type, data, id, revision, position, metadata } = event
+  return toWire({
+    specversion: '1.0',
+    id,
+    source,
+    type: `${EVENT_TYPE}${type}.v${String(metadata.schemaVersion)}`,
+    subject: conversationId,
+    time: metadata.recordedAt,
+    datacontenttype: 'application/json',
+    sequence: position,
+    revision,
+    actor: metadata.actor,
+    correlationid: metadata.correlationId,
+    causationid: metadata.causationId,
+    hash: metadata.hash,
+    previoushash: metadata.previousHash,
+    data,
+  })
+}
+
+/** Builds the feed of one process. */
+export function createFeed(
+  ledger: Pick<Ledger, 'follow' | 'log' | 'identity'>,
+  onProblem: (error: unknown) => void,
+): Feed {
+  const stopped = new AbortController()
+  const waiting = new Set<() => void>()
+  let ring: FeedItem[] = []
+  let characters = 0
+  /** Everything from here (exclusive) up to `upTo` is in the ring; undefined until that is known. */
+  let from: bigint | undefined
+  let upTo = -1n
+  let following: Promise<void> | undefined
+  let source: Promise<string> | undefined
+
+  // A log is told from another by its first event.
+  const sourceOf = (): Promise<string> =>
+    (source ??= ledger.identity().then(({ origin }) => `urn:context-ledger:${origin?.id ?? 'empty'}`))
+
+  async function itemOf(event: RecordedEvent): Promise<FeedItem> {
+    const conversationId = conversationOf(event.stream) ?? event.stream
+    return {
+      position: event.position,
+      revision: event.revision,
+      conversationId,
+      text: cloudEvent(await sourceOf(), event, conversationId),
+    }
+  }
+
+  function tell(): void {
+    for (const wake of waiting) wake()
+  }
+
+  /** Resolves when something came, when the time is over, or at the end. */
+  async function news(signal: AbortSignal, ms: number): Promise<'news' | 'quiet'> {
+    return await new Promise((resolve) => {
+      const done = (what: 'news' | 'quiet'): void => {
+        clearTimeout(timer)
+        signal.removeEventListener('abort', wake)
+        waiting.delete(wake)
+        resolve(what)
+      }
+      const wake = (): void => {
+        done('news')
+      }
+      const timer = setTimeout(() => {
+        done('quiet')
+      }, ms)
+      waiting.add(wake)
+      signal.addEventListener('abort', wake, { once: true })
+      if (signal.aborted) wake()
+    })
+  }
+
+  function take(item: FeedItem): void {
+    from ??= item.position - 1n
+    upTo = item.position
+    ring.push(item)
+    characters += item.text.length
+    while (ring.length > RING_ITEMS || (characters > RING_CHARACTERS && ring.length > 1)) {
+      const left = ring.shift()
+      characters -= left?.text.length ?? 0
+      from = left?.position ?? from
+    }
+  }
+
+  async function follow(): Promise<void> {
+    try {
+      for await (const heard of ledger.follow({ after: 'head', signal: stopped.signal })) {
+        if (heard.kind === 'event') take(await itemOf(heard.event))
+        else {
+          from ??= heard.position
+          if (heard.position > upTo) upTo = heard.position
+        }
+        tell()
+      }
+    } catch (error) {
+      if (!stopped.signal.aborted) onProblem(error)
+    }
+    ring = []
+    characters = 0
+    from = undefined
+    // A store that is down is not asked again at once.
+    await sleep(RESTS_MS, stopped.signal)
+    following = undefined
+    tell()
+  }
+
+  /** Follows the log from now on, and resolves when it is known up to where that is. */
+  async function followed(signal: AbortSignal): Promise<void> {
+    while (from === undefined && !signal.aborted) {
+      following ??= follow()
+      await news(signal, RESTS_MS)
+    }
+  }
+
+  /** Where in the ring the first item behind a position stands. */
+  function placeBehind(position: bigint): number {
+    let low = 0
+    let high = ring.length
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if ((ring[middle]?.position ?? 0n) > position) high = middle
+      else low = middle + 1
+    }
+    return low
+  }
+
+  async function* read({ after, conversation, wants, signal: given, heartbeatMs }: ReadFeed): AsyncGenerator<Heard> {
+    const signal = AbortSignal.any([given, stopped.signal])
+    await followed(signal)
+    let seen = after === 'now' ? upTo : after
+    let revision = conversation?.afterRevision ?? -1n
+    // The conversation's own stream is read first; the ring goes on behind it.
+    let isBehind = conversation !== undefined
+    while (!signal.aborted) {
+      await followed(signal)
+      if (from === undefined) return
+      if (isBehind || seen < from) {
+        isBehind = false
+        if (conversation !== undefined) {
+          // What is recorded up to here is in the stream when it is read.
+          const head = upTo
+          for await (const event of ledger.log(conversation.id, { from: revision + 1n })) {
+            if (signal.aborted) return
+            revision = event.revision
+            yield { kind: 'fact', item: await itemOf(event) }
+          }
+          seen = head
+        } else
+          for await (const heard of ledger.follow({ after: seen, untilHead: true, signal })) {
+            seen = heard.kind === 'event' ? heard.event.position : heard.position > seen ? heard.position : seen
+            if (heard.kind === 'caught-up') continue
+            const item = await itemOf(heard.event)
+            if (await wants(item)) yield { kind: 'fact', item }
+          }
+        continue
+      }
+      const item = ring[placeBehind(seen)]
+      if (item !== undefined) {
+        seen = item.position
+        // What the conversation's own stream gave already is not given again.
+        const isOther =
+          conversation !== undefined && (item.conversationId !== conversation.id || item.revision <= revision)
+        if (isOther || !(await wants(item))) continue
+        revision = item.revision
+        yield { kind: 'fact', item }
+        continue
+      }
+      if (upTo > seen) seen = upTo
+      if ((await news(signal, heartbeatMs)) === 'quiet')
+        yield { kind: 'quiet', position: conversation === undefined ? seen : undefined }
+    }
+  }
+
+  return {
+    read,
+    async stop() {
+      stopped.abort()
+      tell()
+      await following
+    },
+  }
+}

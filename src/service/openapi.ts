@@ -1,0 +1,77 @@
+/** The description of the service, OpenAPI 3.1, made of the schemas that requests are parsed by. */
+import { OpenAPIHono, type RouteConfig } from '@hono/zod-openapi'
+import { z } from 'zod'
+import { routes } from './contract/index.js'
+import { cloudEvent } from './contract/events.js'
+import { problem } from './contract/problem.js'
+import type { Route } from './contract/route.js'
+
+type Responses = RouteConfig['responses']
+
+const json = (schema: z.ZodType): { 'application/json': { schema: z.ZodType } } => ({ 'application/json': { schema } })
+
+function responsesOf({ answer, status, stream }: Route): Responses {
+  const problems = {
+    default: { description: 'Refused or failed', content: { 'application/problem+json': { schema: problem } } },
+  }
+  if (stream !== undefined)
+    return {
+      200: {
+        description: 'Server-sent events, each a CloudEvent',
+        content: { 'text/event-stream': { schema: cloudEvent } },
+      },
+      ...problems,
+    }
+  if (answer === undefined) return { 204: { description: 'Done' }, ...problems }
+  return {
+    [status]: { description: status === 202 ? 'Under way; 200 where it has ended' : 'Done', content: json(answer) },
+    ...problems,
+  }
+}
+
+/** The description as a document. */
+export function describeApi(version: string): object {
+  const described = new OpenAPIHono()
+  described.openAPIRegistry.registerComponent('securitySchemes', 'key', {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'A key that `context-ledger keys create` printed. A service on loopback may run without keys.',
+  })
+  for (const route of Object.values<Route>(routes)) {
+    const { id, method, path, summary, roles, reach, params, query, headers, body } = route
+    described.openAPIRegistry.registerPath({
+      method,
+      path,
+      operationId: id,
+      summary,
+      description: `Takes a key with the role ${roles.join(' or ')}${reach === 'ledger' ? ', and without a bound' : ''}.`,
+      security: [{ key: [] }],
+      request: {
+        params,
+        query,
+        ...(Object.keys(headers).length === 0
+          ? {}
+          : {
+              headers: z.object(
+                Object.fromEntries(
+                  Object.entries(headers).map(([name, description]) => [
+                    name,
+                    z.string().optional().meta({ description }),
+                  ]),
+                ),
+              ),
+            }),
+        ...(body === undefined ? {} : { body: { required: true, content: json(body) } }),
+      },
+      responses: responsesOf(route),
+    })
+  }
+  return described.getOpenAPI31Document({
+    openapi: '3.1.0',
+    info: {
+      title: 'Context Ledger',
+      version,
+      description: 'Conversations as streams of facts, and their compaction recorded, auditable and replayable.',
+    },
+  })
+}

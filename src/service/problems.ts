@@ -1,0 +1,130 @@
+/**
+ * What is answered where something is refused or fails (RFC 9457): the ledger's own failures by their kinds, and those
+ * that only a request can meet. A mistake of ours is told without its details; the service's own log has them.
+ */
+import { faultOf, kindOf, LedgerError } from '../library/problem.js'
+import { PROBLEM } from './contract/problem.js'
+
+/** Failures that only a request meets, with their status. */
+const STATUS = {
+  BadRequest: 400,
+  BodyCutOff: 400,
+  NotUtf8: 400,
+  MalformedJson: 400,
+  DoubledKey: 400,
+  TooDeep: 400,
+  KeyMissing: 401,
+  KeyRefused: 401,
+  RoleMissing: 403,
+  KeyBound: 403,
+  NoSuchRoute: 404,
+  NoSuchConversation: 404,
+  NoSuchJob: 404,
+  MethodNotAllowed: 405,
+  BodyTooSlow: 408,
+  JobEnded: 409,
+  IdempotencyKeyReused: 409,
+  BodyTooLarge: 413,
+  WrongContentType: 415,
+  WrongHost: 421,
+  TooManyRequests: 429,
+  TooManyStreams: 503,
+  TooManyJobs: 503,
+  TooBusy: 503,
+  ShuttingDown: 503,
+  TookTooLong: 503,
+} as const
+
+/** Names of the failures that only a request meets. */
+export type RequestFailure = keyof typeof STATUS
+
+/** A request that is refused. */
+export class Refused extends Error {
+  override readonly name = 'Refused'
+  readonly status: number
+  constructor(
+    readonly kind: RequestFailure,
+    message: string,
+    readonly about: Readonly<Record<string, unknown>> = {},
+    readonly headers: Readonly<Record<string, string>> = {},
+  ) {
+    super(message)
+    this.status = STATUS[kind]
+  }
+}
+
+/** What a problem of this status is called. */
+const TITLES: Readonly<Record<number, string>> = {
+  400: 'The request is wrong',
+  401: 'A key is needed',
+  403: 'The key does not allow this',
+  404: 'There is no such thing',
+  405: 'The method does not fit',
+  408: 'The request came too slowly',
+  409: 'It does not fit what is recorded',
+  412: 'The conversation stands at another revision',
+  413: 'The body is too large',
+  415: 'The content type does not fit',
+  421: 'This is not the host that was asked',
+  429: 'Too many requests',
+  500: 'The service failed',
+  503: 'The service cannot do this now',
+}
+
+/** Kinds of the ledger's failures whose fault does not say the status. */
+const OWN: Readonly<Record<string, number>> = {
+  RevisionNotExpected: 412,
+  MessageIdTaken: 409,
+  PartlyRecorded: 409,
+  ScopeChanged: 409,
+  IdsRecorded: 409,
+  ToolResultWithoutCall: 409,
+  LedgerClosed: 503,
+  LedgerReadOnly: 409,
+  LedgerBeingWritten: 409,
+}
+const OF_FAULT = { input: 400, state: 409, world: 503, data: 500, bug: 500 } as const
+const NOT_THERE = /^(?:NoSuch|CycleNotRecorded$)/u
+
+/** A problem, ready to be sent. */
+export interface Problem {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Readonly<Record<string, unknown>>
+  /** A mistake of ours, for the service's own log. */
+  readonly isBug: boolean
+}
+
+/** What a failure says of itself, without what stands beside it already. */
+function aboutOf(error: unknown): Readonly<Record<string, unknown>> {
+  if (error instanceof Refused) return error.about
+  if (!(error instanceof LedgerError)) return {}
+  const { kind: _kind, detail: _detail, ...about } = error.failure as { kind: string; detail?: unknown }
+  return about
+}
+
+/** What is answered to an error. */
+export function problemOf(error: unknown, requestId: string): Problem {
+  const isOwn = error instanceof Refused
+  const kind = isOwn ? error.kind : kindOf(error)
+  const { fault, message } = isOwn ? { fault: 'input' as const, message: error.message } : faultOf(error)
+  const status = isOwn ? error.status : (OWN[kind] ?? (NOT_THERE.test(kind) ? 404 : OF_FAULT[fault]))
+  const isBug = fault === 'bug'
+  const again: Readonly<Record<string, string>> =
+    status === 503 && !(isOwn && 'retry-after' in error.headers) ? { 'retry-after': '1' } : {}
+  return {
+    status,
+    isBug,
+    headers: { ...again, ...(isOwn ? error.headers : {}) },
+    body: {
+      // What is about the failure never stands in the place of what every problem has.
+      ...aboutOf(error),
+      type: `${PROBLEM}${kind}`,
+      title: TITLES[status] ?? 'The request failed',
+      status,
+      detail: isBug ? 'a mistake of the service; its own log has more under the id of this request' : message,
+      kind,
+      requestId,
+    },
+  }
+}

@@ -1,0 +1,23 @@
+/** What an agent does that keeps a list of its own. */
+import type { MessageInput } from '../../library/ledger.js'
+import { Refused } from '../problems.js'
+import type { Handlers, Parts } from '../service.js'
+
+/** The handlers. */
+export function agentHandlers({ ledger }: Parts): Handlers<'compress' | 'useTool'> {
+  return {
+    async compress({ params: { conversation }, raw }) {
+      // As they came: what a schema hands back has the keys of parts and calls in another order.
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the ledger parses them
+      const { messages } = raw as { readonly messages: readonly MessageInput[] }
+      return { body: await ledger.compress(messages, conversation) }
+    },
+
+    async useTool({ params: { conversation, tool }, raw, access }) {
+      if (tool === 'compact_context' && !access.roles.includes('append'))
+        throw new Refused('RoleMissing', 'compact_context takes a key with the role append', { roles: ['append'] })
+      const found = ledger.tools(conversation).find(({ name }) => name === tool)
+      return { body: { content: (await found?.execute(raw)) ?? '' } }
+    },
+  }
+}

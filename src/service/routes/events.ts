@@ -1,0 +1,68 @@
+/** Facts as server-sent events. */
+import type { Heard } from '../feed.js'
+import { Refused } from '../problems.js'
+import { bigintOf, type Handlers, type Parts } from '../service.js'
+
+/** The place that a client goes on behind, where it says one. */
+function lastOf(headers: Readonly<Record<string, string | undefined>>): bigint | undefined {
+  const given = headers['last-event-id']
+  if (given === undefined || given === '') return undefined
+  if (!/^\d{1,18}$/u.test(given))
+    throw new Refused('BadRequest', 'last-event-id is not the id of an event of this stream', {
+      field: 'last-event-id',
+    })
+  return BigInt(given)
+}
+
+/** Behind what to begin: a reconnecting client says it by its header, whatever its address says. */
+function afterOf(headers: Readonly<Record<string, string | undefined>>, from: string | undefined): bigint | undefined {
+  const last = lastOf(headers)
+  const first = bigintOf(from)
+  return last ?? (first === undefined ? undefined : first - 1n)
+}
+
+/** The handlers. */
+export function eventHandlers({
+  ledger,
+  bounds,
+  feed,
+  heartbeatMs,
+}: Parts): Handlers<'streamEvents' | 'streamConversationEvents'> {
+  return {
+    async streamEvents({ query: { from }, headers, access }) {
+      const after = afterOf(headers, from) ?? 'now'
+      return {
+        stream: {
+          read: (signal) =>
+            feed.read({
+              after,
+              wants: ({ conversationId }) => bounds.has(access, conversationId),
+              signal,
+              heartbeatMs,
+            }),
+          idOf: (heard: Heard) => (heard.kind === 'fact' ? heard.item.position : heard.position),
+        },
+      }
+    },
+
+    async streamConversationEvents({ params: { conversation: id }, query: { from }, headers }) {
+      // What is not there is told before a stream begins; and where that begins is known now, and not when it does.
+      let head = -1n
+      for await (const { revision } of ledger.log(id, { direction: 'backwards', limit: 1 })) head = revision
+      const afterRevision = afterOf(headers, from) ?? head
+      return {
+        stream: {
+          read: (signal) =>
+            feed.read({
+              after: 'now',
+              conversation: { id, afterRevision },
+              wants: () => Promise.resolve(true),
+              signal,
+              heartbeatMs,
+            }),
+          idOf: (heard: Heard) => (heard.kind === 'fact' ? heard.item.revision : undefined),
+        },
+      }
+    },
+  }
+}

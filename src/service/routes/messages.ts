@@ -1,0 +1,175 @@
+/** Messages: appended, read, pinned, searched. */
+import { createHash } from 'node:crypto'
+import type { MessageInput } from '../../library/ledger.js'
+import { kindOf, problem } from '../../library/problem.js'
+import { cursorOf, placeOf, wrongCursor } from '../cursors.js'
+import { Refused } from '../problems.js'
+import type { Access } from '../access.js'
+import { etagOf, given, waitOf, type Answer, type Handlers, type Parts } from '../service.js'
+
+const PAGE = 1_000
+
+/** The revision that the headers expect; -1n where the conversation is to be a new one. */
+function expectedOf(headers: Readonly<Record<string, string | undefined>>): bigint | undefined {
+  const match = headers['if-match']
+  const none = headers['if-none-match']
+  if (match !== undefined && none !== undefined)
+    throw new Refused('BadRequest', 'if-match goes without if-none-match', { field: 'if-match' })
+  if (none !== undefined) {
+    if (none.trim() !== '*')
+      throw new Refused('BadRequest', 'if-none-match of an append is `*`: the conversation is to be a new one', {
+        field: 'if-none-match',
+      })
+    return -1n
+  }
+  if (match === undefined) return undefined
+  const [, revision] = /^"(\d{1,18})"$/u.exec(match.trim()) ?? []
+  if (revision === undefined)
+    throw new Refused(
+      'BadRequest',
+      'if-match is the ETag that the revision was given as, for instance "12" with its quotes',
+      { field: 'if-match' },
+    )
+  return BigInt(revision)
+}
+
+/** The key of a request that may be sent again; the same of another caller is another one. */
+function idempotencyOf(access: Access, conversationId: string, header: string | undefined): string | undefined {
+  if (header === undefined) return undefined
+  if (header.trim() === '' || header.length > 200 || /\p{Cc}/u.test(header))
+    throw new Refused('BadRequest', 'idempotency-key has to be 1 to 200 characters, none of them a control character', {
+      field: 'idempotency-key',
+    })
+  return createHash('sha256')
+    .update(JSON.stringify([access.keyId ?? '', conversationId, header]))
+    .digest('hex')
+    .slice(0, 32)
+}
+
+/** The handlers. */
+export function messageHandlers({
+  ledger,
+  bounds,
+  recorded: countRecorded,
+}: Parts): Handlers<'appendMessages' | 'getMessages' | 'pinMessage' | 'unpinMessage' | 'search'> {
+  /** What the first request answered, for one that was recorded already. */
+  async function answerOfFirst(
+    conversationId: string,
+    ids: readonly string[],
+    ownCorrelation: string | undefined,
+  ): Promise<Answer> {
+    const last = ids.at(-1) ?? ''
+    const { revision } = await ledger.messages(conversationId, { at: `message:${last}` })
+    let position: bigint | undefined
+    for await (const fact of ledger.log(conversationId, { from: revision, limit: 2 })) {
+      if (fact.revision === revision) ({ position } = fact)
+      else if (fact.type === 'MessageAppended' && fact.metadata.correlationId === ownCorrelation) throw reused()
+    }
+    return { body: { conversationId, revision, recorded: ids, position }, headers: etagOf(revision) }
+  }
+
+  const reused = (): Refused =>
+    new Refused(
+      'IdempotencyKeyReused',
+      'this idempotency-key came before with other messages: a key stands for one request',
+      { field: 'idempotency-key' },
+    )
+
+  return {
+    async appendMessages({ params: { conversation }, body, raw, headers, access }) {
+      const { bound } = access
+      if (bound !== undefined && 'prefix' in bound && body.scope !== undefined)
+        throw new Refused('KeyBound', 'the key is bound to a prefix of ids, and names no scope', { field: 'scope' })
+      if (bound !== undefined && 'scope' in bound && body.scope !== undefined && body.scope !== bound.scope)
+        throw new Refused('KeyBound', 'the key is bound to another scope', { field: 'scope' })
+      const scope = bound !== undefined && 'scope' in bound ? bound.scope : body.scope
+      const key = idempotencyOf(access, conversation, headers['idempotency-key'])
+      const expectedRevision = expectedOf(headers)
+      // As they came: what a schema hands back has the keys of parts and calls in another order.
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the ledger parses them
+      const asked = (raw as { readonly messages: readonly MessageInput[] }).messages
+      const messages =
+        key === undefined
+          ? asked
+          : asked.map((message, at) => ({ ...message, id: message.id ?? `k-${key}-${String(at)}` }))
+      const ownCorrelation = key === undefined || body.correlationId !== undefined ? undefined : `idempotency-${key}`
+      const correlationId = body.correlationId ?? ownCorrelation
+      const appended = await ledger
+        .append(
+          conversation,
+          messages,
+          given({
+            policy: body.policy,
+            scope,
+            correlationId,
+            expectedRevision,
+            actor: access.actor,
+            together: key === undefined ? undefined : true,
+          }),
+        )
+        .catch((error: unknown) => {
+          const kind = kindOf(error)
+          // Another process began it in another scope, a moment ago.
+          if (kind === 'ScopeChanged' && bound !== undefined)
+            throw problem({ kind: 'NoSuchConversation', conversationId: conversation })
+          const isOwnId = kind === 'MessageIdTaken' && key !== undefined && String(error).includes(`k-${key}-`)
+          if (isOwnId || (kind === 'PartlyRecorded' && key !== undefined)) throw reused()
+          throw error
+        })
+      countRecorded(appended.recorded.length)
+      if (key !== undefined && appended.recorded.length === 0)
+        return await answerOfFirst(
+          conversation,
+          messages.map(({ id = '' }) => id),
+          ownCorrelation,
+        )
+      return { body: appended, headers: etagOf(appended.revision) }
+    },
+
+    async getMessages({ params: { conversation }, query: { at, cursor, limit = PAGE, ...wait } }) {
+      const place = placeOf(cursor, 2)
+      if (place !== undefined && !place.every((part) => /^\d{1,18}$/u.test(part))) throw wrongCursor()
+      // Pages are of one moment, so that none is missed while messages come and go.
+      const [moment, after] = place?.map(BigInt) ?? []
+      const live = await ledger.messages(conversation, given({ at: moment ?? at, ...waitOf(wait) }))
+      const left = after === undefined ? live.messages : live.messages.filter(({ revision }) => revision > after)
+      const page = left.slice(0, limit)
+      const last = page.at(-1)
+      return {
+        body: {
+          ...live,
+          messages: page,
+          ...(left.length > limit && last !== undefined
+            ? { next: cursorOf(String(live.revision), String(last.revision)) }
+            : {}),
+        },
+        headers: etagOf(live.revision),
+      }
+    },
+
+    async pinMessage({ params: { conversation, message } }) {
+      await ledger.pin(conversation, message)
+      return {}
+    },
+
+    async unpinMessage({ params: { conversation, message } }) {
+      await ledger.unpin(conversation, message)
+      return {}
+    },
+
+    async search({ body: { query, conversationId, scope, limit, include, ...wait }, access }) {
+      const { bound } = access
+      if (conversationId !== undefined) await bounds.check(access, conversationId)
+      else if (bound !== undefined && 'prefix' in bound)
+        throw new Refused('KeyBound', 'the key is bound to a prefix of ids: name a conversation to search', {
+          field: 'conversationId',
+        })
+      if (bound !== undefined && 'scope' in bound && scope !== undefined && scope !== bound.scope)
+        throw new Refused('KeyBound', 'the key is bound to another scope', { field: 'scope' })
+      const within = conversationId === undefined && bound !== undefined && 'scope' in bound ? bound.scope : scope
+      return {
+        body: await ledger.search(query, given({ conversationId, scope: within, limit, include, ...waitOf(wait) })),
+      }
+    },
+  }
+}

@@ -1,0 +1,79 @@
+/** What the handlers of routes work with, and what they are. */
+import type { z } from 'zod'
+import type { Ledger } from '../library/ledger.js'
+import type { KeyStore } from '../ports/service-state.js'
+import type { Access, Bounds } from './access.js'
+import type { RouteName, routes } from './contract/index.js'
+import type { Feed, Heard } from './feed.js'
+import type { Jobs } from './jobs.js'
+
+/** What every handler may use. */
+export interface Parts {
+  readonly ledger: Ledger
+  readonly bounds: Bounds
+  readonly jobs: Jobs
+  readonly feed: Feed
+  readonly keys: KeyStore
+  readonly heartbeatMs: number
+  /** Hears how many messages were recorded. */
+  readonly recorded: (messages: number) => void
+}
+
+type RouteOf<Name extends RouteName> = (typeof routes)[Name]
+type BodyOf<Name extends RouteName> =
+  NonNullable<RouteOf<Name>['body']> extends z.ZodType ? z.output<NonNullable<RouteOf<Name>['body']>> : undefined
+
+/** A request, parsed by its route. */
+interface Asked<Name extends RouteName> {
+  readonly params: z.output<RouteOf<Name>['params']>
+  readonly query: z.output<RouteOf<Name>['query']>
+  readonly body: BodyOf<Name>
+  /** The body as it came: what schemas hand back has its keys in another order. */
+  readonly raw: unknown
+  readonly headers: Readonly<Record<string, string | undefined>>
+  readonly access: Access
+}
+
+/** What a handler answers: a value, or a stream of facts. */
+export interface Answer {
+  readonly status?: number
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: unknown
+  /** Facts until the signal aborts; `idOf` is what a client goes on behind. */
+  readonly stream?: {
+    readonly read: (signal: AbortSignal) => AsyncIterable<Heard>
+    readonly idOf: (heard: Heard) => bigint | undefined
+  }
+}
+
+/** What answers a route. */
+type Handler<Name extends RouteName> = (asked: Asked<Name>) => Promise<Answer>
+
+/** The handlers of some routes, by their names. */
+export type Handlers<Name extends RouteName = RouteName> = { readonly [N in Name]: Handler<N> }
+
+/** An ETag of a revision. */
+export const etagOf = (revision: bigint): Readonly<Record<string, string>> => ({ etag: `"${String(revision)}"` })
+
+/** A whole number that came as a text. */
+export const bigintOf = (text: string | undefined): bigint | undefined =>
+  text === undefined ? undefined : BigInt(text)
+
+/** What to wait for, as the library takes it. */
+export const waitOf = ({
+  waitFor,
+  timeout,
+}: {
+  readonly waitFor?: string | undefined
+  readonly timeout?: number | undefined
+}): { readonly waitFor?: bigint; readonly timeout?: number } => ({
+  ...(waitFor === undefined ? {} : { waitFor: BigInt(waitFor) }),
+  ...(timeout === undefined ? {} : { timeout }),
+})
+
+/** An object without what is undefined: options of the library are left out, and not given as nothing. */
+export const given = <T extends object>(some: T): { [K in keyof T]: Exclude<T[K], undefined> } =>
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what is undefined is left out
+  Object.fromEntries(Object.entries(some).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]: Exclude<T[K], undefined>
+  }

@@ -1,0 +1,87 @@
+/**
+ * Facts as server-sent events. The stream asks for the next one when the client has taken the one before, so that
+ * nothing piles up; a client that takes nothing for too long is cut off.
+ */
+import type { ServerResponse } from 'node:http'
+import type { Heard } from './feed.js'
+import type { Answer } from './service.js'
+
+/** What goes with a stream. */
+export interface StreamOptions {
+  readonly headers: Readonly<Record<string, string>>
+  /** Called once, when it has ended. */
+  readonly leave: () => void
+  /** Ends it. */
+  readonly ended: AbortSignal
+  readonly stallMs: number
+  /** Node's own side of the connection, to cut it off. */
+  readonly outgoing: object | undefined
+  readonly onProblem: (error: unknown) => void
+}
+
+const encoder = new TextEncoder()
+
+/** One event in the form of the protocol; an id without data moves the place that the client goes on behind. */
+function frameOf(heard: Heard, id: bigint | undefined): string {
+  const place = id === undefined ? '' : `id: ${String(id)}\n`
+  return heard.kind === 'quiet' ? `${place}: still here\n\n` : `${place}data: ${heard.item.text}\n\n`
+}
+
+/** The response of a stream. */
+export function eventStream(
+  { read, idOf }: NonNullable<Answer['stream']>,
+  { headers, leave, ended, stallMs, outgoing, onProblem }: StreamOptions,
+): Response {
+  const over = new AbortController()
+  const signal = AbortSignal.any([over.signal, ended])
+  const facts = read(signal)[Symbol.asyncIterator]()
+  let stall: NodeJS.Timeout | undefined
+
+  async function end(): Promise<void> {
+    clearTimeout(stall)
+    over.abort()
+    leave()
+    await facts.return?.()
+  }
+
+  const body = new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        // Headers reach the client at once, and it knows how soon to come back.
+        controller.enqueue(encoder.encode('retry: 1000\n: facts follow\n\n'))
+      },
+      async pull(controller) {
+        clearTimeout(stall)
+        try {
+          const next = await facts.next()
+          if (next.done === true) {
+            await end()
+            controller.close()
+            return
+          }
+          controller.enqueue(encoder.encode(frameOf(next.value, idOf(next.value))))
+          stall = setTimeout(() => {
+            void end()
+            controller.error(new Error('the client does not read'))
+            if (outgoing !== undefined && isServerResponse(outgoing)) outgoing.destroy()
+          }, stallMs)
+        } catch (error) {
+          await end()
+          if (!signal.aborted) onProblem(error)
+          // The connection breaks off, and the client comes back behind what it has.
+          controller.error(error)
+        }
+      },
+      async cancel() {
+        await end()
+      },
+    },
+    { highWaterMark: 1 },
+  )
+  return new Response(body, {
+    headers: { ...headers, 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' },
+  })
+}
+
+const isServerResponse = (outgoing: object): outgoing is Pick<ServerResponse, 'destroy'> =>
+  'destroy' in outgoing && typeof outgoing.destroy === 'function'

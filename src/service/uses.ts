@@ -1,0 +1,74 @@
+/**
+ * Who asked what, when, and what was answered. Lines are written behind the answers, many at once: one write for each
+ * request would double what an append takes. What a killed process had not written yet is lost, at most half a second of
+ * it; the facts themselves name who recorded them. The table keeps the newest lines alone, so that nobody fills the disk
+ * by asking.
+ */
+import type { KeyStore, KeyUse } from '../ports/service-state.js'
+
+const WRITE_MS = 500
+/** Lines that wait while the database is away; beyond that the oldest are given up, and it is said how many. */
+const MOST_WAITING = 20_000
+const MOST_AT_ONCE = 1_000
+/** Lines that the table keeps. */
+const MOST_KEPT = 1_000_000
+/** Requests without a good key that are noted in a minute: nobody drives the lines of others out with them. */
+const MOST_UNKNOWN = 120
+
+/** Keeps account of uses. */
+export interface Uses {
+  note(use: KeyUse): void
+  /** Writes what is waiting. */
+  stop(): Promise<void>
+}
+
+/** Builds it. */
+export function createUses(store: Pick<KeyStore, 'addUses'>, onProblem: (error: unknown) => void): Uses {
+  let waiting: KeyUse[] = []
+  let lost = 0
+  let minute = 0
+  let unknown = 0
+  let writing: Promise<void> | undefined
+
+  async function write(): Promise<void> {
+    while (waiting.length > 0) {
+      const some = waiting.slice(0, MOST_AT_ONCE)
+      await store.addUses(some, MOST_KEPT)
+      waiting = waiting.slice(some.length)
+    }
+    if (lost > 0) onProblem(new Error(`${String(lost)} uses of keys could not be written, and are lost`))
+    lost = 0
+  }
+
+  const flush = async (): Promise<void> => {
+    writing ??= write()
+      .catch(onProblem)
+      .finally(() => {
+        writing = undefined
+      })
+    await writing
+  }
+  const timer = setInterval(() => void flush(), WRITE_MS)
+  timer.unref()
+
+  return {
+    note(use) {
+      if (use.keyId === undefined) {
+        const now = Math.floor(Date.parse(use.at) / 60_000)
+        if (now !== minute) unknown = 0
+        minute = now
+        unknown += 1
+        if (unknown > MOST_UNKNOWN) return
+      }
+      waiting.push(use)
+      if (waiting.length <= MOST_WAITING) return
+      waiting.shift()
+      lost += 1
+    },
+    async stop() {
+      clearInterval(timer)
+      await flush()
+      if (waiting.length > 0) await flush()
+    },
+  }
+}

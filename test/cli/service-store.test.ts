@@ -1,0 +1,96 @@
+/** The command line with the address of a service in `--store` says what it says on the store itself. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openService } from '../../src/library/compose.js'
+import type { Ledger } from '../../src/index.js'
+import { startService, type Server } from '../../src/service/server.js'
+import { runCli, type CliResult } from '../support/cli.js'
+import { talk } from '../support/conversations.js'
+
+let cwd: string
+let store: string
+let ledger: Ledger
+let server: Server
+
+beforeAll(async () => {
+  cwd = mkdtempSync(join(tmpdir(), 'service-store-'))
+  store = join(cwd, 'ledger')
+  writeFileSync(
+    join(cwd, 'run.jsonl'),
+    talk(40)
+      .map((message) => `${JSON.stringify(message)}\n`)
+      .join(''),
+  )
+  const { ledger: opened, ...stores } = await openService({ store })
+  ledger = opened
+  server = await startService({ ledger, stores, host: '127.0.0.1', port: 0, mayBeOpen: true })
+})
+
+afterAll(async () => {
+  await server.close()
+  await ledger.close()
+  rmSync(cwd, { recursive: true, force: true })
+})
+
+const through = async (...words: string[]): Promise<CliResult> =>
+  await runCli([...words, '--store', server.url], { cwd })
+/** Beside the process that has the folder open, which is this one. */
+const beside = async (...words: string[]): Promise<CliResult> => await runCli([...words, '--store', store], { cwd })
+
+describe('--store http://…', () => {
+  it('imports, and compacts by the policy that is given', async () => {
+    const imported = await through('import', 'run.jsonl', '--conversation', 'run', '--model-max-tokens', '2000')
+    expect([imported.status, imported.stderr]).toEqual([0, expect.any(String)])
+    await ledger.settled()
+    expect((await ledger.context('run')).messages.length).toBeLessThan(40)
+    const again = await through('import', 'run.jsonl', '--conversation', 'run', '--json')
+    expect(JSON.parse(again.stdout)).toMatchObject({ conversations: [{ recorded: 0, alreadyThere: 40 }] })
+  })
+
+  it.each([
+    [['list']],
+    [['list', '--sort', 'tokens', '--json']],
+    [['context', 'run', '--json']],
+    [['context', 'run', '--at', '12']],
+    [['log', 'run', '--limit', '5']],
+    [['log', 'run', '--json']],
+    [['search', 'harbour', '--conversation', 'run']],
+    [['explain', 'run']],
+    [['diff', 'run', '--cycle', '1']],
+    [['stats', 'run']],
+    [['stats']],
+    [['forgotten', 'run', '--json']],
+    [['prompts']],
+    [['editions', 'list']],
+  ])('%j says the same', async (words) => {
+    const [there, here] = [await beside(...words), await through(...words)]
+    expect([here.status, here.stdout]).toEqual([there.status, there.stdout])
+  })
+
+  it('verifies, which who has the folder open does for others', async () => {
+    const { status, stdout } = await through('verify')
+    expect([status, stdout]).toEqual([0, expect.stringContaining('ok')])
+  })
+
+  it('pins, undoes and says no in the same words and with the same status', async () => {
+    const { messages } = await ledger.messages('run')
+    expect((await through('pin', 'run', messages.at(-1)?.messageId ?? '')).status).toBe(0)
+    expect((await through('undo', 'run', '--cycle', '99')).status).toBe(2)
+    const there = await beside('context', 'rum')
+    const here = await through('context', 'rum')
+    expect([here.status, here.stderr]).toEqual([there.status, there.stderr])
+  })
+
+  it('refuses what a service does by its own settings, and what is done beside the store', async () => {
+    const model = await through('compact', 'run', '--model', 'gpt-x')
+    expect([model.status, model.stderr]).toEqual([2, expect.stringContaining('--model says nothing to a service')])
+    const worker = await through('projections', 'run')
+    expect([worker.status, worker.stderr]).toEqual([2, expect.stringContaining('is a service')])
+    const keys = await through('keys', 'list')
+    expect([keys.status, keys.stderr]).toEqual([2, expect.stringContaining('done beside its store')])
+    const nobody = await runCli(['list', '--store', 'http://127.0.0.1:1'], { cwd })
+    expect([nobody.status, nobody.stderr]).toEqual([3, expect.stringContaining('cannot be reached')])
+  })
+})

@@ -1,0 +1,286 @@
+/** A ledger behind a service answers as the ledger itself does, failures too; and a client that is cut off goes on. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { createServer, type RequestListener, type Server as HttpServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { openRemoteLedger, createClient, ServiceError } from '../../src/client/index.js'
+import { openService } from '../../src/library/compose.js'
+import type { Ledger, RecordedEvent } from '../../src/index.js'
+import { kindOf } from '../../src/library/problem.js'
+import { startService, type Server } from '../../src/service/server.js'
+import { createKey } from '../../src/service/keys.js'
+import { talk } from '../support/conversations.js'
+
+const PEPPER = 'a pepper of tests, which is long enough for it'
+const ID = 'run 7/é'
+
+let ledger: Ledger
+let server: Server
+let remote: Ledger
+
+beforeAll(async () => {
+  const { ledger: opened, ...stores } = await openService({ store: 'memory', policy: { modelMaxTokens: 2_000 } })
+  ledger = opened
+  server = await startService({ ledger, stores, pepper: PEPPER, host: '127.0.0.1', port: 0, mayBeOpen: true })
+  remote = openRemoteLedger({ url: server.url })
+  for (const message of talk(60)) {
+    await remote.append(ID, { ...message, attributes: { revision: '12', at: '7' } })
+    await ledger.settled()
+  }
+  await remote.append('other', { id: 'only', role: 'user', content: [{ type: 'text', text: 'hi', position: '3' }] })
+})
+
+afterAll(async () => {
+  await remote.close()
+  await server.close()
+  await ledger.close()
+})
+
+const all = async <T>(from: AsyncIterable<T>): Promise<T[]> => {
+  const found: T[] = []
+  for await (const each of from) found.push(each)
+  return found
+}
+
+/** What a call gives, or why it says no. */
+async function outcome(call: () => Promise<unknown>): Promise<unknown> {
+  try {
+    return await call()
+  } catch (error) {
+    return { kind: kindOf(error), message: String(error) }
+  }
+}
+
+type Call = (of: Ledger) => Promise<unknown>
+const READS: Readonly<Record<string, Call>> = {
+  context: (of) => of.context(ID),
+  'context at a moment': (of) => of.context(ID, { at: 20n }),
+  'context through another view': (of) => of.context(ID, { view: 'session-summary' }),
+  messages: (of) => of.messages(ID),
+  'messages at an instant': async (of) => of.messages(ID, { at: (await of.messages(ID)).recordedAt }),
+  'messages whose fields have our names': (of) => of.messages('other'),
+  log: (of) => all(of.log(ID)),
+  'log backwards from a revision': (of) => all(of.log(ID, { from: 30n, limit: 7, direction: 'backwards' })),
+  'diff of a cycle': (of) => of.diff(ID, { cycle: 1 }),
+  'diff between moments': (of) => of.diff(ID, { from: 3n, to: 40n }),
+  explain: (of) => of.explain(ID),
+  'explain a line': (of) => of.explain(ID, { line: 'messages compressed', open: true }),
+  forgotten: (of) => of.forgotten(ID),
+  'forgotten in all': (of) => of.forgotten(),
+  stats: (of) => of.stats(ID, { prices: {} }),
+  'stats of all': (of) => of.stats(),
+  list: (of) => of.list(),
+  'list by id': (of) => of.list({ sort: 'id' }),
+  'list by messages': (of) => of.list({ sort: 'messages', limit: 1 }),
+  'list behind an id': (of) => of.list({ sort: 'id', after: 'other' }),
+  search: (of) => of.search('harbour', { conversationId: ID }),
+  verify: (of) => of.verify(ID),
+  'verify all': (of) => of.verify(),
+  identity: (of) => of.identity(),
+  prompts: (of) => of.prompts.list(),
+  'projections.status': (of) => of.projections.status(),
+  'projections.catchUp': (of) => of.projections.catchUp(),
+  editions: (of) => of.editions.list(),
+  estimate: (of) => of.editions.estimate({ conversations: [ID] }),
+  whatIf: (of) => of.whatIf([ID], { policies: [{ name: 'wide', settings: { modelMaxTokens: 4_000 } }] }),
+  memory_read: async (of) => await of.tools(ID)[0]?.execute({ query: 'harbour' }),
+  'a tool with wrong arguments': async (of) => await of.tools(ID)[0]?.execute('{"query":""}'),
+}
+
+const REFUSED: Readonly<Record<string, Call>> = {
+  'no such conversation': (of) => of.context('nobody'),
+  'no such cycle': (of) => of.diff(ID, { cycle: 99 }),
+  'no such cycle to undo': (of) => of.undo(ID, { cycle: 99 }),
+  'no such edition': (of) => of.editions.show('feed'),
+  'no such prompt': (of) => of.prompts.show('feed'),
+  'a message that is none': (of) => of.append(ID, JSON.parse('{"role":"user","content":7}')),
+  'the same id with other content': (of) => of.append('other', { id: 'only', role: 'user', content: 'else' }),
+  'another revision than expected': (of) =>
+    of.append('other', { role: 'user', content: 'x' }, { expectedRevision: 0n }),
+  'a new conversation that is there': (of) =>
+    of.append('other', { role: 'user', content: 'x' }, { expectedRevision: -1n }),
+  'a policy that is none': (of) => of.append(ID, { role: 'user', content: 'x' }, { policy: { keepRecent: -1 } }),
+  'a moment that is none': (of) => of.context(ID, { at: 'no-such-message' }),
+}
+
+describe('a ledger behind a service', () => {
+  it.each(Object.entries(READS))('%s: as the ledger itself', async (_name, call) => {
+    // Undefined is nothing over the wire; what stands there is the same, bigints and all.
+    expect(await outcome(() => call(remote))).toEqual(await outcome(() => call(ledger)))
+  })
+
+  it.each(Object.entries(REFUSED))('%s: refused in the same words', async (_name, call) => {
+    const there = await outcome(() => call(ledger))
+    expect(there).toMatchObject({ kind: expect.any(String), message: expect.any(String) })
+    expect(await outcome(() => call(remote))).toEqual(there)
+  })
+
+  it('compacts, undoes, pins, replays, compares, adopts and reverts', async () => {
+    const id = 'operated'
+    for (const message of talk(24)) await remote.append(id, message)
+    await remote.settled(id)
+    const forced = await remote.compact(id, { force: true })
+    expect(forced.failure).toBeUndefined()
+    const { messages } = await remote.messages(id)
+    await remote.pin(id, messages.at(-1)?.messageId ?? '')
+    await remote.unpin(id, messages.at(-1)?.messageId ?? '')
+    const progress: unknown[] = []
+    const replayed = await remote.editions.replay({
+      conversations: [id],
+      policy: { keepRecent: 3 },
+      onProgress: (each) => progress.push(each),
+    })
+    const compared = await remote.editions.compare([id], replayed.editionId)
+    expect(compared.conversations).toHaveLength(1)
+    const adopted = await remote.editions.adopt(id, replayed.editionId, { policy: { keepRecent: 3 } })
+    expect(typeof adopted.revision).toBe('bigint')
+    expect((await remote.editions.show(replayed.editionId)).conversations).toEqual(
+      (await ledger.editions.show(replayed.editionId)).conversations,
+    )
+    const reverted = await remote.editions.revert(id)
+    expect(reverted.revision > adopted.revision).toBe(true)
+    expect(await remote.editions.drop(id, replayed.editionId)).toMatchObject({ changed: true })
+    await remote.projections.rebuild('all')
+    expect((await remote.verify(id)).ok).toBe(true)
+  })
+
+  it('compresses the list of a host, and hands it back where the service is gone', async () => {
+    const history = talk(12)
+    const compressed = await remote.compress(history, 'host')
+    expect(compressed.error).toBeUndefined()
+    expect((await ledger.messages('host')).messages).toHaveLength(12)
+    const gone = openRemoteLedger({ url: 'http://127.0.0.1:1', retries: 0 })
+    expect(await gone.compress(history, 'host')).toMatchObject({ history, error: { kind: 'StoreUnavailable' } })
+  })
+
+  it('follows what is recorded from a position on', async () => {
+    const stop = new AbortController()
+    const { position = 0n } = await remote.append('followed', { role: 'user', content: 'one' })
+    const heard: RecordedEvent[] = []
+    for await (const each of remote.follow({ after: position - 2n, signal: stop.signal })) {
+      if (each.kind !== 'event') continue
+      heard.push(each.event)
+      if (heard.length === 1) await remote.append('followed', { role: 'user', content: 'two' })
+      if (heard.at(-1)?.type === 'MessageAppended' && heard.length > 2) stop.abort()
+    }
+    const own = await all(ledger.log('followed'))
+    expect(heard.filter(({ stream }) => stream.endsWith('-followed'))).toEqual(own)
+  })
+
+  it('says what does not go through a service, and that it is closed', async () => {
+    await expect(remote.importTranscript('x.jsonl')).rejects.toThrow('does not go through a service')
+    await expect(remote.verify(undefined, { onStream: () => Promise.resolve() })).rejects.toThrow('beside the store')
+    const other = openRemoteLedger({ url: server.url })
+    await other.close()
+    await expect(other.context(ID)).rejects.toThrow('the ledger is closed')
+  })
+})
+
+describe('options that are wrong', () => {
+  it.each([
+    [{ url: 'ftp://x' }, 'http or https'],
+    [{ url: '' }, 'http or https'],
+    [{ url: 'http://user:pass@x' }, 'password'],
+    [{ url: 'http://x', key: 'a\nb' }, 'visible'],
+    [{ url: 'http://x', timeoutMs: Number.NaN }, 'timeoutMs'],
+    [{ url: 'http://x', retries: -1 }, 'retries'],
+    [{ url: 'http://x', fetch: JSON.parse('7') }, 'fetch'],
+  ])('%j', (given, said) => {
+    expect(() => createClient(given)).toThrow(said)
+  })
+})
+
+describe('the way to a service', () => {
+  const withServer = async (answer: RequestListener, ask: (url: string) => Promise<void>): Promise<void> => {
+    const http: HttpServer = createServer(answer)
+    await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve))
+    try {
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it listens on a port
+      await ask(`http://127.0.0.1:${String((http.address() as AddressInfo).port)}`)
+    } finally {
+      http.closeAllConnections()
+      http.close()
+    }
+  }
+
+  it('is gone on behind a connection that breaks: an append is recorded once', async () => {
+    let requests = 0
+    async function passOn(
+      { url = '', headers }: Parameters<RequestListener>[0],
+      body: Buffer,
+      response: Parameters<RequestListener>[1],
+    ): Promise<void> {
+      const answer = await fetch(`${server.url}${url}`, {
+        method: 'POST',
+        body,
+        headers: { 'content-type': 'application/json', 'idempotency-key': String(headers['idempotency-key']) },
+      })
+      const text = await answer.text()
+      // The answer of the first one is lost on its way.
+      if (requests === 1) response.destroy()
+      else response.writeHead(answer.status, { 'content-type': 'application/json' }).end(text)
+    }
+    await withServer(
+      (request, response) => {
+        requests += 1
+        const parts: Buffer[] = []
+        request.on('data', (part: Buffer) => parts.push(part))
+        request.on('end', () => {
+          void passOn(request, Buffer.concat(parts), response)
+        })
+      },
+      async (url) => {
+        const through = openRemoteLedger({ url })
+        const { recorded } = await through.append('cut', { role: 'user', content: 'once' })
+        expect(recorded).toHaveLength(1)
+        expect(requests).toBe(2)
+        expect((await ledger.messages('cut')).messages).toHaveLength(1)
+      },
+    )
+  })
+
+  it('that hangs, or leads elsewhere, is told in a sentence', async () => {
+    await withServer(
+      (_request, response) => {
+        response.writeHead(200, { 'content-type': 'text/html' }).end('<html>')
+      },
+      async (url) => {
+        await expect(createClient({ url }).calls.getLedger({})).rejects.toMatchObject({ kind: 'NotAService' })
+      },
+    )
+    await withServer(
+      () => undefined,
+      async (url) => {
+        const asked = createClient({ url, timeoutMs: 100, retries: 0 }).calls.getLedger({})
+        await expect(asked).rejects.toMatchObject({ kind: 'ServiceUnreachable' })
+      },
+    )
+  })
+
+  it('takes a key: without it, and beyond its roles, it is refused', async () => {
+    const { ledger: keyed, ...stores } = await openService({ store: 'memory' })
+    await keyed.append(ID, talk(2))
+    const { key } = await createKey(stores.keys, PEPPER, { name: 'reader', roles: ['read'], bound: undefined })
+    const guarded = await startService({
+      ledger: keyed,
+      stores,
+      pepper: PEPPER,
+      host: '127.0.0.1',
+      port: 0,
+      mayBeOpen: false,
+    })
+    try {
+      const without = openRemoteLedger({ url: guarded.url })
+      expect(await outcome(() => without.context(ID))).toMatchObject({ kind: 'ServiceRefused' })
+      const reading = openRemoteLedger({ url: guarded.url, key })
+      expect(await outcome(() => reading.context(ID))).toEqual(await outcome(() => keyed.context(ID)))
+      await expect(reading.append(ID, { role: 'user', content: 'x' })).rejects.toThrow('role append')
+      const error = await createClient({ url: guarded.url, key: 'nonsense' })
+        .calls.getLedger({})
+        .catch((caught: unknown) => caught)
+      expect(error).toMatchObject({ name: ServiceError.name, status: 401 })
+    } finally {
+      await guarded.close()
+      await keyed.close()
+    }
+  })
+})
