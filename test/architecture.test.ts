@@ -44,7 +44,8 @@ const LEFT_OF: Readonly<Record<string, readonly string[]>> = {
     'projections/read-models',
   ],
   'src/page': [...CORE, 'src/recording', 'src/history', 'projections/read-models', 'src/library'],
-  'src/cli': [...CORE, ...CAPABILITIES, 'src/summarizers', 'projections/engine', 'src/library', 'src/page'],
+  'src/mcp': [...CORE, 'src/history', 'src/search', 'src/library', 'src/page'],
+  'src/cli': [...CORE, ...CAPABILITIES, 'src/summarizers', 'projections/engine', 'src/library', 'src/page', 'src/mcp'],
   src: ['src/library', 'src/recording', 'src/domain', 'src/ports', 'src/summarizers', 'src/adapters'],
 }
 
