@@ -32,7 +32,8 @@ const LIMITS: Names<McpLimits> = {
   resourceCharacters: true,
   listed: true,
 }
-const LEAST = 1_000
+/** Fewer characters an answer does not get along with. */
+const LEAST = 4_000
 
 /** The limits with their defaults; throws where one is wrong. */
 export function limitsOf(given: McpLimits | undefined): Required<McpLimits> {
@@ -46,7 +47,12 @@ export function limitsOf(given: McpLimits | undefined): Required<McpLimits> {
     wholeNumberGiven(field, value, 1)
   for (const [field, value] of Object.entries({ answerCharacters, resourceCharacters }))
     if (value < LEAST) throw bad(field, `must be at least ${String(LEAST)}`)
-  return { textCharacters, answerCharacters, resourceCharacters, listed }
+  return {
+    textCharacters: Math.min(textCharacters, textFitting(answerCharacters)),
+    answerCharacters,
+    resourceCharacters,
+    listed,
+  }
 }
 
 /** JSON in which a revision is a decimal string. */
@@ -74,6 +80,12 @@ export class Room {
 
 /** Characters of an answer that its own fields take, beside what is quoted in it. */
 const FRAME = 600
+/** Characters that what stands beside a text takes: ids, times, names. */
+const ABOUT = 1_000
+/** One character takes six of JSON at most. */
+const ESCAPED = 6
+/** The longest text that an answer of so many characters has room for, whatever it says. */
+export const textFitting = (characters: number): number => Math.floor((characters - FRAME - ABOUT) / ESCAPED)
 /** Room for what is quoted in an answer of so many characters. */
 export const roomOf = (characters: number): Room => new Room(characters - FRAME)
 

@@ -14,15 +14,15 @@ import {
 } from '@modelcontextprotocol/server'
 import { toChatMessage } from '../domain/values/message.js'
 import { faultOf, kindOf, problem } from '../library/problem.js'
-import { asText, QUOTATION, quoteMessage, Room, type McpLimits } from './quotation.js'
+import { asText, QUOTATION, quoteMessage, Room, textFitting, type McpLimits } from './quotation.js'
 import { refusal, type Host, type McpLedger } from './tool.js'
 import { contextAt } from './tools/conversation-at.js'
 import { cycleTold } from './tools/explain-compaction.js'
 
 const JSON_TYPE = 'application/json'
 const ROOT = 'ledger://conversations/'
-/** More completions a client is not given at once. */
-const COMPLETIONS = 100
+/** Conversations that are looked at for a completion; the protocol gives a client the first hundred. */
+const COMPLETIONS = 1_000
 
 /** An id as a part of an address. */
 const part = (id: string): string => encodeURIComponent(id)
@@ -93,14 +93,13 @@ async function wholeMessage(
   const whole = { ...about, ...(attributes === undefined ? {} : { attributes }), message }
   return new Room(resourceCharacters).takes(whole)
     ? whole
-    : // Six characters of JSON are the most that one character takes.
-      { ...about, message: quoteMessage(message, messageId, Math.floor((resourceCharacters - 1_000) / 6)) }
+    : { ...about, message: quoteMessage(message, messageId, textFitting(resourceCharacters)) }
 }
 
 /** Adds the resources to a server. */
 export function registerResources(server: McpServer, host: Host): void {
   const { ledger, binding, limits, onProblem } = host
-  const most = { text: limits.resourceCharacters, answer: limits.resourceCharacters }
+  const most = { text: textFitting(limits.resourceCharacters), answer: limits.resourceCharacters }
 
   /** Reads within what the server is bound to; what cannot be read is an error of the protocol. */
   async function read(
@@ -124,7 +123,7 @@ export function registerResources(server: McpServer, host: Host): void {
   /** Ids that complete what somebody began to type; none where the ledger cannot be asked. */
   const completed = async (find: () => Promise<readonly string[]>): Promise<string[]> => {
     try {
-      return [...(await find())].slice(0, COMPLETIONS)
+      return [...(await find())]
     } catch (error) {
       if (faultOf(error).fault === 'bug') onProblem(error)
       return []

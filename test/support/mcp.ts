@@ -1,6 +1,7 @@
 /** The server for tests: the real client against it, on the standard streams of a process of its own or by HTTP. */
 import { Client, StreamableHTTPClientTransport, type CallToolResult } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { z } from 'zod'
 import { PROGRAM } from './cli.js'
 
 export type Era = 'legacy' | 'auto'
@@ -65,7 +66,7 @@ export async function ask(client: Client, name: string, args: Record<string, unk
   const { content, structuredContent, isError }: CallToolResult = await client.callTool({ name, arguments: args })
   const text = content.map((block) => (block.type === 'text' ? block.text : `[${block.type}]`)).join('\n')
   return {
-    data: { ...structuredContent },
+    data: z.record(z.string(), z.unknown()).parse(structuredContent ?? {}),
     text,
     error: isError === true ? text : undefined,
   }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { contentText } from '../../domain/values/message.js'
 import { quotation, quotedMessage, QUOTATION, quoteMessage, roomOf } from '../quotation.js'
 import { READS, toolOfConversation, type McpLedger } from '../tool.js'
 
@@ -29,11 +30,17 @@ export async function contextAt(
   most: { readonly text: number; readonly answer: number },
 ): Promise<z.infer<typeof output>> {
   const context = await ledger.context(conversationId, at === undefined ? {} : { at })
-  const messages = roomOf(most.answer).first(
+  const [first] = context.messages.slice(from, from + 1)
+  const fitting = roomOf(most.answer).first(
     context.messages
       .slice(from)
       .map((message, place) => quoteMessage(message, context.messageIds[from + place], most.text)),
   )
+  // Whoever reads on comes to the end, whatever a message holds: its calls may be many.
+  const messages =
+    fitting.length === 0 && first !== undefined
+      ? [{ role: first.role, text: '', charactersLeftOut: contentText(first.content).length }]
+      : fitting
   const next = from + messages.length
   return {
     quotation: QUOTATION,

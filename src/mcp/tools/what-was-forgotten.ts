@@ -119,6 +119,8 @@ export const whatWasForgotten = toolOfConversation(
         found.push(each)
       },
     })
+    // Why there is no such cycle the difference across it tells.
+    if (number !== undefined && found.length === 0) await ledger.diff(conversationId, { cycle: number })
     const room = roomOf(limits.answerCharacters)
     const cycles: z.input<typeof cycle>[] = []
     for (const each of found.toReversed()) {
