@@ -6,8 +6,12 @@
 import { Mutex } from 'async-mutex'
 import type { Ledger } from '../library/ledger.js'
 import { COMPACT_CONTEXT, toolOf } from '../library/agent-tools.js'
+import { kindOf } from '../library/problem.js'
 import type { McpLedger } from '../mcp/tool.js'
 import { MEMORY_READ } from '../search/read-memory.js'
+
+/** How often a call is tried where the process that it goes by ends each time. */
+const TRIES = 3
 
 /** A ledger that is open, until it is let go. */
 export interface Opened {
@@ -21,6 +25,8 @@ export interface Opened {
 interface Current extends Opened {
   readonly writes: boolean
   users: number
+  /** The process by way of which a folder was read has gone. */
+  isLost?: boolean
   timer?: NodeJS.Timeout
 }
 
@@ -54,8 +60,8 @@ export function ledgerOnDemand(
 
   async function taken(writes: boolean): Promise<Current> {
     return await door.runExclusive(async () => {
-      if (current === undefined || (writes && !current.writes)) {
-        await closeCurrent()
+      if (current === undefined || current.isLost === true || (writes && !current.writes)) {
+        await closeCurrent().catch(onProblem)
         current = { ...(await open(writes)), writes, users: 0 }
       }
       clearTimeout(current.timer)
@@ -78,12 +84,23 @@ export function ledgerOnDemand(
     }, used.idleMs)
   }
 
+  /** Whether the process by way of which a folder was read has gone: opened again, it is read all the same. */
+  function isLost(used: Current, error: unknown): boolean {
+    if (used.writes || used.idleMs === undefined || kindOf(error) !== 'StoreUnavailable') return false
+    used.isLost = true
+    return true
+  }
+
   async function using<T>(writes: boolean, work: (ledger: Ledger) => Promise<T>): Promise<T> {
-    const used = await taken(writes)
-    try {
-      return await work(used.ledger)
-    } finally {
-      released(used)
+    for (let tries = 1; ; tries += 1) {
+      const used = await taken(writes)
+      try {
+        return await work(used.ledger)
+      } catch (error) {
+        if (!isLost(used, error) || tries === TRIES) throw error
+      } finally {
+        released(used)
+      }
     }
   }
   const reading = <T>(work: (ledger: Ledger) => Promise<T>): Promise<T> => using(false, work)
@@ -101,11 +118,20 @@ export function ledgerOnDemand(
       undo: (...given) => writing((ledger) => ledger.undo(...given)),
       pin: (...given) => writing((ledger) => ledger.pin(...given)),
       async *log(...given) {
-        const used = await taken(false)
-        try {
-          yield* used.ledger.log(...given)
-        } finally {
-          released(used)
+        for (let tries = 1, told = 0; ; tries += 1) {
+          const used = await taken(false)
+          try {
+            for await (const event of used.ledger.log(...given)) {
+              told += 1
+              yield event
+            }
+            return
+          } catch (error) {
+            // What was given already would be given twice.
+            if (!isLost(used, error) || told > 0 || tries === TRIES) throw error
+          } finally {
+            released(used)
+          }
         }
       },
       tools: (...given) => [

@@ -9,6 +9,13 @@ export type Era = 'legacy' | 'auto'
 const clientOf = (era: Era): Client =>
   new Client({ name: 'a test', version: '1' }, { versionNegotiation: { mode: era } })
 
+const spawned: StdioClientTransport[] = []
+
+/** Ends every server that was started, also where a test failed before it did. */
+export async function endServers(): Promise<void> {
+  await Promise.all(spawned.splice(0).map((transport) => transport.close()))
+}
+
 export interface SpawnedServer {
   readonly client: Client
   readonly transport: StdioClientTransport
@@ -29,6 +36,7 @@ export async function spawnedServer(
     stderr: 'pipe',
     env: { PATH: process.env['PATH'] ?? '', ...env },
   })
+  spawned.push(transport)
   let said = ''
   transport.stderr?.on('data', (text: unknown) => {
     said += String(text)

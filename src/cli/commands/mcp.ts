@@ -1,4 +1,5 @@
 /** `mcp` serves the ledger to clients of the Model Context Protocol: on standard input and output, or on a port. */
+import { setTimeout as delay } from 'node:timers/promises'
 import { text, toggle, type Command } from '../command.js'
 import { InputError } from '../errors.js'
 import type { Given } from '../given.js'
@@ -6,8 +7,16 @@ import { failureNotes, line, note, noteColours, toJson } from '../output.js'
 import { portOf, unusablePort } from '../port.js'
 import { withLedger } from '../session.js'
 
+type Open = Parameters<typeof import('../on-demand.js').ledgerOnDemand>[0]
+
 /** A folder is given back when nobody asked for so long. A client asks several times in a row. */
 const IDLE_MS = 2_000
+/**
+ * How long a folder is waited for that another process has. To read, only until that process answers: it is just opening
+ * it. To record, until another server of this kind gives it back; a host keeps it for long, and that is told.
+ */
+const PATIENCE_MS = { reads: 30_000, writes: 5 * IDLE_MS } as const
+const AGAIN_MS = 100
 
 export const mcp: Command = {
   words: 'mcp',
@@ -59,8 +68,8 @@ export const mcp: Command = {
 }
 
 /** Opens the ledger as a command does, and keeps it until it is let go. */
-function openedBy(given: Given): Parameters<typeof import('../on-demand.js').ledgerOnDemand>[0] {
-  return (writes) =>
+function openedBy(given: Given): Open {
+  const opened: Open = (writes) =>
     new Promise((resolve, reject) => {
       let letGo: () => void = () => undefined
       const kept = new Promise<void>((resolveKept) => {
@@ -85,6 +94,18 @@ function openedBy(given: Given): Parameters<typeof import('../on-demand.js').led
       )
       ended.catch(reject)
     })
+  return async (writes) => {
+    const until = performance.now() + (writes ? PATIENCE_MS.writes : PATIENCE_MS.reads)
+    for (;;) {
+      try {
+        return await opened(writes)
+      } catch (error) {
+        const { kindOf } = await import('../../library/problem.js')
+        if (kindOf(error) !== 'FolderLocked' || performance.now() > until) throw error
+        await delay(AGAIN_MS)
+      }
+    }
+  }
 }
 
 type Served = ReturnType<typeof import('../../mcp/create-mcp.js').createMcp>
