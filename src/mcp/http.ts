@@ -9,7 +9,7 @@ import { isOwnHost, newToken, same } from '../page/security.js'
 import type { Mcp } from './create-mcp.js'
 
 /** The path that clients ask. */
-export const MCP_PATH = '/mcp'
+const MCP_PATH = '/mcp'
 /** Only this machine reaches it. */
 const HOST = '127.0.0.1'
 

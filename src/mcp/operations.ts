@@ -11,12 +11,12 @@ import type { Ledger } from '../library/ledger.js'
 import { bad } from '../library/options.js'
 
 /** The argument of a tool that records something. */
-export const operationId = nameSchema
+const operationId = nameSchema
   .max(200)
   .describe('Any text of your own for this one operation: the same again with the same text is done once')
 
 /** What is to be done once. */
-export interface Operation<T> {
+interface Operation<T> {
   readonly conversationId: string
   readonly operationId: string
   /** The tool with its other arguments, as a text: another one under the same id is refused. */

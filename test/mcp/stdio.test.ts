@@ -155,8 +155,8 @@ describe('mcp on standard streams', () => {
   it('refuses what does not go together', async () => {
     const run = async (...words: readonly string[]) => await runCli(['mcp', ...words], { cwd })
     expect(await run('--conversation', 'a', '--scope', 'b')).toMatchObject({ status: 2, stdout: '' })
-    expect(await run('--conversation', '')).toMatchObject({ status: 2, stdout: '' })
-    expect(await run('--scope', 'a\nb')).toMatchObject({ status: 2, stdout: '' })
+    expect((await run('--conversation', '')).stderr).toContain('--conversation is empty')
+    expect((await run('--scope', 'a\nb')).stderr).toContain('--scope has a control character')
     expect(await run('--port', '99999')).toMatchObject({ status: 2, stdout: '' })
     expect((await run('--prot', '1')).stderr).toContain('port')
   })

@@ -28,7 +28,7 @@ export const mcp: Command = {
     port: text('Serve streamable HTTP on this port (0: any that is free) of this machine, and not standard input'),
   },
   examples: [
-    ['claude mcp add context-ledger -- $0 mcp', 'Claude Code starts it and asks it'],
+    ['claude mcp add ledger -- $0 mcp', 'Claude Code starts it and asks it'],
     ['$0 mcp --conversation run-7 --read-only', 'one conversation, and nothing is changed'],
   ],
   async run(given) {
