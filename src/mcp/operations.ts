@@ -44,7 +44,7 @@ export function createOperations(): Operations {
         // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the same tool was asked with the same arguments
         return (await before.answer) as T
       }
-      const answer = (async () => (await recorded?.()) ?? (await run()))()
+      const answer = (async () => (await recorded?.()) ?? (await runUnlessDone(run, recorded)))()
       known.set(key, { what, answer })
       try {
         return await answer
@@ -53,6 +53,17 @@ export function createOperations(): Operations {
         throw error
       }
     },
+  }
+}
+
+/** Does it; where another process did the same meanwhile, and it is refused for that, tells what that came to. */
+async function runUnlessDone<T>(run: () => Promise<T>, recorded: Operation<T>['recorded']): Promise<T> {
+  try {
+    return await run()
+  } catch (error) {
+    const done = await recorded?.().catch(() => undefined)
+    if (done === undefined) throw error
+    return done
   }
 }
 
