@@ -4,6 +4,7 @@
  * only reads goes beside a process that has the folder; what records has to have it.
  */
 import { Mutex } from 'async-mutex'
+import type { RecordedEvent } from '../domain/events/index.js'
 import type { Ledger } from '../library/ledger.js'
 import { COMPACT_CONTEXT, toolOf } from '../library/agent-tools.js'
 import { kindOf } from '../library/problem.js'
@@ -117,22 +118,14 @@ export function ledgerOnDemand(
       search: (...given) => reading((ledger) => ledger.search(...given)),
       undo: (...given) => writing((ledger) => ledger.undo(...given)),
       pin: (...given) => writing((ledger) => ledger.pin(...given)),
+      // Read to its end at once: half of it would be given twice where the process that it goes by ends meanwhile. Whoever
+      // asks here asks for so many facts at most.
       async *log(...given) {
-        for (let tries = 1, told = 0; ; tries += 1) {
-          const used = await taken(false)
-          try {
-            for await (const event of used.ledger.log(...given)) {
-              told += 1
-              yield event
-            }
-            return
-          } catch (error) {
-            // What was given already would be given twice.
-            if (!isLost(used, error) || told > 0 || tries === TRIES) throw error
-          } finally {
-            released(used)
-          }
-        }
+        yield* await reading(async (ledger) => {
+          const events: RecordedEvent[] = []
+          for await (const event of ledger.log(...given)) events.push(event)
+          return events
+        })
       },
       tools: (...given) => [
         {

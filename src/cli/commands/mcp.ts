@@ -16,6 +16,8 @@ const IDLE_MS = 2_000
  * it. To record, until another server of this kind gives it back; a host keeps it for long, and that is told.
  */
 const PATIENCE_MS = { reads: 30_000, writes: 5 * IDLE_MS } as const
+/** Another process has the folder, or was just giving it back while we asked by way of it. */
+const IN_TURN: ReadonlySet<string> = new Set(['FolderLocked', 'StoreUnavailable'])
 const AGAIN_MS = 100
 
 export const mcp: Command = {
@@ -45,12 +47,14 @@ export const mcp: Command = {
       import('../config/load-config.js'),
     ])
     // A setting that is wrong is told now, and not with the first call.
-    await loadConfig({ flags: given.flags, env: process.env, cwd: process.cwd() }, { writes: true })
+    const config = await loadConfig({ flags: given.flags, env: process.env, cwd: process.cwd() }, { writes: true })
+    // Only a folder has to be given back; a server has room for many.
+    const isFolder = !(config.database ?? config.store).includes('://')
     const say = failureNotes()
     const onProblem = (problem: unknown): void => {
       say(`${noteColours.yellow('warning:')} ${sentenceOfProblem(problem)}`)
     }
-    const onDemand = ledgerOnDemand(openedBy(given), onProblem)
+    const onDemand = ledgerOnDemand(openedBy(given, isFolder), onProblem)
     const served = createMcp({
       ledger: onDemand.ledger,
       boundTo: conversationId === undefined ? { scope: scope ?? null } : { conversationId },
@@ -68,7 +72,7 @@ export const mcp: Command = {
 }
 
 /** Opens the ledger as a command does, and keeps it until it is let go. */
-function openedBy(given: Given): Open {
+function openedBy(given: Given, isFolder: boolean): Open {
   const opened: Open = (writes) =>
     new Promise((resolve, reject) => {
       let letGo: () => void = () => undefined
@@ -78,9 +82,7 @@ function openedBy(given: Given): Open {
       const ended = withLedger(
         given.flags,
         { ...(writes ? { writes } : { reads: true }), searches: true, ahead: false },
-        async ({ ledger, config }) => {
-          // Only a folder has to be given back; a server has room for many.
-          const isFolder = !(config.database ?? config.store).includes('://')
+        async ({ ledger }) => {
           resolve({
             ledger,
             idleMs: isFolder ? IDLE_MS : undefined,
@@ -101,7 +103,7 @@ function openedBy(given: Given): Open {
         return await opened(writes)
       } catch (error) {
         const { kindOf } = await import('../../library/problem.js')
-        if (kindOf(error) !== 'FolderLocked' || performance.now() > until) throw error
+        if (!isFolder || !IN_TURN.has(kindOf(error)) || performance.now() > until) throw error
         await delay(AGAIN_MS)
       }
     }
