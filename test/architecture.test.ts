@@ -56,7 +56,9 @@ const LEFT_OF: Readonly<Record<string, readonly string[]>> = {
     'src/page',
     'src/service',
     'src/client',
+    'src/mcp',
   ],
+  'src/mcp': [...CORE, 'src/history', 'src/search', 'src/library', 'src/page'],
   src: ['src/library', 'src/recording', 'src/domain', 'src/ports', 'src/summarizers', 'src/adapters'],
 }
 

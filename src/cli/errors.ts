@@ -56,6 +56,8 @@ const typedAs: Partial<Record<string, string>> = {
   messageId: 'MESSAGE',
   batchId: '--batch',
   which: 'the prompt',
+  'boundTo.conversationId': '--conversation',
+  'boundTo.scope': '--scope',
 }
 
 /** The sentence about a value that was refused, which begins with the name of its field, by the name that was typed. */

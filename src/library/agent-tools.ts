@@ -8,6 +8,7 @@ import type { SearchHit } from '../search/search.js'
 import type { Compaction } from '../compaction/compact.js'
 import { issueSentence } from '../domain/values/issue-sentence.js'
 import { thrownSentence } from '../domain/values/thrown.js'
+import { bad } from './options.js'
 
 /**
  * A tool, usable as it is: `tool.definition` goes into the request of the OpenAI chat API, `execute` takes the
@@ -34,9 +35,35 @@ export interface AgentTool {
    * Never throws.
    */
   execute(args?: unknown): Promise<string>
+  /** The same as data, for who renders it himself: takes an object, and throws where `execute` tells an error. */
+  call(args: unknown): Promise<unknown>
 }
 
-const querySchema = z.object({ query: z.string().trim().min(1), limit: z.number().int().min(1).max(50).optional() })
+/** How much the answers of tools hold. */
+export interface AgentToolLimits {
+  /** Characters of one hit; the whole message is in the log. Default 2,000. */
+  readonly hitCharacters?: number
+  /** Characters of all hits of an answer together. Default 16,000, some 4,000 tokens. */
+  readonly answerCharacters?: number
+}
+
+/** The name of the agent's tool that compacts. */
+export const COMPACT_CONTEXT = 'compact_context'
+
+/** The tool of a name, of a list that has it. */
+export function toolOf<Named extends Pick<AgentTool, 'name'>>(tools: readonly Named[], name: string): Named {
+  const found = tools.find((each) => each.name === name)
+  if (found === undefined) throw new Error(`there is no tool ${name}`)
+  return found
+}
+
+/** What `memory_read` is asked with. */
+export const memoryQuerySchema = z.object({
+  query: z.string().trim().min(1),
+  limit: z.number().int().min(1).max(50).optional(),
+})
+/** Hits of `memory_read` where no limit is given. */
+export const MEMORY_HITS = 10
 const noArguments = z.object({})
 
 export interface AgentToolUses {
@@ -44,12 +71,8 @@ export interface AgentToolUses {
   readonly compact: () => Promise<Compaction>
 }
 
-/** Characters of a hit that the agent gets; the whole message is in the log. */
 const HIT_CHARACTERS = 2_000
-/**
- * Characters of all hits of an answer together, some 4,000 tokens: an answer that fills the window would be compacted
- * away at once.
- */
+/** An answer that fills the window would be compacted away at once. */
 const ANSWER_CHARACTERS = 16_000
 
 function tool<Schema extends z.ZodObject>(
@@ -65,19 +88,22 @@ function tool<Schema extends z.ZodObject>(
     description,
     parameters,
     definition: { type: 'function', function: { name, description, parameters } },
+    call,
     async execute(args) {
       try {
         const given: unknown = typeof args === 'string' ? JSON.parse(args === '' ? '{}' : args) : (args ?? {})
-        const parsed = schema.safeParse(given)
-        if (!parsed.success)
-          return JSON.stringify({
-            error: `${parsed.error.issues[0]?.path.join('.') || 'the object of arguments'} ${issueSentence(parsed.error.issues[0])}`,
-          })
-        return JSON.stringify(await run(parsed.data))
+        return JSON.stringify(await call(given))
       } catch (error) {
         return JSON.stringify({ error: thrownSentence(error) })
       }
     },
+  }
+
+  async function call(args: unknown): Promise<unknown> {
+    const parsed = schema.safeParse(args)
+    if (parsed.success) return await run(parsed.data)
+    const [issue] = parsed.error.issues
+    throw bad(issue?.path.join('.') || 'the object of arguments', issueSentence(issue))
   }
 }
 
@@ -85,40 +111,55 @@ function tool<Schema extends z.ZodObject>(
 const cutIds = (ids: readonly string[]): { readonly messageIds: readonly string[]; readonly messages?: number } =>
   ids.length <= 10 ? { messageIds: ids } : { messageIds: [...ids.slice(0, 5), ...ids.slice(-5)], messages: ids.length }
 
-const cut = (text: string): string =>
-  text.length <= HIT_CHARACTERS
-    ? text
-    : `${text.slice(0, HIT_CHARACTERS)} [... ${String(text.length - HIT_CHARACTERS)} more characters]`
+const cut = (text: string, most: number): string =>
+  text.length <= most ? text : `${text.slice(0, most)} [... ${String(text.length - most)} more characters]`
+
+/** What an agent is told of hits: so many as there is room for, each cut. */
+export interface MemoryAnswer {
+  readonly hits: readonly Readonly<Record<string, unknown>>[]
+  /** Says how many there was no room for. */
+  readonly leftOut?: string
+}
+
+/** Hits as an agent gets them. With `conversations` each says which one it is of. */
+export function memoryAnswer(
+  found: readonly SearchHit[],
+  { hitCharacters = HIT_CHARACTERS, answerCharacters = ANSWER_CHARACTERS }: AgentToolLimits = {},
+  conversations = false,
+): MemoryAnswer {
+  const hits: Readonly<Record<string, unknown>>[] = []
+  let room = answerCharacters
+  for (const { conversationId, batchId, messageIds, startTime, endTime, text } of found) {
+    const hit = {
+      ...(conversations ? { conversationId } : {}),
+      batchId,
+      ...cutIds(messageIds),
+      startTime,
+      endTime,
+      text: cut(text, hitCharacters),
+    }
+    room -= JSON.stringify(hit).length
+    if (room < 0) break
+    hits.push(hit)
+  }
+  if (hits.length === found.length) return { hits }
+  return {
+    hits,
+    leftOut: `${String(found.length - hits.length)} more were found, for which there is no room here: ask for something narrower`,
+  }
+}
 
 /** The tools of one conversation. */
-export function createAgentTools(uses: AgentToolUses): readonly AgentTool[] {
+export function createAgentTools(uses: AgentToolUses, limits?: AgentToolLimits): readonly AgentTool[] {
   return [
     tool(
       MEMORY_READ,
       'Searches what was said earlier in this conversation and is no longer in the context: summaries and original messages, best first. Use it before you say that you do not remember.',
-      querySchema,
-      async ({ query, limit }) => {
-        const found = await uses.memoryRead(query, limit ?? 10)
-        const hits: unknown[] = []
-        let room = ANSWER_CHARACTERS
-        for (const { batchId, messageIds, startTime, endTime, text } of found) {
-          const hit = { batchId, ...cutIds(messageIds), startTime, endTime, text: cut(text) }
-          room -= JSON.stringify(hit).length
-          if (room < 0) break
-          hits.push(hit)
-        }
-        return {
-          hits,
-          ...(hits.length === found.length
-            ? {}
-            : {
-                leftOut: `${String(found.length - hits.length)} more were found, for which there is no room here: ask for something narrower`,
-              }),
-        }
-      },
+      memoryQuerySchema,
+      async ({ query, limit }) => memoryAnswer(await uses.memoryRead(query, limit ?? MEMORY_HITS), limits),
     ),
     tool(
-      'compact_context',
+      COMPACT_CONTEXT,
       'Compacts this conversation at once where its context is at its limit: old messages become summaries, and stay searchable by memory_read. Does nothing while there is room.',
       noArguments,
       async () => {

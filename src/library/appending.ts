@@ -7,7 +7,7 @@ import { createAppendMessages } from '../recording/append-messages.js'
 import type { Conversations } from '../recording/handle-command.js'
 import type { Freshness } from './freshness.js'
 import type { Gate } from './gate.js'
-import type { AppendOptions, Ledger } from './ledger.js'
+import type { AppendOptions, Ledger, RequestOptions } from './ledger.js'
 import type { Lookup } from './lookup.js'
 import { bad, looked, nameGiven, nameOf, optionsGiven, settingsOf, type Names } from './options.js'
 import type { LedgerParts } from './parts.js'
@@ -22,6 +22,7 @@ const APPEND: Names<AppendOptions> = {
   expectedRevision: true,
   together: true,
 }
+const REQUEST: Names<RequestOptions> = { correlationId: true }
 
 const isList = (messages: MessageInput | readonly MessageInput[]): messages is readonly MessageInput[] =>
   Array.isArray(messages)
@@ -65,11 +66,18 @@ export function createAppending(parts: AppendingParts): Pick<Ledger, 'append' | 
   const { conversations, gate, freshness, lookup, provenanceOf, onProblem } = parts
   const appendMessages = createAppendMessages(parts)
 
-  async function pin(type: 'PinMessage' | 'UnpinMessage', conversationId: string, messageId: string): Promise<void> {
-    gate.writes(type === 'PinMessage' ? 'pin' : 'unpin')
+  async function pin(
+    type: 'PinMessage' | 'UnpinMessage',
+    conversationId: string,
+    messageId: string,
+    options: RequestOptions | undefined,
+  ): Promise<void> {
+    const call = type === 'PinMessage' ? 'pin' : 'unpin'
+    const given = optionsGiven(call, options, REQUEST)
+    gate.writes(call)
     await lookup.existing(conversationId)
     const command = { type, messageId: nameGiven('messageId', messageId) }
-    freshness.recordedHere(valueOf(await conversations.handle(conversationId, [command], provenanceOf()), problem))
+    freshness.recordedHere(valueOf(await conversations.handle(conversationId, [command], provenanceOf(given)), problem))
   }
 
   return {
@@ -104,7 +112,7 @@ export function createAppending(parts: AppendingParts): Pick<Ledger, 'append' | 
       const { state, recorded, position } = appended
       return { conversationId, revision: state.revision, recorded, position }
     },
-    pin: (conversationId, messageId) => pin('PinMessage', conversationId, messageId),
-    unpin: (conversationId, messageId) => pin('UnpinMessage', conversationId, messageId),
+    pin: (conversationId, messageId, options) => pin('PinMessage', conversationId, messageId, options),
+    unpin: (conversationId, messageId, options) => pin('UnpinMessage', conversationId, messageId, options),
   }
 }

@@ -10,7 +10,7 @@ import type { Conversations } from '../recording/handle-command.js'
 import type { RegisterPrompt } from '../recording/register-prompt.js'
 import type { Freshness } from './freshness.js'
 import type { Gate } from './gate.js'
-import type { Ledger } from './ledger.js'
+import type { Ledger, UndoOptions } from './ledger.js'
 import type { Lookup } from './lookup.js'
 import { bad, optionsGiven, type Names } from './options.js'
 import type { LedgerParts } from './parts.js'
@@ -19,7 +19,7 @@ import type { ProvenanceOf } from './provenance.js'
 import { tracedCompact } from './spans.js'
 
 const COMPACT: Names<{ readonly force?: boolean }> = { force: true }
-const UNDO: Names<{ readonly cycle: number }> = { cycle: true }
+const UNDO: Names<UndoOptions> = { cycle: true, correlationId: true }
 
 /** Summaries that one process asks for at the same time. */
 const CONVERSATIONS_AT_ONCE = 16
@@ -106,13 +106,13 @@ export function createCompacting(parts: CompactingParts): Compacting {
         )
       },
       async undo(conversationId, options) {
-        const { cycle } = optionsGiven('undo', options, UNDO)
+        const { cycle, correlationId } = optionsGiven('undo', options, UNDO)
         gate.writes('undo')
         await lookup.existing(conversationId)
         if (cycle === undefined || !Number.isSafeInteger(cycle) || cycle < 1)
           throw bad('cycle', 'must be the number of a cycle, from 1')
         const handled = valueOf(
-          await undoCycles({ log, conversations }, conversationId, cycle, provenanceOf()),
+          await undoCycles({ log, conversations }, conversationId, cycle, provenanceOf({ correlationId })),
           problem,
         )
         freshness.recordedHere(handled)

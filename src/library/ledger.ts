@@ -36,7 +36,7 @@ import type { LogOrigin } from '../ports/manifest.js'
 import type { Summarizer } from '../ports/summarizer.js'
 import type { SummarizerConfig } from '../summarizers/index.js'
 import type { SummarizeMessages } from '../summarizers/from-function.js'
-import type { AgentTool } from './agent-tools.js'
+import type { AgentTool, AgentToolLimits } from './agent-tools.js'
 import type { Editions, Prompts } from './ledger-editions.js'
 
 export type { RebuildOptions, RebuildProgress } from '../../projections/engine/rebuild.js'
@@ -111,7 +111,7 @@ export type { ModelUse } from '../domain/reports/tally.js'
 export type { ViewName } from '../domain/values/view-names.js'
 export type { LogOrigin, Manifest, StreamHead } from '../ports/manifest.js'
 export type { SummarizeMessages } from '../summarizers/from-function.js'
-export type { AgentTool } from './agent-tools.js'
+export type { AgentTool, AgentToolLimits } from './agent-tools.js'
 export type {
   AdoptOptions,
   Edition,
@@ -235,6 +235,18 @@ export interface AppendOptions {
    * others are not, nothing is appended (`PartlyRecorded`). Every message has an id then.
    */
   readonly together?: boolean
+}
+
+/** For which request something is done; recorded with it. */
+export interface RequestOptions {
+  /** The request that it all belongs to. */
+  readonly correlationId?: string
+}
+
+/** Which cycles to take back. */
+export interface UndoOptions extends RequestOptions {
+  /** The first of them, by its number; all later ones go with it. */
+  readonly cycle: number
 }
 
 /** What an append recorded, and where. */
@@ -476,7 +488,7 @@ export interface Ledger {
    * these cycles had made stays in the log and is not used again. Refused, with the figures, where the context would
    * pass the hard limit.
    */
-  undo(conversationId: string, options: { readonly cycle: number }): Promise<Undone>
+  undo(conversationId: string, options: UndoOptions): Promise<Undone>
   /**
    * Waits for compaction behind the appends of this ledger, where it compacts itself; with an id, for that
    * conversation's alone.
@@ -521,9 +533,9 @@ export interface Ledger {
   /** What tells this ledger's log from any other: its address, and its first event. */
   identity(): Promise<{ readonly name: string; readonly origin: LogOrigin | undefined }>
   /** Keeps a message out of compaction, and shows it word for word. */
-  pin(conversationId: string, messageId: string): Promise<void>
+  pin(conversationId: string, messageId: string, options?: RequestOptions): Promise<void>
   /** Gives a pinned message back to compaction; the next cycle may fold it. */
-  unpin(conversationId: string, messageId: string): Promise<void>
+  unpin(conversationId: string, messageId: string, options?: RequestOptions): Promise<void>
   /** The same history compacted again by another prompt, model or policy, compared, put into force and put back. */
   readonly editions: Editions & EditionsCompared
   /** The texts that summaries were made with, by name, version and hash. */
@@ -548,7 +560,7 @@ export interface Ledger {
   /** What conversations would have come to under other policies. Nothing is recorded, and no model is asked. */
   whatIf(conversationIds: readonly string[] | 'all', options: WhatIfOptions): Promise<WhatIf>
   /** The agent's own tools, bound to its conversation. */
-  tools(conversationId: string): readonly AgentTool[]
+  tools(conversationId: string, limits?: AgentToolLimits): readonly AgentTool[]
   /** Records what is new in a host's history, compacts where due, and hands back the context. Never throws. */
   compress<Message extends MessageInput>(
     history: readonly Message[],

@@ -2,12 +2,15 @@
 import type { Compaction } from '../compaction/compact.js'
 import { decodeEvent } from '../recording/read-event.js'
 import { readMemory } from '../search/read-memory.js'
-import { createAgentTools } from './agent-tools.js'
+import { createAgentTools, type AgentToolLimits } from './agent-tools.js'
 import type { Ledger } from './ledger.js'
 import type { Lookup } from './lookup.js'
+import { optionsGiven, wholeNumberGiven, type Names } from './options.js'
 import type { LedgerParts } from './parts.js'
 import { problem, valueOf } from './problem.js'
 import type { Find } from './searching.js'
+
+const LIMITS: Names<AgentToolLimits> = { hitCharacters: true, answerCharacters: true }
 
 export interface ToolsParts extends Pick<LedgerParts, 'log'> {
   readonly find: Find
@@ -22,11 +25,18 @@ export function createTools({ log, find, compact, lookup }: ToolsParts): Pick<Le
     find,
   }
   return {
-    tools: (conversationId) =>
-      createAgentTools({
-        memoryRead: async (query, limit) =>
-          valueOf(await readMemory(memory, await lookup.existing(conversationId), query, limit), problem),
-        compact: () => compact(conversationId),
-      }),
+    tools: (conversationId, options) => {
+      const limits = optionsGiven('tools', options, LIMITS)
+      wholeNumberGiven('hitCharacters', limits.hitCharacters, 1)
+      wholeNumberGiven('answerCharacters', limits.answerCharacters, 1)
+      return createAgentTools(
+        {
+          memoryRead: async (query, limit) =>
+            valueOf(await readMemory(memory, await lookup.existing(conversationId), query, limit), problem),
+          compact: () => compact(conversationId),
+        },
+        limits,
+      )
+    },
   }
 }

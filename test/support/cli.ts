@@ -34,7 +34,8 @@ for (const file of ['../library/compose.ts', ...readdirSync(sources, { recursive
 process.stdout.setMaxListeners(0)
 process.stderr.setMaxListeners(0)
 
-const PROGRAM = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url))
+/** The program as it is shipped. */
+export const PROGRAM = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url))
 
 /** The environment of this process without what the command line listens to, and with what is given. */
 function environment(env: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {

@@ -16,6 +16,7 @@ import { forgotten } from './forgotten.js'
 import { importFiles } from './import.js'
 import { list } from './list.js'
 import { log } from './log.js'
+import { mcp } from './mcp.js'
 import { migrateLog } from './migrate-log.js'
 import { page } from './page.js'
 import { pin } from './pin.js'
@@ -52,6 +53,7 @@ export const commands: readonly Command[] = [
   verify,
   page,
   serve,
+  mcp,
   replay,
   prompts,
   migrateLog,

@@ -3,9 +3,8 @@ import { codeOf } from '../../ports/store-error.js'
 import { text, type Command } from '../command.js'
 import { InputError } from '../errors.js'
 import { line, note, toJson } from '../output.js'
+import { portOf, unusablePort } from '../port.js'
 import { withLedger } from '../session.js'
-
-const LAST_PORT = 65_535
 
 export const page: Command = {
   words: 'page [conversation]',
@@ -24,13 +23,11 @@ export const page: Command = {
   async run(given) {
     const conversation = given.text('conversation')
     const file = given.text('html')
-    const port = given.whole('port')
+    const port = portOf(given)
     if (file !== undefined && conversation === undefined)
       throw new InputError('Usage', '--html goes with a conversation: it is the report of one')
     if (file?.trim() === '') throw new InputError('Usage', '--html names no file')
     if (file !== undefined && port !== undefined) throw new InputError('Usage', '--html goes without --port')
-    if (port !== undefined && port > LAST_PORT)
-      throw new InputError('Usage', `--port must be a port, and is ${String(port)}`)
     const [{ describeEvent }, { contextNotes }] = await Promise.all([
       import('../reports/describe-event.js'),
       import('../reports/context.js'),
@@ -61,7 +58,7 @@ export const page: Command = {
       try {
         const served = await startPage({ ledger, name: nameOf(config.store), words, port: port ?? 0 }).catch(
           (error: unknown) => {
-            throw unusable(error, port)
+            throw unusablePort(error, 'the page', port)
           },
         )
         try {
@@ -86,18 +83,4 @@ export const page: Command = {
 /** The store as it may stand on a page: an address without its password. */
 function nameOf(store: string): string {
   return /^[a-z][a-z0-9+.-]+:\/\//iu.test(store) ? store.replace(/\/\/[^@/]*@/u, '//') : store
-}
-
-/** Why it cannot listen there. */
-function unusable(error: unknown, port: number | undefined): unknown {
-  const code = codeOf(error)
-  const reason =
-    code === 'EADDRINUSE'
-      ? 'another program listens there'
-      : code === 'EACCES'
-        ? 'this user may not listen there'
-        : undefined
-  return reason === undefined || port === undefined
-    ? error
-    : new InputError('PortUnusable', `cannot serve the page on port ${String(port)}: ${reason}; --port names another`)
 }

@@ -1,0 +1,19 @@
+/** The tools of the server, in the order in which clients list them. */
+import type { McpTool } from '../tool.js'
+import { compactContext } from './compact-context.js'
+import { conversationAt } from './conversation-at.js'
+import { explainCompaction } from './explain-compaction.js'
+import { memoryRead } from './memory-read.js'
+import { pinMessage } from './pin-message.js'
+import { undoCompaction } from './undo-compaction.js'
+import { whatWasForgotten } from './what-was-forgotten.js'
+
+export const tools: readonly McpTool[] = [
+  memoryRead,
+  conversationAt,
+  explainCompaction,
+  whatWasForgotten,
+  compactContext,
+  undoCompaction,
+  pinMessage,
+]
