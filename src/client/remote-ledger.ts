@@ -217,8 +217,8 @@ export function openRemoteLedger({ policy, ...reach }: RemoteLedgerOptions): Led
     },
     compact: async (conversationId, { force } = {}) =>
       await job(() => calls.compact({ params: { conversation: conversationId }, body: given({ force }) })),
-    undo: async (conversationId, { cycle }) =>
-      await value(() => calls.undo({ params: { conversation: conversationId }, body: { cycle } })),
+    undo: async (conversationId, undone) =>
+      await value(() => calls.undo({ params: { conversation: conversationId }, body: bodyOf(undone) })),
     async settled(conversationId) {
       if (conversationId === undefined) return
       await asked(() => calls.settle({ params: { conversation: conversationId } }))
@@ -291,11 +291,13 @@ export function openRemoteLedger({ policy, ...reach }: RemoteLedgerOptions): Led
       )
     },
     identity: async () => await value(() => calls.getLedger({})),
-    async pin(conversationId, messageId) {
-      await asked(() => calls.pinMessage({ params: { conversation: conversationId, message: messageId } }))
+    async pin(conversationId, messageId, request = {}) {
+      const params = { conversation: conversationId, message: messageId }
+      await asked(() => calls.pinMessage({ params, query: given(request) }))
     },
-    async unpin(conversationId, messageId) {
-      await asked(() => calls.unpinMessage({ params: { conversation: conversationId, message: messageId } }))
+    async unpin(conversationId, messageId, request = {}) {
+      const params = { conversation: conversationId, message: messageId }
+      await asked(() => calls.unpinMessage({ params, query: given(request) }))
     },
     editions: {
       estimate: async ({ signal, ...request }) =>
@@ -357,19 +359,30 @@ export function openRemoteLedger({ policy, ...reach }: RemoteLedgerOptions): Led
       await job(() => calls.whatIf({ body: bodyOf({ ...rest, conversations }) }), {
         onProgress: onConversation === undefined ? undefined : doneOf(onConversation),
       }),
-    tools: (conversationId) =>
-      toolDefinitions.map((tool) => ({
-        ...tool,
-        async execute(args) {
-          try {
-            const body: unknown = typeof args === 'string' ? JSON.parse(args === '' ? '{}' : args) : (args ?? {})
-            const params = { conversation: conversationId, tool: tool.name }
-            return (await asked(() => calls.useTool(bodyOf({ params, body })))).value.content
-          } catch (error) {
-            return JSON.stringify({ error: thrownSentence(error) })
-          }
-        },
-      })),
+    tools: (conversationId, limits = {}) =>
+      toolDefinitions.map((tool) => {
+        const use = async (body: object): Promise<string> => {
+          const params = { conversation: conversationId, tool: tool.name }
+          return (await asked(() => calls.useTool(bodyOf({ params, query: given(limits), body })))).value.content
+        }
+        return {
+          ...tool,
+          async execute(args) {
+            try {
+              const body: unknown = typeof args === 'string' ? JSON.parse(args === '' ? '{}' : args) : (args ?? {})
+              return await use(objectOf(body))
+            } catch (error) {
+              return JSON.stringify({ error: thrownSentence(error) })
+            }
+          },
+          async call(args) {
+            const answer: unknown = JSON.parse(await use(objectOf(args)))
+            if (typeof answer === 'object' && answer !== null && 'error' in answer)
+              throw problem({ kind: 'BadInput', field: tool.name, detail: `says: ${String(answer.error)}` })
+            return answer
+          },
+        }
+      }),
     async compress(history, conversationId) {
       try {
         const { value: compressed } = await asked(() =>
@@ -405,6 +418,12 @@ function given<T extends object>(options: T): { [Key in keyof T]: Exclude<T[Key]
   return Object.fromEntries(Object.entries(options).filter(([, part]) => part !== undefined)) as {
     [Key in keyof T]: Exclude<T[Key], undefined>
   }
+}
+
+/** The arguments of a tool. */
+function objectOf(args: unknown): object {
+  if (typeof args === 'object' && args !== null && !Array.isArray(args)) return args
+  throw problem({ kind: 'BadInput', field: 'the arguments', detail: 'must be an object' })
 }
 
 /** A body for the service, which says what is wrong with it. */

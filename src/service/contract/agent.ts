@@ -1,6 +1,6 @@
 /** What an agent does that keeps a list of its own: compaction as one call, and its tools. */
 import { z } from 'zod'
-import { ofConversation, report } from './fields.js'
+import { ofConversation, report, whole } from './fields.js'
 import { message } from './messages.js'
 import { route } from './route.js'
 
@@ -28,6 +28,10 @@ export const useTool = route({
   roles: ['read'],
   reach: 'conversation',
   params: z.object({ ...ofConversation.shape, tool: z.enum(['memory_read', 'compact_context']) }),
+  query: z.object({
+    hitCharacters: whole(1, 1_000_000, 'Characters of one hit', 'Default 2000').optional(),
+    answerCharacters: whole(1, 10_000_000, 'Characters of all hits together', 'Default 16000').optional(),
+  }),
   body: z.looseObject({}).meta({ id: 'ToolArguments', description: 'The arguments that the model wrote' }),
   answer: z.object({ content: z.string() }).meta({ id: 'ToolAnswer' }),
 })

@@ -12,7 +12,8 @@ export const ofConversation = z.object({
   conversation: z.string().min(1).meta({ description: 'Id of the conversation', example: 'run-7' }),
 })
 
-const whole = (least: number, most: number, what: string, detail: string): z.ZodType<number, string> =>
+/** A whole number within bounds, in an address. */
+export const whole = (least: number, most: number, what: string, detail: string): z.ZodType<number, string> =>
   z
     .string()
     .regex(/^\d{1,9}$/u, `must be a whole number from ${String(least)} to ${String(most)}`)

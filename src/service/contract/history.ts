@@ -90,7 +90,7 @@ export const undo = route({
   roles: ['operate'],
   reach: 'conversation',
   params: ofConversation,
-  body: z.strictObject({ cycle: z.int().min(1) }).meta({ id: 'Undo' }),
+  body: z.strictObject({ cycle: z.int().min(1), correlationId: z.string().min(1).optional() }).meta({ id: 'Undo' }),
   answer: report('Undone', {}),
 })
 

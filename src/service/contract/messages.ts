@@ -78,6 +78,10 @@ export const getMessages = route({
     .meta({ id: 'LiveMessages' }),
 })
 
+const ofRequest = z.object({
+  correlationId: z.string().min(1).optional().meta({ description: 'The request that it belongs to; recorded' }),
+})
+
 const ofPin = z.object({
   ...ofConversation.shape,
   message: z.string().min(1).meta({ description: 'Id of the message' }),
@@ -92,6 +96,7 @@ export const pinMessage = route({
   roles: ['append', 'operate'],
   reach: 'conversation',
   params: ofPin,
+  query: ofRequest,
 })
 
 /** Gives it back. */
@@ -103,6 +108,7 @@ export const unpinMessage = route({
   roles: ['append', 'operate'],
   reach: 'conversation',
   params: ofPin,
+  query: ofRequest,
 })
 
 /** Where a search stays, and what it looks for. */

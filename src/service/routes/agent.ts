@@ -1,7 +1,7 @@
 /** What an agent does that keeps a list of its own. */
 import type { MessageInput } from '../../library/ledger.js'
 import { Refused } from '../problems.js'
-import type { Handlers, Parts } from '../service.js'
+import { given, type Handlers, type Parts } from '../service.js'
 
 /** The handlers. */
 export function agentHandlers({ ledger }: Parts): Handlers<'compress' | 'useTool'> {
@@ -13,10 +13,10 @@ export function agentHandlers({ ledger }: Parts): Handlers<'compress' | 'useTool
       return { body: await ledger.compress(messages, conversation) }
     },
 
-    async useTool({ params: { conversation, tool }, raw, access }) {
+    async useTool({ params: { conversation, tool }, query, raw, access }) {
       if (tool === 'compact_context' && !access.roles.includes('append'))
         throw new Refused('RoleMissing', 'compact_context takes a key with the role append', { roles: ['append'] })
-      const found = ledger.tools(conversation).find(({ name }) => name === tool)
+      const found = ledger.tools(conversation, given(query)).find(({ name }) => name === tool)
       return { body: { content: (await found?.execute(raw)) ?? '' } }
     },
   }

@@ -109,8 +109,8 @@ export function historyHandlers({
       return await jobs.start('compact', asked, () => ledger.compact(conversation, given({ force })))
     },
 
-    async undo({ params: { conversation }, body: { cycle } }) {
-      return { body: await ledger.undo(conversation, { cycle }) }
+    async undo({ params: { conversation }, body }) {
+      return { body: await ledger.undo(conversation, given(body)) }
     },
 
     async diff({ params: { conversation }, query: { from, to, cycle, ...wait } }) {

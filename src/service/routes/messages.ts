@@ -147,13 +147,13 @@ export function messageHandlers({
       }
     },
 
-    async pinMessage({ params: { conversation, message } }) {
-      await ledger.pin(conversation, message)
+    async pinMessage({ params: { conversation, message }, query }) {
+      await ledger.pin(conversation, message, given(query))
       return {}
     },
 
-    async unpinMessage({ params: { conversation, message } }) {
-      await ledger.unpin(conversation, message)
+    async unpinMessage({ params: { conversation, message }, query }) {
+      await ledger.unpin(conversation, message, given(query))
       return {}
     },
 
