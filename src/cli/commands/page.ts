@@ -1,5 +1,4 @@
 /** `page` serves a page to look at the ledger with, or writes the report of one conversation as a single file. */
-import { codeOf } from '../../ports/store-error.js'
 import { text, type Command } from '../command.js'
 import { InputError } from '../errors.js'
 import { line, note, toJson } from '../output.js'
