@@ -49,6 +49,8 @@ export interface RowCheckDependencies {
 const ROWS_HELD = 4_000
 /** Characters that the rows of ended conversations may have before they are compared. */
 const CHARACTERS_HELD = 8_000_000
+/** Rows beside those that the facts make before they are no longer read, and only counted. */
+const ROWS_TOO_MANY = 100
 /** How often the facts that came meanwhile are fetched before a difference is told. */
 const TRIES = 5
 /** Differences that are told one by one. */
@@ -188,6 +190,7 @@ const madeBy = ({ held, pending, settled }: Rows): number => {
 
 /** The rows of one conversation and table that are to be compared now. */
 interface AskedRows {
+  readonly of: ConversationRows
   readonly rows: Rows
   readonly entries: readonly (readonly [key: string, expected: Expected])[]
 }
@@ -215,6 +218,24 @@ function othersIn(
 
 const NONE: readonly string[] = []
 
+/** Rows of a table as they lie in the database, by conversation and by their key among its rows. */
+type RowsThere = ReadonlyMap<string, ReadonlyMap<string, Row>>
+
+/** Conversations behind one id, up to and with another; undefined where there is no such bound. */
+type Range = readonly [after: string | undefined, upTo: string | undefined]
+
+/** The condition of a range. Bounds that are not there are left out: an index is used for what is asked plainly. */
+function within([after, upTo]: Range): { readonly where: string; readonly values: readonly string[] } {
+  const bounds = [
+    ...(after === undefined ? [] : ['conversation_id > $1']),
+    ...(upTo === undefined ? [] : [`conversation_id <= $${after === undefined ? '1' : '2'}`]),
+  ]
+  return {
+    where: bounds.length === 0 ? 'true' : bounds.join(' and '),
+    values: [after, upTo].filter((bound) => bound !== undefined),
+  }
+}
+
 /** The live tables in one snapshot: the generation of each projection, and where its checkpoints stand. */
 type Generations = ReadonlyMap<
   string,
@@ -232,20 +253,26 @@ const ELEMENT: Readonly<Record<ColumnType, string>> = {
   tsvector: 'text',
 }
 
+/** The columns of a row, as they are compared. */
+const shownColumns = ({ table, columns }: KeptRow, of: string): string =>
+  columns
+    .map((column) =>
+      table.columns[column] === 'jsonb' || table.columns[column] === 'tsvector'
+        ? `${of}.${quoted(column)}::text as ${quoted(column)}`
+        : `${of}.${quoted(column)}`,
+    )
+    .join(', ')
+
 /**
  * Finds the rows under these keys, each with its place in the list. Each is looked up by itself, by the index of the
  * key, in a table of any size.
  */
-function rowsByKey({ table, columns }: KeptRow, generation: number): string {
+function rowsByKey(kept: KeptRow, generation: number): string {
+  const { table } = kept
   const keys = table.key.map((column, at) => `$${String(at + 1)}::${ELEMENT[table.columns[column] ?? 'text']}[]`)
   const names = table.key.map((_column, at) => `k${String(at)}`)
   const where = table.key.map((column, at) => `t.${quoted(column)} = asked.k${String(at)}`).join(' and ')
-  const shown = columns.map((column) =>
-    table.columns[column] === 'jsonb' || table.columns[column] === 'tsvector'
-      ? `there.${quoted(column)}::text as ${quoted(column)}`
-      : `there.${quoted(column)}`,
-  )
-  return `select asked.place::int4 as "asked place", ${shown.join(', ')}
+  return `select asked.place::int4 as "asked place", ${shownColumns(kept, 'there')}
     from unnest(${keys.join(', ')}) with ordinality as asked(${names.join(', ')}, place)
     cross join lateral (select * from ${quoted(physicalName(table.name, generation))} t where ${where} limit 1) there`
 }
@@ -325,17 +352,22 @@ export function createRowCheck({
     }
   }
 
+  /** @param there the rows of these conversations, where they were read; else they are asked for by their keys */
   async function comparedTable(
     sql: Sql,
     generations: Generations,
     kept: KeptRow,
     asked: readonly AskedRows[],
+    there?: RowsThere,
   ): Promise<void> {
     const live = generations.get(kept.projection.name)
-    const all = asked.flatMap(({ rows, entries }) => entries.map(([key, expected]) => ({ rows, key, expected })))
+    const all = asked.flatMap(({ of, rows, entries }) =>
+      entries.map(([key, expected]) => ({ of, rows, key, expected })),
+    )
     if (all.length === 0) return
-    const found: (Row | undefined)[] = []
-    if (live !== undefined) {
+    let found: (Row | undefined)[] = []
+    if (there !== undefined) found = all.map(({ of, key }) => there.get(of.conversationId)?.get(key))
+    else if (live !== undefined) {
       const rows = await sql.query<Record<string, Cell>>(
         rowsByKey(kept, live.generation),
         kept.table.key.map((column) => all.map(({ expected }) => expected.row[column] ?? null)),
@@ -364,7 +396,7 @@ export function createRowCheck({
   async function relieve(of: ConversationRows): Promise<void> {
     const asked = of.tables
       .filter(({ kept }) => !kept.single)
-      .map((rows): AskedRows => ({ rows, entries: [...rows.held].slice(0, Math.ceil(rows.held.size / 2)) }))
+      .map((rows): AskedRows => ({ of, rows, entries: [...rows.held].slice(0, Math.ceil(rows.held.size / 2)) }))
     for (const { rows, entries } of asked) {
       for (const [key, expected] of entries) {
         rows.held.delete(key)
@@ -379,27 +411,52 @@ export function createRowCheck({
     if (of.pending > MOST_PENDING + of.held) of.abandoned = true
   }
 
+  /**
+   * The rows of a table that the conversations of a range have, at one go and without sending the keys of all that is
+   * expected. Undefined where there are many more rows than the facts make; then only those that are expected are read,
+   * and the others counted.
+   */
+  async function rowsWithin(
+    sql: Sql,
+    generations: Generations,
+    kept: KeptRow,
+    range: Range,
+    made: number,
+  ): Promise<RowsThere | undefined> {
+    const live = generations.get(kept.projection.name)
+    const there = new Map<string, Map<string, Row>>()
+    if (live === undefined) return there
+    const { where, values } = within(range)
+    const most = made + ROWS_TOO_MANY
+    const rows = await sql.query<Record<string, Cell>>(
+      `select ${shownColumns(kept, 't')} from ${quoted(physicalName(kept.table.name, live.generation))} t where ${where} limit ${String(most + 1)}`,
+      values,
+    )
+    if (rows.length > most) return undefined
+    for (const row of rows) {
+      const id = String(row['conversation_id'])
+      let its = there.get(id)
+      if (its === undefined) there.set(id, (its = new Map<string, Row>()))
+      its.set(keyWithin(kept, row), row)
+    }
+    return there
+  }
+
   /** How many rows of a table each conversation has: of these, or of all between two. */
   async function counts(
     sql: Sql,
     generations: Generations,
     kept: KeptRow,
     ids: readonly string[],
-    range: readonly [after: string | undefined, upTo: string | undefined] | undefined,
+    range: Range | undefined,
   ): Promise<ReadonlyMap<string, number>> {
     const live = generations.get(kept.projection.name)
     if (live === undefined) return new Map()
-    const [after, upTo] = range ?? []
-    // Bounds that are not there are left out: an index is used for what is asked plainly.
-    const bounds = [
-      ...(after === undefined ? [] : ['conversation_id > $1']),
-      ...(upTo === undefined ? [] : [`conversation_id <= $${after === undefined ? '1' : '2'}`]),
-    ]
-    const where =
-      range === undefined ? 'conversation_id = any($1::text[])' : bounds.length === 0 ? 'true' : bounds.join(' and ')
+    const { where, values } =
+      range === undefined ? { where: 'conversation_id = any($1::text[])', values: [ids] } : within(range)
     const rows = await sql.query<{ id: string; rows: string | number }>(
       `select conversation_id as id, count(*) as rows from ${quoted(physicalName(kept.table.name, live.generation))} where ${where} group by conversation_id`,
-      range === undefined ? [ids] : [after, upTo].filter((bound) => bound !== undefined),
+      values,
     )
     return new Map(rows.map(({ id, rows: count }) => [id, Number(count)]))
   }
@@ -412,10 +469,9 @@ export function createRowCheck({
   }
 
   /** Compares everything that is held of these conversations, and counts their rows. */
-  async function compareAll(
-    group: readonly ConversationRows[],
-    range: readonly [string | undefined, string | undefined] | undefined,
-  ): Promise<Counted> {
+  async function compareAll(group: readonly ConversationRows[], range: Range | undefined): Promise<Counted> {
+    // Of a conversation whose rows were forgotten, a range would read again what was found equal.
+    const isWhole = group.every((of) => of.tables.every(({ settled }) => settled === 0))
     return await snapshot(async (sql, generations) => {
       const suspects = new Set<ConversationRows>()
       const strangers: { kept: KeptRow; conversationId: string }[] = []
@@ -423,10 +479,15 @@ export function createRowCheck({
       for (const [place, kept] of tables.entries()) {
         const asked = group.flatMap((of): AskedRows[] => {
           const rows = of.tables[place]
-          return rows === undefined ? [] : [{ rows, entries: [...rows.held, ...rows.pending] }]
+          return rows === undefined ? [] : [{ of, rows, entries: [...rows.held, ...rows.pending] }]
         })
-        await comparedTable(sql, generations, kept, asked)
-        const found = await counts(sql, generations, kept, [...byId.keys()], range)
+        const made = asked.reduce((sum, { entries }) => sum + entries.length, 0)
+        const there = range !== undefined && isWhole ? await rowsWithin(sql, generations, kept, range, made) : undefined
+        await comparedTable(sql, generations, kept, asked, there)
+        const found =
+          there === undefined
+            ? await counts(sql, generations, kept, [...byId.keys()], range)
+            : new Map([...there].map(([id, its]) => [id, its.size]))
         for (const of of group) {
           const rows = of.tables[place]
           if (rows !== undefined && (rows.pending.size > 0 || madeBy(rows) !== (found.get(of.conversationId) ?? 0)))

@@ -7,7 +7,7 @@ import type { RecordedEvent } from '../domain/events/index.js'
 import type { StoredEvent } from '../ports/event-store.js'
 import type { CheckRows, RowCheck, RowDifference } from '../ports/row-check.js'
 import { editionStreamsOnce, type EditionStreams } from '../recording/conversation-streams.js'
-import { decodeEvent, UnreadableEventError } from '../recording/read-event.js'
+import { decodeEventSoon, UnreadableEventError } from '../recording/read-event.js'
 import type { Log } from '../recording/load-conversation.js'
 import { readAhead } from './read-ahead.js'
 
@@ -51,7 +51,8 @@ export class RowFeed {
   async read(events: AsyncIterable<StoredEvent>): Promise<void> {
     try {
       for await (const stored of events) {
-        const comparing = this.take(await decodeEvent(stored, this.log.bodies))
+        const read = decodeEventSoon(stored, this.log.bodies)
+        const comparing = this.take(read instanceof Promise ? await read : read)
         if (comparing !== undefined) await comparing
       }
     } catch (error) {

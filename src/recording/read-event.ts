@@ -19,12 +19,21 @@ export class UnreadableEventError extends Error {
   }
 }
 
+function decoded(stored: StoredEvent, body?: string): RecordedEvent {
+  const read = decode(stored, body)
+  if (E.isLeft(read)) throw new UnreadableEventError(read.left)
+  return read.right
+}
+
 /** Decodes a stored event; a claim-checked body is fetched and verified. */
 export async function decodeEvent(stored: StoredEvent, bodies: BodyStore): Promise<RecordedEvent> {
+  return await decodeEventSoon(stored, bodies)
+}
+
+/** The same for who reads very many: only a body that lies beside the log is waited for. */
+export function decodeEventSoon(stored: StoredEvent, bodies: BodyStore): RecordedEvent | Promise<RecordedEvent> {
   const claim = claimOf(stored)
-  const decoded = decode(stored, claim === undefined ? undefined : await bodies.get(claim))
-  if (E.isLeft(decoded)) throw new UnreadableEventError(decoded.left)
-  return decoded.right
+  return claim === undefined ? decoded(stored) : bodies.get(claim).then((body) => decoded(stored, body))
 }
 
 /** Narrows a fact to one of some types. */

@@ -8,6 +8,7 @@ import { type Event, type Metadata, type RecordedEvent, eventTypes, isEventType,
 import { sha256 } from '../values/hash.js'
 import type { EventToAppend, StoredEvent } from './stored-event.js'
 import { upcast } from './upcast.js'
+import type { EventDefinition } from './event-definition.js'
 
 /** Above so many UTF-8 bytes the data of an event lies beside the log. */
 export const CLAIM_CHECK_BYTES = 64 * 1024
@@ -217,7 +218,8 @@ export function decodeWith(
   if (claim !== undefined && body === undefined) return no(`its body ${claim} is not beside the log`)
   if (claim !== undefined && body !== undefined && sha256(body) !== claim)
     return no(`the body beside the log is not the one that was recorded (${claim})`)
-  const { version, schema, upcasters = {} } = eventTypes[stored.type]
+  const definition: EventDefinition<z.ZodType> = eventTypes[stored.type]
+  const { version, schema, usual, upcasters = {} } = definition
   const stands = metadata.schemaVersion
   try {
     const stood: unknown = JSON.parse(body ?? stored.data)
@@ -227,11 +229,14 @@ export function decodeWith(
       return no(
         `version ${String(stands)} of ${stored.type} is not known here (the newest known is ${String(version)})`,
       )
-    const data = schema.safeParse(lifted)
-    if (!data.success) return no(wrongIn(data.error))
     const { stream, revision, position, id } = stored
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the schema was chosen by the type, which the union cannot follow
-    return E.right({ type: stored.type, data: data.data, stream, revision, position, id, metadata } as RecordedEvent)
+    const read = (data: unknown): E.Either<Unreadable, RecordedEvent> =>
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the schema was chosen by the type, which the union cannot follow
+      E.right({ type: stored.type, data, stream, revision, position, id, metadata } as RecordedEvent)
+    const plain = usual?.(lifted)
+    if (plain !== undefined) return read(plain)
+    const data = schema.safeParse(lifted)
+    return data.success ? read(data.data) : no(wrongIn(data.error))
   } catch {
     return no('its data is no JSON')
   }

@@ -9,6 +9,11 @@ export interface EventDefinition<Schema extends z.ZodType> {
   readonly version: number
   /** Of its data. */
   readonly schema: Schema
+  /**
+   * What the schema makes of data of today's version, where they are such as most are and a look is enough; else
+   * undefined, and the schema is asked. It gives just what the schema gives.
+   */
+  readonly usual?: (data: Readonly<Record<string, unknown>>) => z.output<Schema> | undefined
   /** Every step from version 1 to today's. */
   readonly upcasters?: Upcasters
 }

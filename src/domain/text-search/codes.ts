@@ -72,16 +72,26 @@ export interface CodeCounts {
 const BLANK = 0x20
 // Written as bytes and made a text once, in place of a string for each code.
 let written = Buffer.alloc(0)
+// The codes of the text that is being written, each with 1 added, in the first free place behind its own bits: with a
+// `Set` to write a text of 400 characters took 2.7 µs in place of 1.6.
+let places = new Int32Array(1_024)
 
 /** The codes of a text's terms. */
 export function codedText({ codes, counts, length }: CodeCounts): CodedText {
-  const distinct = new Set<number>()
-  for (let at = 0; at < codes.length; at += 1) if ((counts[at] ?? 0) > 1) distinct.add(codes[at] ?? 0)
-  const repeated = distinct.size
-  for (const code of codes) distinct.add(code)
-  if (written.length < distinct.size * CODE_STEP) written = Buffer.alloc(distinct.size * CODE_STEP * 2)
+  const most = codes.length
+  if (written.length < most * CODE_STEP) written = Buffer.alloc(most * CODE_STEP * 2)
+  let size = 64
+  while (size < most * 2) size *= 2
+  if (places.length < size) places = new Int32Array(size)
+  else places.fill(0, 0, size)
   let end = 0
-  for (const code of distinct) {
+  function write(code: number): void {
+    let at = code & (size - 1)
+    while (places[at] !== 0) {
+      if (places[at] === code + 1) return
+      at = (at + 1) & (size - 1)
+    }
+    places[at] = code + 1
     written[end] = letter(code)
     written[end + 1] = letter(code >>> 6)
     written[end + 2] = letter(code >>> 12)
@@ -90,5 +100,8 @@ export function codedText({ codes, counts, length }: CodeCounts): CodedText {
     written[end + CODE_LENGTH] = BLANK
     end += CODE_STEP
   }
+  for (let at = 0; at < most; at += 1) if ((counts[at] ?? 0) > 1) write(codes[at] ?? 0)
+  const repeated = end / CODE_STEP
+  for (const code of codes) write(code)
   return { terms: written.toString('latin1', 0, Math.max(0, end - 1)), repeated, length }
 }

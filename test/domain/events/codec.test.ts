@@ -266,3 +266,31 @@ describe('the hash of an event', () => {
     expect(new Set([hash, ...changed]).size).toBe(changed.length + 1)
   })
 })
+
+describe('a message that is a text and nothing else', () => {
+  const PLAIN = { messageId: 'm1', role: 'user', content: 'Hello', createdAt: at(1), tokens: 4 }
+  const odd = fc.oneof(
+    fc.constantFrom<unknown>(null, true, -1, -0, 1.5, 2 ** 53, '', 'user', 'nobody', [], {}),
+    fc.constantFrom(at(2), '2024-02-29T00:00:00.000Z', '2023-02-29T00:00:00.000Z', '2023-01-31T24:00:00.000Z'),
+    fc.constantFrom('2023-01-02T00:00:00Z', '2023-01-02T00:00:00.000+01:00', '2023-01-02', `${at(2)}\n`),
+  )
+  const field = fc.constantFrom(...Object.keys(PLAIN), 'name', 'toolCallId', 'pinned', 'unknown', '__proto__')
+  const said = fc.record({ changed: fc.array(fc.tuple(field, odd), { maxLength: 2 }), left: fc.option(field) })
+
+  it('is read as its schema reads it, whatever stands in it', () => {
+    const { schema } = eventTypes.MessageAppended
+    fc.assert(
+      fc.property(said, fc.boolean(), ({ changed, left }, isReversed) => {
+        const entries = [...Object.entries<unknown>(PLAIN), ...changed].filter(([name]) => name !== left)
+        const data = JSON.stringify(Object.fromEntries(isReversed ? entries.toReversed() : entries))
+        const whole = schema.safeParse(JSON.parse(data))
+        const decoded = decode(stored(appended('m1'), { data }))
+        // As text: the order of the fields is part of what is read.
+        expect(E.isRight(decoded) ? encodeData(decoded.right) : 'refused').toBe(
+          whole.success ? JSON.stringify(whole.data) : 'refused',
+        )
+      }),
+      { numRuns: 1_000 },
+    )
+  })
+})

@@ -23,6 +23,8 @@ import {
 import { everyEvent } from '../../support/conversation-story.js'
 import { appended, eventNamed } from '../../support/events.js'
 import { describeOnDatabases, record, rowsOf, silent } from '../../support/projections.js'
+import { createRowCheck } from '../../../projections/engine/compare.js'
+import type { RowDifference } from '../../../src/ports/row-check.js'
 import { rowDifferences } from '../../support/row-differences.js'
 
 const noted: Table = {
@@ -369,6 +371,64 @@ describeOnDatabases('runner', (database) => {
     await expect(old.catchUp()).rejects.toThrow('rows of version 2, which is newer')
     expect(await texts()).toHaveLength(4)
     expect(await old.status()).toMatchObject([{ version: 2, state: 'stopped' }])
+  })
+
+  describe('the rows of every conversation, compared at one go', () => {
+    const ids = ['a', 'b', 'd']
+    const found = async (): Promise<readonly string[]> => {
+      const check = createRowCheck({
+        db,
+        projections,
+        everyConversation: true,
+        async *eventsFrom(id, seen) {
+          if (ids.includes(id))
+            yield* (await recorded(id, everyEvent)).filter((event) => event.revision > seen(event.stream))
+        },
+        catchUp: () => Promise.resolve(),
+      })
+      const told: RowDifference[] = []
+      for (const id of ids) {
+        check.begin(id)
+        for (const event of await recorded(id, everyEvent)) check.take(event)
+        check.end(true)
+        told.push(...(await check.compare()))
+      }
+      return [...told, ...(await check.finish())].map(({ conversationId, detail }) => `${conversationId}: ${detail}`)
+    }
+    const strangers = async (many: number): Promise<void> => {
+      await db.script(
+        `insert into live_messages_g1 (conversation_id, message_id, revision) select 'c', 'ghost ' || n, n from generate_series(1, ${String(many)}) n`,
+      )
+    }
+    const C = 'c: live-messages, table live_messages has rows of conversation-c, which is not in the log'
+
+    beforeEach(async () => {
+      for (const id of ids) await record(store, id, everyEvent)
+      await runner({ projections }).catchUp()
+    })
+
+    test('are what the facts make, or are named', async () => {
+      expect(await found()).toEqual([])
+      await db.script(`
+        update live_messages_g1 set tokens = 999 where message_id = 'm5' and conversation_id = 'b';
+        delete from live_messages_g1 where message_id = 'm5' and conversation_id = 'd'`)
+      expect(await found()).toEqual([
+        'b: live-messages, table live_messages: the row {"conversation_id":"b","message_id":"m5"} is different (tokens)',
+        'd: live-messages, table live_messages: the row {"conversation_id":"d","message_id":"m5"} is missing',
+      ])
+    })
+
+    test.each([1, 500])('those of a conversation that is not in the log are found: %s of them', async (many) => {
+      await strangers(many)
+      expect(await found()).toEqual([C])
+    })
+
+    test('one too many is found', async () => {
+      await db.script(`insert into live_messages_g1 (conversation_id, message_id, revision) values ('b', 'ghost', 7)`)
+      expect(await found()).toEqual([
+        expect.stringMatching(/^b: live-messages, table live_messages: the row .*ghost.* is unexpected$/u),
+      ])
+    })
   })
 
   test('differences between rows and facts are named by table and key', async () => {
