@@ -1,5 +1,5 @@
 /** The runner: exactly once, whatever fails, however many there are; and what it says of itself. */
-import { beforeEach, expect, test } from '@jest/globals'
+import { beforeEach, describe, expect, test } from '@jest/globals'
 import { createMemoryEventStore } from '../../../src/adapters/memory/event-store.js'
 import type { Event } from '../../../src/domain/events/index.js'
 import type { EventStore } from '../../../src/ports/event-store.js'
