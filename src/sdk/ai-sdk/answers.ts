@@ -151,7 +151,16 @@ export class AnswerInPieces {
       case 'tool-result':
         if (part.preliminary !== true) this.content.push(part)
         return
-      default:
+      // What is told beside the answer, and the pieces of a call that comes whole behind them.
+      case 'error':
+      case 'ping':
+      case 'raw':
+      case 'source':
+      case 'stream-start':
+      case 'tool-approval-request':
+      case 'tool-input-start':
+      case 'tool-input-delta':
+      case 'tool-input-end':
     }
   }
 

@@ -8,13 +8,13 @@ import { issueSentence } from '../../domain/values/issue-sentence.js'
 import type { Ledger } from '../../library/ledger.js'
 import { problem } from '../../library/problem.js'
 import type { TellProblem } from '../../library/tell-problem.js'
-import { conversationIdOf, keptIn, type KeptIn } from '../given.js'
-import { sendWholeList, type ListToSend } from '../whole-list.js'
+import { conversationIdOf, keptIn, type ListKeptIn } from '../given.js'
+import { sendList, type ListToSend } from '../whole-list.js'
 import { AnswerInPieces, answerOf, type Generated, type Streamed, type StreamPart } from './answers.js'
 import { asPrompt, sdkForm, type SdkMessage } from './messages.js'
 
 /** How a model's conversation is kept. */
-export interface LedgerMiddlewareOptions extends KeptIn {
+export interface LedgerMiddlewareOptions extends ListKeptIn {
   /**
    * The conversation. A call that names its own in `providerOptions.contextLedger.conversationId` goes by that one; one
    * of the two there must be.
@@ -114,9 +114,9 @@ function recorded(
  * ledger's context in its place. Where the ledger fails the call goes on with its own list.
  */
 export function ledgerMiddleware(options: LedgerMiddlewareOptions): LanguageModelMiddleware {
-  const tell = keptIn('ledgerMiddleware', options, ['ledger', 'conversationId', 'onProblem'])
+  const tell = keptIn('ledgerMiddleware', options, ['ledger', 'conversationId', 'keptBy', 'onProblem'])
   const own = options.conversationId === undefined ? undefined : conversationIdOf(options.conversationId)
-  const { ledger } = options
+  const { ledger, keptBy = 'host' } = options
   const calls = new WeakMap<CallOptions, KeptCall>()
 
   return {
@@ -126,8 +126,8 @@ export function ledgerMiddleware(options: LedgerMiddlewareOptions): LanguageMode
       if (conversationId === undefined) return params
       // What a model is given and what we make of it have the same parts; the types name each of them.
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-      const given = params.prompt as unknown as readonly SdkMessage[]
-      const { messages, answers } = await sendWholeList(ledger, conversationId, given, sdkForm)
+      const list = params.prompt as unknown as readonly SdkMessage[]
+      const { messages, answers } = await sendList(ledger, { conversationId, list, keptBy }, sdkForm)
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion
       const sent: CallOptions = { ...params, prompt: asPrompt(messages) as unknown as Prompt }
       calls.set(sent, { conversationId, answers })
