@@ -1,4 +1,6 @@
-/** What a host records: its messages, and which of them stay. */
+/** What a host records: its messages, what it takes back of them, and which of them stay. */
+import type { Command } from '../domain/decide/index.js'
+import { createAmend } from '../compaction/amend.js'
 import type { Clock } from '../ports/clock.js'
 import { parseMessage, type MessageInput, type NewMessage } from '../domain/values/message.js'
 import { DEFAULT_WINDOW_TOKENS } from '../domain/values/model-windows.js'
@@ -7,14 +9,15 @@ import { createAppendMessages } from '../recording/append-messages.js'
 import type { Conversations } from '../recording/handle-command.js'
 import type { Freshness } from './freshness.js'
 import type { Gate } from './gate.js'
-import type { AppendOptions, Ledger } from './ledger.js'
+import type { AmendOptions, AppendOptions, Ledger } from './ledger.js'
 import type { Lookup } from './lookup.js'
-import { looked, nameGiven, nameOf, optionsGiven, settingsOf, type Names } from './options.js'
+import { bad, looked, nameGiven, nameOf, optionsGiven, settingsOf, type Names } from './options.js'
 import type { LedgerParts } from './parts.js'
 import { problem, valueOf } from './problem.js'
 import type { ProvenanceOf } from './provenance.js'
 
 const APPEND: Names<AppendOptions> = { policy: true, scope: true, actor: true, correlationId: true }
+const AMEND: Names<AmendOptions> = { withdraw: true, append: true, expected: true, actor: true, correlationId: true }
 
 const isList = (messages: MessageInput | readonly MessageInput[]): messages is readonly MessageInput[] =>
   Array.isArray(messages)
@@ -30,7 +33,9 @@ function parseMessages(inputs: readonly MessageInput[]): NewMessage[] {
   )
 }
 
-export interface AppendingParts extends Pick<LedgerParts, 'policy' | 'estimator' | 'onProblem'> {
+export interface AppendingParts extends Pick<LedgerParts, 'log' | 'policy' | 'estimator' | 'onProblem'> {
+  /** What configures a conversation. */
+  readonly configure: () => Extract<Command, { type: 'Configure' }>
   readonly clock: Clock
   readonly conversations: Conversations
   readonly summarizerWindowTokens: number
@@ -42,9 +47,17 @@ export interface AppendingParts extends Pick<LedgerParts, 'policy' | 'estimator'
   readonly wakeWhereDue: (state: Conversation) => void
 }
 
-export function createAppending(parts: AppendingParts): Pick<Ledger, 'append' | 'pin' | 'unpin'> {
+export function createAppending(parts: AppendingParts): Pick<Ledger, 'append' | 'amend' | 'pin' | 'unpin'> {
   const { conversations, gate, freshness, lookup, provenanceOf, onProblem } = parts
   const appendMessages = createAppendMessages(parts)
+  const amend = createAmend({
+    ...parts,
+    now: () => parts.clock.now(),
+    onRecorded(handled) {
+      freshness.recordedHere(handled)
+      parts.wakeWhereDue(handled.state)
+    },
+  })
 
   async function pin(type: 'PinMessage' | 'UnpinMessage', conversationId: string, messageId: string): Promise<void> {
     gate.writes(type === 'PinMessage' ? 'pin' : 'unpin')
@@ -76,6 +89,28 @@ export function createAppending(parts: AppendingParts): Pick<Ledger, 'append' | 
       parts.wakeWhereDue(appended.state)
       const { state, recorded, position } = appended
       return { conversationId, revision: state.revision, recorded, position }
+    },
+    async amend(conversationId, options) {
+      const given = optionsGiven('amend', options, AMEND)
+      const id = nameGiven('conversationId', conversationId)
+      const { withdraw, expected } = given
+      if (withdraw === undefined || (withdraw !== 'all' && !Array.isArray(withdraw)))
+        throw bad('withdraw', "must be a list of ids of messages, or 'all'")
+      if (expected !== undefined && typeof expected !== 'bigint') throw bad('expected', 'must be a revision: a bigint')
+      const amendment = {
+        conversationId: id,
+        withdraw: withdraw === 'all' ? withdraw : withdraw.map((messageId) => nameGiven('withdraw', messageId)),
+        append: parseMessages(asList(given.append ?? [])),
+        expected,
+        provenance: provenanceOf(given),
+      }
+      gate.writes('amend')
+      freshness.follow()
+      const handled = valueOf(await amend(amendment), problem)
+      const recorded = handled.events.flatMap((event) =>
+        event.type === 'MessageAppended' ? [event.data.messageId] : [],
+      )
+      return { conversationId: id, revision: handled.state.revision, recorded, position: handled.position }
     },
     pin: (conversationId, messageId) => pin('PinMessage', conversationId, messageId),
     unpin: (conversationId, messageId) => pin('UnpinMessage', conversationId, messageId),

@@ -226,6 +226,20 @@ export interface AppendOptions {
   readonly correlationId?: string
 }
 
+/** What is taken back of a conversation, and what is said in its place. */
+export interface AmendOptions {
+  /** Ids of the messages that are taken back, or `all` of them. What batches cover comes back first. */
+  readonly withdraw: readonly string[] | 'all'
+  /** What is said in their place, behind all that stays. */
+  readonly append?: readonly MessageInput[]
+  /** The revision that this was decided on: where the conversation has moved on, nothing is recorded. */
+  readonly expected?: bigint
+  /** Who asks; recorded. Default: the ledger's own. */
+  readonly actor?: string
+  /** The request that it all belongs to. */
+  readonly correlationId?: string
+}
+
 /** What an append recorded, and where. */
 export interface AppendResult {
   /** The conversation. */
@@ -420,6 +434,11 @@ export interface Ledger {
     messages: MessageInput | readonly MessageInput[],
     options?: AppendOptions,
   ): Promise<AppendResult>
+  /**
+   * Takes messages back, and says others in their place, in one append: all of it is recorded, or nothing. What was taken
+   * back is in no context any more, and stays in the log. Where a cycle has compacted it, that cycle is undone with it.
+   */
+  amend(conversationId: string, options: AmendOptions): Promise<AppendResult>
   /**
    * Records what another program did, from a transcript that it wrote: its messages, its compactions, what it took back,
    * what it gave its model in place of a message. The context of such a conversation is the one that the program made,
