@@ -561,56 +561,74 @@ const editKey = (messageId: string, content: MessageBody['content']): string => 
 const damageKey = ({ file, line, path }: SourcePlace, detail: string): string =>
   `damage ${file.slice(file.lastIndexOf('/') + 1)} ${String(line)} ${path ?? ''} ${detail}`
 
+/** A transcript on its way into the ledger, which may grow while it is there. */
+export interface TranscriptRecording {
+  /** Records what is said next. Messages may wait to be recorded together. */
+  take(item: TranscriptItem): Promise<E.Either<TranscriptFailure, undefined>>
+  /** Records what waits. */
+  flush(): Promise<E.Either<TranscriptFailure, undefined>>
+  /** What became of it so far. */
+  told(): RecordedTranscript
+}
+
+/** Begins to record a transcript. Nobody else records the same one meanwhile. */
+export function openRecording(deps: RecordTranscriptDependencies, options: RecordOptions): TranscriptRecording {
+  const recordings = new Map<string, Recording>()
+  const leftOut = new Map<string, number>()
+  const damage: DamageItem[] = []
+  let current: Recording | undefined
+  /** What cannot be read before the first conversation is known belongs to it. */
+  let early: DamageItem[] = []
+  const done = E.right(undefined)
+
+  async function enter(item: ConversationItem): Promise<E.Either<TranscriptFailure, undefined>> {
+    const flushed = await current?.flush()
+    if (flushed !== undefined && E.isLeft(flushed)) return flushed
+    current = recordings.get(item.sourceId)
+    if (current === undefined) {
+      current = new Recording(deps, options, item)
+      await current.open()
+      recordings.set(item.sourceId, current)
+    }
+    for (const each of early) {
+      const recorded = await current.take(each)
+      if (E.isLeft(recorded)) return recorded
+    }
+    early = []
+    return done
+  }
+
+  return {
+    async take(item) {
+      options.signal?.throwIfAborted()
+      options.onItem?.(item)
+      if (item.kind === 'left-out') {
+        leftOut.set(item.what, (leftOut.get(item.what) ?? 0) + 1)
+        return done
+      }
+      if (item.kind === 'damage') damage.push(item)
+      if (item.kind === 'conversation') return await enter(item)
+      if (current !== undefined) return await current.take(item)
+      if (item.kind === 'damage') early.push(item)
+      return done
+    },
+    flush: async () => (await current?.flush()) ?? done,
+    told: () => ({ conversations: [...recordings.values()].map((each) => each.done), leftOut, damage }),
+  }
+}
+
 /** Builds the use case: records a transcript, item by item. */
 export function createRecordTranscript(deps: RecordTranscriptDependencies) {
   return async (
     items: AsyncIterable<TranscriptItem>,
     options: RecordOptions,
   ): Promise<E.Either<TranscriptFailure | BadId, RecordedTranscript>> => {
-    const recordings = new Map<string, Recording>()
-    const leftOut = new Map<string, number>()
-    const damage: DamageItem[] = []
-    let current: Recording | undefined
-    /** What cannot be read before the first conversation is known belongs to it. */
-    let early: DamageItem[] = []
-    const told = (): RecordedTranscript => ({
-      conversations: [...recordings.values()].map(({ done }) => done),
-      leftOut,
-      damage,
-    })
+    const recording = openRecording(deps, options)
     for await (const item of items) {
-      options.signal?.throwIfAborted()
-      options.onItem?.(item)
-      if (item.kind === 'left-out') {
-        leftOut.set(item.what, (leftOut.get(item.what) ?? 0) + 1)
-        continue
-      }
-      if (item.kind === 'damage') damage.push(item)
-      if (item.kind === 'conversation') {
-        const flushed = await current?.flush()
-        if (flushed !== undefined && E.isLeft(flushed)) return flushed
-        current = recordings.get(item.sourceId)
-        if (current === undefined) {
-          current = new Recording(deps, options, item)
-          await current.open()
-          recordings.set(item.sourceId, current)
-        }
-        for (const each of early) {
-          const recorded = await current.take(each)
-          if (E.isLeft(recorded)) return recorded
-        }
-        early = []
-        continue
-      }
-      if (current === undefined) {
-        if (item.kind === 'damage') early.push(item)
-        continue
-      }
-      const recorded = await current.take(item)
+      const recorded = await recording.take(item)
       if (E.isLeft(recorded)) return recorded
     }
-    const flushed = await current?.flush()
-    if (flushed !== undefined && E.isLeft(flushed)) return flushed
-    return E.right(told())
+    const flushed = await recording.flush()
+    return E.isLeft(flushed) ? flushed : E.right(recording.told())
   }
 }

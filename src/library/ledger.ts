@@ -5,7 +5,12 @@
  */
 import type { ForgottenTotals } from '../domain/reports/forgotten/totals.js'
 import type { ForgottenCycle } from '../history/forgotten.js'
-import type { ImportedTranscript, ImportTranscriptOptions } from './transcripts.js'
+import type {
+  ImportedTranscript,
+  ImportTranscriptOptions,
+  OpenTranscript,
+  OpenTranscriptOptions,
+} from './transcripts.js'
 import type { RebuildOptions } from '../../projections/engine/rebuild.js'
 import type { Filled, FillOptions, MissingVectors } from '../../projections/read-models/archive-index/vector-filler.js'
 import type { Behind, ProjectionStatus } from '../../projections/engine/watch.js'
@@ -75,7 +80,12 @@ export type {
   ConversationSummary,
   UnlistedConversation,
 } from '../../projections/read-models/live-messages/queries.js'
-export type { ImportedTranscript, ImportTranscriptOptions } from './transcripts.js'
+export type {
+  ImportedTranscript,
+  ImportTranscriptOptions,
+  OpenTranscript,
+  OpenTranscriptOptions,
+} from './transcripts.js'
 export type { RecordedConversation } from '../importers/record-transcript.js'
 export type { ForgottenCycle } from '../history/forgotten.js'
 export type { ForgottenReport, JudgedItem } from '../domain/reports/forgotten/forgotten.js'
@@ -445,6 +455,11 @@ export interface Ledger {
    * until an edition is adopted or a cycle undone. The same file again records what is new in it.
    */
   importTranscript(path: string, options?: ImportTranscriptOptions): Promise<ImportedTranscript>
+  /**
+   * Records what another program does while it does it: what `importTranscript` reads from a file, record by record, by
+   * the name that the file would have.
+   */
+  openTranscript(name: string, options: OpenTranscriptOptions): Promise<OpenTranscript>
   /**
    * The context to send to the model: always includes the last message, is valid for the chat API, and fits the window.
    * With `at`, the one that it was then, byte for byte: `{ at: message.answers.revision }` is what that message

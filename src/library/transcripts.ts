@@ -1,5 +1,5 @@
 /** Transcripts of other programs, recorded as what these programs did. */
-import { createRecordTranscript, type RecordedConversation } from '../importers/record-transcript.js'
+import { createRecordTranscript, openRecording, type RecordedConversation } from '../importers/record-transcript.js'
 import { importers, readTranscript, recognizeTranscript, type RecognizedTranscript } from '../importers/index.js'
 import { headOf } from '../importers/records-of.js'
 import { fileKey, signatureOf } from '../importers/signature.js'
@@ -50,6 +50,26 @@ export interface ImportedTranscript {
   readonly damage: readonly DamageItem[]
 }
 
+/** How a transcript is recorded while its program writes it. */
+export interface OpenTranscriptOptions {
+  /** The program that writes it, as `importTranscript` names it. */
+  readonly from: string
+  /** Tenant or owner of new conversations. */
+  readonly scope?: string
+  /** Who asks; default: the ledger's. */
+  readonly actor?: string
+}
+
+/** A transcript that is recorded while its program writes it. */
+export interface OpenTranscript {
+  /**
+   * Records what these records say, which come behind those before; every call waits for the one before it. What is
+   * recorded already adds nothing, so a transcript that is opened anew is told from its beginning.
+   */
+  record(records: readonly unknown[]): Promise<readonly RecordedConversation[]>
+}
+
+const OPEN: Names<OpenTranscriptOptions> = { from: true, scope: true, actor: true }
 const OPTIONS: Names<ImportTranscriptOptions> = {
   from: true,
   scope: true,
@@ -98,12 +118,50 @@ export interface TranscriptsParts extends Pick<
   readonly provenanceOf: ProvenanceOf
 }
 
-export function createTranscripts(parts: TranscriptsParts): Pick<Ledger, 'importTranscript'> {
+export function createTranscripts(parts: TranscriptsParts): Pick<Ledger, 'importTranscript' | 'openTranscript'> {
   const { gate, freshness, provenanceOf } = parts
   const record = createRecordTranscript(parts)
   const files: ImportedFiles = parts.importedFiles
 
   return {
+    async openTranscript(name, options) {
+      const given = optionsGiven('openTranscript', options, OPEN)
+      const file = textGiven('name', name)
+      const importer = importers.find(({ program }) => program === given.from)
+      if (importer === undefined)
+        throw problem({ kind: 'NoSuchProgram', program: String(given.from), programs: programs() })
+      const scope = given.scope === undefined ? undefined : nameOf('scope', given.scope)
+      gate.writes('openTranscript')
+      freshness.follow()
+      const reader = importer.read(file)
+      const recording = openRecording(parts, {
+        program: importer.program,
+        scope,
+        settings: parts.policy,
+        provenance: provenanceOf(given),
+      })
+      let line = 0
+      let before: Promise<unknown> = Promise.resolve()
+
+      async function record(records: readonly unknown[]): Promise<readonly RecordedConversation[]> {
+        gate.writes('openTranscript')
+        for (const value of records) {
+          line += 1
+          for (const item of reader.take({ value, where: { file, line } })) valueOf(await recording.take(item), problem)
+        }
+        valueOf(await recording.flush(), problem)
+        const { conversations } = recording.told()
+        for (const { position } of conversations) freshness.recordedHere({ position })
+        return conversations.map((each) => ({ ...each }))
+      }
+      return {
+        record(records) {
+          const next = before.then(() => record(records))
+          before = next.catch(() => undefined)
+          return next
+        },
+      }
+    },
     async importTranscript(path, options) {
       const given = optionsGiven('importTranscript', options, OPTIONS)
       const file = textGiven('path', path)

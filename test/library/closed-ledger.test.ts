@@ -32,6 +32,7 @@ const ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
   stats: [],
   forgotten: [],
   importTranscript: ['session.jsonl'],
+  openTranscript: ['session.jsonl', { from: 'claude-code' }],
   list: [],
   verify: [],
   identity: [],
