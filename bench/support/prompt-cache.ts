@@ -9,14 +9,22 @@ const LEAST = 1_024
 const STEP = 128
 const CHARACTERS = 4
 
-const sharedLength = (a: string, b: string): number => {
-  let [low, high] = [0, Math.min(a.length, b.length)]
-  while (low < high) {
-    const middle = Math.ceil((low + high) / 2)
-    if (a.startsWith(b.slice(0, middle))) low = middle
-    else high = middle - 1
+/** Characters that two texts begin with in common. */
+function sharedLength(a: string, b: string): number {
+  let at = 0
+  while (at < a.length && a[at] === b[at]) at += 1
+  return at
+}
+
+/** Characters that two lists of texts begin with in common. */
+function sharedBeginning(a: readonly string[], b: readonly string[]): number {
+  let shared = 0
+  for (const [at, text] of a.entries()) {
+    const other = b[at]
+    if (other !== text) return shared + sharedLength(text, other ?? '')
+    shared += text.length
   }
-  return low
+  return shared
 }
 
 /** What a request took. */
@@ -27,19 +35,19 @@ export interface Reckoned {
 
 /** Requests by their tools and messages, in the order in which they came. */
 export class PromptCache {
-  private readonly seen: string[] = []
+  private readonly seen: (readonly string[])[] = []
 
-  constructor(private readonly remembered = 64) {}
+  constructor(private readonly remembered = 8) {}
 
   take(tools: readonly unknown[], messages: readonly unknown[]): Reckoned {
-    // Without its end, which stands behind every message of a list.
-    const text = [JSON.stringify(tools), ...messages.map((message) => JSON.stringify(message))].join('\n')
-    const shared = this.seen.reduce((most, before) => Math.max(most, sharedLength(before, text)), 0)
-    this.seen.push(text)
+    const texts = [tools, ...messages].map((each) => JSON.stringify(each))
+    const length = texts.reduce((sum, text) => sum + text.length, 0)
+    const shared = this.seen.reduce((most, before) => Math.max(most, sharedBeginning(texts, before)), 0)
+    this.seen.push(texts)
     if (this.seen.length > this.remembered) this.seen.shift()
     const tokens = Math.floor(shared / CHARACTERS)
     return {
-      promptTokens: Math.ceil(text.length / CHARACTERS),
+      promptTokens: Math.ceil(length / CHARACTERS),
       cachedTokens: tokens < LEAST ? 0 : LEAST + Math.floor((tokens - LEAST) / STEP) * STEP,
     }
   }

@@ -1,15 +1,12 @@
 import { describe, expect, test } from '@jest/globals'
-import { createCachedModel, PromptCache } from '../../bench/support/prompt-cache.js'
+import { compared } from '../../bench/prompt-cache.js'
 import { createScriptedLanguageModel, scriptedFailure } from '../../src/adapters/scripted/language-model.js'
-import { openLedger, type ChatMessage, type Ledger } from '../../src/index.js'
+import { openLedger, type ChatMessage, type MessageInput } from '../../src/index.js'
 import type { Summarizer } from '../../src/ports/summarizer.js'
-import {
-  createFoldInSummarizer,
-  createRidePrefixSummarizer,
-  parseSummarizerConfig,
-} from '../../src/summarizers/index.js'
+import { createRidePrefixSummarizer, parseSummarizerConfig } from '../../src/summarizers/index.js'
 import { createPrompt } from '../../src/summarizers/prompts.js'
 import { describeSummarizer } from '../contracts/summarizer.js'
+import { longTest } from '../support/length.js'
 import { chunkJob } from '../support/summary-jobs.js'
 
 const answering = (model = 'scripted-1'): Summarizer =>
@@ -61,64 +58,31 @@ test('tools are for this strategy alone', () => {
   expect(parseSummarizerConfig(config)).toMatchObject({ left: { field: 'tools' } })
 })
 
-const TOOLS = [{ type: 'function', function: { name: 'berth', description: 'Where a ship lies. '.repeat(40) } }]
-
-/** An agent at work, whose requests and summaries go to one provider. */
-async function atWork(
-  make: (cache: PromptCache) => Summarizer,
-): Promise<{ ledger: Ledger; prompt: number; cached: number }> {
-  const cache = new PromptCache()
-  const ledger = await openLedger({
-    store: 'memory',
-    summarizer: make(cache),
-    policy: { modelMaxTokens: 16_000 },
-    ahead: false,
-  })
-  const rules: ChatMessage = {
-    role: 'system',
-    content: `You answer for the harbour office. ${'Be brief. '.repeat(50)}`,
-  }
-  await ledger.append('a', rules)
-  for (let turn = 1; turn <= 120; turn += 1) {
-    await ledger.append('a', {
-      role: 'user',
-      content: `Question ${String(turn)}: ${'where does it lie, and since when? '.repeat(12)}`,
-    })
-    const { messages } = await ledger.context('a')
-    cache.take(TOOLS, messages)
-    await ledger.append('a', {
-      role: 'assistant',
-      content: `Answer ${String(turn)}: ${'at berth 4, since half past six. '.repeat(12)}`,
-    })
-    await ledger.settled('a')
-  }
-  let [prompt, cached] = [0, 0]
-  for await (const event of ledger.log('a')) {
-    if (event.type !== 'ChunkSummarized') continue
-    prompt += event.data.summarizer.usage?.promptTokens ?? 0
-    cached += event.data.summarizer.usage?.cachedTokens ?? 0
-  }
-  return { ledger, prompt, cached }
-}
+/** An agent at work: questions, and answers by its model. */
+const turns: MessageInput[] = [
+  { role: 'system', content: `You answer for the harbour office. ${'Be brief. '.repeat(50)}` },
+  ...Array.from({ length: 120 }, (_none, turn): MessageInput[] => [
+    { role: 'user', content: `Question ${String(turn)}: ${'where does it lie, and since when? '.repeat(12)}` },
+    { role: 'assistant', content: `Answer ${String(turn)}: ${'at berth 4, since half past six. '.repeat(12)}` },
+  ]).flat(),
+]
 
 test('the cache pays for most of a request, and what is paid in full is less than fold-in takes', async () => {
-  const window = 32_000
-  const ride = await atWork((cache) =>
-    createRidePrefixSummarizer({ model: createCachedModel(cache, window), tools: TOOLS }),
-  )
-  await ride.ledger.close()
-  const fold = await atWork((cache) => createFoldInSummarizer({ model: createCachedModel(cache, window) }))
-  await fold.ledger.close()
-  expect(ride.cached / ride.prompt).toBeGreaterThan(0.6)
-  expect(fold.cached).toBeLessThan(fold.prompt / 4)
-  expect(ride.prompt - ride.cached).toBeLessThan(fold.prompt - fold.cached)
-}, 60_000)
+  const { ride, fold } = await compared(turns, 16_000)
+  expect(ride.summaries).toBe(fold.summaries)
+  expect(ride.cachedTokens / ride.promptTokens).toBeGreaterThan(0.6)
+  expect(fold.cachedTokens).toBeLessThan(fold.promptTokens / 4)
+  expect(ride.promptTokens - ride.cachedTokens).toBeLessThan(fold.promptTokens - fold.cachedTokens)
+})
 
-test('verify makes its requests again', async () => {
-  const { ledger } = await atWork((cache) => createRidePrefixSummarizer({ model: createCachedModel(cache, 32_000) }))
+longTest('verify makes its requests again', async () => {
+  const summarizer = createRidePrefixSummarizer({ model: createScriptedLanguageModel(['The harbour was closed.']) })
+  const ledger = await openLedger({ store: 'memory', summarizer, policy: { modelMaxTokens: 8_000 }, ahead: false })
+  for (const message of turns.slice(0, 100)) await ledger.append('a', message)
+  await ledger.settled('a')
   const { problems, summaries } = await ledger.verify('a')
   await ledger.close()
   expect(problems).toEqual([])
+  expect(summaries).toMatchObject({ recomputed: expect.any(Number), notRecomputed: 0 })
   expect(summaries.recomputed).toBeGreaterThan(1)
-  expect(summaries.notRecomputed).toBe(0)
-}, 60_000)
+})
