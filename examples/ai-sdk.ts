@@ -46,7 +46,7 @@ export async function aiSdk(say: (line: string) => void = console.log): Promise<
       middleware: ledgerMiddleware({ ledger, conversationId: 'harbour' }),
     })
     const messages: ModelMessage[] = []
-    for (let turn = 1; turn <= 30; turn += 1) {
+    for (let turn = 1; turn <= 20; turn += 1) {
       messages.push({
         role: 'user',
         content: `Question ${String(turn)}: where does the Alma lie today, and since when?`,

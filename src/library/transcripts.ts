@@ -143,7 +143,7 @@ export function createTranscripts(parts: TranscriptsParts): Pick<Ledger, 'import
       let line = 0
       let before: Promise<unknown> = Promise.resolve()
 
-      async function record(records: readonly unknown[]): Promise<readonly RecordedConversation[]> {
+      async function recordNext(records: readonly unknown[]): Promise<readonly RecordedConversation[]> {
         gate.writes('openTranscript')
         for (const value of records) {
           line += 1
@@ -156,7 +156,7 @@ export function createTranscripts(parts: TranscriptsParts): Pick<Ledger, 'import
       }
       return {
         record(records) {
-          const next = before.then(() => record(records))
+          const next = before.then(() => recordNext(records))
           before = next.catch(() => undefined)
           return next
         },

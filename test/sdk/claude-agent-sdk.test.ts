@@ -25,10 +25,10 @@ const facts = async (id: string): Promise<Record<string, number>> => {
 
 describe('ledgerSessionStore', () => {
   it('gives back every line as it came, and records what they say as the file would be read', async () => {
-    const store = ledgerSessionStore({ ledger })
-    expect(await store.load(key)).toBeNull()
-    for (let at = 0; at < entries.length; at += 3) await store.append(key, entries.slice(at, at + 3))
-    expect(await store.load(key)).toEqual(entries)
+    const one = store()
+    expect(await one.load(key)).toBeNull()
+    for (let at = 0; at < entries.length; at += 3) await one.append(key, entries.slice(at, at + 3))
+    expect(await one.load(key)).toEqual(entries)
 
     const beside = await openLedger({ store: 'memory' })
     await beside.importTranscript('examples/claude-code-session.jsonl')

@@ -102,7 +102,8 @@ export function ledgerSessionStore(options: KeptIn): LedgerSessionStore {
     try {
       for await (const event of ledger.log(linesOf(key))) {
         if (event.type !== 'MessageAppended') continue
-        const line: unknown = JSON.parse(String(event.data.attributes?.['line'] ?? 'null'))
+        const text = event.data.attributes?.['line']
+        const line: unknown = typeof text === 'string' ? JSON.parse(text) : undefined
         const { data } = entriesSchema.element.safeParse(line)
         // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the line as it came, which has a type
         if (data !== undefined) entries.push(line as SessionStoreEntry)

@@ -8,8 +8,11 @@ import type { ChatMessage, MessageInput, MessagePart } from '../../domain/values
 import type { MessageForm } from '../whole-list.js'
 import { missingPeer } from '../missing-peer.js'
 
-export const { AIMessage, HumanMessage, SystemMessage, ToolMessage, createMiddleware } =
-  await import('langchain').catch(missingPeer('langchain', 'context-ledger/langchain'))
+const { AIMessage, HumanMessage, SystemMessage, ToolMessage, createMiddleware } = await import('langchain').catch(
+  missingPeer('langchain', 'context-ledger/langchain'),
+)
+
+export { AIMessage, createMiddleware, SystemMessage }
 
 const fieldsSchema = z.record(z.string(), z.unknown())
 const keptSchema = z.looseObject({

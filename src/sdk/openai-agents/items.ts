@@ -8,7 +8,7 @@ import { z } from 'zod'
 import type { ChatMessage, MessageInput, MessagePart } from '../../domain/values/chat-message.js'
 
 /** An item, whatever its type. */
-export interface Item {
+interface Item {
   readonly [field: string]: unknown
 }
 
