@@ -17,7 +17,14 @@ import { problem, valueOf } from './problem.js'
 import type { ProvenanceOf } from './provenance.js'
 
 const APPEND: Names<AppendOptions> = { policy: true, scope: true, actor: true, correlationId: true }
-const AMEND: Names<AmendOptions> = { withdraw: true, append: true, expected: true, actor: true, correlationId: true }
+const AMEND: Names<AmendOptions> = {
+  compaction: true,
+  withdraw: true,
+  append: true,
+  expected: true,
+  actor: true,
+  correlationId: true,
+}
 
 const isList = (messages: MessageInput | readonly MessageInput[]): messages is readonly MessageInput[] =>
   Array.isArray(messages)
@@ -102,6 +109,13 @@ export function createAppending(parts: AppendingParts): Pick<Ledger, 'append' | 
         withdraw: withdraw === 'all' ? withdraw : withdraw.map((messageId) => nameGiven('withdraw', messageId)),
         append: parseMessages(asList(given.append ?? [])),
         expected,
+        compaction:
+          given.compaction === undefined
+            ? undefined
+            : {
+                program: nameGiven('compaction.program', given.compaction.program),
+                sourceId: nameGiven('compaction.sourceId', given.compaction.sourceId),
+              },
         provenance: provenanceOf(given),
       }
       gate.writes('amend')

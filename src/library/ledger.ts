@@ -242,6 +242,11 @@ export interface AmendOptions {
   readonly withdraw: readonly string[] | 'all'
   /** What is said in their place, behind all that stays. */
   readonly append?: readonly MessageInput[]
+  /**
+   * Another program's compaction that did this, in a form that only its provider reads: `append` is the context that it
+   * left. Recorded as a fact of its own before it (`CompactionObserved`).
+   */
+  readonly compaction?: { readonly program: string; readonly sourceId: string }
   /** The revision that this was decided on: where the conversation has moved on, nothing is recorded. */
   readonly expected?: bigint
   /** Who asks; recorded. Default: the ledger's own. */

@@ -170,7 +170,8 @@ describe('ledgerSession', () => {
     ]
     await session.replaceHistoryWithCompaction(compacted)
     expect(await session.getItems()).toEqual(compacted)
-    expect(await facts('f')).toMatchObject({ MessageAppended: 5, MessagesWithdrawn: 1 })
+    expect(await facts('f')).toMatchObject({ MessageAppended: 5, MessagesWithdrawn: 1, CompactionObserved: 1 })
+    expect((await ledger.verify('f')).problems).toEqual([])
     await expect(session.replaceHistoryWithCompaction([user('One.')])).rejects.toThrow(/items\.0/u)
   })
 

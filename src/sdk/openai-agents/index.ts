@@ -226,7 +226,9 @@ export function ledgerSession(options: LedgerSessionOptions): LedgerSession {
     async replaceHistoryWithCompaction(items) {
       const given = itemsGiven('items', items)
       if (given[0]?.type !== 'compaction') throw wrong('items.0', 'must be the compaction that the others follow')
-      await ledger.amend(sessionId, { withdraw: 'all', append: toMessages(given) })
+      const sourceId = given[0].id ?? `compaction-${sha256(canonicalJson(asJson(given))).slice(0, 20)}`
+      const compaction = { program: 'openai-agents', sourceId }
+      await ledger.amend(sessionId, { withdraw: 'all', append: toMessages(given), compaction })
     },
   }
 }
