@@ -39,7 +39,7 @@ export async function langchain(say: (line: string) => void = console.log): Prom
       middleware: [ledgerMiddleware({ ledger, conversationId: 'harbour' })],
     })
     let messages: BaseMessage[] = []
-    for (let turn = 1; turn <= 30; turn += 1) {
+    for (let turn = 1; turn <= 45; turn += 1) {
       const note = `Note ${String(turn)}: the Alma lies at berth 4 until the crane is mended, at noon at best.`
       const state = await agent.invoke({ messages: [...messages, new HumanMessage(note)] })
       ;({ messages } = state)
