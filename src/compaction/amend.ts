@@ -10,7 +10,7 @@ import { commandsFor, type HistoryDiverged, type RecordListDependencies } from '
 import { createSaidLists } from './said-list.js'
 
 /** Another program's compaction, which takes the place of what it compacted. */
-export interface AmendedBy {
+interface AmendedBy {
   /** The program. */
   readonly program: string
   /** Its own id of the compaction. */
